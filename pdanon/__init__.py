@@ -66,7 +66,6 @@ from pdanon.errors import (
 )
 from pdanon.evaluation import metrics, plotting
 from pdanon.evaluation.comparison import compare
-from pdanon.evaluation.explain import Explanation
 from pdanon.evaluation.fingerprint import fingerprint
 from pdanon.evaluation.metrics.attack import Attack, attack
 from pdanon.evaluation.metrics.queries import Answers, Workload
@@ -105,6 +104,7 @@ from pdanon.itemsets.threads import set_threads
 from pdanon.policy import Policy
 from pdanon.recoding.reconstruction import reconstruct
 from pdanon.recoding.result import Anonymized
+from pdanon.recoding.views import Explanation
 
 __all__ = [
     "Anonymized",

@@ -25,6 +25,7 @@ from pdanon.evaluation.metrics.risk import risk, risk_of
 from pdanon.evaluation.profile import profile
 from pdanon.evaluation.tradeoff import tradeoff
 from pdanon.guarantees import KmAnonymity, audit
+from pdanon.guarantees.parameters import ItemLimit
 from pdanon.guarantees.verdict import Audit, facts
 from pdanon.io.long import to_long
 from pdanon.io.onehot import to_onehot
@@ -168,6 +169,10 @@ class ItemsetAccessor:
         edit = "generalize({item: label}), suppress(items), to_text(separator=';')"
         return "\n".join(["series.itemset", f"  ask    {ask}", f"  judge  {judge}", f"  edit   {edit}"])
 
+    def __getattr__(self, name: str) -> Any:
+        """Raise an error that suggests a method."""
+        raise unknown_method(ItemsetAccessor, name, "there is no such method", "series.itemset")
+
     @property
     def items(self) -> pd.Index[Any]:
         """The distinct items that occur, in ascending order.
@@ -269,7 +274,7 @@ class ItemsetAccessor:
         hits = np.bincount(itemsets.rows[np.isin(itemsets.codes, wanted)], minlength=itemsets.n_rows)
         return pd.Series(hits == len(wanted), index=self._obj.index, name="contains")
 
-    def rare(self, k: int, m: int | None = 2) -> pd.DataFrame:
+    def rare(self, k: int, m: ItemLimit = 2) -> pd.DataFrame:
         """List the minimal itemsets of up to m items in fewer than k rows.
 
         Parameters
@@ -300,7 +305,7 @@ class ItemsetAccessor:
         """
         return self._audit(k, m).threats[["itemset", "support"]]
 
-    def is_km_anonymous(self, k: int, m: int | None = 2) -> bool:
+    def is_km_anonymous(self, k: int, m: ItemLimit = 2) -> bool:
         """Return whether every itemset of up to m items that occurs is in at least k rows.
 
         Parameters
@@ -423,7 +428,7 @@ class ItemsetAccessor:
         }
         return pd.Series(figures, name=self._obj.name, dtype="float64")
 
-    def _audit(self, k: int, m: int | None) -> Audit:
+    def _audit(self, k: int, m: ItemLimit) -> Audit:
         """Audit the rows as sets."""
         return KmAnonymity(k, m).audit(self._to_series(self._itemsets()).to_frame("itemset"))
 

@@ -23,6 +23,7 @@ from pdanon.errors import ColumnError, ItemsetDtypeError, ParameterError, requir
 from pdanon.evaluation.fingerprint import rows_fingerprint
 from pdanon.evaluation.metrics.risk import risk_of
 from pdanon.guarantees import KmAnonymity, check_recountable
+from pdanon.guarantees.parameters import ItemLimit
 from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.itemsets.arguments import as_method, called_by_name, unknown_method
 from pdanon.itemsets.chunks import refuse_chunks
@@ -492,7 +493,7 @@ class ItemsetAccessor:
         """Return the number of rows with each item, by item."""
         return supports(self._transactions().itemsets)
 
-    def rare(self, k: int, m: int | None = 2) -> pd.DataFrame:
+    def rare(self, k: int, m: ItemLimit = 2) -> pd.DataFrame:
         """List the minimal itemsets of up to m items in fewer than k rows.
 
         Parameters

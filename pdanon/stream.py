@@ -28,6 +28,7 @@ from pdanon.io.files import Draft, check_name, is_at, name_in_errors
 from pdanon.io.parquet import list_dtype
 from pdanon.io.tables import write_confidential
 from pdanon.io.trees import ArrowReader, ParquetTree, TreeFile, open_writer
+from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.dtype import is_text_type
 from pdanon.itemsets.list_columns import ListColumns, collapse_columns
@@ -213,6 +214,7 @@ class Streamed(Labelled):
         return f"Streamed(rows={self.rows}, files={len(self.paths)}, guarantee={self.guarantee!r})"
 
 
+@called_by_name
 def anonymize(
     source: str | os.PathLike[str],
     target: str | os.PathLike[str],

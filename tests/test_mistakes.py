@@ -111,7 +111,31 @@ TABLES = {
         lambda: pd.DataFrame({"age": ["old", "new"] * 3, "sex": [*"fffmmm"]}).txanon,
         ColumnError,
         "no list-valued",
-        r"pdanon.mondrian\(frame, k=5, quasi=\['age'\]\), not df.txanon",
+        r"^No items\? pdanon.anonymize\(.*KAnonymity\(5, quasi=\['age', 'sex'\]\)\), not df.txanon",
+    ),
+    "numbers alone": Mistake(
+        lambda: FRAME[["age"]].txanon.anonymize(pdanon.KAnonymity(5, quasi=["age"])),
+        ColumnError,
+        "no list-valued",
+        r"^No items\? pdanon.anonymize\(frame, pdanon.KAnonymity\(5, quasi=\['age'\]\)\), not df.txanon$",
+    ),
+    "categories in a cell": Mistake(
+        lambda: pdanon.pcta(column(map(pd.Categorical, ROWS)), k=2),
+        ColumnError,
+        "no list-valued",
+        r"\.map\(list\) makes one of a Categorical",
+    ),
+    "categories in one cell": Mistake(
+        lambda: pdanon.pcta(column([*ROWS, pd.Categorical(ROWS[0])]), k=2),
+        ItemsetDtypeError,
+        "not a list",
+        r"\.map\(list\) makes one of a Categorical",
+    ),
+    "a result as a frame": Mistake(
+        lambda: pdanon.audit(pdanon.pcta(FRAME, k=2), k=2),
+        ParameterError,
+        "a pandas DataFrame",
+        r"pass result\.frame",
     ),
     "one row an item, named": Mistake(
         lambda: pdanon.pcta(LONG, "items", k=2),
@@ -320,6 +344,106 @@ PARAMETERS = {
     "an attack on nothing": Mistake(
         lambda: pdanon.attack(FRAME), ParameterError, "attack needs result", "result="
     ),
+    "an attack on the frame": Mistake(
+        lambda: FRAME.txanon.attack(pdanon.pcta(FRAME, k=2).frame),
+        ParameterError,
+        "not a result",
+        r"result itself.*pdanon.attack\(frame, result\)",
+    ),
+    "a risk of an index": Mistake(
+        lambda: FRAME.set_index("age").txanon.risk(k=2, quasi=["age"]),
+        ColumnError,
+        "'age' does not exist",
+        r"a level of the index: pass frame.reset_index\('age'\)",
+    ),
+    "a guarantee by position": Mistake(
+        lambda: pdanon.KKm(5, 2), ParameterError, "no argument by position", "pass them by name, k=5"
+    ),
+    "a guarantee without columns": Mistake(
+        lambda: pdanon.KKm(k=5, m=2),
+        ParameterError,
+        "KKm needs quasi",
+        r"quasi=\['age', 'sex'\]: the columns",
+    ),
+    "a guarantee that lacks two": Mistake(
+        lambda: pdanon.KLm(k=5, l=2, m=2), ParameterError, "quasi and sensitive", "quasi=.*; sensitive="
+    ),
+    "groups without a p": Mistake(
+        lambda: pdanon.SensitiveGroups(sensitive=[RICE]), ParameterError, "needs p", "one row in p"
+    ),
+    "sensitive items of coherence": Mistake(
+        lambda: pdanon.Coherence(h=0.5, k=2, p=2, sensitive=[RICE]),
+        ParameterError,
+        "no parameter 'sensitive'",
+        "mean 'private'",
+    ),
+    "k in the place of the guarantee": Mistake(
+        lambda: FRAME.txanon.anonymize(5, 2), ParameterError, "not a guarantee", "by name: k=5, m=2"
+    ),
+    "a comparison of nothing": Mistake(
+        lambda: FRAME.txanon.compare(k=2), ParameterError, "compare needs configurations", "configurations="
+    ),
+    "a comparison without k": Mistake(
+        lambda: FRAME.txanon.compare({"pcta": {}}), ParameterError, "pcta lacks", "as k= and m="
+    ),
+    "a comparison with k twice": Mistake(
+        lambda: FRAME.txanon.compare({"pcta": {"k": 2}}, k=2),
+        ParameterError,
+        "fixed and varied",
+        "in one place",
+    ),
+    "a comparison with k varied twice": Mistake(
+        lambda: FRAME.txanon.compare({"pcta": {}}, k=2, vary={"k": [2]}),
+        ParameterError,
+        "passed twice",
+        "in one place",
+    ),
+    "a comparison with k as text": Mistake(
+        lambda: FRAME.txanon.compare({"pcta": {}}, k="2"), ParameterError, "k must be an integer", "k=5"
+    ),
+    "an audit of the result": Mistake(
+        lambda: pdanon.pcta(FRAME, k=2).audit(),
+        AttributeError,
+        "no such attribute",
+        r"pdanon.audit\(result.frame, result.guarantee\)",
+    ),
+    "a report of nothing": Mistake(
+        lambda: pdanon.pcta(FRAME, k=2).report(), ParameterError, "report needs path", "path='release.html'"
+    ),
+    "an explanation of nothing": Mistake(
+        lambda: pdanon.pcta(FRAME, k=2).explain(),
+        ParameterError,
+        "explain needs item and original",
+        "item='flu': an item of the original; original=frame",
+    ),
+    "no such plot": Mistake(
+        lambda: pdanon.pcta(FRAME, k=2).plot.hist(),
+        AttributeError,
+        "no such plot",
+        "known: loss, risk, sizes, mapping",
+    ),
+    "a plot of nothing": Mistake(
+        lambda: pdanon.pcta(FRAME, k=2).plot.risk(), ParameterError, "risk needs original", "original=frame"
+    ),
+    "misspelt query": Mistake(
+        lambda: FRAME["items"].itemset.suport([RICE]), AttributeError, "no such method", "mean 'support'"
+    ),
+    "a hierarchy of nothing": Mistake(
+        pdanon.Hierarchy, ParameterError, "needs names and parent", r"pdanon.Hierarchy.of\(\{"
+    ),
+    "a workload of nothing": Mistake(
+        pdanon.Workload, ParameterError, "needs queries", r"pdanon.Workload.itemsets\(frame"
+    ),
+    "a policy of nothing": Mistake(pdanon.Policy, ParameterError, "needs input", "pdanon.Policy.from_toml"),
+    "quasi-identifiers of a profile": Mistake(
+        lambda: FRAME.txanon.profile(quasi=["age"]),
+        ParameterError,
+        "no parameter 'quasi'",
+        "its parameters: ",
+    ),
+    "a refinement of nothing": Mistake(
+        lambda: FRAME.txanon.refine(), ParameterError, "refine needs result", "result=pdanon.pcta"
+    ),
     "no threads": Mistake(
         lambda: pdanon.set_threads(0), ParameterError, "at least 1", "None stands for the cores"
     ),
@@ -411,6 +535,15 @@ FILES = {
     ),
     "directory": Mistake(
         lambda: pdanon.read_parquet("folder"), FormatError, "cannot be read", "pdanon.stream.anonymize"
+    ),
+    "a frame as a path": Mistake(
+        lambda: pdanon.read_parquet(FRAME), ParameterError, "must be a path", "the name of a file"
+    ),
+    "no column and separator": Mistake(
+        lambda: pdanon.read_csv("in.csv"),
+        ParameterError,
+        "column and separator",
+        "column='items'.*separator=';'",
     ),
     "misspelt file": Mistake(
         lambda: pdanon.read_parquet("inn.parquet"), FormatError, "cannot be read", "mean 'in.parquet'"
@@ -549,6 +682,15 @@ def test_command_is_told_what_is_wrong_and_what_to_do(line, what, hint, director
     assert (code, shown.getvalue()) == (2, "")
     assert_told(told.getvalue(), what, hint)
     assert sorted(directory.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("numbers", "first"), [(range(6), r"drop it, .*\['age'\]\)"), ([1, 1, 2, 3, 4, 5], "use KKm")]
+)
+def test_a_number_of_each_person_is_to_be_dropped(numbers, first):
+    with pytest.warns(pdanon.IdentifierWarning) as caught:
+        pdanon.pcta(FRAME.assign(age=[*numbers]), k=2)
+    assert re.match(first, parts_of(str(caught[0].message))[1])
 
 
 def test_every_algorithm_says_what_it_needs():

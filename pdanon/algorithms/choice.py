@@ -32,7 +32,7 @@ from pdanon.guarantees import (
     TransactionalK,
     read_guarantee,
 )
-from pdanon.guarantees.parameters import DEFAULT_M, check_seconds, materialize
+from pdanon.guarantees.parameters import DEFAULT_M, ItemLimit, check_seconds, materialize
 from pdanon.guarantees.utility import partition
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.hierarchy import HierarchyLike
@@ -134,7 +134,7 @@ def anonymize(
     column: Hashable | None = None,
     *,
     k: int | None = None,
-    m: int | None = DEFAULT_M,
+    m: ItemLimit = DEFAULT_M,
     hierarchy: HierarchyLike | None = None,
     utility: Any = None,
     hierarchies: Mapping[Hashable, HierarchyLike] | None = None,

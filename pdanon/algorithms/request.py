@@ -18,7 +18,7 @@ from pdanon.guarantees import (
     RhoUncertainty,
     SensitiveGroups,
 )
-from pdanon.guarantees.parameters import DEFAULT_M, DefaultNumber, check_k, check_m_omitted
+from pdanon.guarantees.parameters import DEFAULT_M, DefaultNumber, ItemLimit, check_k, check_m_omitted
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.recoding.result import Anonymized
 
@@ -68,7 +68,7 @@ def least_lossy(
     column: str | None = None,
     *,
     k: int | None = None,
-    m: int | None = DEFAULT_M,
+    m: ItemLimit = DEFAULT_M,
     constraints: Iterable[Any] | None = None,
     rules: Any = None,
     c: float | None = None,
@@ -120,7 +120,7 @@ def least_lossy(
 
 
 def _of_sensitive(
-    rho: float | None, p: int | None, sensitive: Any, k: int | None, m: int | None, quasi: Sequence[str]
+    rho: float | None, p: int | None, sensitive: Any, k: int | None, m: ItemLimit, quasi: Sequence[str]
 ) -> RhoUncertainty | SensitiveGroups:
     """Return the guarantee for sensitive items; it covers no other columns."""
     if quasi:
@@ -132,7 +132,7 @@ def _of_sensitive(
     return SensitiveGroups(p=p, sensitive=sensitive, k=k, m=m)
 
 
-def _of_rules(rules: Any, k: int, c: float | None, m: int | None, *, alone: bool) -> PSRules:
+def _of_rules(rules: Any, k: int, c: float | None, m: ItemLimit, *, alone: bool) -> PSRules:
     """Return the guarantee for rules; it covers no other columns or constraints."""
     if rules is None or c is None:
         hint = "pass what must not be inferred as rules=, and the maximum confidence as c=, such as c=0.5"

@@ -24,8 +24,10 @@ from pdanon.algorithms.rt.transaction import Transaction
 from pdanon.algorithms.workers import processes
 from pdanon.errors import FormatError, ParameterError, PdanonError, ReleaseWarning, one_line
 from pdanon.evaluation.fingerprint import content_hash
+from pdanon.guarantees.parameters import DEFAULT_M, DefaultNumber, ItemLimit, check_k, check_m
 from pdanon.io.files import replace_file
 from pdanon.io.parquet import read_parquet, to_parquet
+from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.columns import find_column
 from pdanon.itemsets.compatibility import text_column
 from pdanon.itemsets.timing import progress_bar
@@ -36,6 +38,7 @@ from pdanon.recoding.result import Anonymized
 __all__ = ["Task", "check_combinations", "compare", "list_tasks"]
 
 _MOST = 100_000  # combinations of parameters
+_ONCE = "pass it in one place: in the configuration, in vary, or as k= and m=, which hold for all"
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -131,13 +134,14 @@ def _check_names(name: Any, label: str, fixed: Mapping[str, Any], vary: Mapping[
     if fixed.keys() & vary.keys():
         got = ", ".join(sorted(fixed.keys() & vary.keys()))
         raise ParameterError(
-            "a parameter is both fixed and varied", where=f"configuration {label!r}", got=got
+            "a parameter is both fixed and varied", where=f"configuration {label!r}", got=got, hint=_ONCE
         )
     lacking = [key for key, each in accepted.items() if each.default is each.empty]
     lacking = [key for key in lacking if key not in fixed and key not in vary]
     if lacking:
         got = f"no {', '.join(lacking)}"
-        raise ParameterError(f"{name} lacks a parameter", where=f"configuration {label!r}", got=got)
+        where = f"configuration {label!r}"
+        raise ParameterError(f"{name} lacks a parameter", where=where, got=got, hint=_ONCE)
     if isinstance(fixed.get("random_state"), (np.random.Generator, np.random.RandomState)):
         hint = "pass an int, so that each configuration is reproducible"
         raise ParameterError("configurations cannot share a generator", where="random_state", hint=hint)
@@ -154,9 +158,9 @@ def _display_value(name: str, key: str, value: Any) -> Any:
 
 def _is_hidden(name: str, key: str, value: Any) -> bool:
     """Return whether a value may hold items, which a table must not show."""
-    if isinstance(value, str):
+    if isinstance(value, str) and (key, value) != ("m", "all"):
         return not isinstance(parameters_of(algorithm(name))[key].default, str)
-    return not (value is None or isinstance(value, (bool, int, float, np.number, np.bool_)))
+    return not (value is None or isinstance(value, (str, bool, int, float, np.number, np.bool_)))
 
 
 # --- The comparison
@@ -173,10 +177,13 @@ _WARM_UP_ROWS = 200  # enough rows to reach every part of an algorithm
 _loaded: set[str] = set()  # algorithms that already ran in this process
 
 
+@called_by_name
 def compare(
     frame: pd.DataFrame,
     configurations: Mapping[str, Mapping[str, Any]],
     *,
+    k: int | None = None,
+    m: ItemLimit = DEFAULT_M,
     vary: Mapping[str, Iterable[Any] | Mapping[str, Any]] | None = None,
     workload: Any = None,
     measures: Mapping[str, Measure] | Iterable[str] | None = None,
@@ -194,6 +201,8 @@ def compare(
         One row per person. It is not modified, and no release is kept.
     configurations : mapping
         Parameters by algorithm name, or by any label if the parameters include ``"algorithm"``.
+    k, m
+        Short for ``k`` and ``m`` in every configuration.
     vary : mapping, optional
         Values by parameter. Every configuration runs with all combinations of them. If the values are
         neither numbers nor words, pass a mapping from a name, which the table shows, to the value.
@@ -256,6 +265,8 @@ def compare(
     --------
     >>> import pandas as pd, pdanon
     >>> df = pd.DataFrame({"items": [["rice", "tea"], ["rice", "salt"], ["rice", "tea"], ["tea"]]})
+    >>> pdanon.compare(df, {"pcta": {}, "apriori": {"hierarchy": 2}}, k=2)["NCP"].round(3).tolist()
+    [0.381, 0.381]
     >>> table = pdanon.compare(df, {"pcta": {}, "apriori": {"hierarchy": 2}}, vary={"k": [2, 3, 5]})
     >>> table[["algorithm", "k", "NCP", "holds"]].round(3)
       algorithm  k    NCP  holds
@@ -270,7 +281,7 @@ def compare(
     """
     check_count(n_jobs, "n_jobs", least=1)
     resume = None if resume is None else check_path(resume, "resume")
-    tasks = list_tasks(configurations, {} if vary is None else vary)
+    tasks = list_tasks(configurations, _add_numbers({} if vary is None else vary, k, m))
     if any(of_lists(algorithm(task.algorithm)) for task in tasks):
         find_column(frame, column)
     losses, extra = _measures(measures, tasks)
@@ -301,6 +312,22 @@ def compare(
 
 
 # --- Parameters
+
+
+def _add_numbers(vary: Any, k: int | None, m: ItemLimit) -> Any:
+    """Add ``k`` and ``m``, if they are passed, to the varied parameters, with one value each."""
+    passed = {"k": k is not None, "m": not isinstance(m, DefaultNumber)}
+    numbers = {name: [value] for name, value in {"k": k, "m": m}.items() if passed[name]}
+    if not numbers or not isinstance(vary, Mapping):
+        return vary
+    if "k" in numbers:
+        check_k(k)
+    check_m(m)
+    twice = numbers.keys() & vary.keys()
+    if twice:
+        got = ", ".join(sorted(twice))
+        raise ParameterError("a parameter is passed twice", where="vary", got=got, hint=_ONCE)
+    return {**vary, **numbers}
 
 
 def _measures(measures: Any, tasks: list[Task]) -> tuple[list[str] | None, dict[str, Measure]]:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,7 +16,6 @@ from pdanon.errors import ItemsetDtypeError, ParameterError, ReleaseWarning
 from pdanon.guarantees import KmAnonymity, PrivacyConstraints
 from pdanon.guarantees.km import threat_table
 from pdanon.guarantees.parameters import constraint_table
-from pdanon.guarantees.verdict import facts
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import with_column
@@ -26,87 +23,11 @@ from pdanon.itemsets.compatibility import number_texts
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.table import ItemsetTable, no_itemsets
-from pdanon.recoding.counts import percent
 from pdanon.recoding.recoding import Recoding, mapping_table
 from pdanon.recoding.result import Anonymized, labels_of, recoded_column
+from pdanon.recoding.views import Explanation
 
-__all__ = ["Explanation", "explain"]
-
-
-@dataclass(frozen=True, eq=False, slots=True, repr=False)
-class Explanation:
-    """The reason why an item was generalized or suppressed; it describes the original: do not publish it.
-
-    Parameters
-    ----------
-    item : object
-        The item, as passed.
-    became : str or None
-        The published label of the item; None if it was suppressed.
-    kept : bool
-        Whether the item is published as is.
-    k : int
-        The k of the release.
-    threats : pandas.DataFrame
-        The minimal threats of the original that contain the item: ``itemset, support``. A minimal threat is
-        an itemset of up to m items with a support below k, all of whose subsets have support k. With
-        ``m=None`` it is a row that fewer than k rows contain; with privacy constraints, a constraint that
-        fewer than k rows contain.
-    exposed : pandas.DataFrame
-        The threats of the release if the item were restored: if it left its set, were not suppressed, or if
-        its node were replaced by the children of the node. ``itemset`` of published labels, and ``support``.
-        Empty if restoring the item is safe.
-    k_alone : int or None
-        The largest k, up to that of the release, at which no itemset with the item is rare. None if
-        there is no such k of at least 2.
-    loss : pandas.Series
-        The information loss of the release.
-    loss_then : pandas.Series or None
-        The loss of the same algorithm with the same parameters and ``k_alone``. None if ``k_alone`` is None
-        or the k of the release.
-    """
-
-    item: Any
-    became: str | None
-    kept: bool
-    k: int
-    threats: pd.DataFrame
-    exposed: pd.DataFrame
-    k_alone: int | None
-    loss: pd.Series[float]
-    loss_then: pd.Series[float] | None
-
-    def __repr__(self) -> str:
-        return "\n".join(["Explanation", *(f"  {name:<10} {text}" for name, text in self._lines())])
-
-    def _repr_html_(self) -> str:
-        return facts("Explanation", self._lines())
-
-    def _lines(self) -> Iterator[tuple[str, str]]:
-        """Yield names and counts; no text of an item."""
-        yield "item", "kept" if self.kept else "suppressed" if self.became is None else "generalized"
-        yield "threats", f"{_itemsets(self.threats)} with the item at risk{_lowest(self.threats)}; k={self.k}"
-        if not self.kept:
-            would = f"{_itemsets(self.exposed)} would be at risk if it were restored"
-            yield "exposed", would + _lowest(self.exposed)
-        yield "alone", self._describe_k_alone()
-
-    def _describe_k_alone(self) -> str:
-        if self.k_alone is None:
-            return "itemsets with the item are at risk at every k"
-        if self.loss_then is None:
-            return f"no itemset with the item is at risk at k={self.k}"
-        then, now = (percent(each["occurrences"]) for each in (self.loss_then, self.loss))
-        changed = f"occurrences changed: {then}, now {now}"
-        return f"no itemset with the item is at risk up to k={self.k_alone}; {changed}"
-
-
-def _itemsets(threats: pd.DataFrame) -> str:
-    return f"{len(threats)} itemset{'' if len(threats) == 1 else 's'}"
-
-
-def _lowest(threats: pd.DataFrame) -> str:
-    return f", lowest support {threats['support'].min()}" if len(threats) else ""
+__all__ = ["explain"]
 
 
 def explain(result: Anonymized, item: Any, original: pd.DataFrame) -> Explanation:

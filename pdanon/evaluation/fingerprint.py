@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pdanon.errors import PdanonError
+from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import is_list_column
 from pdanon.itemsets.compatibility import arrow_values
@@ -28,6 +29,7 @@ from pdanon.itemsets.validation import check_frame
 __all__ = ["content_hash", "fingerprint", "rows_fingerprint"]
 
 
+@called_by_name
 def fingerprint(frame: pd.DataFrame) -> str:
     """Hash the content of a table, so that two people can check whether they hold the same table.
 

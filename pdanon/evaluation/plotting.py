@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from pdanon.errors import ParameterError, escape_controls
 from pdanon.evaluation.metrics.risk import exposure, sensitive_of
-from pdanon.itemsets.arguments import CallError
+from pdanon.itemsets.arguments import CallError, called_by_name, unknown_method
 from pdanon.itemsets.validation import check_count, check_frame, check_text
 from pdanon.recoding.counts import class_sizes, is_kept, label_sizes
 from pdanon.recoding.result import class_names
@@ -389,6 +389,10 @@ class Plots:
         hint = "call one of its methods: plot.loss(), plot.risk(original), plot.sizes(), plot.mapping()"
         raise CallError("plot is not a function", where="result.plot()", hint=hint)
 
+    def __getattr__(self, name: str) -> Any:
+        """Raise an error that suggests a plot."""
+        raise unknown_method(Plots, name, "there is no such plot", "result.plot")
+
     def loss(self, ax: Axes | None = None) -> Axes:
         """Draw the measures of information loss that are shares, in percent. Others, such as UL, are omitted.
 
@@ -418,6 +422,7 @@ class Plots:
         label_axes(ax, x="information lost (%)", title="Information loss", beside=names)
         return ax
 
+    @called_by_name
     def risk(
         self,
         original: pd.DataFrame,

@@ -21,6 +21,7 @@ from pdanon.evaluation.report.profile_report import columns_table, found_table, 
 from pdanon.guarantees.km import KmAnonymity
 from pdanon.guarantees.parameters import check_k
 from pdanon.guarantees.verdict import facts
+from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.chunks import refuse_chunks
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_column
@@ -187,6 +188,7 @@ class Profile:
             yield "columns", ", ".join(map(str, self.columns["column"].head(_MOST_SHOWN))) + few
 
 
+@called_by_name
 def profile(
     frame: pd.DataFrame, column: Hashable | None = None, *, k: int = 5, m: int = 3, progress: bool = False
 ) -> Profile:

@@ -17,6 +17,7 @@ from pdanon.errors import InfeasibleError, ParameterError, ReleaseWarning, one_l
 from pdanon.evaluation.comparison import check_combinations
 from pdanon.evaluation.metrics.risk import risk
 from pdanon.guarantees.parameters import check_k, check_m
+from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.columns import find_column
 from pdanon.itemsets.compatibility import text_column
 from pdanon.itemsets.timing import progress_bar
@@ -29,6 +30,7 @@ __all__ = ["tradeoff"]
 _MEASURES = ("occurrences", "singles", "pairs", "suppressed", "NCP")
 
 
+@called_by_name
 def tradeoff(
     frame: pd.DataFrame,
     column: Hashable | None = None,

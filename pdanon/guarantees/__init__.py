@@ -14,13 +14,14 @@ from pdanon.guarantees.k_anonymity import KAnonymity, PublicK, TransactionalK
 from pdanon.guarantees.kkm import KKm, KLm
 from pdanon.guarantees.km import KmAnonymity, PrivacyConstraints
 from pdanon.guarantees.lm import LmDiversity
-from pdanon.guarantees.parameters import DEFAULT_M, DefaultNumber
+from pdanon.guarantees.parameters import DEFAULT_M, DefaultNumber, ItemLimit
 from pdanon.guarantees.ps import PSRules
 from pdanon.guarantees.rho import RhoUncertainty
 from pdanon.guarantees.sensitive_groups import SensitiveGroups
 from pdanon.guarantees.verdict import Audit, Guarantee, Recountable
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.timing import show_activity
+from pdanon.itemsets.validation import is_number
 
 __all__ = [
     "Coherence",
@@ -50,7 +51,7 @@ def audit(
     column: Hashable | None = None,
     *,
     k: int | None = None,
-    m: int | None = DEFAULT_M,
+    m: ItemLimit = DEFAULT_M,
     progress: bool = False,
 ) -> Audit:
     """Verify from scratch whether a guarantee holds for a frame.
@@ -96,7 +97,7 @@ def audit(
 
 
 def read_guarantee(
-    guarantee: Any, column: Hashable | None, k: int | None, m: int | None
+    guarantee: Any, column: Hashable | None, k: int | None, m: ItemLimit
 ) -> tuple[Guarantee, Hashable | None]:
     """Return the guarantee, or that of k and m, and the list column.
 
@@ -134,4 +135,6 @@ def check_guarantee(guarantee: Any) -> None:
         is_class = isinstance(guarantee, type)
         got = f"the class {guarantee.__name__}" if is_class else type(guarantee).__name__
         hint = "pass a privacy model with its parameters, such as pdanon.KmAnonymity(k=5, m=2)"
+        if is_number(guarantee):
+            hint = "pass k and m by name: k=5, m=2"
         raise ParameterError("not a guarantee", where="guarantee", got=got, hint=hint)

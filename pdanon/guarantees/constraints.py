@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from pdanon.errors import ParameterError
 from pdanon.guarantees import KmAnonymity, PrivacyConstraints
 from pdanon.guarantees.parameters import (
+    ItemLimit,
     check_k,
     check_m,
     check_m_omitted,
@@ -139,7 +140,7 @@ class AllItemsets:
         return f"AllItemsets(m={self.m}, items={len(self.items)})"
 
 
-def all_itemsets(frame: pd.DataFrame, m: int | None, column: Hashable | None = None) -> AllItemsets:
+def all_itemsets(frame: pd.DataFrame, m: ItemLimit, column: Hashable | None = None) -> AllItemsets:
     """Return a placeholder for all itemsets of 1 to m items: k^m-anonymity as privacy constraints.
 
     Parameters
@@ -418,7 +419,7 @@ def read_constraints(constraints: Any, column: Hashable | None = None) -> pd.Ser
 
 
 def privacy_model(
-    constraints: pd.Series[Any] | AllItemsets | None, k: int, m: int | None, itemsets: Itemsets
+    constraints: pd.Series[Any] | AllItemsets | None, k: int, m: ItemLimit, itemsets: Itemsets
 ) -> KmAnonymity | PrivacyConstraints:
     """Create the guarantee for the parameters ``constraints``, ``k`` and ``m``.
 

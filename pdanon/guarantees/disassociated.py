@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations, pairwise
 from math import comb, factorial, prod
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon.guarantees.km import threat_table
-from pdanon.guarantees.parameters import check_k, check_m
+from pdanon.guarantees.parameters import ItemLimit, check_k, check_m
 from pdanon.guarantees.verdict import Audit
 from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.chunks import ChunkTable
@@ -339,6 +339,10 @@ class DisassociatedKm:
     k: int
     m: int | None = 2
     safe: bool = False
+
+    if TYPE_CHECKING:  # "all" is stored as None
+
+        def __init__(self, *, k: int, m: ItemLimit = 2, safe: bool = False) -> None: ...
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", check_k(self.k))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -20,7 +20,7 @@ from pdanon.guarantees.emptied import Suppression, few_without
 from pdanon.guarantees.k_anonymity import equal_rows
 from pdanon.guarantees.km import threat_table
 from pdanon.guarantees.named import MappedItems, NamedItems, named_items, refuse_members, refuse_overlaps
-from pdanon.guarantees.parameters import check_k, check_m
+from pdanon.guarantees.parameters import ItemLimit, check_k, check_m
 from pdanon.guarantees.verdict import Audit
 from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.codes import Codes, Itemsets, join_columns
@@ -95,6 +95,18 @@ class KKm:
     def __repr__(self) -> str:
         columns = "" if self.columns is None else f", columns={self.columns}"
         return f"KKm(k={self.k}, m={self.m}, quasi={self.quasi}{columns})"
+
+    if TYPE_CHECKING:  # "all" is stored as None
+
+        def __init__(
+            self,
+            *,
+            k: int,
+            m: ItemLimit,
+            quasi: Sequence[Hashable],
+            columns: Sequence[Hashable] | None = None,
+            mapping: Any = None,
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", check_k(self.k))
@@ -212,6 +224,19 @@ class KLm:
     quasi: Sequence[Hashable]
     sensitive: Any
     mapping: Any = field(default=None, compare=False)
+
+    if TYPE_CHECKING:  # "all" is stored as None
+
+        def __init__(
+            self,
+            *,
+            k: int,
+            l: int,  # noqa: E741
+            m: ItemLimit,
+            quasi: Sequence[Hashable],
+            sensitive: Any,
+            mapping: Any = None,
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", check_k(self.k))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from pdanon.guarantees.emptied import Suppression, counts_emptied
 from pdanon.guarantees.generalized_itemsets import generalize_itemsets
-from pdanon.guarantees.parameters import check_k, check_m, constraint_list
+from pdanon.guarantees.parameters import ItemLimit, check_k, check_m, constraint_list
 from pdanon.guarantees.verdict import Audit
 from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.codes import Itemsets
@@ -70,6 +70,10 @@ class KmAnonymity:
     k: int
     m: int | None = 2
     mapping: Any = field(default=None, compare=False, repr=False)
+
+    if TYPE_CHECKING:  # "all" is stored as None
+
+        def __init__(self, k: int, m: ItemLimit = 2, mapping: Any = None) -> None: ...
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", check_k(self.k))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -19,7 +19,7 @@ from pdanon.guarantees.breaches import rows_at_risk, split_rows, threats
 from pdanon.guarantees.emptied import counts_emptied
 from pdanon.guarantees.km import threat_table
 from pdanon.guarantees.named import MappedItems, NamedItems, named_items, refuse_members, refuse_overlaps
-from pdanon.guarantees.parameters import check_k, check_m
+from pdanon.guarantees.parameters import ItemLimit, check_k, check_m
 from pdanon.guarantees.verdict import Audit
 from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.codes import Itemsets
@@ -99,6 +99,18 @@ class LmDiversity:
     sensitive: Any
     k: int | None = None
     mapping: Any = field(default=None, compare=False)
+
+    if TYPE_CHECKING:  # "all" is stored as None
+
+        def __init__(
+            self,
+            *,
+            l: int,  # noqa: E741
+            m: ItemLimit,
+            sensitive: Any,
+            k: int | None = None,
+            mapping: Any = None,
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "l", check_count(self.l, "l", least=2))

@@ -7,7 +7,7 @@ import os
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from fractions import Fraction
 from math import inf
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import pandas as pd
 
@@ -23,6 +23,7 @@ from pdanon.itemsets.validation import check_path, describe, is_integer, is_numb
 __all__ = [
     "DEFAULT_M",
     "DefaultNumber",
+    "ItemLimit",
     "check_k",
     "check_m",
     "check_m_omitted",
@@ -35,6 +36,9 @@ __all__ = [
     "format_share",
     "materialize",
 ]
+
+# Largest number of items that an attacker knows; "all" and None: all items of a row.
+ItemLimit: TypeAlias = int | Literal["all"] | None
 
 _MOST_CONSTRAINTS = 20_000_000
 _BYTES = 100  # peak memory per constraint
@@ -65,7 +69,7 @@ def check_k(k: Any) -> int:
 
 def check_m(m: Any, *, unbounded: bool = True) -> int | None:
     """Check a number of known items: an integer of at least 1, or None for all items of a row."""
-    if unbounded and (m is None or m == "all"):
+    if unbounded and (m is None or (isinstance(m, str) and m == "all")):
         return None
     if not is_integer(m) or m < 1:
         hint = "pass the maximum number of items that an attacker knows, such as m=2" + (
@@ -75,7 +79,7 @@ def check_m(m: Any, *, unbounded: bool = True) -> int | None:
     return int(m)
 
 
-def check_m_omitted(m: int | None, given: str = "constraints") -> None:
+def check_m_omitted(m: ItemLimit, given: str = "constraints") -> None:
     """Check that m is omitted if constraints or rules are given, which define what the attacker knows."""
     if not isinstance(m, DefaultNumber):
         hint = f"omit m, because the {given} define what is protected; or omit the {given}"

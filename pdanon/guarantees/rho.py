@@ -9,7 +9,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import count
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -20,7 +20,7 @@ from pdanon._kernels import inferences, itemset_search
 from pdanon._kernels.counting import sort_rows
 from pdanon.guarantees.km import threat_table
 from pdanon.guarantees.named import MappedItems, NamedItems, named_items, refuse_members, refuse_overlaps
-from pdanon.guarantees.parameters import check_m, check_open_share, format_share
+from pdanon.guarantees.parameters import ItemLimit, check_m, check_open_share, format_share
 from pdanon.guarantees.verdict import Audit
 from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.codes import Codes, Itemsets
@@ -465,6 +465,10 @@ class RhoUncertainty:
     sensitive: Any
     m: int | None = None
     mapping: Any = field(default=None, compare=False)
+
+    if TYPE_CHECKING:  # "all" is stored as None
+
+        def __init__(self, *, rho: Any, sensitive: Any, m: ItemLimit = None, mapping: Any = None) -> None: ...
 
     def __post_init__(self) -> None:
         hint = "pass the maximum confidence of an inference, such as rho=0.5"

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from pdanon._kernels.itemset_search import minimal
 from pdanon.errors import ColumnError, FormatError, ItemsetDtypeError, ParameterError, cause_of
 from pdanon.guarantees.named import NamedItems, named_items
-from pdanon.guarantees.parameters import check_m, check_size
+from pdanon.guarantees.parameters import ItemLimit, check_m, check_size
 from pdanon.io.csv import read_joined_text
 from pdanon.io.parquet import read_parquet
 from pdanon.itemsets import parallel
@@ -184,7 +184,7 @@ class AllRules:
 
 
 def ps_rules(
-    frame: pd.DataFrame, public: Any, sensitive: Any, m: int | None, column: Hashable | None = None
+    frame: pd.DataFrame, public: Any, sensitive: Any, m: ItemLimit, column: Hashable | None = None
 ) -> AllRules:
     """Return a placeholder for all rules from 1 to m public items of a frame to one sensitive item.
 
@@ -233,7 +233,9 @@ def ps_rules(
     is_public = ~is_sensitive
     if public is not None:
         is_public = named_items(itemsets, NamedItems.some(public, "public"), "public")
-    return AllRules(m, *(itemsets.vocabulary.filter(pa.array(mask)) for mask in (is_sensitive, is_public)))
+    return AllRules(
+        check_m(m), *(itemsets.vocabulary.filter(pa.array(mask)) for mask in (is_sensitive, is_public))
+    )
 
 
 def read_rules(rules: Any) -> Rules | AllRules:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from pdanon.errors import HierarchyError, ParameterError, escape_controls
 from pdanon.hierarchy import sources
 from pdanon.hierarchy.sources import TEXT, Form, Nodes, refuse_torn
+from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.codes import find_items, item_texts
 from pdanon.itemsets.compatibility import text_column
 from pdanon.itemsets.dtype import is_text_type
@@ -88,6 +89,7 @@ HierarchyLike: TypeAlias = "Hierarchy | str | os.PathLike[str] | pd.DataFrame | 
 Missing: TypeAlias = Literal["error", "root"]
 
 
+@constructed_by_name
 @dataclass(frozen=True, eq=False, repr=False)
 class Hierarchy:
     """A rooted tree whose leaves are items, with nodes numbered in pre-order.

@@ -23,6 +23,7 @@ _EXAMPLES = {
     "h": "h=0.5: the largest share of the matching rows that may hold a private item",
     "p": "p=2: the largest number of public items that an attacker knows",
     "cahd.p": "p=4: in a group of rows, at most one row in p holds a sensitive item",
+    "SensitiveGroups.p": "p=4: in a group of rows, at most one row in p holds a sensitive item",
     "rho": "rho=0.5: the largest confidence with which a sensitive item may be inferred",
     "sensitive": "sensitive=['flu', 'gout']: the items that must not be inferred",
     "rules": "rules=[(['rice'], ['flu'])]: background knowledge, and the items that must not be inferred",
@@ -33,6 +34,18 @@ _EXAMPLES = {
     "separator": "separator=';': the text between two items",
     "by": "by='person': the column that names the person of a line",
     "item": "item='product': the column of the items",
+    "explain.item": "item='flu': an item of the original",
+    "original": "original=frame: the frame that was anonymized",
+    "result": "result=pdanon.pcta(frame, k=5, m=2)",
+    "read_csv.column": "column='items': the column of the items",
+    "report.path": "path='release.html': the page to write",
+    "l": "l=2: an attacker infers a sensitive item with a confidence of at most 1/l",
+    "private": "private=['flu']: the items that must not be inferred",
+    "public": "public=['rice', 'tea']: the items that an attacker may know",
+    "constraints": "constraints=[['rice', 'tea']]: the itemsets that an attacker may know",
+    "Hierarchy.names": "pdanon.Hierarchy.of({'all': {'food': ['rice'], 'drink': ['tea']}})",
+    "Workload.queries": "pdanon.Workload.itemsets(frame, n=100, size=2)",
+    "Policy.input": "pdanon.Policy.from_toml('policy.toml')",
     "configurations": "configurations={'pcta': {'k': 5}}: parameters by algorithm",
 }
 _GUARANTEES = {
@@ -45,6 +58,8 @@ _GUARANTEES = {
     "rules": "pdanon.PSRules(rules=[(['rice'], ['flu'])], k=5, c=0.5)",
     "c": "pdanon.PSRules(rules=[(['rice'], ['flu'])], k=5, c=0.5)",
 }
+# Names of other functions or libraries for a parameter.
+_SYNONYMS = {"sensitive": "private", "private": "sensitive", "sep": "separator", "seed": "random_state"}
 _OF_TRANSACTION = ("columns", "labels", "options", "sensitive", "l")  # parameters of pdanon.Transaction
 
 
@@ -53,7 +68,7 @@ class CallError(ParameterError, TypeError):
 
 
 class MethodError(PdanonError, AttributeError):
-    """The accessor has no method of that name."""
+    """An accessor, a result or its plots have no method of that name."""
 
 
 def as_method(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -67,7 +82,7 @@ def as_method(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def unknown_method(accessor: type, name: str, what: str, where: str) -> MethodError:
-    """Return an error that suggests a method of an accessor, or lists all."""
+    """Return an error that suggests a method of an accessor or of plots, or lists all."""
     methods = [each for each in vars(accessor) if not each.startswith("_")]
     hint = did_you_mean(name, methods) or f"known: {', '.join(methods)}"
     return MethodError(what, where=where, got=repr(name), hint=hint)
@@ -126,21 +141,29 @@ def check_call(function: Callable[..., Any], args: tuple[Any, ...], given: Mappi
     except TypeError:
         pass
     # Raised outside the handler: Python's own message is not chained.
-    raise _call_error(function.__name__, signature.parameters, args, given)
+    known = dict(signature.parameters)
+    if "self" not in known:
+        raise _call_error(function.__name__, f"pdanon.{function.__name__}", known, args, given)
+    del known["self"]
+    raise _call_error(function.__name__, function.__qualname__, known, args[1:], given)
 
 
 def _call_error(
-    name: str, known: Mapping[str, inspect.Parameter], args: tuple[Any, ...], given: Iterable[str]
+    name: str,
+    where: str,
+    known: Mapping[str, inspect.Parameter],
+    args: tuple[Any, ...],
+    given: Iterable[str],
 ) -> CallError:
     """Return the error for an unknown argument, or else for extra, missing or repeated ones."""
-    where = f"pdanon.{name}"
 
     def example(parameter: str) -> str:
         return _EXAMPLES.get(f"{name}.{parameter}") or _EXAMPLES.get(parameter, f"{parameter}=...")
 
     unknown = [each for each in given if each not in known]
     if unknown:
-        hint = did_you_mean(unknown[0].lower(), known) or f"its parameters: {', '.join(known)}"
+        similar = did_you_mean(_SYNONYMS.get(unknown[0], ""), known) or did_you_mean(unknown[0], known)
+        hint = similar or f"its parameters: {', '.join(known)}"
         if "transaction" in known and unknown[0] in _OF_TRANSACTION:
             hint = f"pass it for the items: transaction=pdanon.Transaction({unknown[0]}=...)"
         if "guarantee" in known and unknown[0] in _GUARANTEES:
@@ -155,7 +178,7 @@ def _call_error(
         what = f"{name} takes {'only ' if names else 'no argument'}{' and '.join(names)} by position"
         what += f" beside the {beside[0]}" if beside else ""
         first = next((example(each) for each in known if each in _EXAMPLES), "name=value")
-        hint = f"pass the others by name, {first}"
+        hint = f"pass {'the others' if names else 'them'} by name, {first}"
         return CallError(what, where=where, got=f"{len(args) - len(beside)} by position", hint=hint)
     required = [each for each, parameter in known.items() if parameter.default is parameter.empty]
     missing = [each for each in required if each not in given and each not in positional[: len(args)]]
@@ -164,4 +187,5 @@ def _call_error(
         what = f"{name} takes {' and '.join(twice)} once"
         return CallError(what, where=where, got="one by position and one by name", hint="leave one out")
     what = f"{name} needs {' and '.join(missing)}"
-    return CallError(what, where=where, hint=f"such as {example(missing[0])}")
+    examples = [each for each in map(example, missing) if not each.endswith("=...")]
+    return CallError(what, where=where, hint=f"such as {'; '.join(examples) or example(missing[0])}")

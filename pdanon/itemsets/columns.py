@@ -129,6 +129,8 @@ def _one_position(frame: pd.DataFrame, column: Hashable, positions: dict[Hashabl
             hint = "these are several columns: pass a list, or separate them by blanks on the command line"
         if is_number(column) and not found:
             hint = "pass other parameters by name, such as k=..."
+        if column is not None and not found and column in frame.index.names:
+            hint = f"it is a level of the index: pass frame.reset_index({column!r})"
         raise ColumnError(f"column {column!r} {problem}", got=describe_columns(frame), hint=hint)
     return found[0]
 

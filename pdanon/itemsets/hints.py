@@ -49,6 +49,7 @@ LISTS_HINT = (
     "separator=',') splits it; pdanon.from_long(frame, by='person', item='item') joins the rows of a person"
 )
 _DICTS = "a row is a list, tuple, set or array of items: .map(list) makes lists of the keys of dicts"
+_ARRAYS = (pd.api.extensions.ExtensionArray, pd.Index, pd.Series)
 _SEPARATORS = "|;,\t"
 _ITEMS = ("item", "product", "icd", "diagnos", "concept", "article", "stock", "code")
 _PLACES = ("post", "zip")  # postal codes are no items
@@ -90,6 +91,10 @@ def row_hint(row: Any) -> str:
     """Return how to make a list of a row that is none."""
     if isinstance(row, dict):
         return _DICTS
+    if isinstance(row, _ARRAYS):
+        return (
+            f"a row is a list, tuple, set or array of items: .map(list) makes one of a {type(row).__name__}"
+        )
     return _text_hint("items", [row]) or LISTS_HINT if isinstance(row, str) else LISTS_HINT
 
 
@@ -107,6 +112,8 @@ def frame_hint(value: Any) -> str | None:
         return "a Dask frame: import pdanon.dask, and then ddf.txanon"
     if hasattr(value, "to_pandas"):
         return "a table of another library: pass table.to_pandas()"
+    if isinstance(getattr(value, "frame", None), pd.DataFrame):
+        return "a result: pass result.frame, the released frame"
     if isinstance(value, str):
         return "read the file first: pdanon.read_parquet(path), or pdanon.read_csv(path, ...)"
     if isinstance(value, (list, tuple, dict)):
@@ -117,8 +124,8 @@ def frame_hint(value: Any) -> str | None:
 def _column_hint(column: pd.Series[Any]) -> str | None:
     """Return the hint for a column of dicts or text."""
     first = _first_value(column)
-    if isinstance(first, dict):
-        return _DICTS
+    if isinstance(first, (dict, *_ARRAYS)):
+        return row_hint(first)
     if not isinstance(first, str):
         return None
     label = "items" if column.name is None else column.name
@@ -143,31 +150,40 @@ def _text_hint(label: Hashable, texts: list[str]) -> str | None:
 
 
 def _long_hint(columns: list[pd.Series[Any]]) -> str:
-    """Return the hint for a long table, in which the values of a column of persons repeat."""
+    """Return the hint for a long table, whose column of persons repeats values, or for one without items."""
     item = _item_label(columns)
+    labels = [column.name for column in columns]
+    none = f"No items? pdanon.anonymize(frame, pdanon.KAnonymity(5, quasi={labels[:2]})), not df.txanon"
+    if not any(isinstance(_first_value(column), str) for column in columns) and not _usual_items(columns):
+        return none
     others = [column for column in columns if column.name != item]
     repeating = [column.name for column in others if len({*map(str, column)}) < len(column)]
     if not repeating:
-        return LISTS_HINT
+        return f"{LISTS_HINT}. {none}"
     persons = [name for name in repeating if is_named_for_persons(name)]
     by = (persons or repeating)[0]
     lists = f"pdanon.from_long(frame, by={by!r}, item={item!r}) makes one row per person"
     unsure = "" if persons else f", if {by!r} identifies the person of a line"
-    none = "No items, but columns such as age? pdanon.mondrian(frame, k=5, quasi=['age']), not df.txanon"
-    return f"text is never parsed, and rows are never merged. One row per item? {lists}{unsure}. {none}"
+    long = f"One row per item? {lists}{unsure}"
+    both = [long, none] if persons or _usual_items(columns) else [none, long]
+    return f"{'. '.join(both)}. Text is never parsed, and rows are never merged"
 
 
-def _item_label(columns: list[pd.Series[Any]]) -> Hashable:
-    """Return the column with a usual name of items; else the last text column, else the last column."""
+def _usual_items(columns: list[pd.Series[Any]]) -> list[Hashable]:
+    """Return the columns with a usual name of items, the most usual name first."""
     names = [column.name for column in columns]
-    usual = [
+    return [
         name
         for word in _ITEMS
         for name in names
         if word in str(name).lower() and not any(place in str(name).lower() for place in _PLACES)
     ]
+
+
+def _item_label(columns: list[pd.Series[Any]]) -> Hashable:
+    """Return the column with a usual name of items; else the last text column, else the last column."""
     texts = [column.name for column in columns if isinstance(_first_value(column), str)]
-    return [*usual[:1], *texts[-1:], names[-1]][0]
+    return [*_usual_items(columns)[:1], *texts[-1:], columns[-1].name][0]
 
 
 def _onehot_hint(columns: list[pd.Series[Any]]) -> str:

@@ -10,6 +10,7 @@ import pandas as pd
 import pyarrow as pa
 
 from pdanon.errors import ItemsetDtypeError, ParameterError
+from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Codes, Itemsets, item_texts
 from pdanon.itemsets.columns import find_column, with_column
 from pdanon.itemsets.compatibility import arrow_values
@@ -129,6 +130,7 @@ def _wrong_type(name: str, got: str) -> ItemsetDtypeError:
     return ItemsetDtypeError(what, where=f"mapping, column {name}", got=got)
 
 
+@called_by_name
 def apply_mapping(
     frame: pd.DataFrame, mapping: pd.DataFrame, column: Hashable | None = None, *, unseen: str = "error"
 ) -> pd.DataFrame:

@@ -49,6 +49,8 @@ _LONGEST = 200  # characters of a word in a message
 _MOST_POSITIONS = 5
 _MOST_BITS = 200  # of an integer in a message
 
+_PATH_HINT = "pass the name of a file or directory, as text or as a pathlib.Path"
+
 
 def describe(value: Any) -> str:
     """Return a value for a message: a number as it is, any other value by its type."""
@@ -127,7 +129,7 @@ def check_path(path: Any, name: str = "path") -> str:
     """Check that an argument is the path of a file, which need not exist."""
     text = os.fspath(path) if isinstance(path, (str, os.PathLike)) else path
     if not isinstance(text, str):
-        raise ParameterError(f"{name} must be a path", where=name, got=type(path).__name__)
+        raise ParameterError(f"{name} must be a path", where=name, got=type(path).__name__, hint=_PATH_HINT)
     encodable = True
     try:
         os.fsencode(text)  # the system's encoding, which need not be UTF-8

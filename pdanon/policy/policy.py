@@ -35,6 +35,7 @@ from pdanon.io.tables import (
     write_table,
     write_whole,
 )
+from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.validation import (
     check_flag,
     check_frame,
@@ -68,6 +69,7 @@ _BY_ROLE = dict.fromkeys(("column", "quasi", "keep"), "columns")
 _BY_ROLE |= dict.fromkeys(("hierarchy", "hierarchies"), "hierarchies")
 
 
+@constructed_by_name
 @dataclass(frozen=True, eq=False, repr=False)
 class Policy:
     """Specification of a release: the input, the anonymization and the outputs. `from_toml` reads one.

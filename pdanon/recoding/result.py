@@ -17,12 +17,13 @@ from pdanon.guarantees.sensitive_groups import SensitiveGroups
 from pdanon.guarantees.verdict import Guarantee, facts
 from pdanon.io.files import new_directory
 from pdanon.io.parquet import to_parquet
-from pdanon.itemsets.arguments import CallError, MethodError
+from pdanon.itemsets.arguments import CallError, MethodError, called_by_name
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import is_list_column, may_hold_lists
 from pdanon.itemsets.mapping import global_mapping
 from pdanon.recoding.counts import class_sizes, is_kept, loss_lines
 from pdanon.recoding.unmodified_columns import Passing
+from pdanon.recoding.views import Explanation, ResultPlots
 from pdanon.recoding.warnings import shortfall
 
 __all__ = [
@@ -40,8 +41,22 @@ __all__ = [
     "recoded_lists",
 ]
 
+# Functions that take a result or its frame, by name.
+_CALLS = {
+    "audit": "pdanon.audit(result.frame, result.guarantee)",
+    "risk": "pdanon.risk(result.frame, k=5)",
+    "attack": "pdanon.attack(original, result)",
+    "refine": "pdanon.refine(original, result)",
+}
+
+
 # `pdanon.evaluation`, which imports this module, registers the functions behind plot, report and explain.
-_VIEWS: dict[str, Callable[..., Any]] = {}
+class _Views:
+    """The functions behind the views of results."""
+
+    plot: Callable[[Anonymized], ResultPlots]
+    report: Callable[[Anonymized, str | os.PathLike[str], pd.DataFrame | None, pd.DataFrame | None], None]
+    explain: Callable[[Anonymized, Any, pd.DataFrame], Explanation]
 
 
 class Labelled:
@@ -155,7 +170,8 @@ class Anonymized(Labelled):
         if hasattr(pd.DataFrame, name) and not name.startswith("_"):
             hint = f"result.frame.{name}; result.save(directory) writes all published tables"
         else:
-            hint = did_you_mean(name, [each for each in dir(type(self)) if not each.startswith("_")])
+            known = [each for each in dir(type(self)) if not each.startswith("_")]
+            hint = _CALLS.get(name) or did_you_mean(name, known) or f"known: {', '.join(known)}"
         raise MethodError("a result has no such attribute", where="result", got=repr(name), hint=hint)
 
     @property
@@ -238,10 +254,11 @@ class Anonymized(Labelled):
         return self.passing.columns
 
     @property
-    def plot(self) -> Any:
+    def plot(self) -> ResultPlots:
         """Plots: ``plot.loss()``, ``plot.risk(original)``, ``plot.sizes()``, ``plot.mapping()``."""
-        return _VIEWS["plot"](self)
+        return _Views.plot(self)
 
+    @called_by_name
     def report(
         self,
         path: str | os.PathLike[str],
@@ -292,9 +309,10 @@ class Anonymized(Labelled):
         ...     "The release has its guarantee" in path.read_text(encoding="utf-8")
         True
         """
-        _VIEWS["report"](self, path, original, tradeoff)
+        _Views.report(self, path, original, tradeoff)
 
-    def explain(self, item: Any, original: pd.DataFrame) -> Any:
+    @called_by_name
+    def explain(self, item: Any, original: pd.DataFrame) -> Explanation:
         """Explain why an item was generalized or suppressed.
 
         Parameters
@@ -341,7 +359,7 @@ class Anonymized(Labelled):
         >>> why.became
         '(rice,salt)'
         """
-        return _VIEWS["explain"](self, item, original)
+        return _Views.explain(self, item, original)
 
     def __repr__(self) -> str:
         lines = [self._title(), *(f"  {name:<10} {text}" for name, text in headline(self))]
@@ -402,9 +420,14 @@ def recoded_lists(result: Anonymized) -> list[Hashable]:
     return [label for label in lists if label not in result.passed_through]
 
 
-def add_views(**views: Callable[..., Any]) -> None:
+def add_views(
+    *,
+    plot: Callable[[Anonymized], ResultPlots],
+    report: Callable[[Anonymized, str | os.PathLike[str], pd.DataFrame | None, pd.DataFrame | None], None],
+    explain: Callable[[Anonymized, Any, pd.DataFrame], Explanation],
+) -> None:
     """Register the functions behind ``plot``, ``report`` and ``explain`` of results."""
-    _VIEWS.update(views)
+    _Views.plot, _Views.report, _Views.explain = plot, report, explain
 
 
 # --- The original of a release: checks that a frame is the original, and the labels of its items

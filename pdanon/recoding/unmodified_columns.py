@@ -350,6 +350,8 @@ def _warning(
         protect = f"add {quasi} to quasi=, "
     keep = [*found.telling, *found.incomparable]
     review = f"drop columns that are not needed, or pass keep={keep} if they may be published as they are"
+    if len(quasi) == 1 and found.subset_unique == found.rows:  # a number of the person protects nobody
+        protect, review = f"drop it, such as frame.drop(columns={quasi}), ", f"{protect}or pass keep={keep}"
     return IdentifierWarning(". ".join(found.sentences(rows)), hint=protect + review)
 
 

@@ -50,6 +50,22 @@ class Half:
 # --- Rows
 
 
+@pytest.mark.parametrize("m", [2, "all", None])
+def test_k_and_m_are_those_of_every_configuration(m):
+    given = {"pcta": {}, "apriori": {"hierarchy": 2}}
+    expected = pdanon.compare(FRAME, {name: {**each, "k": 2, "m": m} for name, each in given.items()})
+    columns = ["algorithm", "k", "m", *FIGURES]
+    table = FRAME.txanon.compare(given, k=2, m=m)
+    assert table["m"].tolist() == 2 * ["None" if m is None else m]
+    pd.testing.assert_frame_equal(table[columns], expected[columns])
+    varied = pdanon.compare(FRAME, given, k=2, vary={"m": [m]})
+    pd.testing.assert_frame_equal(without_costs(varied)[columns], table[columns])
+    default = pdanon.compare(FRAME, given, k=2)
+    assert "m" not in default
+    if m == 2:
+        pd.testing.assert_frame_equal(default[FIGURES], table[FIGURES])
+
+
 def test_rows_are_what_the_algorithms_give():
     asked = {"pcta": {"m": 2}, "fan-out 2": {"algorithm": "apriori", "m": 1, "hierarchy": 2}}
     table = pdanon.compare(FRAME, asked, vary={"k": [2, 3]}, measures={"labels": labels})

@@ -14,7 +14,7 @@ from pdanon.algorithms.weights import item_weights
 from pdanon.errors import InfeasibleError
 from pdanon.guarantees import KmAnonymity, PrivacyConstraints
 from pdanon.guarantees.constraints import privacy_model, read_constraints
-from pdanon.guarantees.parameters import check_share, constraint_table
+from pdanon.guarantees.parameters import ItemLimit, check_share, constraint_table
 from pdanon.guarantees.utility import check_release, item_blocks, partition
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.codes import Codes, Itemsets
@@ -47,7 +47,7 @@ def decide_within_blocks(
     report: Report,
     *,
     k: int,
-    m: int | None,
+    m: ItemLimit,
     constraints: Any,
     utility: Any,
     max_suppressed: float,

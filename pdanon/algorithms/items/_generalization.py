@@ -12,6 +12,7 @@ import pyarrow as pa
 from pdanon.algorithms.states.cuts import empty_alike
 from pdanon.algorithms.states.descent import Scenario
 from pdanon.guarantees import KmAnonymity, TransactionalK
+from pdanon.guarantees.parameters import ItemLimit
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.codes import Codes, Itemsets
 from pdanon.itemsets.list_columns import ListColumns
@@ -37,7 +38,7 @@ def decide_nodes(
     report: Report,
     *,
     k: int,
-    m: int | None,
+    m: ItemLimit,
     hierarchy: HierarchyLike,
 ) -> Decision[ListRows]:
     """Recode each item in the same way in all rows, to the node that ``nodes`` returns; -1 suppresses it."""

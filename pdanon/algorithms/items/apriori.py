@@ -20,7 +20,7 @@ from pdanon.algorithms.states.cuts import Cut
 from pdanon.errors import InfeasibleError, ParameterError
 from pdanon.guarantees import KmAnonymity, LmDiversity
 from pdanon.guarantees.breaches import split_rows
-from pdanon.guarantees.parameters import check_k
+from pdanon.guarantees.parameters import ItemLimit, check_k
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Codes, item_texts
@@ -40,7 +40,7 @@ def apriori(
     column: Hashable | None = None,
     *,
     k: int,
-    m: int | None = 2,
+    m: ItemLimit = 2,
     hierarchy: HierarchyLike,
     sensitive: Iterable[Any] | None = None,
     l: int | None = None,  # noqa: E741  (its name in the literature)
@@ -137,7 +137,7 @@ def decide(
     report: Report,
     *,
     k: int,
-    m: int | None,
+    m: ItemLimit,
     hierarchy: HierarchyLike,
     sensitive: Any,
     l: int | None,  # noqa: E741  (its name in the literature)
@@ -159,7 +159,7 @@ def decide(
     return decide_lists(columns, recoding, guarantee)
 
 
-def _guarantee(k: int, m: int | None, sensitive: Any, diversity: int | None) -> KmAnonymity | LmDiversity:
+def _guarantee(k: int, m: ItemLimit, sensitive: Any, diversity: int | None) -> KmAnonymity | LmDiversity:
     if (sensitive is None) != (diversity is None):
         hint = "pass both: sensitive lists the items, and l bounds how often they occur"
         raise ParameterError("sensitive and l go together", hint=hint)
@@ -226,5 +226,8 @@ RECORD = Algorithm(
     decide=decide,
     unit="generalizations",
     nodes=_nodes,
-    ways=(Way(KmAnonymity, 50, needs="hierarchy"), Way(LmDiversity, 10, needs="hierarchy")),
+    ways=(
+        Way(KmAnonymity, 50, needs="hierarchy"),
+        Way(LmDiversity, 10, needs="hierarchy"),
+    ),
 )

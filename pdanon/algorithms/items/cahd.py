@@ -22,7 +22,7 @@ from pdanon.algorithms.states.clusters import Clusters
 from pdanon.algorithms.states.cuts import Cut, by_first_row
 from pdanon.errors import EmptiedWarning, InfeasibleError, ParameterError, warn
 from pdanon.guarantees import KmAnonymity, SensitiveGroups
-from pdanon.guarantees.parameters import DEFAULT_M
+from pdanon.guarantees.parameters import DEFAULT_M, ItemLimit
 from pdanon.guarantees.sensitive_groups import GROUP
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
@@ -56,7 +56,7 @@ def cahd(
     p: int,
     sensitive: Iterable[Any],
     k: int | None = None,
-    m: int | None = DEFAULT_M,
+    m: ItemLimit = DEFAULT_M,
     hierarchy: HierarchyLike | None = None,
     refine: bool = True,
     order: Order = "nn",
@@ -209,7 +209,7 @@ def decide(
     p: int,
     sensitive: Any,
     k: int | None,
-    m: int | None,
+    m: ItemLimit,
     hierarchy: HierarchyLike | None,
     refine: bool,
     order: Order,

@@ -15,7 +15,7 @@ import pandas as pd
 from pdanon.algorithms.items._clustering import decide_within_blocks, merge_occurrences
 from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.guarantees import KmAnonymity, PrivacyConstraints
-from pdanon.guarantees.parameters import DEFAULT_M
+from pdanon.guarantees.parameters import DEFAULT_M, ItemLimit
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.recoding.labels import Labels
 from pdanon.recoding.result import Anonymized
@@ -29,7 +29,7 @@ def coat(
     column: Hashable | None = None,
     *,
     k: int,
-    m: int | None = DEFAULT_M,
+    m: ItemLimit = DEFAULT_M,
     constraints: Any = None,
     utility: Any = None,
     max_suppressed: float = 0.0,
@@ -163,5 +163,8 @@ RECORD = Algorithm(
     decide=partial(decide_within_blocks, True),
     sets=partial(merge_occurrences, least_first=True),
     options={"utility": None, "max_suppressed": 0.0},
-    ways=(Way(KmAnonymity, 30), Way(PrivacyConstraints, 30)),
+    ways=(
+        Way(KmAnonymity, 30),
+        Way(PrivacyConstraints, 30),
+    ),
 )

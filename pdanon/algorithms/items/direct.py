@@ -15,6 +15,7 @@ from pdanon.algorithms.items._generalization import decide_nodes, expand_nodes
 from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.states.cuts import Cut
 from pdanon.guarantees import KmAnonymity
+from pdanon.guarantees.parameters import ItemLimit
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Codes
@@ -32,7 +33,7 @@ def direct(
     column: Hashable | None = None,
     *,
     k: int,
-    m: int | None = 2,
+    m: ItemLimit = 2,
     hierarchy: HierarchyLike,
     keep: Sequence[Hashable] = (),
     progress: bool = False,

@@ -20,7 +20,7 @@ from pdanon._kernels import chunks as chunks_kernels
 from pdanon._kernels import row_partitions
 from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.guarantees import DisassociatedKm
-from pdanon.guarantees.parameters import DEFAULT_M
+from pdanon.guarantees.parameters import DEFAULT_M, ItemLimit
 from pdanon.guarantees.utility import partition, some_blocks
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.chunks import ChunkTable
@@ -284,7 +284,7 @@ def disassociate(
     column: Hashable | None = None,
     *,
     k: int,
-    m: int | None = DEFAULT_M,
+    m: ItemLimit = DEFAULT_M,
     max_cluster: int | None = None,
     refine: bool = True,
     safe: bool = False,
@@ -395,7 +395,7 @@ def decide(
     report: Report,
     *,
     k: int,
-    m: int | None,
+    m: ItemLimit,
     max_cluster: int | None,
     refine: bool,
     safe: bool,

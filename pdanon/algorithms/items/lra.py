@@ -17,6 +17,7 @@ from pdanon.algorithms.items._generalization import cover_rows
 from pdanon.algorithms.registry import Algorithm
 from pdanon.algorithms.states.cuts import Cut, check_parts
 from pdanon.guarantees import KmAnonymity
+from pdanon.guarantees.parameters import ItemLimit
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Codes, Itemsets, canonical_rows
@@ -39,7 +40,7 @@ def lra(
     column: Hashable | None = None,
     *,
     k: int,
-    m: int | None = 2,
+    m: ItemLimit = 2,
     hierarchy: HierarchyLike,
     parts: int,
     keep: Sequence[Hashable] = (),
@@ -117,7 +118,7 @@ def lra(
 
 
 def decide(
-    columns: ListColumns, report: Report, *, k: int, m: int | None, hierarchy: HierarchyLike, parts: int
+    columns: ListColumns, report: Report, *, k: int, m: ItemLimit, hierarchy: HierarchyLike, parts: int
 ) -> Decision[ListRows]:
     """Decide the node of each item in each part of the rows."""
     guarantee = KmAnonymity(k, m)

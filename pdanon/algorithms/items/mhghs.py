@@ -15,6 +15,7 @@ from pdanon.algorithms.items._generalization import choose_scenario, decide_node
 from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.states.descent import Descent, Scenario
 from pdanon.guarantees import KmAnonymity
+from pdanon.guarantees.parameters import ItemLimit
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Codes
@@ -31,7 +32,7 @@ def mhghs(
     column: Hashable | None = None,
     *,
     k: int,
-    m: int | None = None,
+    m: ItemLimit = None,
     hierarchy: HierarchyLike,
     keep: Sequence[Hashable] = (),
     progress: bool = False,

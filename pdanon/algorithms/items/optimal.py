@@ -25,7 +25,7 @@ from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.states.cuts import Cut
 from pdanon.algorithms.states.descent import Descent, Scenario
 from pdanon.guarantees import KmAnonymity
-from pdanon.guarantees.parameters import check_seconds
+from pdanon.guarantees.parameters import ItemLimit, check_seconds
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Codes, Offsets
@@ -313,7 +313,7 @@ def optimal(
     column: Hashable | None = None,
     *,
     k: int,
-    m: int | None = 2,
+    m: ItemLimit = 2,
     hierarchy: HierarchyLike,
     suppress: bool = False,
     time_limit: float = 60,
@@ -427,7 +427,7 @@ def decide(
     report: Report,
     *,
     k: int,
-    m: int | None,
+    m: ItemLimit,
     hierarchy: HierarchyLike,
     suppress: bool,
     time_limit: float,

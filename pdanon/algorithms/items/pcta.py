@@ -19,7 +19,7 @@ from pdanon.algorithms.states.sets_search import check_refinable
 from pdanon.algorithms.weights import item_weights
 from pdanon.guarantees import KmAnonymity, PrivacyConstraints
 from pdanon.guarantees.constraints import privacy_model, read_constraints
-from pdanon.guarantees.parameters import DEFAULT_M
+from pdanon.guarantees.parameters import DEFAULT_M, ItemLimit
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.support import SupportIndex, check_feasible
@@ -39,7 +39,7 @@ def pcta(
     column: Hashable | None = None,
     *,
     k: int,
-    m: int | None = DEFAULT_M,
+    m: ItemLimit = DEFAULT_M,
     constraints: Any = None,
     weights: Mapping[Any, float] | pd.Series[float] | None = None,
     refine: bool = False,
@@ -139,7 +139,7 @@ def decide(
     report: Report,
     *,
     k: int,
-    m: int | None,
+    m: ItemLimit,
     constraints: Any,
     weights: Any,
     refine: bool,
@@ -169,5 +169,8 @@ RECORD = Algorithm(
     decide=decide,
     unit="merges",
     sets=partial(merge_occurrences, least_first=False),
-    ways=(Way(KmAnonymity, 10), Way(PrivacyConstraints, 10)),
+    ways=(
+        Way(KmAnonymity, 10),
+        Way(PrivacyConstraints, 10),
+    ),
 )

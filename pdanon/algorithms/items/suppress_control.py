@@ -14,6 +14,7 @@ import pandas as pd
 from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.states.sensitive_rules import Scope, demand_of, guaranteed, least_suppression
 from pdanon.guarantees import RhoUncertainty
+from pdanon.guarantees.parameters import ItemLimit
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.support import SupportIndex
@@ -32,7 +33,7 @@ def suppress_control(
     *,
     rho: float,
     sensitive: Iterable[Any],
-    m: int | None = None,
+    m: ItemLimit = None,
     scope: Scope = "all",
     keep: Sequence[Hashable] = (),
     progress: bool = False,
@@ -128,7 +129,7 @@ def suppress_control(
 
 
 def decide(
-    columns: ListColumns, report: Report, *, rho: float, sensitive: Any, m: int | None, scope: Scope
+    columns: ListColumns, report: Report, *, rho: float, sensitive: Any, m: ItemLimit, scope: Scope
 ) -> Decision[ListRows]:
     """Decide which items are suppressed."""
     guarantee = RhoUncertainty(rho=rho, sensitive=sensitive, m=m)

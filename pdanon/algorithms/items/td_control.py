@@ -30,6 +30,7 @@ from pdanon.algorithms.states.sensitive_rules import (
     too_sure,
 )
 from pdanon.guarantees import RhoUncertainty
+from pdanon.guarantees.parameters import ItemLimit
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Codes
@@ -258,7 +259,7 @@ def td_control(
     *,
     rho: float,
     sensitive: Iterable[Any],
-    m: int | None = None,
+    m: ItemLimit = None,
     hierarchy: HierarchyLike,
     scope: Scope = "all",
     keep: Sequence[Hashable] = (),
@@ -362,7 +363,7 @@ def decide(
     *,
     rho: float,
     sensitive: Any,
-    m: int | None,
+    m: ItemLimit,
     hierarchy: HierarchyLike,
     scope: Scope,
 ) -> Decision[ListRows]:

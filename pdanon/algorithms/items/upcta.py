@@ -15,7 +15,7 @@ import pandas as pd
 from pdanon.algorithms.items._clustering import decide_within_blocks, merge_occurrences
 from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.guarantees import KmAnonymity, PrivacyConstraints
-from pdanon.guarantees.parameters import DEFAULT_M
+from pdanon.guarantees.parameters import DEFAULT_M, ItemLimit
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.recoding.labels import Labels
 from pdanon.recoding.result import Anonymized
@@ -29,7 +29,7 @@ def upcta(
     column: Hashable | None = None,
     *,
     k: int,
-    m: int | None = DEFAULT_M,
+    m: ItemLimit = DEFAULT_M,
     constraints: Any = None,
     utility: Any = None,
     max_suppressed: float = 0.0,

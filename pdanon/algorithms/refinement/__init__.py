@@ -21,12 +21,14 @@ from pdanon.algorithms.registry import ALGORITHMS
 from pdanon.errors import ParameterError
 from pdanon.guarantees import KKm, KmAnonymity, PrivacyConstraints, PSRules, TransactionalK
 from pdanon.guarantees.parameters import check_seconds
+from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.timing import show_activity
 from pdanon.recoding.result import Anonymized, recoded_column
 
 __all__ = ["refine"]
 
 
+@called_by_name
 def refine(
     original: pd.DataFrame,
     result: Anonymized,

@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
@@ -15,25 +15,14 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pdanon._kernels import counting
-from pdanon.algorithms.relational.attributes import (
-    Attribute,
-    Cells,
-    Grades,
-    Intervals,
-    Numbers,
-    Ranges,
-    Sets,
-    Tree,
-    common_unit,
-    shares,
-)
+from pdanon.algorithms.relational.attributes import Attribute, Grades, Intervals, Numbers, Ranges, Sets, Tree
+from pdanon.algorithms.relational.cells import Cells, common_unit, shares
 from pdanon.errors import HierarchyError, InfeasibleError, ItemsetDtypeError, ParameterError
 from pdanon.hierarchy import Form, Hierarchy, HierarchyLike
 from pdanon.itemsets.codes import Codes, Itemsets
 from pdanon.itemsets.columns import find_quasi
 from pdanon.itemsets.compatibility import as_pandas_writes
 from pdanon.itemsets.lists import offsets_of
-from pdanon.itemsets.timing import Report
 
 __all__ = [
     "Classes",
@@ -205,7 +194,8 @@ def _texts(vocabulary: pa.Array) -> list[str]:
     """Return the texts of values in sets; durations as pandas writes them, not as integers."""
     if pa.types.is_duration(vocabulary.type):
         vocabulary = as_pandas_writes(vocabulary)
-    return vocabulary.cast(pa.large_string()).to_pylist()
+    texts: list[str] = vocabulary.cast(pa.large_string()).to_pylist()
+    return texts
 
 
 def _steps(numbers: NDArray[Any]) -> NDArray[np.uint64] | None:
@@ -291,7 +281,8 @@ class Digests:
 
     def _lost(self, digests: Iterable[Codes]) -> Numbers:
         pairs = zip(self._attributes, digests, strict=True)
-        return np.sum([attribute.line_losses(lines) for attribute, lines in pairs], axis=0)
+        losses: Numbers = np.sum([attribute.line_losses(lines) for attribute, lines in pairs], axis=0)
+        return losses
 
 
 def _pad(digests: Sequence[Codes]) -> Codes:
@@ -519,8 +510,20 @@ class Classes:
         return len(self.cells[0].numbers)
 
 
-# Forms classes of k rows, given a generator, a progress report and an upper bound on suppressed rows.
-Formation: TypeAlias = Callable[[QuasiTable, int, np.random.Generator, Report, int], Classes]
+class Formation(Protocol):
+    """Function that forms classes."""
+
+    def __call__(
+        self,
+        table: QuasiTable,
+        k: int,
+        rng: np.random.Generator,
+        report: Callable[[int], Any],
+        most: int = 0,
+        /,
+    ) -> Classes:
+        """Form classes of k rows, given a generator, a progress report and a bound on suppressed rows."""
+        ...
 
 
 def group_rows(keys: Sequence[NDArray[Any]], n_rows: int) -> Numbers:

@@ -16,9 +16,10 @@ from pdanon.algorithms.items.lra import divide_rows
 from pdanon.algorithms.registry import Algorithm
 from pdanon.algorithms.relational.attributes import Numbers
 from pdanon.algorithms.rt.dataset import Dataset
-from pdanon.algorithms.rt.transaction import Transaction
+from pdanon.algorithms.rt.transaction import Transaction, as_transaction
 from pdanon.algorithms.states.cuts import check_parts
 from pdanon.guarantees import KKm, KLm
+from pdanon.guarantees.parameters import ItemLimit
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Codes
@@ -35,7 +36,7 @@ def tfirst(
     column: Hashable | None = None,
     *,
     k: int,
-    m: int | None = 2,
+    m: ItemLimit = 2,
     quasi: Sequence[Hashable],
     parts: int,
     hierarchies: Mapping[Hashable, HierarchyLike] | None = None,
@@ -116,8 +117,16 @@ def tfirst(
     3  [19, 40]  ['cold' 'flu']
     """
     check_parts(parts)
+    transaction = as_transaction(transaction)
     data = Dataset.of(
-        frame, column, k=k, m=m, quasi=quasi, hierarchies=hierarchies, transaction=transaction, refine=refine
+        frame,
+        column,
+        k=k,
+        m=m,
+        quasi=quasi,
+        hierarchies=hierarchies,
+        transaction=transaction,
+        refine=refine,
     )
     return data.release("tfirst", partial(decide, parts=parts), keep=keep, progress=progress)
 
@@ -129,4 +138,8 @@ def decide(data: Dataset, report: Report, *, parts: int) -> tuple[Numbers, Codes
     return groups, data.whole.protect(groups, report)
 
 
-RECORD = Algorithm(tfirst, (KKm, KLm), recodes="both")
+RECORD = Algorithm(
+    tfirst,
+    (KKm, KLm),
+    recodes="both",
+)

@@ -13,6 +13,7 @@ from pdanon.errors import ParameterError
 from pdanon.guarantees.named import NamedItems
 from pdanon.guarantees.parameters import check_seconds, check_share, materialize
 from pdanon.hierarchy import HierarchyLike
+from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.columns import quasi_labels
 from pdanon.itemsets.validation import check_count, check_known, describe, find_name, quote_word
 from pdanon.recoding.labels import Labels, check_labels
@@ -20,6 +21,7 @@ from pdanon.recoding.labels import Labels, check_labels
 __all__ = ["Transaction", "as_transaction", "set_parameters"]
 
 
+@constructed_by_name
 @dataclass(frozen=True, repr=False)
 class Transaction:
     """Parameters for the items, for algorithms that anonymize quasi-identifiers and items together.

@@ -17,13 +17,14 @@ import pandas as pd
 
 from pdanon.algorithms.registry import Algorithm
 from pdanon.algorithms.relational.attributes import Numbers
-from pdanon.algorithms.rt.dataset import Dataset, at_least, check_cluster
+from pdanon.algorithms.rt.blocks import check_cluster
+from pdanon.algorithms.rt.dataset import Dataset, at_least
 from pdanon.algorithms.rt.merging import Merging, candidates, distances
-from pdanon.algorithms.rt.transaction import Transaction
+from pdanon.algorithms.rt.transaction import Transaction, as_transaction
 from pdanon.algorithms.rt.transaction_side import TransactionSide
 from pdanon.errors import InfeasibleError
 from pdanon.guarantees import KKm, KLm
-from pdanon.guarantees.parameters import check_share
+from pdanon.guarantees.parameters import ItemLimit, check_share
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Codes
@@ -40,7 +41,7 @@ def tum_bound(
     column: Hashable | None = None,
     *,
     k: int,
-    m: int | None = 2,
+    m: ItemLimit = 2,
     quasi: Sequence[Hashable],
     delta: float,
     merge: str = "RT",
@@ -144,8 +145,16 @@ def tum_bound(
     check_share(delta, "delta")
     check_known(merge, ("R", "T", "RT"), "way to merge", where="merge")
     check_cluster(cluster)
+    transaction = as_transaction(transaction)
     data = Dataset.of(
-        frame, column, k=k, m=m, quasi=quasi, hierarchies=hierarchies, transaction=transaction, refine=refine
+        frame,
+        column,
+        k=k,
+        m=m,
+        quasi=quasi,
+        hierarchies=hierarchies,
+        transaction=transaction,
+        refine=refine,
     )
     decision = partial(decide, delta=delta, merge=merge, cluster=cluster, random_state=random_state)
     return data.release("tum_bound", decision, keep=keep, progress=progress)
@@ -214,4 +223,8 @@ def _join_parts(parts: Sequence[tuple[Numbers, Codes]], transactions: Transactio
     return numbers
 
 
-RECORD = Algorithm(tum_bound, (KKm, KLm), recodes="both")
+RECORD = Algorithm(
+    tum_bound,
+    (KKm, KLm),
+    recodes="both",
+)

@@ -233,4 +233,5 @@ class Descent:
 
 
 def _find_threats(*asked: Any) -> tuple[Codes, Offsets, Mask, int]:
-    return cut_search.find_threats(*(*asked, halt_flag()))
+    found: tuple[Codes, Offsets, Mask, int] = cut_search.find_threats(*(*asked, halt_flag()))
+    return found

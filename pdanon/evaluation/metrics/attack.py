@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pdanon.errors import ParameterError
 from pdanon.evaluation.metrics.attacker_candidates import Release, codes_of, read_mapping
 from pdanon.evaluation.metrics.sampling import draw_subsets
-from pdanon.guarantees.parameters import check_m
+from pdanon.guarantees.parameters import ItemLimit, check_m
 from pdanon.guarantees.verdict import facts
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Codes, Itemsets, Offsets, canonical_rows
@@ -86,7 +86,7 @@ def attack(
     result: Anonymized,
     column: Hashable | None = None,
     *,
-    m: int | None = 2,
+    m: ItemLimit = 2,
     n: int = 1000,
     random_state: int | np.random.Generator | None = None,
     progress: bool = False,
@@ -149,7 +149,7 @@ def attack(
     """
     most, n = check_m(m), check_count(n, "n", least=1, most=MOST_DRAWN)
     if not isinstance(result, Anonymized):
-        hint = "pass the result of an algorithm, which has the groups and the mapping"
+        hint = "pass the result itself: result = pdanon.pcta(frame, k=5, m=2); pdanon.attack(frame, result)"
         raise ParameterError("not a result", where="result", got=type(result).__name__, hint=hint)
     release = Release.of(original, result, None, None, column)
     release.check_rows()

@@ -33,6 +33,7 @@ from pdanon.guarantees.verdict import facts
 from pdanon.hierarchy import HierarchyLike
 from pdanon.io.files import replace_file
 from pdanon.io.parquet import read_parquet, to_parquet
+from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.chunks import refuse_chunks
 from pdanon.itemsets.codes import Itemsets, Offsets
 from pdanon.itemsets.columns import find_column, find_quasi, list_column
@@ -356,6 +357,7 @@ def _encode_itemsets(wanted: pd.Series[Any], items: Itemsets) -> ItemsetTable:
 # --- Workloads
 
 
+@constructed_by_name
 @dataclass(frozen=True, eq=False, repr=False)
 class Workload:
     """COUNT queries: the number of rows that contain an itemset and satisfy conditions on other columns.
