@@ -122,25 +122,21 @@ def _label_choices(name: str, key: str, choices: list[tuple[Any, Any]]) -> list[
     if any(text is None and _is_hidden(name, key, value) for text, value in choices):
         hint = 'name each value: {"fine": Hierarchy.of(...), "coarse": Hierarchy.of(...)}'
         raise ParameterError("a table cannot distinguish these values", where=f"vary, {key}", hint=hint)
-    return [
-        (_display_value(name, key, value) if text is None else str(text), value) for text, value in choices
-    ]
+    shown = (_display_value(name, key, value) if text is None else str(text) for text, value in choices)
+    return [(text, value) for text, (_, value) in zip(shown, choices, strict=True)]
 
 
 def _check_names(name: Any, label: str, fixed: Mapping[str, Any], vary: Mapping[str, Any]) -> None:
     accepted = {key: each for key, each in parameters_of(algorithm(name)).items() if key != "progress"}
+    where = f"configuration {label!r}"
     for key in (*fixed, *vary):
-        check_known(key, accepted, f"parameter of {name}", where=f"configuration {label!r}")
+        check_known(key, accepted, f"parameter of {name}", where=where)
     if fixed.keys() & vary.keys():
         got = ", ".join(sorted(fixed.keys() & vary.keys()))
-        raise ParameterError(
-            "a parameter is both fixed and varied", where=f"configuration {label!r}", got=got, hint=_ONCE
-        )
-    lacking = [key for key, each in accepted.items() if each.default is each.empty]
-    lacking = [key for key in lacking if key not in fixed and key not in vary]
-    if lacking:
+        raise ParameterError("a parameter is both fixed and varied", where=where, got=got, hint=_ONCE)
+    required = {key for key, each in accepted.items() if each.default is each.empty}
+    if lacking := [key for key in accepted if key in required - fixed.keys() - vary.keys()]:
         got = f"no {', '.join(lacking)}"
-        where = f"configuration {label!r}"
         raise ParameterError(f"{name} lacks a parameter", where=where, got=got, hint=_ONCE)
     if isinstance(fixed.get("random_state"), (np.random.Generator, np.random.RandomState)):
         hint = "pass an int, so that each configuration is reproducible"
@@ -361,9 +357,8 @@ class _Comparison:
 
     def keys(self) -> list[str]:
         """Return a content hash per task, which identifies its row in the file of ``resume``."""
-        common = content_hash(
-            version("pdanon"), self.frame, repr(self.column), self.workload, sorted(self.extra)
-        )
+        data = self.frame, repr(self.column), self.workload
+        common = content_hash(version("pdanon"), *data, sorted(self.extra))
         return [
             content_hash(common, task.algorithm, {key: _content(task.parameters[key]) for key in task.shown})
             for task in self.tasks
@@ -513,10 +508,6 @@ def _table(
 def _typed_array(values: list[Any]) -> pd.api.extensions.ExtensionArray:
     """Convert the values of a parameter to an array of one type, or to text if the types are mixed."""
     types = {type(value) for value in values if value is not pd.NA}
-    if types == {bool}:
-        return pd.array(values, dtype="boolean")
-    if types == {int}:
-        return pd.array(values, dtype="Int64")
-    if types <= {int, float}:
-        return pd.array(values, dtype="Float64")
+    if types == {bool} or types <= {int, float}:
+        return pd.array(values)
     return text_column([value if value is pd.NA else str(value) for value in values])

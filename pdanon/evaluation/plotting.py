@@ -25,7 +25,6 @@ __all__ = [
     "SHARES",
     "Plots",
     "axes",
-    "bars_across",
     "bin_sizes",
     "check_columns",
     "check_tradeoff",
@@ -82,15 +81,8 @@ def label_axes(ax: Axes, *, x: str = "", y: str = "", title: str = "", beside: S
 
 def key_above(ax: Axes, size: float) -> float:
     """Draw a legend of one line above the bars, and return the factor that extends the vertical axis."""
-    ax.legend(
-        frameon=False,
-        loc="upper left",
-        ncols=2,
-        borderaxespad=0,
-        handlelength=1.5,
-        columnspacing=1,
-        fontsize=size,
-    )
+    spacing = {"borderaxespad": 0, "handlelength": 1.5, "columnspacing": 1}
+    ax.legend(frameon=False, loc="upper left", ncols=2, fontsize=size, **spacing)
     share = 2.5 * size / _extent(ax)[1]  # a line and its padding, as a share of the height
     return 1 / (1 - min(share, 0.4))
 
@@ -218,16 +210,9 @@ def label_ends(ax: Axes, ends: Sequence[tuple[float, float, str]]) -> None:
     least = -np.inf
     for x, y, name in sorted(ends, key=lambda end: (end[1], end[2])):
         least = max(y, least + (high - low) / 20)
-        ax.annotate(
-            name,
-            (x, y),
-            xytext=(1.03, least),
-            textcoords=ax.get_yaxis_transform(),
-            va="center",
-            fontsize=9,
-            parse_math=False,
-            arrowprops={"arrowstyle": "-", "linewidth": 0.5, "color": "0.6"},
-        )
+        place: Any = {"xytext": (1.03, least), "textcoords": ax.get_yaxis_transform(), "va": "center"}
+        line = {"arrowstyle": "-", "linewidth": 0.5, "color": "0.6"}
+        ax.annotate(name, (x, y), fontsize=9, parse_math=False, arrowprops=line, **place)
 
 
 def check_columns(table: pd.DataFrame, columns: Sequence[str], numbers: Sequence[str]) -> None:
@@ -238,9 +223,8 @@ def check_columns(table: pd.DataFrame, columns: Sequence[str], numbers: Sequence
         check_text(name, "the name of a column")
     missing = [name for name in columns if labels.count(name) != 1]
     if missing:
-        raise ParameterError(
-            "the table lacks columns, or has them twice", got=missing, hint=f"the table has {labels}"
-        )
+        problem, hint = "the table lacks columns, or has them twice", f"the table has {labels}"
+        raise ParameterError(problem, got=missing, hint=hint)
     texts = [name for name in numbers if not pd.api.types.is_numeric_dtype(table[name])]
     if texts:
         raise ParameterError("the columns to draw must hold numbers", where="table", got=texts)
@@ -303,11 +287,10 @@ def styled(table: pd.DataFrame) -> Styler:
         hint = "pip install jinja2"
         raise ParameterError("styled tables need the package jinja2", hint=hint) from None
     numbers = {name for name in table if pd.api.types.is_numeric_dtype(table[name])}
-    formats: dict[Any, Any] = {
-        name: _format(name, table[name]) if name in numbers else _escape_text for name in table
-    }
-    shares: list[Hashable] = [name for name in table if name in _PERCENT and name in numbers]
     texts = [name for name in table if name not in numbers]
+    formats: dict[Any, Any] = {name: _number_format(name, table[name]) for name in numbers}
+    formats |= dict.fromkeys(texts, _escape_text)
+    shares: list[Hashable] = [name for name in table if name in _PERCENT and name in numbers]
     empty = [name for name in table if table[name].isna().all()]
     style = style.format(formats, na_rep="", escape="html")
     style = style.format_index(_escape_text, escape="html", axis=1)
@@ -322,7 +305,7 @@ def _escape_text(value: Any) -> Any:
     return escape_controls(value) if isinstance(value, str) else value
 
 
-def _format(name: Any, column: pd.Series[Any]) -> Callable[[Any], str]:
+def _number_format(name: Any, column: pd.Series[Any]) -> Callable[[Any], str]:
     if name in _PERCENT:
         return lambda share: f"{100 * share:.3g} %"
     if name == "memory":
@@ -459,10 +442,9 @@ class Plots:
         The attacker knows the quasi-identifiers of the guarantee, if it has any, and none of its sensitive
         items: the plot shows what the guarantee covers. `risk` assumes that all items may be known.
         """
-        guarantee = self._result.guarantee
-        guaranteed = getattr(guarantee, "k", None)
-        k = guaranteed if k is None else k
-        promised = getattr(guarantee, "m", None) if k == guaranteed else None
+        least = getattr(self._result.guarantee, "k", None)
+        k = least if k is None else k
+        promised = getattr(self._result.guarantee, "m", None) if k == least else None
         tables = exposure(self._result, original, column, k=k, m=m)
         return draw_risk(tables, k, ax, promised=promised, sensitive=bool(sensitive_of(self._result)))
 
@@ -564,6 +546,48 @@ def draw_risk(
     return ax
 
 
+def draw_bands(bands: pd.Series[int], ax: Axes, *, of: str, what: str) -> None:
+    """Draw the number of rows or items in each band."""
+    names = list(bands.index)
+    horizontal_bars(ax, names, bands.to_numpy(), [f"{number:,}" for number in bands])
+    whole_numbers(ax.xaxis)
+    ax.xaxis.set_major_formatter("{x:,.0f}")
+    label_axes(ax, x=f"{what} (number)", y=of, beside=names)
+
+
+def draw_shares(found: pd.DataFrame, k: int, ax: Axes) -> None:
+    """Draw the shares of rows singled out, and with fewer than k matches, by the number of known items."""
+    known = np.arange(len(found))
+    few = f"fewer than {k} matches"
+    kinds = {"singled_out": ("singled out", -0.2, ""), "below_k": (few, 0.2, "///")}
+    size = size_across(ax, ["99.9"], 2 * len(known) + 1)
+    for name, (label, shift, hatch) in kinds.items():
+        percents = 100 * found[name].to_numpy(np.float64)
+        fill = "none" if hatch else "C0"
+        bars = ax.bar(known + shift, percents, 0.4, facecolor=fill, edgecolor="C0", hatch=hatch, label=label)
+        texts = [f"{value:.3g}" for value in percents]
+        ax.bar_label(bars, texts, padding=2, fontsize=size)
+    ax.set_xticks(known, [str(each) for each in found.index])
+    label_axes(ax, x="known items (up to)", y="rows (%)")
+    hide_frame(ax)
+    ax.set_ylim(0, room(100 * found["below_k"].to_numpy(np.float64)) * key_above(ax, size))
+
+
+def draw_lengths(shares: pd.DataFrame, k: int, ax: Axes) -> None:
+    """Draw the share of rows with fewer than k matches by row length: a line per number of known items."""
+    places = np.arange(len(shares))
+    ends: list[tuple[float, float, str]] = []
+    for number, (known, line) in enumerate((100 * shares).items()):
+        ax.plot(places, line, linestyle=_LINES[number % len(_LINES)], marker="o", markersize=4)
+        ends.append((float(places[-1]), float(line.iloc[-1]), f"{known} known"))
+    starts = [name.partition("–")[0] for name in shares.index]
+    ax.set_xticks(places, starts, fontsize=size_across(ax, starts, len(places)))
+    ax.set_ylim(0, 105)
+    label_axes(ax, x="items in the row (from)", y=f"rows with fewer than {k} matches (%)")
+    hide_frame(ax)
+    label_ends(ax, ends)
+
+
 def comparison(
     table: pd.DataFrame, *, x: str = "k", y: str = "NCP", by: str = "algorithm", ax: Axes | None = None
 ) -> Axes:
@@ -600,8 +624,7 @@ def comparison(
     """
     check_columns(table, [by, x, y], numbers=[x, y])
     drawn = table[table[y].notna()]
-    repeated = int(drawn.duplicated([by, x]).sum())
-    if repeated:
+    if repeated := int(drawn.duplicated([by, x]).sum()):
         hint = f"select one row for each {by} and {x}, or pass averages"
         raise ParameterError(f"several rows have the same {by} and {x}", got=f"{repeated} more", hint=hint)
     ax = axes(ax)

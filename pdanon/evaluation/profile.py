@@ -6,6 +6,7 @@ import os
 import warnings
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from shlex import quote
 from typing import Any, NamedTuple
 
@@ -15,9 +16,22 @@ import pyarrow.compute as pc
 
 from pdanon.errors import IdentifierWarning, escape_controls
 from pdanon.evaluation.metrics.risk import of_few_known, risk_of
-from pdanon.evaluation.report import profile_report
-from pdanon.evaluation.report.html import document, tradeoff_section, write_document
-from pdanon.evaluation.report.profile_report import columns_table, found_table, frequent_table, supports_table
+from pdanon.evaluation.plotting import draw_bands, draw_lengths, draw_shares
+from pdanon.evaluation.report.html import (
+    Cell,
+    count,
+    document,
+    figure,
+    frame_table,
+    paragraph,
+    section,
+    share,
+    steps,
+    table,
+    tradeoff_section,
+    versions,
+    write_document,
+)
 from pdanon.guarantees.km import KmAnonymity
 from pdanon.guarantees.parameters import check_k
 from pdanon.guarantees.verdict import facts
@@ -39,6 +53,11 @@ __all__ = ["Alert", "Profile", "profile"]
 _MOST_SHOWN = 10  # items
 _NUMBERS = {"id", "uuid", "guid", "nbr", "key"}
 _BANDS = (1, 2, 5, 10, 100, 1000, 10**4, 10**5, 10**6)  # rows
+_MOST_LENGTHS = 12  # more lengths are put into bands
+_NOTE = (
+    "This page contains counts of the original, the names of its columns, and frequent items. It contains no "
+    "row of the data, and no rare item."
+)
 
 
 class Alert(NamedTuple):
@@ -100,13 +119,9 @@ class Profile:
 
     def _repr_html_(self) -> str:
         alerts = [("look at", f"{alert.what} → {alert.hint}") for alert in self.alerts]
-        tables = [
-            found_table(of_few_known(self.risk), self.k),
-            supports_table(self.supports),
-            frequent_table(self.frequent),
-        ]
+        tables = [self._risk_table(), self._supports_table(), self._frequent_table()]
         if len(self.columns):
-            tables.append(columns_table(self.columns, self.k, int(self.counts["rows"])))
+            tables.append(self._columns_table())
         return "\n".join([facts(self._title(), [*alerts, *self._facts()]), *tables])
 
     def report(self, path: str | os.PathLike[str], *, tradeoff: pd.DataFrame | None = None) -> None:
@@ -145,23 +160,99 @@ class Profile:
         >>> "do not publish it" in page, "rice" in page, "salt" in page
         (True, True, False)
         """
-        page = document("A first look", self._sections(tradeoff), profile_report.NOTE)
+        page = document("A first look", self._sections(tradeoff), _NOTE)
         write_document(page, path, confidential=True)
 
     def _sections(self, tradeoff: pd.DataFrame | None) -> Iterator[str]:
-        yield profile_report.warning()
+        warning = "⚠ This page describes the original. Keep it with the original, and do not publish it."
+        yield paragraph(warning, "verdict warned")
         yield facts(self._title(), self._facts())
-        yield profile_report.first_section([(alert.what, alert.hint) for alert in self.alerts])
-        missing = int(self.counts["missing rows"])
-        yield profile_report.risk_section(self.risk, self.k, missing)
+        todo = [(alert.what, alert.hint) for alert in self.alerts]
+        yield section("What to do first", steps(todo) if todo else paragraph("No problem was found."))
+        shares = by_length(self.risk, int(self.counts["missing rows"]))
+        yield self._risk_section(shares)
         if tradeoff is not None:
             yield tradeoff_section(tradeoff)
-        yield profile_report.rows_section(
-            self.counts, self.lengths, profile_report.by_length(self.risk, missing)["rows"]
+        yield self._rows_section(shares["rows"])
+        yield self._items_section()
+        yield self._columns_section()
+        yield section("Date and versions", versions())
+
+    def _risk_section(self, by_length: pd.DataFrame) -> str:
+        """Show the shares of rows at risk, of all rows and by row length."""
+        found, few = of_few_known(self.risk), f"fewer than {self.k} matches"
+        text = (
+            "Suppose that an attacker knows some items of a person, in the worst case those that reveal "
+            "most. A row is singled out if it is the only row that matches them. The tables show the share "
+            f"of rows that are singled out, and of rows for which fewer than {self.k} rows match. Longer "
+            "rows are at higher risk."
         )
-        yield profile_report.items_section(self.supports, self.frequent, self.k)
-        yield profile_report.columns_section(self.columns, self.k, int(self.counts["rows"]))
-        yield profile_report.versions_section()
+        caption = f"Rows that are singled out, or have {few}, by the number of known items."
+        parts = [paragraph(text), figure(partial(draw_shares, found, self.k), caption), self._risk_table()]
+        if len(lengths := by_length[["rows", *found.index]]):
+            shares = lengths.drop(columns="rows")
+            caption = f"Rows with {few}, by the number of items in the row and of known items."
+            parts.append(figure(partial(draw_lengths, shares, self.k), caption))
+            header = ["items in the row", "rows", *(f"{known} known" for known in shares)]
+            caption, known = f"Rows with {few}, by length", [share] * shares.shape[1]
+            parts.append(frame_table(caption, header, lengths, [Cell, count, *known]))
+        return section("Who can be singled out", *parts)
+
+    def _risk_table(self) -> str:
+        header = ["known items (up to)", "singled out", f"fewer than {self.k} matches"]
+        found = of_few_known(self.risk)[["singled_out", "below_k"]]
+        return frame_table("Rows at risk", header, found, [count, share, share])
+
+    def _rows_section(self, by_length: pd.Series[int]) -> str:
+        """Show the number of rows and their lengths."""
+        counts = self.counts[self.counts >= 0].to_frame()  # a count that could not be made is -1
+        caption = "Number of rows by the number of their items."
+        rows = [(Cell(str(name)), Cell(f"{number:.3g}", number)) for name, number in self.lengths.items()]
+        return section(
+            "Rows",
+            frame_table("Counts", ["", "number"], counts, [Cell, count]),
+            _bands_figure(by_length, "items in the row", "rows", caption),
+            table("Items per row", ["items per row", "number"], rows),
+        )
+
+    def _items_section(self) -> str:
+        """Show the number of items by support, and the most frequent items."""
+        text = f"Items in fewer than {self.k} rows are counted but not named, "
+        text += "because they single out their rows."
+        caption = "Number of items by the number of rows with the item."
+        picture = _bands_figure(self._items_by_support()["items"], "rows with the item", "items", caption)
+        return section("Items", paragraph(text), picture, self._supports_table(), self._frequent_table())
+
+    def _items_by_support(self) -> pd.DataFrame:
+        """Return the table of supports by the names of the bands."""
+        bounds = zip(self.supports["at_least"], self.supports["at_most"], strict=True)
+        names = [f"{low:,} and more" if high >= MOST_ROWS else _range(low, high) for low, high in bounds]
+        return self.supports[["items", "occurrences"]].set_axis(pd.Index(names, dtype=object))
+
+    def _supports_table(self) -> str:
+        header = ["rows with the item", "items", "share of all occurrences"]
+        return frame_table("Items by support", header, self._items_by_support(), [Cell, count, share])
+
+    def _frequent_table(self) -> str:
+        """Return the most frequent items; an empty text if there are none."""
+        if self.frequent.empty:
+            return ""
+        header, frequent = ["most frequent items", "rows", "share of rows"], self.frequent.set_index("item")
+        return frame_table("Most frequent items", header, frequent, [Cell, count, share])
+
+    def _columns_section(self) -> str:
+        """Show the shares of rows that each of the other columns puts at risk."""
+        if self.columns.empty:
+            return section("Other columns", paragraph("There is no other column."))
+        few = f"a value in fewer than {self.k} rows"
+        text = f"For each column alone: the share of rows with a unique value, or {few}."
+        return section("Other columns", paragraph(text), self._columns_table())
+
+    def _columns_table(self) -> str:
+        header = ["column", "unique value", f"value in fewer than {self.k} rows", "values", "missing", "type"]
+        n_rows = max(int(self.counts["rows"]), 1)
+        rows = [_column_cells(each, n_rows) for each in self.columns.itertuples(index=False)]
+        return table("Rows that a single column identifies", header, rows)
 
     def _title(self) -> str:
         return f"Profile: {self.counts['rows']:,} rows, lists in {self.column!r}"
@@ -169,15 +260,10 @@ class Profile:
     def _facts(self) -> Iterator[tuple[str, str]]:
         """Yield the names and texts of the summary lines."""
         counts, lengths = self.counts, self.lengths
-        yield (
-            "rows",
-            f"{counts['missing rows']:,} missing, {counts['empty rows']:,} empty, "
-            + (f"{counts['distinct rows']:,} distinct"),
-        )
-        yield (
-            "lengths",
-            f"{lengths['mean']:.3g} items on average, {lengths['longest']:.0f} in the longest row",
-        )
+        empty = f"{counts['missing rows']:,} missing, {counts['empty rows']:,} empty"
+        yield "rows", f"{empty}, {counts['distinct rows']:,} distinct"
+        longest = f"{lengths['longest']:.0f} in the longest row"
+        yield "lengths", f"{lengths['mean']:.3g} items on average, {longest}"
         rare, alone = (self.supports.loc[self.supports["at_most"] < k, "items"].sum() for k in (self.k, 2))
         yield "items", f"{counts['items']:,} distinct; {rare:,} in fewer than {self.k} rows, {alone:,} in one"
         for known, row in of_few_known(self.risk).iterrows():
@@ -280,22 +366,19 @@ def profile(
 
 
 def _counts(itemsets: Itemsets, index: SupportIndex, columns: Sequence[Numbers | None]) -> pd.Series[int]:
-    lengths = itemsets.lengths
-    return pd.Series(
-        {
-            "rows": itemsets.n_rows,
-            "missing rows": int(itemsets.nulls.sum()),
-            "empty rows": int(((lengths == 0) & ~itemsets.nulls).sum()),
-            "items": itemsets.n_items,
-            "occurrences": len(itemsets.codes),
-            "distinct rows": len(index.distinct().weights),
-            "repeated rows": _repeats(itemsets, index, columns),
-        },
-        name="count",
-    )
+    counts = {
+        "rows": itemsets.n_rows,
+        "missing rows": int(itemsets.nulls.sum()),
+        "empty rows": int(((itemsets.lengths == 0) & ~itemsets.nulls).sum()),
+        "items": itemsets.n_items,
+        "occurrences": len(itemsets.codes),
+        "distinct rows": len(index.distinct().weights),
+        "repeated rows": _count_repeats(itemsets, index, columns),
+    }
+    return pd.Series(counts, name="count")
 
 
-def _repeats(itemsets: Itemsets, index: SupportIndex, columns: Sequence[Numbers | None]) -> int:
+def _count_repeats(itemsets: Itemsets, index: SupportIndex, columns: Sequence[Numbers | None]) -> int:
     """Count the rows that equal an earlier row in all columns."""
     comparable = [each for each in columns if each is not None]
     if len(comparable) < len(columns):
@@ -329,9 +412,8 @@ def _frequent(itemsets: Itemsets, index: SupportIndex, k: int) -> pd.DataFrame:
     order = order[index.singles[order] >= k]
     rows = index.singles[order]
     texts = np.array(itemsets.texts(), object)[order]
-    return pd.DataFrame(
-        {"item": text_column(texts), "rows": rows, "share": rows / max(itemsets.n_present, 1)}
-    )
+    shares = rows / max(itemsets.n_present, 1)
+    return pd.DataFrame({"item": text_column(texts), "rows": rows, "share": shares})
 
 
 class _Column(NamedTuple):
@@ -388,15 +470,12 @@ def _alerts(
         strip = "apply .str.strip().str.lower() to the items before you make lists"
         blank = "unify their spelling; if a blank follows each separator, pass --separator ', '"
         yield Alert(what, f"{hint}, {strip}", f"{hint}, {blank}")
-    for known, share in of_all_rows(risks)["below_k"].loc[:2].iloc[-1:].items():
-        if share:
+    for known, exposed in of_all_rows(risks)["below_k"].loc[:2].iloc[-1:].items():
+        if exposed:
             items = "1 item is" if known == 1 else f"{known} items are"
-            what = f"for {percent(share)} of the rows, fewer than {k} rows match if {items} known"
-            yield Alert(
-                what,
-                f"frame.txanon.anonymize(k={k}, m={known})",
-                f"pdanon anonymize IN OUT -k {k} -m {known}",
-            )
+            what = f"for {percent(exposed)} of the rows, fewer than {k} rows match if {items} known"
+            hint, command = f"frame.txanon.anonymize(k={k}, m={known})", f"-k {k} -m {known}"
+            yield Alert(what, hint, f"pdanon anonymize IN OUT {command}")
 
 
 def _grouping_columns(columns: Sequence[_Column], n_rows: int) -> Iterator[Alert]:
@@ -413,16 +492,64 @@ def _grouping_columns(columns: Sequence[_Column], n_rows: int) -> Iterator[Alert
 
 def _is_named_for_a_number(label: Hashable) -> bool:
     """Return whether the name of a column suggests an identifier: customer_id, DUPERSID, key."""
-    words = split_words(label)
-    return is_named_for_persons(label) or any(
-        word.lower() in _NUMBERS or word.endswith("ID") for word in words
-    )
+    suggests = (word.lower() in _NUMBERS or word.endswith("ID") for word in split_words(label))
+    return is_named_for_persons(label) or any(suggests)
 
 
 def _count_variants(itemsets: Itemsets) -> int:
     """Count the items that equal another item but for capitals and surrounding blanks."""
     texts = itemsets.vocabulary.cast("large_string")
-    _, sizes = np.unique(
-        pc.utf8_lower(pc.utf8_trim_whitespace(texts)).dictionary_encode().indices, return_counts=True
-    )
+    sizes = pc.value_counts(pc.utf8_lower(pc.utf8_trim_whitespace(texts))).field("counts").to_numpy()
     return int(sizes[sizes > 1].sum())
+
+
+# --- The page
+
+
+def by_length(risk: pd.DataFrame, n_missing: int) -> pd.DataFrame:
+    """Compute the share of rows below k by the number of items in the row.
+
+    Parameters
+    ----------
+    risk : pandas.DataFrame
+        The table of `pdanon.risk`.
+    n_missing : int
+        Number of missing rows. `pdanon.risk` counts them as rows of length 0; here they are subtracted.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``rows``, and one column of shares per number of known items. One row per length; if there are many
+        lengths, one row per band 1, 2, 3-4, 5-8, ...
+    """
+    lengths = risk[risk["items"].notna()].astype({"items": "int64"})
+    n_items = lengths["items"]
+    few = n_items.nunique() <= _MOST_LENGTHS
+    # Bands double: band b > 1 has the lengths from 2**(b - 2) + 1 to 2**(b - 1).
+    doubling = np.where(n_items > 0, np.ceil(np.log2(n_items.clip(lower=1))) + 1, 0).astype(int)
+    band = n_items if few else doubling
+    # Shares must be weighted by their rows before they are added up.
+    parts = lengths.assign(below_k=lengths["below_k"] * lengths["rows"], band=band)
+    sums = parts.groupby(["band", "known"])[["rows", "below_k"]].sum()
+    shares = (sums["below_k"] / sums["rows"]).unstack("known")
+    rows = sums["rows"].groupby("band").first() - n_missing * (shares.index == 0)
+    shares.insert(0, "rows", rows)
+    names = [str(each) if few else _range(2**each // 4 + 1, 2**each // 2) for each in shares.index]
+    return shares.set_axis(pd.Index(names, dtype=object))[(rows > 0).to_numpy()]
+
+
+def _range(low: int, high: int) -> str:
+    return f"{high:,}" if low >= high else f"{low:,}–{high:,}"
+
+
+def _bands_figure(bands: pd.Series[int], of: str, what: str, caption: str) -> str:
+    return "" if bands.empty else figure(partial(draw_bands, bands, of=of, what=what), caption)
+
+
+def _column_cells(column: Any, n_rows: int) -> list[Cell]:
+    """Return the cells of a column; -1 marks values that cannot be compared."""
+    if column.values < 0:
+        figures = [Cell("", -1), Cell("", -1), Cell("not comparable", -1)]
+    else:
+        figures = [share(column.unique / n_rows), share(column.below_k / n_rows), count(column.values)]
+    return [Cell(str(column.column)), *figures, count(column.missing), Cell(column.dtype)]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from functools import partial
 from itertools import product
 from time import perf_counter
 from typing import Any
@@ -16,7 +17,7 @@ from pdanon.algorithms.registry import parameters_of
 from pdanon.errors import InfeasibleError, ParameterError, ReleaseWarning, one_line
 from pdanon.evaluation.comparison import check_combinations
 from pdanon.evaluation.metrics.risk import risk
-from pdanon.guarantees.parameters import check_k, check_m
+from pdanon.guarantees.parameters import check_finite_m, check_k
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.columns import find_column
 from pdanon.itemsets.compatibility import text_column
@@ -100,26 +101,25 @@ def tradeoff(
         hint = "use pdanon.compare, which varies any parameter, such as vary={'c': [0.2, 0.5]}"
         problem = f"{algorithm} has no {' and no '.join(sorted(lacking))}"
         raise ParameterError(problem, where="algorithm", hint=hint)
-    ms = _values(m, "m", lambda value: check_m(value, unbounded=False))
-    pairs = list(product(_values(k, "k", check_k), ms))
+    pairs = list(product(_check_values(k, "k", check_k), _check_values(m, "m", check_finite_m)))
     check_combinations(len(pairs), "k and m")
     rows: list[dict[str, Any]] = []
     with progress_bar(progress, "tradeoff", "releases", len(pairs)) as report:
         for each in pairs:
-            rows.append(_row(frame, frame.columns[position], *each, algorithm, options))
+            rows.append(_measure_release(frame, frame.columns[position], *each, algorithm, options))
             report(1)
     table = pd.DataFrame(rows, columns=["k", "m", "below_k", *_MEASURES, "seconds", "reason"])
     return table.assign(reason=text_column(table["reason"]))
 
 
-def _values(values: Any, name: str, check: Any) -> list[int]:
+def _check_values(values: Any, name: str, check: Callable[[Any], int]) -> list[int]:
     found = [check(value) for value in read_list(values, name, f"pass a list, such as {name}=[5]")]
     if not found:
         raise ParameterError(f"{name} has no values", where=name, got=[])
     return sorted(set(found))
 
 
-def _row(
+def _measure_release(
     frame: pd.DataFrame, column: Hashable, k: int, m: int, algorithm: str | None, options: dict[str, Any]
 ) -> dict[str, Any]:
     """Make and measure one release, or return the reason why it is infeasible."""
@@ -127,12 +127,9 @@ def _row(
     row: dict[str, Any] = {"k": k, "m": m}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ReleaseWarning)  # the warning comes with the final release
-        result: Anonymized
         try:
-            if algorithm is None:
-                result = anonymize(frame, None, column, k=k, m=m, **options)
-            else:
-                result = named(algorithm)(frame, column, k=k, m=m, **options)
+            run = partial(anonymize, frame, None) if algorithm is None else partial(named(algorithm), frame)
+            result: Anonymized = run(column, k=k, m=m, **options)
         except InfeasibleError as error:
             return {**row, "reason": one_line(error)}
     row["seconds"] = perf_counter() - began

@@ -61,20 +61,21 @@ def check_k(k: Any) -> int:
     if not is_integer(k) or k < 2:
         raise ParameterError("k must be an integer of at least 2", got=describe(k), hint=hint)
     if int(k) >= MOST_ROWS:
-        raise ParameterError(
-            f"k must be below {MOST_ROWS}, as the number of rows", got=describe(k), hint=hint
-        )
+        problem = f"k must be below {MOST_ROWS}, as the number of rows"
+        raise ParameterError(problem, got=describe(k), hint=hint)
     return int(k)
 
 
-def check_m(m: Any, *, unbounded: bool = True) -> int | None:
+def check_m(m: Any) -> int | None:
     """Check a number of known items: an integer of at least 1, or None for all items of a row."""
-    if unbounded and (m is None or (isinstance(m, str) and m == "all")):
-        return None
+    is_all = m is None or (isinstance(m, str) and m == "all")
+    return None if is_all else check_finite_m(m, ", or 'all' (None) for all items of a row")
+
+
+def check_finite_m(m: Any, otherwise: str = "") -> int:
+    """Check a number of known items, as `check_m` does, but refuse None."""
     if not is_integer(m) or m < 1:
-        hint = "pass the maximum number of items that an attacker knows, such as m=2" + (
-            ", or 'all' (None) for all items of a row" if unbounded else ""
-        )
+        hint = f"pass the maximum number of items that an attacker knows, such as m=2{otherwise}"
         raise ParameterError("m must be an integer of at least 1", got=describe(m), hint=hint)
     return int(m)
 
@@ -154,29 +155,22 @@ def constraint_list(constraints: Any, column: Hashable | None = None) -> pd.Seri
     """
     path = check_path(constraints, "constraints") if isinstance(constraints, (str, os.PathLike)) else ""
     if path.lower().endswith(".parquet"):
-        table = read_parquet(path)
-        constraints = list_column(table)
+        constraints = list_column(read_parquet(path))
     elif path.lower().endswith(".csv"):
         constraints = _read_csv(path)
         if column is not None and constraints[:1] == [[str(column)]]:
             raise FormatError("the constraints have a header", where=path, hint=_LINES_HINT)
     if isinstance(constraints, (str, Mapping)) or not isinstance(constraints, Iterable):
-        raise ParameterError(
-            "constraints must be a list of itemsets", got=type(constraints).__name__, hint=_ITEMSETS_HINT
-        )
+        got, problem = type(constraints).__name__, "constraints must be a list of itemsets"
+        raise ParameterError(problem, got=got, hint=_ITEMSETS_HINT)
     if isinstance(constraints, (list, tuple, set)) and any(isinstance(each, str) for each in constraints):
-        raise ItemsetDtypeError(
-            "a constraint is an item, not a list", where="constraints", hint=_ITEMSETS_HINT
-        )
+        problem = "a constraint is an item, not a list"
+        raise ItemsetDtypeError(problem, where="constraints", hint=_ITEMSETS_HINT)
     wanted = as_itemsets(constraints)
     empty = int((Itemsets.from_series(wanted).lengths == 0).sum())
     if empty or not len(wanted):
-        raise ParameterError(
-            "a constraint must be a non-empty itemset",
-            where="constraints",
-            got=f"{empty} empty of {len(wanted)}",
-            hint=_ITEMSETS_HINT,
-        )
+        problem, got = "a constraint must be a non-empty itemset", f"{empty} empty of {len(wanted)}"
+        raise ParameterError(problem, where="constraints", got=got, hint=_ITEMSETS_HINT)
     return wanted
 
 
@@ -227,9 +221,6 @@ _ITEMSETS_HINT = (
 def check_size(count: int, given: str, where: str) -> None:
     """Check that a number of constraints fits into memory, before they are listed."""
     if count > _MOST_CONSTRAINTS:
-        raise ParameterError(
-            "too many constraints to list",
-            where=where,
-            got=f"{given}: about {count:.2g} itemsets, {count * _BYTES / 1e9:.0f} GB",
-            hint="list fewer or smaller ones; or pass m=2 or m=3, which covers all itemsets up to that size",
-        )
+        got = f"{given}: about {count:.2g} itemsets, {count * _BYTES / 1e9:.0f} GB"
+        hint = "list fewer or smaller ones; or pass m=2 or m=3, which covers all itemsets up to that size"
+        raise ParameterError("too many constraints to list", where=where, got=got, hint=hint)

@@ -15,7 +15,7 @@ from naive import itemsets as naive
 from pages import Page, brightness, rows_below, width_on_a_phone
 
 import pdanon
-from pdanon.evaluation.report.profile_report import by_length
+from pdanon.evaluation.profile import by_length
 from pdanon.io.datasets import make_baskets
 
 RARE = [["tea", "rice"]] * 12 + [["tea", SECRET], ["rice", f"{SECRET}-2", "tea"]]

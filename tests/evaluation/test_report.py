@@ -16,7 +16,7 @@ from frames import FRAMES
 from pages import Page, brightness, free, rows_below, width_on_a_phone
 
 import pdanon
-import pdanon.evaluation.report.release_report
+import pdanon.evaluation.report.html
 from pdanon.evaluation.report.html import _COLORS
 from pdanon.evaluation.report.release_report import parameter_texts
 from pdanon.recoding.counts import changes, label_sizes
@@ -202,7 +202,7 @@ def test_two_recoded_columns_are_measured_one_by_one(frame, result):
 
 @pytest.mark.parametrize("kind", FRAMES)
 def test_every_kind_of_frame_has_a_page(kind, monkeypatch):
-    monkeypatch.setattr(pdanon.evaluation.report.release_report, "svg", lambda draw, description: "")
+    monkeypatch.setattr(pdanon.evaluation.report.html, "svg", lambda draw, description: "")
     frame = FRAMES[kind]()
     try:
         result = frame.txanon.pcta(column="items" if "items" in frame else 5, k=2, m=2)

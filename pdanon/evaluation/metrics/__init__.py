@@ -4,16 +4,4 @@ from pdanon.evaluation.metrics import equivalence_classes as classes
 from pdanon.evaluation.metrics import group_reconstruction as reconstruction
 from pdanon.evaluation.metrics import patterns
 
-__all__ = [
-    "attack",
-    "classes",
-    "conditions",
-    "cover",
-    "draws",
-    "estimates",
-    "mining",
-    "patterns",
-    "queries",
-    "reconstruction",
-    "risk",
-]
+__all__ = ["classes", "patterns", "reconstruction"]

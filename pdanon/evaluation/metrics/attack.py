@@ -192,12 +192,10 @@ def _labels_in_group(
     groups = np.zeros(len(result.frame), np.int64) if result.groups is None else result.groups.to_numpy()
     entries = result.mapping["group"].to_numpy(np.int64) * items.n_items + mapped
     order = np.argsort(entries)
-    if (np.diff(entries[order]) == 0).any():
-        raise ParameterError(
-            "an item has several labels in one group, and the rows with each label are unknown",
-            where="result",
-            got=f"{int((np.diff(entries[order]) == 0).sum())} of {len(entries)} rows of the mapping",
-        )
+    if repeated := int((np.diff(entries[order]) == 0).sum()):
+        problem = "an item has several labels in one group, and the rows with each label are unknown"
+        got = f"{repeated} of {len(entries)} rows of the mapping"
+        raise ParameterError(problem, where="result", got=got)
     # Items and groups are combined into one number, and searched among those of the mapping.
     wanted = groups[rows].astype(np.int64) * items.n_items + codes
     place = np.minimum(np.searchsorted(entries, wanted, sorter=order), len(order) - 1)

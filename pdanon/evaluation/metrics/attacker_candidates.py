@@ -20,7 +20,7 @@ from pdanon.itemsets.chunks import refuse_chunks
 from pdanon.itemsets.codes import Codes, Itemsets, Offsets, item_texts
 from pdanon.itemsets.columns import find_column, is_list_column, list_column
 from pdanon.itemsets.compatibility import arrow_values, number_texts
-from pdanon.itemsets.lists import offsets_of
+from pdanon.itemsets.lists import offsets_of, to_numpy
 from pdanon.itemsets.mapping import check_mapping, mapping_labels, mapping_values
 from pdanon.itemsets.support import csr
 from pdanon.itemsets.table import ItemsetTable
@@ -164,12 +164,10 @@ class Condition:
         else:
             unknown = wanted.notna() & ~wanted.isin(original.dropna().unique())
             if unknown.any():
-                raise ParameterError(
-                    "a query has a value that does not occur in the original",
-                    where=where,
-                    got=f"{int(unknown.sum())} of {len(wanted)} queries",
-                    hint="check the spelling and type of the values",
-                )
+                problem = "a query has a value that does not occur in the original"
+                got = f"{int(unknown.sum())} of {len(wanted)} queries"
+                hint = "check the spelling and type of the values"
+                raise ParameterError(problem, where=where, got=got, hint=hint)
         return cls(wanted, original, released)
 
     def before(self) -> Factors:
@@ -337,11 +335,9 @@ class Cover:
         """Return the cover of a release in which items are published as is, or suppressed."""
         item_of = original.lookup(published.vocabulary)
         if (item_of < 0).any():
-            raise ParameterError(
-                "the release holds labels that the original lacks",
-                got=f"{int((item_of < 0).sum())} of {published.n_items} labels",
-                hint="pass the Anonymized, mapping= or hierarchy=, which define the labels",
-            )
+            got = f"{int((item_of < 0).sum())} of {published.n_items} labels"
+            hint = "pass the Anonymized, mapping= or hierarchy=, which define the labels"
+            raise ParameterError("the release holds labels that the original lacks", got=got, hint=hint)
         labels = np.arange(published.n_items)
         return cls.of_pairs(item_of, labels, np.ones(published.n_items, np.int64), original.n_items)
 
@@ -351,9 +347,8 @@ class Cover:
         items, labels, texts = read_mapping(mapping, original)
         published_as = codes_of(texts, published.texts())
         if len(np.unique(published_as[published_as >= 0])) < published.n_items:
-            raise ParameterError(
-                "the release holds labels that the mapping lacks", where="mapping", hint=_MISMATCH
-            )
+            problem = "the release holds labels that the mapping lacks"
+            raise ParameterError(problem, where="mapping", hint=_MISMATCH)
         kept = labels >= 0
         # A label of the mapping that no row contains has no code.
         kept[kept] = published_as[labels[kept]] >= 0
@@ -367,12 +362,10 @@ class Cover:
         tree, node_of = Hierarchy.over(source, original.vocabulary)
         nodes = codes_of(published.texts(), tree.labels)
         if (nodes < 0).any():
-            raise ParameterError(
-                "the release holds labels that are not nodes of the hierarchy",
-                where="hierarchy",
-                got=f"{int((nodes < 0).sum())} of {published.n_items} labels",
-                hint="pass the hierarchy of the release",
-            )
+            problem = "the release holds labels that are not nodes of the hierarchy"
+            got = f"{int((nodes < 0).sum())} of {published.n_items} labels"
+            hint = "pass the hierarchy of the release"
+            raise ParameterError(problem, where="hierarchy", got=got, hint=hint)
         label_of = np.full(tree.n_nodes, -1)
         label_of[nodes] = np.arange(published.n_items)
         items, labels = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
@@ -453,12 +446,10 @@ class Release:
         items = Itemsets.from_series(original.iloc[:, position])
         published = encode_release(released, label)
         if len(original) != len(released):
-            raise ParameterError(
-                "original and release differ in the number of rows",
-                got=f"{len(original)} and {len(released)} rows",
-                hint="pass the original of the release; for a table of pdanon.reconstruct, pass the rows of "
-                "the original that have an item",
-            )
+            hint = "pass the original of the release; for a table of pdanon.reconstruct, pass the rows of "
+            hint += "the original that have an item"
+            got = f"{len(original)} and {len(released)} rows"
+            raise ParameterError("original and release differ in the number of rows", got=got, hint=hint)
         if hierarchy is not None:
             cover = Cover.of_hierarchy(items, published, hierarchy)
         elif mapping is None or len(mapping) == 0:
@@ -470,30 +461,21 @@ class Release:
     def check_rows(self) -> None:
         """Check that both frames have the same index, so that their rows can be compared one by one."""
         if not self.original.index.equals(self.frame.index):
-            raise ParameterError(
-                "original and release differ in their index",
-                where="index",
-                hint="pass both with the same index, in the same order",
-            )
+            hint = "pass both with the same index, in the same order"
+            raise ParameterError("original and release differ in their index", where="index", hint=hint)
 
 
 def encode_release(frame: pd.DataFrame, label: Any) -> Itemsets:
     """Encode a column of a release, and check that its rows are sets, not bags."""
     if label not in frame.columns:
-        raise ColumnError(
-            "the release lacks the list column of the original",
-            got=f"column {label!r} of {list(frame.columns)}",
-        )
+        got = f"column {label!r} of {list(frame.columns)}"
+        raise ColumnError("the release lacks the list column of the original", got=got)
     column = list_column(frame, label)
     published = Itemsets.from_series(column)
-    repeated = _count_entries(column) - len(published.codes)
-    if repeated:
-        raise ParameterError(
-            "the release holds bags, for which there is no estimate",
-            where=f"column {label!r}",
-            got=f"{repeated} repeated labels",
-            hint="if the copies of a label do not matter, convert the column with pdanon.as_itemsets",
-        )
+    if repeated := _count_entries(column) - len(published.codes):
+        problem, where = "the release holds bags, for which there is no estimate", f"column {label!r}"
+        hint = "if the copies of a label do not matter, convert the column with pdanon.as_itemsets"
+        raise ParameterError(problem, where=where, got=f"{repeated} repeated labels", hint=hint)
     return published
 
 
@@ -527,12 +509,9 @@ def read_mapping(
     items = original.lookup(mapping_values(mapping, "item"))
     lacking = original.n_items - len(np.unique(items[items >= 0]))
     if lacking or (items < 0).any():
-        raise ParameterError(
-            "the mapping is not over the items of the original",
-            where="mapping",
-            got=f"{lacking} items without a row, {int((items < 0).sum())} rows of unknown items",
-            hint=_MISMATCH,
-        )
+        problem = "the mapping is not over the items of the original"
+        got = f"{lacking} items without a row, {int((items < 0).sum())} rows of unknown items"
+        raise ParameterError(problem, where="mapping", got=got, hint=_MISMATCH)
     became = mapping_labels(mapping, original.vocabulary.type)
     texts: list[str] = item_texts(became.dictionary).to_pylist()
     return items.astype(np.int64), number_texts(became), texts
@@ -540,9 +519,8 @@ def read_mapping(
 
 def codes_of(texts: Sequence[str], among: Sequence[str]) -> NDArray[np.int64]:
     """Return the position of each text among others, or -1."""
-    large = pa.large_string()
-    found = pc.index_in(pa.array(texts, large), value_set=pa.array(among, large))
-    return np.asarray(found.fill_null(-1).to_numpy(zero_copy_only=False), np.int64)
+    wanted, known = (pa.array(each, pa.large_string()) for each in (texts, among))
+    return to_numpy(pc.index_in(wanted, value_set=known).fill_null(-1)).astype(np.int64)
 
 
 def _count_entries(column: pd.Series[Any]) -> int:

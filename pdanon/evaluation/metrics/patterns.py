@@ -30,7 +30,7 @@ from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_column, list_column
 from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.table import ItemsetTable, no_itemsets
+from pdanon.itemsets.table import ItemsetTable, from_matrices, no_itemsets
 from pdanon.itemsets.timing import show_activity
 from pdanon.itemsets.validation import check_count
 from pdanon.recoding.result import Anonymized
@@ -157,11 +157,9 @@ def tkd(
     """
     with show_activity(progress, "tKd"):
         top = check_count(top, "top", least=1)
-        position = find_column(original, column)
-        label = original.columns[position]
-        before, after = (
-            _top(Itemsets.from_series(list_column(frame, label)), top) for frame in (original, released)
-        )
+        label = original.columns[find_column(original, column)]
+        columns = (list_column(frame, label) for frame in (original, released))
+        before, after = (_top_itemsets(Itemsets.from_series(each), top) for each in columns)
         return 1 - len(before & after) / len(before) if before else 0.0
 
 
@@ -202,9 +200,8 @@ def item_errors(
         if not itemsets.n_items:
             raise ParameterError("no row has an item", where="original", got=f"{len(original)} rows")
         items = np.arange(itemsets.n_items, dtype=np.int32)
-        table = _estimate_supports(
-            original, itemsets, items, 1, (released, mapping, hierarchy, mode), position
-        )
+        workload = _workload(original, position, itemsets, items[:, None])
+        table = workload.are(original, released, mapping, hierarchy=hierarchy, mode=mode).table
         kind = pd.ArrowDtype(itemsets.vocabulary.type)
         table.insert(0, "item", pd.Series(pd.array(itemsets.vocabulary, dtype=kind)))
         return table
@@ -254,34 +251,22 @@ def pair_errors(
         items = np.argsort(-supports, kind="stable")[first:last].astype(np.int32)
         left, right = np.triu_indices(len(items), 1)
         # Codes must ascend within an itemset.
-        pairs = np.sort(np.stack((items[left], items[right]), axis=1), axis=1).ravel()
-        table = _estimate_supports(
-            original, itemsets, pairs, 2, (released, mapping, hierarchy, mode), position
-        )
+        pairs = np.sort(np.stack((items[left], items[right]), axis=1), axis=1)
+        workload = _workload(original, position, itemsets, pairs)
+        table = workload.are(original, released, mapping, hierarchy=hierarchy, mode=mode).table
         both = table["actual"] + table["estimate"]
         table["error"] = (table["actual"] - table["estimate"]).abs() / (both / 2).where(both > 0)
-        table.insert(0, "itemset", pd.Series(_sets(itemsets, pairs, 2).to_pandas()))
+        table.insert(0, "itemset", workload.queries.iloc[:, 0])
         return table
 
 
-def _estimate_supports(
-    original: pd.DataFrame,
-    itemsets: Itemsets,
-    codes: NDArray[np.int32],
-    size: int,
-    release: tuple[Any, Any, Any, Mode],
-    position: int,
-) -> pd.DataFrame:
-    """Return the actual and the estimated supports of itemsets of one size."""
-    label = original.columns[position]
-    workload = Workload.from_frame(pd.DataFrame({label: _sets(itemsets, codes, size).to_pandas()}), label)
-    released, mapping, hierarchy, mode = release
-    return workload.are(original, released, mapping, hierarchy=hierarchy, mode=mode).table
-
-
-def _sets(itemsets: Itemsets, codes: NDArray[np.int32], size: int) -> Itemsets:
-    offsets = np.arange(0, len(codes) + 1, size)
-    return Itemsets(codes, offsets, itemsets.vocabulary, np.zeros(len(offsets) - 1, np.bool_))
+def _workload(
+    original: pd.DataFrame, position: int, itemsets: Itemsets, codes: NDArray[np.int32]
+) -> Workload:
+    """Return the queries for itemsets of one size, given as the rows of a matrix of codes."""
+    table, label = from_matrices([codes]), original.columns[position]
+    sets = Itemsets(table.codes, table.offsets, itemsets.vocabulary, np.zeros(len(table), np.bool_))
+    return Workload.from_frame(pd.DataFrame({label: sets.to_pandas()}), label)
 
 
 def _check_ranks(ranks: Any, n_items: int) -> tuple[int, int]:
@@ -290,11 +275,8 @@ def _check_ranks(ranks: Any, n_items: int) -> tuple[int, int]:
         raise ParameterError("ranks must be two integers", where="ranks", got=type(ranks).__name__)
     first, last = (check_count(each, "ranks", least=0) for each in pair)
     if min(last, n_items) - first < 2:
-        raise ParameterError(
-            "fewer than two items have these ranks",
-            where="ranks",
-            got=f"({first}, {last}) of {n_items} items",
-        )
+        got = f"({first}, {last}) of {n_items} items"
+        raise ParameterError("fewer than two items have these ranks", where="ranks", got=got)
     return first, last
 
 
@@ -315,16 +297,14 @@ def _published_nodes(
     items, labels, texts = read_mapping(mapping, itemsets)
     nodes = codes_of(texts, tree.labels)
     if (nodes < 0).any():
-        raise ParameterError(
-            "the mapping has labels that are not nodes of the hierarchy",
-            where="mapping",
-            got=f"{int((nodes < 0).sum())} of {len(nodes)} labels",
-            hint="pass the hierarchy of the release; ML2 is defined for recodings by a hierarchy only",
-        )
+        problem = "the mapping has labels that are not nodes of the hierarchy"
+        got = f"{int((nodes < 0).sum())} of {len(nodes)} labels"
+        hint = "pass the hierarchy of the release; ML2 is defined for recodings by a hierarchy only"
+        raise ParameterError(problem, where="mapping", got=got, hint=hint)
     return items, np.append(nodes, -1)[labels]
 
 
-def _top(itemsets: Itemsets, top: int) -> set[frozenset[str]]:
+def _top_itemsets(itemsets: Itemsets, top: int) -> set[frozenset[str]]:
     """Return the most frequent itemsets as text."""
     index = SupportIndex.of(itemsets)
     # Bisect for the largest support that at least `top` itemsets have; it is 1 if there are fewer itemsets.

@@ -133,20 +133,15 @@ def _mine(
     try:
         from mlxtend.frequent_patterns import fpgrowth
     except ImportError:
-        raise ParameterError(
-            "frequent itemsets need the package mlxtend", hint="pip install 'pdanon[patterns]'"
-        ) from None
+        hint = "pip install 'pdanon[patterns]'"
+        raise ParameterError("frequent itemsets need the package mlxtend", hint=hint) from None
     index = SupportIndex.of(itemsets)
     items = np.flatnonzero(index.singles >= least)
     if _count_frequent(index, least, max_size, MOST_ITEMSETS) > MOST_ITEMSETS:
-        raise ParameterError(
-            "too many frequent itemsets",
-            where=where,
-            got=f"more than {MOST_ITEMSETS:,} in at least {least} of {itemsets.n_rows} rows",
-            hint=hint,
-        )
-    held = np.ones(len(itemsets.codes), np.int8)
-    rows = csr((held, itemsets.codes, itemsets.offsets), itemsets.n_rows, itemsets.n_items)
+        got = f"more than {MOST_ITEMSETS:,} in at least {least} of {itemsets.n_rows} rows"
+        raise ParameterError("too many frequent itemsets", where=where, got=got, hint=hint)
+    ones = np.ones(len(itemsets.codes), np.int8)
+    rows = csr((ones, itemsets.codes, itemsets.offsets), itemsets.n_rows, itemsets.n_items)
     found: list[frozenset[int]] = []
     supports = np.empty(0)
     longest = None if max_size is None else min(max_size, int(itemsets.lengths.max(initial=1)))
@@ -306,11 +301,8 @@ def answer_queries(
     """
     check_queried_columns(queries, release.frame, "release")
     wanted = _encode_itemsets(queries[column], release.items)
-    conditions = [
-        Condition.of(queries[label], original[label], release.frame[label])
-        for label in queries.columns
-        if label != column
-    ]
+    labels = [label for label in queries.columns if label != column]
+    conditions = [Condition.of(queries[each], original[each], release.frame[each]) for each in labels]
     if conditions:
         release.check_rows()
     itself = Cover.of_itself(release.items, release.items)
@@ -332,11 +324,9 @@ def check_queried_columns(queries: pd.DataFrame, frame: pd.DataFrame, name: str)
     for label in queries.columns:
         found = int((frame.columns == label).sum())
         if found != 1:
-            raise ColumnError(
-                f"the workload has a column that the {name} {'repeats' if found else 'lacks'}",
-                where=f"column {label!r}",
-                got=f"columns {list(frame.columns)}",
-            )
+            problem = f"the workload has a column that the {name} {'repeats' if found else 'lacks'}"
+            got = f"columns {list(frame.columns)}"
+            raise ColumnError(problem, where=f"column {label!r}", got=got)
 
 
 def _encode_itemsets(wanted: pd.Series[Any], items: Itemsets) -> ItemsetTable:
@@ -345,12 +335,10 @@ def _encode_itemsets(wanted: pd.Series[Any], items: Itemsets) -> ItemsetTable:
     code_of = items.lookup(queried.vocabulary)
     unknown = code_of[queried.codes] < 0
     if unknown.any():
-        raise ParameterError(
-            "a query has an item that does not occur in the original",
-            got=f"{len(np.unique(queried.rows[unknown]))} of {queried.n_rows} queries with "
-            f"{int((code_of < 0).sum())} unknown items",
-            hint="check the spelling and type of the items",
-        )
+        got = f"{len(np.unique(queried.rows[unknown]))} of {queried.n_rows} queries"
+        got += f" with {int((code_of < 0).sum())} unknown items"
+        hint = "check the spelling and type of the items"
+        raise ParameterError("a query has an item that does not occur in the original", got=got, hint=hint)
     return ItemsetTable(code_of[queried.codes], queried.offsets, np.zeros(queried.n_rows, np.int64))
 
 
@@ -416,16 +404,13 @@ class Workload:
         position = find_column(queries, column)
         nonempty = Itemsets.from_series(queries.iloc[:, position]).lengths > 0
         for i, label in enumerate(queries.columns):
-            if i == position:
-                continue
-            check_condition(queries.iloc[:, i], label)
-            nonempty |= queries.iloc[:, i].notna().to_numpy(np.bool_)
+            if i != position:
+                check_condition(queries.iloc[:, i], label)
+                nonempty |= queries.iloc[:, i].notna().to_numpy(np.bool_)
         if not len(queries) or not nonempty.all():
-            raise ParameterError(
-                "every query needs an item or a value, and a workload needs a query",
-                where="queries",
-                got=f"{int((~nonempty).sum())} empty of {len(queries)} queries",
-            )
+            problem = "every query needs an item or a value, and a workload needs a query"
+            got = f"{int((~nonempty).sum())} empty of {len(queries)} queries"
+            raise ParameterError(problem, where="queries", got=got)
         return cls(queries.reset_index(drop=True), queries.columns[position])
 
     @classmethod
@@ -547,9 +532,8 @@ class Workload:
         position = _list_position(frame, column)
         found = frequent_itemsets(frame, column, min_support=min_support, progress=progress)
         if not len(found):
-            raise ParameterError(
-                "no itemset is frequent", where="min_support", got=f"{min_support}, {len(frame)} rows"
-            )
+            got = f"{min_support}, {len(frame)} rows"
+            raise ParameterError("no itemset is frequent", where="min_support", got=got)
         rng = random_generator(random_state)
         chosen = np.sort(rng.permutation(len(found))[:n])
         return cls.from_frame(pd.DataFrame({frame.columns[position]: found["itemset"].iloc[chosen]}))

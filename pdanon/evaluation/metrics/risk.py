@@ -12,7 +12,7 @@ from pdanon.errors import ParameterError
 from pdanon.guarantees.kkm import KLm, QuasiClasses
 from pdanon.guarantees.lm import LmDiversity
 from pdanon.guarantees.named import NamedItems
-from pdanon.guarantees.parameters import check_k, check_m
+from pdanon.guarantees.parameters import check_finite_m, check_k
 from pdanon.guarantees.sensitive_groups import SensitiveGroups
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.chunks import refuse_chunks
@@ -109,7 +109,7 @@ def risk(
     with show_activity(progress, "risk"):
         if quasi is None:
             return risk_of(Itemsets.from_series(list_column(frame, column)), k=k, m=m)
-        return _risk_with_quasi(frame, column, check_k(k), _check_m(m), quasi)
+        return _risk_with_quasi(frame, column, check_k(k), check_finite_m(m), quasi)
 
 
 def of_few_known(table: pd.DataFrame) -> pd.DataFrame:
@@ -136,17 +136,10 @@ def _risk_with_quasi(
 
 def risk_of(itemsets: Itemsets, *, k: int, m: int) -> pd.DataFrame:
     """Measure the risk of an encoded column, as in `risk`."""
-    k, m = check_k(k), _check_m(m)
+    k, m = check_k(k), check_finite_m(m)
     index = SupportIndex.of(itemsets)
     known = _known_range(1, m, index)
     return _table(itemsets.lengths, index.weights, known, *_smallest(index, k, known))
-
-
-def _check_m(m: int) -> int:
-    most = check_m(m, unbounded=False)
-    if most is None:
-        raise ParameterError("m must be an integer of at least 1")
-    return most
 
 
 def _known_range(least: int, m: int, index: SupportIndex) -> range:
@@ -173,11 +166,11 @@ def _table(
     exposed: NDArray[np.int64],
 ) -> pd.DataFrame:
     """Tabulate the shares of all rows, then of the rows of each length."""
-    overall = _shares(np.zeros(len(weights), np.int64), weights, unique, exposed, known)
-    by_length = _shares(lengths, weights, unique, exposed, known)
+    groups = np.zeros(len(weights), np.int64), lengths
+    overall, by_length = (_shares(each, weights, unique, exposed, known) for each in groups)
     table = pd.concat([overall, by_length], ignore_index=True).astype({"items": "Int64"})
     table.loc[: len(known) - 1, "items"] = pd.NA
-    return table[["known", "items", "rows", "singled_out", "below_k"]]
+    return table
 
 
 def _shares(

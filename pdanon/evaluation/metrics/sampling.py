@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from pdanon.errors import ParameterError
 from pdanon.itemsets.codes import Codes, Itemsets, Offsets
 from pdanon.itemsets.lists import offsets_of
-from pdanon.itemsets.table import ItemsetTable
 from pdanon.itemsets.threads import many_parts
 from pdanon.itemsets.timing import part_done
 
@@ -58,14 +57,13 @@ def _draw_part(
     itemsets: Itemsets, rows: NDArray[Any], size: int | None, rng: np.random.Generator
 ) -> tuple[Codes, NDArray[np.int64]]:
     """Draw items of some rows, and return them with their number per row."""
-    whole = ItemsetTable(itemsets.codes, itemsets.offsets, np.zeros(itemsets.n_rows, np.int64)).take(rows)
-    lengths = np.diff(whole.offsets)
-    of_draw = np.repeat(np.arange(len(rows)), lengths)
+    whole = itemsets.take(rows)
+    of_draw = whole.rows
     # A random permutation within each row: its first `size` items are a uniform subset.
     order = np.lexsort((rng.random(len(of_draw)), of_draw))
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order))
-    within = rank - np.repeat(whole.offsets[:-1], lengths)
+    within = rank - whole.offsets[of_draw]
     kept = within < (len(order) if size is None else size)
     return whole.codes[kept], np.bincount(of_draw[kept], minlength=len(rows))
 
@@ -73,12 +71,9 @@ def _draw_part(
 def draw_rows(able: NDArray[Any], n: int, size: int, rng: np.random.Generator, what: str) -> NDArray[Any]:
     """Draw a row for each of n queries."""
     if n * size > _MOST_ITEMS:
-        raise ParameterError(
-            "too many items in the queries",
-            where="n",
-            got=f"{n:,} queries of {size} items: about {n * size * _BYTES / 1e9:.0f} GB",
-            hint="draw fewer queries, or smaller ones",
-        )
+        got = f"{n:,} queries of {size} items: about {n * size * _BYTES / 1e9:.0f} GB"
+        hint = "draw fewer queries, or smaller ones"
+        raise ParameterError("too many items in the queries", where="n", got=got, hint=hint)
     if not len(able):
         raise ParameterError("no row to draw queries from", got=f"no {what}")
     return rng.choice(able, n)
@@ -97,11 +92,8 @@ def keep_items(sets: Itemsets, items: list[Any]) -> Itemsets:
     """Return the rows restricted to some items."""
     codes = sets.lookup(items)
     if not len(codes) or (codes < 0).any():
-        raise ParameterError(
-            "queries need items that occur",
-            where="items",
-            got=f"{int((codes < 0).sum())} unknown of {len(codes)} items",
-        )
+        got = f"{int((codes < 0).sum())} unknown of {len(codes)} items"
+        raise ParameterError("queries need items that occur", where="items", got=got)
     targets = np.full(sets.n_items, -1, np.int32)
     targets[codes] = codes
     return sets.recode(targets, sets.vocabulary)

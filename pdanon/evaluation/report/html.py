@@ -17,7 +17,7 @@ from importlib.util import find_spec
 from io import StringIO
 from pathlib import Path
 from string import Template
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -35,7 +35,6 @@ __all__ = [
     "document",
     "figure",
     "paragraph",
-    "percent",
     "provenance",
     "section",
     "steps",
@@ -57,14 +56,27 @@ class Cell(NamedTuple):
     value: float | None = None
 
 
-def count(number: int) -> Cell:
+def count(number: Any) -> Cell:
     """Return a cell with a count."""
-    return Cell(f"{number:,}", number)
+    return Cell(f"{int(number):,}", int(number))
 
 
-def percent(share: float) -> Cell:
+def share(value: float) -> Cell:
     """Return a cell with a share, in percent."""
-    return Cell(f"{100 * share:.3g} %", share)
+    return Cell(f"{100 * value:.3g} %", value)
+
+
+def frame_table(
+    caption: str,
+    header: Sequence[str],
+    frame: pd.DataFrame,
+    cells: Sequence[Callable[[Any], Cell]],
+    *,
+    sortable: bool = False,
+) -> str:
+    """Return a `table` of the index and the columns of a frame; ``cells`` has a function for each of them."""
+    rows = [[cell(value) for cell, value in zip(cells, line, strict=True)] for line in frame.itertuples()]
+    return table(caption, header, rows, sortable=sortable)
 
 
 def table(
@@ -115,9 +127,10 @@ def steps(todo: Iterable[tuple[str, str]]) -> str:
     return f"<ol>{''.join(entries)}</ol>"
 
 
-def figure(svg: str, caption: str) -> str:
-    """Return a figure with a caption; an empty text if there is no picture."""
-    return f"<figure>{svg}<figcaption>{escape_html(caption)}</figcaption></figure>" if svg else ""
+def figure(draw: Callable[..., object], caption: str, description: str | None = None) -> str:
+    """Return a plot with a caption, which is also its description; an empty text without matplotlib."""
+    picture = svg(draw, caption if description is None else description)
+    return f"<figure>{picture}<figcaption>{escape_html(caption)}</figcaption></figure>" if picture else ""
 
 
 def section(title: str, *parts: str) -> str:
@@ -126,10 +139,6 @@ def section(title: str, *parts: str) -> str:
 
 
 # --- Plots as inline SVG, in the colors of the page
-
-
-if TYPE_CHECKING:
-    pass
 
 
 # matplotlib accepts no CSS variables: plots are drawn in these colors, which the page then replaces.
@@ -249,13 +258,11 @@ _LIBRARIES = ("pdanon", "pandas", "numpy", "pyarrow")
 
 def provenance(result: Anonymized, original: pd.DataFrame | None) -> str:
     """Return the section with the date, the versions, and the fingerprints of the tables."""
-    prints = [
-        paragraph("Fingerprint of the release (SHA-256):"),
-        paragraph(fingerprint(result.frame), "model"),
-    ]
-    if original is not None:
-        prints += [paragraph("Fingerprint of the original (SHA-256):")]
-        prints += [paragraph(fingerprint(original), "model")]
+    tables = {"release": result.frame} | ({} if original is None else {"original": original})
+    prints = []
+    for name, frame in tables.items():
+        prints.append(paragraph(f"Fingerprint of the {name} (SHA-256):"))
+        prints.append(paragraph(fingerprint(frame), "model"))
     how = (
         "Two tables have the same fingerprint if they have the same columns and rows in the same order, in "
         "any file format. To compute it, run pdanon audit on the release, or frame.txanon.fingerprint() in "
@@ -266,10 +273,9 @@ def provenance(result: Anonymized, original: pd.DataFrame | None) -> str:
 
 def versions() -> str:
     """Return a table with the time of the report and the versions of the libraries."""
-    rows = [(Cell("report made"), Cell(f"{_report_time():%Y-%m-%d %H:%M} UTC"))]
-    rows += [(Cell(name), Cell(version(name))) for name in _LIBRARIES]
-    rows += [(Cell("Python"), Cell(platform.python_version()))]
-    return table("Date and versions", ["", ""], rows)
+    entries = {"report made": f"{_report_time():%Y-%m-%d %H:%M} UTC"}
+    entries |= {name: version(name) for name in _LIBRARIES} | {"Python": platform.python_version()}
+    return table("Date and versions", ["", ""], [(Cell(name), Cell(text)) for name, text in entries.items()])
 
 
 def _report_time() -> datetime:
@@ -317,7 +323,7 @@ def tradeoff_section(trials: pd.DataFrame, chosen: tuple[Any, Any] | None = None
         check_tradeoff(trials, name)
     shown = [name for name in _SHARES if name in trials and trials[name].notna().any()]
     plots = [
-        figure(svg(partial(draw_tradeoff, trials, measure=name), caption), caption)
+        figure(partial(draw_tradeoff, trials, measure=name), caption)
         for name, caption in _PLOTS.items()
         if name in shown
     ]
@@ -331,9 +337,9 @@ def tradeoff_section(trials: pd.DataFrame, chosen: tuple[Any, Any] | None = None
 
 
 def _cells(trial: pd.Series[Any], shown: list[str]) -> Iterator[Cell]:
-    yield from (count(int(trial[name])) for name in ("k", "m"))
+    yield from (count(trial[name]) for name in ("k", "m"))
     for name in shown:
-        yield Cell("none", float("inf")) if pd.isna(trial[name]) else percent(float(trial[name]))
+        yield Cell("none", float("inf")) if pd.isna(trial[name]) else share(float(trial[name]))
 
 
 def _remark(trial: pd.Series[Any], chosen: tuple[Any, Any] | None) -> str:

@@ -21,11 +21,11 @@ from pdanon.evaluation.report.html import (
     count,
     document,
     figure,
+    frame_table,
     paragraph,
-    percent,
     provenance,
     section,
-    svg,
+    share,
     table,
     tradeoff_section,
     write_document,
@@ -67,11 +67,11 @@ def risk_section(result: Anonymized, original: pd.DataFrame | None, column: Hash
     tables = exposure(result, original, column, m=None if promised is None else promised + 1)
     title = "Risk before and after" if original is not None else "Risk of the release"
     draw = partial(draw_risk, tables, k, promised=promised, sensitive=bool(sensitive_of(result)))
-    picture = svg(draw, f"{title}, column {column}")
+    caption = f"Rows with fewer than {k} matching rows, by the number of known items."
     return section(
         title,
         paragraph(_describe_risk(result, column)),
-        figure(picture, f"Rows with fewer than {k} matching rows, by the number of known items."),
+        figure(draw, caption, f"{title}, column {column}"),
         _risk_table(tables, k, promised),
         *map(paragraph, _explain_risk(tables, k, promised)),
     )
@@ -93,19 +93,15 @@ def _risk_table(tables: dict[str, pd.DataFrame], k: int, promised: int | None) -
     header = ["known items (up to)"]
     for name in tables:
         header += [f"singled out, {name}", f"fewer than {k} matches, {name}"]
-    known = tables["after"]["known"]
-    columns = [shares[measure] for shares in tables.values() for measure in ("singled_out", "below_k")]
-    rows = [
-        (_known_cell(number, promised), *(percent(share) for share in shares))
-        for number, *shares in zip(known, *columns, strict=True)
-    ]
-    return table("Share of rows at risk", header, rows)
+    shares = pd.concat(
+        [table.set_index("known")[["singled_out", "below_k"]] for table in tables.values()], axis=1
+    )
 
+    def known_cell(number: int) -> Cell:
+        beyond = promised is not None and number > promised
+        return Cell(f"{number:,}, beyond the guarantee", number) if beyond else count(number)
 
-def _known_cell(number: int, promised: int | None) -> Cell:
-    if promised is None or number <= promised:
-        return count(number)
-    return Cell(f"{number:,}, beyond the guarantee", number)
+    return frame_table("Share of rows at risk", header, shares, [known_cell, *[share] * shares.shape[1]])
 
 
 def _explain_risk(tables: dict[str, pd.DataFrame], k: int, promised: int | None) -> list[str]:
@@ -115,10 +111,10 @@ def _explain_risk(tables: dict[str, pd.DataFrame], k: int, promised: int | None)
     texts = [_OTHER_GUARANTEE] if within.any() else []
     beyond = after.iloc[len(within) :]
     if len(beyond):
-        known, share = f"{beyond.index[0]:,} items", percent(beyond.iloc[0]).text
+        known, exposed = f"{beyond.index[0]:,} items", share(beyond.iloc[0]).text
         scope = f"The guarantee does not cover attackers who know {known}."
         if beyond.any():
-            found = f"For {share} of the rows, fewer than {k} rows match then."
+            found = f"For {exposed} of the rows, fewer than {k} rows match then."
             found += f" If an attacker may know {known}, choose a larger m."
         else:
             found = f"In this release, at least {k} rows match even then."
@@ -191,8 +187,8 @@ def _content(
     made = provenance(result, original)  # computed first: it raises if SOURCE_DATE_EPOCH is invalid
     yield _verdict(result)
     yield facts(f"{counted(result, ',')}, by {made_by(result, 'an unknown algorithm')}", headline(result))
-    parameters = [(Cell(name), Cell(text)) for name, text in parameter_texts(result).items()]
-    yield section("Parameters", table("Parameters", ["parameter", "value"], parameters))
+    parameters = pd.Series(parameter_texts(result), dtype=object).to_frame()
+    yield section("Parameters", frame_table("Parameters", ["parameter", "value"], parameters, [Cell, Cell]))
     yield _guarantee(result)
     columns = recoded_lists(result)
     if getattr(result.guarantee, "k", None) is not None and not in_chunks(result):
@@ -214,42 +210,30 @@ def _content(
     yield made
 
 
-def _alerts(result: Anonymized) -> Iterator[str]:
-    """Yield the warnings for the top of the page."""
-    if short := shortfall(result.parameters, result.guarantee):
-        yield f"{short}."
-    if result.useless:
-        yield f"{result.useless}."
-    if identifying := ". ".join(result.passing.sentences()):
-        yield f"{identifying}."
-
-
 def _verdict(result: Anonymized) -> str:
-    alerts = [paragraph(text, "alert warned") for text in _alerts(result)]
+    """Return the verdict, and the warnings below it."""
+    identifying = ". ".join(result.passing.sentences())
     if not result.holds:
-        verdict = paragraph("✗ The release does NOT have its guarantee. Do not publish it.", "verdict broken")
-    elif any(result.passing.sentences()):
-        verdict = paragraph(
-            "⚠ The release has its guarantee. Its unmodified columns identify rows, and are not covered.",
-            "verdict warned",
-        )
+        verdict, kind = "✗ The release does NOT have its guarantee. Do not publish it.", "broken"
+    elif identifying:
+        verdict = "⚠ The release has its guarantee. "
+        verdict += "Its unmodified columns identify rows, and are not covered."
+        kind = "warned"
     elif result.useless:
-        verdict = paragraph(
-            "⚠ The release has its guarantee, but keeps almost no information.", "verdict warned"
-        )
+        verdict, kind = "⚠ The release has its guarantee, but keeps almost no information.", "warned"
     else:
-        verdict = paragraph("✓ The release has its guarantee.", "verdict holds")
-    return "\n".join([verdict, *alerts])
+        verdict, kind = "✓ The release has its guarantee.", "holds"
+    alerts = [shortfall(result.parameters, result.guarantee), result.useless, identifying]
+    parts = [paragraph(f"{alert}.", "alert warned") for alert in alerts if alert]
+    return "\n".join([paragraph(verdict, f"verdict {kind}"), *parts])
 
 
 def _guarantee(result: Anonymized) -> str:
     model = result.guarantee
     # The first paragraph of the docstring defines the guarantee.
     meaning = (inspect.getdoc(type(model)) or "").partition("\n\n")[0].replace("`", "")
-    audited = "An audit checked the finished release. It is independent of the algorithm, and "
-    audited += (
-        "found that the guarantee holds." if result.holds else "found that the guarantee does NOT hold."
-    )
+    audited = "An audit checked the finished release. It is independent of the algorithm, and found that the "
+    audited += "guarantee holds." if result.holds else "guarantee does NOT hold."
     limits = (
         "The guarantee does not cover attackers who know more, the other columns of the release, or the "
         "combination of this release with another release about the same people."
@@ -270,21 +254,16 @@ def _guarantee(result: Anonymized) -> str:
 
 def _loss(result: Anonymized) -> str:
     shares = {*SHARES, "singles", "pairs", "gap"}
-    rows = [
-        (
-            Cell(str(name)),
-            percent(value) if name in shares else Cell(f"{value:.4g}", value),
-            Cell(_MEANINGS.get(str(name), "")),
-        )
-        for name, value in result.loss.items()
-    ]
+    rows = []
+    for name, value in result.loss.items():
+        figures = share(value) if name in shares else Cell(f"{value:.4g}", value)
+        rows.append((Cell(str(name)), figures, Cell(_MEANINGS.get(str(name), ""))))
     picture = ""
     if set(SHARES) & set(result.loss.index):
-        picture = svg(result.plot.loss, "Information loss in percent, by measure")
+        caption = "Information loss in percent."
+        picture = figure(result.plot.loss, caption, "Information loss in percent, by measure")
     return section(
-        "Information loss",
-        figure(picture, "Information loss in percent."),
-        table("Information loss", ["measure", "value", "meaning"], rows),
+        "Information loss", picture, table("Information loss", ["measure", "value", "meaning"], rows)
     )
 
 
@@ -293,12 +272,11 @@ def _classes(result: Anonymized) -> str:
     pairs = {name: len(sizes), members: int(sizes.sum())}
     if len(sizes):
         pairs |= {"smallest": int(sizes.min()), "largest": int(sizes.max())}
-    rows = [(Cell(name), count(number)) for name, number in pairs.items()]
-    picture = svg(result.plot.sizes, f"Number of {name} by their size")
+    caption = f"Number of {name} by their number of {members}."
     return section(
         "Equivalence classes" if name == "classes" else f"{name.title()} of {members}",
-        figure(picture, f"Number of {name} by their number of {members}."),
-        table(name.title(), ["", "number"], rows),
+        figure(result.plot.sizes, caption, f"Number of {name} by their size"),
+        frame_table(name.title(), ["", "number"], pd.Series(pairs).to_frame(), [Cell, count]),
     )
 
 
@@ -308,28 +286,20 @@ def _counts(result: Anonymized) -> str:
     lines = result.classes[result.classes["count"] > 0]
     lines = lines.assign(item=lines["item"].astype("str"), share=lines["count"] / lines["size"])
     of_item = lines.groupby("item").agg({"group": "size", "count": "sum", "share": "max"})
-    rows = [
-        (Cell(item), count(int(groups)), count(int(number)), percent(share))
-        for item, groups, number, share in of_item.itertuples()
-    ]
     caption = f"Sensitive items ({len(of_item):,})"
     header = ["item", "groups with the item", "rows", "largest share of a group"]
     return section(
         "Sensitive items",
         paragraph("No row contains them. A second table counts the rows with each item in each group."),
-        table(caption, header, rows, sortable=True),
+        frame_table(caption, header, of_item, [Cell, count, count, share], sortable=True),
     )
 
 
 def _items(result: Anonymized) -> str:
-    counts = changes(result.mapping)
-    rows = [
-        (Cell(str(kind)), count(int(items)), count(int(occurrences)))
-        for kind, items, occurrences in counts.itertuples()
-    ]
     picture = ""
     if result.classes is None:
-        picture = svg(result.plot.sizes, "Number of published labels by their number of items")
+        caption = "Number of published labels by their number of items"
+        picture = figure(result.plot.sizes, f"{caption}.", caption)
     note = ""
     if isinstance(result.guarantee, SensitiveGroups):
         note = "Sensitive items are suppressed in the rows, and counted by groups."
@@ -338,8 +308,8 @@ def _items(result: Anonymized) -> str:
     return section(
         "Items",
         paragraph(note) if note else "",
-        figure(picture, "Number of published labels by their number of items."),
-        table("Items", ["", "items", "occurrences"], rows),
+        picture,
+        frame_table("Items", ["", "items", "occurrences"], changes(result.mapping), [Cell, count, count]),
     )
 
 
@@ -350,7 +320,7 @@ def _labels(result: Anonymized, column: Hashable) -> str:
     stands_for = sizes.reindex(released.texts()).fillna(1).to_numpy(np.int64)
     order = np.lexsort((-supports, -stands_for))[:MOST_LABELS]  # the most general labels first
     texts = released.texts()
-    rows = [(Cell(texts[i]), count(int(stands_for[i])), count(int(supports[i]))) for i in order]
+    rows = [(Cell(texts[i]), count(stands_for[i]), count(supports[i])) for i in order]
     some = f"the {len(order):,} largest of {len(texts):,}" if len(order) < len(texts) else f"{len(texts):,}"
     caption = f"Labels in the column {column} ({some})"
     header = ["label", "items", "parts" if in_chunks(result) else "rows"]
@@ -380,19 +350,8 @@ def _unmodified_columns(result: Anonymized) -> str:
 
 # Parameters whose texts are names of options, and never items.
 _NAMES = (
-    "algorithm",
-    "criterion",
-    "loss",
-    "refine_loss",
-    "merge",
-    "order",
-    "scope",
-    "how",
-    "score",
-    "tum",
-    "cluster",
-    "transaction",
-    "labels",
+    *("algorithm", "criterion", "loss", "refine_loss", "merge", "order", "scope", "how", "score"),
+    *("tum", "cluster", "transaction", "labels"),
 )
 
 
@@ -415,13 +374,9 @@ def _describe_value(name: str, value: Any, frame: pd.DataFrame) -> str:
         return f"{value.n_leaves:,} leaves, height {value.height}"
     if isinstance(value, (AllItemsets, AllRules)):  # their reprs count items, and name none
         return repr(value)
-    names = [value] if isinstance(value, str) else value
-    if (
-        isinstance(names, (list, tuple))
-        and names
-        and all(isinstance(each, Hashable) and each in frame.columns for each in names)
-    ):
-        return ", ".join(str(each) for each in names)
+    names = [value] if isinstance(value, str) else value if isinstance(value, (list, tuple)) else []
+    if names and all(isinstance(each, Hashable) and each in frame.columns for each in names):
+        return ", ".join(map(str, names))
     if isinstance(value, Sized) and not isinstance(value, (str, bytes)):
         return f"{len(value):,} given"
     return "given"
