@@ -226,8 +226,5 @@ RECORD = Algorithm(
     decide=decide,
     unit="generalizations",
     nodes=_nodes,
-    ways=(
-        Way(KmAnonymity, 50, needs="hierarchy"),
-        Way(LmDiversity, 10, needs="hierarchy"),
-    ),
+    ways=(Way(KmAnonymity, 50, needs="hierarchy"), Way(LmDiversity, 10, needs="hierarchy")),
 )

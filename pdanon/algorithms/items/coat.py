@@ -163,8 +163,5 @@ RECORD = Algorithm(
     decide=partial(decide_within_blocks, True),
     sets=partial(merge_occurrences, least_first=True),
     options={"utility": None, "max_suppressed": 0.0},
-    ways=(
-        Way(KmAnonymity, 30),
-        Way(PrivacyConstraints, 30),
-    ),
+    ways=(Way(KmAnonymity, 30), Way(PrivacyConstraints, 30)),
 )

@@ -169,8 +169,5 @@ RECORD = Algorithm(
     decide=decide,
     unit="merges",
     sets=partial(merge_occurrences, least_first=False),
-    ways=(
-        Way(KmAnonymity, 10),
-        Way(PrivacyConstraints, 10),
-    ),
+    ways=(Way(KmAnonymity, 10), Way(PrivacyConstraints, 10)),
 )

@@ -448,10 +448,5 @@ def _split_in_sample(sets: Bisection, share: Fraction, rng: np.random.Generator,
 
 
 RECORD = Algorithm(
-    ps_rules,
-    (PSRules,),
-    recodes="items",
-    decide=decide,
-    unit="sets",
-    ways=(Way(PSRules, 10),),
+    ps_rules, (PSRules,), recodes="items", decide=decide, unit="sets", ways=(Way(PSRules, 10),)
 )

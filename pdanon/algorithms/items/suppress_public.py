@@ -117,10 +117,5 @@ def decide(
 
 
 RECORD = Algorithm(
-    suppress_public,
-    (Coherence,),
-    recodes="items",
-    decide=decide,
-    unit="items",
-    keeps_type=True,
+    suppress_public, (Coherence,), recodes="items", decide=decide, unit="items", keeps_type=True
 )

@@ -2,37 +2,81 @@
 
 Values are numbered in order, and a missing value comes last. All three kinds have the same methods: cover
 some values, measure the loss (the penalty), and write the published cell.
+
+Penalties are integers, and ``unit`` is the penalty of a suppressed value. ``unit`` is a multiple of the
+denominators of shares (numbers of leaves, lengths of ranges). Shares and their sums are therefore exact, and
+equal ones compare equal. Shares of denominators that are too large, see `common_unit`, are rounded down. A
+range of several numbers loses at least 1.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import lcm
 from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+from numpy.typing import NDArray
 
-from pdanon.algorithms.relational.cells import (
-    Cells,
-    Numbers,
-    Taxonomy,
-    bounds,
-    flat,
-    halves,
-    recode_groups,
-    shares,
-    with_leaf,
-)
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.codes import Codes
 from pdanon.itemsets.compatibility import text_column
 from pdanon.itemsets.lists import distinct
 from pdanon.itemsets.set_labels import set_labels
 
-__all__ = ["Attribute", "Grades", "Intervals", "Numbers", "Ranges", "Sets", "Tree"]
+__all__ = [
+    *("Attribute", "Cells", "Grades", "Intervals", "Numbers", "Ranges", "Sets", "Taxonomy", "Tree"),
+    *("bounds", "common_unit", "shares"),
+]
+
+_FINE = 2**32  # lower bound on half the unit: the precision of shares that cannot be exact
+
+Numbers: TypeAlias = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Cells:
+    """A generalized column, class by class.
+
+    Parameters
+    ----------
+    numbers : ndarray of int64, shape (classes,)
+        Position of the value of each class.
+    penalties : ndarray of int64, shape (values,)
+        Loss of each value.
+    values : pandas array, length (values,)
+        The published values.
+    """
+
+    numbers: Numbers
+    penalties: Numbers
+    values: pd.api.extensions.ExtensionArray
+
+
+@dataclass(frozen=True, eq=False)
+class Taxonomy:
+    """A tree over the values of a column, for recodings that treat equal values equally.
+
+    Parameters
+    ----------
+    hierarchy : Hierarchy
+        The tree.
+    leaves : ndarray of int64, shape (values,)
+        The leaf of each value, ascending.
+    penalties : ndarray of int64, shape (nodes,)
+        Loss of each node.
+    """
+
+    hierarchy: Hierarchy
+    leaves: Numbers
+    penalties: Numbers
+
+
+# --- How ranges are published
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -120,6 +164,9 @@ class Grades:
         return text_column([*map(label, low.tolist(), high.tolist())])
 
 
+# --- Quasi-identifiers
+
+
 @dataclass(frozen=True, eq=False)
 class Ranges:
     """Ordered values, published as ranges that include both ends.
@@ -158,9 +205,9 @@ class Ranges:
     def taxonomy(self) -> Taxonomy:
         """Pairs of consecutive values, pairs of pairs, and so on; a missing value is below the root."""
         n = len(self.positions)
-        tree = Hierarchy.balanced(map(str, range(n)), 2) if n else flat(0)
+        tree = Hierarchy.balanced(map(str, range(n)), 2) if n else _flat(0)
         if self.missing:
-            tree = with_leaf(tree)
+            tree = _with_leaf(tree)
         leaves = np.flatnonzero(tree.is_leaf) if self.n_values else np.empty(0, np.int64)
         first = np.searchsorted(leaves, np.arange(tree.n_nodes))
         last = np.searchsorted(leaves, np.arange(tree.n_nodes) + tree.size) - 1
@@ -187,7 +234,7 @@ class Ranges:
 
     def split(self, codes: Codes) -> Numbers | None:
         """Cut between the values where the two parts differ least in size (ties: the lower cut)."""
-        return halves(codes)
+        return _halves(codes)
 
     @property
     def whole(self) -> int:
@@ -209,7 +256,7 @@ class Ranges:
 
     def recode(self, groups: Numbers) -> Cells:
         """Generalize each value to the range of its group, and one more to the whole range."""
-        return recode_groups(self, groups)
+        return _recode_groups(self, groups)
 
     def by_height(self) -> Ranges:
         """Return the attribute itself: heights do not apply to ranges."""
@@ -256,7 +303,7 @@ class Tree:
         """
         if missing:
             nodes = np.append(nodes, np.int32(hierarchy.n_nodes))
-            hierarchy = with_leaf(hierarchy)
+            hierarchy = _with_leaf(hierarchy)
         leaves, rank = np.unique(nodes, return_inverse=True)
         covered = hierarchy.leaves.astype(np.int64)
         penalties = np.where(covered > 1, shares(covered, hierarchy.n_leaves, unit), 0)
@@ -388,7 +435,7 @@ class Sets:
     @cached_property
     def taxonomy(self) -> Taxonomy:
         """Tree with all values as children of the root."""
-        tree = flat(self.n_values)
+        tree = _flat(self.n_values)
         penalties = np.zeros(tree.n_nodes, np.int64)
         penalties[0] = self.prices[-1]
         return Taxonomy(tree, np.arange(1, self.n_values + 1), penalties)
@@ -411,7 +458,7 @@ class Sets:
 
     def split(self, codes: Codes) -> Numbers | None:
         """Split in the order of the values where the two parts differ least in size."""
-        return halves(codes)
+        return _halves(codes)
 
     @property
     def whole(self) -> int:
@@ -438,7 +485,7 @@ class Sets:
 
     def recode(self, groups: Numbers) -> Cells:
         """Generalize each value to the set of its group, and one more to the set of all."""
-        return recode_groups(self, groups)
+        return _recode_groups(self, groups)
 
     def by_height(self) -> Sets:
         """Return the attribute with full loss for every set of several values."""
@@ -453,3 +500,68 @@ class Sets:
 
 # One quasi-identifier.
 Attribute: TypeAlias = Ranges | Tree | Sets
+
+# --- Common steps
+
+
+def common_unit(wholes: Iterable[int], cells: int) -> int:
+    """Return an integer that many denominators divide and whose sums over all cells fit 64 bits twice.
+
+    Parameters
+    ----------
+    wholes : iterable of int
+        Denominators of shares. Large ones are left out if their common multiple is too large.
+    cells : int
+        Number of rows times columns.
+    """
+    most, unit = 2**60 // max(cells, 1), 1
+    for whole in sorted(whole for whole in set(wholes) if whole > 0):
+        if lcm(unit, whole) <= most:
+            unit = lcm(unit, whole)
+    return unit * max(_FINE // unit, 1)
+
+
+def shares(parts: Numbers, whole: int, unit: int) -> Numbers:
+    """Return shares of a whole as parts of ``unit``, rounded down."""
+    # divmod splits the product: parts * unit alone could exceed 64 bits.
+    each, rest = divmod(unit, max(whole, 1))
+    return parts * each + parts * rest // max(whole, 1)
+
+
+def bounds(classes: Numbers, codes: Codes, n_classes: int) -> tuple[Numbers, Numbers]:
+    """Return the smallest and the largest value of each class."""
+    low, high = np.full(n_classes, np.iinfo(np.int64).max), np.full(n_classes, -1)
+    np.minimum.at(low, classes, codes)
+    np.maximum.at(high, classes, codes)
+    return low, high
+
+
+def _halves(codes: Codes) -> Numbers | None:
+    """Cut values in order where the two parts differ least in size; None if all are equal."""
+    ordered = np.sort(codes)
+    cuts = np.flatnonzero(ordered[1:] > ordered[:-1]) + 1
+    if len(cuts) == 0:
+        return None
+    middle = cuts[np.argmin(np.abs(2 * cuts - len(codes)))]  # argmin returns the first: the lower cut
+    return (codes >= ordered[middle]).astype(np.int64)
+
+
+def _recode_groups(attribute: Ranges | Sets, groups: Numbers) -> Cells:
+    """Generalize each value to the cover of its group, and one more to the cover of all values."""
+    # Without values, no cover exists, so nothing is added for all of them.
+    if not len(groups):
+        return attribute.generalize(groups, groups.astype(np.int32), 0)
+    names, inverse = np.unique(groups, return_inverse=True)
+    values = np.arange(len(groups), dtype=np.int32)
+    cells = attribute.generalize(inverse, values, len(names) + 1, suppressed=len(names))
+    return replace(cells, numbers=cells.numbers[np.append(inverse, len(names))])
+
+
+def _flat(n: int) -> Hierarchy:
+    """Return a tree with n leaves as children of the root."""
+    return Hierarchy(("*", *map(str, range(n))), np.array([-1, *[0] * n], np.int32))
+
+
+def _with_leaf(tree: Hierarchy) -> Hierarchy:
+    """Add a last leaf below the root; no other node has its name, the empty text."""
+    return replace(tree, names=(*tree.names, ""), parent=np.append(tree.parent, np.int32(0)))

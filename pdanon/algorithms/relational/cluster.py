@@ -6,20 +6,20 @@ Attributes", ECML PKDD 2013.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any
+from collections.abc import Hashable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 
 from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.relational.attributes import Numbers
-from pdanon.algorithms.relational.publishing import release_classes
+from pdanon.algorithms.relational.publishing import Relation
 from pdanon.algorithms.relational.quasi import Classes, Digests, QuasiTable, number_groups
 from pdanon.algorithms.relational.suppression import trim_groups
 from pdanon.guarantees import KAnonymity
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
+from pdanon.itemsets.timing import Report
 from pdanon.recoding.result import Anonymized
 
 __all__ = ["RECORD", "cluster", "form_clusters"]
@@ -99,23 +99,11 @@ def cluster(
     2  [28, 39]            Spain
     3  [28, 39]            Spain
     """
-    return release_classes(
-        frame,
-        "cluster",
-        form_clusters,
-        k=k,
-        quasi=quasi,
-        hierarchies=hierarchies,
-        max_suppressed=max_suppressed,
-        keep=keep,
-        progress=progress,
-        random_state=random_state,
-    )
+    relation = Relation.of(frame, k=k, quasi=quasi, hierarchies=hierarchies, max_suppressed=max_suppressed)
+    return relation.release("cluster", form_clusters, keep=keep, progress=progress, random_state=random_state)
 
 
-def form_clusters(
-    table: QuasiTable, k: int, rng: np.random.Generator, report: Callable[[int], Any], most: int = 0
-) -> Classes:
+def form_clusters(table: QuasiTable, k: int, rng: np.random.Generator, report: Report, most: int) -> Classes:
     """Form the clusters of `cluster`."""
     left, clusters = np.arange(table.n_rows), []
     while len(left) >= k:
@@ -142,10 +130,4 @@ def _least(values: Numbers, count: int) -> Numbers:
     return np.concatenate((below, np.flatnonzero(values == bound)[: count - len(below)]))
 
 
-RECORD = Algorithm(
-    cluster,
-    (KAnonymity,),
-    recodes="values",
-    form=form_clusters,
-    ways=(Way(KAnonymity, 20),),
-)
+RECORD = Algorithm(cluster, (KAnonymity,), recodes="values", form=form_clusters, ways=(Way(KAnonymity, 20),))

@@ -6,27 +6,27 @@ ICDM 2004.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from fractions import Fraction
 from itertools import pairwise
 from math import prod
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon.algorithms.registry import Algorithm
-from pdanon.algorithms.relational.attributes import Attribute
-from pdanon.algorithms.relational.cells import Numbers, Taxonomy
+from pdanon.algorithms.relational.attributes import Attribute, Numbers, Taxonomy
 from pdanon.algorithms.relational.incognito import Levels, best_levels, ladder
-from pdanon.algorithms.relational.publishing import release_classes
+from pdanon.algorithms.relational.publishing import Relation
 from pdanon.algorithms.relational.quasi import Classes, QuasiTable, group_rows, sums
 from pdanon.algorithms.relational.suppression import publish_values, total_loss
 from pdanon.guarantees import KAnonymity
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Codes
+from pdanon.itemsets.timing import Report
 from pdanon.recoding.result import Anonymized
 
 __all__ = ["RECORD", "full_subtree", "raise_groups"]
@@ -122,28 +122,17 @@ def full_subtree(
     2  [28, 39]  (France,Greece,Spain)
     3  [28, 39]  (France,Greece,Spain)
     """
-    return release_classes(
-        frame,
-        "full_subtree",
-        raise_groups,
-        k=k,
-        quasi=quasi,
-        hierarchies=hierarchies,
-        max_suppressed=max_suppressed,
-        keep=keep,
-        progress=progress,
-    )
+    relation = Relation.of(frame, k=k, quasi=quasi, hierarchies=hierarchies, max_suppressed=max_suppressed)
+    return relation.release("full_subtree", raise_groups, keep=keep, progress=progress)
 
 
-def raise_groups(
-    table: QuasiTable, k: int, rng: np.random.Generator, report: Callable[[int], Any], most: int = 0
-) -> Classes:
+def raise_groups(table: QuasiTable, k: int, rng: np.random.Generator, report: Report, most: int) -> Classes:
     """Choose the cut of each hierarchy as `full_subtree` does; nothing is random."""
     releases = [each for allowed in sorted({0, most}) for each in _releases(table, k, allowed, report)]
     return min(releases, key=lambda each: each.loss)
 
 
-def _releases(table: QuasiTable, k: int, most: int, report: Callable[[int], Any]) -> list[Classes]:
+def _releases(table: QuasiTable, k: int, most: int, report: Report) -> list[Classes]:
     """Return the releases found from the leaves and from the best levels, for this many suppressed rows."""
     tuples, weights = table.combinations()
     taxonomies = [each.taxonomy for each in table.attributes]
@@ -209,7 +198,7 @@ def _raise(
     weights: Numbers,
     k: int,
     allowed: int,
-    report: Callable[[int], Any],
+    report: Report,
 ) -> list[Step]:
     """Raise the cuts in place until few rows are in classes of fewer than k; return the steps."""
     keys = [cut[codes] for cut, codes in zip(cuts, tuples, strict=True)]
@@ -302,9 +291,4 @@ def _complete(taxonomy: Taxonomy, cut: Numbers) -> NDArray[np.bool_]:
     return complete
 
 
-RECORD = Algorithm(
-    full_subtree,
-    (KAnonymity,),
-    recodes="values",
-    form=raise_groups,
-)
+RECORD = Algorithm(full_subtree, (KAnonymity,), recodes="values", form=raise_groups)

@@ -5,23 +5,24 @@ LeFevre, DeWitt, Ramakrishnan, "Incognito: Efficient Full-Domain K-Anonymity", S
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from itertools import combinations, product
 from math import prod
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import pandas as pd
 
 from pdanon.algorithms.registry import Algorithm
 from pdanon.algorithms.relational.attributes import Attribute, Numbers
-from pdanon.algorithms.relational.publishing import release_classes
+from pdanon.algorithms.relational.publishing import Relation
 from pdanon.algorithms.relational.quasi import Classes, QuasiTable
 from pdanon.algorithms.relational.suppression import publish_values, rows_below, total_loss
 from pdanon.errors import ParameterError
 from pdanon.guarantees import KAnonymity
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
+from pdanon.itemsets.timing import Report
 from pdanon.recoding.result import Anonymized
 
 __all__ = ["RECORD", "Levels", "best_levels", "choose_levels", "incognito", "ladder"]
@@ -112,22 +113,11 @@ def incognito(
     2  [28, 39]  (France,Greece,Spain)
     3  [28, 39]  (France,Greece,Spain)
     """
-    return release_classes(
-        frame,
-        "incognito",
-        choose_levels,
-        k=k,
-        quasi=quasi,
-        hierarchies=hierarchies,
-        max_suppressed=max_suppressed,
-        keep=keep,
-        progress=progress,
-    )
+    relation = Relation.of(frame, k=k, quasi=quasi, hierarchies=hierarchies, max_suppressed=max_suppressed)
+    return relation.release("incognito", choose_levels, keep=keep, progress=progress)
 
 
-def choose_levels(
-    table: QuasiTable, k: int, rng: np.random.Generator, report: Callable[[int], Any], most: int = 0
-) -> Classes:
+def choose_levels(table: QuasiTable, k: int, rng: np.random.Generator, report: Report, most: int) -> Classes:
     """Choose the level of each column as `incognito` does; nothing is random."""
     ladders = [ladder(each) for each in table.attributes]
     _refuse_too_many(ladders)
@@ -138,9 +128,7 @@ def choose_levels(
     return classes
 
 
-def best_levels(
-    table: QuasiTable, ladders: list[list[Numbers]], k: int, report: Callable[[int], Any], most: int
-) -> Levels:
+def best_levels(table: QuasiTable, ladders: list[list[Numbers]], k: int, report: Report, most: int) -> Levels:
     """Return the levels of least NCP, given the nodes of each level."""
     tuples, weights = table.combinations()
     keys = [[nodes[codes] for nodes in column] for column, codes in zip(ladders, tuples, strict=True)]
@@ -211,9 +199,4 @@ def _is_possible(
     )
 
 
-RECORD = Algorithm(
-    incognito,
-    (KAnonymity,),
-    recodes="values",
-    form=choose_levels,
-)
+RECORD = Algorithm(incognito, (KAnonymity,), recodes="values", form=choose_levels)

@@ -5,19 +5,19 @@ Byun, Kamra, Bertino, Li, "Efficient k-Anonymization Using Clustering Techniques
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any
+from collections.abc import Hashable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 
 from pdanon.algorithms.registry import Algorithm, Way
-from pdanon.algorithms.relational.publishing import release_classes
+from pdanon.algorithms.relational.publishing import Relation
 from pdanon.algorithms.relational.quasi import Classes, Digests, QuasiTable, number_groups
 from pdanon.algorithms.relational.suppression import trim_groups
 from pdanon.guarantees import KAnonymity
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
+from pdanon.itemsets.timing import Report
 from pdanon.recoding.result import Anonymized
 
 __all__ = ["RECORD", "grow_members", "k_member"]
@@ -104,23 +104,11 @@ def k_member(
     2  [28, 39]            Spain
     3  [28, 39]            Spain
     """
-    return release_classes(
-        frame,
-        "k_member",
-        grow_members,
-        k=k,
-        quasi=quasi,
-        hierarchies=hierarchies,
-        max_suppressed=max_suppressed,
-        keep=keep,
-        progress=progress,
-        random_state=random_state,
-    )
+    relation = Relation.of(frame, k=k, quasi=quasi, hierarchies=hierarchies, max_suppressed=max_suppressed)
+    return relation.release("k_member", grow_members, keep=keep, progress=progress, random_state=random_state)
 
 
-def grow_members(
-    table: QuasiTable, k: int, rng: np.random.Generator, report: Callable[[int], Any], most: int = 0
-) -> Classes:
+def grow_members(table: QuasiTable, k: int, rng: np.random.Generator, report: Report, most: int) -> Classes:
     """Grow the clusters of `k_member`."""
     measured = table.by_height()
     left, clusters = np.arange(table.n_rows), []
@@ -148,10 +136,4 @@ def grow_members(
     return trim_groups(table, groups, k, most)
 
 
-RECORD = Algorithm(
-    k_member,
-    (KAnonymity,),
-    recodes="values",
-    form=grow_members,
-    ways=(Way(KAnonymity, 30),),
-)
+RECORD = Algorithm(k_member, (KAnonymity,), recodes="values", form=grow_members, ways=(Way(KAnonymity, 30),))

@@ -5,20 +5,20 @@ LeFevre, DeWitt, Ramakrishnan, "Mondrian Multidimensional K-Anonymity", ICDE 200
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any
+from collections.abc import Hashable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 
 from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.relational.attributes import Numbers
-from pdanon.algorithms.relational.publishing import release_classes
+from pdanon.algorithms.relational.publishing import Relation
 from pdanon.algorithms.relational.quasi import Classes, QuasiTable
 from pdanon.algorithms.relational.suppression import trim_groups
 from pdanon.guarantees import KAnonymity
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
+from pdanon.itemsets.timing import Report
 from pdanon.recoding.result import Anonymized
 
 __all__ = ["RECORD", "cut_boxes", "cut_evenly", "mondrian"]
@@ -97,22 +97,11 @@ def mondrian(
     2  [28, 39]            Spain
     3  [28, 39]            Spain
     """
-    return release_classes(
-        frame,
-        "mondrian",
-        cut_boxes,
-        k=k,
-        quasi=quasi,
-        hierarchies=hierarchies,
-        max_suppressed=max_suppressed,
-        keep=keep,
-        progress=progress,
-    )
+    relation = Relation.of(frame, k=k, quasi=quasi, hierarchies=hierarchies, max_suppressed=max_suppressed)
+    return relation.release("mondrian", cut_boxes, keep=keep, progress=progress)
 
 
-def cut_boxes(
-    table: QuasiTable, k: int, rng: np.random.Generator, report: Callable[[int], Any], most: int = 0
-) -> Classes:
+def cut_boxes(table: QuasiTable, k: int, rng: np.random.Generator, report: Report, most: int) -> Classes:
     """Cut the boxes as `mondrian` does; nothing is random."""
     groups = np.zeros(table.n_rows, np.int64)
     waiting, n_groups = [np.arange(table.n_rows)], 0
@@ -167,10 +156,4 @@ def _cut(table: QuasiTable, rows: Numbers, k: int) -> list[Numbers]:
     return []
 
 
-RECORD = Algorithm(
-    mondrian,
-    (KAnonymity,),
-    recodes="values",
-    form=cut_boxes,
-    ways=(Way(KAnonymity, 10),),
-)
+RECORD = Algorithm(mondrian, (KAnonymity,), recodes="values", form=cut_boxes, ways=(Way(KAnonymity, 10),))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pdanon.algorithms.relational.cells import Cells
+from pdanon.algorithms.relational.attributes import Cells
 from pdanon.algorithms.relational.quasi import Classes, Formation, QuasiTable
 from pdanon.algorithms.relational.suppression import rows_allowed
 from pdanon.errors import ParameterError
@@ -25,64 +26,85 @@ from pdanon.recoding.decision import Decision, WrittenRows
 from pdanon.recoding.release import FrameWriter, release
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["ClassRows", "class_table", "release_classes", "with_classes"]
+__all__ = ["ClassRows", "Relation", "class_table", "with_classes"]
 
 _MOST_TEXT = 8 * 10**9  # characters in a column: what memory holds
 
 
-def release_classes(
-    frame: pd.DataFrame,
-    name: str,
-    formation: Formation,
-    *,
-    k: int,
-    quasi: Sequence[Hashable],
-    hierarchies: Mapping[Hashable, HierarchyLike] | None,
-    max_suppressed: float,
-    keep: Sequence[Hashable],
-    progress: bool,
-    **chance: Any,
-) -> Anonymized:
-    """Release a frame with recoded quasi-identifiers, for all relational algorithms.
+@dataclass(frozen=True, eq=False, slots=True)
+class Relation:
+    """A frame with quasi-identifiers, encoded.
 
     Parameters
     ----------
     frame : pandas.DataFrame
-        The original. It is not modified.
-    name : str
-        Name of the algorithm.
-    formation : Formation
-        The function that forms the classes.
-    k, quasi, hierarchies, max_suppressed, keep, progress
-        Parameters of the algorithm.
-    **chance
-        ``random_state``, if the algorithm has it.
+        The original.
+    guarantee : KAnonymity
+        The guarantee of the release.
+    table : QuasiTable
+        The encoded quasi-identifiers.
+    share : Fraction
+        Upper bound on the share of suppressed rows.
+    parameters : dict
+        The parameters to record.
     """
-    guarantee = KAnonymity(k, quasi=quasi)
-    table = QuasiTable.of(frame, guarantee.quasi, hierarchies)
-    table.check_feasible(guarantee.k)
-    share = check_share(max_suppressed, "max_suppressed")
-    parameters = {
-        "algorithm": name,
-        **chance,
-        "k": guarantee.k,
-        "quasi": list(guarantee.quasi),
-        "hierarchies": hierarchies,
-        "max_suppressed": max_suppressed,
-    }
 
-    def decide() -> Decision[ClassRows]:
-        most = rows_allowed(share, table.n_rows, guarantee.k)
-        rng = random_generator(chance.get("random_state"))
-        with progress_bar(progress, name, "steps") as report:
-            classes = formation(table, guarantee.k, rng, report, most)
-        loss = {"NCP_relational": classes.ncp}
-        if share:
-            loss["suppressed_rows"] = classes.suppressed / max(table.n_rows, 1)
-        measured = pd.Series(loss, name="loss", dtype="float64")
-        return Decision(ClassRows(table, classes), guarantee, _no_items(), measured, parameters)
+    frame: pd.DataFrame
+    guarantee: KAnonymity
+    table: QuasiTable
+    share: Fraction
+    parameters: dict[str, Any]
 
-    return release(FrameWriter(frame, [], quasi=table.positions), decide, keep)
+    @classmethod
+    def of(
+        cls,
+        frame: pd.DataFrame,
+        *,
+        k: int,
+        quasi: Sequence[Hashable],
+        hierarchies: Mapping[Hashable, HierarchyLike] | None,
+        max_suppressed: float,
+    ) -> Relation:
+        """Encode a frame; the parameters are those of the algorithms."""
+        guarantee = KAnonymity(k, quasi=quasi)
+        table = QuasiTable.of(frame, guarantee.quasi, hierarchies)
+        table.check_feasible(guarantee.k)
+        share = check_share(max_suppressed, "max_suppressed")
+        parameters = {"k": guarantee.k, "quasi": list(guarantee.quasi), "hierarchies": hierarchies}
+        parameters["max_suppressed"] = max_suppressed
+        return cls(frame, guarantee, table, share, parameters)
+
+    def release(
+        self, name: str, form: Formation, *, keep: Sequence[Hashable], progress: bool, **chance: Any
+    ) -> Anonymized:
+        """Release the frame.
+
+        Parameters
+        ----------
+        name : str
+            Name of the algorithm.
+        form : Formation
+            The function that forms the classes.
+        keep, progress
+            Parameters of the algorithm.
+        **chance
+            ``random_state``, if the algorithm has it.
+        """
+        table, k = self.table, self.guarantee.k
+
+        def decide() -> Decision[ClassRows]:
+            most = rows_allowed(self.share, table.n_rows, k)
+            rng = random_generator(chance.get("random_state"))
+            with progress_bar(progress, name, "steps") as report:
+                classes = form(table, k, rng, report, most)
+            loss = {"NCP_relational": classes.ncp}
+            if self.share:
+                loss["suppressed_rows"] = classes.suppressed / max(table.n_rows, 1)
+            measured = pd.Series(loss, name="loss", dtype="float64")
+            parameters = {"algorithm": name, **chance, **self.parameters}
+            return Decision(ClassRows(table, classes), self.guarantee, _no_items(), measured, parameters)
+
+        return release(FrameWriter(self.frame, [], quasi=table.positions), decide, keep)
 
 
 @dataclass(frozen=True, eq=False, slots=True)

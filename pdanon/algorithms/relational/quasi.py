@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -15,14 +15,25 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pdanon._kernels import counting
-from pdanon.algorithms.relational.attributes import Attribute, Grades, Intervals, Numbers, Ranges, Sets, Tree
-from pdanon.algorithms.relational.cells import Cells, common_unit, shares
+from pdanon.algorithms.relational.attributes import (
+    Attribute,
+    Cells,
+    Grades,
+    Intervals,
+    Numbers,
+    Ranges,
+    Sets,
+    Tree,
+    common_unit,
+    shares,
+)
 from pdanon.errors import HierarchyError, InfeasibleError, ItemsetDtypeError, ParameterError
 from pdanon.hierarchy import Form, Hierarchy, HierarchyLike
 from pdanon.itemsets.codes import Codes, Itemsets
 from pdanon.itemsets.columns import find_quasi
 from pdanon.itemsets.compatibility import as_pandas_writes
 from pdanon.itemsets.lists import offsets_of
+from pdanon.itemsets.timing import Report
 
 __all__ = [
     "Classes",
@@ -194,8 +205,7 @@ def _texts(vocabulary: pa.Array) -> list[str]:
     """Return the texts of values in sets; durations as pandas writes them, not as integers."""
     if pa.types.is_duration(vocabulary.type):
         vocabulary = as_pandas_writes(vocabulary)
-    texts: list[str] = vocabulary.cast(pa.large_string()).to_pylist()
-    return texts
+    return vocabulary.cast(pa.large_string()).to_pylist()
 
 
 def _steps(numbers: NDArray[Any]) -> NDArray[np.uint64] | None:
@@ -281,8 +291,7 @@ class Digests:
 
     def _lost(self, digests: Iterable[Codes]) -> Numbers:
         pairs = zip(self._attributes, digests, strict=True)
-        losses: Numbers = np.sum([attribute.line_losses(lines) for attribute, lines in pairs], axis=0)
-        return losses
+        return np.sum([attribute.line_losses(lines) for attribute, lines in pairs], axis=0)
 
 
 def _pad(digests: Sequence[Codes]) -> Codes:
@@ -510,20 +519,8 @@ class Classes:
         return len(self.cells[0].numbers)
 
 
-class Formation(Protocol):
-    """Function that forms classes."""
-
-    def __call__(
-        self,
-        table: QuasiTable,
-        k: int,
-        rng: np.random.Generator,
-        report: Callable[[int], Any],
-        most: int = 0,
-        /,
-    ) -> Classes:
-        """Form classes of k rows, given a generator, a progress report and a bound on suppressed rows."""
-        ...
+# Forms classes of k rows, given a generator, a progress report and an upper bound on suppressed rows.
+Formation: TypeAlias = Callable[[QuasiTable, int, np.random.Generator, Report, int], Classes]
 
 
 def group_rows(keys: Sequence[NDArray[Any]], n_rows: int) -> Numbers:

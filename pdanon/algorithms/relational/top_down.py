@@ -5,25 +5,24 @@ Fung, Wang, Yu, "Top-Down Specialization for Information and Privacy Preservatio
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon.algorithms.registry import Algorithm
-from pdanon.algorithms.relational.attributes import Attribute, Numbers, Ranges
-from pdanon.algorithms.relational.cells import bounds
-from pdanon.algorithms.relational.publishing import release_classes
+from pdanon.algorithms.relational.attributes import Attribute, Numbers, Ranges, bounds
+from pdanon.algorithms.relational.publishing import Relation
 from pdanon.algorithms.relational.quasi import Classes, QuasiTable, group_rows, sums
 from pdanon.algorithms.relational.suppression import publish_values
 from pdanon.guarantees import KAnonymity
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Codes
+from pdanon.itemsets.timing import Report
 from pdanon.recoding.result import Anonymized
 
 __all__ = ["RECORD", "specialize", "top_down"]
@@ -108,22 +107,11 @@ def top_down(
     2  [28, 39]  (France,Greece,Spain)
     3  [28, 39]  (France,Greece,Spain)
     """
-    return release_classes(
-        frame,
-        "top_down",
-        specialize,
-        k=k,
-        quasi=quasi,
-        hierarchies=hierarchies,
-        max_suppressed=max_suppressed,
-        keep=keep,
-        progress=progress,
-    )
+    relation = Relation.of(frame, k=k, quasi=quasi, hierarchies=hierarchies, max_suppressed=max_suppressed)
+    return relation.release("top_down", specialize, keep=keep, progress=progress)
 
 
-def specialize(
-    table: QuasiTable, k: int, rng: np.random.Generator, report: Callable[[int], Any], most: int = 0
-) -> Classes:
+def specialize(table: QuasiTable, k: int, rng: np.random.Generator, report: Report, most: int) -> Classes:
     """Choose the values to separate as `top_down` does; nothing is random."""
     found = [
         publish_values(table, _groups(table, k, allowed, report), k, most) for allowed in sorted({0, most})
@@ -164,7 +152,7 @@ class _Step:
     gone: NDArray[np.bool_]
 
 
-def _groups(table: QuasiTable, k: int, left: int, report: Callable[[int], Any]) -> list[Numbers]:
+def _groups(table: QuasiTable, k: int, left: int, report: Report) -> list[Numbers]:
     """Return the group of each value, for this many suppressed rows."""
     tuples, weights = table.combinations()
     rows = _Rows(tuples, weights, np.zeros(len(weights), np.int64))
@@ -206,8 +194,7 @@ def _groups(table: QuasiTable, k: int, left: int, report: Callable[[int], Any]) 
 def _spare(table: QuasiTable, groups: Sequence[Numbers], rows: _Rows) -> Numbers:
     """Return the additional loss of each combination if it were suppressed."""
     columns = zip(table.attributes, groups, rows.tuples, strict=True)
-    spare: Numbers = np.sum([each.whole - _lost(each, of, codes) for each, of, codes in columns], axis=0)
-    return spare
+    return np.sum([each.whole - _lost(each, of, codes) for each, of, codes in columns], axis=0)
 
 
 def _lost(attribute: Attribute, groups: Numbers, codes: Codes) -> Numbers:
@@ -283,9 +270,4 @@ def _best_cut(
     return int(cuts[np.argmin(kept + gone[cuts] * attribute.unit)]) + low
 
 
-RECORD = Algorithm(
-    top_down,
-    (KAnonymity,),
-    recodes="values",
-    form=specialize,
-)
+RECORD = Algorithm(top_down, (KAnonymity,), recodes="values", form=specialize)

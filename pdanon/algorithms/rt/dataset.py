@@ -1,9 +1,9 @@
-"""RT-datasets: the encoded frame, and the release of its clusters, for all RT algorithms."""
+"""RT-datasets: the encoded frame, its blocks of rows, and the release of its clusters."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -12,32 +12,25 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pdanon.algorithms.items.apriori import find_leaves
+from pdanon.algorithms.registry import ALGORITHMS
 from pdanon.algorithms.relational.attributes import Numbers
+from pdanon.algorithms.relational.mondrian import cut_evenly
 from pdanon.algorithms.relational.publishing import class_table, with_classes
-from pdanon.algorithms.relational.quasi import Classes, QuasiTable
-from pdanon.algorithms.rt.blocks import Block
-from pdanon.algorithms.rt.transaction import Transaction
-from pdanon.algorithms.rt.transaction_side import (
-    TransactionSide,
-    by_cuts,
-    by_diverse_cuts,
-    by_diverse_sets,
-    by_sets,
-)
+from pdanon.algorithms.relational.quasi import Classes, Formation, QuasiTable
+from pdanon.algorithms.rt.transaction import Transaction, as_transaction
+from pdanon.algorithms.rt.transaction_side import TransactionSide, anonymize_by
 from pdanon.algorithms.states.cuts import by_first_row
 from pdanon.errors import ParameterError
 from pdanon.guarantees import KKm, KLm
 from pdanon.guarantees.emptied import EMPTY_ROWS, few_without
 from pdanon.guarantees.k_anonymity import equal_rows
 from pdanon.guarantees.kkm import Crowds
-from pdanon.guarantees.named import named_items
 from pdanon.guarantees.parameters import ItemLimit, materialize
 from pdanon.hierarchy import Hierarchy, HierarchyLike
-from pdanon.itemsets.codes import Codes, Itemsets, join_columns
+from pdanon.itemsets.codes import Codes, Itemsets
 from pdanon.itemsets.columns import find_column, with_column
-from pdanon.itemsets.timing import progress_bar
-from pdanon.itemsets.validation import check_flag
+from pdanon.itemsets.timing import Report, progress_bar
+from pdanon.itemsets.validation import check_count, check_flag, check_known
 from pdanon.recoding.decision import Decision, WrittenRows
 from pdanon.recoding.emptied import labels_to_suppress
 from pdanon.recoding.labels import relabelled_sets
@@ -46,7 +39,92 @@ from pdanon.recoding.recoding import Recoding, mapping_table
 from pdanon.recoding.release import FrameWriter, release
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["Dataset", "DatasetRows", "at_least"]
+__all__ = ["Block", "Dataset", "DatasetRows", "at_least", "check_cluster"]
+
+
+# --- Blocks: quasi-identifiers and items that an algorithm anonymizes together
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Block:
+    """Rows as integer codes, which can be sent to another process.
+
+    Parameters
+    ----------
+    k : int
+        Minimum number of rows of a cluster.
+    table : QuasiTable
+        The quasi-identifiers. Their losses are relative to all values of the whole table.
+    transactions : TransactionSide
+        The transactions, and how they are anonymized.
+    """
+
+    k: int
+    table: QuasiTable
+    transactions: TransactionSide
+
+    @property
+    def most(self) -> int:
+        """Loss of all rows together if all quasi-identifiers were suppressed."""
+        return self.table.unit * len(self.table.attributes) * self.table.n_rows
+
+    def take(self, rows: Numbers) -> Block:
+        """Select rows."""
+        itemsets = self.transactions.itemsets.take(rows)
+        return Block(self.k, self.table.take(rows), replace(self.transactions, itemsets=itemsets))
+
+    def cut(self, block_rows: Any) -> list[Numbers]:
+        """Return the rows of blocks of a maximum size; one block without a maximum.
+
+        Raises
+        ------
+        ParameterError
+            If a block might have fewer rows than a cluster needs.
+        """
+        if block_rows is None:
+            return [np.arange(self.table.n_rows)]
+        hint = "a block is cut in two, and each half needs k rows"
+        return cut_evenly(self.table, check_count(block_rows, "block_rows", least=2 * self.k, hint=hint))
+
+    def groups(self, cluster: str, rng: np.random.Generator, report: Report) -> Numbers:
+        """Form small clusters of rows with similar quasi-identifiers, by the algorithm ``cluster``."""
+        return _formations()[cluster](self.table, self.k, rng, report, 0).of_row
+
+    def protect(self, groups: Numbers, report: Report) -> Codes:
+        """Anonymize the items of each cluster; return the new number of each occurrence."""
+        numbers = np.full(len(self.transactions.itemsets.codes), -1, np.int32)
+        order = np.argsort(groups, kind="stable")  # rows stay ascending within a cluster
+        for rows in np.split(order, np.flatnonzero(np.diff(groups[order])) + 1):
+            places, own = self.transactions.protect(rows)
+            numbers[places] = own
+            report(1)
+        return numbers
+
+    def join_blocks(
+        self, blocks: Sequence[Numbers], parts: Sequence[tuple[Numbers, Codes]]
+    ) -> tuple[Numbers, Codes]:
+        """Return the clusters and the new numbers of all rows, given those of their blocks."""
+        groups = np.empty(self.table.n_rows, np.int64)
+        numbers = np.empty(len(self.transactions.itemsets.codes), np.int32)
+        first = 0
+        for rows, (own, became) in zip(blocks, parts, strict=True):
+            groups[rows] = own + first
+            numbers[self.transactions.itemsets.places(rows)] = became
+            first += int(own.max(initial=-1)) + 1
+        return groups, numbers
+
+
+def check_cluster(name: Any) -> None:
+    """Check the name of an algorithm for quasi-identifiers."""
+    check_known(name, _formations(), "algorithm for quasi-identifiers", where="cluster")
+
+
+def _formations() -> dict[str, Formation]:
+    """Return the function that forms classes, by the name of its algorithm."""
+    return {name: each.form for name, each in ALGORITHMS.items() if each.form is not None}
+
+
+# --- The table
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -96,11 +174,11 @@ class Dataset:
         m: ItemLimit,
         quasi: Sequence[Hashable],
         hierarchies: Mapping[Hashable, HierarchyLike] | None,
-        transaction: Transaction,
+        transaction: str | Transaction,
         refine: bool,
     ) -> Dataset:
         """Encode a frame; the parameters are those of the algorithms."""
-        quasi = materialize(quasi)
+        transaction, quasi = as_transaction(transaction), materialize(quasi)
         guarantee: KKm | KLm
         if transaction.l is None:
             guarantee = KKm(k=k, m=m, quasi=quasi, columns=transaction.columns)
@@ -110,7 +188,7 @@ class Dataset:
         columns = [Itemsets.from_series(frame.iloc[:, position]) for position in positions]
         table = QuasiTable.of(frame, guarantee.quasi, hierarchies)
         table.check_feasible(guarantee.k)
-        side, trees = _side(columns, guarantee, transaction, refine=check_flag(refine, "refine"))
+        side, trees = anonymize_by(transaction, columns, guarantee, refine=check_flag(refine, "refine"))
         parameters: dict[str, Any] = {"k": k, "m": m, "quasi": quasi, "hierarchies": hierarchies}
         parameters |= {"transaction": transaction, "refine": refine}
         return cls(frame, positions, columns, guarantee, table, side, trees, transaction, parameters)
@@ -308,48 +386,6 @@ def _labels(column: Hashable | None, columns: Sequence[Hashable] | None) -> Sequ
         hint = "pass column= for one list column, columns= for several"
         raise ParameterError("column and columns are both given", where="columns", hint=hint)
     return columns
-
-
-def _side(
-    columns: Sequence[Itemsets], guarantee: KKm | KLm, transaction: Transaction, *, refine: bool
-) -> tuple[TransactionSide, list[tuple[Hierarchy, int]] | None]:
-    """Return the transactions of list columns, how to anonymize them, and the hierarchies of their items."""
-    itemsets, column_of = join_columns(columns)
-    common = transaction, itemsets, guarantee.k, guarantee.m
-    source: Any = transaction.hierarchy
-    if isinstance(guarantee, KLm):
-        hidden = named_items(itemsets, guarantee.sensitive, "sensitive")
-        # Bounded as in the audit: products with the number of rows must not overflow.
-        diversity = min(guarantee.l, itemsets.n_rows + 1)
-        if source is None:
-            return by_diverse_sets(*common, hidden, diversity, refine=refine), None
-        tree, leaves, n_leaves = find_leaves(source, itemsets.vocabulary, hidden)
-        return by_diverse_cuts(*common, tree, leaves, n_leaves, hidden, diversity), [(tree, n_leaves)]
-    if source is None:
-        domains = np.array([max(each.n_items, 1) for each in columns])
-        return by_sets(*common, domains, column_of, refine=refine), None
-    sources = [source] if transaction.columns is None else [source[each] for each in transaction.columns]
-    items = [each.vocabulary for each in columns]
-    found = [Hierarchy.over(each, own) for each, own in zip(sources, items, strict=True)]
-    trees = [tree for tree, _ in found]
-    tree, leaves = _joint(trees, [leaves for _, leaves in found])
-    domains = np.array([each.n_leaves for each in trees])
-    side = by_cuts(*common, tree, leaves, domains, column_of, refine=refine)
-    return side, [(each, each.n_leaves) for each in trees]
-
-
-def _joint(trees: Sequence[Hierarchy], leaves: Sequence[Codes]) -> tuple[Hierarchy, Codes]:
-    """Join trees below one root, and move their leaves; return a single tree unchanged."""
-    if len(trees) == 1:
-        return trees[0], leaves[0]
-    starts = np.cumsum([1, *(tree.n_nodes for tree in trees)])  # node 0 is the new root
-    parents = [
-        np.where(tree.parent < 0, 0, tree.parent + start) for tree, start in zip(trees, starts, strict=False)
-    ]
-    names = ("*", *(name for tree in trees for name in tree.names))
-    joint = Hierarchy(names, np.concatenate(([-1], *parents)).astype(np.int32))
-    moved = [nodes + start for nodes, start in zip(leaves, starts, strict=False)]
-    return joint, np.concatenate(moved).astype(np.int32)
 
 
 def _one_mapping(mappings: Sequence[pd.DataFrame], labels: Sequence[Hashable]) -> pd.DataFrame:

@@ -15,9 +15,8 @@ import pandas as pd
 
 from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.relational.attributes import Numbers
-from pdanon.algorithms.rt.blocks import check_cluster
-from pdanon.algorithms.rt.dataset import Dataset
-from pdanon.algorithms.rt.transaction import Transaction, as_transaction
+from pdanon.algorithms.rt.dataset import Dataset, check_cluster
+from pdanon.algorithms.rt.transaction import Transaction
 from pdanon.guarantees import KKm, KLm
 from pdanon.guarantees.parameters import ItemLimit
 from pdanon.hierarchy import HierarchyLike
@@ -121,16 +120,8 @@ def rfirst(
     3  [39, 40]  ['(cold,flu)']
     """
     check_cluster(cluster)
-    transaction = as_transaction(transaction)
     data = Dataset.of(
-        frame,
-        column,
-        k=k,
-        m=m,
-        quasi=quasi,
-        hierarchies=hierarchies,
-        transaction=transaction,
-        refine=refine,
+        frame, column, k=k, m=m, quasi=quasi, hierarchies=hierarchies, transaction=transaction, refine=refine
     )
     decision = partial(decide, cluster=cluster, random_state=random_state)
     return data.release("rfirst", decision, keep=keep, progress=progress)

@@ -17,10 +17,9 @@ import pandas as pd
 
 from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.relational.attributes import Numbers
-from pdanon.algorithms.rt.blocks import Block, check_cluster
-from pdanon.algorithms.rt.dataset import Dataset, at_least
+from pdanon.algorithms.rt.dataset import Block, Dataset, at_least, check_cluster
 from pdanon.algorithms.rt.merging import Merging, candidates, distances
-from pdanon.algorithms.rt.transaction import Transaction, as_transaction
+from pdanon.algorithms.rt.transaction import Transaction
 from pdanon.algorithms.rt.transaction_side import TransactionSide
 from pdanon.algorithms.workers import check_jobs, sharing
 from pdanon.errors import InfeasibleError
@@ -165,16 +164,8 @@ def rum_bound(
     check_jobs(n_jobs)
     check_known(merge, ("R", "T", "RT"), "way to merge", where="merge")
     check_cluster(cluster)
-    transaction = as_transaction(transaction)
     data = Dataset.of(
-        frame,
-        column,
-        k=k,
-        m=m,
-        quasi=quasi,
-        hierarchies=hierarchies,
-        transaction=transaction,
-        refine=refine,
+        frame, column, k=k, m=m, quasi=quasi, hierarchies=hierarchies, transaction=transaction, refine=refine
     )
     decision = partial(
         decide,

@@ -16,7 +16,7 @@ from pdanon.algorithms.items.lra import divide_rows
 from pdanon.algorithms.registry import Algorithm
 from pdanon.algorithms.relational.attributes import Numbers
 from pdanon.algorithms.rt.dataset import Dataset
-from pdanon.algorithms.rt.transaction import Transaction, as_transaction
+from pdanon.algorithms.rt.transaction import Transaction
 from pdanon.algorithms.states.cuts import check_parts
 from pdanon.guarantees import KKm, KLm
 from pdanon.guarantees.parameters import ItemLimit
@@ -117,16 +117,8 @@ def tfirst(
     3  [19, 40]  ['cold' 'flu']
     """
     check_parts(parts)
-    transaction = as_transaction(transaction)
     data = Dataset.of(
-        frame,
-        column,
-        k=k,
-        m=m,
-        quasi=quasi,
-        hierarchies=hierarchies,
-        transaction=transaction,
-        refine=refine,
+        frame, column, k=k, m=m, quasi=quasi, hierarchies=hierarchies, transaction=transaction, refine=refine
     )
     return data.release("tfirst", partial(decide, parts=parts), keep=keep, progress=progress)
 
@@ -138,8 +130,4 @@ def decide(data: Dataset, report: Report, *, parts: int) -> tuple[Numbers, Codes
     return groups, data.whole.protect(groups, report)
 
 
-RECORD = Algorithm(
-    tfirst,
-    (KKm, KLm),
-    recodes="both",
-)
+RECORD = Algorithm(tfirst, (KKm, KLm), recodes="both")

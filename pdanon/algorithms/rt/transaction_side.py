@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from math import lcm
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from pdanon.algorithms.items.apriori import find_leaves
 from pdanon.algorithms.registry import ALGORITHMS
 from pdanon.algorithms.relational.attributes import Numbers
 from pdanon.algorithms.rt.transaction import Transaction
@@ -21,28 +22,19 @@ from pdanon.algorithms.states.cuts import Cut
 from pdanon.algorithms.states.cuts_search import CutRefinement
 from pdanon.algorithms.states.sets_search import Refinement
 from pdanon.errors import InfeasibleError
-from pdanon.guarantees import KmAnonymity
+from pdanon.guarantees import KKm, KLm, KmAnonymity
 from pdanon.guarantees.breaches import breaches
+from pdanon.guarantees.named import named_items
 from pdanon.guarantees.parameters import check_share
 from pdanon.guarantees.utility import item_blocks, partition
 from pdanon.hierarchy import Hierarchy
-from pdanon.itemsets.codes import Codes, Itemsets
+from pdanon.itemsets.codes import Codes, Itemsets, join_columns
 from pdanon.itemsets.lists import distinct
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.timing import report_nothing
 from pdanon.recoding.emptied import labels_to_suppress
 
-__all__ = [
-    "ClassSearch",
-    "DiverseSets",
-    "TransactionSide",
-    "by_cuts",
-    "by_diverse_cuts",
-    "by_diverse_sets",
-    "by_sets",
-    "held",
-    "rows_of",
-]
+__all__ = ["ClassSearch", "DiverseSets", "TransactionSide", "anonymize_by", "held", "rows_of"]
 
 
 def held(rows: Itemsets) -> tuple[Itemsets, Codes]:
@@ -365,13 +357,62 @@ class TransactionSide:
         return np.where(numbers < 0, self.domains[self._column_of(places)], np.append(sizes, 0)[numbers])
 
 
-def by_cuts(
+# --- How the items of a table are anonymized
+
+
+class _Secrets(NamedTuple):
+    """The sensitive items, and the upper bound l on their share: in at most 1/l of the rows."""
+
+    hidden: NDArray[np.bool_]
+    diversity: int
+
+    def split(self, index: SupportIndex, items: Codes) -> tuple[SupportIndex, SupportIndex]:
+        """Return the known items of some rows, and the sensitive items that can hide in them.
+
+        No row is missing. An attacker may know the class alone, or that a row has any known item. Both must
+        leave a sensitive item with a probability of at most 1/l.
+        """
+        secret = self.hidden[items]
+        known, secrets = index.keep_items(~secret), index.keep_items(secret)
+        filled = secrets.within(np.diff(known.offsets) > 0)
+        sure = (secrets.singles * self.diversity > index.n_rows) | (
+            filled.singles * self.diversity > filled.n_rows
+        )
+        return known, secrets.keep_items(~sure)
+
+
+def anonymize_by(
+    transaction: Transaction, columns: Sequence[Itemsets], guarantee: KKm | KLm, *, refine: bool
+) -> tuple[TransactionSide, list[tuple[Hierarchy, int]] | None]:
+    """Return the transactions of list columns, how to anonymize them, and the hierarchies of their items."""
+    itemsets, column_of = join_columns(columns)
+    secrets = None
+    if isinstance(guarantee, KLm):
+        hidden = named_items(itemsets, guarantee.sensitive, "sensitive")
+        # Bounded as in the audit: products with the number of rows must not overflow.
+        secrets = _Secrets(hidden, min(guarantee.l, itemsets.n_rows + 1))
+    km = KmAnonymity(guarantee.k, guarantee.m)
+    if transaction.hierarchy is None:
+        domains = np.array([max(each.n_items, 1) for each in columns])
+        return _by_sets(transaction, itemsets, km, domains, column_of, secrets, refine=refine), None
+    if secrets is not None:
+        return _by_diverse_cuts(transaction, itemsets, km, column_of, secrets)
+    source: Any = transaction.hierarchy
+    sources = [source] if transaction.columns is None else [source[each] for each in transaction.columns]
+    items = [each.vocabulary for each in columns]
+    found = [Hierarchy.over(each, own) for each, own in zip(sources, items, strict=True)]
+    trees = [tree for tree, _ in found]
+    cover = _joint(trees, [leaves for _, leaves in found])
+    domains = np.array([each.n_leaves for each in trees])
+    side = _by_cuts(transaction, itemsets, km, cover, domains, column_of, refine=refine)
+    return side, [(each, each.n_leaves) for each in trees]
+
+
+def _by_cuts(
     transaction: Transaction,
     itemsets: Itemsets,
-    k: int,
-    m: int | None,
-    tree: Hierarchy,
-    leaves: Codes,
+    km: KmAnonymity,
+    cover: tuple[Hierarchy, Codes],
     domains: NDArray[np.int64],
     column_of: Codes,
     *,
@@ -381,80 +422,68 @@ def by_cuts(
     joint = len(domains) > 1
     record = ALGORITHMS[transaction.algorithm]
     nodes_of: Any = record.nodes
-    decide = partial(_nodes, partial(nodes_of, **_options(transaction)), k, m, tree, leaves, joint)
-    sizes = tree.leaves.astype(np.int64)
-    side = TransactionSide(itemsets, k, m, decide, sizes, domains, column_of, transaction.tum)
-    if not refine or record.recodes != "items":  # a class may publish an item in several ways
-        return side
-    return replace(side, search=ClassSearch(KmAnonymity(k, m), (tree, leaves), joint))
+    decide = partial(_nodes, partial(nodes_of, **_options(transaction)), km, cover, joint)
+    sizes = cover[0].leaves.astype(np.int64)
+    # Algorithms that do not recode items may publish an item in several ways in a class.
+    search = ClassSearch(km, cover, joint) if refine and record.recodes == "items" else None
+    return TransactionSide(itemsets, km.k, km.m, decide, sizes, domains, column_of, transaction.tum, search)
 
 
-def by_diverse_cuts(
-    transaction: Transaction,
-    itemsets: Itemsets,
-    k: int,
-    m: int | None,
-    tree: Hierarchy,
-    leaves: Codes,
-    n_leaves: int,
-    hidden: NDArray[np.bool_],
-    diversity: int,
-) -> TransactionSide:
+def _by_diverse_cuts(
+    transaction: Transaction, itemsets: Itemsets, km: KmAnonymity, column_of: Codes, secrets: _Secrets
+) -> tuple[TransactionSide, list[tuple[Hierarchy, int]]]:
     """Return transactions whose known items are published as nodes that reveal no sensitive item."""
-    decide = partial(_diverse_nodes, k, m, tree, leaves, hidden, diversity)
-    sizes, column_of = (
-        np.minimum(tree.leaves, n_leaves).astype(np.int64),
-        np.zeros(itemsets.n_items, np.int32),
-    )
-    domains = np.array([n_leaves])
-    return TransactionSide(itemsets, 0, m, decide, sizes, domains, column_of, transaction.tum)
+    source: Any = transaction.hierarchy
+    tree, leaves, n_leaves = find_leaves(source, itemsets.vocabulary, secrets.hidden)
+    decide, domains = partial(_diverse_nodes, km, (tree, leaves), secrets), np.array([n_leaves])
+    sizes = np.minimum(tree.leaves, n_leaves).astype(np.int64)
+    side = TransactionSide(itemsets, 0, km.m, decide, sizes, domains, column_of, transaction.tum)
+    return side, [(tree, n_leaves)]
 
 
-def by_diverse_sets(
+def _by_sets(
     transaction: Transaction,
     itemsets: Itemsets,
-    k: int,
-    m: int | None,
-    hidden: NDArray[np.bool_],
-    diversity: int,
-    *,
-    refine: bool,
-) -> TransactionSide:
-    """Return transactions whose known items are published as sets that reveal no sensitive item."""
-    sets_of: Any = ALGORITHMS[transaction.algorithm].sets
-    kinds, share = _limits(transaction, itemsets)
-    search = ClassSearch(KmAnonymity(k, m), blocks=kinds) if refine else None
-    decide = partial(_diverse_sets, sets_of, k, m, kinds, share, hidden, diversity, search)
-    domains, column_of = np.array([itemsets.n_items]), np.zeros(itemsets.n_items, np.int32)
-    return TransactionSide(itemsets, 0, m, decide, None, domains, column_of, transaction.tum)
-
-
-def by_sets(
-    transaction: Transaction,
-    itemsets: Itemsets,
-    k: int,
-    m: int | None,
+    km: KmAnonymity,
     domains: NDArray[np.int64],
     column_of: Codes,
+    secrets: _Secrets | None,
     *,
     refine: bool,
 ) -> TransactionSide:
-    """Return transactions to publish as sets of items; with several columns, each set is of one column."""
-    kinds, share = _limits(transaction, itemsets)
-    if len(domains) > 1:  # sets of one column may not reach k rows: suppression must be allowed
-        kinds, share = kinds * len(domains) + column_of, Fraction(1)
-    sets_of: Any = ALGORITHMS[transaction.algorithm].sets
-    decide = partial(_sets, sets_of, k, m, kinds, share)
-    search = ClassSearch(KmAnonymity(k, m), blocks=kinds) if refine else None
-    return TransactionSide(itemsets, k, m, decide, None, domains, column_of, transaction.tum, search)
+    """Return transactions to publish as sets of items that reveal no sensitive item.
 
-
-def _limits(transaction: Transaction, itemsets: Itemsets) -> tuple[Numbers, Fraction]:
-    """Return the block of each item, and the share of the items of a class that may be suppressed."""
+    With several list columns, each set is of one column.
+    """
     options = _options(transaction)
     utility = options.get("utility")
     kinds = item_blocks(None if utility is None else partition(utility), itemsets)
-    return kinds, check_share(options.get("max_suppressed", 0.0), "max_suppressed")
+    share = check_share(options.get("max_suppressed", 0.0), "max_suppressed")
+    if len(domains) > 1:  # sets of one column may not reach k rows: suppression must be allowed
+        kinds, share = kinds * len(domains) + column_of, Fraction(1)
+    sets_of: Any = ALGORITHMS[transaction.algorithm].sets
+    decide = partial(_sets, sets_of, km, kinds, share)
+    search = ClassSearch(km, blocks=kinds) if refine else None
+    if secrets is None:
+        return TransactionSide(
+            itemsets, km.k, km.m, decide, None, domains, column_of, transaction.tum, search
+        )
+    diverse = partial(_diverse_sets, decide, km, kinds, secrets, search)
+    return TransactionSide(itemsets, 0, km.m, diverse, None, domains, column_of, transaction.tum)
+
+
+def _joint(trees: Sequence[Hierarchy], leaves: Sequence[Codes]) -> tuple[Hierarchy, Codes]:
+    """Join trees below one root, and move their leaves; return a single tree unchanged."""
+    if len(trees) == 1:
+        return trees[0], leaves[0]
+    starts = np.cumsum([1, *(tree.n_nodes for tree in trees)])  # node 0 is the new root
+    parents = [
+        np.where(tree.parent < 0, 0, tree.parent + start) for tree, start in zip(trees, starts, strict=False)
+    ]
+    names = ("*", *(name for tree in trees for name in tree.names))
+    joint = Hierarchy(names, np.concatenate(([-1], *parents)).astype(np.int32))
+    moved = [nodes + start for nodes, start in zip(leaves, starts, strict=False)]
+    return joint, np.concatenate(moved).astype(np.int32)
 
 
 def _options(transaction: Transaction) -> dict[str, Any]:
@@ -467,61 +496,51 @@ def _options(transaction: Transaction) -> dict[str, Any]:
 
 def _nodes(
     nodes_of: Callable[..., Codes],
-    k: int,
-    m: int | None,
-    tree: Hierarchy,
-    leaves: Codes,
+    km: KmAnonymity,
+    cover: tuple[Hierarchy, Codes],
     joint: bool,
     index: SupportIndex,
     items: Codes,
 ) -> Codes:
-    nodes = nodes_of(index, tree, leaves[items], k, m, report_nothing)
+    tree, leaves = cover
+    nodes = nodes_of(index, tree, leaves[items], km.k, km.m, report_nothing)
     # An occurrence at the joint root is suppressed. The cut is then the root: no other item is left.
     return np.where(nodes == 0, -1, nodes) if joint else nodes
 
 
 def _diverse_nodes(
-    k: int,
-    m: int | None,
-    tree: Hierarchy,
-    leaves: Codes,
-    hidden: NDArray[np.bool_],
-    diversity: int,
-    index: SupportIndex,
-    items: Codes,
+    km: KmAnonymity, cover: tuple[Hierarchy, Codes], hiding: _Secrets, index: SupportIndex, items: Codes
 ) -> Codes:
-    known, secrets = _hideable(index, hidden[items], diversity)
-    result = np.where(secrets.singles > 0, leaves[items], -1).astype(np.int32)
-    if known.n_non_empty >= k:
-        cut = Cut(known, tree, leaves[items], secrets=secrets, diversity=diversity)
-        cut.protect(k, m, report_nothing)
+    tree, leaves = cover[0], cover[1][items]
+    known, secrets = hiding.split(index, items)
+    result = np.where(secrets.singles > 0, leaves, -1).astype(np.int32)
+    if known.n_non_empty >= km.k:
+        cut = Cut(known, tree, leaves, secrets=secrets, diversity=hiding.diversity)
+        cut.protect(km.k, km.m, report_nothing)
         result = np.where(known.singles > 0, cut.nodes, result)
     return result[index.codes]
 
 
 def _diverse_sets(
-    sets_of: Callable[..., Codes],
-    k: int,
-    m: int | None,
+    sets_of: Callable[[SupportIndex, Codes], Codes],
+    km: KmAnonymity,
     kinds: Numbers,
-    share: Fraction,
-    hidden: NDArray[np.bool_],
-    diversity: int,
+    hiding: _Secrets,
     search: ClassSearch | None,
     index: SupportIndex,
     items: Codes,
 ) -> Codes:
-    known, secrets = _hideable(index, hidden[items], diversity)
+    known, secrets = hiding.split(index, items)
     labels = np.full(index.n_items, -1, np.int32)
-    if known.n_non_empty >= k:
+    if known.n_non_empty >= km.k:
         there = np.flatnonzero(known.singles)  # absent items would count as suppressed in their block
         found = known.recode(np.searchsorted(there, np.arange(index.n_items)), len(there))
-        labels[known.codes] = _sets(sets_of, k, m, kinds, share, found, items[there])
+        labels[known.codes] = sets_of(found, items[there])
         if search is not None:  # before the merges: a refined set may reveal a sensitive item
             refined = search.refine(rows_of(known, items), items, labels)
-            labels = np.where(hidden[items], -1, refined).astype(np.int32)
-        sets = DiverseSets(known, secrets, labels, kinds[items], diversity, len(hidden))
-        sets.protect(k, m)
+            labels = np.where(hiding.hidden[items], -1, refined).astype(np.int32)
+        sets = DiverseSets(known, secrets, labels, kinds[items], hiding.diversity, len(hiding.hidden))
+        sets.protect(km.k, km.m)
         _, first, number = np.unique(sets.labels, return_index=True, return_inverse=True)
         labels = np.where(sets.labels < 0, -1, first[number]).astype(np.int32)
         shown = np.flatnonzero(secrets.singles > 0)
@@ -529,31 +548,16 @@ def _diverse_sets(
     return labels[index.codes]
 
 
-def _hideable(
-    index: SupportIndex, secret: NDArray[np.bool_], diversity: int
-) -> tuple[SupportIndex, SupportIndex]:
-    """Return the known items of some rows, and the sensitive items that can hide in them.
-
-    No row is missing. An attacker may know the class alone, or that a row has any known item. Both must
-    leave a sensitive item with a probability of at most 1/l.
-    """
-    known, secrets = index.keep_items(~secret), index.keep_items(secret)
-    filled = secrets.within(np.diff(known.offsets) > 0)
-    sure = (secrets.singles * diversity > index.n_rows) | (filled.singles * diversity > filled.n_rows)
-    return known, secrets.keep_items(~sure)
-
-
 def _sets(
     sets_of: Callable[..., Codes],
-    k: int,
-    m: int | None,
+    km: KmAnonymity,
     kinds: Numbers,
     share: Fraction,
     index: SupportIndex,
     items: Codes,
 ) -> Codes:
     try:
-        return sets_of(index, kinds[items], int(share * index.n_items), k, m, report_nothing)
+        return sets_of(index, kinds[items], int(share * index.n_items), km.k, km.m, report_nothing)
     except InfeasibleError as error:
         raise InfeasibleError(
             "too many items of a class cannot hide within their block",

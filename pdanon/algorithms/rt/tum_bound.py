@@ -17,10 +17,9 @@ import pandas as pd
 
 from pdanon.algorithms.registry import Algorithm
 from pdanon.algorithms.relational.attributes import Numbers
-from pdanon.algorithms.rt.blocks import check_cluster
-from pdanon.algorithms.rt.dataset import Dataset, at_least
+from pdanon.algorithms.rt.dataset import Dataset, at_least, check_cluster
 from pdanon.algorithms.rt.merging import Merging, candidates, distances
-from pdanon.algorithms.rt.transaction import Transaction, as_transaction
+from pdanon.algorithms.rt.transaction import Transaction
 from pdanon.algorithms.rt.transaction_side import TransactionSide
 from pdanon.errors import InfeasibleError
 from pdanon.guarantees import KKm, KLm
@@ -145,16 +144,8 @@ def tum_bound(
     check_share(delta, "delta")
     check_known(merge, ("R", "T", "RT"), "way to merge", where="merge")
     check_cluster(cluster)
-    transaction = as_transaction(transaction)
     data = Dataset.of(
-        frame,
-        column,
-        k=k,
-        m=m,
-        quasi=quasi,
-        hierarchies=hierarchies,
-        transaction=transaction,
-        refine=refine,
+        frame, column, k=k, m=m, quasi=quasi, hierarchies=hierarchies, transaction=transaction, refine=refine
     )
     decision = partial(decide, delta=delta, merge=merge, cluster=cluster, random_state=random_state)
     return data.release("tum_bound", decision, keep=keep, progress=progress)
@@ -223,8 +214,4 @@ def _join_parts(parts: Sequence[tuple[Numbers, Codes]], transactions: Transactio
     return numbers
 
 
-RECORD = Algorithm(
-    tum_bound,
-    (KKm, KLm),
-    recodes="both",
-)
+RECORD = Algorithm(tum_bound, (KKm, KLm), recodes="both")

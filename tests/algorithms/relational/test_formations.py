@@ -15,7 +15,7 @@ from naive import relational as naive
 
 import pdanon
 from examples import examples
-from pdanon.algorithms.relational.cells import common_unit, shares
+from pdanon.algorithms.relational.attributes import common_unit, shares
 from pdanon.algorithms.relational.quasi import Classes, Digests, QuasiTable
 
 TREE = {"all": {"P": {"Q": ["a", "b"], "R": ["c"]}, "S": ["d", "e", "f"]}}
