@@ -138,9 +138,7 @@ class _Numbered:
             arguments = k, min(p, longest), above, below, rows, *columns, MOST_ITEMSETS
 
             def list_moles() -> tuple[NDArray[np.int32], NDArray[np.int64], bool]:
-                found: tuple[NDArray[np.int32], NDArray[np.int64], bool]
-                found = breaches.minimal_moles(*(*arguments, halt_flag()))
-                return found
+                return breaches.minimal_moles(*arguments, halt_flag())
 
             ((codes, offsets, is_done),) = search(list_moles, [()], index.search_bound(p), limited=True)
             if not is_done:

@@ -33,7 +33,6 @@ from pdanon.recoding.result import Anonymized, other_frame
 __all__ = [
     "base_of",
     "check_mapping",
-    "cover_of",
     "equal_mappings",
     "groups_of",
     "published_nodes",
@@ -47,7 +46,7 @@ _LOSSES = {"NCP": 0, "LM": 1}
 def refine_cuts(task: Task) -> Anonymized:
     """Refine a recoding to the nodes of one cut, or of one cut per block of rows."""
     itemsets, result = task.itemsets, task.result
-    tree, leaves = cover_of(result.parameters["hierarchy"], itemsets)
+    tree, leaves = Hierarchy.over(result.parameters["hierarchy"], itemsets.vocabulary)
     groups = groups_of(result)
     of_row = np.zeros(itemsets.n_rows, np.int32) if groups is None else groups
     became = published_nodes(result, itemsets, tree, leaves, of_row)
@@ -76,11 +75,6 @@ def _gap(result: Anonymized, refined: Anonymized, occurrences: int, n_leaves: in
 def base_of(task: Task) -> int:
     """Return the number to subtract from the numbers of leaves to get the loss: 0 for NCP, 1 for LM."""
     return _LOSSES[check_known(task.options["loss"], _LOSSES, "loss of a recoding to nodes", where="loss")]
-
-
-def cover_of(source: Any, itemsets: Itemsets) -> tuple[Hierarchy, Codes]:
-    """Return the hierarchy of a result, and the leaf of each item."""
-    return Hierarchy.over(source, itemsets.vocabulary)
 
 
 def groups_of(result: Anonymized) -> Codes | None:

@@ -17,7 +17,6 @@ from pdanon._kernels import row_groups
 from pdanon.algorithms.refinement.cuts import (
     base_of,
     check_mapping,
-    cover_of,
     groups_of,
     published_occurrences,
 )
@@ -192,7 +191,7 @@ class GroupRefinement:
 def refine_groups(task: Task) -> Anonymized:
     """Refine groups of rows with equal published lists."""
     itemsets, result = empty_alike(task.itemsets), task.result
-    tree, leaves = cover_of(result.parameters["hierarchy"], itemsets)
+    tree, leaves = Hierarchy.over(result.parameters["hierarchy"], itemsets.vocabulary)
     groups = groups_of(result)
     guarantee = result.guarantee
     assert groups is not None  # it is a local recoding

@@ -201,8 +201,7 @@ class ProtectedSets:
         ):  # gains differ by orders of magnitude: compare logarithms above 0
             gains = np.where(gains > 0, np.log2(np.where(gains > 0, gains, 1)) + scale + 64, 0)
         order = np.argsort(-gains, kind="stable")[:_TRIED]
-        found: list[int] = labels[order][gains[order] > 0].tolist()
-        return found
+        return labels[order][gains[order] > 0].tolist()
 
     def _count_shared(self, item: int) -> NDArray[np.int64]:
         """Count the rows that an item shares with each set; zeros if the loss does not need them."""

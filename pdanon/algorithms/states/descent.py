@@ -233,5 +233,4 @@ class Descent:
 
 
 def _find_threats(*asked: Any) -> tuple[Codes, Offsets, Mask, int]:
-    found: tuple[Codes, Offsets, Mask, int] = cut_search.find_threats(*(*asked, halt_flag()))
-    return found
+    return cut_search.find_threats(*(*asked, halt_flag()))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,67 +52,6 @@ class ItemSet(NamedTuple):
         return int(self.items.min())
 
 
-class RuleCheck(Protocol):
-    """Rules, and the number of rows that each must hide among."""
-
-    @property
-    def index(self) -> SupportIndex:
-        """The rows of public and sensitive items."""
-        ...
-
-    @property
-    def known(self) -> NDArray[np.bool_]:
-        """Mask of the items that an attacker may know by some rule."""
-        ...
-
-    @property
-    def is_sensitive(self) -> NDArray[np.bool_]:
-        """Mask of the items that must not be inferred."""
-        ...
-
-    @property
-    def k(self) -> int:
-        """Minimum number of rows that match the known items."""
-        ...
-
-    @property
-    def share(self) -> Fraction:
-        """Maximum share of the matching rows with the sensitive items."""
-        ...
-
-    def hold(self, labels: Codes, sets: Sequence[ItemSet]) -> bool:
-        """Return whether all rules with an item of some sets are respected.
-
-        Parameters
-        ----------
-        labels : ndarray of int32, shape (items,)
-            The set of each public item; -1 for other items.
-        sets : sequence of ItemSet
-            The sets to check.
-        """
-        ...
-
-    def breached(self, labels: Codes) -> ItemsetTable:
-        """List known itemsets in enough rows that reveal sensitive items, as sets; each once, in order."""
-        ...
-
-    def hide(self, clusters: Clusters, labels: Codes, report: Report) -> None:
-        """Merge clusters, of sets with these labels, until no known itemset is in too few rows."""
-        ...
-
-    def inferred(self) -> ItemsetTable:
-        """List the itemsets that must not be inferred, without supports."""
-        ...
-
-    def among(self, index: SupportIndex, k: int) -> RuleCheck:
-        """Return the same rules for other rows and another k."""
-        ...
-
-    def without(self, suppressed: NDArray[np.bool_]) -> RuleCheck:
-        """Return the same rules after some sensitive items were suppressed in all rows."""
-        ...
-
-
 @dataclass(frozen=True, eq=False, slots=True)
 class EveryRule:
     """All rules from 1 to m public items to one sensitive item.
@@ -144,7 +83,15 @@ class EveryRule:
     share: Fraction
 
     def hold(self, labels: Codes, sets: Sequence[ItemSet]) -> bool:
-        """See `RuleCheck`."""
+        """Return whether all rules with an item of some sets are respected.
+
+        Parameters
+        ----------
+        labels : ndarray of int32, shape (items,)
+            The set of each public item; -1 for other items.
+        sets : sequence of ItemSet
+            The sets to check.
+        """
         return all(self._holds(labels, each) for each in sets)
 
     def _holds(self, labels: Codes, one: ItemSet) -> bool:
@@ -169,7 +116,7 @@ class EveryRule:
         return beside.is_protected(*asked) and (self.m == 1 or beside.is_protected_with_others(*asked))
 
     def breached(self, labels: Codes) -> ItemsetTable:
-        """See `RuleCheck`; only minimal itemsets are listed."""
+        """List minimal known itemsets in enough rows that reveal sensitive items, as sets; each once."""
         known = self.index.recode(self._known_of(labels), self.index.n_items)
         asked: Any = {"share": self.share, "m": self.m, "k": self.k}
         return breaches(known, self.index.keep_items(self.is_sensitive), **asked)
@@ -181,20 +128,20 @@ class EveryRule:
         return np.where(of_known[labels], labels, -1)
 
     def hide(self, clusters: Clusters, labels: Codes, report: Report) -> None:
-        """See `RuleCheck`."""
+        """Merge clusters, of sets with these labels, until no known itemset is in too few rows."""
         clusters.satisfy_km(self.k, self.m, report=report)
 
     def inferred(self) -> ItemsetTable:
-        """See `RuleCheck`; by item."""
+        """List the itemsets that must not be inferred, by item, without supports."""
         codes = np.flatnonzero(self.is_sensitive).astype(np.int32)
         return ItemsetTable(codes, np.arange(len(codes) + 1), np.zeros(len(codes), np.int64))
 
     def among(self, index: SupportIndex, k: int) -> EveryRule:
-        """See `RuleCheck`."""
+        """Return the same rules for other rows and another k."""
         return replace(self, index=index, k=k)
 
     def without(self, suppressed: NDArray[np.bool_]) -> EveryRule:
-        """See `RuleCheck`."""
+        """Return the same rules after some sensitive items were suppressed in all rows."""
         return replace(self, is_sensitive=self.is_sensitive & ~suppressed)
 
 
@@ -235,11 +182,11 @@ class ListedRules:
 
     @property
     def known(self) -> NDArray[np.bool_]:
-        """See `RuleCheck`."""
+        """Mask of the items that an attacker may know by some rule."""
         return self.antecedents.singles > 0
 
     def hold(self, labels: Codes, sets: Sequence[ItemSet]) -> bool:
-        """See `RuleCheck`."""
+        """Return whether all rules with an item of some sets are respected; see `EveryRule.hold`."""
         return all(self._holds(labels, each) for each in sets)
 
     def _holds(self, labels: Codes, one: ItemSet) -> bool:
@@ -262,7 +209,7 @@ class ListedRules:
         return np.flatnonzero(chosen[self.of_rule])
 
     def breached(self, labels: Codes) -> ItemsetTable:
-        """See `RuleCheck`; in the order of the antecedents."""
+        """List known itemsets in enough rows that reveal sensitive items, in the order of antecedents."""
         targets = np.where(self.is_sensitive, np.arange(len(labels)), labels)
         rows = self.index.recode(targets, self.index.n_items)
         images = self.antecedents.recode(targets, rows.n_items)
@@ -275,24 +222,28 @@ class ListedRules:
         return ItemsetTable(images.codes, images.offsets, supports).take(broken[one_of_each])
 
     def hide(self, clusters: Clusters, labels: Codes, report: Report) -> None:
-        """See `RuleCheck`."""
+        """Merge clusters, of sets with these labels, until no known itemset is in too few rows."""
         known = self.antecedents.recode(labels, len(labels))
         clusters.satisfy(ItemsetTable(known.codes, known.offsets, known.weights), self.k, report=report)
 
     def inferred(self) -> ItemsetTable:
-        """See `RuleCheck`; by size, then by item."""
+        """List the itemsets that must not be inferred, by size and item, without supports."""
         sets = self.rules.keep_items(self.is_sensitive).distinct()
         return ItemsetTable(sets.codes, sets.offsets, np.zeros(len(sets.weights), np.int64)).ordered()
 
     def among(self, index: SupportIndex, k: int) -> ListedRules:
-        """See `RuleCheck`."""
+        """Return the same rules for other rows and another k."""
         return replace(self, index=index, k=k)
 
     def without(self, suppressed: NDArray[np.bool_]) -> ListedRules:
-        """See `RuleCheck`; their antecedents must hide as before."""
+        """Return the same rules after items were suppressed; their antecedents must hide as before."""
         kept = np.ones(len(self.of_rule), np.bool_)
         kept[rows_of(self.rules, np.flatnonzero(suppressed))] = False
         return replace(self, rules=self.rules.within(kept), of_rule=self.of_rule[kept])
+
+
+# Rules, and the number of rows that each must hide among.
+RuleCheck: TypeAlias = EveryRule | ListedRules
 
 
 def rules_of(guarantee: PSRules, itemsets: Itemsets) -> RuleCheck:
@@ -337,8 +288,7 @@ def too_many(secrets: NDArray[np.int64], supports: Any, share: Fraction) -> NDAr
 
     The products fit 64 bits: supports and the denominator of a checked share are below 2**31.
     """
-    found: NDArray[np.bool_] = secrets * share.denominator > share.numerator * supports
-    return found
+    return secrets * share.denominator > share.numerator * supports
 
 
 def _supports(itemsets: SupportIndex, targets: Codes, rows: SupportIndex) -> NDArray[np.int64]:

@@ -233,10 +233,8 @@ def too_sure(rows: SupportIndex, demand: Demand, size: int, first: Mask | None =
     def part(begin: int, end: int) -> Codes:
         check_time()
         asked = share.numerator, share.denominator, size, room, halt_flag()
-        found: Codes = rules_kernels.SensitiveRules(rows.rows, about.codes, about.offsets, *asked).beginning(
-            begin, end
-        )
-        return found
+        rules = rules_kernels.SensitiveRules(rows.rows, about.codes, about.offsets, *asked)
+        return rules.beginning(begin, end)
 
     parts = many_parts(rows.transpose[0][: int(first.sum()) + 1], 16)
     found = search(part, parts, rows.search_bound(size), limited=True)
@@ -262,8 +260,7 @@ def chosen(rules: ItemsetTable, among: Mask, hidden: Mask, losses: NDArray[np.in
     if most * largest >= 2**63:
         got, hint = f"{most:,} rules of a label, in up to {largest:,} rows", "choose a smaller m"
         raise ParameterError("there are too many rules to compare exactly", where="m", got=got, hint=hint)
-    found: NDArray[np.int64] = breaches.eliminate(codes, offsets, starts, rules_of, losses, True, True)
-    return order[found]
+    return order[breaches.eliminate(codes, offsets, starts, rules_of, losses, True, True)]
 
 
 def _rules(labels: Codes) -> ItemsetTable:
