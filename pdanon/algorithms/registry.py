@@ -97,9 +97,9 @@ class Algorithm:
     repeats : bool
         Whether rows are published as bags, with repeated labels.
     nodes : callable, optional
-        Generalizes the items of a cluster of rows: ``nodes(index, tree, leaves, k, m, report, **options)``
-        returns the node of each occurrence, -1 if it is suppressed. An algorithm with this, or with ``sets``,
-        can be the ``transaction=`` of algorithms that recode both.
+        Generalizes the items of a cluster of rows: ``nodes(task, **options)`` returns the node of each
+        occurrence, -1 if it is suppressed; ``task`` is a ``CutTask``. An algorithm with this, or with
+        ``sets``, can be the ``transaction=`` of algorithms that recode both.
     sets : callable, optional
         Merges the items of a cluster of rows: ``sets(index, blocks, spare, k, m, report)`` returns the set of
         each occurrence, -1 if it is suppressed.

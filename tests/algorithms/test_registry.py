@@ -128,9 +128,9 @@ def test_stream_needs_rows_that_are_recoded_alike(added, tmp_path):
     assert "lra" in str(caught.value).partition("hint:")[2]
 
 
-def root_of(index, tree, leaves, k, m, report, *, root):
+def root_of(task, *, root):
     """Each item becomes the root, or nothing."""
-    return index.codes * 0 if root else index.codes * 0 - 1
+    return task.rows.codes * 0 if root else task.rows.codes * 0 - 1
 
 
 @pytest.mark.parametrize(("options", "labels"), [(None, 1), ({"root": False}, 0)])

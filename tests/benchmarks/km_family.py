@@ -90,6 +90,7 @@ ROUNDS = f"""
 import time
 import pdanon
 from pdanon.algorithms.items.mhghs import paths
+from pdanon.algorithms.states.cuts import CutTask
 from pdanon.itemsets.timing import report_nothing
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets import Itemsets
@@ -106,8 +107,8 @@ itemsets = Itemsets.from_series(baskets["items"])
 texts = itemsets.texts()
 covering, leaves = Hierarchy.of(tree, texts).cover(texts)
 before = time.perf_counter()
-asked = SupportIndex.of(itemsets), covering, leaves, 5, 7, report_nothing
-for number, (*_, each) in enumerate(paths(*asked), 1):
+task = CutTask(SupportIndex.of(itemsets), covering, leaves, 5, 7, report_nothing)
+for number, (*_, each) in enumerate(paths(task), 1):
     now = time.perf_counter()
     suppressed = each.cut.sum() - each.kept.sum()
     print(f"round {{number}}: {{now - before:.1f}} s, {{each.cut.sum()}} nodes, {{suppressed}} suppressed")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from pdanon.algorithms.states.cuts import empty_alike
+from pdanon.algorithms.states.cuts import CutTask, empty_alike
 from pdanon.algorithms.states.descent import Scenario
 from pdanon.guarantees import KmAnonymity, TransactionalK
 from pdanon.guarantees.parameters import ItemLimit
@@ -22,7 +22,7 @@ from pdanon.recoding.decision import Decision, ListRows, decide_lists
 from pdanon.recoding.emptied import labels_to_suppress
 from pdanon.recoding.recoding import Recoding
 
-__all__ = ["choose_scenario", "cover_rows", "decide_groups", "decide_nodes", "expand_nodes", "sum_lm"]
+__all__ = ["choose_scenario", "cut_task", "decide_groups", "decide_nodes", "expand_nodes", "sum_lm"]
 
 
 def cover_rows(itemsets: Itemsets, hierarchy: HierarchyLike, k: int) -> tuple[SupportIndex, Hierarchy, Codes]:
@@ -30,6 +30,11 @@ def cover_rows(itemsets: Itemsets, hierarchy: HierarchyLike, k: int) -> tuple[Su
     index = SupportIndex.of(itemsets)
     check_feasible(index, k, itemsets.n_present)
     return index, *Hierarchy.over(hierarchy, itemsets.vocabulary)
+
+
+def cut_task(itemsets: Itemsets, hierarchy: HierarchyLike, guarantee: KmAnonymity, report: Report) -> CutTask:
+    """Return the task to make items k^m-anonymous by a hierarchy."""
+    return CutTask(*cover_rows(itemsets, hierarchy, guarantee.k), guarantee.k, guarantee.m, report)
 
 
 def decide_nodes(
@@ -43,15 +48,11 @@ def decide_nodes(
 ) -> Decision[ListRows]:
     """Recode each item in the same way in all rows, to the node that ``nodes`` returns; -1 suppresses it."""
     guarantee = KmAnonymity(k, m)
-    k, m = guarantee.k, guarantee.m
-    index, tree, leaves = cover_rows(columns.itemsets, hierarchy, k)
-    became = nodes(index, tree, leaves, k, m, report)
-    return decide_lists(columns, Recoding.of_cut(became, tree), guarantee)
+    task = cut_task(columns.itemsets, hierarchy, guarantee, report)
+    return decide_lists(columns, Recoding.of_cut(nodes(task), task.tree), guarantee)
 
 
-def choose_scenario(
-    path: Sequence[Scenario], index: SupportIndex, tree: Hierarchy, leaves: Codes, k: int
-) -> Codes:
+def choose_scenario(path: Sequence[Scenario], task: CutTask) -> Codes:
     """Return the nodes of the cheapest scenario after it hides its emptied rows.
 
     If a scenario empties fewer than k rows, more of its nodes are suppressed. Ties: the first scenario.
@@ -60,30 +61,25 @@ def choose_scenario(
     ----------
     path : sequence of Scenario
         Safe scenarios, by descending cost.
-    index : SupportIndex
-        The rows.
-    tree : Hierarchy
-        Hierarchy of their items.
-    leaves : ndarray of int32, shape (items,)
-        The leaf of each item.
-    k : int
-        Minimum number of emptied rows, if any row is emptied.
+    task : CutTask
+        The rows and the hierarchy. If any row is emptied, at least k are.
 
     Returns
     -------
     ndarray of int32
         The node of each item, -1 where it is suppressed.
     """
+    index = task.rows
     missing = np.zeros(len(index.weights), np.bool_)
-    itemsets = Itemsets(index.codes, index.offsets, pa.array(leaves), missing, index.weights)
+    itemsets = Itemsets(index.codes, index.offsets, pa.array(task.leaves), missing, index.weights)
     best, least = None, 0
     for scenario in reversed(path):
         if best is not None and scenario.cost > least:  # earlier scenarios cost even more
             break
-        nodes = scenario.nodes_of(leaves)
-        gone = labels_to_suppress(nodes[index.codes].astype(np.int64), itemsets, k)
+        nodes = scenario.nodes_of(task.leaves)
+        gone = labels_to_suppress(nodes[index.codes].astype(np.int64), itemsets, task.k)
         nodes[np.isin(nodes, gone)] = -1
-        cost = sum_lm(nodes, index, tree)
+        cost = sum_lm(nodes, task)
         if best is None or cost <= least:
             best, least = nodes, cost
         if not len(gone):
@@ -92,10 +88,10 @@ def choose_scenario(
     return best
 
 
-def sum_lm(nodes: Codes, index: SupportIndex, tree: Hierarchy) -> int:
+def sum_lm(nodes: Codes, task: CutTask) -> int:
     """Return LM of all occurrences, times the number of leaves minus 1: the cost of a scenario."""
-    lost = np.where(nodes < 0, tree.n_leaves, tree.leaves[nodes]).astype(np.int64) - 1
-    return int(lost @ index.singles)
+    lost = np.where(nodes < 0, task.tree.n_leaves, task.tree.leaves[nodes]).astype(np.int64) - 1
+    return int(lost @ task.rows.singles)
 
 
 def decide_groups(
@@ -116,6 +112,6 @@ def decide_groups(
     return decide_lists(columns, Recoding.of_cut(became, tree, groups, repeats=repeats), guarantee)
 
 
-def expand_nodes(nodes: Callable[..., Codes], index: SupportIndex, *task: Any, **options: Any) -> Codes:
+def expand_nodes(nodes: Callable[..., Codes], task: CutTask, **options: Any) -> Codes:
     """Return the node of each occurrence from ``nodes``, which returns that of each item."""
-    return nodes(index, *task, **options)[index.codes]
+    return nodes(task, **options)[task.rows.codes]

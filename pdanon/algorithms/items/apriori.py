@@ -16,7 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pdanon.algorithms.registry import Algorithm, Way
-from pdanon.algorithms.states.cuts import Cut
+from pdanon.algorithms.states.cuts import Cut, CutTask
 from pdanon.errors import InfeasibleError, ParameterError
 from pdanon.guarantees import KmAnonymity, LmDiversity
 from pdanon.guarantees.breaches import split_rows
@@ -210,13 +210,9 @@ def find_leaves(
     return *replace(tree, missing="root").cover_items(items), tree.n_leaves
 
 
-def _nodes(
-    index: SupportIndex, tree: Hierarchy, leaves: Codes, k: int, m: int | None, report: Report
-) -> Codes:
+def _nodes(task: CutTask) -> Codes:
     """Return the node of each occurrence; no item is sensitive."""
-    cut = Cut(index, tree, leaves)
-    cut.protect(k, m, report)
-    return cut.nodes[index.codes]
+    return task.protected_cut().nodes[task.rows.codes]
 
 
 RECORD = Algorithm(

@@ -19,7 +19,7 @@ from pdanon.algorithms.items._clustering import protect, refine_sets
 from pdanon.algorithms.items.apriori import find_leaves
 from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.states.clusters import Clusters
-from pdanon.algorithms.states.cuts import Cut, by_first_row
+from pdanon.algorithms.states.cuts import CutTask, by_first_row
 from pdanon.errors import EmptiedWarning, InfeasibleError, ParameterError, warn
 from pdanon.guarantees import KmAnonymity, SensitiveGroups
 from pdanon.guarantees.parameters import DEFAULT_M, ItemLimit
@@ -265,9 +265,8 @@ def _generalize_public(
     became = np.full(itemsets.n_items, -1, np.int32)
     if hierarchy is not None:
         tree, leaves, n_leaves = find_leaves(hierarchy, itemsets.vocabulary, hidden)
-        cut = Cut(SupportIndex.of(public), tree, leaves[~hidden])
-        cut.protect(guarantee.k, guarantee.m, report)
-        became[~hidden] = cut.nodes
+        task = CutTask(SupportIndex.of(public), tree, leaves[~hidden], guarantee.k, guarantee.m, report)
+        became[~hidden] = task.protected_cut().nodes
         return Recoding.of_cut(became, tree, n_leaves=n_leaves)
     clusters = Clusters(SupportIndex.of(public))
     protect(clusters, guarantee, public, report)

@@ -13,15 +13,14 @@ import pandas as pd
 
 from pdanon.algorithms.items._generalization import decide_nodes, expand_nodes
 from pdanon.algorithms.registry import Algorithm, Way
-from pdanon.algorithms.states.cuts import Cut
+from pdanon.algorithms.states.cuts import Cut, CutTask
 from pdanon.guarantees import KmAnonymity
 from pdanon.guarantees.parameters import ItemLimit
-from pdanon.hierarchy import Hierarchy, HierarchyLike
+from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Codes
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.table import ItemsetTable
-from pdanon.itemsets.timing import Report
 from pdanon.recoding.result import Anonymized
 
 __all__ = ["RECORD", "direct"]
@@ -108,13 +107,11 @@ def direct(
     return RECORD.release(frame, column, decision, keep=keep, progress=progress)
 
 
-def nodes_of(
-    index: SupportIndex, tree: Hierarchy, leaves: Codes, k: int, m: int | None, report: Report
-) -> Codes:
+def nodes_of(task: CutTask) -> Codes:
     """Return the node of each item."""
-    cut = Cut(index, tree, leaves)
-    while len(threats := _rare_in_preorder(cut.index(), k, m)):
-        report(cut.satisfy(threats, k))
+    cut = Cut(task.rows, task.tree, task.leaves)
+    while len(threats := _rare_in_preorder(cut.index(), task.k, task.m)):
+        task.report(cut.satisfy(threats, task.k))
     return cut.nodes
 
 

@@ -12,14 +12,13 @@ import pandas as pd
 
 from pdanon.algorithms.items._generalization import choose_scenario, decide_nodes, expand_nodes
 from pdanon.algorithms.registry import Algorithm, Way
+from pdanon.algorithms.states.cuts import CutTask
 from pdanon.algorithms.states.descent import Descent
 from pdanon.guarantees import KmAnonymity
 from pdanon.guarantees.parameters import ItemLimit
-from pdanon.hierarchy import Hierarchy, HierarchyLike
+from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Codes
-from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.timing import Report
 from pdanon.recoding.result import Anonymized
 
 __all__ = ["RECORD", "hghs"]
@@ -116,12 +115,10 @@ def hghs(
     return RECORD.release(frame, column, decision, keep=keep, progress=progress)
 
 
-def nodes_of(
-    index: SupportIndex, tree: Hierarchy, leaves: Codes, k: int, m: int | None, report: Report
-) -> Codes:
+def nodes_of(task: CutTask) -> Codes:
     """Return the node of each item, -1 where it is suppressed."""
-    path = [*Descent(index, tree, leaves, k=k, m=m).steps(report)]
-    return choose_scenario(path, index, tree, leaves, k)
+    descent = Descent(task.rows, task.tree, task.leaves, k=task.k, m=task.m)
+    return choose_scenario([*descent.steps(task.report)], task)
 
 
 RECORD = Algorithm(

@@ -13,12 +13,12 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from pdanon.algorithms.items._generalization import cover_rows
+from pdanon.algorithms.items._generalization import cut_task
 from pdanon.algorithms.registry import Algorithm
-from pdanon.algorithms.states.cuts import Cut, check_parts
+from pdanon.algorithms.states.cuts import CutTask, check_parts
 from pdanon.guarantees import KmAnonymity
 from pdanon.guarantees.parameters import ItemLimit
-from pdanon.hierarchy import Hierarchy, HierarchyLike
+from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Codes, Itemsets, canonical_rows
 from pdanon.itemsets.gray_order import by_support, gray_ranks, ranks_of, support_ranks
@@ -123,11 +123,10 @@ def decide(
     """Decide the node of each item in each part of the rows."""
     guarantee = KmAnonymity(k, m)
     check_parts(parts)
-    k, m = guarantee.k, guarantee.m
-    index, tree, leaves = cover_rows(columns.itemsets, hierarchy, k)
-    part_of_row = divide_rows(index, parts, k)
-    nodes = _cut_by_parts(index, part_of_row, tree, leaves, k, m, report)
-    return decide_lists(columns, Recoding.of_cut(nodes, tree, part_of_row), guarantee)
+    task = cut_task(columns.itemsets, hierarchy, guarantee, report)
+    part_of_row = divide_rows(task.rows, parts, task.k)
+    nodes = _cut_by_parts(task, part_of_row)
+    return decide_lists(columns, Recoding.of_cut(nodes, task.tree, part_of_row), guarantee)
 
 
 def divide_rows(index: SupportIndex, parts: int, k: int) -> Codes:
@@ -192,16 +191,9 @@ class Parts:
         return (np.searchsorted(starts, ranks, side="right") - 1).astype(np.int32)
 
 
-def _cut_by_parts(
-    index: SupportIndex,
-    part_of_row: Codes,
-    tree: Hierarchy,
-    leaves: Codes,
-    k: int,
-    m: int | None,
-    report: Report,
-) -> Codes:
+def _cut_by_parts(task: CutTask, part_of_row: Codes) -> Codes:
     """Return the node of each occurrence, by the cut of the part of its row."""
+    index = task.rows
     lengths = np.diff(index.offsets)
     part_of = np.repeat(part_of_row, lengths)
     nodes = np.empty(len(index.codes), np.int32)
@@ -210,17 +202,13 @@ def _cut_by_parts(
         items, codes = np.unique(index.codes[inside], return_inverse=True)
         offsets = offsets_of(lengths[part_of_row == part])
         rows = SupportIndex(codes.astype(np.int32), offsets, len(items), index.weights[part_of_row == part])
-        cut = Cut(rows, tree, leaves[items])
-        cut.protect(k, m, report)
-        nodes[inside] = cut.nodes[codes]
+        nodes[inside] = task._replace(rows=rows, leaves=task.leaves[items]).protected_cut().nodes[codes]
     return nodes
 
 
-def _nodes(
-    index: SupportIndex, tree: Hierarchy, leaves: Codes, k: int, m: int | None, report: Report, parts: int
-) -> Codes:
+def _nodes(task: CutTask, parts: int) -> Codes:
     """Return the node of each occurrence."""
-    return _cut_by_parts(index, divide_rows(index, parts, k), tree, leaves, k, m, report)
+    return _cut_by_parts(task, divide_rows(task.rows, parts, task.k))
 
 
 RECORD = Algorithm(

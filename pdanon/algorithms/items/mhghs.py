@@ -13,14 +13,13 @@ import pandas as pd
 
 from pdanon.algorithms.items._generalization import choose_scenario, decide_nodes, expand_nodes
 from pdanon.algorithms.registry import Algorithm, Way
+from pdanon.algorithms.states.cuts import CutTask
 from pdanon.algorithms.states.descent import Descent, Scenario
 from pdanon.guarantees import KmAnonymity
 from pdanon.guarantees.parameters import ItemLimit
-from pdanon.hierarchy import Hierarchy, HierarchyLike
+from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Codes
-from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.timing import Report
 from pdanon.recoding.result import Anonymized
 
 __all__ = ["RECORD", "mhghs", "paths"]
@@ -105,24 +104,20 @@ def mhghs(
     return RECORD.release(frame, column, decision, keep=keep, progress=progress)
 
 
-def nodes_of(
-    index: SupportIndex, tree: Hierarchy, leaves: Codes, k: int, m: int | None, report: Report
-) -> Codes:
+def nodes_of(task: CutTask) -> Codes:
     """Return the node of each item, -1 where it is suppressed."""
-    *_, path = paths(index, tree, leaves, k, m, report)
-    return choose_scenario(path, index, tree, leaves, k)
+    *_, path = paths(task)
+    return choose_scenario(path, task)
 
 
-def paths(
-    index: SupportIndex, tree: Hierarchy, leaves: Codes, k: int, m: int | None, report: Report
-) -> Iterator[list[Scenario]]:
+def paths(task: CutTask) -> Iterator[list[Scenario]]:
     """Yield the scenarios of each round, by descending cost."""
     floor = None
     for size in count(1):
-        descent = Descent(index, tree, leaves, k=k, m=size, floor=floor)
-        path = [*descent.steps(report)]
+        descent = Descent(task.rows, task.tree, task.leaves, k=task.k, m=size, floor=floor)
+        path = [*descent.steps(task.report)]
         yield path
-        if size == m or size >= descent.longest:
+        if size == task.m or size >= descent.longest:
             return
         floor = path[-1].cut
 

@@ -19,10 +19,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon._kernels import cut_search
-from pdanon.algorithms.items._generalization import choose_scenario, cover_rows, sum_lm
+from pdanon.algorithms.items._generalization import choose_scenario, cut_task, sum_lm
 from pdanon.algorithms.items.mhghs import paths
 from pdanon.algorithms.registry import Algorithm, Way
-from pdanon.algorithms.states.cuts import Cut
+from pdanon.algorithms.states.cuts import Cut, CutTask
 from pdanon.algorithms.states.descent import Descent, Scenario
 from pdanon.guarantees import KmAnonymity
 from pdanon.guarantees.parameters import ItemLimit, check_seconds
@@ -434,32 +434,24 @@ def decide(
 ) -> Decision[ListRows]:
     """Decide the node of each item, and bound how much less another decision could lose."""
     guarantee = KmAnonymity(k, m)
-    k, m = guarantee.k, guarantee.m
     seconds = check_seconds(time_limit, "time_limit", zero=True)
     check_flag(suppress, "suppress")
-    index, tree, leaves = cover_rows(columns.itemsets, hierarchy, k)
+    task = cut_task(columns.itemsets, hierarchy, guarantee, report)
     if suppress:
-        found, bound = least_scenarios(index, tree, leaves, k, m, report, seconds)
-        choices = [choose_scenario(path, index, tree, leaves, k) for path in found]
-        nodes = min(choices, key=lambda each: sum_lm(each, index, tree))
-        loss = sum_lm(nodes, index, tree)
+        found, bound = least_scenarios(task, seconds)
+        choices = [choose_scenario(path, task) for path in found]
+        nodes = min(choices, key=lambda each: sum_lm(each, task))
+        loss = sum_lm(nodes, task)
     else:
-        cut, bound = least_cut(index, tree, leaves, k, m, report, seconds)
+        cut, bound = least_cut(task, seconds)
         nodes, loss = cut.nodes, cut.loss
     gap = (loss - bound) / loss if loss > bound else 0.0
-    return decide_lists(columns, Recoding.of_cut(nodes, tree), guarantee).with_loss("gap", gap)
+    return decide_lists(columns, Recoding.of_cut(nodes, task.tree), guarantee).with_loss("gap", gap)
 
 
-def least_cut(
-    index: SupportIndex,
-    tree: Hierarchy,
-    leaves: Codes,
-    k: int,
-    m: int | None,
-    report: Report,
-    time_limit: float,
-) -> tuple[Cut, int]:
+def least_cut(task: CutTask, time_limit: float) -> tuple[Cut, int]:
     """Find a safe cut with a low loss, and a lower bound on the loss of any safe cut."""
+    index, tree, leaves, k, m, report = task
     start = Cut(index, tree, leaves)
     deadline = monotonic() + time_limit
     demands = [start.first_demands(k, pairs=m != 1)]
@@ -522,20 +514,12 @@ def _least_cover(
     return np.zeros(1, np.int32) if found is None else nodes[found], bound, solved
 
 
-def least_scenarios(
-    index: SupportIndex,
-    tree: Hierarchy,
-    leaves: Codes,
-    k: int,
-    m: int | None,
-    report: Report,
-    time_limit: float,
-) -> tuple[list[list[Scenario]], int]:
+def least_scenarios(task: CutTask, time_limit: float) -> tuple[list[list[Scenario]], int]:
     """Find cuts with the nodes to publish, and a lower bound on the cost of any such choice.
 
     The first list ends with the least cost found. A second list, if present, is the path of `mhghs`.
     """
-    search = _Search(index, tree, leaves, k, m, report)
+    search = _Search(task)
     try:
         with limit_time(time_limit):
             search.start()
@@ -548,11 +532,8 @@ def least_scenarios(
 class _Search:
     """A search for the nodes to publish: the best scenarios found so far, and a bound for all."""
 
-    def __init__(
-        self, index: SupportIndex, tree: Hierarchy, leaves: Codes, k: int, m: int | None, report: Report
-    ) -> None:
-        self._index, self._tree, self._leaves, self._k, self._m = index, tree, leaves, k, m
-        self._report = report
+    def __init__(self, task: CutTask) -> None:
+        index, tree, leaves, k, m, report = self._task = task
         self._descent = Descent(index, tree, leaves, k=k, m=m)
         self._whole = int(index.singles.sum()) * (tree.n_leaves - 1)  # cost of suppressing everything
         cut = Cut(index, tree, leaves)
@@ -575,17 +556,17 @@ class _Search:
         """Start with the better result of `hghs`, step by step, and `mhghs`."""
         for scenario in self._steps:
             self._take(scenario)
-        task = self._index, self._tree, self._leaves, self._k, self._m, self._report
-        *_, in_rounds = paths(*task)
+        *_, in_rounds = paths(self._task)
         self._take(in_rounds[-1])
         self.found.append(in_rounds)
 
     def improve(self) -> None:
         """Raise the bound and try the choices that reach it, until none can be better."""
         packing = self._packing
-        hasty = threats_of_choices = self._m is None or self._m > 2  # smaller ones are known at the start
+        m = self._task.m
+        hasty = threats_of_choices = m is None or m > 2  # smaller ones are known at the start
         while self.bound < self.best.cost:
-            self._report(1)
+            self._task.report(1)
             shares = packing.relax(seconds_left())
             if shares is None:
                 break
@@ -609,9 +590,9 @@ class _Search:
         choice = Scenario(self._descent.around(published), published, cost)
         safe = self._packing.allows(published)
         if safe:
-            nodes = choice.nodes_of(self._leaves)
-            rows = self._index.recode(nodes, self._tree.n_nodes).distinct()
-            for threats in islice(threats_beyond_pairs(lambda: rows, self._k, self._m), 1):
+            index, tree, leaves, k, m, _ = self._task
+            rows = index.recode(choice.nodes_of(leaves), tree.n_nodes).distinct()
+            for threats in islice(threats_beyond_pairs(lambda: rows, k, m), 1):
                 self._packing.learn(_sample(threats, _FEW))
                 safe = False
         self._take(choice if safe else self._descent.scenario(choice.cut))
@@ -625,10 +606,9 @@ def _sample(threats: ItemsetTable, most: int) -> ItemsetTable:
     return threats.take(np.arange(0, len(threats), 1 + len(threats) // most))
 
 
-def _nodes(index: SupportIndex, *task: Any, **options: Any) -> Codes:
+def _nodes(task: CutTask, time_limit: float) -> Codes:
     """Return the node of each occurrence; nothing is suppressed."""
-    cut, _ = least_cut(index, *task, **options)
-    return cut.nodes[index.codes]
+    return least_cut(task, time_limit)[0].nodes[task.rows.codes]
 
 
 RECORD = Algorithm(

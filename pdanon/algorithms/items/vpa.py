@@ -15,7 +15,7 @@ import pandas as pd
 
 from pdanon.algorithms.items._generalization import decide_nodes, expand_nodes
 from pdanon.algorithms.registry import Algorithm
-from pdanon.algorithms.states.cuts import Cut, check_parts
+from pdanon.algorithms.states.cuts import CutTask, check_parts
 from pdanon.guarantees import KmAnonymity
 from pdanon.guarantees.parameters import ItemLimit
 from pdanon.hierarchy import Hierarchy, HierarchyLike
@@ -121,14 +121,9 @@ def decide(
     return decide_nodes(nodes, columns, report, k=k, m=m, hierarchy=hierarchy)
 
 
-def nodes_of(
-    index: SupportIndex, tree: Hierarchy, leaves: Codes, k: int, m: int | None, report: Report, parts: int
-) -> Codes:
+def nodes_of(task: CutTask, parts: int) -> Codes:
     """Return the node of each item."""
-    start = _cut_by_parts(index, tree, leaves, _subtrees(tree, parts), k, m, report)
-    cut = Cut(index, tree, leaves, start)
-    cut.protect(k, m, report)
-    return cut.nodes
+    return task.protected_cut(_cut_by_parts(task, _subtrees(task.tree, parts))).nodes
 
 
 def _subtrees(tree: Hierarchy, parts: int) -> list[int]:
@@ -141,16 +136,9 @@ def _subtrees(tree: Hierarchy, parts: int) -> list[int]:
     return sorted(node for _, node in widest)
 
 
-def _cut_by_parts(
-    index: SupportIndex,
-    tree: Hierarchy,
-    leaves: Codes,
-    roots: list[int],
-    k: int,
-    m: int | None,
-    report: Report,
-) -> Codes:
+def _cut_by_parts(task: CutTask, roots: list[int]) -> Codes:
     """Return the node of each item; each subtree has a cut for its own items."""
+    index, leaves = task.rows, task.leaves
     nodes = leaves.copy()
     part_of = np.searchsorted(roots, leaves, side="right") - 1
     rows = np.repeat(np.arange(len(index.weights)), np.diff(index.offsets))
@@ -160,10 +148,9 @@ def _cut_by_parts(
         codes = np.searchsorted(items, index.codes[inside]).astype(np.int32)
         offsets = np.searchsorted(rows[inside], np.arange(len(index.offsets)))
         projected = SupportIndex(codes, offsets, len(items), index.weights)
-        if projected.n_non_empty >= k:
-            cut = Cut(projected, _subtree(tree, root), leaves[items] - root)
-            cut.protect(k, m, report)
-            nodes[items] = cut.nodes + root  # nodes are numbered in pre-order
+        if projected.n_non_empty >= task.k:
+            own = task._replace(rows=projected, tree=_subtree(task.tree, root), leaves=leaves[items] - root)
+            nodes[items] = own.protected_cut().nodes + root  # nodes are numbered in pre-order
     return nodes
 
 

@@ -18,7 +18,7 @@ from pdanon.algorithms.items.apriori import find_leaves
 from pdanon.algorithms.registry import ALGORITHMS
 from pdanon.algorithms.relational.attributes import Numbers
 from pdanon.algorithms.rt.transaction import Transaction
-from pdanon.algorithms.states.cuts import Cut
+from pdanon.algorithms.states.cuts import Cut, CutTask
 from pdanon.algorithms.states.cuts_search import CutRefinement
 from pdanon.algorithms.states.sets_search import Refinement
 from pdanon.errors import InfeasibleError
@@ -503,7 +503,7 @@ def _nodes(
     items: Codes,
 ) -> Codes:
     tree, leaves = cover
-    nodes = nodes_of(index, tree, leaves[items], km.k, km.m, report_nothing)
+    nodes = nodes_of(CutTask(index, tree, leaves[items], km.k, km.m, report_nothing))
     # An occurrence at the joint root is suppressed. The cut is then the root: no other item is left.
     return np.where(nodes == 0, -1, nodes) if joint else nodes
 

@@ -6,7 +6,7 @@ from copy import copy
 from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Integral
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ from pdanon.itemsets.timing import Report
 
 __all__ = [
     "Cut",
+    "CutTask",
     "LeafRows",
     "ancestors",
     "by_first_row",
@@ -332,6 +333,37 @@ class Cut:
         sets = threats.codes, threats.offsets
         codes, starts = cuts.set_demands(k, *sets, tree.parent, tree.size, self._supports)
         return ItemsetTable(codes, starts, np.zeros(len(starts) - 1, np.int64))
+
+
+class CutTask(NamedTuple):
+    """The task to publish items as nodes of a hierarchy.
+
+    Parameters
+    ----------
+    rows : SupportIndex
+        The rows.
+    tree : Hierarchy
+        Hierarchy of their items.
+    leaves : ndarray of int32, shape (items,)
+        The leaf of each item.
+    k, m : int
+        As in :class:`pdanon.KmAnonymity`.
+    report : callable
+        Called with the number of steps done.
+    """
+
+    rows: SupportIndex
+    tree: Hierarchy
+    leaves: Codes
+    k: int
+    m: int | None
+    report: Report
+
+    def protected_cut(self, start: Codes | None = None) -> Cut:
+        """Return the safe cut that is reached from the leaves, or from the nodes above them in ``start``."""
+        cut = Cut(self.rows, self.tree, self.leaves, start)
+        cut.protect(self.k, self.m, self.report)
+        return cut
 
 
 def check_parts(parts: Any) -> None:

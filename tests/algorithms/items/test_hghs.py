@@ -15,6 +15,7 @@ from naive.cuts import hierarchy_of, trees
 
 from examples import examples
 from pdanon.algorithms.items.mhghs import paths
+from pdanon.algorithms.states.cuts import CutTask
 from pdanon.algorithms.states.descent import Descent
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.support import SupportIndex
@@ -65,7 +66,7 @@ class Task:
         return Descent(self.index, self.tree, self.leaves, k=k, m=m)
 
     def rounds(self, k, m):
-        return [path[-1] for path in paths(self.index, self.tree, self.leaves, k, m, report_nothing)]
+        return [path[-1] for path in paths(CutTask(self.index, self.tree, self.leaves, k, m, report_nothing))]
 
     def mask(self, names):
         return np.isin(np.array(self.tree.names), list(names))
