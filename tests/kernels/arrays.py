@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from itertools import combinations, pairwise
+from itertools import combinations, pairwise, product
 
 import numpy as np
 
 from pdanon._kernels.counting import Rows
 
-__all__ = ["contained_sets", "csr", "draw_rows", "lists", "rows_of", "support_of"]
+__all__ = [
+    "TIMES",
+    "Tree",
+    "contained_sets",
+    "csr",
+    "draw_rows",
+    "draw_tree",
+    "lists",
+    "rows_of",
+    "support_of",
+]
 
 TIMES = 150  # random cases of a test
 
@@ -47,3 +57,44 @@ def support_of(items, sets, weights):
 def contained_sets(sets, sizes):
     """All itemsets of these sizes that some row contains."""
     return {each for row in sets for size in sizes for each in combinations(row, size)}
+
+
+class Tree:
+    """A tree whose nodes are numbered in pre-order, by the parent of each."""
+
+    def __init__(self, parent):
+        self.parent, self.n = parent, len(parent)
+        self.above = [self._above(node) for node in range(self.n)]  # from the node itself to the root
+        self.below = [
+            [other for other in range(self.n) if node in self.above[other]] for node in range(self.n)
+        ]
+        self.leaves_below = [[each for each in below if len(self.below[each]) == 1] for below in self.below]
+        self.all_cuts = self._cuts(0)
+
+    def _above(self, node):
+        return [node] if node == 0 else [node, *self._above(self.parent[node])]
+
+    def children(self, node):
+        return [each for each in range(self.n) if self.parent[each] == node]
+
+    def _cuts(self, node):
+        found = [frozenset([node])]
+        if children := self.children(node):
+            found += [frozenset().union(*parts) for parts in product(*map(self._cuts, children))]
+        return found
+
+
+def draw_tree(rng, least=3, most=6):
+    """A random tree, whose inner nodes have two or three children."""
+    parent = [-1]
+
+    def grow(node, n_leaves):
+        if n_leaves > 1:
+            n = int(rng.integers(2, min(n_leaves, 3) + 1))
+            ends = sorted(rng.choice(np.arange(1, n_leaves), n - 1, replace=False))
+            for part in np.diff([0, *ends, n_leaves]):
+                parent.append(node)
+                grow(len(parent) - 1, int(part))
+
+    grow(0, int(rng.integers(least, most)))
+    return Tree(parent)

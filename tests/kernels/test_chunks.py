@@ -1,4 +1,4 @@
-"""Disassociation: clusters of rows and chunks of terms, against naive versions on sets."""
+"""Disassociation: clusters of rows, chunks of terms and joint clusters, against naive versions on sets."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from naive import cahd
 from naive import disassociation as naive
 
 from kernels.arrays import TIMES, csr, draw_rows
@@ -57,3 +58,103 @@ def test_split_terms(safe):
             assert [found[number] for number in sorted(found)] == [set(each) for each in expected]
             assert n_chunks[c] == len(expected)
             assert n_parts[c] == sum(bool(row & set(each)) for row in cluster for each in expected)
+
+
+def letters(row):
+    """Terms as the naive version names them."""
+    return frozenset("abcdef"[item] for item in row)
+
+
+def naive_group(rows, k, m, safe, blocks):
+    """A cluster on its own."""
+    found, terms = naive.chunks_of(rows, k, m, safe, blocks)
+    needs = not found or naive.is_short(rows, found, k, m)
+    cluster = {"rows": rows, "chunks": found, "terms": {*terms}, "first terms": {*terms}, "needs": needs}
+    return naive.Group([cluster], {*terms}, {*frozenset().union(*found)})
+
+
+@pytest.mark.parametrize("safe", [False, True])
+def test_joint_clusters(safe):
+    made = 0
+    for rng, rows, block, blocks in draw_cases():
+        blocks = {"abcdef"[item]: number for item, number in blocks.items()}
+        k, m = int(rng.integers(2, 4)), int(rng.integers(1, 4))
+        codes, offsets = csr(rows)
+        order = rng.permutation(len(rows))
+        starts = np.unique([0, *rng.integers(0, len(rows), 4), len(rows)])
+        chunk, _, _ = chunks.split_terms(k, m, safe, order, starts, codes, offsets, block)
+        clusters = [[letters(rows[i]) for i in each] for each in np.split(order, starts[1:-1])]
+        groups = [naive_group(each, k, m, safe, blocks) for each in clusters]
+        terms = [sorted({item for i in each for item in rows[i]}) for each in np.split(order, starts[1:-1])]
+        items, begins = csr(terms)
+        supports = [
+            sum("abcdef"[i] in row for row in c)
+            for c, each in zip(clusters, terms, strict=True)
+            for i in each
+        ]
+        is_open = [int("abcdef"[i] in g.open) for g, each in zip(groups, terms, strict=True) for i in each]
+        listed = begins, items.astype(np.int64), np.array(supports), np.array(is_open)
+        needs = np.array([group.clusters[0]["needs"] for group in groups])
+        state = chunks.JointClusters(k, m, safe, order, starts, codes, offsets, block, chunk, listed, needs)
+        parent = [-1] * len(groups)
+        for _ in range(3):
+            turns = rng.permutation([number for number, above in enumerate(parent) if above < 0])
+            at, before = 0, len(groups)
+            while at + 1 < len(turns):
+                one, other = turns[at : at + 2]
+                new = naive.join(groups[one], groups[other], k, m, safe, blocks)
+                at += 1 if new is None else 2
+                if new is not None:
+                    parent[one] = parent[other] = len(groups)
+                    groups.append(new)
+                    parent.append(-1)
+            assert state.join_neighbours(turns) == len(groups) - before
+            made += len(groups) - before
+        assert state.n_groups == len(groups)
+        assert list(state.parent)[: len(groups)] == parent
+        assert list(state.size)[: len(groups)] == [len(group.rows) for group in groups]
+        shared = {}
+        for owner, number, item in zip(state.owner_of, chunk, codes, strict=True):
+            if owner >= 0:
+                shared.setdefault(owner, {}).setdefault(int(number), set()).add("abcdef"[item])
+        for number, group in enumerate(groups):
+            found = shared.get(number, {})
+            assert [found[each] for each in sorted(found)] == group.shared
+            places = range(state.first[number], state.first[number] + state.length[number])
+            assert {"abcdef"[state.items[place]] for place in places if state.open[place]} == group.open
+            assert state.n_open[number] == len(group.open)
+    assert made > 20
+
+
+# --- Groups around sensitive items
+
+
+@pytest.mark.parametrize("nearest", [False, True])
+def test_form(nearest):
+    formed = 0
+    for seed in range(TIMES):
+        rng = np.random.default_rng(seed)
+        rows = [frozenset(row) for row in draw_rows(rng, 8, 24)[0]]
+        sensitive = frozenset(range(6, 8))
+        p, alpha = (int(each) for each in rng.integers([2, 1], [5, 4]))
+        public, hidden = [sorted(row - sensitive) for row in rows], [sorted(row & sensitive) for row in rows]
+        holders, starts = csr(
+            [[i for i, row in enumerate(rows) if item in row] for item in range(6 * nearest)]
+        )
+        secrets, secret_offsets = csr([[item - 6 for item in row] for row in hidden])
+        codes, offsets = csr(public)
+        left = np.array([sum(item in row for row in hidden) for item in (6, 7)])
+        width = min(alpha * p, len(rows))
+        state = row_partitions.SensitiveGroups(
+            p, width, offsets, codes, secret_offsets, secrets, starts, holders, left, 6
+        )
+        while row_partitions.form(int(rng.integers(1, 5)), state):
+            pass
+        found = {}
+        for row, group in enumerate(state.group_of):
+            found.setdefault(group, []).append(row)
+        rest = [found.pop(-1)] if -1 in found else []
+        expected = cahd.groups(rows, sensitive, p, alpha, nearest=nearest)
+        assert [found[number] for number in range(len(found))] + rest == [sorted(each) for each in expected]
+        formed += len(found)
+    assert formed > 50

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 
 from kernels.arrays import TIMES, csr, draw_rows, lists, rows_of, support_of
+from kernels.test_cuts import Tree
 from pdanon._kernels import cut_search
 
 N_ITEMS = 6
@@ -85,3 +86,93 @@ def test_keep():
             if cost >= bound:
                 break
         assert (set(np.flatnonzero(found)), reached) == (kept, cost)
+
+
+# --- Clauses
+
+
+class Nodes:
+    """A tree of which some nodes may be published, and paths between these."""
+
+    def __init__(self, rng):
+        self.tree = tree = Tree(rng)
+        self.k = int(rng.integers(2, 9))
+        self.fit = [node > 0 and rng.random() < 0.8 for node in range(tree.n)]
+        self.up = [next((each for each in above[1:] if self.fit[each]), -1) for above in tree.above]
+        self.arrays = np.array(self.up, np.int32), np.array(tree.size, np.int32)
+
+    def path(self, lower, upper=None):
+        """Fit nodes from a node up, to an upper one or to the top."""
+        found = [node for node in self.tree.above[lower] if node == lower or self.fit[node]]
+        return found if upper is None else found[: found.index(upper) + 1]
+
+    def is_rare(self, nodes):
+        """Whether nodes, none above another, are in some rows, but fewer than k."""
+        apart = all(
+            a not in self.tree.above[b] and b not in self.tree.above[a] for a, b in combinations(nodes, 2)
+        )
+        return apart and 0 < support_of(nodes, self.tree.sets, self.tree.weights) < self.k
+
+
+def test_pair_clauses():
+    """All largest rectangles of rare pairs above the lowest rare pairs: what they forbid is what is rare."""
+    clauses = 0
+    for seed in range(TIMES):
+        nodes = Nodes(np.random.default_rng(seed))
+        fit = [node for node in range(nodes.tree.n) if nodes.fit[node]]
+        rare = {pair for pair in combinations(fit, 2) if nodes.is_rare(pair)}
+
+        def rectangle(a, top_a, b, top_b, nodes=nodes):
+            return {tuple(sorted(each)) for each in product(nodes.path(a, top_a), nodes.path(b, top_b))}
+
+        expected = []
+        for a, b in rare:
+            lower = {(c, b) for c in fit if nodes.up[c] == a} | {(a, c) for c in fit if nodes.up[c] == b}
+            if {tuple(sorted(each)) for each in lower} & rare:
+                continue
+            every = [(a, top_a, b, top_b) for top_a, top_b in product(nodes.path(a), nodes.path(b))]
+            every = [each for each in every if rectangle(*each) <= rare]
+            expected += [e for e in every if not any(rectangle(*e) < rectangle(*other) for other in every)]
+        asked = nodes.k, np.array(nodes.fit), *nodes.arrays, nodes.tree.supports()
+        found = [tuple(each) for each in cut_search.pair_clauses(*asked).reshape(-1, 4).tolist()]
+        assert sorted(found) == sorted(expected)
+        assert set().union(*(rectangle(*each) for each in found)) == rare
+        clauses += len(found)
+    assert clauses > 100
+
+
+def test_set_clauses():
+    """Each clause forbids rare sets alone, as many as it can, and the sets that were asked for."""
+    clauses = 0
+    for seed in range(TIMES):
+        rng = np.random.default_rng(seed)
+        nodes = Nodes(rng)
+        tree, fit = nodes.tree, [node for node in range(nodes.tree.n) if nodes.fit[node]]
+        every = [each for size in (2, 3, 4) for each in combinations(fit, size) if nodes.is_rare(each)]
+        sets = [every[i] for i in rng.permutation(len(every))[:6]]
+        asked = nodes.k, *csr(sets), np.array(nodes.fit), *nodes.arrays, tree.supports()
+        found = [
+            list(zip(each[::2], each[1::2], strict=True)) for each in lists(*cut_search.set_clauses(*asked))
+        ]
+        begin = 0
+        for each in sets:
+            tops = [top for _, top in found[begin]]
+            rows = [row for row in tree.sets if set(tops) <= set(row)]
+            assert nodes.is_rare(tops)
+            for i, top in enumerate(tops):  # without it, or with the next one above it, they are not rare
+                rest = tops[:i] + tops[i + 1 :]
+                assert not rest or support_of(rest, tree.sets, tree.weights) >= nodes.k
+                assert nodes.up[top] < 0 or not nodes.is_rare([*rest, nodes.up[top]])
+            parts = [[node for node in each if top in nodes.path(node)] for top in tops]
+            assert all(parts)  # the set holds a node of each path
+            for clause, row in zip(found[begin : begin + len(rows)], rows, strict=True):
+                for (lower, top), part in zip(clause, parts, strict=True):
+                    assert lower in row
+                    assert top in nodes.path(lower)
+                    assert not any(lower in tree.above[node][1:] and nodes.fit[node] for node in row)
+                    if len(part) == 1 and part[0] in row:
+                        assert part[0] in nodes.path(lower, top)
+            begin += len(rows)
+        assert begin == len(found)
+        clauses += len(found)
+    assert clauses > 100

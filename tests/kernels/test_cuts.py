@@ -7,21 +7,19 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from kernels.arrays import contained_sets, csr, draw_rows, lists, rows_of, support_of
+from kernels import arrays
+from kernels.arrays import contained_sets, csr, draw_rows, draw_tree, lists, rows_of, support_of
 from pdanon._kernels import cuts
 
 TIMES = 120
 
 
-class Tree:
-    """A random tree in pre-order, with rows of its nodes except the root."""
+class Tree(arrays.Tree):
+    """A random tree, with rows of its nodes except the root."""
 
-    def __init__(self, rng, diversity=0):
-        self.parent = [-1]
-        self._grow(0, int(rng.integers(4, 8)), rng)
-        n = self.n = len(self.parent)
-        self.above = [self._above(node) for node in range(n)]
-        self.below = [[other for other in range(n) if node in self.above[other]] for node in range(n)]
+    def __init__(self, rng):
+        super().__init__(draw_tree(rng, 4, 8).parent)
+        n = self.n
         self.size = [len(each) for each in self.below]
         self.leaf = [each == 1 for each in self.size]
         self.leaves = [sum(self.leaf[other] for other in each) for each in self.below]
@@ -31,26 +29,6 @@ class Tree:
         self.sets = [sorted({node for leaf in row for node in self.above[leaf]} - {0}) for row in self.items]
         self.cost = rng.integers(0, 9, n) * (np.array(self.leaves) - 1)
         self.cost = np.array([sum(self.cost[each] for each in below) for below in self.below], np.int64)
-
-    def _grow(self, node, n_leaves, rng):
-        if n_leaves > 1:
-            n = int(rng.integers(2, min(n_leaves, 3) + 1))
-            for part in np.diff(
-                [0, *sorted(rng.choice(np.arange(1, n_leaves), n - 1, replace=False)), n_leaves]
-            ):
-                self.parent.append(node)
-                self._grow(len(self.parent) - 1, int(part), rng)
-
-    def _above(self, node):
-        return [node] if node == 0 else [node, *self._above(self.parent[node])]
-
-    def cuts(self, node=0):
-        """All cuts of a subtree, as sets."""
-        children = [each for each in range(self.n) if self.parent[each] == node]
-        found = [frozenset([node])]
-        if children:
-            found += [frozenset().union(*parts) for parts in product(*(self.cuts(each) for each in children))]
-        return found
 
     def published(self, cut):
         """Rows of the nodes of a cut."""
@@ -138,7 +116,7 @@ def cut_of(tree, state):
 
 def test_lift_all():
     for rng, tree, _ in draw_trees():
-        every = tree.cuts()
+        every = tree.all_cuts
         cut = every[rng.integers(len(every))]
         state = tree.state(cut)
         up = {node for node in range(tree.n) if rng.random() < 0.3 and not set(tree.above[node][1:]) & cut}
@@ -204,7 +182,7 @@ def test_first_demands(pairs):
         demands = [[node] for node in np.flatnonzero(forced)]
         if pairs:
             demands += cuts.pair_demands(k, forced, parent, size, supports).reshape(-1, 2).tolist()
-        for cut in tree.cuts():
+        for cut in tree.all_cuts:
             assert all(meets(tree, cut, each) for each in demands) == is_safe(tree, cut, k, 2 if pairs else 1)
 
 
@@ -216,7 +194,7 @@ def test_set_demands():
         rare = sorted(each for each in triples if support_of(each, tree.items, tree.weights) < k)
         sets = [rare[i] for i in rng.permutation(len(rare))[:5]]
         found = lists(*cuts.set_demands(k, *csr(sets), parent, size, tree.supports()))
-        for cut in tree.cuts():
+        for cut in tree.all_cuts:
             is_met = all(meets(tree, cut, each) for each in found)
             if is_safe(tree, cut, k, 3):
                 assert is_met
