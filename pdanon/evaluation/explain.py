@@ -14,8 +14,8 @@ from pdanon.algorithms.refinement import refine
 from pdanon.algorithms.registry import algorithm, parameters_of
 from pdanon.errors import ItemsetDtypeError, ParameterError, ReleaseWarning
 from pdanon.guarantees import KmAnonymity, PrivacyConstraints
-from pdanon.guarantees.km import threat_table
 from pdanon.guarantees.parameters import constraint_table
+from pdanon.guarantees.verdict import threat_table
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import with_column
@@ -36,7 +36,7 @@ def explain(result: Anonymized, item: Any, original: pd.DataFrame) -> Explanatio
     position = recoded_column(original, result)
     itemsets = Itemsets.from_series(original.iloc[:, position])
     labels = labels_of(result, itemsets)
-    code = _code(item, itemsets)
+    code = _find_code(item, itemsets)
     threats, rarest = _find_threats(itemsets, code, guarantee)
     k_alone = min(rarest, guarantee.k)
     became = labels[code].as_py()
@@ -46,8 +46,8 @@ def explain(result: Anonymized, item: Any, original: pd.DataFrame) -> Explanatio
         became=became,
         kept=became == itemsets.texts()[code],
         k=guarantee.k,
-        threats=threat_table(itemsets, threats, "rare")[["itemset", "support"]],
-        exposed=_exposed(original, position, itemsets, restored, guarantee),
+        threats=_list_threats(itemsets, threats),
+        exposed=_find_exposed(original, position, itemsets, restored, guarantee),
         k_alone=k_alone if k_alone >= 2 else None,
         loss=result.loss,
         loss_then=_loss_at(k_alone, original, position, result) if 2 <= k_alone < guarantee.k else None,
@@ -66,7 +66,7 @@ def _check_explainable(result: Anonymized) -> KmAnonymity | PrivacyConstraints:
     return result.guarantee
 
 
-def _code(item: Any, itemsets: Itemsets) -> int:
+def _find_code(item: Any, itemsets: Itemsets) -> int:
     code = -1
     with suppress(ItemsetDtypeError):  # its text may contain the item
         code = int(itemsets.lookup([item])[0])
@@ -85,9 +85,8 @@ def _find_threats(
     """Return the minimal threats that contain an item, and the lowest support of an itemset with it."""
     index = SupportIndex.of(itemsets)
     if isinstance(guarantee, PrivacyConstraints):
-        return _find_rare_constraints(
-            constraint_table(guarantee.constraints, itemsets), code, guarantee.k, index
-        )
+        constraints = constraint_table(guarantee.constraints, itemsets)
+        return _find_rare_constraints(constraints, code, guarantee.k, index)
     rows = index.within(index.contains_any(_single(code)))
     if guarantee.m is None:
         distinct = rows.distinct()
@@ -187,7 +186,11 @@ def _child(tree: Hierarchy, node: int, leaf: int) -> int:
     return int(path[max(path.index(node) - 1, 0)])
 
 
-def _exposed(
+def _list_threats(itemsets: Itemsets, threats: ItemsetTable) -> pd.DataFrame:
+    return threat_table(itemsets, threats, "rare")[["itemset", "support"]]
+
+
+def _find_exposed(
     original: pd.DataFrame,
     position: int,
     itemsets: Itemsets,
@@ -196,8 +199,7 @@ def _exposed(
 ) -> pd.DataFrame:
     """Return the threats that an audit of the release with the item restored finds."""
     if restored is None:
-        nothing = no_itemsets()
-        return threat_table(itemsets, nothing, "rare")[["itemset", "support"]]
+        return _list_threats(itemsets, no_itemsets())
     frame = with_column(original, position, restored.apply(itemsets).to_pandas())
     audited = guarantee.with_mapping(mapping_table(itemsets, restored))
     return audited.audit(frame, original.columns[position]).threats[["itemset", "support"]]

@@ -250,9 +250,8 @@ def _times(values: pa.Array) -> tuple[str, pa.Array]:
     of = partial(pa.timestamp, tz=zone) if timed else pa.duration
     for unit in ("us", "ns"):
         try:
-            return f"{'timestamp' if timed else 'duration'} {unit} {zone}", values.cast(of(unit)).cast(
-                pa.int64()
-            )
+            numbers = values.cast(of(unit)).cast(pa.int64())
+            return f"{'timestamp' if timed else 'duration'} {unit} {zone}", numbers
         except pa.ArrowInvalid:
             continue
     return str(values.type), values.cast(pa.int64())

@@ -21,34 +21,12 @@ from pdanon.itemsets.validation import check_count, check_frame, check_text
 from pdanon.recoding.counts import class_sizes, is_kept, label_sizes
 from pdanon.recoding.result import class_names
 
-__all__ = [
-    "SHARES",
-    "Plots",
-    "axes",
-    "bin_sizes",
-    "check_columns",
-    "check_tradeoff",
-    "comparison",
-    "frontier",
-    "hide_frame",
-    "horizontal_bars",
-    "key_above",
-    "label_axes",
-    "label_ends",
-    "names_beside",
-    "room",
-    "size_across",
-    "size_down",
-    "styled",
-    "tradeoff",
-    "vertical_bars",
-    "whole_numbers",
-]
+__all__ = ["Plots", "comparison", "frontier", "styled", "tradeoff"]
 
 
 def __dir__() -> list[str]:
     """Return the public names."""
-    return ["Plots", "comparison", "frontier", "styled", "tradeoff"]
+    return __all__
 
 
 if TYPE_CHECKING:

@@ -120,12 +120,10 @@ def check_recountable(guarantee: Any) -> Recountable:
     """Check that a guarantee can be audited on list columns alone, outside of one frame."""
     if isinstance(guarantee, type) or not isinstance(guarantee, Recountable):
         known = [name for name in __all__ if hasattr(globals()[name], "recount")]
-        raise ParameterError(
-            "not a guarantee of items, which is needed for rows outside of one frame",
-            where="guarantee",
-            got=getattr(guarantee, "__name__", type(guarantee).__name__),
-            hint=f"pass one of {', '.join(known)}, with its parameters",
-        )
+        problem = "not a guarantee of items, which is needed for rows outside of one frame"
+        got = getattr(guarantee, "__name__", type(guarantee).__name__)
+        hint = f"pass one of {', '.join(known)}, with its parameters"
+        raise ParameterError(problem, where="guarantee", got=got, hint=hint)
     return guarantee
 
 

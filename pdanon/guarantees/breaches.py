@@ -46,9 +46,9 @@ def rows_at_risk(
     k : int
         Minimum support.
     """
-    held = known.at_risk(k, m) if k > 1 else np.zeros(len(known.weights), np.bool_)
-    _search(known, secrets, share, m, k, held)
-    return held
+    marked = known.at_risk(k, m) if k > 1 else np.zeros(len(known.weights), np.bool_)
+    _search(known, secrets, share, m, k, marked)
+    return marked
 
 
 def threats(
@@ -80,9 +80,9 @@ def _search(
     share: Fraction,
     m: int | None,
     k: int,
-    held: NDArray[np.bool_] | None,
+    marked: NDArray[np.bool_] | None,
 ) -> ItemsetTable:
-    """Mark in ``held`` the rows of breaching itemsets; without ``held``, list the itemsets."""
+    """Mark in ``marked`` the rows of breaching itemsets; without ``marked``, list the itemsets."""
     # Below one row, every share allows no row at all. With 0, products in the kernel do not overflow.
     if share * known.n_rows < 1:
         share = Fraction(0)
@@ -93,14 +93,14 @@ def _search(
         return no_itemsets()
     secrets = secrets.keep_items(relevant)
     rows: Any = [(each.codes, each.offsets, each.n_items) for each in (known, secrets)]
-    marked = np.zeros(len(known.weights), np.bool_) if held is None else held
-    room = np.array([MOST_ITEMSETS])
-    arguments = k, m, above, below, rows[0], rows[1], known.weights, held is None, marked, room
+    lists, room = marked is None, np.array([MOST_ITEMSETS])
+    marks = np.zeros(len(known.weights), np.bool_) if marked is None else marked
+    arguments = k, m, above, below, rows[0], rows[1], known.weights, lists, marks, room
     singles = kernels.Breaches(*arguments, halt_flag())
     found = [ItemsetTable(*singles.single_items())]
 
     def part(begin: int, end: int) -> ItemsetTable:
-        # Several threads may write to the same element of `marked`, but all write True.
+        # Several threads may write to the same element of `marks`, but all write True.
         return ItemsetTable(*kernels.Breaches(*arguments, halt_flag()).larger(singles, begin, end))
 
     found += search(part, many_parts(singles.first_items(), 4 * count_threads()), known.search_bound(m))

@@ -15,16 +15,15 @@ import pandas as pd
 import pyarrow as pa
 
 from pdanon.guarantees.breaches import minimal_sets, rows_at_risk, threats
-from pdanon.guarantees.emptied import emptied_row, few_emptied, with_emptied
+from pdanon.guarantees.emptied import Suppression, add_emptied, count_emptied
 from pdanon.guarantees.named import MappedItems, NamedItems, refuse_members, refuse_overlaps
 from pdanon.guarantees.parameters import check_k, check_share, format_share
 from pdanon.guarantees.private import PublicAndPrivate, private_items
-from pdanon.guarantees.verdict import Audit
+from pdanon.guarantees.verdict import Audit, threat_table
 from pdanon.itemsets.arguments import constructed_by_name
-from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_columns
 from pdanon.itemsets.list_columns import ListColumns
-from pdanon.itemsets.multisets import add_first_copies, read_visible
+from pdanon.itemsets.multisets import read_visible
 from pdanon.itemsets.table import ItemsetTable, concatenate, empty_itemset
 from pdanon.itemsets.validation import check_count
 
@@ -147,42 +146,38 @@ class Coherence:
         for rows in parts.crowds():
             n_rows, most = rows.n_rows, int(rows.supports[rows.is_private].max(initial=0))
             if 0 < n_rows < self.k or most * self.h.denominator > self.h.numerator * n_rows:
-                return Audit(self, n_rows, partial(self._table, parts, empty_itemset(n_rows)))
+                return Audit(self, n_rows, partial(self._list_threats, parts, empty_itemset(n_rows)))
         bounds: Any = {"share": self.h, "m": self.p, "k": self.k}
-        has_private = np.ones(len(parts.index.weights), np.bool_)
-        crowds = [parts]
-        if parts.columns.private is not None and parts.columns.private.nulls.any():
-            has_private = ~parts.columns.private.nulls
+        crowds, private = [parts], parts.columns.private
+        has_private = ~parts.itemsets.nulls if private is None else ~private.nulls
+        if private is not None and not has_private.all():
             crowds.append(parts.within_rows(has_private))
         split = [(each.part(~each.is_private), each.part(each.is_private)) for each in crowds]
 
         def list_threats() -> pd.DataFrame:
             found = concatenate([threats(*each, **bounds) for each in split])
-            return self._table(parts, minimal_sets(found.distinct()))
+            return self._list_threats(parts, minimal_sets(found.distinct()))
 
         at_risk = rows_at_risk(*split[0], **bounds)
         for each in split[1:]:
             at_risk[has_private] |= rows_at_risk(*each, **bounds)
         audit = Audit(self, int(parts.index.weights[at_risk].sum()), list_threats)
-        emptied = self._few_emptied(parts)
-        return with_emptied(audit, emptied, parts.n_rows, partial(emptied_row, parts.itemsets, emptied))
+        return add_emptied(audit, self._count_emptied(parts), parts.n_rows, parts.itemsets)
 
-    def _few_emptied(self, parts: PublicAndPrivate) -> int:
+    def _count_emptied(self, parts: PublicAndPrivate) -> int:
         """Count the rows that lost all public items, if fewer than k rows have none; otherwise return 0."""
-        suppression = None if self.mapping is None else self.mapping.suppression
-        if suppression is None or not suppression.suppresses:
+        suppression = Suppression.of(self.mapping)
+        if suppression is None:
             return 0
         bare = suppression.rows_without_public
-        return few_emptied(parts.public, self.k - bare, replace(suppression, empty_rows=bare))
+        return count_emptied(parts.public, self.k - bare, replace(suppression, empty_rows=bare))
 
-    def _table(self, parts: PublicAndPrivate, threats: ItemsetTable) -> pd.DataFrame:
+    def _list_threats(self, parts: PublicAndPrivate, threats: ItemsetTable) -> pd.DataFrame:
         """Return threats over the public items as a DataFrame."""
         public = np.flatnonzero(~parts.is_private)[: parts.itemsets.n_items]
         vocabulary = parts.itemsets.vocabulary.take(pa.array(public))
-        codes, offsets = add_first_copies(threats.codes, threats.offsets, vocabulary)
-        sets = Itemsets(codes, offsets, vocabulary, np.zeros(len(threats), np.bool_))
         why = np.where(threats.supports < self.k, "support", "breach")
-        return pd.DataFrame({"itemset": sets.to_pandas(), "support": threats.supports, "why": why})
+        return threat_table(replace(parts.itemsets, vocabulary=vocabulary), threats, why)
 
     def with_mapping(self, mapping: pd.DataFrame) -> Coherence:
         """Return the guarantee for a release with this mapping."""

@@ -28,34 +28,19 @@ from pdanon.guarantees.parameters import (
     check_size,
     constraint_list,
 )
-from pdanon.guarantees.rules import AllRules, Rules, ps_rules, read_rules
+from pdanon.guarantees.rules import AllRules, ps_rules
 from pdanon.itemsets.codes import Codes, Itemsets
 from pdanon.itemsets.columns import list_column
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.table import ItemsetTable, from_matrices
 from pdanon.itemsets.validation import MOST_DRAWN, check_count, random_generator
 
-__all__ = [
-    "AllItemsets",
-    "AllRules",
-    "Rules",
-    "all_itemsets",
-    "allocate_sizes",
-    "draw_itemsets",
-    "pairs",
-    "pgen",
-    "privacy_model",
-    "ps_rules",
-    "random",
-    "read_constraints",
-    "read_rules",
-    "with_subsets",
-]
+__all__ = ["AllRules", "all_itemsets", "pairs", "pgen", "ps_rules", "random", "with_subsets"]
 
 
 def __dir__() -> list[str]:
     """Return the public names."""
-    return ["AllRules", "all_itemsets", "pairs", "pgen", "ps_rules", "random", "with_subsets"]
+    return __all__
 
 
 _AT_A_TIME = 10**6  # itemsets
@@ -96,11 +81,8 @@ def draw_itemsets(itemsets: Itemsets, size: int, count: int, rng: np.random.Gene
             found = np.concatenate((found, sample))
             found = found[np.sort(np.unique(found, axis=0, return_index=True)[1])]
         if len(found) == before:
-            raise ParameterError(
-                "the data has too few distinct itemsets",
-                where="count",
-                got=f"{before} of {count} itemsets of {size} items",
-            )
+            got = f"{before} of {count} itemsets of {size} items"
+            raise ParameterError("the data has too few distinct itemsets", where="count", got=got)
     return found[:count]
 
 
@@ -177,7 +159,7 @@ def all_itemsets(frame: pd.DataFrame, m: ItemLimit, column: Hashable | None = No
     >>> df.txanon.pcta(k=2, constraints=every).guarantee
     KmAnonymity(k=2, m=2)
     """
-    return AllItemsets(check_m(m), _encoded(frame, column).vocabulary)
+    return AllItemsets(check_m(m), _encode(frame, column).vocabulary)
 
 
 def pgen(frame: pd.DataFrame, k: int, column: Hashable | None = None) -> pd.Series[Any]:
@@ -221,14 +203,14 @@ def pgen(frame: pd.DataFrame, k: int, column: Hashable | None = None) -> pd.Seri
     dtype: list<item: string>[pyarrow]
     """
     least = check_k(k)
-    itemsets = _encoded(frame, column)
+    itemsets = _encode(frame, column)
     rows = SupportIndex.of(itemsets).distinct()
     supports = rows.supports(rows.codes, rows.offsets)
     table = ItemsetTable(rows.codes, rows.offsets, supports)
     # If the support of a row is the number of its copies, no larger row contains it.
     largest = (np.diff(rows.offsets) > 0) & (supports < least) & (supports == rows.weights)
     listed = table.take(largest).ordered()
-    return _series(listed.take(np.argsort(-np.diff(listed.offsets), kind="stable")), itemsets)
+    return _decode(listed.take(np.argsort(-np.diff(listed.offsets), kind="stable")), itemsets)
 
 
 def pairs(
@@ -282,7 +264,7 @@ def pairs(
     dtype: float64
     """
     fraction = check_share(share, "share")
-    itemsets = _encoded(frame, column)
+    itemsets = _encode(frame, column)
     n_chosen = int(fraction * itemsets.n_items + Fraction(1, 2))  # rounded half up, on exact fractions
     if n_chosen < 2:
         got = f"{n_chosen} of {itemsets.n_items} items"
@@ -291,7 +273,7 @@ def pairs(
     rng = random_generator(random_state)
     chosen = np.sort(rng.choice(itemsets.n_items, n_chosen, replace=False)).astype(np.int32)
     both = np.column_stack(np.triu_indices(n_chosen, 1))
-    return _series(from_matrices([chosen[both]]), itemsets)
+    return _decode(from_matrices([chosen[both]]), itemsets)
 
 
 def random(
@@ -350,11 +332,10 @@ def random(
     [1, 1, 2, 2]
     """
     counts = allocate_sizes(check_count(count, "count", least=1, most=MOST_DRAWN), sizes)
-    itemsets = _encoded(frame, column)
+    itemsets = _encode(frame, column)
     rng = random_generator(random_state)
-    return _series(
-        from_matrices([draw_itemsets(itemsets, size, n, rng) for size, n in counts.items() if n]), itemsets
-    )
+    parts = [draw_itemsets(itemsets, size, n, rng) for size, n in counts.items() if n]
+    return _decode(from_matrices(parts), itemsets)
 
 
 def with_subsets(constraints: Any) -> pd.Series[Any]:
@@ -392,12 +373,10 @@ def with_subsets(constraints: Any) -> pd.Series[Any]:
     itemsets = Itemsets.from_series(constraint_list(constraints))
     longest = int(itemsets.lengths.max())
     if longest > _LONGEST:
-        raise ParameterError(
-            f"a constraint has more than {_LONGEST} items",
-            where="constraints",
-            got=f"{int((itemsets.lengths > _LONGEST).sum())} such constraints, of up to {longest} items",
-            hint="split them, because all of their subsets are listed",
-        )
+        where = "constraints"
+        got = f"{int((itemsets.lengths > _LONGEST).sum())} such constraints, of up to {longest} items"
+        hint = "split them, because all of their subsets are listed"
+        raise ParameterError(f"a constraint has more than {_LONGEST} items", where=where, got=got, hint=hint)
     subsets, given = int((2**itemsets.lengths - 1).sum()), f"{itemsets.n_rows:,} constraints"
     check_size(subsets, given, "constraints")
     parts = []
@@ -408,7 +387,7 @@ def with_subsets(constraints: Any) -> pd.Series[Any]:
         parts += [sets[:, (number >> np.arange(size)) & 1 == 1] for number in range(1, 2**size)]
     table = from_matrices(parts)
     each = SupportIndex(table.codes, table.offsets, itemsets.n_items).distinct()
-    return _series(ItemsetTable(each.codes, each.offsets, each.weights).ordered(), itemsets)
+    return _decode(ItemsetTable(each.codes, each.offsets, each.weights).ordered(), itemsets)
 
 
 def read_constraints(constraints: Any, column: Hashable | None = None) -> pd.Series[Any] | AllItemsets | None:
@@ -449,19 +428,17 @@ def privacy_model(
         return PrivacyConstraints(constraints=constraints, k=k)
     known = itemsets.lookup(constraints.items) >= 0
     if not known.all() or len(known) != itemsets.n_items:
-        raise ParameterError(
-            "the constraints are all itemsets of other data",
-            where="constraints",
-            got=f"{len(known)} items, {int(known.sum())} of them among the {itemsets.n_items} of the data",
-            hint="pass the same frame to pdanon.constraints.all_itemsets, or pass m=",
-        )
+        problem = "the constraints are all itemsets of other data"
+        got = f"{len(known)} items, {int(known.sum())} of them among the {itemsets.n_items} of the data"
+        hint = "pass the same frame to pdanon.constraints.all_itemsets, or pass m="
+        raise ParameterError(problem, where="constraints", got=got, hint=hint)
     return KmAnonymity(k, constraints.m)
 
 
-def _encoded(frame: pd.DataFrame, column: Hashable | None) -> Itemsets:
+def _encode(frame: pd.DataFrame, column: Hashable | None) -> Itemsets:
     return Itemsets.from_series(list_column(frame, column))
 
 
-def _series(table: ItemsetTable, itemsets: Itemsets) -> pd.Series[Any]:
+def _decode(table: ItemsetTable, itemsets: Itemsets) -> pd.Series[Any]:
     nulls = np.zeros(len(table), np.bool_)
     return pd.Series(Itemsets(table.codes, table.offsets, itemsets.vocabulary, nulls).to_pandas())

@@ -17,15 +17,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pdanon.guarantees.km import threat_table
 from pdanon.guarantees.parameters import ItemLimit, check_k, check_m
-from pdanon.guarantees.verdict import Audit
+from pdanon.guarantees.verdict import Audit, threat_table
 from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.chunks import ChunkTable
 from pdanon.itemsets.lists import Codes, distinct, offsets_of
 from pdanon.itemsets.multisets import read_visible
 from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.table import ItemsetTable, no_itemsets
+from pdanon.itemsets.table import ItemsetTable, empty_itemsets, no_itemsets
 from pdanon.itemsets.validation import check_flag
 
 __all__ = ["DisassociatedKm", "find_refuted"]
@@ -441,7 +440,7 @@ class DisassociatedKm:
     def _find_few_records(self, table: ChunkTable) -> _Check:
         """Find clusters with fewer than k records."""
         small = np.flatnonzero(table.is_cluster & (table.sizes < self.k))
-        return small, _empty_itemsets(table.sizes[small]), "few records"
+        return small, empty_itemsets(table.sizes[small]), "few records"
 
     def _find_few_parts(self, table: ChunkTable) -> _Check:
         """Find clusters without a term chunk with too few sub-records.
@@ -456,7 +455,7 @@ class DisassociatedKm:
         has_terms = np.zeros(len(table.sizes), np.bool_)
         has_terms[table.owners[(table.chunks == 0) & (table.itemsets.lengths > 0)]] = True
         few = np.flatnonzero(table.is_cluster & ~has_terms & (total < needed))
-        return few, _empty_itemsets(total[few]), "few sub-records"
+        return few, empty_itemsets(total[few]), "few sub-records"
 
 
 _Check = tuple[Numbers, ItemsetTable, str]  # the clusters at risk, their threats, and the reason
@@ -546,11 +545,6 @@ def _spread(table: ChunkTable, owners: Numbers, values: Numbers) -> Numbers:
     result = np.zeros(len(table.sizes), np.int64)
     result[owners] = values
     return result
-
-
-def _empty_itemsets(supports: Numbers) -> ItemsetTable:
-    """Return an empty itemset for each support."""
-    return ItemsetTable(np.empty(0, np.int32), np.zeros(len(supports) + 1, np.int64), supports)
 
 
 def _clusters_within(table: ChunkTable, owners: Numbers) -> NDArray[np.bool_]:

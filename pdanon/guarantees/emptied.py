@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial, wraps
+from functools import wraps
 from typing import Any, TypeVar
 
 import numpy as np
@@ -17,20 +17,21 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon.errors import ParameterError
-from pdanon.guarantees.verdict import Audit
+from pdanon.guarantees.verdict import Audit, threat_table
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.mapping import check_mapping
+from pdanon.itemsets.table import empty_itemsets
 
 __all__ = [
     "EMPTY_ROWS",
     "ROWS_WITHOUT_PUBLIC",
     "Suppression",
+    "add_emptied",
+    "count_emptied",
     "counts_emptied",
-    "emptied_row",
-    "few_emptied",
-    "few_without",
-    "with_emptied",
+    "list_emptied",
+    "mark_emptied",
 ]
 
 EMPTY_ROWS, ROWS_WITHOUT_PUBLIC = "empty_rows", "rows_without_public"  # attributes of a mapping table
@@ -85,7 +86,7 @@ def _rows_of(mapping: pd.DataFrame, name: str) -> int:
     return n_rows
 
 
-def few_without(
+def mark_emptied(
     is_empty: NDArray[np.bool_], is_shown: NDArray[np.bool_], class_of: NDArray[np.int64], k: int
 ) -> NDArray[np.bool_]:
     """Return whether each row is one of fewer than k empty rows of a class with labels.
@@ -106,7 +107,7 @@ def few_without(
     return is_empty & ((shown > 0) & (empty < k))[class_of]
 
 
-def few_emptied(itemsets: Itemsets, k: int | None, suppression: Suppression | None) -> int:
+def count_emptied(itemsets: Itemsets, k: int | None, suppression: Suppression | None) -> int:
     """Count the emptied rows of a release, if they are fewer than k and other rows have labels; or return 0.
 
     Parameters
@@ -120,17 +121,15 @@ def few_emptied(itemsets: Itemsets, k: int | None, suppression: Suppression | No
     """
     if k is None or suppression is None or not suppression.suppresses:
         return 0
-    is_empty = (itemsets.lengths == 0) & ~itemsets.nulls
     if not itemsets.lengths.any():
         return 0
+    is_empty = (itemsets.lengths == 0) & ~itemsets.nulls
     empty = int(is_empty.sum() if itemsets.weights is None else itemsets.weights[is_empty].sum())
     emptied = max(empty - suppression.empty_rows, 0)
     return emptied if emptied < k else 0
 
 
-def with_emptied(
-    audit: Audit, emptied: int, n_present: int, list_emptied: Callable[[], pd.DataFrame]
-) -> Audit:
+def add_emptied(audit: Audit, emptied: int, n_present: int, itemsets: Itemsets) -> Audit:
     """Add emptied rows to the verdict of an audit.
 
     Parameters
@@ -141,15 +140,15 @@ def with_emptied(
         Number of rows at risk because they were emptied.
     n_present : int
         Number of rows that are not missing, the upper bound on the rows at risk.
-    list_emptied : callable
-        A function that lists the emptied rows as threats.
+    itemsets : Itemsets
+        The released column.
     """
     if not emptied:
         return audit
 
     def list_threats() -> pd.DataFrame:
-        parts = [part for part in (list_emptied(), audit.threats) if len(part)]
-        return pd.concat(parts, ignore_index=True)
+        listed = list_emptied(itemsets, emptied)
+        return pd.concat([listed, audit.threats], ignore_index=True) if len(audit.threats) else listed
 
     at_risk = max(audit.rows_at_risk, min(audit.rows_at_risk + emptied, n_present))
     return Audit(audit.guarantee, at_risk, list_threats)
@@ -163,13 +162,12 @@ def counts_emptied(
     @wraps(recount)
     def recount_with_emptied(self: Any, columns: ListColumns) -> Audit:
         audit, itemsets = recount(self, columns), columns.itemsets
-        emptied = few_emptied(itemsets, self.k, Suppression.of(self.mapping))
-        return with_emptied(audit, emptied, itemsets.n_present, partial(emptied_row, itemsets, emptied))
+        emptied = count_emptied(itemsets, self.k, Suppression.of(self.mapping))
+        return add_emptied(audit, emptied, itemsets.n_present, itemsets)
 
     return recount_with_emptied
 
 
-def emptied_row(itemsets: Itemsets, emptied: int) -> pd.DataFrame:
+def list_emptied(itemsets: Itemsets, emptied: int) -> pd.DataFrame:
     """Return a threat table with the empty itemset, for the emptied rows."""
-    empty = Itemsets(np.empty(0, np.int32), np.zeros(2, np.int64), itemsets.vocabulary, np.zeros(1, np.bool_))
-    return pd.DataFrame({"itemset": empty.to_pandas(), "support": [emptied], "why": "emptied"})
+    return threat_table(itemsets, empty_itemsets(np.array([emptied])), "emptied")

@@ -74,12 +74,10 @@ def generalize_itemsets(
     unknown = targets == UNKNOWN
     if unknown.any():
         lines = np.unique(wanted.rows[unknown[wanted.codes]])
-        raise ParameterError(
-            f"a {what} has an item that does not occur in the data",
-            where=f"{what} {lines[0]}",
-            got=f"{len(lines)} of {wanted.n_rows} {what}s with {int(unknown.sum())} unknown items",
-            hint="check the spelling and type of the items; items that do not occur need no protection",
-        )
+        problem = f"a {what} has an item that does not occur in the data"
+        got = f"{len(lines)} of {wanted.n_rows} {what}s with {int(unknown.sum())} unknown items"
+        hint = "check the spelling and type of the items; items that do not occur need no protection"
+        raise ParameterError(problem, where=f"{what} {lines[0]}", got=got, hint=hint)
     codes = targets[wanted.codes]
     kept = codes >= 0
     offsets = offsets_of(np.bincount(wanted.rows[kept], minlength=wanted.n_rows))

@@ -14,10 +14,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon.errors import ColumnError
-from pdanon.guarantees.km import threat_table
 from pdanon.guarantees.named import MappedItems, NamedItems, refuse_members
 from pdanon.guarantees.parameters import check_k
-from pdanon.guarantees.verdict import Audit
+from pdanon.guarantees.verdict import Audit, threat_table
 from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.columns import find_column, find_columns, find_quasi, quasi_labels
 from pdanon.itemsets.equality import pair_numbers, row_numbers, value_numbers

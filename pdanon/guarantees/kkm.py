@@ -16,19 +16,18 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon.guarantees.breaches import rows_at_risk, threats
-from pdanon.guarantees.emptied import Suppression, few_without
+from pdanon.guarantees.emptied import Suppression, mark_emptied
 from pdanon.guarantees.k_anonymity import equal_rows
-from pdanon.guarantees.km import threat_table
-from pdanon.guarantees.named import MappedItems, NamedItems, named_items, refuse_members, refuse_overlaps
+from pdanon.guarantees.named import MappedItems, NamedItems, named_items, refuse_ambiguous
 from pdanon.guarantees.parameters import ItemLimit, check_k, check_m
-from pdanon.guarantees.verdict import Audit
+from pdanon.guarantees.verdict import Audit, threat_table
 from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.codes import Codes, Itemsets, join_columns
 from pdanon.itemsets.columns import find_column, find_quasi, quasi_labels
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.multisets import read_visible
 from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.table import ItemsetTable
+from pdanon.itemsets.table import ItemsetTable, empty_itemsets
 from pdanon.itemsets.validation import check_count
 
 __all__ = ["Crowds", "KKm", "KLm", "QuasiClasses"]
@@ -149,7 +148,7 @@ class KKm:
         """
         classes = QuasiClasses.of(frame, [column] if self.columns is None else self.columns, self.quasi)
         index, small = classes.crowds.index, classes.crowds.small(self.k)
-        emptied = classes.emptied(self.k, self.mapping)
+        emptied = classes.mark_emptied(self.k, self.mapping)
         exposed = emptied | classes.crowds.at_risk(small, index.at_risk(self.k, self.m))
 
         def list_threats() -> pd.DataFrame:
@@ -277,9 +276,7 @@ class KLm:
         """
         classes = QuasiClasses.of(frame, [column], self.quasi)
         crowds = classes.crowds
-        refuse_members(crowds.itemsets, self.sensitive, "sensitive", self.mapping)
-        if self.mapping is None:  # with a mapping, an item has one label in a row
-            refuse_overlaps(crowds.itemsets)
+        refuse_ambiguous(crowds.itemsets, self.sensitive, "sensitive", self.mapping)
         named = named_items(crowds.itemsets, self.sensitive, "sensitive", self.mapping)
         hidden = named[crowds.item_of]
         known, secrets = crowds.index.keep_items(~hidden), crowds.index.keep_items(hidden)
@@ -288,7 +285,7 @@ class KLm:
         bounds: Any = {"share": Fraction(1, diversity), "m": self.m, "k": self.k}
         lost = crowds.small(self.k)
         lost[crowds.crowd_of[secrets.singles * diversity > crowds.sizes[crowds.crowd_of]]] = True
-        emptied = classes.emptied(self.k, None if self.mapping is None else self.mapping.suppression)
+        emptied = classes.mark_emptied(self.k, Suppression.of(self.mapping))
         exposed = emptied | crowds.at_risk(lost, rows_at_risk(known, secrets, **bounds))
 
         def list_threats() -> pd.DataFrame:
@@ -420,21 +417,19 @@ class QuasiClasses:
         of_row = equal_rows(frame, positions)
         return cls(frame.iloc[:, positions], of_row, sets, Crowds.of(sets, of_row))
 
-    def emptied(self, k: int, suppression: Suppression | None) -> NDArray[np.bool_]:
+    def mark_emptied(self, k: int, suppression: Suppression | None) -> NDArray[np.bool_]:
         """Return whether each row is one of fewer than k empty rows of a class with labels.
 
         If the original had as many empty rows, suppression emptied none, and no row is returned.
         """
-        few = np.zeros(len(self.of_row), np.bool_)
+        none = np.zeros(len(self.of_row), np.bool_)
         if suppression is None or not suppression.suppresses:
-            return few
+            return none
         found = [
-            few_without((column.lengths == 0) & ~column.nulls, column.lengths > 0, self.of_row, k)
+            mark_emptied((column.lengths == 0) & ~column.nulls, column.lengths > 0, self.of_row, k)
             for column in self.columns
         ]
-        if sum(int(np.count_nonzero(each)) for each in found) <= suppression.empty_rows:
-            return few
-        return np.logical_or.reduce(found)
+        return none if np.sum(found) <= suppression.empty_rows else np.logical_or.reduce(found)
 
     def table(
         self, lost: NDArray[np.bool_], threats: ItemsetTable, k: int, emptied: NDArray[np.bool_]
@@ -445,10 +440,7 @@ class QuasiClasses:
             return listed
         counts = np.bincount(self.of_row[emptied])
         owners = np.flatnonzero(counts)
-        empty = ItemsetTable(np.empty(0, np.int32), np.zeros(len(owners) + 1, np.int64), counts[owners])
-        _, first = np.unique(self.of_row, return_index=True)
-        quasi = self.quasi.iloc[first[owners]].reset_index(drop=True)
-        found = pd.concat([quasi, threat_table(self.crowds.itemsets, empty, "emptied")], axis=1)
+        found = self._add_quasi(owners, empty_itemsets(counts[owners]), "emptied")
         return pd.concat([found, listed], ignore_index=True) if len(listed) else found
 
     def _lost_and_threats(self, lost: NDArray[np.bool_], threats: ItemsetTable, k: int) -> pd.DataFrame:
@@ -476,6 +468,12 @@ class QuasiClasses:
         ).take(order)
         few_rows = np.where(np.diff(listed.offsets) > 0, "rare", "class")
         why = np.where(listed.supports < k, few_rows, "diversity")
+        return self._add_quasi(owners[order], listed, why)
+
+    def _add_quasi(
+        self, owners: NDArray[np.int64], threats: ItemsetTable, why: str | NDArray[np.str_]
+    ) -> pd.DataFrame:
+        """Tabulate threats beside the quasi-identifiers of their classes."""
         _, first = np.unique(self.of_row, return_index=True)
-        quasi = self.quasi.iloc[first[owners[order]]].reset_index(drop=True)
-        return pd.concat([quasi, threat_table(crowds.itemsets, listed, why)], axis=1)
+        quasi = self.quasi.iloc[first[owners]].reset_index(drop=True)
+        return pd.concat([quasi, threat_table(self.crowds.itemsets, threats, why)], axis=1)

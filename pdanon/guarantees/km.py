@@ -11,21 +11,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from pdanon.guarantees.emptied import Suppression, counts_emptied
 from pdanon.guarantees.generalized_itemsets import generalize_itemsets
 from pdanon.guarantees.parameters import ItemLimit, check_k, check_m, constraint_list
-from pdanon.guarantees.verdict import Audit
+from pdanon.guarantees.verdict import Audit, threat_table
 from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_columns
 from pdanon.itemsets.list_columns import ListColumns
-from pdanon.itemsets.multisets import add_first_copies, read_visible
+from pdanon.itemsets.multisets import read_visible
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.table import ItemsetTable, empty_itemset
 
-__all__ = ["KmAnonymity", "PrivacyConstraints", "threat_table"]
+__all__ = ["KmAnonymity", "PrivacyConstraints"]
 
 
 @constructed_by_name
@@ -121,20 +120,6 @@ class KmAnonymity:
     def with_mapping(self, mapping: pd.DataFrame) -> KmAnonymity:
         """Return the guarantee for a release with this mapping."""
         return replace(self, mapping=mapping)
-
-
-def threat_table(
-    itemsets: Itemsets, threats: ItemsetTable, why: str | NDArray[np.str_], *, missing: bool = False
-) -> pd.DataFrame:
-    """Return threats as a DataFrame: ``itemset, support, why``, with one reason for all or one for each.
-
-    With ``missing``, the last threat stands for the missing rows.
-    """
-    nulls = np.zeros(len(threats), np.bool_)
-    nulls[len(nulls) - missing :] = True
-    codes, offsets = add_first_copies(threats.codes, threats.offsets, itemsets.vocabulary)
-    sets = Itemsets(codes, offsets, itemsets.vocabulary, nulls)
-    return pd.DataFrame({"itemset": sets.to_pandas(), "support": threats.supports, "why": why})
 
 
 # --- Privacy constraints: k-anonymity of listed itemsets

@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 
 from pdanon.guarantees.breaches import rows_at_risk, split_rows, threats
 from pdanon.guarantees.emptied import counts_emptied
-from pdanon.guarantees.km import threat_table
-from pdanon.guarantees.named import MappedItems, NamedItems, named_items, refuse_members, refuse_overlaps
+from pdanon.guarantees.named import MappedItems, NamedItems, named_items, refuse_ambiguous
 from pdanon.guarantees.parameters import ItemLimit, check_k, check_m
-from pdanon.guarantees.verdict import Audit
+from pdanon.guarantees.verdict import Audit, threat_table
 from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_columns
@@ -163,9 +162,7 @@ class LmDiversity:
     def recount(self, columns: ListColumns) -> Audit:
         """Audit encoded list columns; `audit` reads them from a frame and calls this."""
         itemsets = columns.itemsets
-        refuse_members(itemsets, self.sensitive, "sensitive", self.mapping)
-        if self.mapping is None:  # with a mapping, an item has one label in a row
-            refuse_overlaps(itemsets)
+        refuse_ambiguous(itemsets, self.sensitive, "sensitive", self.mapping)
         known, secrets = split_rows(itemsets, self.is_sensitive(itemsets))
         n_rows = itemsets.n_present
         rare, frequent = 0 < n_rows < (self.k or 1), int(secrets.singles.max(initial=0)) * self.l > n_rows

@@ -27,7 +27,14 @@ from pdanon.itemsets.multisets import first_copies
 from pdanon.itemsets.set_labels import label_members
 from pdanon.itemsets.validation import format_positions
 
-__all__ = ["MappedItems", "NamedItems", "named_items", "refuse_members", "refuse_overlaps"]
+__all__ = [
+    "MappedItems",
+    "NamedItems",
+    "named_items",
+    "refuse_ambiguous",
+    "refuse_members",
+    "refuse_overlaps",
+]
 
 
 _HINT = "if labels only look like sets, pass the mapping: guarantee.with_mapping(mapping)"
@@ -132,12 +139,10 @@ class NamedItems:
         """Raise an error if the numbers of the known items lack a named item."""
         unknown = np.sort(np.delete(self.positions, [*known - {-1}]))
         if len(unknown):
-            raise ParameterError(
-                f"a {where} item {problem}",
-                where=f"{where}, {self.place} {format_positions(unknown)}",
-                got=f"{len(unknown)} of {len(self)} items",
-                hint=f"check spelling and type of the items; {hint}",
-            )
+            place = f"{where}, {self.place} {format_positions(unknown)}"
+            got = f"{len(unknown)} of {len(self)} items"
+            hint = f"check spelling and type of the items; {hint}"
+            raise ParameterError(f"a {where} item {problem}", where=place, got=got, hint=hint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,12 +242,16 @@ def refuse_members(
     found = _sets_with(itemsets.vocabulary, named)
     hidden = [members for label, members in found.items() if label not in plain]
     if hidden:
-        raise ParameterError(
-            f"a {where} item is a member of a published set, so its rows cannot be counted",
-            where=where,
-            got=f"{len(frozenset().union(*hidden))} of {len(named)} items, in {len(hidden)} labels",
-            hint=hint,
-        )
+        problem = f"a {where} item is a member of a published set, so its rows cannot be counted"
+        got = f"{len(frozenset().union(*hidden))} of {len(named)} items, in {len(hidden)} labels"
+        raise ParameterError(problem, where=where, got=got, hint=hint)
+
+
+def refuse_ambiguous(itemsets: Itemsets, named: NamedItems, where: str, mapping: MappedItems | None) -> None:
+    """Refuse named items in sets and, as only a mapping gives an item one label in a row, shared items."""
+    refuse_members(itemsets, named, where, mapping)
+    if mapping is None:
+        refuse_overlaps(itemsets)
 
 
 def refuse_overlaps(itemsets: Itemsets) -> None:
@@ -262,11 +271,9 @@ def refuse_overlaps(itemsets: Itemsets) -> None:
     cells = rows * members.n_items + members.codes[members.places(itemsets.codes.astype(np.int64))]
     repeated = len(cells) - len(distinct(cells))
     if repeated:
-        raise ParameterError(
-            "labels of a row share an item, so its rows cannot be counted",
-            got=f"{repeated} times",
-            hint=f"publish one label for an item in each row; {_HINT}",
-        )
+        problem = "labels of a row share an item, so its rows cannot be counted"
+        got = f"{repeated} times"
+        raise ParameterError(problem, got=got, hint=f"publish one label for an item in each row; {_HINT}")
 
 
 def _sets_with(labels: pa.Array, named: NamedItems) -> dict[str, set[int]]:

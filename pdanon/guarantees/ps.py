@@ -19,11 +19,10 @@ from pdanon.errors import ParameterError
 from pdanon.guarantees.breaches import rows_at_risk, threats
 from pdanon.guarantees.emptied import counts_emptied
 from pdanon.guarantees.generalized_itemsets import UNKNOWN, generalize_itemsets, label_codes, unite_itemsets
-from pdanon.guarantees.km import threat_table
-from pdanon.guarantees.named import MappedItems, NamedItems, named_items, refuse_members, refuse_overlaps
+from pdanon.guarantees.named import MappedItems, NamedItems, named_items, refuse_ambiguous, refuse_members
 from pdanon.guarantees.parameters import check_k, check_open_share, format_share
 from pdanon.guarantees.rules import AllRules, Rules, read_rules
-from pdanon.guarantees.verdict import Audit
+from pdanon.guarantees.verdict import Audit, threat_table
 from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.codes import Itemsets, canonical_rows
 from pdanon.itemsets.columns import find_columns
@@ -32,7 +31,7 @@ from pdanon.itemsets.mapping import mapping_values
 from pdanon.itemsets.multisets import first_copies, read_visible
 from pdanon.itemsets.parallel import first_equal_rows
 from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.table import ItemsetTable, concatenate, empty_itemset
+from pdanon.itemsets.table import ItemsetTable, concatenate, empty_itemset, empty_itemsets
 
 __all__ = ["PSRules"]
 
@@ -155,9 +154,8 @@ class PSRules:
         """Audit encoded list columns; `audit` reads them from a frame and calls this."""
         published = columns.itemsets
         mapping = MappedItems.of(self.mapping, self.sensitive, "sensitive")
-        refuse_members(published, self.sensitive, "sensitive", mapping)
-        if self.mapping is None:  # with a mapping, an item has one label in a row
-            refuse_overlaps(published)
+        refuse_ambiguous(published, self.sensitive, "sensitive", mapping)
+        if self.mapping is None:
             refuse_members(published, self.rules.known_items, "known", None, _UNMAPPED)
         is_sensitive = named_items(published, self.sensitive, "sensitive", mapping)
         if isinstance(self.rules, AllRules):
@@ -178,9 +176,9 @@ class PSRules:
 
     def _verdict(self, published: Itemsets, broken: _Broken) -> Audit:
         """Return the audit with the broken rules."""
-        nonempty = broken.known.take(np.diff(broken.known.offsets) > 0)
-        some_is_empty = len(nonempty) < len(broken.known)
-        at_risk = published.n_present if some_is_empty else SupportIndex.of(published).rows_holding(nonempty)
+        at_risk = published.n_present
+        if (np.diff(broken.known.offsets) > 0).all():
+            at_risk = SupportIndex.of(published).rows_holding(broken.known)
         return Audit(self, at_risk, lambda: broken.table(published))
 
     def _recount_all(self, published: Itemsets, is_sensitive: NDArray[np.bool_], rules: AllRules) -> Audit:
@@ -215,12 +213,9 @@ class PSRules:
             public = items.filter(pa.array(self.sensitive.find(items) < 0))
         codes = label_codes(public, published, self.mapping)
         if (unknown := int((codes == UNKNOWN).sum())) > 0:
-            raise ParameterError(
-                "a public item does not occur in the data",
-                where="rules",
-                got=f"{unknown} of {len(public)} items",
-                hint="check the spelling and type of the items; of a release, pass the mapping",
-            )
+            problem = "a public item does not occur in the data"
+            hint = "check the spelling and type of the items; of a release, pass the mapping"
+            raise ParameterError(problem, where="rules", got=f"{unknown} of {len(public)} items", hint=hint)
         is_known = np.zeros(published.n_items + 1, np.bool_)
         is_known[codes[codes >= 0]] = True
         return is_known[first_copies(published.vocabulary)], bool((codes < 0).any())
@@ -246,7 +241,7 @@ class PSRules:
         both = unite_itemsets(of_rules, inferred, rows.n_items)
         supports = rows.supports(both.codes, both.offsets)
         sure = supports * self.c.denominator > self.c.numerator * of_rules.supports
-        nothing = ItemsetTable(inferred.codes[:0], np.zeros(len(rare) + 1, np.int64), rare.supports)
+        nothing = empty_itemsets(rare.supports)
         return _Broken(concatenate([rare, of_rules.take(sure)]), concatenate([nothing, inferred.take(sure)]))
 
     def _find_broken_pairs(self, known: ItemsetTable, rows: SupportIndex, each: ItemsetTable) -> _Broken:
@@ -254,18 +249,12 @@ class PSRules:
         step = max(_AT_A_TIME // max(len(each), 1), 1)
         bounds = range(step, len(known), step)
         parts = [known.take(numbers) for numbers in np.split(np.arange(len(known)), bounds)]
-        found = [
-            self._find_broken(
-                rows,
-                part,
-                np.repeat(np.arange(len(part)), len(each)),
-                each.take(np.tile(np.arange(len(each)), len(part))),
-            )
-            for part in parts
-        ]
-        return _Broken(
-            concatenate([part.known for part in found]), concatenate([part.inferred for part in found])
-        )
+        found = []
+        for part in parts:
+            numbers, items = np.divmod(np.arange(len(part) * len(each)), len(each))
+            found.append(self._find_broken(rows, part, numbers, each.take(items)))
+        inferred = concatenate([broken.inferred for broken in found])
+        return _Broken(concatenate([broken.known for broken in found]), inferred)
 
     def with_mapping(self, mapping: pd.DataFrame) -> PSRules:
         """Return the rules for a release with this mapping."""
@@ -285,9 +274,8 @@ class _Broken:
 
     def table(self, published: Itemsets) -> pd.DataFrame:
         """Return the distinct rules as a DataFrame, ordered by known itemset, then by inferred items."""
-        order = np.unique(
-            _ranks(self.known) * (len(self.known) + 1) + _ranks(self.inferred), return_index=True
-        )[1]
+        ranks = _ranks(self.known) * (len(self.known) + 1) + _ranks(self.inferred)
+        order = np.unique(ranks, return_index=True)[1]
         known, inferred = self.known.take(order), self.inferred.take(order)
         why = np.where(np.diff(inferred.offsets) == 0, "rare", "breach")
         table = threat_table(published, known, why)

@@ -18,10 +18,9 @@ from numpy.typing import NDArray
 
 from pdanon._kernels import inferences, itemset_search
 from pdanon._kernels.counting import sort_rows
-from pdanon.guarantees.km import threat_table
-from pdanon.guarantees.named import MappedItems, NamedItems, named_items, refuse_members, refuse_overlaps
+from pdanon.guarantees.named import MappedItems, NamedItems, named_items, refuse_ambiguous
 from pdanon.guarantees.parameters import ItemLimit, check_m, check_open_share, format_share
-from pdanon.guarantees.verdict import Audit
+from pdanon.guarantees.verdict import Audit, threat_table
 from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.codes import Codes, Itemsets
 from pdanon.itemsets.columns import find_columns
@@ -526,9 +525,7 @@ class RhoUncertainty:
     def recount(self, columns: ListColumns) -> Audit:
         """Audit encoded list columns; `audit` reads them from a frame and calls this."""
         itemsets = columns.itemsets
-        refuse_members(itemsets, self.sensitive, "sensitive", self.mapping)
-        if self.mapping is None:  # with a mapping, an item has one label in a row
-            refuse_overlaps(itemsets)
+        refuse_ambiguous(itemsets, self.sensitive, "sensitive", self.mapping)
         sensitive = self.is_sensitive(itemsets)
         owners = Owners.of(SupportIndex.of(itemsets), sensitive, self.rho, itemsets.n_present)
         if len(owners.frequent):

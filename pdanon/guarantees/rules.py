@@ -159,9 +159,8 @@ class AllRules:
         count = len(self)
         check_size(count, f"{len(self.public):,} public and {len(self.sensitive):,} sensitive items", "m")
         items = range(len(self.public))
-        known = from_matrices(
-            [np.fromiter(combinations(items, size), np.dtype((np.int32, (size,)))) for size in self._sizes()]
-        )
+        sizes = [(size, np.dtype((np.int32, (size,)))) for size in self._sizes()]
+        known = from_matrices([np.fromiter(combinations(items, size), kind) for size, kind in sizes])
         each = np.tile(np.arange(len(self.sensitive), dtype=np.int32), len(known))
         known = known.take(np.repeat(np.arange(len(known)), len(self.sensitive)))
         nulls = np.zeros(count, np.bool_)
@@ -268,28 +267,21 @@ def read_rules(rules: Any) -> Rules | AllRules:
         rules = _read_file(check_path(rules, "rules"))
     if isinstance(rules, Mapping):
         return _all_rules(rules)
-    known, sensitive = (
-        Itemsets.from_series(as_itemsets(side))
-        for side in (_columns(rules) if isinstance(rules, pd.DataFrame) else _pairs(rules))
-    )
+    sides = _columns(rules) if isinstance(rules, pd.DataFrame) else _read_pairs(rules)
+    known, sensitive = (Itemsets.from_series(as_itemsets(side)) for side in sides)
     empty = int(((known.lengths == 0) | (sensitive.lengths == 0)).sum())
     if empty or not known.n_rows:
-        raise ParameterError(
-            "a rule needs at least one known and one sensitive item",
-            where="rules",
-            got=f"{empty} of {known.n_rows} rules lack a side" if empty else "no rules",
-            hint=_HINT,
-        )
+        problem = "a rule needs at least one known and one sensitive item"
+        got = f"{empty} of {known.n_rows} rules lack a side" if empty else "no rules"
+        raise ParameterError(problem, where="rules", got=got, hint=_HINT)
     within = known.lookup(sensitive.vocabulary)
     both = within[within >= 0]
     if len(both):
         among = np.unique(known.rows[np.isin(known.codes, both)])
-        raise ParameterError(
-            "a sensitive item is among the known items of a rule",
-            where=f"rules, rule {among[0]}",
-            got=f"{len(both)} items, in {len(among)} of {known.n_rows} rules",
-            hint="remove the item from one of the sides, in all rules",
-        )
+        problem = "a sensitive item is among the known items of a rule"
+        got = f"{len(both)} items, in {len(among)} of {known.n_rows} rules"
+        hint = "remove the item from one of the sides, in all rules"
+        raise ParameterError(problem, where=f"rules, rule {among[0]}", got=got, hint=hint)
     kept = _find_needed(known, sensitive)
     items = (_first_rules(known), _first_rules(sensitive))
     return Rules(known.take(kept), sensitive.take(kept), *items, known.n_rows)
@@ -305,12 +297,9 @@ def refuse_both(public: NamedItems, sensitive: NamedItems) -> None:
     """Raise an error if items are public and sensitive."""
     both = int((public.find(sensitive.values) >= 0).sum())
     if both:
-        raise ParameterError(
-            "an item is both public and sensitive",
-            where="public",
-            got=f"{both} items",
-            hint="remove it from public= or from sensitive=",
-        )
+        got = f"{both} items"
+        hint = "remove it from public= or from sensitive="
+        raise ParameterError("an item is both public and sensitive", where="public", got=got, hint=hint)
 
 
 def _read_file(path: str) -> pd.DataFrame | dict[str, Any]:
@@ -358,7 +347,7 @@ def _columns(table: pd.DataFrame) -> list[pd.Series[Any]]:
     return [table["known"].reset_index(drop=True), table["sensitive"].reset_index(drop=True)]
 
 
-def _pairs(rules: Any) -> list[list[Any]]:
+def _read_pairs(rules: Any) -> list[list[Any]]:
     if not isinstance(rules, Iterable):
         raise ParameterError("rules must be pairs", where="rules", got=type(rules).__name__, hint=_HINT)
     pairs = read_list(rules, "rules", _HINT)
@@ -379,9 +368,7 @@ def _find_needed(known: Itemsets, sensitive: Itemsets) -> NDArray[np.int64]:
     """
     antecedent = parallel.first_equal_rows(known.codes, known.offsets)
     ends = sensitive.offsets[1:]
-    codes = np.insert(sensitive.codes, ends, (sensitive.n_items + antecedent).astype(np.int32)).astype(
-        np.int32
-    )
+    codes = np.insert(sensitive.codes, ends, (sensitive.n_items + antecedent).astype(np.int32))
     rules = ItemsetTable(codes, offsets_of(sensitive.lengths + 1), np.arange(known.n_rows))
     first = parallel.first_equal_rows(rules.codes, rules.offsets) == np.arange(known.n_rows)
     distinct = rules.take(first).ordered()

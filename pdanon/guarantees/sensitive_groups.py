@@ -17,11 +17,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pdanon.errors import ColumnError, ParameterError
-from pdanon.guarantees.emptied import emptied_row, few_emptied
-from pdanon.guarantees.km import threat_table
+from pdanon.guarantees.emptied import Suppression, count_emptied, list_emptied
 from pdanon.guarantees.named import MappedItems, NamedItems, named_items, refuse_members
 from pdanon.guarantees.parameters import DEFAULT_M, DefaultNumber, ItemLimit, check_k, check_m
-from pdanon.guarantees.verdict import Audit
+from pdanon.guarantees.verdict import Audit, threat_table
 from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.codes import Itemsets, as_itemsets, item_texts
 from pdanon.itemsets.columns import added_label, find_column, label_position
@@ -110,14 +109,11 @@ class GroupCounts:
             If the groups or their sizes differ from those of the table.
         """
         problem = "the table of counts has other rows"
-        found = np.searchsorted(self.groups, numbers)
-        known = found < len(self.groups)
-        known[known] = self.groups[found[known]] == numbers[known]
-        if not known.all():
-            got = f"{int((~known).sum())} rows of other groups"
+        found = pd.Index(self.groups).get_indexer(pd.Index(numbers))
+        if unknown := int((found < 0).sum()):
+            got = f"{unknown} rows of other groups"
             raise ParameterError(problem, where="classes", got=got, hint=_HINT)
-        wrong = int((np.bincount(found, minlength=len(self.groups)) != self.sizes).sum())
-        if wrong:
+        if wrong := int((np.bincount(found, minlength=len(self.groups)) != self.sizes).sum()):
             got = f"{wrong} of {len(self.groups)} groups with another size than in the table"
             raise ParameterError(problem, where="classes", got=got, hint=_HINT)
         return found
@@ -283,13 +279,13 @@ class SensitiveGroups:
         if 0 < itemsets.n_present < self.k:
             return ~itemsets.nulls
         found = SupportIndex.of(itemsets).keep_items(~shown).at_risk(self.k, self.m)
-        if self._few_emptied(itemsets):
+        if self._count_emptied(itemsets):
             found |= (itemsets.lengths == 0) & ~itemsets.nulls
         return found
 
-    def _few_emptied(self, itemsets: Itemsets) -> int:
+    def _count_emptied(self, itemsets: Itemsets) -> int:
         """Count the emptied rows, if they are fewer than k; otherwise return 0."""
-        return few_emptied(itemsets, self.k, None if self.mapping is None else self.mapping.suppression)
+        return count_emptied(itemsets, self.k, Suppression.of(self.mapping))
 
     def _list_rare(self, itemsets: Itemsets, shown: NDArray[np.bool_]) -> pd.DataFrame:
         """Return the threats of `KmAnonymity` for the public items, as text."""
@@ -299,8 +295,8 @@ class SensitiveGroups:
             return threat_table(itemsets, empty_itemset(few), "rare")
         public = SupportIndex.of(itemsets).keep_items(~shown)
         rare = threat_table(itemsets, public.rare(self.k, self.m), "rare")
-        emptied = self._few_emptied(itemsets)
-        return pd.concat([emptied_row(itemsets, emptied), rare], ignore_index=True) if emptied else rare
+        emptied = self._count_emptied(itemsets)
+        return pd.concat([list_emptied(itemsets, emptied), rare], ignore_index=True) if emptied else rare
 
     def _refuse_unknown(self, itemsets: Itemsets) -> None:
         """Raise an error if a sensitive item is neither in the table of counts nor in the rows."""
@@ -365,9 +361,7 @@ def _integers(column: pd.Series[Any], name: str) -> NDArray[np.int64]:
 def _item_texts(column: pd.Series[Any]) -> pa.Array:
     """Return the items of a table as text; null if missing."""
     try:
-        values = arrow_values(column)
-        values = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
-        return item_texts(values)
+        return item_texts(arrow_values(column).combine_chunks())
     except (pa.ArrowException, TypeError, ValueError):
         pass
     # Raise outside of the handler: the message of Arrow, as its context, may contain an item.

@@ -7,7 +7,6 @@ Information Systems 28, 2011.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -20,14 +19,14 @@ from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.codes import Codes, Itemsets, as_itemsets
 from pdanon.itemsets.compatibility import arrow_values
 from pdanon.itemsets.mapping import global_mapping
-from pdanon.itemsets.validation import check_count, read_list
+from pdanon.itemsets.validation import check_count, is_integer, read_list
 
-__all__ = ["by_level", "by_prefix", "by_size", "check_release", "item_blocks", "partition", "some_blocks"]
+__all__ = ["by_level", "by_prefix", "by_size"]
 
 
 def __dir__() -> list[str]:
     """Return the public names."""
-    return ["by_level", "by_prefix", "by_size"]
+    return __all__
 
 
 _HINT = "pass a DataFrame with columns item and block, a dict of block -> items, or a list of lists of items"
@@ -218,12 +217,11 @@ def item_blocks(blocks: pd.DataFrame | None, itemsets: Itemsets) -> NDArray[np.i
     codes, found = _find_occurring(blocks, itemsets)
     times = np.bincount(codes, minlength=itemsets.n_items)
     if (times != 1).any():
+        none, several = int((times == 0).sum()), int((times > 1).sum())
+        got = f"{none} of {itemsets.n_items} items are in none, {several} in several"
+        hint = "check the spelling and type of the items; add a block of one item for each other item"
         raise ParameterError(
-            "every item of the data must be in one block",
-            where="utility",
-            got=f"{int((times == 0).sum())} of {itemsets.n_items} items are in none, "
-            f"{int((times > 1).sum())} in several",
-            hint="check the spelling and type of the items; add a block of one item for each other item",
+            "every item of the data must be in one block", where="utility", got=got, hint=hint
         )
     by_item = np.empty(itemsets.n_items, np.int64)  # filled completely, as each item is in one block
     by_item[codes] = found
@@ -269,11 +267,10 @@ def check_release(mapping: pd.DataFrame, blocks: pd.DataFrame | None, allowed: i
     straddling = int((by_label.nunique() > 1).sum())
     suppressed = int(mapping["generalized"].isna().sum())
     if straddling or suppressed > allowed:
-        raise GuaranteeError(
-            "the release violates the utility constraints and is withheld",
-            got=f"{straddling} labels across blocks, {suppressed} suppressed items of at most {allowed}",
-            hint="this is a defect of pdanon; please report it with the parameters that were used",
-        )
+        problem = "the release violates the utility constraints and is withheld"
+        got = f"{straddling} labels across blocks, {suppressed} suppressed items of at most {allowed}"
+        hint = "this is a defect of pdanon; please report it with the parameters that were used"
+        raise GuaranteeError(problem, got=got, hint=hint)
 
 
 def _distinct(items: Iterable[Any]) -> pd.Series[Any]:
@@ -287,11 +284,9 @@ def _labels_and_lists(utility: Any) -> tuple[list[Hashable], list[Any]]:
     """Return the labels and the items of the blocks."""
     if isinstance(utility, pd.DataFrame):
         if [list(utility.columns).count(name) for name in ("item", "block")] != [1, 1]:
-            raise ParameterError(
-                "the table of blocks lacks a column, or has it twice", where="utility", hint=_HINT
-            )
-        if utility["block"].isna().any():
-            missing = int(utility["block"].isna().sum())
+            problem = "the table of blocks lacks a column, or has it twice"
+            raise ParameterError(problem, where="utility", hint=_HINT)
+        if missing := int(utility["block"].isna().sum()):
             raise ParameterError("a block is missing", where="utility", got=f"{missing} rows without one")
         if not utility["block"].map(is_hashable).all():
             raise ParameterError("a block has a label that is a list", where="utility", hint=_HINT)
@@ -305,9 +300,7 @@ def _labels_and_lists(utility: Any) -> tuple[list[Hashable], list[Any]]:
     return list(range(len(lists))), lists
 
 
-def _numbers(names: list[Hashable]) -> NDArray[np.int64]:
+def _numbers(names: list[Any]) -> NDArray[np.int64]:
     """Return the labels of blocks if these are integers, otherwise numbers: a label may contain an item."""
-    own = all(
-        isinstance(name, Integral) and not isinstance(name, bool) and abs(name) < 2**63 for name in names
-    )
+    own = all(is_integer(name) and abs(name) < 2**63 for name in names)
     return np.array(names if own else range(len(names)), np.int64)

@@ -6,12 +6,17 @@ from collections.abc import Callable, Hashable, Iterable
 from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
+from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.list_columns import ListColumns
+from pdanon.itemsets.multisets import add_first_copies
+from pdanon.itemsets.table import ItemsetTable
 from pdanon.itemsets.validation import escape_html
 
-__all__ = ["Audit", "Guarantee", "Recountable", "Yielding", "facts"]
+__all__ = ["Audit", "Guarantee", "Recountable", "Yielding", "facts", "threat_table"]
 
 
 class Audit:
@@ -70,6 +75,20 @@ class Audit:
 
     def __repr__(self) -> str:
         return f"Audit(holds={self.holds}, rows_at_risk={self.rows_at_risk}, guarantee={self.guarantee!r})"
+
+
+def threat_table(
+    itemsets: Itemsets, threats: ItemsetTable, why: str | NDArray[np.str_], *, missing: bool = False
+) -> pd.DataFrame:
+    """Return threats as a DataFrame: ``itemset, support, why``, with one reason for all or one for each.
+
+    With ``missing``, the last threat stands for the missing rows.
+    """
+    nulls = np.zeros(len(threats), np.bool_)
+    nulls[len(nulls) - missing :] = True
+    codes, offsets = add_first_copies(threats.codes, threats.offsets, itemsets.vocabulary)
+    sets = Itemsets(codes, offsets, itemsets.vocabulary, nulls)
+    return pd.DataFrame({"itemset": sets.to_pandas(), "support": threats.supports, "why": why})
 
 
 @runtime_checkable

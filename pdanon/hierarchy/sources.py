@@ -26,7 +26,6 @@ from numpy.typing import NDArray
 from pdanon.errors import FormatError, HierarchyError, ParameterError, cause_of, file_hint
 from pdanon.io.files import replace_file
 from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.lists import Offsets, offsets_of
 from pdanon.itemsets.validation import (
     check_delimiter,
     check_frame,
@@ -44,20 +43,14 @@ __all__ = [
     "Nodes",
     "Tree",
     "balanced_tree",
-    "check_node",
-    "children_of",
     "csv_tree",
-    "depths",
     "dict_tree",
     "frame_tree",
     "free_name",
     "freeze",
     "interval_tree",
-    "levels",
-    "path_up",
     "prefix_tree",
     "refuse_torn",
-    "subtree_sums",
     "write_csv",
 ]
 
@@ -69,51 +62,6 @@ def freeze(values: Any, dtype: Any) -> NDArray[Any]:
     array = np.array(values, dtype)
     array.setflags(write=False)
     return array
-
-
-def check_node(node: Any, n_nodes: int) -> None:
-    """Check that an argument is the number of a node."""
-    if not is_integer(node) or not 0 <= node < n_nodes:
-        raise ParameterError("there is no such node", where="node", got=f"{describe(node)}, {n_nodes} nodes")
-
-
-def depths(parent: Nodes) -> Nodes:
-    """Count the edges from the root to each node."""
-    depth = [0] * len(parent)
-    for node, above in enumerate(parent[1:].tolist(), start=1):
-        depth[node] = depth[above] + 1
-    return freeze(depth, np.int32)
-
-
-def subtree_sums(parent: Nodes, own: list[int]) -> Nodes:
-    """Sum a number of each node over each subtree. Modifies the list ``own``."""
-    above = parent.tolist()
-    for node in range(len(own) - 1, 0, -1):
-        own[above[node]] += own[node]
-    return freeze(own, np.int32)
-
-
-def children_of(parent: Nodes) -> tuple[Offsets, Nodes]:
-    """Return the offsets of the children of each node, and the children, in order."""
-    nodes = np.argsort(parent, kind="stable")[1:]
-    return offsets_of(np.bincount(parent[1:], minlength=len(parent))), freeze(nodes, np.int32)
-
-
-def path_up(parent: Nodes, node: int) -> Nodes:
-    """Return the nodes from a node up to the root, both included."""
-    path = [node]
-    while path[-1]:
-        path.append(int(parent[path[-1]]))
-    return np.array(path, np.int32)
-
-
-def levels(parent: Nodes, nodes: Nodes, height: int) -> list[Nodes]:
-    """Return nodes, their parents, their grandparents, and so on; -1 above the root."""
-    above = np.append(parent, np.int32(-1))  # -1 selects this last entry, and stays -1
-    found = [nodes]
-    for _ in range(height):
-        found.append(above[found[-1]])
-    return found
 
 
 # --- Forms: comparison of leaves with values that are not text
@@ -183,11 +131,9 @@ class Form:
 def refuse_torn(torn: NDArray[np.bool_], looks: str) -> None:
     """Refuse leaves whose parent differs from that of the first leaf with the same value."""
     if torn.any():
-        raise HierarchyError(
-            "two leaves have one value and different parents",
-            got=f"{np.count_nonzero(torn)} such leaves, read as {looks}",
-            hint="list each value once",
-        )
+        got = f"{np.count_nonzero(torn)} such leaves, read as {looks}"
+        hint = "list each value once"
+        raise HierarchyError("two leaves have one value and different parents", got=got, hint=hint)
 
 
 TEXT = Form("text, letter for letter", lambda text: None)
@@ -270,7 +216,7 @@ def balanced_tree(items: Iterable[Any], fanout: int) -> Tree:
                 for row in group:
                     row.append(name)
         width *= fanout
-    return _build_tree(_row_links(enumerate([*row, _ROOT] for row in rows)), "item")
+    return _build_rows(rows, "item")
 
 
 def interval_tree(values: Iterable[Any], width: float | Decimal, fanout: int) -> Tree:
@@ -294,8 +240,7 @@ def interval_tree(values: Iterable[Any], width: float | Decimal, fanout: int) ->
             break
         bins = [i // fanout for i in bins]
         step = _EXACT.multiply(step, Decimal(fanout))
-    rows = ([*row, _ROOT] for row in zip(*columns, strict=True))
-    return _build_tree(_row_links(enumerate(rows)), "value")
+    return _build_rows(zip(*columns, strict=True), "value")
 
 
 def prefix_tree(codes: Iterable[Any], lengths: Iterable[int]) -> Tree:
@@ -307,10 +252,10 @@ def prefix_tree(codes: Iterable[Any], lengths: Iterable[int]) -> Tree:
         raise ParameterError("lengths of prefixes must be integers of at least 1", where="lengths", got=got)
     longest_first = sorted({int(length) for length in given}, reverse=True)
     rows = (
-        [code, *(f"{code[:length]}*" for length in longest_first if length < len(code)), _ROOT]
+        [code, *(f"{code[:length]}*" for length in longest_first if length < len(code))]
         for code in _texts(codes)
     )
-    return _build_tree(_row_links(enumerate(rows)), "code")
+    return _build_rows(rows, "code")
 
 
 def free_name(name: str, taken: set[str]) -> str:
@@ -319,6 +264,11 @@ def free_name(name: str, taken: set[str]) -> str:
         name += " (category)"
     taken.add(name)
     return name
+
+
+def _build_rows(rows: Iterable[Sequence[str]], place: str) -> Tree:
+    """Build a tree from paths that lead from a leaf up to below the root."""
+    return _build_tree(_row_links(enumerate([*row, _ROOT] for row in rows)), place)
 
 
 def _build_tree(links: Iterable[_Link], place: str) -> Tree:
@@ -340,12 +290,12 @@ def _build_tree(links: Iterable[_Link], place: str) -> Tree:
     hint = "set a name, or drop the entry; names may be missing only at the end of a row"
     _refuse("a name is empty", nameless, place, hint)
     hint = "each node has one parent: rename one of the two, or drop it"
-    _refuse(
-        "an inner node has two different parents", [torn[key] for key in torn if key in inner], place, hint
-    )
+    torn_inner = [torn[key] for key in torn if key in inner]
+    torn_leaves = [torn[key] for key in torn if key not in inner]
+    _refuse("an inner node has two different parents", torn_inner, place, hint)
     if place == "row":
         hint += "; frame.drop_duplicates('...') with the column of leaves keeps the first"
-    _refuse("a leaf has two different parents", [torn[key] for key in torn if key not in inner], place, hint)
+    _refuse("a leaf has two different parents", torn_leaves, place, hint)
     tops = [key for key in seen if key not in parent]
     root = tops[0] if len(tops) == 1 and tops[0] in inner else (_ROOT, False)
     parent.update((top, root) for top in tops if top != root)

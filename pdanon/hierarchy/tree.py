@@ -23,7 +23,8 @@ from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.codes import find_items, item_texts
 from pdanon.itemsets.compatibility import text_column
 from pdanon.itemsets.dtype import is_text_type
-from pdanon.itemsets.validation import check_kind, check_known, escape_html, read_list
+from pdanon.itemsets.lists import Offsets, offsets_of
+from pdanon.itemsets.validation import check_kind, check_known, describe, escape_html, is_integer, read_list
 
 __all__ = ["Hierarchy", "HierarchyLike", "Line", "Missing", "as_html", "as_text", "outline"]
 
@@ -387,17 +388,20 @@ class Hierarchy:
     @cached_property
     def size(self) -> Nodes:
         """Number of nodes of each subtree, including its root."""
-        return sources.subtree_sums(self.parent, [1] * self.n_nodes)
+        return self._sum_subtrees([1] * self.n_nodes)
 
     @cached_property
     def leaves(self) -> Nodes:
         """Number of leaves under each node; 1 for a leaf."""
-        return sources.subtree_sums(self.parent, self.is_leaf.astype(int).tolist())
+        return self._sum_subtrees(self.is_leaf.astype(int).tolist())
 
     @cached_property
     def depth(self) -> Nodes:
         """Number of edges from the root to each node."""
-        return sources.depths(self.parent)
+        depth = [0] * self.n_nodes
+        for node, above in enumerate(self.parent[1:].tolist(), start=1):
+            depth[node] = depth[above] + 1
+        return sources.freeze(depth, np.int32)
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
@@ -415,14 +419,17 @@ class Hierarchy:
 
     def children(self, node: int) -> Nodes:
         """Return the children of a node, in order."""
-        sources.check_node(node, self.n_nodes)
+        self._check_node(node)
         starts, nodes = self._children
         return nodes[starts[node] : starts[node + 1]]
 
     def ancestors_of(self, node: int) -> Nodes:
         """Return the nodes from a node up to the root, both included."""
-        sources.check_node(node, self.n_nodes)
-        return sources.path_up(self.parent, node)
+        self._check_node(node)
+        path = [node]
+        while path[-1]:
+            path.append(int(self.parent[path[-1]]))
+        return np.array(path, np.int32)
 
     def cover(self, texts: Sequence[str], form: Form = TEXT) -> tuple[Hierarchy, Nodes]:
         """Find the leaf of each item, and refuse or add items without a leaf, depending on `missing`.
@@ -518,8 +525,11 @@ class Hierarchy:
             text, missing above the root.
         """
         names = np.array([*self.names, None], object)  # node -1, above the root, selects the last entry
-        nodes = sources.levels(self.parent, np.flatnonzero(self.is_leaf).astype(np.int32), self.height)
-        return pd.DataFrame({f"level{level}": text_column(names[each]) for level, each in enumerate(nodes)})
+        nodes, above, columns = np.flatnonzero(self.is_leaf), np.append(self.parent, -1), {}
+        for level in range(self.height + 1):
+            columns[f"level{level}"] = text_column(names[nodes])
+            nodes = above[nodes]  # -1 selects the last entry, and stays -1
+        return pd.DataFrame(columns)
 
     def to_csv(self, path: str | os.PathLike[str], *, delimiter: str = ";") -> None:
         """Write the ARX layout, which `from_csv` reads back.
@@ -549,5 +559,19 @@ class Hierarchy:
         return TEXT.leaves(self.names, self.parent, self.is_leaf)
 
     @cached_property
-    def _children(self) -> tuple[NDArray[np.int64], Nodes]:
-        return sources.children_of(self.parent)
+    def _children(self) -> tuple[Offsets, Nodes]:
+        starts = offsets_of(np.bincount(self.parent[1:], minlength=self.n_nodes))
+        return starts, sources.freeze(np.argsort(self.parent, kind="stable")[1:], np.int32)
+
+    def _sum_subtrees(self, own: list[int]) -> Nodes:
+        """Sum a number of each node over each subtree. Modifies the list ``own``."""
+        above = self.parent.tolist()
+        for node in range(self.n_nodes - 1, 0, -1):
+            own[above[node]] += own[node]
+        return sources.freeze(own, np.int32)
+
+    def _check_node(self, node: Any) -> None:
+        """Check that an argument is the number of a node."""
+        if not is_integer(node) or not 0 <= node < self.n_nodes:
+            got = f"{describe(node)}, {self.n_nodes} nodes"
+            raise ParameterError("there is no such node", where="node", got=got)

@@ -20,6 +20,7 @@ __all__ = [
     "ItemsetTable",
     "concatenate",
     "empty_itemset",
+    "empty_itemsets",
     "from_matrices",
     "no_itemsets",
     "refuse_long_list",
@@ -92,7 +93,12 @@ def from_matrices(parts: list[NDArray[Any]]) -> ItemsetTable:
 
 def empty_itemset(support: int) -> ItemsetTable:
     """Return a table of the empty itemset: no background knowledge."""
-    return ItemsetTable(np.empty(0, np.int32), np.zeros(2, np.int64), np.array([support]))
+    return empty_itemsets(np.array([support]))
+
+
+def empty_itemsets(supports: NDArray[np.int64]) -> ItemsetTable:
+    """Return an empty itemset for each support."""
+    return ItemsetTable(np.empty(0, np.int32), np.zeros(len(supports) + 1, np.int64), supports)
 
 
 def refuse_long_list(listed: ItemsetTable) -> None:

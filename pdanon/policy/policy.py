@@ -229,12 +229,10 @@ class Policy:
         configurations = {label: self._read_all(own) for label, own in self._configurations().items()}
         varied = self.comparison.get("vary", {}).items()
         vary = {key: map_values(values, partial(self._read, key)) for key, values in varied}
-        options = {
-            name: value for name, value in self.comparison.items() if name not in ("algorithms", "vary")
-        }
-        return compare(
-            self.read(), configurations, vary=vary, column=self.items, progress=progress, **options
-        )
+        others = self.comparison.keys() - {"algorithms", "vary"}
+        options = {name: self.comparison[name] for name in others}
+        options |= {"vary": vary, "column": self.items, "progress": progress}
+        return compare(self.read(), configurations, **options)
 
     def read(self) -> pd.DataFrame:
         """Read the table without dropped columns.
@@ -293,8 +291,10 @@ class Policy:
                 real = Path(path.realpath(file))
                 if Path(path.realpath(self.source.parent)) not in real.parents:
                     hint = "pass --allow-outside (allow_outside=True) if the policy may write there"
-                    where = self._place("outputs")
-                    problem = "an output is outside the directory of the policy"
+                    where, problem = (
+                        self._place("outputs"),
+                        "an output is outside the directory of the policy",
+                    )
                     raise ParameterError(problem, where=where, got=str(real), hint=hint)
             check_replaceable(file, overwrite=overwrite)
 
@@ -319,19 +319,17 @@ class Policy:
         """
         check_kind(result, Anonymized, "result", "a result, such as run() returns")
         loss = pd.DataFrame({"measure": result.loss.index.astype("str"), "value": result.loss.to_numpy()})
-        release = partial(write_table, result.frame, column=self.items, separator=self.separator)
-        writers: dict[str, Callable[[Path], object]] = {
-            "loss": partial(write_plain, loss),
-            "mapping": partial(write_plain, result.mapping),
-            "legend": partial(write_plain, result.legend),
-            "report": partial(write_page, result, original=original),
-            "release": release,
-        }
+        tables = {"loss": loss, "mapping": result.mapping, "legend": result.legend}
         if "classes" in result.published:
-            writers = {"classes": partial(write_plain, result.published["classes"]), **writers}
+            tables = {"classes": result.published["classes"], **tables}
+        writers: dict[str, Callable[[Path], object]] = {
+            **{name: partial(write_plain, table) for name, table in tables.items()},
+            "report": partial(write_page, result, original=original),
+            "release": partial(write_table, result.frame, column=self.items, separator=self.separator),
+        }
         files = {self.outputs[name]: write for name, write in writers.items() if name in self.outputs}
         self.check_outputs([*files], overwrite=overwrite, allow_outside=allow_outside)
-        confidential = [file for name, file in self.outputs.items() if name == "mapping"]
+        confidential = [self.outputs["mapping"]] if "mapping" in self.outputs else []
         write_whole(files, confidential, overwrite=overwrite)
 
     def write_comparison(
@@ -410,9 +408,8 @@ class Policy:
         check_asked(self.parameters, where)
         adds = "p" in self.parameters
         self._check_classes("cahd" if adds else "this policy", adds=adds, repeats=False)
-        if self.quasi and not isinstance(self.parameters.get("random_state"), int):
-            hint = "set random_state = 1, or any integer, so that the same policy gives the same release"
-            raise ParameterError("algorithms that protect quasi draw at random", where=where, hint=hint)
+        if self.quasi:
+            self._check_seed("algorithms that protect quasi draw at random")
 
     def _check_roles_unset(self) -> None:
         """Check that no parameter repeats the role of a column."""
@@ -430,10 +427,14 @@ class Policy:
         check_transaction(parameters)
         record = ALGORITHMS[name]
         self._check_classes(name, adds=bool(record.adds), repeats=record.recodes == "chunks")
-        draws = "random_state" in accepted and ("how" not in accepted or parameters.get("how") == "sample")
-        if draws and not isinstance(self.parameters.get("random_state"), int):
+        if "random_state" in accepted and ("how" not in accepted or parameters.get("how") == "sample"):
+            self._check_seed(f"{name} draws at random")
+
+    def _check_seed(self, problem: str) -> None:
+        """Check that a release that draws at random has a seed."""
+        if not isinstance(self.parameters.get("random_state"), int):
             hint = "set random_state = 1, or any integer, so that the same policy gives the same release"
-            raise ParameterError(f"{name} draws at random", where=self._place("parameters"), hint=hint)
+            raise ParameterError(problem, where=self._place("parameters"), hint=hint)
 
     def _check_classes(self, name: str, *, adds: bool, repeats: bool) -> None:
         """Check that the second table of a release has a file, unless the rows repeat its counts."""
@@ -462,11 +463,9 @@ class Policy:
             check_distinct([*self.outputs.values(), file], "entries of the policy")
         lists = is_text(self.input) and not self._form.has_no_lists
         lacking = [self.input] if lists and self._form.separator is None else []
-        lacking += [
-            file
-            for name, file in self.outputs.items()
-            if name == "release" and is_csv(file) and self.separator is None
-        ]
+        release = self.outputs.get("release")
+        if release is not None and is_csv(release) and self.separator is None:
+            lacking.append(release)
         if lacking:
             hint = "set the separator of the items, such as separator = ' '; it is never guessed"
             raise ParameterError("a CSV file needs a separator", where=str(lacking[0]), hint=hint)

@@ -39,11 +39,7 @@ _KEYS: dict[str, dict[str, tuple[type, ...]]] = {
         "algorithm": (str,),
         "input": (str, dict),
         "separator": (str,),
-        "parameters": (dict,),
-        "columns": (dict,),
-        "hierarchies": (dict,),
-        "outputs": (dict,),
-        "compare": (dict,),
+        **dict.fromkeys(("parameters", "columns", "hierarchies", "outputs", "compare"), (dict,)),
     },
     "input": {
         "file": (str,),
@@ -51,22 +47,12 @@ _KEYS: dict[str, dict[str, tuple[type, ...]]] = {
         "item": (str,),
         "conflicts": (str,),
         "onehot": (list,),
-        "prefix": (str,),
-        "tick": (str,),
-        "separator": (str,),
-        "delimiter": (str,),
-        "encoding": (str,),
+        **dict.fromkeys(("prefix", "tick", "separator", "delimiter", "encoding"), (str,)),
     },
     "columns": {"items": (str,), "quasi": (list,), "keep": (list,), "drop": (list,)},
-    "outputs": {
-        "release": (str,),
-        "classes": (str,),
-        "mapping": (str,),
-        "legend": (str,),
-        "loss": (str,),
-        "report": (str,),
-        "comparison": (str,),
-    },
+    "outputs": dict.fromkeys(
+        ("release", "classes", "mapping", "legend", "loss", "report", "comparison"), (str,)
+    ),
     "compare": {
         "algorithms": (dict,),
         "vary": (dict,),
@@ -94,12 +80,12 @@ def read_toml(source: Path) -> dict[str, Any]:
         "input": here(table.pop("file")),
         "form": table,
         "algorithm": tables.get("algorithm"),
-        "parameters": _values(source, tables.get("parameters", {})),
+        "parameters": _resolve_all(source, tables.get("parameters", {})),
         **tables.get("columns", {}),
         "hierarchies": {name: here(value) for name, value in tables.get("hierarchies", {}).items()},
         "separator": tables.get("separator"),
         "outputs": {name: here(value) for name, value in tables.get("outputs", {}).items()},
-        "comparison": _comparison(source, tables.get("compare", {})),
+        "comparison": _resolve_comparison(source, tables.get("compare", {})),
     }
 
 
@@ -147,27 +133,27 @@ def _resolve(source: Path, value: Any) -> Any:
     return source.parent / value if isinstance(value, str) and not is_uri(value) else value
 
 
-def _values(source: Path, parameters: Mapping[str, Any]) -> dict[str, Any]:
+def _resolve_all(source: Path, parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Resolve the paths among parameters, and replace ``m = "all"`` by None."""
-    return {key: _value(source, key, value) for key, value in parameters.items()}
+    return {key: _resolve_value(source, key, value) for key, value in parameters.items()}
 
 
-def _value(source: Path, key: str, value: Any) -> Any:
+def _resolve_value(source: Path, key: str, value: Any) -> Any:
     if key in ("constraints", "hierarchy", "rules", "utility", "weights"):
         return _resolve(source, value)
     if key in NESTED and isinstance(value, Mapping):
-        return _values(source, value)
+        return _resolve_all(source, value)
     return None if (key, value) == ("m", "all") else value
 
 
-def _comparison(source: Path, table: Mapping[str, Any]) -> dict[str, Any]:
+def _resolve_comparison(source: Path, table: Mapping[str, Any]) -> dict[str, Any]:
     comparison = dict(table)
     if "resume" in table:
         comparison["resume"] = _resolve(source, table["resume"])
-    algorithms, vary = table.get("algorithms", {}), table.get("vary", {})
-    comparison["algorithms"] = {label: _values(source, own) for label, own in algorithms.items()}
+    algorithms, vary = table.get("algorithms", {}).items(), table.get("vary", {}).items()
+    comparison["algorithms"] = {label: _resolve_all(source, own) for label, own in algorithms}
     comparison["vary"] = {
-        key: map_values(values, partial(_value, source, key)) for key, values in vary.items()
+        key: map_values(values, partial(_resolve_value, source, key)) for key, values in vary
     }
     return comparison
 
@@ -191,9 +177,8 @@ def check_comparison(table: Mapping[str, Any], place: str) -> None:
     for key, values in table.get("vary", {}).items():
         if not isinstance(values, (list, dict)):
             where = f"{place}.vary]"
-            raise ParameterError(
-                "a varied parameter needs a list of values, or a table", where=where, got=key
-            )
+            problem = "a varied parameter needs a list of values, or a table"
+            raise ParameterError(problem, where=where, got=key)
 
 
 def check_depth(table: Any, where: str, left: int = _DEEPEST) -> None:
@@ -228,9 +213,8 @@ def _check_roles(table: Mapping[str, Any], where: str) -> None:
 def _check_keys(table: Mapping[str, Any], name: str, where: str) -> None:
     known = _KEYS[name]
     for key, value in table.items():
-        if key not in known and (
-            tables := [f"[{each}]" for each, keys in _KEYS.items() if each and key in keys]
-        ):
+        tables = [f"[{each}]" for each, keys in _KEYS.items() if each and key in keys]
+        if key not in known and tables:
             got, hint = repr(key), f"move it to {' or '.join(tables)}"
             raise ParameterError("this key belongs to another table", where=where, got=got, hint=hint)
         check_known(key, known, "key of a policy", where=where)
@@ -314,7 +298,7 @@ class Roles:
             if self.items is None and not self.quasi:
                 hint = "name the list column as well: items = ... in [columns]"
                 raise ParameterError("a hierarchy belongs to no named column", where=hierarchies, hint=hint)
-            known = [*([] if self.items is None else [self.items]), *self.quasi]
+            known = [*filter(None, [self.items]), *self.quasi]
             check_known(name, known, "column with a hierarchy", where=hierarchies)
 
     def check_protected(self, name: str, where: str) -> None:
@@ -347,7 +331,7 @@ class Roles:
         parameters = {key: value for key, value in self._parameters().items() if key in accepted}
         tree = self.hierarchies.get(self.items or "")
         if tree and "transaction" in own:
-            own = {**own, "transaction": _with_tree(own["transaction"], tree)}
+            own = {**own, "transaction": _add_tree(own["transaction"], tree)}
         return {**parameters, **own}
 
     def merge_request(self, frame: pd.DataFrame, own: Mapping[str, Any]) -> dict[str, Any]:
@@ -390,7 +374,7 @@ class Roles:
         return frame
 
 
-def _with_tree(transaction: Any, tree: Any) -> Any:
+def _add_tree(transaction: Any, tree: Any) -> Any:
     """Add the hierarchy of the items to their treatment, a name or a table, if the algorithm needs it."""
     table = {"algorithm": transaction} if isinstance(transaction, str) else transaction
     name = table.get("algorithm") if isinstance(table, dict) else None

@@ -16,7 +16,7 @@ from pdanon import DisassociatedKm
 from pdanon.guarantees import disassociated
 from pdanon.guarantees import disassociated as reconstructions
 from pdanon.guarantees.disassociated import RECORDS, find_refuted
-from pdanon.guarantees.km import threat_table
+from pdanon.guarantees.verdict import threat_table
 from pdanon.itemsets.chunks import ChunkTable
 from pdanon.itemsets.table import no_itemsets
 
@@ -87,7 +87,7 @@ def test_what_is_counted_wrongly_is_refuted(condition, monkeypatch):
     assert "refuted" not in set(counted.threats["why"])
 
     def nothing(*_):
-        return np.empty(0, np.int64), disassociated._empty_itemsets(np.empty(0, np.int64)), "nothing"
+        return np.empty(0, np.int64), disassociated.empty_itemsets(np.empty(0, np.int64)), "nothing"
 
     for name in ("_find_rare", "_find_few_records", "_find_few_parts"):
         monkeypatch.setattr(DisassociatedKm, name, nothing)
@@ -99,7 +99,7 @@ def test_what_is_counted_wrongly_is_refuted(condition, monkeypatch):
 
 @pytest.mark.parametrize("condition", WRONG)
 def test_what_is_enumerated_wrongly_is_counted(condition, monkeypatch):
-    nothing = np.empty(0, np.int64), disassociated._empty_itemsets(np.empty(0, np.int64))
+    nothing = np.empty(0, np.int64), disassociated.empty_itemsets(np.empty(0, np.int64))
     monkeypatch.setattr(disassociated, "find_refuted", lambda *_: nothing)
     promise = DisassociatedKm(k=3 if condition == "_find_few_records" else 2, m=2, safe=True)
     assert not WRONG[condition].txanon.audit(promise).holds

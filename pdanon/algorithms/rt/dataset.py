@@ -22,7 +22,7 @@ from pdanon.algorithms.rt.transaction_side import TransactionSide, anonymize_by
 from pdanon.algorithms.states.cuts import by_first_row
 from pdanon.errors import ParameterError
 from pdanon.guarantees import KKm, KLm
-from pdanon.guarantees.emptied import EMPTY_ROWS, few_without
+from pdanon.guarantees.emptied import EMPTY_ROWS, mark_emptied
 from pdanon.guarantees.k_anonymity import equal_rows
 from pdanon.guarantees.kkm import Crowds
 from pdanon.guarantees.parameters import ItemLimit, materialize
@@ -299,7 +299,7 @@ class Dataset:
         for column, recoding in recoded:
             shown = np.zeros(column.n_rows, np.bool_)
             shown[column.rows[recoding.targets >= 0]] = True
-            few = few_without(~shown & ~column.nulls, shown, class_of, self.guarantee.k)
+            few = mark_emptied(~shown & ~column.nulls, shown, class_of, self.guarantee.k)
             n_empty += int(np.count_nonzero(few))
         return {EMPTY_ROWS: n_empty} if n_empty else {}
 

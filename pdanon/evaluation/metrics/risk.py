@@ -254,7 +254,7 @@ def exposure(
         frames = {"before": original, **frames}
     quasi = getattr(result.guarantee, "quasi", None)
     if hidden := sensitive_of(result):
-        frames = {name: _without(frame, column, hidden) for name, frame in frames.items()}
+        frames = {name: _remove_items(frame, column, hidden) for name, frame in frames.items()}
     tables = {name: of_all_rows(risk(frame, column, k=k, m=m, quasi=quasi)) for name, frame in frames.items()}
     # The tables end at their longest rows; more known items than that change nothing.
     known = max((table.index for table in tables.values()), key=len)
@@ -267,7 +267,7 @@ def sensitive_of(result: Anonymized) -> NamedItems | None:
     return guarantee.sensitive if isinstance(guarantee, KLm | LmDiversity | SensitiveGroups) else None
 
 
-def _without(frame: pd.DataFrame, column: Hashable | None, items: NamedItems) -> pd.DataFrame:
+def _remove_items(frame: pd.DataFrame, column: Hashable | None, items: NamedItems) -> pd.DataFrame:
     """Remove items from the lists of a frame; a row without other items gets an empty list."""
     place = find_column(frame, column)
     itemsets = read_visible(frame.iloc[:, place])
