@@ -22,22 +22,6 @@ from pdanon.io.tables import check_distinct, is_csv, read_weights, suffix_hint
 from pdanon.itemsets.validation import is_uri
 from pdanon.stream import check_absent
 
-__all__ = [
-    "check_audit_options",
-    "check_classes",
-    "check_files",
-    "check_form",
-    "check_parts",
-    "check_stream",
-    "check_table",
-    "form_of",
-    "form_options",
-    "inputs_of",
-    "outputs_of",
-    "read",
-    "read_options",
-]
-
 _FORM = tuple(each.name for each in fields(Form))
 
 _STREAMS = "anonymize and audit read Parquet files in directories with --stream"

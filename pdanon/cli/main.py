@@ -106,8 +106,6 @@ from pdanon.recoding.counts import loss_lines
 from pdanon.recoding.result import Anonymized, in_chunks
 from pdanon.recoding.warnings import shortfall
 
-__all__ = ["main"]
-
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command.

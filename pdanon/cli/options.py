@@ -22,32 +22,6 @@ from pdanon.itemsets.validation import is_uri
 from pdanon.recoding.labels import LABELS
 from pdanon.recoding.result import Anonymized
 
-__all__ = [
-    "CONSTRAINTS_HELP",
-    "DEMANDS",
-    "KNOWN_HELP",
-    "PARAMETERS",
-    "RULES_HELP",
-    "SHARE_HELP",
-    "UNMODIFIED",
-    "WAYS",
-    "Parser",
-    "algorithm_options",
-    "describe",
-    "flag",
-    "guarantee_options",
-    "is_run_by_command",
-    "is_table",
-    "new",
-    "new_page",
-    "new_picture",
-    "new_table",
-    "release",
-    "summarize",
-    "table_file",
-]
-
-
 _HINT = "\n  hint:  "
 _OF_COMMAND = ("keep", "progress")  # parameters that the command itself handles
 

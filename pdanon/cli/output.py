@@ -21,22 +21,6 @@ from pdanon.evaluation.profile import Profile
 from pdanon.recoding.result import Anonymized
 from pdanon.recoding.warnings import REMEDY
 
-__all__ = [
-    "PATIENCE",
-    "can_show_progress",
-    "escaped_output",
-    "print_comparison",
-    "print_plan",
-    "print_profile",
-    "print_result",
-    "print_risk",
-    "print_stderr",
-    "print_tradeoff",
-    "report",
-    "show_warnings",
-    "stage",
-]
-
 PATIENCE = 2.0  # seconds after which a running stage is named on stderr
 
 _IF_USELESS = (

@@ -30,8 +30,6 @@ from pdanon.cli.options import (
 from pdanon.errors import ParameterError
 from pdanon.guarantees.parameters import DEFAULT_M
 
-__all__ = ["SHELLS", "Command", "PrintCompletion", "parser_of"]
-
 SHELLS = ("bash", "zsh", "fish")
 
 _READ = ("parquet", "csv", "tsv", "gz", "jsonl")

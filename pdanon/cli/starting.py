@@ -10,8 +10,6 @@ import signal
 import sys
 from time import monotonic
 
-__all__ = ["Interruption", "end_at_signals", "exit_code", "ignore_signals", "raise_at_signals"]
-
 _PATIENCE = 5.0  # seconds for cleaning up, during which further signals are ignored
 
 # Ctrl-C; `timeout`, schedulers and containers; a closed terminal.

@@ -37,8 +37,6 @@ from pdanon.itemsets.compatibility import text_column
 from pdanon.itemsets.dtype import is_text_type
 from pdanon.itemsets.validation import check_flag, check_path, check_text, quote_word
 
-__all__ = ["escape_frame", "read_csv", "read_joined_text", "to_csv", "warn_of_formulas"]
-
 _FEW = 20  # texts: among fewer, each may have one item by chance
 _USUAL = (";", ",", "|", "\t")
 _FORMULA = r"[=+\-@\t\r]"  # spreadsheets run texts with these beginnings as formulas

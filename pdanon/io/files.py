@@ -23,22 +23,6 @@ import pyarrow as pa
 from pdanon.errors import FormatError, ParameterError, cause_of
 from pdanon.itemsets.validation import check_path, is_uri, quote_word
 
-__all__ = [
-    "Draft",
-    "WriteError",
-    "check_encoding",
-    "check_name",
-    "check_replaceable",
-    "hidden_path",
-    "is_at",
-    "line_not_in",
-    "name_in_errors",
-    "new_directory",
-    "remove_drafts",
-    "replace_file",
-    "replace_files",
-]
-
 try:
     import fcntl
 except ImportError:  # on Windows there are no locks, and drafts of other processes stay

@@ -17,8 +17,6 @@ from pdanon.io.onehot import describe_numbers, lists_and_numbers
 from pdanon.itemsets.columns import find_column
 from pdanon.itemsets.validation import check_known, is_uri
 
-__all__ = ["Form", "Table"]
-
 _CONFLICTS = ("refuse", "first")
 
 

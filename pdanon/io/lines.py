@@ -16,18 +16,6 @@ from pdanon.io.files import check_encoding, check_name, line_not_in
 from pdanon.io.parquet import read_parquet
 from pdanon.itemsets.validation import check_delimiter, is_uri, quote_word
 
-__all__ = [
-    "Table",
-    "check_fields",
-    "delimiter_of",
-    "is_lines",
-    "is_parquet",
-    "is_text",
-    "parse_csv",
-    "read_lines",
-    "unreadable_text",
-]
-
 _DELIMITERS = (",", ";", "\t", "|")
 _SUFFIXES = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 

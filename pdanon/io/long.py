@@ -31,8 +31,6 @@ from pdanon.itemsets.lists import object_items
 from pdanon.itemsets.multisets import Multisets
 from pdanon.itemsets.validation import check_frame, check_known, check_text
 
-__all__ = ["from_long", "to_long"]
-
 _FEW = 20  # lines or rows: among fewer, patterns of persons may occur by chance
 
 _HIDE = "hide each other, and no guarantee protects the person, as guarantees count rows"

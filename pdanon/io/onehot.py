@@ -18,8 +18,6 @@ from pdanon.itemsets.columns import find_column, label_positions, quasi_labels
 from pdanon.itemsets.lists import object_items, offsets_of
 from pdanon.itemsets.validation import check_frame, check_text, quote_word
 
-__all__ = ["from_onehot", "to_onehot"]
-
 _MOST_NAMED = 5  # columns in a message
 _TEXTS = {"true": 1.0, "false": 0.0, "": 0.0}
 

@@ -21,19 +21,6 @@ from pdanon.io.text import to_text
 from pdanon.itemsets.columns import is_list_column
 from pdanon.itemsets.validation import check_path
 
-__all__ = [
-    "check_distinct",
-    "is_csv",
-    "read_columns",
-    "read_weights",
-    "suffix_hint",
-    "write_confidential",
-    "write_plain",
-    "write_table",
-    "write_threats",
-    "write_whole",
-]
-
 
 def is_csv(path: Path) -> bool:
     """Return whether the suffix of a file is that of CSV. All other files are Parquet."""

@@ -19,8 +19,6 @@ from pdanon.itemsets.dtype import is_text_type
 from pdanon.itemsets.lists import item_type, to_numpy
 from pdanon.itemsets.validation import check_kind, is_encodable, quote_word
 
-__all__ = ["check_separator", "from_text", "separator_hint", "to_text", "unreadable", "without_blanks"]
-
 _INVISIBLE = {"\t": "a tab", "\n": "an end of line", " ": "a blank"}
 _USUAL = {mark: _INVISIBLE.get(mark, repr(mark)) for mark in (";", ",", "|", "\t", "/", "\n", " ")}
 

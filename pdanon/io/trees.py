@@ -38,8 +38,6 @@ from pdanon.itemsets.columns import find_columns
 from pdanon.itemsets.dtype import is_list_type, is_text_type
 from pdanon.itemsets.lists import item_type
 
-__all__ = ["ArrowReader", "ParquetTree", "TreeFile", "open_writer"]
-
 ArrowReader: TypeAlias = Callable[[pa.ChunkedArray], Itemsets]  # encodes a list column
 
 _KEPT = ("index_columns", "column_indexes", "columns", "creator", "pandas_version")  # without attrs

@@ -22,8 +22,6 @@ from pdanon.itemsets.list_columns import Reader
 from pdanon.itemsets.support import MOST_ROWS
 from pdanon.itemsets.validation import check_frame
 
-__all__ = ["NAMES", "ChunkTable", "is_in_chunks", "refuse_chunks"]
-
 Numbers = NDArray[np.int64]
 
 NAMES = ("cluster", "joint", "size", "chunk")  # the columns other than that of the terms

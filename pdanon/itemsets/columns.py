@@ -16,28 +16,6 @@ from pdanon.itemsets.dtype import ListArray, is_list_type
 from pdanon.itemsets.hints import describe_columns, lists_hint
 from pdanon.itemsets.validation import check_frame, is_number, read_list
 
-__all__ = [
-    "ROW_TYPES",
-    "added_label",
-    "check_free",
-    "column_labels",
-    "find_column",
-    "find_columns",
-    "find_quasi",
-    "is_list_column",
-    "is_missing",
-    "label_key",
-    "label_position",
-    "label_positions",
-    "list_column",
-    "may_hold_lists",
-    "names_column",
-    "quasi_labels",
-    "release_copy",
-    "same_label",
-    "with_column",
-]
-
 ROW_TYPES = (list, tuple, set, frozenset, np.ndarray)
 
 

@@ -15,8 +15,6 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-__all__ = ["arrow_values", "as_pandas_writes", "copy_frame", "number_texts", "text_column"]
-
 _COPIES_ON_WRITE = int(pd.__version__.partition(".")[0]) >= 3
 
 

@@ -13,8 +13,6 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-__all__ = ["ListArray", "ListDtype", "is_list_type", "is_text_type"]
-
 
 def is_list_type(kind: pa.DataType) -> bool:
     """Return whether an Arrow type is one of the list types."""

@@ -17,8 +17,6 @@ from pdanon.itemsets.columns import is_list_column
 from pdanon.itemsets.compatibility import arrow_values
 from pdanon.itemsets.multisets import Multisets
 
-__all__ = ["DistinctRows", "Numbers", "pair_numbers", "row_numbers", "value_numbers"]
-
 
 class DistinctRows:
     """Distinct rows of codes with weights, in order of first appearance.

@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 from pdanon.itemsets.codes import Codes, Offsets, canonical_rows
 from pdanon.itemsets.support import SupportIndex
 
-__all__ = ["by_support", "gray_ranks", "ranks_of", "support_ranks"]
-
 
 def support_ranks(index: SupportIndex) -> Codes:
     """Rank the items by descending support; ties by code."""

@@ -15,17 +15,6 @@ import pyarrow as pa
 
 from pdanon.itemsets.dtype import is_list_type
 
-__all__ = [
-    "LISTS_HINT",
-    "column_hint",
-    "describe_columns",
-    "frame_hint",
-    "is_named_for_persons",
-    "lists_hint",
-    "row_hint",
-    "split_words",
-]
-
 # Names of columns that identify persons, in English, German and of medical records.
 _WORDS = {"card", "pid", "mrn", "dupersid"}
 _BEGINNINGS = (

@@ -21,8 +21,6 @@ from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.multisets import first_copies
 from pdanon.itemsets.support import SupportIndex
 
-__all__ = ["ListColumns", "Reader", "collapse", "collapse_columns"]
-
 Reader: TypeAlias = "Callable[[pd.Series[Any]], Itemsets]"
 
 

@@ -19,20 +19,6 @@ from pdanon.itemsets.compatibility import arrow_values
 from pdanon.itemsets.dtype import is_list_type, is_text_type
 from pdanon.itemsets.hints import column_hint, row_hint
 
-__all__ = [
-    "Codes",
-    "Offsets",
-    "arrow_lists",
-    "distinct",
-    "encode",
-    "item_type",
-    "object_items",
-    "object_lists",
-    "offsets_of",
-    "plain",
-    "to_numpy",
-]
-
 _Value = TypeVar("_Value", bound=np.number[Any])
 
 Codes: TypeAlias = NDArray[np.int32]

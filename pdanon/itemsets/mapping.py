@@ -18,16 +18,6 @@ from pdanon.itemsets.dtype import is_text_type
 from pdanon.itemsets.lists import item_type
 from pdanon.itemsets.validation import check_known
 
-__all__ = [
-    "apply_mapping",
-    "check_mapping",
-    "global_mapping",
-    "mapping_labels",
-    "mapping_values",
-    "relabel",
-    "relabel_by_groups",
-]
-
 _COLUMNS = ("group", "item", "generalized")
 
 

@@ -20,8 +20,6 @@ from pdanon._kernels.counting import gather
 from pdanon.itemsets.codes import Codes, Itemsets, Offsets, canonical_rows, compact, relabel_rows
 from pdanon.itemsets.lists import arrow_lists, encode, offsets_of, to_numpy
 
-__all__ = ["Multisets", "add_first_copies", "encode_visible", "first_copies", "read_visible"]
-
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Multisets:

@@ -13,17 +13,6 @@ from pdanon.errors import ParameterError
 from pdanon.itemsets.lists import Codes, Offsets, offsets_of
 from pdanon.itemsets.threads import even_parts, share
 
-__all__ = [
-    "MOST_PAIRS",
-    "first_equal_rows",
-    "item_supports",
-    "mark_rows",
-    "pair_supports",
-    "recode_rows",
-    "supports",
-    "transpose",
-]
-
 MOST_PAIRS = 400_000_000  # upper bound on distinct pairs of items within rows
 _BYTES = 28  # per pair, while the counts of several threads are concatenated
 _SAMPLE = 100  # items, to estimate the number of pairs

@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 from pdanon.itemsets.codes import item_texts
 from pdanon.itemsets.lists import offsets_of
 
-__all__ = ["label_members", "set_labels"]
-
 _MARK = re.compile(r"[\\,()]")
 _MISSING = "<NA>"
 _TOKEN = re.compile(r"\\(?:[\\,()]|<NA>)|[(),]|[^\\(),]+")

@@ -23,15 +23,6 @@ from pdanon.itemsets.table import MOST_ITEMSETS, ItemsetTable, concatenate, refu
 from pdanon.itemsets.threads import even_parts, many_parts, search, share
 from pdanon.itemsets.timing import check_time, halt_flag
 
-__all__ = [
-    "MOST_ROWS",
-    "SupportIndex",
-    "check_feasible",
-    "check_rows",
-    "sizes_beyond_pairs",
-    "threats_beyond_pairs",
-]
-
 MOST_ROWS = 2**31  # supports must stay below, so that they fit into int32 in kernels
 
 

@@ -15,17 +15,6 @@ from pdanon.errors import ParameterError
 from pdanon.itemsets.lists import Codes, Offsets, offsets_of
 from pdanon.itemsets.parallel import first_equal_rows
 
-__all__ = [
-    "MOST_ITEMSETS",
-    "ItemsetTable",
-    "concatenate",
-    "empty_itemset",
-    "empty_itemsets",
-    "from_matrices",
-    "no_itemsets",
-    "refuse_long_list",
-]
-
 MOST_ITEMSETS = 50_000_000  # upper bound on the length of a list, which takes about 5 GB while it is sorted
 
 

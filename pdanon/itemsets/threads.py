@@ -18,8 +18,6 @@ from pdanon.errors import ParameterError
 from pdanon.itemsets.timing import TimeLimitError, halt_on_error, part_done, seconds_left
 from pdanon.itemsets.validation import check_count
 
-__all__ = ["count_threads", "even_parts", "many_parts", "prefetch", "search", "set_threads", "share"]
-
 _T = TypeVar("_T")
 
 _VARIABLE = "PDANON_THREADS"

@@ -16,24 +16,6 @@ from numpy.typing import NDArray
 from pdanon.errors import ParameterError
 from pdanon.itemsets.validation import check_flag
 
-__all__ = [
-    "Pace",
-    "Report",
-    "TimeLimitError",
-    "check_time",
-    "halt_flag",
-    "halt_on_error",
-    "is_over",
-    "limit_time",
-    "observe_parts",
-    "part_done",
-    "progress_bar",
-    "report_nothing",
-    "seconds_left",
-    "show_activity",
-    "time_is_up",
-]
-
 _end: ContextVar[float] = ContextVar("end", default=inf)  # a value of time.perf_counter()
 _watcher: ContextVar[Callable[[int], object] | None] = ContextVar("watcher", default=None)
 _halt: ContextVar[NDArray[np.bool_] | None] = ContextVar("halt", default=None)

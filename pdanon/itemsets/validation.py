@@ -21,28 +21,6 @@ from numpy.typing import NDArray
 from pdanon.errors import ParameterError, did_you_mean, escape_controls
 from pdanon.itemsets.hints import frame_hint
 
-__all__ = [
-    "check_count",
-    "check_delimiter",
-    "check_flag",
-    "check_frame",
-    "check_kind",
-    "check_known",
-    "check_path",
-    "check_text",
-    "describe",
-    "escape_html",
-    "find_name",
-    "format_positions",
-    "is_encodable",
-    "is_integer",
-    "is_number",
-    "is_uri",
-    "quote_word",
-    "random_generator",
-    "read_list",
-]
-
 _Kind = TypeVar("_Kind")
 MOST_DRAWN = 10**8  # upper bound on counts of objects that are drawn or made one by one
 _LONGEST = 200  # characters of a word in a message

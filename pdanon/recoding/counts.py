@@ -13,19 +13,6 @@ from pdanon.itemsets.codes import find_items, item_texts
 from pdanon.itemsets.compatibility import number_texts
 from pdanon.itemsets.mapping import mapping_labels, mapping_values
 
-__all__ = [
-    "FEW",
-    "changes",
-    "class_sizes",
-    "is_kept",
-    "is_nearly_all",
-    "label_sizes",
-    "loss_lines",
-    "losses",
-    "of_all_rows",
-    "percent",
-]
-
 FEW = 20  # rows; in fewer, any column may be unique in each, and little can be left
 _NEARLY_ALL = 95  # percent
 _OWN_LINES = ("occurrences", "stands_for", "singles", "pairs", "suppressed")  # described in other lines

@@ -24,8 +24,6 @@ from pdanon.recoding.labels import Labels, relabelled_sets
 from pdanon.recoding.loss import information_loss, with_measure
 from pdanon.recoding.recoding import Recoding, label_column, mapping_table
 
-__all__ = ["Decision", "ListRows", "WrittenRows", "decide_lists", "relabel"]
-
 Rows = TypeVar("Rows")
 Rows_co = TypeVar("Rows_co", covariant=True)
 

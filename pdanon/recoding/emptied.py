@@ -23,8 +23,6 @@ from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.table import ItemsetTable
 from pdanon.recoding.recoding import Recoding, mapping_table
 
-__all__ = ["hide_emptied", "labels_to_suppress", "with_enough_emptied"]
-
 # Two of them count rows without (public) labels like all others; for the third, see `decide_suppressed`.
 _OTHERWISE = (Coherence, PublicK, TransactionalK)
 

@@ -22,8 +22,6 @@ from pdanon.itemsets.support import SupportIndex
 from pdanon.recoding.loss import Remaining, draw_pairs
 from pdanon.recoding.recoding import Recoding
 
-__all__ = ["GroupedRows"]
-
 _QUERIES, _SIZE, _SEED = 100, 4, 0  # of the loss KL; a fixed seed, so that releases can be compared
 
 

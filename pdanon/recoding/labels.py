@@ -19,8 +19,6 @@ from pdanon.itemsets.lists import distinct, to_numpy
 from pdanon.itemsets.validation import check_known, is_encodable
 from pdanon.recoding.recoding import Recoding
 
-__all__ = ["LABELS", "Labels", "check_labels", "relabelled_sets"]
-
 Labels: TypeAlias = str | Callable[[list[Any]], str]
 LABELS = ("set", "short", "first")
 

@@ -22,8 +22,6 @@ from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.threads import even_parts, share
 from pdanon.recoding.recoding import Changes, Recoding
 
-__all__ = ["LOSSES", "Remaining", "draw_pairs", "information_loss", "joint_loss", "with_measure"]
-
 _SAMPLE_SIZE = 200  # pairs
 
 

@@ -22,8 +22,6 @@ from pdanon.itemsets.multisets import Multisets
 from pdanon.itemsets.set_labels import set_labels
 from pdanon.itemsets.support import SupportIndex
 
-__all__ = ["Changes", "Recoding", "label_column", "mapping_table"]
-
 _MOST_TEXT = 2**28  # bytes of the labels of a mapping table, repeated in each line
 
 

@@ -17,8 +17,6 @@ from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.validation import MOST_DRAWN, check_count, check_frame, random_generator
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["rebuilt", "reconstruct"]
-
 Numbers = NDArray[np.int64]
 _MOST = 1_000_000  # tables
 

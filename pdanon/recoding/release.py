@@ -16,8 +16,6 @@ from pdanon.recoding.result import Anonymized
 from pdanon.recoding.unmodified_columns import Passing, count_unmodified, judged_columns, keep_parameter
 from pdanon.recoding.warnings import columns_left, items_left, warn_if_short, warn_if_useless
 
-__all__ = ["Facts", "FrameRows", "FrameWriter", "Writer", "Written", "release"]
-
 Rows_contra = TypeVar("Rows_contra", contravariant=True)
 Rows = TypeVar("Rows")
 Result = TypeVar("Result")

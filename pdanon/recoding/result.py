@@ -26,21 +26,6 @@ from pdanon.recoding.unmodified_columns import Passing
 from pdanon.recoding.views import Explanation, ResultPlots
 from pdanon.recoding.warnings import shortfall
 
-__all__ = [
-    "Anonymized",
-    "Labelled",
-    "add_views",
-    "class_names",
-    "counted",
-    "headline",
-    "in_chunks",
-    "labels_of",
-    "made_by",
-    "other_frame",
-    "recoded_column",
-    "recoded_lists",
-]
-
 # Functions that take a result or its frame, by name.
 _CALLS = {
     "audit": "pdanon.audit(result.frame, result.guarantee)",

@@ -19,8 +19,6 @@ from pdanon.itemsets.columns import column_labels, is_list_column, label_key, sa
 from pdanon.itemsets.equality import Numbers, value_numbers
 from pdanon.recoding.counts import FEW, is_nearly_all, percent
 
-__all__ = ["Passing", "count_unmodified", "judged_columns", "judged_labels", "keep_parameter"]
-
 _MOST_KNOWN = 3  # columns of the subset that explains the others
 _MOST_COMBINED = 8  # columns searched for the subset
 _MOST_NAMED = 8  # columns listed in a message

@@ -18,8 +18,6 @@ from pdanon.itemsets.lists import distinct
 from pdanon.itemsets.mapping import mapping_values
 from pdanon.recoding.counts import FEW, is_kept, is_nearly_all, percent
 
-__all__ = ["REMEDY", "SHORT", "columns_left", "items_left", "shortfall", "warn_if_short", "warn_if_useless"]
-
 SHORT = "The guarantee is proven for"  # first words of every shortfall
 
 
