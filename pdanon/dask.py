@@ -31,6 +31,7 @@ from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_column, find_columns, is_list_column, with_column
 from pdanon.itemsets.dtype import ListDtype
 from pdanon.itemsets.list_columns import ListColumns, Reader, collapse_columns
+from pdanon.itemsets.lists import read_part
 from pdanon.itemsets.mapping import apply_mapping as recode_frame
 from pdanon.itemsets.mapping import relabel
 from pdanon.itemsets.multisets import read_visible
@@ -65,13 +66,7 @@ def _collapse_part(
 
 def _encode(column: pd.Series[Any], kind: pa.DataType, number: int, read: Reader) -> Itemsets:
     """Encode a column of a partition."""
-    problem = None
-    try:
-        itemsets = read(column)
-    except ItemsetDtypeError as error:
-        problem = str(error)
-    if problem is not None:
-        raise ItemsetDtypeError(f"{problem}\n  in:    partition {number}")
+    itemsets = read_part(lambda: read(column), f"partition {number}")
     if not itemsets.n_items:  # an empty partition may have any type
         return replace(itemsets, vocabulary=pa.array([], kind))
     if itemsets.vocabulary.type != kind:

@@ -50,17 +50,6 @@ __all__ = [
     "PersonsWarning",
     "ReleaseWarning",
     "UselessWarning",
-    "cause_of",
-    "check_names",
-    "did_you_mean",
-    "escape_controls",
-    "file_hint",
-    "mask_credentials",
-    "one_line",
-    "read_safely",
-    "remedy_of",
-    "require_extra",
-    "warn",
 ]
 
 _Content = TypeVar("_Content")
@@ -242,6 +231,7 @@ def warn(warning: ReleaseWarning) -> None:
 _OUT_OF_MEMORY = "there is not enough memory"
 _CUT_OFF = "it is cut off: its end is missing"
 _UNREACHABLE = "it cannot be reached"
+_DENIED = "access is denied"
 _NO_GZIP = "it is not compressed by gzip, as its name says"
 _BAD_CONTENT = "its compressed content is damaged"
 _DAMAGED = "it is damaged, or of another format"
@@ -268,14 +258,9 @@ _PHRASES = {
     "Unrecognized filesystem type in URI": "its kind of storage is unknown",
     "Cannot parse URI": "the URI is not well-formed",
     "Empty path component": "a part of the path is empty",
-    "NETWORK_CONNECTION": _UNREACHABLE,
-    "curlCode": _UNREACHABLE,
-    "UNAVAILABLE": _UNREACHABLE,
-    "ACCESS_DENIED": "access is denied",
-    "INVALID_ACCESS_KEY_ID": "access is denied",
-    "SIGNATURE_DOES_NOT_MATCH": "access is denied",
-    "PERMISSION_DENIED": "access is denied",
-    "UNAUTHENTICATED": "access is denied",
+    **dict.fromkeys(("NETWORK_CONNECTION", "curlCode", "UNAVAILABLE"), _UNREACHABLE),
+    **dict.fromkeys(("ACCESS_DENIED", "INVALID_ACCESS_KEY_ID", "SIGNATURE_DOES_NOT_MATCH"), _DENIED),
+    **dict.fromkeys(("PERMISSION_DENIED", "UNAUTHENTICATED"), _DENIED),
     "NO_SUCH_BUCKET": "the bucket does not exist",
     "Unable to load lib": "the library of this kind of storage is not installed",
 }
@@ -288,7 +273,7 @@ _REMEDIES = {
     "the URI is not well-formed": "in user information, write '/' as %2F, '@' as %40 and ':' as %3A",
     "a part of the path is empty": "Arrow reads no key with '//': copy the file to another key, or here",
     _UNREACHABLE: "check the address, its endpoint and the network",
-    "access is denied": "check the credentials and their permission to read it",
+    _DENIED: "check the credentials and their permission to read it",
 }
 
 _KINDS = {".parquet": "Parquet", ".csv": "CSV", ".tsv": "CSV", ".xlsx": "a spreadsheet", ".toml": "TOML"}
@@ -311,7 +296,7 @@ def cause_of(error: Exception) -> str:
 
 
 def read_safely(
-    read: Callable[[], _Content], path: str | os.PathLike[str], kind: str, part: str = ""
+    read: Callable[[], _Content], path: str | os.PathLike[str], kind: str, part: str = "", form: str = ""
 ) -> _Content:
     """Read a file, or a part of it, and raise errors that show nothing of its content.
 
@@ -325,6 +310,8 @@ def read_safely(
         Its format, for messages.
     part : str
         The part of the file, such as ``", row group 3"``.
+    form : str
+        A description of the format, the hint if no other one is known.
 
     Raises
     ------
@@ -340,7 +327,7 @@ def read_safely(
     # Raised outside the handler: the parser's own message may show a line of the file.
     if problem == _DAMAGED and kind == "Parquet" and _is_cut_off(path):
         problem = _CUT_OFF
-    hint = remedy_of(problem) if part else file_hint(path, kind, problem)
+    hint = (remedy_of(problem) if part else file_hint(path, kind, problem)) or form or None
     raise FormatError(
         f"the file cannot be read as {kind}", where=f"{os.fspath(path)}{part}", got=problem, hint=hint
     )

@@ -9,6 +9,8 @@ import pandas as pd
 import pyarrow as pa
 from conftest import frame_of
 
+from pdanon.itemsets.list_columns import collapse_columns
+
 BASE = [["ab", "cd"], ["ab", "ef"], ["cd"], ["cd", "gh"], [], ["ef"], ["ab", "cd", "ef"]]
 
 
@@ -103,3 +105,8 @@ FRAMES = {
     "many columns": many_columns,
     "repeated columns": repeated_columns,
 }
+
+
+def collapse(batches):
+    """Collect the distinct rows of a list column that comes in batches."""
+    return collapse_columns(([batch] for batch in batches), 1)

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from conftest import frame_of
+from frames import collapse
 from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import fs
@@ -33,7 +34,6 @@ from pdanon.errors import (
 from pdanon.io import trees as parquet
 from pdanon.io.trees import ParquetTree
 from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.list_columns import collapse
 
 # Columns pass through here that tell rows apart; the tests that are about it ask for the warning.
 pytestmark = pytest.mark.filterwarnings("ignore::pdanon.IdentifierWarning")

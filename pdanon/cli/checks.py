@@ -10,9 +10,9 @@ from typing import Any
 
 import pandas as pd
 
-from pdanon.cli.options import flag, is_table
 from pdanon.cli.output import print_stderr, show_warnings, stage
-from pdanon.errors import ParameterError, read_safely
+from pdanon.cli.parser import flag, is_table
+from pdanon.errors import ParameterError, mask_credentials, read_safely
 from pdanon.guarantees.parameters import DefaultNumber, constraint_list
 from pdanon.io.files import check_replaceable
 from pdanon.io.forms import Form
@@ -32,9 +32,9 @@ def form_of(arguments: argparse.Namespace) -> Form:
     return Form(**{name: getattr(arguments, name) for name in _FORM} | {"by": arguments.by or ()})
 
 
-def form_options(arguments: argparse.Namespace) -> list[str]:
-    """Return the options of the form, to repeat them in another command."""
-    words: list[str] = []
+def repeated_words(arguments: argparse.Namespace) -> list[str]:
+    """Return the input, a placeholder for the output and the options of the form, for another command."""
+    words = [mask_credentials(str(arguments.source)), "OUT"]
     for name in (*_FORM, "keep") if form_of(arguments).drops_columns else _FORM:
         value = getattr(arguments, name, None)
         if value is not None and not (name == "column" and form_of(arguments).has_no_lists):

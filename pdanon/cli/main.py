@@ -27,7 +27,7 @@ from typing import Any
 
 import pandas as pd
 
-from pdanon import stream
+from pdanon import guarantees, stream
 from pdanon.algorithms.registry import ALGORITHMS, algorithm, parameters_of
 from pdanon.algorithms.request import least_lossy
 from pdanon.cli.checks import (
@@ -38,13 +38,12 @@ from pdanon.cli.checks import (
     check_parts,
     check_stream,
     form_of,
-    form_options,
     inputs_of,
     outputs_of,
     read,
     read_options,
+    repeated_words,
 )
-from pdanon.cli.options import algorithm_options, describe, guarantee_options, is_run_by_command, summarize
 from pdanon.cli.output import (
     can_show_progress,
     escaped_output,
@@ -59,33 +58,23 @@ from pdanon.cli.output import (
     show_warnings,
     stage,
 )
-from pdanon.cli.parser import Command, parser_of
-from pdanon.cli.starting import exit_code, ignore_signals, raise_at_signals
-from pdanon.errors import (
-    GuaranteeError,
-    InfeasibleError,
-    ParameterError,
-    PdanonError,
-    cause_of,
-    mask_credentials,
+from pdanon.cli.parser import (
+    Command,
+    algorithm_options,
+    describe,
+    guarantee_options,
+    is_run_by_command,
+    parser_of,
+    summarize,
 )
+from pdanon.cli.starting import exit_code, ignore_signals, raise_at_signals
+from pdanon.errors import GuaranteeError, InfeasibleError, ParameterError, PdanonError, cause_of
 from pdanon.evaluation import plotting
 from pdanon.evaluation.fingerprint import fingerprint
 from pdanon.evaluation.metrics.risk import risk
 from pdanon.evaluation.profile import Profile, profile
 from pdanon.evaluation.report.release_report import write_page
 from pdanon.evaluation.tradeoff import tradeoff
-from pdanon.guarantees import (
-    DisassociatedKm,
-    KKm,
-    KLm,
-    KmAnonymity,
-    LmDiversity,
-    PrivacyConstraints,
-    PSRules,
-    RhoUncertainty,
-    SensitiveGroups,
-)
 from pdanon.guarantees.parameters import DefaultNumber, check_m_omitted, constraint_list
 from pdanon.guarantees.sensitive_groups import COUNTS
 from pdanon.guarantees.verdict import Audit, Guarantee
@@ -244,9 +233,8 @@ def _write_trials(trials: pd.DataFrame, frame: pd.DataFrame, arguments: argparse
 def _profile_of(frame: pd.DataFrame, arguments: argparse.Namespace, k: int, m: int) -> Profile:
     """Return a profile whose hints are commands for a shell."""
     look = profile(frame, arguments.column, k=k, m=m)
-    source = mask_credentials(str(arguments.source))
-    source = " ".join(map(quote, [source, "OUT", *form_options(arguments)]))
-    commands = [alert.command.replace("IN OUT", source, 1) for alert in look.alerts]
+    words = " ".join(map(quote, repeated_words(arguments)))
+    commands = [alert.command.replace("IN OUT", words, 1) for alert in look.alerts]
     alerts = [alert._replace(hint=command) for alert, command in zip(look.alerts, commands, strict=True)]
     return replace(look, alerts=tuple(alerts))
 
@@ -446,33 +434,34 @@ def _algorithms(arguments: argparse.Namespace) -> int:
 
 
 def _guarantee(arguments: argparse.Namespace) -> Guarantee:
-    k, m, quasi = arguments.k, arguments.m, arguments.quasi
+    k, m, quasi, sensitive = arguments.k, arguments.m, arguments.quasi, arguments.sensitive
     if arguments.chunks:
-        return DisassociatedKm(k=k, m=m, safe=arguments.safe)
+        return guarantees.DisassociatedKm(k=k, m=m, safe=arguments.safe)
     mapping = None
     if arguments.mapping is not None:
         mapping = read_columns(arguments.mapping, ["group", "item", "generalized"])
     if arguments.classes is not None:
         counts = read_columns(arguments.classes, [*COUNTS])
-        return SensitiveGroups(
-            p=arguments.p, sensitive=arguments.sensitive, classes=counts, mapping=mapping, k=k, m=m
+        return guarantees.SensitiveGroups(
+            p=arguments.p, sensitive=sensitive, classes=counts, mapping=mapping, k=k, m=m
         )
     if arguments.rules is not None:
         check_m_omitted(m, "rules")
-        return PSRules(rules=arguments.rules, k=k, c=arguments.c, mapping=mapping)
+        return guarantees.PSRules(rules=arguments.rules, k=k, c=arguments.c, mapping=mapping)
     if arguments.constraints is not None:
         check_m_omitted(m)
-        return PrivacyConstraints(
-            constraints=constraint_list(arguments.constraints, arguments.column), k=k, mapping=mapping
-        )
+        protected = constraint_list(arguments.constraints, arguments.column)
+        return guarantees.PrivacyConstraints(constraints=protected, k=k, mapping=mapping)
     if arguments.rho is not None:
         most = None if isinstance(m, DefaultNumber) else m
-        return RhoUncertainty(rho=arguments.rho, sensitive=arguments.sensitive, m=most, mapping=mapping)
-    if arguments.sensitive is None:
-        return KmAnonymity(k, m, mapping) if quasi is None else KKm(k=k, m=m, quasi=quasi, mapping=mapping)
+        return guarantees.RhoUncertainty(rho=arguments.rho, sensitive=sensitive, m=most, mapping=mapping)
+    if sensitive is None:
+        if quasi is None:
+            return guarantees.KmAnonymity(k, m, mapping)
+        return guarantees.KKm(k=k, m=m, quasi=quasi, mapping=mapping)
     if quasi is None:
-        return LmDiversity(l=arguments.l, m=m, sensitive=arguments.sensitive, k=k, mapping=mapping)
-    return KLm(k=k, l=arguments.l, m=m, quasi=quasi, sensitive=arguments.sensitive, mapping=mapping)
+        return guarantees.LmDiversity(l=arguments.l, m=m, sensitive=sensitive, k=k, mapping=mapping)
+    return guarantees.KLm(k=k, l=arguments.l, m=m, quasi=quasi, sensitive=sensitive, mapping=mapping)
 
 
 def _options_with_progress(arguments: argparse.Namespace) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -98,7 +97,10 @@ def make_baskets(
     check_count(rows, "rows", least=0, most=MOST_DRAWN)
     check_count(patterns, "patterns", least=1, most=MOST_DRAWN)
     vocabulary = _vocabulary(items)
-    _check_mean(mean_length, len(vocabulary))
+    most = (len(vocabulary) + 1) // 2
+    if not is_number(mean_length) or not 1 <= float(mean_length) <= most:
+        what, hint = "a basket must have from one item to half of all items on average", f"at most {most}"
+        raise ParameterError(what, where="mean_length", got=describe(mean_length), hint=hint)
     rng = random_generator(random_state)
     lengths = np.minimum(1 + rng.poisson(mean_length - 1, rows), len(vocabulary))
     offsets = offsets_of(lengths)
@@ -170,10 +172,3 @@ def _replace_duplicates(codes: Codes, offsets: Offsets, n_items: int, rng: np.ra
         unsorted = np.flatnonzero(np.bincount(np.searchsorted(offsets, duplicates, side="right") - 1))
         starts, lengths = offsets[unsorted], offsets[unsorted + 1] - offsets[unsorted]
     return codes
-
-
-def _check_mean(mean_length: Any, n_items: int) -> None:
-    most = (n_items + 1) // 2
-    if not is_number(mean_length) or not 1 <= float(mean_length) <= most:
-        what, hint = "a basket must have from one item to half of all items on average", f"at most {most}"
-        raise ParameterError(what, where="mean_length", got=describe(mean_length), hint=hint)

@@ -66,14 +66,8 @@ def read_lines(
     path = Path(path)
     if is_text(path):
         return _read_text(path, text, delimiter, check_encoding(encoding))
-    try:
-        return Table(pa_json.read_json(path).to_pandas())
-    except (OSError, MemoryError, pa.ArrowException) as error:
-        problem = cause_of(error)
-    # Raised outside the handler: the chained error of Arrow may show a line of the file.
-    hint = file_hint(path, "JSON lines", problem)
-    hint = hint or "write one object per line, {...}, and one type per field"
-    raise FormatError("the file cannot be read as JSON lines", where=str(path), got=problem, hint=hint)
+    form = "write one object per line, {...}, and one type per field"
+    return Table(read_safely(lambda: pa_json.read_json(path).to_pandas(), path, "JSON lines", form=form))
 
 
 def _read_text(path: Path, text: Sequence[str], delimiter: str | None, encoding: str) -> Table:

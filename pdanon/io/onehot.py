@@ -204,9 +204,8 @@ def _item_positions(frame: pd.DataFrame, columns: Any, prefix: str | None) -> li
     if prefix is None:
         return list(range(frame.shape[1]))
     check_text(prefix, "prefix")
-    found = [
-        i for i, label in enumerate(frame.columns) if isinstance(label, str) and label.startswith(prefix)
-    ]
+    texts = {place: label for place, label in enumerate(frame.columns) if isinstance(label, str)}
+    found = [place for place, label in texts.items() if label.startswith(prefix)]
     if not found:
         raise ColumnError("no column begins with the prefix", where="prefix", got=f"{frame.shape[1]} columns")
     return found

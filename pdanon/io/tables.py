@@ -113,9 +113,8 @@ def write_plain(mapping: pd.DataFrame, path: Path, *, escape_formulas: bool = Fa
         warn_of_formulas(mapping)
     # Small batches bound the memory: each line may have a long label, stored once in the frame.
     options = pa_csv.WriteOptions(batch_size=64)
-    with replace_file(
-        path
-    ) as draft:  # Arrow's writer, unlike pandas', distinguishes missing and empty labels
+    # Arrow's writer, unlike pandas', distinguishes missing and empty labels.
+    with replace_file(path) as draft:
         pa_csv.write_csv(pa.Table.from_pandas(mapping, preserve_index=False), draft, options)
 
 

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import fs
 
-from pdanon.errors import ColumnError, FormatError, ItemsetDtypeError, read_safely
+from pdanon.errors import ColumnError, FormatError, read_safely
 from pdanon.io.parquet import (
     Listing,
     check_current,
@@ -36,7 +36,7 @@ from pdanon.io.parquet import (
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_columns
 from pdanon.itemsets.dtype import is_list_type, is_text_type
-from pdanon.itemsets.lists import item_type
+from pdanon.itemsets.lists import item_type, read_part
 
 ArrowReader: TypeAlias = Callable[[pa.ChunkedArray], Itemsets]  # encodes a list column
 
@@ -169,9 +169,8 @@ class ParquetTree:
         schema, options = self.schema(), {"types_mapper": list_dtype, "ignore_metadata": True}
         path = self.display_path(self.names[0])
         if not any(is_list_type(kind) for kind in schema.types):
-            raise ColumnError(
-                "the files have no column of lists", where=path, got=schema.names, hint=_LISTS_HINT
-            )
+            what = "the files have no column of lists"
+            raise ColumnError(what, where=path, got=schema.names, hint=_LISTS_HINT)
         empty = read_safely(lambda: schema.empty_table().to_pandas(**options), path, "Parquet")
         return find_columns(empty, column, private)
 
@@ -233,13 +232,10 @@ class TreeFile:
         self, table: pa.Table, label: str, number: int, read: ArrowReader = Itemsets.from_arrow
     ) -> Itemsets:
         """Encode a list column of a row group, with items of the file's type."""
-        try:
-            found = read(table.column(label))
-            kind = item_type(self.plain.schema_arrow.field(label).type.value_type)
-            return replace(found, vocabulary=found.vocabulary.cast(kind))  # codes turn large text into text
-        except ItemsetDtypeError as error:
-            problem = str(error)
-        raise ItemsetDtypeError(f"{problem}\n  in:    {self.path}, row group {number}")
+        part = f"{self.path}, row group {number}"
+        found = read_part(lambda: read(table.column(label)), part)
+        kind = read_part(lambda: item_type(self.plain.schema_arrow.field(label).type.value_type), part)
+        return replace(found, vocabulary=found.vocabulary.cast(kind))  # codes turn large text into text
 
 
 @contextmanager
@@ -291,9 +287,8 @@ def _difference(first: pa.Schema, second: pa.Schema) -> str:
         return " and ".join([f"no columns {lacks}"] * bool(lacks) + [f"columns {more}"] * bool(more))
     if first.names != second.names:
         return f"columns in the order {second.names} instead of {first.names}"
-    pairs = [
-        (a, b) for a, b in zip(first, second, strict=True) if _decode_type(a.type) != _decode_type(b.type)
-    ]
+    fields = zip(first, second, strict=True)
+    pairs = [(a, b) for a, b in fields if _decode_type(a.type) != _decode_type(b.type)]
     return ", ".join(f"column {b.name!r} of type {b.type} instead of {a.type}" for a, b in pairs)
 
 
@@ -307,9 +302,8 @@ def _decode_type(kind: pa.DataType) -> pa.DataType:
 def _text_leaves(file: pq.ParquetFile, labels: Collection[str]) -> list[int]:
     """Return the leaves of text in some list columns."""
     pairs = zip(file.schema_arrow, leaves_by_column(file.schema_arrow), strict=True)
-    leaves = [
-        leaf for field, own in pairs if field.name in labels and is_list_type(field.type) for leaf in own
-    ]
+    lists = [own for field, own in pairs if field.name in labels and is_list_type(field.type)]
+    leaves = [leaf for own in lists for leaf in own]
     return [leaf for leaf in leaves if file.schema.column(leaf).physical_type == "BYTE_ARRAY"]
 
 

@@ -193,9 +193,8 @@ class Itemsets:
             The code of each item, -1 for an item that does not occur.
         """
         if isinstance(items, pa.ChunkedArray):
-            wanted = items.combine_chunks()
-        else:
-            wanted = items if isinstance(items, pa.Array) else object_items(list(items))
+            items = items.combine_chunks()
+        wanted = items if isinstance(items, pa.Array) else object_items(list(items))
         return find_items(wanted, self.vocabulary)
 
     def missing_as_empty(self) -> Itemsets:

@@ -161,12 +161,8 @@ def _long_hint(columns: list[pd.Series[Any]]) -> str:
 def _usual_items(columns: list[pd.Series[Any]]) -> list[Hashable]:
     """Return the columns with a usual name of items, the most usual name first."""
     names = [column.name for column in columns]
-    return [
-        name
-        for word in _ITEMS
-        for name in names
-        if word in str(name).lower() and not any(place in str(name).lower() for place in _PLACES)
-    ]
+    others = [name for name in names if not any(place in str(name).lower() for place in _PLACES)]
+    return [name for word in _ITEMS for name in others if word in str(name).lower()]
 
 
 def _item_label(columns: list[pd.Series[Any]]) -> Hashable:

@@ -73,14 +73,16 @@ class ListColumns:
         return (self.itemsets,) if self.private is None else (self.itemsets, self.private)
 
 
-def collapse(batches: Iterable[Itemsets]) -> ListColumns:
-    """Collect the distinct rows of a column that comes in batches.
+def collapse_columns(batches: Iterable[Sequence[Itemsets]], n_columns: int) -> ListColumns:
+    """Collect the distinct rows of one or two columns that come in batches.
 
     Parameters
     ----------
-    batches : iterable of Itemsets
-        Rows with one type of items, optionally with weights. Missing rows differ from empty ones. Each batch
-        has its own vocabulary.
+    batches : iterable of sequence of Itemsets
+        Rows of each column with one type of items, the first column optionally with weights. Missing rows
+        differ from empty ones. Each batch has its own vocabularies.
+    n_columns : int
+        Number of columns.
 
     Returns
     -------
@@ -92,11 +94,6 @@ def collapse(batches: Iterable[Itemsets]) -> ListColumns:
     Memory: one batch, 24 bytes per distinct row, and twice the distinct rows (4 bytes per occurrence and
     16 bytes per row).
     """
-    return collapse_columns(((batch,) for batch in batches), 1)
-
-
-def collapse_columns(batches: Iterable[Sequence[Itemsets]], n_columns: int) -> ListColumns:
-    """Collect the distinct rows of one or two columns that come in batches, as `collapse`."""
     items: list[pa.Array | None] = [None] * n_columns
     rows = DistinctRows()
     for batch in batches:

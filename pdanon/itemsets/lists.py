@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from itertools import chain
 from typing import Any, TypeAlias, TypeVar
@@ -20,6 +20,7 @@ from pdanon.itemsets.dtype import is_list_type, is_text_type
 from pdanon.itemsets.hints import column_hint, row_hint
 
 _Value = TypeVar("_Value", bound=np.number[Any])
+_Read = TypeVar("_Read")
 
 Codes: TypeAlias = NDArray[np.int32]
 Offsets: TypeAlias = NDArray[np.int64]
@@ -57,7 +58,8 @@ def encode(lists: pa.Array | pa.ChunkedArray) -> tuple[Codes, Offsets, pa.Array,
     if not is_list_type(lists.type):
         raise ItemsetDtypeError("the column does not hold lists", got=f"type {_kind(lists.type)}")
     _refuse_damaged(chunks, "its lists are longer than what they hold")
-    lengths = _concatenate([_lengths(chunk) for chunk in chunks], np.int64)
+    # flatten() skips values under null rows, so these rows must have the length 0.
+    lengths = _concatenate([to_numpy(chunk.value_lengths().fill_null(0)) for chunk in chunks], np.int64)
     nulls = _concatenate([to_numpy(chunk.is_null()) for chunk in chunks], np.bool_)
     kind = item_type(lists.type.value_type)
     parts = [chunk.flatten() for chunk in chunks]
@@ -162,14 +164,18 @@ def distinct(values: NDArray[_Value]) -> NDArray[_Value]:
     return ascending[is_first]
 
 
+def read_part(read: Callable[[], _Read], part: str) -> _Read:
+    """Read a part of a table, and name it in an error about its items."""
+    try:
+        return read()
+    except ItemsetDtypeError as error:
+        problem = str(error)
+    raise ItemsetDtypeError(f"{problem}\n  in:    {part}")
+
+
 def _kind(kind: pa.DataType) -> str:
     # The text of a dictionary or extension type may hold data after its name.
     return str(kind).split("<")[0]
-
-
-def _lengths(lists: pa.Array) -> NDArray[np.int64]:
-    # flatten() skips values under null rows, so these rows must have the length 0.
-    return to_numpy(lists.value_lengths().fill_null(0)).astype(np.int64)
 
 
 def _encode_values(flat: pa.ChunkedArray, lengths: NDArray[np.int64]) -> tuple[NDArray[Any], pa.Array]:

@@ -81,7 +81,9 @@ def count_threads() -> int:
         return 1
     text = os.environ.get("OMP_NUM_THREADS", "")  # set by programs that start several processes
     limit = max(int(text), 1) if text.isdecimal() and len(text) < 5 else _MOST
-    return min(_count_cores(), limit)
+    # macOS and Windows have no sched_getaffinity.
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(cores, limit)
 
 
 def _read_variable() -> int | None:
@@ -94,12 +96,6 @@ def _read_variable() -> int | None:
         problem = f"{_VARIABLE} must be an integer of at least 1 and at most {_MOST:,}"
         raise ParameterError(problem, where="environment", got=text[:20], hint=hint)
     return int(text)
-
-
-def _count_cores() -> int:
-    if hasattr(os, "sched_getaffinity"):  # not on macOS and Windows
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def even_parts(before: NDArray[Any]) -> list[tuple[int, int]]:
@@ -120,8 +116,7 @@ def even_parts(before: NDArray[Any]) -> list[tuple[int, int]]:
         _read_variable()
         return [(0, n_units)]
     n_parts = max(min(max(min(count_threads(), steps // _WORTH), -(-steps // _LONGEST)), n_units), 1)
-    ends = np.searchsorted(before, steps * np.arange(1, n_parts) // n_parts)
-    return list(pairwise([0, *ends.tolist(), n_units]))
+    return _split(before, n_parts)
 
 
 def many_parts(before: NDArray[Any], most: int) -> list[tuple[int, int]]:
@@ -139,10 +134,13 @@ def many_parts(before: NDArray[Any], most: int) -> list[tuple[int, int]]:
     list of tuple of int
         As `even_parts`.
     """
-    n_units, steps = len(before) - 1, int(before[-1])
-    n_parts = min(steps // _PART + 1, most)
-    ends = np.searchsorted(before, steps * np.arange(1, n_parts) // n_parts)
-    return list(pairwise([0, *ends.tolist(), n_units]))
+    return _split(before, min(int(before[-1]) // _PART + 1, most))
+
+
+def _split(before: NDArray[Any], n_parts: int) -> list[tuple[int, int]]:
+    """Divide work into parts of about as many steps."""
+    ends = np.searchsorted(before, int(before[-1]) * np.arange(1, n_parts) // n_parts)
+    return list(pairwise([0, *ends.tolist(), len(before) - 1]))
 
 
 def share(function: Callable[..., _T], parts: Sequence[tuple[Any, ...]]) -> list[_T]:

@@ -64,16 +64,6 @@ def check_time() -> None:
 
 
 @contextmanager
-def observe_parts(report: Callable[[int], object]) -> Iterator[None]:
-    """Call a function after each part of work in a block that reports no progress itself."""
-    token = _watcher.set(report)
-    try:
-        yield
-    finally:
-        _watcher.reset(token)
-
-
-@contextmanager
 def halt_on_error() -> Iterator[NDArray[np.bool_]]:
     """Yield the halt flag of a block, shape (1,), and set it if an error or an interrupt ends the block."""
     flag = np.zeros(1, np.bool_)
@@ -179,8 +169,8 @@ def show_activity(show: bool, label: str) -> Iterator[None]:
         The name of the work.
     """
     with progress_bar(show, label, "parts") as report:
-        if not show:
+        token = _watcher.set(report if show else _watcher.get())
+        try:
             yield
-            return
-        with observe_parts(report):
-            yield
+        finally:
+            _watcher.reset(token)

@@ -166,9 +166,8 @@ def _assign_terms(
     # Terms: those of the cluster in random order, repeated.
     place, terms = _ranges(table.itemsets.offsets[:-1][rows], n_terms)
     shuffled = terms[np.lexsort((rng.random(len(terms)), place))]
-    codes = table.itemsets.codes[
-        shuffled[(np.cumsum(n_terms) - n_terms)[cluster] + number % n_terms[cluster]]
-    ]
+    firsts = np.cumsum(n_terms) - n_terms
+    codes = table.itemsets.codes[shuffled[firsts[cluster] + number % n_terms[cluster]]]
     # Records: the empty ones of the cluster, then any.
     empty = candidates[open_][np.lexsort((rng.random(int(open_.sum())), which[open_]))]
     is_empty = number < n_empty[cluster]

@@ -151,12 +151,10 @@ class Anonymized(Labelled):
 
     def __getattr__(self, name: str) -> Any:
         """Say where a method of frames is, or which name may be meant."""
-        hint: str | None
+        known = [each for each in dir(type(self)) if not each.startswith("_")]
+        hint = _CALLS.get(name) or did_you_mean(name, known) or f"known: {', '.join(known)}"
         if hasattr(pd.DataFrame, name) and not name.startswith("_"):
             hint = f"result.frame.{name}; result.save(directory) writes all published tables"
-        else:
-            known = [each for each in dir(type(self)) if not each.startswith("_")]
-            hint = _CALLS.get(name) or did_you_mean(name, known) or f"known: {', '.join(known)}"
         raise MethodError("a result has no such attribute", where="result", got=repr(name), hint=hint)
 
     @property

@@ -198,20 +198,14 @@ def _describe_loss(mapping: pd.DataFrame, items: str) -> str:
 
 def _unprotected_items(mapping: pd.DataFrame, guarantee: Guarantee | None) -> tuple[pd.DataFrame, str]:
     """Return the lines of a mapping about items that a guarantee does not protect, and their name."""
-    protected = _is_protected(mapping, guarantee)
-    if protected.all() or not protected.any():
-        return mapping, "items"
-    return mapping[~protected], "public items"
-
-
-def _is_protected(mapping: pd.DataFrame, guarantee: Guarantee | None) -> NDArray[np.bool_]:
-    """Mark lines of a mapping about items that must not be inferred; none in a column of its own."""
-    known = isinstance(guarantee, PublicK)
+    known = isinstance(guarantee, PublicK)  # lists the items that it does not protect
     names = ("public",) if known else ("sensitive", "private")
     named = next((getattr(guarantee, name) for name in names if hasattr(guarantee, name)), None)
-    if not isinstance(named, NamedItems):
-        return np.zeros(len(mapping), np.bool_)
-    return (named.find(mapping_values(mapping, "item")) >= 0) != known  # `PublicK` lists the other items
+    if isinstance(named, NamedItems):  # and not a column of its own
+        protected = (named.find(mapping_values(mapping, "item")) >= 0) != known
+        if protected.any() and not protected.all():
+            return mapping[~protected], "public items"
+    return mapping, "items"
 
 
 def _describe_errors(mapping: pd.DataFrame, loss: Mapping[str, float] | pd.Series[float], items: str) -> str:

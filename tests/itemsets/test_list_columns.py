@@ -10,6 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from conftest import frame_of
+from frames import collapse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,7 +20,7 @@ from pdanon.algorithms import engines
 from pdanon.algorithms.items.lra import Parts
 from pdanon.evaluation.fingerprint import rows_fingerprint
 from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.list_columns import collapse, collapse_columns
+from pdanon.itemsets.list_columns import collapse_columns
 from pdanon.itemsets.mapping import relabel_by_groups
 
 PRIVATE = "XYZ"

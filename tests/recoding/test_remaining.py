@@ -7,6 +7,7 @@ import pandas as pd
 import pdanon.datasets
 import pytest
 from conftest import frame_of, row_lists
+from frames import collapse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive import losses as naive
@@ -17,7 +18,6 @@ from examples import examples
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets import threads
 from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.list_columns import collapse
 from pdanon.recoding.loss import draw_pairs, information_loss, joint_loss
 from pdanon.recoding.recoding import Recoding
 
