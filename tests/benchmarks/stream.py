@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from pdanon.algorithms.engines import Recoder
 from pdanon.io.trees import ParquetTree
-from pdanon.itemsets.list_columns import ListColumns, collapse
+from pdanon.itemsets.list_columns import ListColumns, collapse_columns
 from pdanon.itemsets.support import SupportIndex
 from pdanon.stream import _recode
 from tests.benchmarks.measure import PEAK, Figure, fresh_process, itemsets, ratio, seconds
@@ -24,7 +24,7 @@ LONGEST, MOST = 20, 2  # seconds and GB
 
 def figures() -> Iterator[Figure]:
     baskets = itemsets("bms_webview1")
-    distinct = collapse([baskets]).itemsets
+    distinct = collapse_columns([[baskets]], 1).itemsets
     shares = (
         f"{distinct.n_rows:,} of {baskets.n_rows:,} rows, {len(distinct.codes):,} of {len(baskets.codes):,}"
     )
@@ -64,7 +64,7 @@ def write(path: Path, millions: int) -> None:
 
 
 def distinct(source: Path) -> ListColumns:
-    return collapse(items for (items,) in ParquetTree.find(source).columns(["items"]))
+    return collapse_columns(ParquetTree.find(source).columns(["items"]), 1)
 
 
 def generating() -> Figure:
