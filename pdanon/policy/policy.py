@@ -47,20 +47,7 @@ from pdanon.itemsets.validation import (
     is_uri,
     read_list,
 )
-from pdanon.policy.schema import (
-    NESTED,
-    OUTPUTS,
-    Roles,
-    check_comparison,
-    check_depth,
-    check_input,
-    check_transaction,
-    list_columns_of,
-    map_values,
-    read_toml,
-    table_of,
-    transaction_of,
-)
+from pdanon.policy import schema
 from pdanon.recoding.result import Anonymized
 
 __all__ = ["Policy"]
@@ -172,7 +159,7 @@ class Policy:
             possible. If two names belong to one file.
         """
         source = Path(check_path(file, "file"))
-        return cls(**read_toml(source), source=source)
+        return cls(**schema.read_toml(source), source=source)
 
     def run(self, frame: pd.DataFrame | None = None) -> Anonymized:
         """Read the table and anonymize it, without writing any file.
@@ -228,7 +215,7 @@ class Policy:
             self.check_outputs([self.comparison["resume"]], overwrite=True, allow_outside=allow_outside)
         configurations = {label: self._read_all(own) for label, own in self._configurations().items()}
         varied = self.comparison.get("vary", {}).items()
-        vary = {key: map_values(values, partial(self._read, key)) for key, values in varied}
+        vary = {key: schema.map_values(values, partial(self._read, key)) for key, values in varied}
         others = self.comparison.keys() - {"algorithms", "vary"}
         options = {name: self.comparison[name] for name in others}
         options |= {"vary": vary, "column": self.items, "progress": progress}
@@ -368,7 +355,7 @@ class Policy:
             self._check_request()
         if self.comparison.get("algorithms"):
             for task in list_tasks(self._configurations(), self.comparison.get("vary", {})):
-                check_transaction(task.parameters)
+                schema.check_transaction(task.parameters)
 
     def _check_types(self) -> None:
         """Check the type of each attribute, and convert texts to paths."""
@@ -376,8 +363,8 @@ class Policy:
         if self.source is not None:
             check_path(self.source, "source")
         for name in ("parameters", "hierarchies", "outputs", "comparison", "form"):
-            check_depth(check_kind(getattr(self, name), dict, name, "a dict"), name)
-        check_input(self.form, self._place("input"))
+            schema.check_depth(check_kind(getattr(self, name), dict, name, "a dict"), name)
+        schema.check_input(self.form, self._place("input"))
         for name in ("quasi", "keep", "drop"):
             check_kind(getattr(self, name), list, name, "a list of column names")
         for name in ("algorithm", "items", "separator"):
@@ -387,8 +374,8 @@ class Policy:
             if not is_integer(tree):
                 check_path(tree, f"the hierarchy of {column!r}")
         for name in self.outputs:
-            check_known(name, OUTPUTS, "output of a policy", where=self._place("outputs"))
-        check_comparison(self.comparison, self._place("compare"))
+            check_known(name, schema.OUTPUTS, "output of a policy", where=self._place("outputs"))
+        schema.check_comparison(self.comparison, self._place("compare"))
         for file in self.outputs.values():
             if is_uri(check_path(file, "outputs")):
                 hint = "name a file on this machine, and copy it when it is complete"
@@ -413,7 +400,7 @@ class Policy:
 
     def _check_roles_unset(self) -> None:
         """Check that no parameter repeats the role of a column."""
-        keys = self.parameters.keys() | table_of(self.parameters.get("transaction")).keys()
+        keys = self.parameters.keys() | schema.table_of(self.parameters.get("transaction")).keys()
         for key in keys & _BY_ROLE.keys():
             hint = f"move it to [{_BY_ROLE[key]}]"
             raise ParameterError("the role of a column sets this", where=f"parameter {key}", hint=hint)
@@ -424,7 +411,7 @@ class Policy:
         self._roles.check_protected(name, self._place())
         parameters = self._roles.merge_parameters(name, self.parameters)
         list_tasks({name: parameters}, {})
-        check_transaction(parameters)
+        schema.check_transaction(parameters)
         record = ALGORITHMS[name]
         self._check_classes(name, adds=bool(record.adds), repeats=record.recodes == "chunks")
         if "random_state" in accepted and ("how" not in accepted or parameters.get("how") == "sample"):
@@ -480,9 +467,9 @@ class Policy:
         return Form(**{"separator": self.separator} | form, column=self.items)
 
     @property
-    def _roles(self) -> Roles:
-        lists = [name for parameters in self._settings() for name in list_columns_of(parameters)]
-        return Roles(self.items, self.quasi, self.keep, self.drop, self.hierarchies, lists)
+    def _roles(self) -> schema.Roles:
+        lists = [name for parameters in self._settings() for name in schema.list_columns_of(parameters)]
+        return schema.Roles(self.items, self.quasi, self.keep, self.drop, self.hierarchies, lists)
 
     def _settings(self) -> list[dict[str, Any]]:
         """Return the parameters of the release and of each algorithm to compare."""
@@ -507,9 +494,9 @@ class Policy:
 
     def _read(self, key: str, value: Any) -> Any:
         """Read the file of a parameter, unless the algorithms read it themselves."""
-        if key in NESTED and isinstance(value, Mapping):
+        if key in schema.NESTED and isinstance(value, Mapping):
             table = self._read_all(value)
-            return transaction_of(table) if key == "transaction" else table
+            return schema.transaction_of(table) if key == "transaction" else table
         if not isinstance(value, Path) or key not in ("constraints", "utility", "weights"):
             return value
         if key == "constraints":

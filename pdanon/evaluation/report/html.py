@@ -261,8 +261,7 @@ def provenance(result: Anonymized, original: pd.DataFrame | None) -> str:
     tables = {"release": result.frame} | ({} if original is None else {"original": original})
     prints = []
     for name, frame in tables.items():
-        prints.append(paragraph(f"Fingerprint of the {name} (SHA-256):"))
-        prints.append(paragraph(fingerprint(frame), "model"))
+        prints += [paragraph(f"Fingerprint of the {name} (SHA-256):"), paragraph(fingerprint(frame), "model")]
     how = (
         "Two tables have the same fingerprint if they have the same columns and rows in the same order, in "
         "any file format. To compute it, run pdanon audit on the release, or frame.txanon.fingerprint() in "
