@@ -59,10 +59,12 @@ def losses(loss: pd.Series[float]) -> str:
 
 def is_kept(mapping: pd.DataFrame) -> pd.Series[bool]:
     """Mark the entries of a mapping whose items are published as they are."""
-    items = mapping_values(mapping, "item")
-    labels = mapping_labels(mapping, items.type)
+    # In a local recoding an item has a line in each group: each distinct one is looked up once.
+    items = mapping_values(mapping, "item").dictionary_encode()
+    labels = mapping_labels(mapping, items.type.value_type)
     numbers = number_texts(labels)
-    return pd.Series((find_items(items, labels.dictionary) == numbers) & (numbers >= 0), index=mapping.index)
+    own = find_items(items.dictionary, labels.dictionary)[items.indices]
+    return pd.Series((own == numbers) & (numbers >= 0), index=mapping.index)
 
 
 def changes(mapping: pd.DataFrame) -> pd.DataFrame:
