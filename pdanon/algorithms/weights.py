@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon.errors import ParameterError
-from pdanon.itemsets.codes import Itemsets, item_array
+from pdanon.itemsets.codes import Itemsets, Mask, Numbers, item_array
 from pdanon.itemsets.validation import describe, format_positions, is_number
 
 __all__ = ["item_losses", "item_weights"]
@@ -21,7 +21,7 @@ WEIGHT_STEPS = 2**16 - 1  # weights are compared as integers: the number of step
 MOST_LOSS = 10**9
 
 
-def item_weights(weights: Any, itemsets: Itemsets) -> NDArray[np.int64] | None:
+def item_weights(weights: Any, itemsets: Itemsets) -> Numbers | None:
     """Encode the importance of items, given in [0, 1], as integers.
 
     Parameters
@@ -75,9 +75,7 @@ def _item_codes(items: Iterable[Any], itemsets: Itemsets, name: str) -> NDArray[
     raise ParameterError(problem, where=where, hint="check spelling and type of the items")
 
 
-def item_losses(
-    loss: Any, itemsets: Itemsets, supports: NDArray[np.int64], public: NDArray[np.bool_]
-) -> NDArray[np.int64]:
+def item_losses(loss: Any, itemsets: Itemsets, supports: Numbers, public: Mask) -> Numbers:
     """Encode the losses of suppressing items as integers.
 
     Parameters

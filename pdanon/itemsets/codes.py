@@ -25,6 +25,8 @@ from pdanon.itemsets.compatibility import as_pandas_writes
 from pdanon.itemsets.dtype import ListArray, is_text_type
 from pdanon.itemsets.lists import (
     Codes,
+    Mask,
+    Numbers,
     Offsets,
     arrow_lists,
     encode,
@@ -40,6 +42,8 @@ from pdanon.itemsets.validation import read_list
 __all__ = [
     "Codes",
     "Itemsets",
+    "Mask",
+    "Numbers",
     "Offsets",
     "as_itemsets",
     "canonical_rows",

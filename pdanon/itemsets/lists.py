@@ -24,6 +24,8 @@ _Read = TypeVar("_Read")
 
 Codes: TypeAlias = NDArray[np.int32]
 Offsets: TypeAlias = NDArray[np.int64]
+Numbers: TypeAlias = NDArray[np.int64]
+Mask: TypeAlias = NDArray[np.bool_]
 
 _TIME_INDEXES = {
     "datetime": pd.DatetimeIndex,

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from pdanon.algorithms.states.clusters import Clusters
 from pdanon.algorithms.states.sets_search import Refinement, check_refinable
@@ -17,7 +16,7 @@ from pdanon.guarantees.constraints import privacy_model, read_constraints
 from pdanon.guarantees.parameters import ItemLimit, check_share, constraint_table
 from pdanon.guarantees.utility import check_release, item_blocks, partition
 from pdanon.guarantees.verdict import Guarantee
-from pdanon.itemsets.codes import Codes, Itemsets
+from pdanon.itemsets.codes import Codes, Itemsets, Numbers
 from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.support import SupportIndex, check_rows
 from pdanon.itemsets.timing import Report
@@ -100,7 +99,7 @@ def refine_sets(
     itemsets: Itemsets,
     labels: Codes,
     guarantee: Guarantee,
-    block_of: NDArray[np.int64] | None = None,
+    block_of: Numbers | None = None,
 ) -> tuple[Codes, pd.DataFrame]:
     """Move items between sets until no move lowers the NCP; return the set of each item, and the trace."""
     search = Refinement(itemsets, labels, guarantee, block_of)
@@ -110,7 +109,7 @@ def refine_sets(
 
 def merge_occurrences(
     index: SupportIndex,
-    blocks: NDArray[np.int64],
+    blocks: Numbers,
     spare: int,
     k: int,
     m: int | None,

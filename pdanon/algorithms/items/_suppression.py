@@ -6,13 +6,12 @@ from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pdanon.errors import InfeasibleError
 from pdanon.guarantees import Coherence, PublicK
 from pdanon.guarantees.emptied import ROWS_WITHOUT_PUBLIC
 from pdanon.guarantees.private import PublicAndPrivate
-from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.codes import Itemsets, Mask
 from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.support import SupportIndex, check_rows
 from pdanon.recoding.decision import Decision, ListRows, decide_lists
@@ -50,7 +49,7 @@ def check_coherent_without_public(parts: PublicAndPrivate, guarantee: Coherence)
 
 
 def decide_suppressed(
-    parts: PublicAndPrivate, suppressed: NDArray[np.bool_], guarantee: Coherence | PublicK
+    parts: PublicAndPrivate, suppressed: Mask, guarantee: Coherence | PublicK
 ) -> Decision[ListRows]:
     """Remove the suppressed items; rebuild the private column, if there is one.
 

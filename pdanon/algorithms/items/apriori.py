@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.states.cuts import Cut, CutTask
@@ -23,7 +22,7 @@ from pdanon.guarantees.breaches import split_rows
 from pdanon.guarantees.parameters import ItemLimit, check_k
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
-from pdanon.itemsets.codes import Codes, item_texts
+from pdanon.itemsets.codes import Codes, Mask, item_texts
 from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.support import SupportIndex, check_feasible
 from pdanon.itemsets.timing import Report
@@ -190,9 +189,7 @@ def _check_diverse(known: SupportIndex, secrets: SupportIndex, diversity: int | 
             )
 
 
-def find_leaves(
-    hierarchy: HierarchyLike, items: pa.Array, hidden: NDArray[np.bool_]
-) -> tuple[Hierarchy, Codes, int]:
+def find_leaves(hierarchy: HierarchyLike, items: pa.Array, hidden: Mask) -> tuple[Hierarchy, Codes, int]:
     """Return the leaf of each item in a hierarchy that contains at least the known items.
 
     Returns

@@ -12,7 +12,6 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from pdanon._kernels import row_partitions
 from pdanon.algorithms.items._clustering import protect, refine_sets
@@ -26,7 +25,7 @@ from pdanon.guarantees.parameters import DEFAULT_M, ItemLimit
 from pdanon.guarantees.sensitive_groups import GROUP
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
-from pdanon.itemsets.codes import Codes, Itemsets
+from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers
 from pdanon.itemsets.gray_order import gray_ranks
 from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.support import SupportIndex, check_feasible, csr
@@ -253,7 +252,7 @@ def decide(
 
 def _generalize_public(
     itemsets: Itemsets,
-    hidden: NDArray[np.bool_],
+    hidden: Mask,
     guarantee: KmAnonymity,
     hierarchy: HierarchyLike | None,
     refine: bool,
@@ -300,14 +299,14 @@ def groups_of(
     return by_first_row(of_row)
 
 
-def _add_missing(groups: Codes, there: NDArray[np.int64], n_rows: int) -> Codes:
+def _add_missing(groups: Codes, there: Numbers, n_rows: int) -> Codes:
     """Extend groups to all rows: missing rows join the largest group."""
     of_row = np.full(n_rows, np.argmax(np.bincount(groups)), np.int32)
     of_row[there] = groups
     return by_first_row(of_row)
 
 
-def _select_items(index: SupportIndex, wanted: NDArray[np.bool_]) -> SupportIndex:
+def _select_items(index: SupportIndex, wanted: Mask) -> SupportIndex:
     """Return the rows with the selected items only, renumbered from 0 in their order."""
     return index.recode(np.where(wanted, np.cumsum(wanted) - 1, -1), int(wanted.sum()))
 
@@ -344,7 +343,7 @@ def _warn_of_emptied(public: SupportIndex, secret: SupportIndex, p: int) -> None
         warn(EmptiedWarning(what, hint=hint))
 
 
-def _band_order(public: SupportIndex) -> NDArray[np.int64]:
+def _band_order(public: SupportIndex) -> Numbers:
     """Return the rows in the order of a band matrix: the edges between rows and items become short."""
     from scipy.sparse import bmat
     from scipy.sparse.csgraph import reverse_cuthill_mckee

@@ -11,7 +11,6 @@ from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from pdanon._kernels import row_groups
 from pdanon.algorithms.items._generalization import decide_groups
@@ -20,7 +19,7 @@ from pdanon.algorithms.states.cuts import LeafRows, by_first_row, node_counts, s
 from pdanon.guarantees import TransactionalK
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
-from pdanon.itemsets.codes import Codes
+from pdanon.itemsets.codes import Codes, Numbers
 from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.parallel import first_equal_rows
 from pdanon.itemsets.support import SupportIndex
@@ -180,7 +179,7 @@ def nodes_of(
     return became, by_first_row(of_row)
 
 
-def _order(rows: LeafRows) -> NDArray[np.int64]:
+def _order(rows: LeafRows) -> Numbers:
     """Sort rows by descending length, then by their leaves, then by position."""
     parts = [np.empty(0, np.int64)]
     for length in np.unique(rows.lengths)[::-1]:
@@ -190,7 +189,7 @@ def _order(rows: LeafRows) -> NDArray[np.int64]:
     return np.concatenate(parts)
 
 
-def _seeds(rows: LeafRows, k: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _seeds(rows: LeafRows, k: int) -> tuple[Numbers, Numbers]:
     """Return the first row of each group, and the group of each row, -1 where it is undecided."""
     first = first_equal_rows(rows.leaves, rows.offsets)
     # At least k equal rows form a group.
@@ -203,7 +202,7 @@ def _seeds(rows: LeafRows, k: int) -> tuple[NDArray[np.int64], NDArray[np.int64]
     return seeds, group_of
 
 
-def _weights(tree: Hierarchy, scale: int) -> NDArray[np.int64]:
+def _weights(tree: Hierarchy, scale: int) -> Numbers:
     """Return the saving by one more item below each node, times the scale.
 
     It is the difference to the leaves of the parent. At the root it is the saving compared with suppression,

@@ -21,6 +21,7 @@ from pdanon.errors import ParameterError
 from pdanon.guarantees import Coherence
 from pdanon.guarantees.private import PublicAndPrivate
 from pdanon.itemsets.arguments import called_by_name
+from pdanon.itemsets.codes import Mask, Numbers
 from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.parallel import transpose
 from pdanon.itemsets.support import SupportIndex
@@ -70,7 +71,7 @@ class Moles:
         rows = _Numbered(parts, public[~breaching], np.flatnonzero(relevant))
         self.larger = rows.minimal_moles(k, guarantee.p, above, below, peaks[~breaching])
 
-    def eliminate(self, losses: NDArray[np.int64], criterion: str) -> NDArray[np.bool_]:
+    def eliminate(self, losses: Numbers, criterion: str) -> Mask:
         """Choose the items to suppress, so that no mole is left.
 
         Parameters
@@ -107,16 +108,14 @@ class Moles:
 class _Numbered:
     """Rows of selected public items, which have the lowest numbers, and selected private items."""
 
-    def __init__(
-        self, parts: PublicAndPrivate, public: NDArray[np.int64], private: NDArray[np.int64]
-    ) -> None:
+    def __init__(self, parts: PublicAndPrivate, public: Numbers, private: Numbers) -> None:
         items = np.concatenate((public, private))
         numbers = np.full(len(parts.is_private), -1)
         numbers[items] = np.arange(len(items))
         self._index = parts.rows(numbers, len(items))
         self._public = public
 
-    def peaks(self) -> NDArray[np.int64]:
+    def peaks(self) -> Numbers:
         """Count the rows that each public item shares with its most frequent private item."""
         hidden = np.arange(self._index.n_items) >= len(self._public)
         index = self._index.within(np.diff(self._index.keep_items(hidden).offsets) > 0)
@@ -124,7 +123,7 @@ class _Numbered:
         rows = breaches.MoleRows(index.codes, index.offsets, self._ends(index), index.weights)
         return breaches.private_peaks(rows, starts[: len(self._public) + 1], tids, index.n_items)
 
-    def minimal_moles(self, k: int, p: int, above: int, below: int, peaks: NDArray[np.int64]) -> ItemsetTable:
+    def minimal_moles(self, k: int, p: int, above: int, below: int, peaks: Numbers) -> ItemsetTable:
         """Return the minimal moles of 2 to p items; no single item is a mole."""
         index = self._index = self._index.distinct()  # replaced to free memory
         ends = self._ends(index)
@@ -137,7 +136,7 @@ class _Numbered:
             rows = breaches.MoleRows(index.codes, index.offsets, ends, index.weights)
             arguments = k, min(p, longest), above, below, rows, *columns, MOST_ITEMSETS
 
-            def list_moles() -> tuple[NDArray[np.int32], NDArray[np.int64], bool]:
+            def list_moles() -> tuple[NDArray[np.int32], Numbers, bool]:
                 return breaches.minimal_moles(*arguments, halt_flag())
 
             ((codes, offsets, is_done),) = search(list_moles, [()], index.search_bound(p), limited=True)
@@ -147,7 +146,7 @@ class _Numbered:
             self._public[codes].astype(np.int32), offsets, np.zeros(len(offsets) - 1, np.int64)
         )
 
-    def _ends(self, index: SupportIndex) -> NDArray[np.int64]:
+    def _ends(self, index: SupportIndex) -> Numbers:
         """Return the end of the public items of each row."""
         return breaches.private_begins(index.codes, index.offsets, len(self._public))
 

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from pdanon._kernels import chunks as chunks_kernels
 from pdanon._kernels import row_partitions
@@ -24,7 +23,7 @@ from pdanon.guarantees.parameters import DEFAULT_M, ItemLimit
 from pdanon.guarantees.utility import partition, some_blocks
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.chunks import ChunkTable
-from pdanon.itemsets.codes import Codes, Itemsets
+from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers
 from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.lists import distinct, offsets_of
 from pdanon.itemsets.support import SupportIndex, check_feasible
@@ -38,7 +37,6 @@ from pdanon.recoding.result import Anonymized
 
 __all__ = ["RECORD", "chunks_of", "disassociate", "measure_losses"]
 
-Numbers = NDArray[np.int64]
 
 _COMPARED = 8  # number of terms by which term chunks are sorted
 _FEW = 100  # stop when fewer than 1 in 100 clusters were joined
@@ -112,7 +110,7 @@ def chunks_of(
 
 
 def _join_clusters(
-    found: _Parts, arguments: tuple[Any, ...], n_items: int, needs_term: NDArray[np.bool_], report: Report
+    found: _Parts, arguments: tuple[Any, ...], n_items: int, needs_term: Mask, report: Report
 ) -> _Parts:
     """Join clusters whose term chunks have items in common; these items move to shared chunks."""
     codes, n_clusters = arguments[5], len(found.sizes)
@@ -208,7 +206,7 @@ def _numbers(itemsets: Itemsets, found: _Parts, n_clusters: int) -> Numbers:
 
 
 def _sub_records(
-    itemsets: Itemsets, row: Numbers, found: _Parts, number: Numbers, is_part: NDArray[np.bool_]
+    itemsets: Itemsets, row: Numbers, found: _Parts, number: Numbers, is_part: Mask
 ) -> tuple[ItemsetTable, tuple[Numbers, Numbers]]:
     """Return the sub-records, and the cluster and chunk of each; chunks are numbered from 1."""
     width = int(found.chunks.max(initial=0)) + 1
@@ -228,7 +226,7 @@ def _sub_records(
 
 
 def _term_chunks(
-    itemsets: Itemsets, found: _Parts, number: Numbers, is_term: NDArray[np.bool_], n_clusters: int
+    itemsets: Itemsets, found: _Parts, number: Numbers, is_term: Mask, n_clusters: int
 ) -> tuple[ItemsetTable, Numbers]:
     """Return the term chunk of each cluster, which may be empty."""
     n_items = max(itemsets.n_items, 1)

@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from pdanon.algorithms.states.cuts import LeafRows, node_counts
 from pdanon.errors import ParameterError
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
-from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.codes import Itemsets, Numbers
 from pdanon.itemsets.columns import find_column
 from pdanon.itemsets.validation import read_list
 
@@ -81,7 +80,7 @@ def lcg(
     return sorted(tree.labels[node] for node in np.repeat(np.arange(tree.n_nodes), own).tolist())
 
 
-def _positions(index: pd.Index[Any], rows: Iterable[Hashable]) -> NDArray[np.int64]:
+def _positions(index: pd.Index[Any], rows: Iterable[Hashable]) -> Numbers:
     hint = "pass a list of index labels"
     wanted = read_list(rows, "rows", hint)
     if not all(pd.api.types.is_hashable(label) for label in wanted):

@@ -28,7 +28,7 @@ from pdanon.guarantees import KmAnonymity
 from pdanon.guarantees.parameters import ItemLimit, check_seconds
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
-from pdanon.itemsets.codes import Codes, Offsets
+from pdanon.itemsets.codes import Codes, Mask, Numbers, Offsets
 from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.support import SupportIndex, csr, threats_beyond_pairs
@@ -41,18 +41,16 @@ from pdanon.recoding.result import Anonymized
 
 __all__ = ["RECORD", "Packing", "optimal", "solve_program", "solve_relaxation"]
 
-Numbers = NDArray[Any]
-
 
 def solve_program(
-    loss: NDArray[np.int64],
+    loss: Numbers,
     rows: Any,
-    least: float | Numbers,
-    most: float | Numbers,
+    least: float | NDArray[Any],
+    most: float | NDArray[Any],
     seconds: float,
     allowed: tuple[Any, Any] = (0, 1),
     tolerance: float = 0,
-) -> tuple[NDArray[np.bool_] | None, int, bool]:
+) -> tuple[Mask | None, int, bool]:
     """Solve a 0-1 program: choose the variables with the least total loss.
 
     Parameters
@@ -99,7 +97,7 @@ def solve_program(
 
 
 def solve_relaxation(
-    loss: NDArray[np.int64], rows: Any, most: Numbers, seconds: float
+    loss: Numbers, rows: Any, most: NDArray[Any], seconds: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
     """Solve the linear relaxation: variables are shares in [0, 1] with the least total loss.
 
@@ -134,8 +132,6 @@ def solve_relaxation(
 _HASTE = 0.9  # share of the gap between choice and bound that may stay open
 _BATCH = 3000  # clauses added per round: larger programs are slower, and most clauses are never needed
 
-Mask = NDArray[np.bool_]
-
 
 class Packing:
     """The choice of nodes to publish as a 0-1 program, with an upper bound on the worth of any choice.
@@ -158,9 +154,7 @@ class Packing:
     Memory: 17 bytes per path of a clause. The clauses of pairs are built at once.
     """
 
-    def __init__(
-        self, cut: Cut, hierarchy: Hierarchy, worth: NDArray[np.int64], *, k: int, pairs: bool
-    ) -> None:
+    def __init__(self, cut: Cut, hierarchy: Hierarchy, worth: Numbers, *, k: int, pairs: bool) -> None:
         self.most = int(worth.sum())  # upper bound on the worth of any choice
         self._worth = worth
         self._k = k
@@ -251,7 +245,7 @@ class Packing:
         self._enforced = np.concatenate((self._enforced, np.zeros(len(offsets) - 1, np.bool_)))
 
     @property
-    def _limits(self) -> NDArray[np.int64]:
+    def _limits(self) -> Numbers:
         """Return the upper bound of each clause: its paths minus 1, or 1 node if it has one path."""
         return np.maximum(np.diff(self._offsets) - 1, 1)
 
@@ -272,7 +266,7 @@ class Packing:
             above = np.append(self._up, -1)[above]
         return sums
 
-    def _program(self) -> tuple[Any, NDArray[np.int64]]:
+    def _program(self) -> tuple[Any, Numbers]:
         """Return the matrix of the enforced clauses and nodes, and the upper bound of each clause."""
         from scipy.sparse import csr_array
 
@@ -477,7 +471,7 @@ def least_cut(task: CutTask, time_limit: float) -> tuple[Cut, int]:
 
 
 def _least_cover(
-    demands: Sequence[ItemsetTable], tree: Hierarchy, added_losses: NDArray[np.int64], seconds: float
+    demands: Sequence[ItemsetTable], tree: Hierarchy, added_losses: Numbers, seconds: float
 ) -> tuple[Codes, int, bool]:
     """Choose nodes that satisfy all demands, at the least loss of covering them and all nodes below them.
 

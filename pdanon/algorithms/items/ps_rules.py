@@ -27,7 +27,7 @@ from pdanon.errors import InfeasibleError, ParameterError
 from pdanon.guarantees import PSRules
 from pdanon.guarantees.parameters import check_share, format_share
 from pdanon.itemsets.arguments import called_by_name
-from pdanon.itemsets.codes import Codes
+from pdanon.itemsets.codes import Codes, Mask, Numbers
 from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.timing import Report
@@ -40,7 +40,7 @@ from pdanon.recoding.result import Anonymized
 __all__ = ["RECORD", "Bisection", "ps_rules", "repair_sets"]
 
 
-def repair_sets(rules: RuleCheck, labels: Codes, weights: NDArray[np.int64] | None, report: Report) -> Codes:
+def repair_sets(rules: RuleCheck, labels: Codes, weights: Numbers | None, report: Report) -> Codes:
     """Merge sets until no rule is broken.
 
     Parameters
@@ -112,7 +112,7 @@ class Bisection:
     items.
     """
 
-    def __init__(self, rules: RuleCheck, items: NDArray[np.intp], weights: NDArray[np.int64] | None) -> None:
+    def __init__(self, rules: RuleCheck, items: NDArray[np.intp], weights: Numbers | None) -> None:
         self.rules = rules
         self._index = rules.index
         self._given = weights
@@ -391,15 +391,13 @@ def _share_of_rows(how: str, sample: Any) -> Fraction | None:
     return share
 
 
-def _one_set(
-    rules: RuleCheck, public: NDArray[np.bool_], weights: NDArray[np.int64] | None
-) -> Bisection | None:
+def _one_set(rules: RuleCheck, public: Mask, weights: Numbers | None) -> Bisection | None:
     """Return one set that protects the rules: of the items in rules, or of all public items; or None."""
     every = (Bisection(rules, np.flatnonzero(items), weights) for items in (rules.known, public))
     return next((sets for sets in every if sets.is_protected()), None)
 
 
-def _too_frequent(rules: RuleCheck, may_suppress: bool) -> NDArray[np.bool_]:
+def _too_frequent(rules: RuleCheck, may_suppress: bool) -> Mask:
     """Return the sensitive items to suppress, because one set of all public items does not protect them."""
     index = rules.index
     rows = index.within(rows_of(index, np.flatnonzero(~rules.is_sensitive)))
@@ -421,7 +419,7 @@ def _too_frequent(rules: RuleCheck, may_suppress: bool) -> NDArray[np.bool_]:
     return found
 
 
-def _infeasible(broken: NDArray[np.bool_], most: int, n_rows: int, share: Fraction) -> InfeasibleError:
+def _infeasible(broken: Mask, most: int, n_rows: int, share: Fraction) -> InfeasibleError:
     numbers = np.flatnonzero(broken)
     places = ", ".join(map(str, numbers[:_MOST_PLACES])) + (", ..." if len(numbers) > _MOST_PLACES else "")
     digits = -(-most * 10**4 // n_rows) / 10**4  # rounded up, so that it suffices

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from pdanon._kernels import local_recoding
 from pdanon.algorithms.items._suppression import decide_suppressed
@@ -20,6 +19,7 @@ from pdanon.guarantees import PublicK
 from pdanon.guarantees.named import named_items
 from pdanon.guarantees.private import PublicAndPrivate
 from pdanon.itemsets.arguments import called_by_name
+from pdanon.itemsets.codes import Mask
 from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.support import check_rows
 from pdanon.itemsets.timing import Report
@@ -112,7 +112,7 @@ def decide(columns: ListColumns, report: Report, *, k: int, public: Any) -> Deci
     return decide_suppressed(parts, _select_items(parts, guarantee.k, report), guarantee)
 
 
-def _select_items(parts: PublicAndPrivate, k: int, report: Report) -> NDArray[np.bool_]:
+def _select_items(parts: PublicAndPrivate, k: int, report: Report) -> Mask:
     """Return a mask of the suppressed items, by item number."""
     public = np.flatnonzero(~parts.is_private)
     # A stable sort: ties keep the item order.

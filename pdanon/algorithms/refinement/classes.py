@@ -18,13 +18,12 @@ from numpy.typing import NDArray
 
 from pdanon.algorithms.refinement.cuts import base_of, equal_mappings, published_nodes
 from pdanon.algorithms.refinement.task import Task, extend_trace
-from pdanon.algorithms.relational.attributes import Numbers
 from pdanon.algorithms.rt.dataset import Dataset
 from pdanon.algorithms.rt.transaction_side import ClassSearch, held
 from pdanon.algorithms.states.cuts_search import CutRefinement
 from pdanon.algorithms.states.sets_search import Refinement, trace_of
 from pdanon.errors import GuaranteeError, ParameterError, ReleaseWarning
-from pdanon.itemsets.codes import Codes, Itemsets
+from pdanon.itemsets.codes import Codes, Itemsets, Numbers
 from pdanon.itemsets.compatibility import arrow_values
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.timing import is_over
@@ -120,7 +119,7 @@ class _Class:
     items: Codes
 
     @property
-    def singles(self) -> NDArray[np.int64]:
+    def singles(self) -> Numbers:
         """Support of each item within the class."""
         return SupportIndex.of(self.rows).singles
 

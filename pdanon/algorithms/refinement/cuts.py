@@ -20,7 +20,7 @@ from pdanon.algorithms.states.cuts_search import CutRefinement
 from pdanon.errors import ParameterError
 from pdanon.guarantees import KmAnonymity
 from pdanon.hierarchy import Hierarchy
-from pdanon.itemsets.codes import Codes, Itemsets, item_texts
+from pdanon.itemsets.codes import Codes, Itemsets, Numbers, item_texts
 from pdanon.itemsets.compatibility import arrow_values, number_texts
 from pdanon.itemsets.lists import to_numpy
 from pdanon.itemsets.mapping import mapping_labels, mapping_values
@@ -114,7 +114,7 @@ def published_occurrences(
 
 def _read_mapping(
     result: Anonymized, itemsets: Itemsets, tree: Hierarchy, leaves: Codes, n_groups: int
-) -> tuple[NDArray[np.int64], Codes, Codes]:
+) -> tuple[Numbers, Codes, Codes]:
     """Read the group, the item and the node of each line of a mapping table."""
     mapping = result.mapping
     items = itemsets.lookup(arrow_values(mapping["item"]))

@@ -27,7 +27,7 @@ from pdanon.algorithms.states.sets_search import trace_of
 from pdanon.errors import ParameterError
 from pdanon.guarantees import TransactionalK
 from pdanon.hierarchy import Hierarchy
-from pdanon.itemsets.codes import Codes
+from pdanon.itemsets.codes import Codes, Numbers
 from pdanon.itemsets.timing import is_over
 from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.result import Anonymized
@@ -129,7 +129,7 @@ class GroupRefinement:
         return self._silent + int(np.asarray(self._groups.cost).sum())
 
     @property
-    def group_of(self) -> NDArray[np.int64]:
+    def group_of(self) -> Numbers:
         """The group of each row, -1 for rows published without items."""
         groups = np.full(len(self._published), -1, np.int64)
         groups[self._published] = self._groups.group_of
@@ -172,7 +172,7 @@ class GroupRefinement:
                 gained += row_groups.move_rows(self._k, turns, _PARTNERS, most, *holders, self._groups)
             self._curve.append((time.perf_counter() - self._started, self.cost))
 
-    def _groups_by_node(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _groups_by_node(self) -> tuple[Numbers, Numbers]:
         """Return, for each node, the groups whose rows all contain it, as CSR arrays."""
         starts, counted, _ = self._counted
         least, firsts = row_groups.least_counts(self._groups), np.asarray(self._groups.first)

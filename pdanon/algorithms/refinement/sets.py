@@ -21,7 +21,7 @@ from pdanon.algorithms.states.sets_search import KINDS, LOSSES, Price, Refinemen
 from pdanon.errors import ParameterError
 from pdanon.guarantees import PSRules
 from pdanon.guarantees.utility import check_release, item_blocks
-from pdanon.itemsets.codes import Codes, Itemsets
+from pdanon.itemsets.codes import Codes, Itemsets, Numbers
 from pdanon.itemsets.compatibility import number_texts
 from pdanon.itemsets.lists import to_numpy
 from pdanon.itemsets.timing import is_over
@@ -56,7 +56,7 @@ class ProtectedSets:
     A set is identified by its smallest item, as in `RuleCheck`. Memory: 4 bytes per item of each row.
     """
 
-    def __init__(self, rules: RuleCheck, labels: NDArray[np.int64], price: Price, started: float) -> None:
+    def __init__(self, rules: RuleCheck, labels: Numbers, price: Price, started: float) -> None:
         gone = labels < 0
         self._rules = rules.without(gone & rules.is_sensitive)
         self._index, self._price, self._started = rules.index, price, started
@@ -203,7 +203,7 @@ class ProtectedSets:
         order = np.argsort(-gains, kind="stable")[:_TRIED]
         return labels[order][gains[order] > 0].tolist()
 
-    def _count_shared(self, item: int) -> NDArray[np.int64]:
+    def _count_shared(self, item: int) -> Numbers:
         """Count the rows that an item shares with each set; zeros if the loss does not need them."""
         if self._price.loss != LOSSES["UL"]:
             return np.zeros(len(self._labels), np.int64)
@@ -294,9 +294,7 @@ def refine_sets(task: Task) -> Anonymized:
     return refined
 
 
-def _search_rules(
-    task: Task, guarantee: PSRules, itemsets: Itemsets, labels: NDArray[np.int64]
-) -> ProtectedSets:
+def _search_rules(task: Task, guarantee: PSRules, itemsets: Itemsets, labels: Numbers) -> ProtectedSets:
     rules = rules_of(guarantee, itemsets)
     price = Price.of(task.options["loss"], itemsets, rules.index.singles, rules.index.n_rows)
     return ProtectedSets(rules, labels, price, task.started)
@@ -309,7 +307,7 @@ def check_loss(loss: Any) -> Any:
     return find_name(loss, LOSSES, "loss that refine can lower", where="loss")
 
 
-def _read_clusters(task: Task, itemsets: Itemsets) -> NDArray[np.int64]:
+def _read_clusters(task: Task, itemsets: Itemsets) -> Numbers:
     """Read the cluster of each item from the mapping table, -1 if it is suppressed."""
     texts = labels_of(task.result, itemsets)
     labels = number_texts(texts)

@@ -20,10 +20,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from pdanon.hierarchy import Hierarchy
-from pdanon.itemsets.codes import Codes
+from pdanon.itemsets.codes import Codes, Numbers
 from pdanon.itemsets.compatibility import text_column
 from pdanon.itemsets.lists import distinct
 from pdanon.itemsets.set_labels import set_labels
@@ -34,8 +33,6 @@ __all__ = [
 ]
 
 _FINE = 2**32  # lower bound on half the unit: the precision of shares that cannot be exact
-
-Numbers: TypeAlias = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -14,10 +14,9 @@ from typing import TypeAlias
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from pdanon.algorithms.registry import Algorithm
-from pdanon.algorithms.relational.attributes import Attribute, Numbers, Taxonomy
+from pdanon.algorithms.relational.attributes import Attribute, Taxonomy
 from pdanon.algorithms.relational.incognito import Levels, best_levels, ladder
 from pdanon.algorithms.relational.publishing import Relation
 from pdanon.algorithms.relational.quasi import Classes, QuasiTable, group_rows, sums
@@ -25,7 +24,7 @@ from pdanon.algorithms.relational.suppression import publish_values, total_loss
 from pdanon.guarantees import KAnonymity
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
-from pdanon.itemsets.codes import Codes
+from pdanon.itemsets.codes import Codes, Mask, Numbers
 from pdanon.itemsets.timing import Report
 from pdanon.recoding.result import Anonymized
 
@@ -275,7 +274,7 @@ def _best_group(
     return [max(scores, key=lambda each: (each[0], -each[1]))]
 
 
-def _complete(taxonomy: Taxonomy, cut: Numbers) -> NDArray[np.bool_]:
+def _complete(taxonomy: Taxonomy, cut: Numbers) -> Mask:
     """Return for each node whether the cut contains all its children that have a value."""
     parent = taxonomy.hierarchy.parent
     present = np.zeros(len(parent), np.bool_)

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from pdanon.algorithms.registry import Algorithm
-from pdanon.algorithms.relational.attributes import Attribute, Numbers
+from pdanon.algorithms.relational.attributes import Attribute
 from pdanon.algorithms.relational.publishing import Relation
 from pdanon.algorithms.relational.quasi import Classes, QuasiTable
 from pdanon.algorithms.relational.suppression import publish_values, rows_below, total_loss
@@ -22,6 +22,7 @@ from pdanon.errors import ParameterError
 from pdanon.guarantees import KAnonymity
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
+from pdanon.itemsets.codes import Numbers
 from pdanon.itemsets.timing import Report
 from pdanon.recoding.result import Anonymized
 

@@ -20,7 +20,6 @@ from pdanon.algorithms.relational.attributes import (
     Cells,
     Grades,
     Intervals,
-    Numbers,
     Ranges,
     Sets,
     Tree,
@@ -29,7 +28,7 @@ from pdanon.algorithms.relational.attributes import (
 )
 from pdanon.errors import HierarchyError, InfeasibleError, ItemsetDtypeError, ParameterError
 from pdanon.hierarchy import Form, Hierarchy, HierarchyLike
-from pdanon.itemsets.codes import Codes, Itemsets
+from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers
 from pdanon.itemsets.columns import find_quasi
 from pdanon.itemsets.compatibility import as_pandas_writes
 from pdanon.itemsets.lists import offsets_of
@@ -457,9 +456,7 @@ class Classes:
         return cls._merge_equal(groups, cells, len(names), table.unit, gone)
 
     @classmethod
-    def of_values(
-        cls, table: QuasiTable, groups: Sequence[Numbers], suppressed: NDArray[np.bool_]
-    ) -> Classes:
+    def of_values(cls, table: QuasiTable, groups: Sequence[Numbers], suppressed: Mask) -> Classes:
         """Publish equal values equally, throughout the table.
 
         Parameters

@@ -13,9 +13,9 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from pdanon.algorithms.relational.attributes import Attribute, Numbers
+from pdanon.algorithms.relational.attributes import Attribute
 from pdanon.algorithms.relational.quasi import Classes, QuasiTable, group_rows, sums
-from pdanon.itemsets.codes import Codes
+from pdanon.itemsets.codes import Codes, Mask, Numbers
 
 __all__ = ["publish_values", "rows_allowed", "rows_below", "total_loss", "trim_groups"]
 
@@ -72,7 +72,7 @@ def publish_values(table: QuasiTable, groups: Sequence[Numbers], k: int, most: i
 
 def _rows_to_suppress(
     keys: Sequence[NDArray[np.integer]], weights: Numbers, k: int, most: int
-) -> NDArray[np.bool_] | None:
+) -> Mask | None:
     """Mark what is in classes of fewer than k, and in the smallest other class if k rows are not reached."""
     classes = group_rows(keys, len(weights))
     sizes = sums(classes, weights)
@@ -145,7 +145,7 @@ def _best_trim(table: QuasiTable, number: int, rows: Numbers, k: int) -> list[_T
     return best
 
 
-def _without_few(attribute: Attribute, codes: Codes) -> list[NDArray[np.bool_]]:
+def _without_few(attribute: Attribute, codes: Codes) -> list[Mask]:
     """Return masks of the rows to keep: without an extreme value, with the most common, the largest part."""
     found = [codes != value for value in np.unique(attribute.digest(codes))]
     parts = attribute.split(codes)

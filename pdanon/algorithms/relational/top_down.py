@@ -11,17 +11,16 @@ from fractions import Fraction
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from pdanon.algorithms.registry import Algorithm
-from pdanon.algorithms.relational.attributes import Attribute, Numbers, Ranges, bounds
+from pdanon.algorithms.relational.attributes import Attribute, Ranges, bounds
 from pdanon.algorithms.relational.publishing import Relation
 from pdanon.algorithms.relational.quasi import Classes, QuasiTable, group_rows, sums
 from pdanon.algorithms.relational.suppression import publish_values
 from pdanon.guarantees import KAnonymity
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
-from pdanon.itemsets.codes import Codes
+from pdanon.itemsets.codes import Codes, Mask, Numbers
 from pdanon.itemsets.timing import Report
 from pdanon.recoding.result import Anonymized
 
@@ -137,7 +136,7 @@ class _Rows:
     weights: Numbers
     classes: Numbers
 
-    def take(self, chosen: NDArray[np.bool_]) -> _Rows:
+    def take(self, chosen: Mask) -> _Rows:
         """Select combinations."""
         return _Rows([codes[chosen] for codes in self.tuples], self.weights[chosen], self.classes[chosen])
 
@@ -149,7 +148,7 @@ class _Step:
     gain: int
     smallest: int
     parts: Numbers
-    gone: NDArray[np.bool_]
+    gone: Mask
 
 
 def _groups(table: QuasiTable, k: int, left: int, report: Report) -> list[Numbers]:

@@ -10,10 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from pdanon.algorithms.registry import ALGORITHMS
-from pdanon.algorithms.relational.attributes import Numbers
 from pdanon.algorithms.relational.mondrian import cut_evenly
 from pdanon.algorithms.relational.publishing import class_table, with_classes
 from pdanon.algorithms.relational.quasi import Classes, Formation, QuasiTable
@@ -27,7 +25,7 @@ from pdanon.guarantees.k_anonymity import equal_rows
 from pdanon.guarantees.kkm import Crowds
 from pdanon.guarantees.parameters import ItemLimit, materialize
 from pdanon.hierarchy import Hierarchy, HierarchyLike
-from pdanon.itemsets.codes import Codes, Itemsets
+from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers
 from pdanon.itemsets.columns import find_column, with_column
 from pdanon.itemsets.timing import Report, progress_bar
 from pdanon.itemsets.validation import check_count, check_flag, check_known
@@ -303,7 +301,7 @@ class Dataset:
             n_empty += int(np.count_nonzero(few))
         return {EMPTY_ROWS: n_empty} if n_empty else {}
 
-    def _occurrences(self) -> Iterable[NDArray[np.bool_]]:
+    def _occurrences(self) -> Iterable[Mask]:
         """Return, for each list column, the mask of its occurrences among all."""
         first_item, codes = 0, self.transactions.itemsets.codes
         for itemsets in self.columns:

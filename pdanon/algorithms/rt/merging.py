@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pdanon._kernels import clusters
-from pdanon.algorithms.relational.attributes import Numbers
 from pdanon.algorithms.relational.quasi import Digests, QuasiTable, number_groups
 from pdanon.algorithms.rt.transaction_side import TransactionSide
-from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.codes import Itemsets, Numbers
 from pdanon.itemsets.lists import offsets_of
 
 __all__ = ["Merging", "candidates", "distances"]

@@ -14,7 +14,6 @@ import pandas as pd
 
 from pdanon.algorithms.items.lra import divide_rows
 from pdanon.algorithms.registry import Algorithm
-from pdanon.algorithms.relational.attributes import Numbers
 from pdanon.algorithms.rt.dataset import Dataset
 from pdanon.algorithms.rt.transaction import Transaction
 from pdanon.algorithms.states.cuts import check_parts
@@ -22,7 +21,7 @@ from pdanon.guarantees import KKm, KLm
 from pdanon.guarantees.parameters import ItemLimit
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
-from pdanon.itemsets.codes import Codes
+from pdanon.itemsets.codes import Codes, Numbers
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.timing import Report
 from pdanon.recoding.result import Anonymized

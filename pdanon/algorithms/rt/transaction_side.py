@@ -12,11 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from pdanon.algorithms.items.apriori import find_leaves
 from pdanon.algorithms.registry import ALGORITHMS
-from pdanon.algorithms.relational.attributes import Numbers
 from pdanon.algorithms.rt.transaction import Transaction
 from pdanon.algorithms.states.cuts import Cut, CutTask
 from pdanon.algorithms.states.cuts_search import CutRefinement
@@ -28,7 +26,7 @@ from pdanon.guarantees.named import named_items
 from pdanon.guarantees.parameters import check_share
 from pdanon.guarantees.utility import item_blocks, partition
 from pdanon.hierarchy import Hierarchy
-from pdanon.itemsets.codes import Codes, Itemsets, join_columns
+from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers, join_columns
 from pdanon.itemsets.lists import distinct
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.timing import report_nothing
@@ -71,7 +69,7 @@ class ClassSearch:
     guarantee: KmAnonymity
     cover: tuple[Hierarchy, Codes] | None = None
     joint: bool = False
-    blocks: NDArray[np.int64] | None = None
+    blocks: Numbers | None = None
     base: int = 0
 
     def begin(
@@ -147,7 +145,7 @@ class DiverseSets:
         known: SupportIndex,
         secrets: SupportIndex,
         labels: Codes,
-        kinds: NDArray[np.int64],
+        kinds: Numbers,
         diversity: int,
         domain: int,
     ) -> None:
@@ -175,7 +173,7 @@ class DiverseSets:
             for sets in found:
                 self._repair(np.unique([now[each] for each in sets if now[each] >= 0]), now)
 
-    def _repair(self, image: NDArray[np.int64], now: NDArray[np.int64]) -> None:
+    def _repair(self, image: Numbers, now: Numbers) -> None:
         """Apply the step with the lowest loss, if some sets together still reveal a sensitive item."""
         if not len(image) or not self._reveals(np.logical_and.reduce(self._rows[image], keepdims=True))[0]:
             return
@@ -188,7 +186,7 @@ class DiverseSets:
             self._held[other] += self._held[one]
         self._rows[one], self._size[one], self._held[one] = False, 0, 0
 
-    def _steps(self, one: int, image: NDArray[np.int64]) -> list[tuple[int, int, int]]:
+    def _steps(self, one: int, image: Numbers) -> list[tuple[int, int, int]]:
         """Return the steps for a set after which these sets reveal nothing: loss, set, set to merge with.
 
         The best merge comes first, if one is possible. Then comes suppression, with -1 instead of a set.
@@ -207,21 +205,19 @@ class DiverseSets:
             steps.insert(0, (int(lost[best]) - own, one, int(others[best])))
         return steps
 
-    def _reveals(
-        self, matches: NDArray[np.bool_], of: NDArray[np.bool_] | slice = slice(None)
-    ) -> NDArray[np.bool_]:
+    def _reveals(self, matches: Mask, of: Mask | slice = slice(None)) -> Mask:
         """Return whether a sensitive item is in too many of the rows of each line."""
         shared = matches.astype(np.int32) @ self._incidence[of]
         # In 64 bits: rows times diversity may exceed 32.
         return (shared.astype(np.int64) * self._diversity > matches.sum(axis=1)[:, None]).any(axis=1)
 
     @staticmethod
-    def _price(size: NDArray[np.int64], held: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _price(size: Numbers, held: Numbers) -> Numbers:
         """Return the NCP of sets, times the number of items of the table."""
         return np.where(size > 1, size * held, 0)
 
 
-def _table(index: SupportIndex, n_items: int) -> NDArray[np.bool_]:
+def _table(index: SupportIndex, n_items: int) -> Mask:
     """Return for each item which rows have it."""
     table = np.zeros((n_items, len(index.weights)), np.bool_)
     table[index.codes, np.repeat(np.arange(len(index.weights)), np.diff(index.offsets))] = True
@@ -260,8 +256,8 @@ class TransactionSide:
     k: int
     m: int | None
     decide: Callable[[SupportIndex, Codes], Codes]
-    sizes: NDArray[np.int64] | None
-    domains: NDArray[np.int64]
+    sizes: Numbers | None
+    domains: Numbers
     column_of: Codes
     measure: str
     search: ClassSearch | None = None
@@ -348,7 +344,7 @@ class TransactionSide:
         """Return the list column of some occurrences."""
         return self.column_of[self.itemsets.codes[places]]
 
-    def _stands_for(self, places: Numbers, numbers: Codes) -> NDArray[np.int64]:
+    def _stands_for(self, places: Numbers, numbers: Codes) -> Numbers:
         """Count the items that each occurrence may stand for; all of its column if it is suppressed."""
         sizes = self.sizes
         if sizes is None:
@@ -363,7 +359,7 @@ class TransactionSide:
 class _Secrets(NamedTuple):
     """The sensitive items, and the upper bound l on their share: in at most 1/l of the rows."""
 
-    hidden: NDArray[np.bool_]
+    hidden: Mask
     diversity: int
 
     def split(self, index: SupportIndex, items: Codes) -> tuple[SupportIndex, SupportIndex]:
@@ -413,7 +409,7 @@ def _by_cuts(
     itemsets: Itemsets,
     km: KmAnonymity,
     cover: tuple[Hierarchy, Codes],
-    domains: NDArray[np.int64],
+    domains: Numbers,
     column_of: Codes,
     *,
     refine: bool,
@@ -445,7 +441,7 @@ def _by_sets(
     transaction: Transaction,
     itemsets: Itemsets,
     km: KmAnonymity,
-    domains: NDArray[np.int64],
+    domains: Numbers,
     column_of: Codes,
     secrets: _Secrets | None,
     *,

@@ -16,7 +16,6 @@ import numpy as np
 import pandas as pd
 
 from pdanon.algorithms.registry import Algorithm
-from pdanon.algorithms.relational.attributes import Numbers
 from pdanon.algorithms.rt.dataset import Dataset, at_least, check_cluster
 from pdanon.algorithms.rt.merging import Merging, candidates, distances
 from pdanon.algorithms.rt.transaction import Transaction
@@ -26,7 +25,7 @@ from pdanon.guarantees import KKm, KLm
 from pdanon.guarantees.parameters import ItemLimit, check_share
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
-from pdanon.itemsets.codes import Codes
+from pdanon.itemsets.codes import Codes, Numbers
 from pdanon.itemsets.timing import Report
 from pdanon.itemsets.validation import check_known, random_generator
 from pdanon.recoding.result import Anonymized

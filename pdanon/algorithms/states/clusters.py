@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pdanon._kernels import clusters, itemset_search
 from pdanon.errors import InfeasibleError
-from pdanon.itemsets.codes import Codes
+from pdanon.itemsets.codes import Codes, Numbers
 from pdanon.itemsets.support import SupportIndex, sizes_beyond_pairs
 from pdanon.itemsets.table import MOST_ITEMSETS, ItemsetTable, concatenate, refuse_long_list
 from pdanon.itemsets.threads import many_parts, search
@@ -75,7 +74,7 @@ class _Search:
             found *= np.maximum(lengths - place, 0) / (place + 1)
         return float(found.sum())
 
-    def count(self) -> NDArray[np.int64]:
+    def count(self) -> Numbers:
         """Count them by run and support, shape (runs, k)."""
         counts = np.zeros((len(self.runs), self._k), np.int64)
         parts = [(*run, 1, self._k - 1, each) for run, each in zip(self.runs, counts, strict=True)]
@@ -89,9 +88,7 @@ class _Search:
         found = concatenate(search(self._part, parts, self.at_most(), limited=True))
         return found if least == largest else found.take(np.argsort(-found.supports, kind="stable"))
 
-    def _part(
-        self, begin: int, end: int, least: int, largest: int, counts: NDArray[np.int64]
-    ) -> ItemsetTable:
+    def _part(self, begin: int, end: int, least: int, largest: int, counts: Numbers) -> ItemsetTable:
         check_time()
         asked = self._k, self._size, True, True, begin, end
         unexposed, room = np.empty(0, np.int32), np.array([MOST_ITEMSETS])
@@ -104,7 +101,7 @@ class _Search:
         return listed
 
 
-def _portions(counts: NDArray[np.int64], runs: _Runs, most: int) -> Iterator[tuple[int, int, _Runs]]:
+def _portions(counts: Numbers, runs: _Runs, most: int) -> Iterator[tuple[int, int, _Runs]]:
     """Return ranges of supports, and runs whose itemsets fit a batch; counts are by run and support."""
     largest = counts.shape[1] - 1
     by_support = counts.sum(axis=0)
@@ -171,11 +168,11 @@ class Clusters:
     def __init__(
         self,
         index: SupportIndex,
-        weights: NDArray[np.int64] | None = None,
-        blocks: NDArray[np.int64] | None = None,
+        weights: Numbers | None = None,
+        blocks: Numbers | None = None,
         *,
         spare: int = 0,
-        sizes: NDArray[np.int64] | None = None,
+        sizes: Numbers | None = None,
         least_first: bool = False,
         room: int = ROOM,
         listed: int = MOST_LISTED,

@@ -15,7 +15,7 @@ from pdanon._kernels import cuts
 from pdanon.errors import ParameterError
 from pdanon.guarantees.breaches import breaches
 from pdanon.hierarchy import Hierarchy
-from pdanon.itemsets.codes import Codes, Itemsets, Offsets, canonical_rows
+from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers, Offsets, canonical_rows
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.support import SupportIndex, threats_beyond_pairs
 from pdanon.itemsets.table import ItemsetTable
@@ -53,7 +53,7 @@ class LeafRows:
 
     leaves: Codes
     offsets: Offsets
-    order: NDArray[np.int64]
+    order: Numbers
 
     @classmethod
     def of(cls, codes: Codes, offsets: Offsets, leaves: Codes) -> LeafRows:
@@ -64,11 +64,11 @@ class LeafRows:
         return cls(of_occurrence[order], offsets, order)
 
     @property
-    def lengths(self) -> NDArray[np.int64]:
+    def lengths(self) -> Numbers:
         """Number of items of each row."""
         return np.diff(self.offsets)
 
-    def take(self, rows: NDArray[np.int64]) -> LeafRows:
+    def take(self, rows: Numbers) -> LeafRows:
         """Select rows in the given order; ``order`` still refers to the same column."""
         lengths = self.lengths[rows]
         offsets = offsets_of(lengths)
@@ -82,7 +82,7 @@ def empty_alike(itemsets: Itemsets) -> Itemsets:
     return itemsets.missing_as_empty() if empty.any() else itemsets
 
 
-def silent_rows(lengths: NDArray[np.int64], k: int) -> NDArray[np.bool_]:
+def silent_rows(lengths: Numbers, k: int) -> Mask:
     """Mark the rows that are published without items: empty rows and, if these are too few, others.
 
     The others are the shortest rows up to k (ties: the first). All rows are marked if fewer than k would be
@@ -126,7 +126,7 @@ def node_counts(rows: LeafRows, tree: Hierarchy) -> tuple[Offsets, Codes, Codes]
     """
     paths = ancestors(tree)
 
-    def part(begin: int, end: int) -> tuple[NDArray[np.int64], Codes, Codes]:
+    def part(begin: int, end: int) -> tuple[Numbers, Codes, Codes]:
         own = slice(*rows.offsets[[begin, end]])
         row_of = np.repeat(np.arange(end - begin, dtype=np.int64), rows.lengths[begin:end])
         above = paths[:, rows.leaves[own]]
@@ -279,7 +279,7 @@ class Cut:
         return self._supports
 
     @property
-    def added_losses(self) -> NDArray[np.int64]:
+    def added_losses(self) -> Numbers:
         """Loss that each node adds to that of its children, for all occurrences below."""
         added = self._cost.copy()
         np.subtract.at(added, self._hierarchy.parent[1:], self._cost[1:])
@@ -403,7 +403,7 @@ def _with_ancestors(index: SupportIndex, hierarchy: Hierarchy, nodes: Codes) -> 
     return SupportIndex(codes, offsets, hierarchy.n_nodes, index.weights)
 
 
-def _occurrences(index: SupportIndex, hierarchy: Hierarchy, leaves: Codes) -> NDArray[np.int64]:
+def _occurrences(index: SupportIndex, hierarchy: Hierarchy, leaves: Codes) -> Numbers:
     """Count the original occurrences of all leaves below each node."""
     by_leaf = np.zeros(hierarchy.n_nodes + 1, np.int64)
     np.add.at(by_leaf, leaves + 1, index.singles)

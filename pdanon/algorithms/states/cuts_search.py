@@ -14,7 +14,7 @@ from pdanon.algorithms.states.sets_search import trace_of
 from pdanon.errors import ParameterError
 from pdanon.guarantees import KmAnonymity
 from pdanon.hierarchy import Hierarchy
-from pdanon.itemsets.codes import Codes, canonical_rows
+from pdanon.itemsets.codes import Codes, Mask, Numbers, canonical_rows
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.timing import is_over
@@ -225,7 +225,7 @@ class CutRefinement:
         """
         occurrences, price, tree = self._occurrences, self._price, self._tree
 
-        def below(values: NDArray[np.int64]) -> NDArray[np.int64]:
+        def below(values: Numbers) -> Numbers:
             total = np.pad(np.cumsum(values, axis=1), ((0, 0), (1, 0)))
             return total[:, self._last] - total[:, self._first]
 
@@ -246,7 +246,7 @@ class CutRefinement:
         found.sort(key=lambda each: -each[0])
         return [move for _, move in found]
 
-    def _published(self) -> NDArray[np.bool_]:
+    def _published(self) -> Mask:
         """Return for each block which nodes it publishes."""
         became = self._became
         published = np.zeros((len(became), self._tree.n_nodes + 1), np.bool_)

@@ -12,19 +12,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pdanon._kernels import cut_search
 from pdanon.hierarchy import Hierarchy
-from pdanon.itemsets.codes import Codes, Offsets
+from pdanon.itemsets.codes import Codes, Mask, Numbers, Offsets
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.threads import search
 from pdanon.itemsets.timing import Report, check_time, halt_flag
 
 __all__ = ["Descent", "Mask", "Scenario"]
-
-Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -160,7 +157,7 @@ class Descent:
         return cut
 
     @property
-    def worth(self) -> NDArray[np.int64]:
+    def worth(self) -> Numbers:
         """The saving of keeping each node, as an integer; 0 for nodes that no scenario keeps."""
         lone = self._lower != np.arange(len(self._lower))
         return np.where(lone | self._rare, 0, self._penalty)
@@ -218,7 +215,7 @@ class Descent:
                 done = before
         return True
 
-    def _learn(self, nodes: NDArray[np.int64], offsets: Offsets) -> None:
+    def _learn(self, nodes: Numbers, offsets: Offsets) -> None:
         """Add threats, at most one for each last node in the order of keeping."""
         known, newest = self._threats, np.array(self._threats.newest)
         last = self._order[np.maximum.reduceat(self._rank[nodes], offsets[:-1])]

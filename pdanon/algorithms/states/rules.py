@@ -22,7 +22,7 @@ from pdanon.guarantees.generalized_itemsets import generalize_itemsets, unite_it
 from pdanon.guarantees.named import named_items
 from pdanon.guarantees.rules import AllRules
 from pdanon.itemsets import parallel
-from pdanon.itemsets.codes import Codes, Itemsets
+from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.table import ItemsetTable
 from pdanon.itemsets.timing import Report
@@ -76,8 +76,8 @@ class EveryRule:
     """
 
     index: SupportIndex
-    known: NDArray[np.bool_]
-    is_sensitive: NDArray[np.bool_]
+    known: Mask
+    is_sensitive: Mask
     m: int | None
     k: int
     share: Fraction
@@ -140,7 +140,7 @@ class EveryRule:
         """Return the same rules for other rows and another k."""
         return replace(self, index=index, k=k)
 
-    def without(self, suppressed: NDArray[np.bool_]) -> EveryRule:
+    def without(self, suppressed: Mask) -> EveryRule:
         """Return the same rules after some sensitive items were suppressed in all rows."""
         return replace(self, is_sensitive=self.is_sensitive & ~suppressed)
 
@@ -173,7 +173,7 @@ class ListedRules:
     """
 
     index: SupportIndex
-    is_sensitive: NDArray[np.bool_]
+    is_sensitive: Mask
     antecedents: SupportIndex
     rules: SupportIndex
     of_rule: Codes
@@ -181,7 +181,7 @@ class ListedRules:
     share: Fraction
 
     @property
-    def known(self) -> NDArray[np.bool_]:
+    def known(self) -> Mask:
         """Mask of the items that an attacker may know by some rule."""
         return self.antecedents.singles > 0
 
@@ -235,7 +235,7 @@ class ListedRules:
         """Return the same rules for other rows and another k."""
         return replace(self, index=index, k=k)
 
-    def without(self, suppressed: NDArray[np.bool_]) -> ListedRules:
+    def without(self, suppressed: Mask) -> ListedRules:
         """Return the same rules after items were suppressed; their antecedents must hide as before."""
         kept = np.ones(len(self.of_rule), np.bool_)
         kept[rows_of(self.rules, np.flatnonzero(suppressed))] = False
@@ -283,7 +283,7 @@ def rows_of(index: SupportIndex, items: NDArray[Any]) -> Rows:
     return rows_with_some(items.astype(np.int32), index.rows)
 
 
-def too_many(secrets: NDArray[np.int64], supports: Any, share: Fraction) -> NDArray[np.bool_]:
+def too_many(secrets: Numbers, supports: Any, share: Fraction) -> Mask:
     """Return whether sensitive items are in more than a share of the rows with the known ones.
 
     The products fit 64 bits: supports and the denominator of a checked share are below 2**31.
@@ -291,7 +291,7 @@ def too_many(secrets: NDArray[np.int64], supports: Any, share: Fraction) -> NDAr
     return secrets * share.denominator > share.numerator * supports
 
 
-def _supports(itemsets: SupportIndex, targets: Codes, rows: SupportIndex) -> NDArray[np.int64]:
+def _supports(itemsets: SupportIndex, targets: Codes, rows: SupportIndex) -> Numbers:
     """Count the rows with each generalized itemset; equal ones are counted once."""
     images = itemsets.recode(targets, rows.n_items)
     first = parallel.first_equal_rows(images.codes, images.offsets)

@@ -11,14 +11,13 @@ from fractions import Fraction
 from typing import Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pdanon._kernels import breaches
 from pdanon._kernels import rules as rules_kernels
 from pdanon.errors import ParameterError
 from pdanon.guarantees import RhoUncertainty
 from pdanon.guarantees.rho import find_inferences
-from pdanon.itemsets.codes import Codes, Itemsets
+from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.parallel import transpose
 from pdanon.itemsets.support import SupportIndex
@@ -42,7 +41,6 @@ __all__ = [
     "too_sure",
 ]
 
-Mask = NDArray[np.bool_]
 
 _ALWAYS = 2  # known labels; all rules up to this size are listed
 _EASY = 10**7  # sets of labels that are searched in a few seconds
@@ -100,7 +98,7 @@ class Suppression:
         Number of known labels up to which no rule is breached; None: any number.
     """
 
-    def __init__(self, rows: SupportIndex, demand: Demand, losses: NDArray[np.int64], report: Report) -> None:
+    def __init__(self, rows: SupportIndex, demand: Demand, losses: Numbers, report: Report) -> None:
         self._rows, self._demand, self._losses, self._report = rows.distinct(), demand, losses, report
         self._known = no_itemsets()  # all rules listed so far: the labels of each
         self.kept = np.ones(rows.n_items, np.bool_)
@@ -149,7 +147,7 @@ class Suppression:
             left = rules.take(self._n_gone(rules) == 0)
             self.kept[chosen(left, labels, self._demand.hidden, self._losses)] = False
 
-    def _n_gone(self, rules: ItemsetTable) -> NDArray[np.int64]:
+    def _n_gone(self, rules: ItemsetTable) -> Numbers:
         """Count the suppressed labels of each rule."""
         return np.diff(offsets_of(~self.kept[rules.codes])[rules.offsets])
 
@@ -166,7 +164,7 @@ class Suppression:
 
 
 def least_suppression(
-    rows: SupportIndex, demand: Demand, losses: NDArray[np.int64], report: Report, also: Mask | None = None
+    rows: SupportIndex, demand: Demand, losses: Numbers, report: Report, also: Mask | None = None
 ) -> Suppression:
     """Return the best suppression: of any labels, of sensitive ones alone, or of sensitive ones with others.
 
@@ -243,7 +241,7 @@ def too_sure(rows: SupportIndex, demand: Demand, size: int, first: Mask | None =
     return rules
 
 
-def chosen(rules: ItemsetTable, among: Mask, hidden: Mask, losses: NDArray[np.int64]) -> NDArray[np.int64]:
+def chosen(rules: ItemsetTable, among: Mask, hidden: Mask, losses: Numbers) -> Numbers:
     """Return labels that meet all rules, if each rule has some: the most rules for their loss first.
 
     Ties: more rules, labels that are not sensitive, their order.
@@ -275,9 +273,7 @@ def _rules(labels: Codes) -> ItemsetTable:
 Scope: TypeAlias = Literal["all", "sensitive"]
 
 
-def demand_of(
-    guarantee: RhoUncertainty, itemsets: Itemsets, hidden: NDArray[np.bool_], scope: Scope
-) -> Demand:
+def demand_of(guarantee: RhoUncertainty, itemsets: Itemsets, hidden: Mask, scope: Scope) -> Demand:
     """Return the condition of a guarantee on rows of labels; missing rows may stay missing."""
     check_known(scope, ("all", "sensitive"), "scope", where="scope")
     may_go = hidden if scope == "sensitive" else np.ones_like(hidden)

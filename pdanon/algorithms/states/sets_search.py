@@ -20,7 +20,7 @@ from pdanon.errors import InfeasibleError, ParameterError
 from pdanon.guarantees import KmAnonymity, PrivacyConstraints
 from pdanon.guarantees.parameters import constraint_table
 from pdanon.guarantees.verdict import Guarantee
-from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.codes import Itemsets, Mask, Numbers
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.table import ItemsetTable
 from pdanon.itemsets.timing import is_over, report_nothing
@@ -56,12 +56,12 @@ class Price:
     """
 
     loss: int
-    worth: NDArray[np.int64]
-    singles: NDArray[np.int64]
+    worth: Numbers
+    singles: Numbers
     n_rows: int
 
     @classmethod
-    def of(cls, loss: Any, itemsets: Itemsets, singles: NDArray[np.int64], n_rows: int) -> Price:
+    def of(cls, loss: Any, itemsets: Itemsets, singles: Numbers, n_rows: int) -> Price:
         """Return the loss of the parameter ``loss`` of `pdanon.refine`."""
         if isinstance(loss, str):
             return cls(LOSSES[loss], singles, singles, n_rows)
@@ -70,10 +70,10 @@ class Price:
 
     def cost(
         self,
-        size: NDArray[np.int64],
-        held: NDArray[np.int64],
-        support: NDArray[np.int64],
-        gone: NDArray[np.bool_],
+        size: Numbers,
+        held: Numbers,
+        support: Numbers,
+        gone: Mask,
     ) -> int:
         """Return the loss as an exact integer.
 
@@ -105,7 +105,7 @@ class Price:
         return cost / most if most else 0.0
 
 
-def sums(where: NDArray[Any], values: NDArray[np.int64], n: int) -> NDArray[np.int64]:
+def sums(where: NDArray[Any], values: Numbers, n: int) -> Numbers:
     """Return sums of integers by number, exactly."""
     total = np.zeros(n, np.int64)
     np.add.at(total, where, values)
@@ -161,7 +161,7 @@ class Refinement:
         itemsets: Itemsets,
         labels: NDArray[Any],
         guarantee: Guarantee,
-        blocks: NDArray[np.int64] | None = None,
+        blocks: Numbers | None = None,
         loss: Any = "NCP",
         started: float | None = None,
     ) -> None:
@@ -282,7 +282,7 @@ class Refinement:
             if not self._state.lack:  # a random merge may have violated a constraint
                 self.descend(limit)
 
-    def _move(self, order: NDArray[np.int64], limit: float | None) -> None:
+    def _move(self, order: Numbers, limit: float | None) -> None:
         """Apply the best move of each item."""
         for first in range(0, len(order), _BATCH):
             if is_over(self._started, limit):
