@@ -45,8 +45,6 @@ from pdanon.recoding.labels import Labels, check_labels
 from pdanon.recoding.result import Anonymized
 from pdanon.recoding.warnings import SHORT, shortfall, warn_if_short, warn_if_useless
 
-__all__ = ["LOSSES", "READABLE", "anonymize"]
-
 
 def _of_items(result: Anonymized, *, base: int) -> float:
     """Return NCP (base 0) or LM (base 1) over the items that occur, the same for sets and nodes."""

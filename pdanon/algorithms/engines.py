@@ -23,8 +23,6 @@ from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.mapping import global_mapping
 from pdanon.recoding.decision import Decision, ListRows
 
-__all__ = ["SAMPLE", "Recoder", "check_algorithm", "decide"]
-
 SAMPLE = 10_000  # number of first rows in which unmodified columns are counted
 
 

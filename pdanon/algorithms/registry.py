@@ -30,20 +30,6 @@ from pdanon.recoding.labels import Labels, check_labels
 from pdanon.recoding.release import FrameWriter, release
 from pdanon.recoding.result import Anonymized
 
-__all__ = [
-    "ALGORITHMS",
-    "OF_LISTS",
-    "Algorithm",
-    "Recodes",
-    "Way",
-    "algorithm",
-    "functions",
-    "of_lists",
-    "parameters_of",
-    "register",
-    "watch",
-]
-
 Recodes: TypeAlias = Literal["items", "rows", "groups", "chunks", "values", "both"]
 # The families that recode a list column, and nothing else.
 OF_LISTS: tuple[Recodes, ...] = ("items", "rows", "groups", "chunks")

@@ -22,8 +22,6 @@ from pdanon.guarantees.parameters import DEFAULT_M, DefaultNumber, ItemLimit, ch
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["ASKED", "LEAST", "check_asked", "least_lossy"]
-
 # Parameters of a request, besides the roles of columns.
 ASKED = (
     *("k", "m", "constraints", "rules", "c", "rho", "p", "sensitive"),

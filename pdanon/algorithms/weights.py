@@ -14,9 +14,6 @@ from pdanon.errors import ParameterError
 from pdanon.itemsets.codes import Itemsets, Mask, Numbers, item_array
 from pdanon.itemsets.validation import describe, format_positions, is_number
 
-__all__ = ["item_losses", "item_weights"]
-
-
 WEIGHT_STEPS = 2**16 - 1  # weights are compared as integers: the number of steps from 0 to 1
 MOST_LOSS = 10**9
 

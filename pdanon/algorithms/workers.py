@@ -15,8 +15,6 @@ from pdanon.itemsets.threads import set_threads
 from pdanon.itemsets.timing import Report, report_nothing
 from pdanon.itemsets.validation import check_count
 
-__all__ = ["Share", "check_jobs", "processes", "sharing"]
-
 _MOST_PROCESSES = 1000  # more than any machine can use
 
 # Applies a function to the arguments of each part, and returns the results in order.

@@ -24,8 +24,6 @@ from pdanon.itemsets.validation import check_flag
 from pdanon.recoding.decision import Decision, ListRows, decide_lists
 from pdanon.recoding.recoding import Recoding
 
-__all__ = ["decide_within_blocks", "merge_occurrences", "protect", "refine_sets"]
-
 
 def protect(
     clusters: Clusters,

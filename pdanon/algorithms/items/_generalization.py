@@ -22,8 +22,6 @@ from pdanon.recoding.decision import Decision, ListRows, decide_lists
 from pdanon.recoding.emptied import labels_to_suppress
 from pdanon.recoding.recoding import Recoding
 
-__all__ = ["choose_scenario", "cut_task", "decide_groups", "decide_nodes", "expand_nodes", "sum_lm"]
-
 
 def cover_rows(itemsets: Itemsets, hierarchy: HierarchyLike, k: int) -> tuple[SupportIndex, Hierarchy, Codes]:
     """Return the rows, the hierarchy, and the leaf of each item; check that k rows can be equal."""

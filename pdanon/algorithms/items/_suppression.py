@@ -18,8 +18,6 @@ from pdanon.recoding.decision import Decision, ListRows, decide_lists
 from pdanon.recoding.emptied import with_enough_emptied
 from pdanon.recoding.recoding import Recoding, mapping_table
 
-__all__ = ["check_coherent_without_public", "decide_suppressed"]
-
 
 def check_coherent_without_public(parts: PublicAndPrivate, guarantee: Coherence) -> None:
     """Check that the empty itemset, which no suppression removes, is not a mole.

@@ -30,8 +30,6 @@ from pdanon.recoding.decision import Decision, ListRows, decide_lists
 from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["RECORD", "apriori", "find_leaves"]
-
 
 @called_by_name
 def apriori(

@@ -39,8 +39,6 @@ from pdanon.recoding.labels import Labels
 from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["RECORD", "Order", "cahd"]
-
 _BATCH = 256  # rows processed between reports, at most
 _WORK = 30_000_000  # items compared between reports, at most: some tenths of a second
 

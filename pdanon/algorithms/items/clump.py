@@ -28,8 +28,6 @@ from pdanon.itemsets.validation import check_count, check_known
 from pdanon.recoding.decision import Decision, ListRows
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["RECORD", "Score", "clump"]
-
 _BATCH = 256  # rows placed between reports
 
 Score: TypeAlias = Literal["increase", "total"]

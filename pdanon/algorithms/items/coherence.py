@@ -32,8 +32,6 @@ from pdanon.itemsets.validation import check_known
 from pdanon.recoding.decision import Decision, ListRows
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["RECORD", "Moles", "coherence"]
-
 
 class Moles:
     """The minimal moles of some rows.

@@ -23,8 +23,6 @@ from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.table import ItemsetTable
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["RECORD", "direct"]
-
 
 @called_by_name
 def direct(

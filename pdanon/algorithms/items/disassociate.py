@@ -35,9 +35,6 @@ from pdanon.recoding.recoding import Recoding, mapping_table
 from pdanon.recoding.reconstruction import rebuilt
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["RECORD", "chunks_of", "disassociate", "measure_losses"]
-
-
 _COMPARED = 8  # number of terms by which term chunks are sorted
 _FEW = 100  # stop when fewer than 1 in 100 clusters were joined
 _MIDDLE = 200  # the rank at which items of middle frequency begin

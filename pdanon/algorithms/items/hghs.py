@@ -21,8 +21,6 @@ from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Codes
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["RECORD", "hghs"]
-
 
 @called_by_name
 def hghs(

@@ -16,8 +16,6 @@ from pdanon.itemsets.codes import Itemsets, Numbers
 from pdanon.itemsets.columns import find_column
 from pdanon.itemsets.validation import read_list
 
-__all__ = ["lcg"]
-
 
 @called_by_name
 def lcg(

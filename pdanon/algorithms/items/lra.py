@@ -31,8 +31,6 @@ from pdanon.recoding.decision import Decision, ListRows, decide_lists
 from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["RECORD", "Parts", "divide_rows", "lra"]
-
 
 @called_by_name
 def lra(

@@ -39,8 +39,6 @@ from pdanon.recoding.decision import Decision, ListRows, decide_lists
 from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["RECORD", "Packing", "optimal", "solve_program", "solve_relaxation"]
-
 
 def solve_program(
     loss: Numbers,

@@ -23,8 +23,6 @@ from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.timing import Report
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["RECORD", "partition"]
-
 
 @called_by_name
 def partition(

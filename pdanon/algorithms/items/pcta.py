@@ -30,8 +30,6 @@ from pdanon.recoding.labels import Labels
 from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["RECORD", "pcta"]
-
 
 @called_by_name
 def pcta(

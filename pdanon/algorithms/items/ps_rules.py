@@ -37,8 +37,6 @@ from pdanon.recoding.labels import Labels
 from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["RECORD", "Bisection", "ps_rules", "repair_sets"]
-
 
 def repair_sets(rules: RuleCheck, labels: Codes, weights: Numbers | None, report: Report) -> Codes:
     """Merge sets until no rule is broken.

@@ -23,8 +23,6 @@ from pdanon.recoding.decision import Decision, ListRows, decide_lists
 from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["RECORD", "suppress_control"]
-
 
 @called_by_name
 def suppress_control(

@@ -21,8 +21,6 @@ from pdanon.itemsets.timing import Report
 from pdanon.recoding.decision import Decision, ListRows
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["RECORD", "suppress_public"]
-
 
 @called_by_name
 def suppress_public(

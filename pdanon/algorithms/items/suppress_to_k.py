@@ -26,8 +26,6 @@ from pdanon.itemsets.timing import Report
 from pdanon.recoding.decision import Decision, ListRows
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["RECORD", "suppress_to_k"]
-
 
 @called_by_name
 def suppress_to_k(

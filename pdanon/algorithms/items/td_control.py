@@ -42,8 +42,6 @@ from pdanon.recoding.decision import Decision, ListRows, decide_lists
 from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["RECORD", "Expansion", "Published", "td_control"]
-
 _EASY = 10**5  # sets of labels; beyond, larger rules are checked only when the cut stops
 
 

@@ -20,8 +20,6 @@ from pdanon.itemsets.arguments import called_by_name
 from pdanon.recoding.labels import Labels
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["RECORD", "upcta"]
-
 
 @called_by_name
 def upcta(

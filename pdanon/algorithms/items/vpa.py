@@ -27,8 +27,6 @@ from pdanon.itemsets.timing import Report
 from pdanon.recoding.decision import Decision, ListRows
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["RECORD", "vpa"]
-
 
 @called_by_name
 def vpa(

@@ -30,8 +30,6 @@ from pdanon.itemsets.timing import is_over
 from pdanon.recoding.release import release
 from pdanon.recoding.result import Anonymized, other_frame
 
-__all__ = ["ClassRefinement", "refine_classes"]
-
 _PARAMETERS = ("k", "m", "quasi", "hierarchies", "transaction")
 
 

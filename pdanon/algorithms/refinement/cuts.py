@@ -30,16 +30,6 @@ from pdanon.recoding.loss import with_measure
 from pdanon.recoding.recoding import Recoding, mapping_table
 from pdanon.recoding.result import Anonymized, other_frame
 
-__all__ = [
-    "base_of",
-    "check_mapping",
-    "equal_mappings",
-    "groups_of",
-    "published_nodes",
-    "published_occurrences",
-    "refine_cuts",
-]
-
 _LOSSES = {"NCP": 0, "LM": 1}
 
 

@@ -32,8 +32,6 @@ from pdanon.itemsets.timing import is_over
 from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["GroupRefinement", "refine_groups"]
-
 _TRIED = 8  # groups that a row may move to
 _LOOKED_AT = 1000  # groups compared with a row, to find these
 _PARTNERS = 2  # rows of each group that a row may swap with: the least similar

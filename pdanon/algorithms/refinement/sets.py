@@ -30,8 +30,6 @@ from pdanon.recoding.labels import relabelled_sets
 from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.result import Anonymized, labels_of
 
-__all__ = ["ProtectedSets", "check_loss", "refine_sets"]
-
 _TRIED = 8  # sets tried for an item
 _ENOUGH = 1_000  # the search ends when a round gains less than this part of the loss
 

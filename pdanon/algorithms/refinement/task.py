@@ -20,8 +20,6 @@ from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.release import FrameWriter, release
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["Search", "Task", "extend_trace"]
-
 _BASES = {"NCP": 0, "LM": 1}  # number to subtract from a number of items
 
 

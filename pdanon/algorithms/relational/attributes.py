@@ -27,11 +27,6 @@ from pdanon.itemsets.compatibility import text_column
 from pdanon.itemsets.lists import distinct
 from pdanon.itemsets.set_labels import set_labels
 
-__all__ = [
-    *("Attribute", "Cells", "Grades", "Intervals", "Numbers", "Ranges", "Sets", "Taxonomy", "Tree"),
-    *("bounds", "common_unit", "shares"),
-]
-
 _FINE = 2**32  # lower bound on half the unit: the precision of shares that cannot be exact
 
 

@@ -22,8 +22,6 @@ from pdanon.itemsets.codes import Numbers
 from pdanon.itemsets.timing import Report
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["RECORD", "cluster", "form_clusters"]
-
 
 @called_by_name
 def cluster(

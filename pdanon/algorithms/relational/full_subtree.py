@@ -28,8 +28,6 @@ from pdanon.itemsets.codes import Codes, Mask, Numbers
 from pdanon.itemsets.timing import Report
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["RECORD", "full_subtree", "raise_groups"]
-
 _FEW = 20_000  # combinations of levels that are searched in a few seconds
 
 # Column, node, the values below the node, and their nodes before the step.

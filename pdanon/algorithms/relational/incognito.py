@@ -26,8 +26,6 @@ from pdanon.itemsets.codes import Numbers
 from pdanon.itemsets.timing import Report
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["RECORD", "Levels", "best_levels", "choose_levels", "incognito", "ladder"]
-
 Levels: TypeAlias = tuple[int, ...]
 
 _MOST = 5_000_000  # combinations of levels that are searched in minutes

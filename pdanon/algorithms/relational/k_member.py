@@ -20,8 +20,6 @@ from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.timing import Report
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["RECORD", "grow_members", "k_member"]
-
 
 @called_by_name
 def k_member(

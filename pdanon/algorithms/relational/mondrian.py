@@ -21,8 +21,6 @@ from pdanon.itemsets.codes import Numbers
 from pdanon.itemsets.timing import Report
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["RECORD", "cut_boxes", "cut_evenly", "mondrian"]
-
 
 @called_by_name
 def mondrian(

@@ -26,8 +26,6 @@ from pdanon.recoding.decision import Decision, WrittenRows
 from pdanon.recoding.release import FrameWriter, release
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["ClassRows", "Relation", "class_table", "with_classes"]
-
 _MOST_TEXT = 8 * 10**9  # characters in a column: what memory holds
 
 

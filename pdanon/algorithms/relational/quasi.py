@@ -34,17 +34,6 @@ from pdanon.itemsets.compatibility import as_pandas_writes
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.timing import Report
 
-__all__ = [
-    "Classes",
-    "Digests",
-    "Formation",
-    "QuasiTable",
-    "attribute_maker",
-    "group_rows",
-    "number_groups",
-    "sums",
-]
-
 _EXACT = 2**53  # all integers up to here are exact as floats
 _DIGITS = 9  # after the point: the steps between numbers with more digits are not exact
 

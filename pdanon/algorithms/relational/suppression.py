@@ -17,8 +17,6 @@ from pdanon.algorithms.relational.attributes import Attribute
 from pdanon.algorithms.relational.quasi import Classes, QuasiTable, group_rows, sums
 from pdanon.itemsets.codes import Codes, Mask, Numbers
 
-__all__ = ["publish_values", "rows_allowed", "rows_below", "total_loss", "trim_groups"]
-
 # Negative gain for each suppressed row, number of the class, its suppressed rows, its remaining rows.
 _Trim: TypeAlias = tuple[Fraction, int, Numbers, Numbers]
 

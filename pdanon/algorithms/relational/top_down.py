@@ -24,8 +24,6 @@ from pdanon.itemsets.codes import Codes, Mask, Numbers
 from pdanon.itemsets.timing import Report
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["RECORD", "specialize", "top_down"]
-
 
 @called_by_name
 def top_down(

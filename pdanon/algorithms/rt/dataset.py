@@ -37,9 +37,6 @@ from pdanon.recoding.recoding import Recoding, mapping_table
 from pdanon.recoding.release import FrameWriter, release
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["Block", "Dataset", "DatasetRows", "at_least", "check_cluster"]
-
-
 # --- Blocks: quasi-identifiers and items that an algorithm anonymizes together
 
 

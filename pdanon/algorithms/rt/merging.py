@@ -13,8 +13,6 @@ from pdanon.algorithms.rt.transaction_side import TransactionSide
 from pdanon.itemsets.codes import Itemsets, Numbers
 from pdanon.itemsets.lists import offsets_of
 
-__all__ = ["Merging", "candidates", "distances"]
-
 
 class Merging:
     """Clusters of rows, with the current loss of their quasi-identifiers.

@@ -25,8 +25,6 @@ from pdanon.itemsets.timing import Report
 from pdanon.itemsets.validation import random_generator
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["RECORD", "rfirst"]
-
 
 @called_by_name
 def rfirst(

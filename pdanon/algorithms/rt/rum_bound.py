@@ -31,8 +31,6 @@ from pdanon.itemsets.timing import Report
 from pdanon.itemsets.validation import check_known, random_generator
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["RECORD", "rum_bound"]
-
 
 @called_by_name
 def rum_bound(

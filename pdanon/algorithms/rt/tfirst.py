@@ -26,8 +26,6 @@ from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.timing import Report
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["RECORD", "tfirst"]
-
 
 @called_by_name
 def tfirst(

@@ -18,8 +18,6 @@ from pdanon.itemsets.columns import quasi_labels
 from pdanon.itemsets.validation import check_count, check_known, describe, find_name, quote_word
 from pdanon.recoding.labels import Labels, check_labels
 
-__all__ = ["Transaction", "as_transaction", "set_parameters"]
-
 
 @constructed_by_name
 @dataclass(frozen=True, repr=False)

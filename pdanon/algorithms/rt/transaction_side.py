@@ -32,8 +32,6 @@ from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.timing import report_nothing
 from pdanon.recoding.emptied import labels_to_suppress
 
-__all__ = ["ClassSearch", "DiverseSets", "TransactionSide", "anonymize_by", "held", "rows_of"]
-
 
 def held(rows: Itemsets) -> tuple[Itemsets, Codes]:
     """Return rows with only the items that occur in them, and their previous codes."""

@@ -30,8 +30,6 @@ from pdanon.itemsets.timing import Report
 from pdanon.itemsets.validation import check_known, random_generator
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["RECORD", "tum_bound"]
-
 
 @called_by_name
 def tum_bound(

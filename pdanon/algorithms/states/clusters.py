@@ -14,8 +14,6 @@ from pdanon.itemsets.table import MOST_ITEMSETS, ItemsetTable, concatenate, refu
 from pdanon.itemsets.threads import many_parts, search
 from pdanon.itemsets.timing import Pace, Report, check_time, halt_flag
 
-__all__ = ["MOST_LISTED", "Clusters", "rare_in_turn"]
-
 MOST_LISTED = 2**22  # itemsets in a batch: about 100 bytes each while they are listed and sorted
 _RUNS = 256  # parts of the search, for threads
 

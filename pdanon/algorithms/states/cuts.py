@@ -22,18 +22,6 @@ from pdanon.itemsets.table import ItemsetTable
 from pdanon.itemsets.threads import even_parts, share
 from pdanon.itemsets.timing import Report
 
-__all__ = [
-    "Cut",
-    "CutTask",
-    "LeafRows",
-    "ancestors",
-    "by_first_row",
-    "check_parts",
-    "empty_alike",
-    "node_counts",
-    "silent_rows",
-]
-
 _SORTED = 16  # weight of a number to sort, against one to copy
 
 

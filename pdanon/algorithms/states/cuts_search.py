@@ -19,9 +19,6 @@ from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.timing import is_over
 
-__all__ = ["CutRefinement"]
-
-
 Move = tuple[NDArray[Any], int, Codes]  # blocks, the node to replace in them, the nodes that replace it
 
 

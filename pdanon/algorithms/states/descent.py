@@ -21,8 +21,6 @@ from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.threads import search
 from pdanon.itemsets.timing import Report, check_time, halt_flag
 
-__all__ = ["Descent", "Mask", "Scenario"]
-
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Scenario:

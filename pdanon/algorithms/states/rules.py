@@ -27,8 +27,6 @@ from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.table import ItemsetTable
 from pdanon.itemsets.timing import Report
 
-__all__ = ["EveryRule", "ItemSet", "ListedRules", "Rows", "RuleCheck", "rows_of", "rules_of", "too_many"]
-
 Rows = NDArray[np.int32]
 
 

@@ -26,22 +26,6 @@ from pdanon.itemsets.threads import many_parts, search
 from pdanon.itemsets.timing import Report, check_time, halt_flag
 from pdanon.itemsets.validation import check_known
 
-__all__ = [
-    "Demand",
-    "Mask",
-    "Scope",
-    "Suppression",
-    "chosen",
-    "demand_of",
-    "guaranteed",
-    "is_feasible",
-    "least_suppression",
-    "reached",
-    "rows_about",
-    "too_sure",
-]
-
-
 _ALWAYS = 2  # known labels; all rules up to this size are listed
 _EASY = 10**7  # sets of labels that are searched in a few seconds
 

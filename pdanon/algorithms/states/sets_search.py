@@ -25,8 +25,6 @@ from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.table import ItemsetTable
 from pdanon.itemsets.timing import is_over, report_nothing
 
-__all__ = ["KINDS", "LOSSES", "Price", "Refinement", "check_refinable", "sums", "trace_of"]
-
 
 def trace_of(curve: Iterable[tuple[float, float]]) -> pd.DataFrame:
     """Return the lowest loss over time: columns ``seconds`` and ``loss``."""
