@@ -16,8 +16,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NoReturn, TypeAlias
 
+from pdanon.algorithms.choice import LEAST, check_asked
 from pdanon.algorithms.registry import ALGORITHMS, OF_LISTS, algorithm, functions, parameters_of
-from pdanon.algorithms.request import LEAST, check_asked
 from pdanon.errors import ParameterError, did_you_mean, escape_controls, mask_credentials
 from pdanon.guarantees.parameters import DEFAULT_M
 from pdanon.io.tables import suffix_hint

@@ -14,8 +14,8 @@ from typing import Any
 
 import pandas as pd
 
+from pdanon.algorithms.choice import ASKED, LEAST, check_asked, least_lossy
 from pdanon.algorithms.registry import ALGORITHMS, algorithm, of_lists, parameters_of
-from pdanon.algorithms.request import ASKED, LEAST, check_asked, least_lossy
 from pdanon.errors import ColumnError, ParameterError, mask_credentials
 from pdanon.evaluation.comparison import compare, list_tasks
 from pdanon.evaluation.report.release_report import write_page

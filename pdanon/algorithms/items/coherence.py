@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from functools import partial
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -139,7 +139,13 @@ class _Numbered:
 
             ((codes, offsets, is_done),) = search(list_moles, [()], index.search_bound(p), limited=True)
             if not is_done:
-                _raise_too_many(p, longest)
+                raise ParameterError(
+                    "there are too many minimal moles to list",
+                    where="p",
+                    got=f"p={p}, rows of up to {longest} public items: more than {MOST_ITEMSETS:,} moles, "
+                    f"or more than {4 * MOST_ITEMSETS:,} candidates",
+                    hint="pass a smaller p; or use suppress_public, which lists no moles",
+                )
         return ItemsetTable(
             self._public[codes].astype(np.int32), offsets, np.zeros(len(offsets) - 1, np.int64)
         )
@@ -147,16 +153,6 @@ class _Numbered:
     def _ends(self, index: SupportIndex) -> Numbers:
         """Return the end of the public items of each row."""
         return breaches.private_begins(index.codes, index.offsets, len(self._public))
-
-
-def _raise_too_many(p: int, longest: int) -> NoReturn:
-    raise ParameterError(
-        "there are too many minimal moles to list",
-        where="p",
-        got=f"p={p}, rows of up to {longest} public items: more than {MOST_ITEMSETS:,} moles, "
-        f"or more than {4 * MOST_ITEMSETS:,} candidates",
-        hint="pass a smaller p; or use suppress_public, which lists no moles",
-    )
 
 
 # --- The public function and its decision

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pdanon.algorithms.refinement.classes import refine_classes
 from pdanon.algorithms.refinement.cuts import refine_cuts
 from pdanon.algorithms.refinement.groups import refine_groups
 from pdanon.algorithms.refinement.sets import check_loss, refine_sets
@@ -180,9 +181,6 @@ def _select_refinement(result: Any) -> Callable[[Task], Anonymized]:
             what = "several list columns" if several else f"items recoded by {transaction}"
             hint = "refine works on one list column, with items recoded in the whole class"
             raise ParameterError(f"classes with {what} cannot be refined", where="result", hint=hint)
-        # Imported late, because the module imports algorithms that import this package.
-        from pdanon.algorithms.refinement.classes import refine_classes
-
         return refine_classes
     if isinstance(result.guarantee, TransactionalK):
         return refine_groups

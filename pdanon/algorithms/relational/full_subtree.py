@@ -10,7 +10,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from fractions import Fraction
 from itertools import pairwise
 from math import prod
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -123,6 +123,20 @@ def full_subtree(
     return relation.release("full_subtree", raise_groups, keep=keep, progress=progress)
 
 
+class _Data(NamedTuple):
+    """The distinct combinations of values, with the number of rows of each, and what is required of them."""
+
+    attributes: Sequence[Attribute]
+    tuples: list[Codes]
+    weights: Numbers
+    k: int
+    most: int
+
+    def keys(self, cuts: list[Numbers]) -> list[Numbers]:
+        """Return the nodes of the combinations, column by column."""
+        return [cut[codes] for cut, codes in zip(cuts, self.tuples, strict=True)]
+
+
 def raise_groups(table: QuasiTable, k: int, rng: np.random.Generator, report: Report, most: int) -> Classes:
     """Choose the cut of each hierarchy as `full_subtree` does; nothing is random."""
     releases = [each for allowed in sorted({0, most}) for each in _releases(table, k, allowed, report)]
@@ -131,20 +145,17 @@ def raise_groups(table: QuasiTable, k: int, rng: np.random.Generator, report: Re
 
 def _releases(table: QuasiTable, k: int, most: int, report: Report) -> list[Classes]:
     """Return the releases found from the leaves and from the best levels, for this many suppressed rows."""
-    tuples, weights = table.combinations()
-    taxonomies = [each.taxonomy for each in table.attributes]
-    cuts = [
-        _necessary_cut(taxonomy, codes, weights, k, most)
-        for taxonomy, codes in zip(taxonomies, tuples, strict=True)
-    ]
-    starts = [(cuts, _raise(cuts, taxonomies, tuples, weights, k, most, report))]
+    data = _Data(table.attributes, *table.combinations(), k, most)
+    columns = zip(table.attributes, data.tuples, strict=True)
+    cuts = [_necessary_cut(each.taxonomy, codes, data.weights, k, most) for each, codes in columns]
+    starts = [(cuts, _raise(cuts, data, report))]
     ladders = [ladder(each) for each in table.attributes]
     if prod(map(len, ladders)) <= _FEW:
         starts.append(_levels(ladders, best_levels(table, ladders, k, report, most)))
     found = []
     for cuts, steps in starts:
         before = publish_values(table, cuts, k, most)
-        _take_back(cuts, steps, table.attributes, tuples, weights, k, most)
+        _take_back(cuts, steps, data)
         # Ranges and sets of fewer values may lose less than their nodes, so either release may be better.
         found += [each for each in (publish_values(table, cuts, k, most), before) if each is not None]
     return found
@@ -161,20 +172,11 @@ def _levels(ladders: list[list[Numbers]], levels: Levels) -> tuple[list[Numbers]
     return [column[level].copy() for column, level in zip(ladders, levels, strict=True)], steps
 
 
-def _take_back(
-    cuts: list[Numbers],
-    steps: list[Step],
-    attributes: Sequence[Attribute],
-    tuples: list[Codes],
-    weights: Numbers,
-    k: int,
-    most: int,
-) -> None:
+def _take_back(cuts: list[Numbers], steps: list[Step], data: _Data) -> None:
     """Revert steps in place, the latest first, where this loses less."""
 
     def loss() -> int | None:
-        keys = [cut[codes] for cut, codes in zip(cuts, tuples, strict=True)]
-        return total_loss(attributes, keys, weights, k, most)
+        return total_loss(data.attributes, data.keys(cuts), data.weights, data.k, data.most)
 
     least = loss()
     for place, node, values, before in reversed(steps):
@@ -188,21 +190,14 @@ def _take_back(
                 least = now
 
 
-def _raise(
-    cuts: list[Numbers],
-    taxonomies: list[Taxonomy],
-    tuples: list[Codes],
-    weights: Numbers,
-    k: int,
-    allowed: int,
-    report: Report,
-) -> list[Step]:
+def _raise(cuts: list[Numbers], data: _Data, report: Report) -> list[Step]:
     """Raise the cuts in place until few rows are in classes of fewer than k; return the steps."""
-    keys = [cut[codes] for cut, codes in zip(cuts, tuples, strict=True)]
+    taxonomies = [each.taxonomy for each in data.attributes]
+    keys, weights, k = data.keys(cuts), data.weights, data.k
     steps: list[Step] = []
     while True:
         keys, weights = _merge_equal(keys, weights)
-        if weights[weights < k].sum() <= allowed:
+        if weights[weights < k].sum() <= data.most:
             return steps
         found = [
             (*score, place, node)

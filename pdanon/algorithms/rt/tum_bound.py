@@ -155,20 +155,17 @@ def decide(
     bound = check_share(delta, "delta")
     first = data.whole.groups(cluster, random_generator(random_state), report)
     merging = Merging(data.table, first, data.transactions.itemsets)
-    order = data.transaction.order
-    numbers = _merge_until(bound, merging, data, merge, order, report)
+    numbers = _merge_until(bound, merging, data, merge, report)
     return merging.groups, numbers
 
 
-def _merge_until(
-    bound: Fraction, merging: Merging, data: Dataset, merge: str, order: str, report: Report
-) -> Codes:
+def _merge_until(bound: Fraction, merging: Merging, data: Dataset, merge: str, report: Report) -> Codes:
     """Merge clusters until the items keep the bound; return the new number of each occurrence.
 
     Hiding emptied rows may lose more, and needs all clusters. It is counted once the clusters alone keep the
     bound, and after the last merge.
     """
-    transactions = data.transactions
+    transactions, order = data.transactions, data.transaction.order
     parts = [transactions.protect(rows) for rows in merging.rows]
     losses = [transactions.loss(*part) for part in parts]
     suppresses = [bool((own < 0).any()) for _, own in parts]

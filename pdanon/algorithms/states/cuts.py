@@ -186,7 +186,8 @@ class Cut:
         none = SupportIndex(np.empty(0, np.int32), np.zeros(1, np.int64), 0)
         self._secrets, self._diversity = none if secrets is None else secrets, diversity
         rows = _with_ancestors(self._index, hierarchy, self.nodes)
-        self._supports = _supports(rows, self._index.n_non_empty, self._secrets, diversity)
+        # Supports of nodes and pairs not below the start, and rows to count further ones, for kernels.
+        self.supports = _supports(rows, self._index.n_non_empty, self._secrets, diversity)
 
     def copy(self) -> Cut:
         """Return another cut at the same nodes, which shares the supports."""
@@ -240,7 +241,7 @@ class Cut:
         pairs : bool
             Whether pairs count, or only single nodes.
         """
-        return cuts.satisfy_pairs(k, pairs, self._state, self._supports)
+        return cuts.satisfy_pairs(k, pairs, self._state, self.supports)
 
     def satisfy(self, nodes: ItemsetTable, k: int) -> int:
         """Raise the cut until none of the given sets of nodes is rare; return the number of steps.
@@ -252,7 +253,7 @@ class Cut:
         k : int
             A support in (0, k) is rare.
         """
-        return cuts.satisfy_itemsets(k, nodes.codes, nodes.offsets, self._state, self._supports)
+        return cuts.satisfy_itemsets(k, nodes.codes, nodes.offsets, self._state, self.supports)
 
     def index(self) -> SupportIndex:
         """Return the rows as sets of nodes of the cut, equal rows collapsed."""
@@ -260,11 +261,6 @@ class Cut:
 
     def _rows(self) -> SupportIndex:
         return self._index.recode(self.nodes, self._hierarchy.n_nodes)
-
-    @property
-    def supports(self) -> cuts.Supports:
-        """Supports of nodes and pairs not below the start, and rows to count further ones, for kernels."""
-        return self._supports
 
     @property
     def added_losses(self) -> Numbers:
@@ -292,11 +288,11 @@ class Cut:
             Distinct demands. Implied demands are left out, except some pairs.
         """
         tree = self._hierarchy
-        forced = cuts.forced_nodes(k, pairs, tree.parent, tree.size, self._supports)
+        forced = cuts.forced_nodes(k, pairs, tree.parent, tree.size, self.supports)
         uppermost = np.flatnonzero(forced & ~np.where(tree.parent < 0, False, forced[tree.parent]))
         found = np.empty(0, np.int32)
         if pairs:
-            found = cuts.pair_demands(k, forced, tree.parent, tree.size, self._supports)
+            found = cuts.pair_demands(k, forced, tree.parent, tree.size, self.supports)
         sizes = np.concatenate((np.ones(len(uppermost), np.int64), np.full(len(found) // 2, 2)))
         codes = np.concatenate((uppermost.astype(np.int32), found))
         rows = SupportIndex(codes, offsets_of(sizes), tree.n_nodes).distinct()
@@ -319,7 +315,7 @@ class Cut:
         """
         tree = self._hierarchy
         sets = threats.codes, threats.offsets
-        codes, starts = cuts.set_demands(k, *sets, tree.parent, tree.size, self._supports)
+        codes, starts = cuts.set_demands(k, *sets, tree.parent, tree.size, self.supports)
         return ItemsetTable(codes, starts, np.zeros(len(starts) - 1, np.int64))
 
 
