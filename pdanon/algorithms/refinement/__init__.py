@@ -14,8 +14,7 @@ import numpy as np
 import pandas as pd
 
 from pdanon.algorithms.refinement.classes import refine_classes
-from pdanon.algorithms.refinement.cuts import refine_cuts
-from pdanon.algorithms.refinement.groups import refine_groups
+from pdanon.algorithms.refinement.nodes import refine_cuts, refine_groups
 from pdanon.algorithms.refinement.sets import check_loss, refine_sets
 from pdanon.algorithms.refinement.task import Task
 from pdanon.algorithms.registry import ALGORITHMS

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pdanon.algorithms.refinement.cuts import base_of, equal_mappings, published_nodes
+from pdanon.algorithms.refinement.nodes import equal_mappings, published_nodes
 from pdanon.algorithms.refinement.task import Task, extend_trace
 from pdanon.algorithms.rt.dataset import Dataset
 from pdanon.algorithms.rt.transaction_side import ClassSearch, held
@@ -46,7 +46,7 @@ def refine_classes(task: Task) -> Anonymized:
     assert class_search is not None  # checked by the caller
     became = _read_nodes(result, itemsets, groups, class_search)
     made = _check_result(result, data, groups, became)
-    class_search = replace(class_search, base=base_of(task))
+    class_search = replace(class_search, base=task.base)
     search = ClassRefinement(itemsets, groups, became, class_search, task.started)
     cut_short = task.run(search)
     numbers = _expand_to_occurrences(search.best, itemsets, groups)

@@ -13,7 +13,7 @@ from pdanon.errors import InfeasibleError
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.timing import is_over
-from pdanon.itemsets.validation import random_generator
+from pdanon.itemsets.validation import check_known, random_generator
 from pdanon.recoding.decision import Decision, ListRows, decide_lists, relabel
 from pdanon.recoding.labels import Labels
 from pdanon.recoding.recoding import Recoding
@@ -70,6 +70,11 @@ class Task:
         """The parameters of the refined release: those of the result, and those of the refinement."""
         own = {f"refine_{name}": value for name, value in self.options.items()}
         return {**self.result.parameters, "refine": True, **own}
+
+    @property
+    def base(self) -> int:
+        """Number to subtract from the numbers of leaves to get the loss: 0 for NCP, 1 for LM."""
+        return _BASES[check_known(self.options["loss"], _BASES, "loss of a recoding to nodes", where="loss")]
 
     @property
     def labels(self) -> Labels:
