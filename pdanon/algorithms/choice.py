@@ -395,21 +395,16 @@ class _Trials:
         """Return the reason why a configuration is skipped, if it is."""
         if step.way.needs and step.way.needs not in self.parameters:
             return f"needs {step.way.needs}"
-        if step.algorithm == "refine" and (reason := self._reason_not_to_refine()):
-            return reason
+        if step.algorithm == "refine":
+            if self.best is None:
+                return "there is no release to refine"
+            if self.best.trace is not None:
+                return "it is refined"
         if "utility" in self.parameters and not _uses(step, "utility"):
             return "does not keep to utility"
         if left <= 0:
             self.late = True
             return f"{_LATE}not started"
-        return None
-
-    def _reason_not_to_refine(self) -> str | None:
-        """Return the reason why the best release so far is not refined, if any."""
-        if self.best is None:
-            return "there is no release to refine"
-        if self.best.trace is not None:
-            return "it is refined"
         return None
 
     def _run(self, step: Step, left: float) -> Anonymized:

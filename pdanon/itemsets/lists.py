@@ -148,6 +148,14 @@ def to_numpy(array: pa.Array) -> NDArray[Any]:
     return np.asarray(array.to_numpy(zero_copy_only=False))
 
 
+def sums(groups: NDArray[Any], values: Numbers, n: int | None = None) -> Numbers:
+    """Return the sum of the values of each group, exactly; by default, the last group has values."""
+    # np.bincount would add floats, which are exact up to 2**53 only.
+    totals = np.zeros(int(groups.max(initial=-1)) + 1 if n is None else n, np.int64)
+    np.add.at(totals, groups, values)
+    return totals
+
+
 def offsets_of(lengths: NDArray[Any]) -> Offsets:
     """Return the offsets of consecutive rows with these lengths."""
     offsets = np.zeros(len(lengths) + 1, np.int64)

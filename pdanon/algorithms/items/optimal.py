@@ -30,7 +30,7 @@ from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Codes, Mask, Numbers, Offsets
 from pdanon.itemsets.list_columns import ListColumns
-from pdanon.itemsets.lists import offsets_of
+from pdanon.itemsets.lists import offsets_of, sums
 from pdanon.itemsets.support import SupportIndex, csr, threats_beyond_pairs
 from pdanon.itemsets.table import ItemsetTable
 from pdanon.itemsets.timing import Report, TimeLimitError, limit_time, seconds_left
@@ -491,8 +491,7 @@ def _least_cover(
     variable[nodes] = np.arange(n)
     for _ in range(tree.height):  # a node without a demand is covered if the next one above is
         variable = np.where(variable < 0, variable[above], variable)
-    loss = np.zeros(n, np.int64)
-    np.add.at(loss, variable[variable >= 0], added_losses[variable >= 0])
+    loss = sums(variable[variable >= 0], added_losses[variable >= 0], n)
 
     # Each demand: a sum of at least 1. Each node below another node is covered if the upper one is.
     upper = variable[above[nodes]]

@@ -65,13 +65,8 @@ def refine_classes(task: Task) -> Anonymized:
 
 def _read_nodes(result: Anonymized, itemsets: Itemsets, groups: Numbers, search: ClassSearch) -> Codes:
     """Return the node or set number of each item in each class; -1 if it is suppressed or absent."""
-    if search.cover is None:
-        return _read_sets(result, itemsets, groups)
-    return published_nodes(result, itemsets, *search.cover, groups)
-
-
-def _read_sets(result: Anonymized, itemsets: Itemsets, groups: Numbers) -> Codes:
-    """Return the set number of each item in each class, -1 if it is suppressed or absent."""
+    if search.cover is not None:
+        return published_nodes(result, itemsets, *search.cover, groups)
     mapping = result.mapping
     items = itemsets.lookup(arrow_values(mapping["item"]))
     if (items < 0).any():

@@ -124,7 +124,8 @@ class ProtectedSets:
         if len(np.unique(self._best)) <= 2:  # one set, and -1 for fixed items
             return
         while self._check_start(limit) and not is_over(self._started, limit):
-            self._replace(self._list_sets(self._best))
+            self._remove(list(self._sets))
+            self._place(self._list_sets(self._best))
             for _ in range(rng.integers(1, 2 + len(self._sets) // 4)):
                 one, other = rng.choice(sorted(self._sets), 2, replace=False)
                 self._change([one, other], [self._make_set(*self._sets[one].items, *self._sets[other].items)])
@@ -234,10 +235,6 @@ class ProtectedSets:
         self._place(sets)
         return True
 
-    def _replace(self, sets: Sequence[ItemSet]) -> None:
-        self._remove(list(self._sets))
-        self._place(sets)
-
     def _remove(self, labels: Sequence[int]) -> None:
         for label in labels:
             del self._sets[label]
@@ -281,7 +278,9 @@ def refine_sets(task: Task) -> Anonymized:
     blocks = item_blocks(utility, itemsets)
     search: Refinement | ProtectedSets
     if isinstance(result.guarantee, PSRules):
-        search = _search_rules(task, result.guarantee, itemsets, labels)
+        rules = rules_of(result.guarantee, itemsets)
+        price = Price.of(task.options["loss"], itemsets, rules.index.singles, rules.index.n_rows)
+        search = ProtectedSets(rules, labels, price, task.started)
     else:
         search = Refinement(itemsets, labels, result.guarantee, blocks, task.options["loss"], task.started)
     cut_short = task.run(search)
@@ -290,12 +289,6 @@ def refine_sets(task: Task) -> Anonymized:
     refined = task.publish(itemsets, recoding, search.trace, cut_short, before)
     check_release(refined.mapping, utility, int((labels < 0).sum()))
     return refined
-
-
-def _search_rules(task: Task, guarantee: PSRules, itemsets: Itemsets, labels: Numbers) -> ProtectedSets:
-    rules = rules_of(guarantee, itemsets)
-    price = Price.of(task.options["loss"], itemsets, rules.index.singles, rules.index.n_rows)
-    return ProtectedSets(rules, labels, price, task.started)
 
 
 def check_loss(loss: Any) -> Any:

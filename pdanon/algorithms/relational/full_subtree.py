@@ -19,12 +19,13 @@ from pdanon.algorithms.registry import Algorithm
 from pdanon.algorithms.relational.attributes import Attribute, Taxonomy
 from pdanon.algorithms.relational.incognito import Levels, best_levels, ladder
 from pdanon.algorithms.relational.publishing import Relation
-from pdanon.algorithms.relational.quasi import Classes, QuasiTable, group_rows, sums
+from pdanon.algorithms.relational.quasi import Classes, QuasiTable, group_rows
 from pdanon.algorithms.relational.suppression import publish_values, total_loss
 from pdanon.guarantees import KAnonymity
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Codes, Mask, Numbers
+from pdanon.itemsets.lists import sums
 from pdanon.itemsets.timing import Report
 from pdanon.recoding.result import Anonymized
 
@@ -218,8 +219,7 @@ def _raise(cuts: list[Numbers], data: _Data, report: Report) -> list[Step]:
 def _necessary_cut(taxonomy: Taxonomy, codes: Codes, weights: Numbers, k: int, allowed: int) -> Numbers:
     """Raise nodes of fewer than k rows until few rows have one; return the node of each value."""
     tree = taxonomy.hierarchy
-    rows = np.zeros(tree.n_nodes, np.int64)
-    np.add.at(rows, taxonomy.leaves[codes], weights)
+    rows = sums(taxonomy.leaves[codes], weights, tree.n_nodes)
     for node in range(tree.n_nodes - 1, 0, -1):  # pre-order, backwards: children before parents
         rows[tree.parent[node]] += rows[node]
     nodes = taxonomy.leaves.copy()

@@ -19,10 +19,12 @@ from pdanon.errors import ParameterError
 from pdanon.guarantees import KAnonymity
 from pdanon.guarantees.parameters import check_share
 from pdanon.hierarchy import HierarchyLike
-from pdanon.itemsets.columns import release_copy
+from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.columns import release_copy, with_column
 from pdanon.itemsets.timing import progress_bar
 from pdanon.itemsets.validation import random_generator
 from pdanon.recoding.decision import Decision, WrittenRows
+from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.release import FrameWriter, release
 from pdanon.recoding.result import Anonymized
 
@@ -98,9 +100,10 @@ class Relation:
             loss = {"NCP_relational": classes.ncp}
             if self.share:
                 loss["suppressed_rows"] = classes.suppressed / max(table.n_rows, 1)
+            rows = ClassRows(table, classes, classes.of_row)
             measured = pd.Series(loss, name="loss", dtype="float64")
             parameters = {"algorithm": name, **chance, **self.parameters}
-            return Decision(ClassRows(table, classes), self.guarantee, _no_items(), measured, parameters)
+            return Decision(rows, self.guarantee, _no_items(), measured, parameters)
 
         return release(FrameWriter(self.frame, [], quasi=table.positions), decide, keep)
 
@@ -115,15 +118,23 @@ class ClassRows:
         The quasi-identifiers.
     classes : Classes
         The class of each row, and the published cells of each class.
+    of_row : ndarray of int, shape (rows,)
+        The group of each row, numbered by first rows: its class, or the cluster whose items are recoded.
+    lists : sequence of (Itemsets, Recoding)
+        The list columns and their recodings.
     """
 
     table: QuasiTable
     classes: Classes
+    of_row: NDArray[Any]
+    lists: Sequence[tuple[Itemsets, Recoding]] = ()
 
     def write(self, frame: pd.DataFrame, positions: Sequence[int]) -> WrittenRows:
-        """Recode the quasi-identifiers of a frame."""
-        released, groups = with_classes(frame, self.table, self.classes), self.classes.of_row
-        return WrittenRows(released, groups, class_table(released, self.table, groups))
+        """Recode the quasi-identifiers and the list columns of a frame."""
+        released = with_classes(frame, self.table, self.classes)
+        for position, (column, recoding) in zip(positions, self.lists, strict=True):
+            released = with_column(released, position, recoding.apply(column).to_pandas())
+        return WrittenRows(released, self.of_row, _class_table(released, self.table, self.of_row))
 
 
 def with_classes(frame: pd.DataFrame, table: QuasiTable, classes: Classes) -> pd.DataFrame:
@@ -150,7 +161,7 @@ def _refuse_long_texts(label: Hashable, cells: Cells, of_row: NDArray[Any]) -> N
         )
 
 
-def class_table(released: pd.DataFrame, table: QuasiTable, of_row: NDArray[Any]) -> pd.DataFrame:
+def _class_table(released: pd.DataFrame, table: QuasiTable, of_row: NDArray[Any]) -> pd.DataFrame:
     """Return one row for each class: ``group``, ``size``, and the generalized quasi-identifiers."""
     _, first, sizes = np.unique(of_row, return_index=True, return_counts=True)
     columns = released.iloc[first, table.positions].reset_index(drop=True)

@@ -519,11 +519,3 @@ def group_rows(keys: Sequence[NDArray[Any]], n_rows: int) -> Numbers:
             space = int(packed.max(initial=0)) + 1
         packed, space = packed * base + key, space * base
     return np.unique(packed, return_inverse=True)[1]
-
-
-def sums(groups: Numbers, values: Numbers) -> Numbers:
-    """Return the sum of the values of each group, exactly."""
-    # np.bincount would add floats, which are exact up to 2**53 only.
-    totals = np.zeros(int(groups.max(initial=-1)) + 1, np.int64)
-    np.add.at(totals, groups, values)
-    return totals

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pdanon.algorithms.relational.attributes import Attribute
-from pdanon.algorithms.relational.quasi import Classes, QuasiTable, group_rows, sums
+from pdanon.algorithms.relational.quasi import Classes, QuasiTable, group_rows
 from pdanon.itemsets.codes import Codes, Mask, Numbers
+from pdanon.itemsets.lists import sums
 
 # Negative gain for each suppressed row, number of the class, its suppressed rows, its remaining rows.
 _Trim: TypeAlias = tuple[Fraction, int, Numbers, Numbers]

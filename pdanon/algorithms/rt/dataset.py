@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from pdanon.algorithms.registry import ALGORITHMS
 from pdanon.algorithms.relational.mondrian import cut_evenly
-from pdanon.algorithms.relational.publishing import class_table, with_classes
+from pdanon.algorithms.relational.publishing import ClassRows, with_classes
 from pdanon.algorithms.relational.quasi import Classes, Formation, QuasiTable
 from pdanon.algorithms.rt.transaction import Transaction, as_transaction
 from pdanon.algorithms.rt.transaction_side import TransactionSide, anonymize_by
@@ -26,10 +26,10 @@ from pdanon.guarantees.kkm import Crowds
 from pdanon.guarantees.parameters import ItemLimit, materialize
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers
-from pdanon.itemsets.columns import find_column, with_column
+from pdanon.itemsets.columns import find_column
 from pdanon.itemsets.timing import Report, progress_bar
 from pdanon.itemsets.validation import check_count, check_flag, check_known
-from pdanon.recoding.decision import Decision, WrittenRows
+from pdanon.recoding.decision import Decision
 from pdanon.recoding.emptied import labels_to_suppress
 from pdanon.recoding.labels import relabelled_sets
 from pdanon.recoding.loss import joint_loss, with_measure
@@ -221,16 +221,14 @@ class Dataset:
         # The number of processes does not change the release, so it is not recorded.
         own = {key: value for key, value in decide.keywords.items() if key != "n_jobs"}
 
-        def decide_clusters() -> Decision[DatasetRows]:
+        def decide_clusters() -> Decision[ClassRows]:
             with progress_bar(progress, name, "steps") as report:
                 groups, numbers = decide(self, report)
             return self.decision(groups, numbers, {"algorithm": name, **self.parameters, **own})
 
         return release(self.writer, decide_clusters, keep)
 
-    def decision(
-        self, groups: Numbers, numbers: Codes, parameters: Mapping[str, Any]
-    ) -> Decision[DatasetRows]:
+    def decision(self, groups: Numbers, numbers: Codes, parameters: Mapping[str, Any]) -> Decision[ClassRows]:
         """Return the decision to publish clusters of rows, with each occurrence recoded.
 
         Parameters
@@ -256,7 +254,7 @@ class Dataset:
         mapping = _one_mapping(mappings, [self.frame.columns[position] for position in self.positions])
         mapping.attrs = self._attributes(recoded, classes)
         return Decision(
-            DatasetRows(self.table, classes, recoded, of_row),
+            ClassRows(self.table, classes, of_row, recoded),
             self.guarantee.with_mapping(mapping),
             mapping,
             with_measure(joint_loss(lost), "NCP_relational", classes.ncp),
@@ -337,35 +335,6 @@ class Dataset:
             tree, n_leaves = self.trees[place]
             first_node += tree.n_nodes
             yield Recoding.of_cut(nodes, tree, of_row, n_leaves=n_leaves)
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class DatasetRows:
-    """Clusters of rows with equal generalized quasi-identifiers, and their recoded list columns.
-
-    Parameters
-    ----------
-    table : QuasiTable
-        The quasi-identifiers.
-    classes : Classes
-        The equivalence class of each row, and its published cells.
-    lists : list of (Itemsets, Recoding)
-        The list columns and their recodings.
-    of_row : ndarray of int32, shape (rows,)
-        The cluster of each row, numbered by first rows.
-    """
-
-    table: QuasiTable
-    classes: Classes
-    lists: Sequence[tuple[Itemsets, Recoding]]
-    of_row: Codes
-
-    def write(self, frame: pd.DataFrame, positions: Sequence[int]) -> WrittenRows:
-        """Recode the quasi-identifiers and the list columns of a frame."""
-        released = with_classes(frame, self.table, self.classes)
-        for position, (column, recoding) in zip(positions, self.lists, strict=True):
-            released = with_column(released, position, recoding.apply(column).to_pandas())
-        return WrittenRows(released, self.of_row, class_table(released, self.table, self.of_row))
 
 
 def at_least(share: float) -> str:

@@ -27,7 +27,7 @@ from pdanon.guarantees.parameters import check_share
 from pdanon.guarantees.utility import item_blocks, partition
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers, join_columns
-from pdanon.itemsets.lists import distinct
+from pdanon.itemsets.lists import distinct, sums
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.timing import report_nothing
 from pdanon.recoding.emptied import labels_to_suppress
@@ -152,8 +152,7 @@ class DiverseSets:
         kept = labels >= 0
         n_sets = int(labels.max(initial=-1)) + 1
         self._size = np.bincount(labels[kept], minlength=n_sets)
-        self._held = np.zeros(n_sets, np.int64)
-        np.add.at(self._held, labels[kept], known.singles[kept])
+        self._held = sums(labels[kept], known.singles[kept], n_sets)
         self._kind = np.zeros(n_sets, np.int64)
         self._kind[labels[kept]] = kinds[kept]
         self._rows = _table(known.recode(labels, max(n_sets, 1)), n_sets)
@@ -318,8 +317,7 @@ class TransactionSide:
         covered = self._stands_for(places, numbers)
         if self.measure == "NCP":
             changed = (covered > 1) | (numbers < 0)
-            lost = np.zeros(len(self.domains), np.int64)
-            np.add.at(lost, self._column_of(places)[changed], covered[changed])
+            lost = sums(self._column_of(places)[changed], covered[changed], len(self.domains))
             unit = lcm(*self.domains.tolist())
             return sum(
                 each * (unit // size) for each, size in zip(lost.tolist(), self.domains.tolist(), strict=True)

@@ -385,7 +385,7 @@ class Clusters:
         return self._index.relabel(self.labels)
 
 
-def _parts(count: int, size: int = _PART) -> Iterator[tuple[int, int]]:
+def _parts(count: int) -> Iterator[tuple[int, int]]:
     """Return ranges of numbers of a maximum size."""
-    for begin in range(0, count, size):
-        yield begin, min(begin + size, count)
+    for begin in range(0, count, _PART):
+        yield begin, min(begin + _PART, count)

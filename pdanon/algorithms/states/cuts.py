@@ -16,7 +16,7 @@ from pdanon.errors import ParameterError
 from pdanon.guarantees.breaches import breaches
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers, Offsets, canonical_rows
-from pdanon.itemsets.lists import offsets_of
+from pdanon.itemsets.lists import offsets_of, sums
 from pdanon.itemsets.support import SupportIndex, threats_beyond_pairs
 from pdanon.itemsets.table import ItemsetTable
 from pdanon.itemsets.threads import even_parts, share
@@ -170,7 +170,7 @@ class Cut:
         self._index = index.distinct() if secrets is None else index
         self._hierarchy = hierarchy
         self._leaves = leaves
-        occurrences = _occurrences(index, hierarchy, leaves)
+        occurrences = occurrences_below(index, hierarchy, leaves)
         # NCP of all occurrences below a node, times the number of leaves: an exact integer.
         self._cost = np.where(hierarchy.leaves == 1, 0, occurrences * hierarchy.leaves.astype(np.int64))
         self._state = cuts.State(
@@ -387,10 +387,8 @@ def _with_ancestors(index: SupportIndex, hierarchy: Hierarchy, nodes: Codes) -> 
     return SupportIndex(codes, offsets, hierarchy.n_nodes, index.weights)
 
 
-def _occurrences(index: SupportIndex, hierarchy: Hierarchy, leaves: Codes) -> Numbers:
+def occurrences_below(index: SupportIndex, hierarchy: Hierarchy, leaves: Codes) -> Numbers:
     """Count the original occurrences of all leaves below each node."""
-    by_leaf = np.zeros(hierarchy.n_nodes + 1, np.int64)
-    np.add.at(by_leaf, leaves + 1, index.singles)
-    total = np.cumsum(by_leaf)
+    total = offsets_of(sums(leaves, index.singles, hierarchy.n_nodes))
     first = np.arange(hierarchy.n_nodes)
     return total[first + hierarchy.size] - total[first]

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from pdanon._kernels import cut_search
+from pdanon.algorithms.states.cuts import occurrences_below
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.codes import Codes, Mask, Numbers, Offsets
-from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.threads import search
 from pdanon.itemsets.timing import Report, check_time, halt_flag
@@ -100,8 +100,7 @@ class Descent:
         supports = cut_search.node_supports(*self._ranges, self._rows)
         self._rare = (supports > 0) & (supports < k)
         # LM times the number of leaves less one: an exact integer. Rare nodes are suppressed in every cut.
-        below = offsets_of(np.bincount(leaves, index.singles, hierarchy.n_nodes).astype(np.int64))
-        occurrences = below[ends] - below[nodes]
+        occurrences = occurrences_below(index, hierarchy, leaves)
         self._penalty = occurrences * (hierarchy.n_leaves - hierarchy.leaves.astype(np.int64))
         self._loss = occurrences * (hierarchy.leaves.astype(np.int64) - 1) + self._rare * self._penalty
         names = np.argsort(np.argsort(np.array(hierarchy.names, object), kind="stable"))

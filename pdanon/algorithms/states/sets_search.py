@@ -21,6 +21,7 @@ from pdanon.guarantees import KmAnonymity, PrivacyConstraints
 from pdanon.guarantees.parameters import constraint_table
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.codes import Itemsets, Mask, Numbers
+from pdanon.itemsets.lists import sums
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.table import ItemsetTable
 from pdanon.itemsets.timing import is_over, report_nothing
@@ -101,13 +102,6 @@ class Price:
             return log2(cost) - log2((1 << n) - 1) - log2(self.n_rows) if cost else -np.inf
         most = (n - self.loss) * int(self.worth.sum())
         return cost / most if most else 0.0
-
-
-def sums(where: NDArray[Any], values: Numbers, n: int) -> Numbers:
-    """Return sums of integers by number, exactly."""
-    total = np.zeros(n, np.int64)
-    np.add.at(total, where, values)
-    return total
 
 
 # --- Sets of items that exchange items and are split
