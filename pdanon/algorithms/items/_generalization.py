@@ -23,16 +23,12 @@ from pdanon.recoding.emptied import labels_to_suppress
 from pdanon.recoding.recoding import Recoding
 
 
-def cover_rows(itemsets: Itemsets, hierarchy: HierarchyLike, k: int) -> tuple[SupportIndex, Hierarchy, Codes]:
-    """Return the rows, the hierarchy, and the leaf of each item; check that k rows can be equal."""
-    index = SupportIndex.of(itemsets)
-    check_feasible(index, k, itemsets.n_present)
-    return index, *Hierarchy.over(hierarchy, itemsets.vocabulary)
-
-
-def cut_task(itemsets: Itemsets, hierarchy: HierarchyLike, guarantee: KmAnonymity, report: Report) -> CutTask:
-    """Return the task to make items k^m-anonymous by a hierarchy."""
-    return CutTask(*cover_rows(itemsets, hierarchy, guarantee.k), guarantee.k, guarantee.m, report)
+def cut_task(itemsets: Itemsets, hierarchy: HierarchyLike, k: int, m: int | None, report: Report) -> CutTask:
+    """Return the task to publish items as nodes of a hierarchy; check that k rows can be equal."""
+    rows = SupportIndex.of(itemsets)
+    check_feasible(rows, k, itemsets.n_present)
+    tree, leaves = Hierarchy.over(hierarchy, itemsets.vocabulary)
+    return CutTask(rows, tree, leaves, k, m, report)
 
 
 def decide_nodes(
@@ -46,7 +42,7 @@ def decide_nodes(
 ) -> Decision[ListRows]:
     """Recode each item in the same way in all rows, to the node that ``nodes`` returns; -1 suppresses it."""
     guarantee = KmAnonymity(k, m)
-    task = cut_task(columns.itemsets, hierarchy, guarantee, report)
+    task = cut_task(columns.itemsets, hierarchy, guarantee.k, guarantee.m, report)
     return decide_lists(columns, Recoding.of_cut(nodes(task), task.tree), guarantee)
 
 
@@ -105,9 +101,9 @@ def decide_groups(
     guarantee = TransactionalK(k=k)
     columns = replace(columns, itemsets=empty_alike(columns.itemsets))
     every_row = columns.itemsets.missing_as_empty()  # k missing rows hide each other, too
-    index, tree, leaves = cover_rows(every_row, hierarchy, guarantee.k)
-    became, groups = nodes(index, tree, leaves, guarantee.k, report)
-    return decide_lists(columns, Recoding.of_cut(became, tree, groups, repeats=repeats), guarantee)
+    task = cut_task(every_row, hierarchy, guarantee.k, None, report)
+    became, groups = nodes(task)
+    return decide_lists(columns, Recoding.of_cut(became, task.tree, groups, repeats=repeats), guarantee)
 
 
 def expand_nodes(nodes: Callable[..., Codes], task: CutTask, **options: Any) -> Codes:

@@ -15,14 +15,13 @@ import pandas as pd
 from pdanon._kernels import row_groups
 from pdanon.algorithms.items._generalization import decide_groups
 from pdanon.algorithms.registry import Algorithm, Way
-from pdanon.algorithms.states.cuts import LeafRows, by_first_row, node_counts, silent_rows
+from pdanon.algorithms.states.cuts import CutTask, LeafRows, by_first_row, node_counts, silent_rows
 from pdanon.guarantees import TransactionalK
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Codes, Numbers
 from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.parallel import first_equal_rows
-from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.timing import Report
 from pdanon.itemsets.validation import check_count, check_known
 from pdanon.recoding.decision import Decision, ListRows
@@ -146,17 +145,9 @@ def decide(
     return decide_groups(nodes, columns, report, k=k, hierarchy=hierarchy, repeats=True)
 
 
-def nodes_of(
-    index: SupportIndex,
-    tree: Hierarchy,
-    leaves: Codes,
-    k: int,
-    report: Report,
-    r: int,
-    score: Score,
-    lookahead: int,
-) -> tuple[Codes, Codes]:
+def nodes_of(task: CutTask, r: int, score: Score, lookahead: int) -> tuple[Codes, Codes]:
     """Return the node of each occurrence, -1 where it is suppressed, and the group of each row."""
+    index, tree, leaves, k, _, report = task
     rows = LeafRows.of(index.codes, index.offsets, leaves)
     members = np.flatnonzero(~silent_rows(rows.lengths, k))
     members = members[_order(rows.take(members))]

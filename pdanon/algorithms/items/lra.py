@@ -121,7 +121,7 @@ def decide(
     """Decide the node of each item in each part of the rows."""
     guarantee = KmAnonymity(k, m)
     check_parts(parts)
-    task = cut_task(columns.itemsets, hierarchy, guarantee, report)
+    task = cut_task(columns.itemsets, hierarchy, guarantee.k, guarantee.m, report)
     part_of_row = divide_rows(task.rows, parts, task.k)
     nodes = _cut_by_parts(task, part_of_row)
     return decide_lists(columns, Recoding.of_cut(nodes, task.tree, part_of_row), guarantee)

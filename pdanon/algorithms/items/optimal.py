@@ -428,7 +428,7 @@ def decide(
     guarantee = KmAnonymity(k, m)
     seconds = check_seconds(time_limit, "time_limit", zero=True)
     check_flag(suppress, "suppress")
-    task = cut_task(columns.itemsets, hierarchy, guarantee, report)
+    task = cut_task(columns.itemsets, hierarchy, guarantee.k, guarantee.m, report)
     if suppress:
         found, bound = least_scenarios(task, seconds)
         choices = [choose_scenario(path, task) for path in found]

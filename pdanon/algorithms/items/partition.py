@@ -14,13 +14,11 @@ import pandas as pd
 from pdanon._kernels import local_recoding
 from pdanon.algorithms.items._generalization import decide_groups
 from pdanon.algorithms.registry import Algorithm, Way
-from pdanon.algorithms.states.cuts import LeafRows, ancestors, by_first_row, silent_rows
+from pdanon.algorithms.states.cuts import CutTask, LeafRows, ancestors, by_first_row, silent_rows
 from pdanon.guarantees import TransactionalK
-from pdanon.hierarchy import Hierarchy, HierarchyLike
+from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Codes
-from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.timing import Report
 from pdanon.recoding.result import Anonymized
 
 
@@ -100,10 +98,9 @@ def partition(
     return RECORD.release(frame, column, decision, keep=keep, progress=progress)
 
 
-def nodes_of(
-    index: SupportIndex, tree: Hierarchy, leaves: Codes, k: int, report: Report
-) -> tuple[Codes, Codes]:
+def nodes_of(task: CutTask) -> tuple[Codes, Codes]:
     """Return the node of each occurrence, -1 where it is suppressed, and the group of each row."""
+    index, tree, leaves, k, _, report = task
     rows = LeafRows.of(index.codes, index.offsets, leaves)
     silent = silent_rows(rows.lengths, k)
     # A leaf loses nothing.

@@ -19,7 +19,6 @@ from pdanon.guarantees import PublicK
 from pdanon.guarantees.named import named_items
 from pdanon.guarantees.private import PublicAndPrivate
 from pdanon.itemsets.arguments import called_by_name
-from pdanon.itemsets.codes import Mask
 from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.support import check_rows
 from pdanon.itemsets.timing import Report
@@ -107,17 +106,12 @@ def decide(columns: ListColumns, report: Report, *, k: int, public: Any) -> Deci
     is_public = named_items(columns.itemsets, guarantee.public, "public")
     parts = PublicAndPrivate.within(columns, ~is_public)
     check_rows(parts.n_rows, guarantee.k)
-    return decide_suppressed(parts, _select_items(parts, guarantee.k, report), guarantee)
-
-
-def _select_items(parts: PublicAndPrivate, k: int, report: Report) -> Mask:
-    """Return a mask of the suppressed items, by item number."""
-    public = np.flatnonzero(~parts.is_private)
+    numbers = np.flatnonzero(~parts.is_private)
     # A stable sort: ties keep the item order.
-    order = public[np.argsort(-parts.supports[public], kind="stable")]
-    released = local_recoding.release_items(order, parts.index.rows, k)
-    report(len(public))
-    return ~parts.is_private & ~released
+    order = numbers[np.argsort(-parts.supports[numbers], kind="stable")]
+    released = local_recoding.release_items(order, parts.index.rows, guarantee.k)
+    report(len(numbers))
+    return decide_suppressed(parts, ~parts.is_private & ~released, guarantee)
 
 
 RECORD = Algorithm(
