@@ -7,7 +7,6 @@ __all__ = [
     "refinement",
     "registry",
     "relational",
-    "request",
     "rt",
     "states",
     "weights",

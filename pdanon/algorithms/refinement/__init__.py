@@ -1,7 +1,7 @@
 """Refinement: lower the loss of a release, and keep its guarantee.
 
 The published algorithms stop at the first safe release. Refinement continues the search from there. Each kind
-of recoding that can be refined has its own module.
+of recoding that can be refined has its own function.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Algorithms for relational quasi-identifiers: encoding, equivalence classes, suppression, release.
 
-``attributes`` and ``cells`` encode single columns. ``quasi`` holds the encoded table and its classes.
+``attributes`` encodes single columns. ``quasi`` holds the encoded table and its classes.
 ``suppression`` is shared by the algorithms, ``publishing`` writes their releases. Each other file is one
 algorithm: its public function, its decision, and the record that lists both.
 """
