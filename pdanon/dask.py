@@ -40,7 +40,7 @@ from pdanon.itemsets.timing import show_activity
 from pdanon.recoding.decision import Decision
 from pdanon.recoding.release import Facts, release
 from pdanon.recoding.result import Anonymized, Labelled
-from pdanon.recoding.unmodified_columns import Passing, count_unmodified, judged_columns
+from pdanon.recoding.unmodified_columns import UnmodifiedColumns, count_unmodified, judged_columns
 
 __all__ = ["LazyRelease", "anonymize", "apply_mapping", "audit", "risk"]
 
@@ -288,7 +288,7 @@ class _WrittenPartitions:
     frame: dd.DataFrame
     seen: _RowFacts
 
-    def check_unmodified(self, guarantee: Guarantee, judged: Sequence[Hashable]) -> Passing:
+    def check_unmodified(self, guarantee: Guarantee, judged: Sequence[Hashable]) -> UnmodifiedColumns:
         judged = judged_columns(self.seen.others, [], judged)  # again, as the values can now be checked
         return count_unmodified(self.seen.others, [], guarantee, judged, rows=self.n_rows)
 

@@ -40,7 +40,12 @@ from pdanon.itemsets.validation import check_path, is_uri
 from pdanon.recoding.decision import Decision
 from pdanon.recoding.release import Facts, release
 from pdanon.recoding.result import Labelled
-from pdanon.recoding.unmodified_columns import Passing, count_unmodified, judged_columns, judged_labels
+from pdanon.recoding.unmodified_columns import (
+    UnmodifiedColumns,
+    count_unmodified,
+    judged_columns,
+    judged_labels,
+)
 
 __all__ = ["Streamed", "anonymize", "audit"]
 
@@ -450,7 +455,7 @@ class _WrittenFiles:
     recoder: Recoder
     draft: Path
 
-    def check_unmodified(self, guarantee: Guarantee, judged: Sequence[Hashable]) -> Passing:
+    def check_unmodified(self, guarantee: Guarantee, judged: Sequence[Hashable]) -> UnmodifiedColumns:
         with _expect_unchanged(self.files.tree, self.files.stamps):
             first = _first_rows(self.files.tree, self.files.positions)
             judged = judged_columns(first, [], judged)  # again, as the values can now be checked

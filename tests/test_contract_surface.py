@@ -47,8 +47,8 @@ def test_columns_that_were_judged_are_recorded_and_nothing_else_changes(name):
     result, judged = run(name, frame), run(name, frame, keep=["ward"])
     assert (judged.parameters["keep"], "keep" in result.parameters) == (["ward"], False)
     assert {*judged.parameters} == {*result.parameters, "keep"}
-    assert (judged.passing.judged, judged.passing.known) == (("ward",), ("sex",))
-    assert (result.passing.judged, result.passing.known) == ((), ("ward", "sex"))
+    assert (judged.unmodified.judged, judged.unmodified.known) == (("ward",), ("sex",))
+    assert (result.unmodified.judged, result.unmodified.known) == ((), ("ward", "sex"))
     pd.testing.assert_frame_equal(judged.frame, result.frame)
     pd.testing.assert_frame_equal(judged.mapping, result.mapping)
     pd.testing.assert_series_equal(judged.loss, result.loss)

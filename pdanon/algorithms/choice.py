@@ -468,14 +468,14 @@ class _Trials:
 # --- Requests without a guarantee: that of some parameters
 
 # Parameters of a request, besides the roles of columns.
-ASKED = (
+REQUEST_PARAMETERS = (
     *("k", "m", "constraints", "rules", "c", "rho", "p", "sensitive"),
     *("utility", "loss", "time_limit", "random_state", "labels"),
 )
-LEAST = {"k", "rho", "p"}  # one of them is required
+REQUIRED = {"k", "rho", "p"}  # one of them is required
 
 
-def check_asked(
+def check_sensitive(
     given: Collection[str], where: str | None = None, spelled: Callable[[str], str] = str
 ) -> None:
     """Check that parameters for sensitive items belong to one guarantee.

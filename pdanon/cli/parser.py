@@ -16,7 +16,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NoReturn, TypeAlias
 
-from pdanon.algorithms.choice import LEAST, check_asked
+from pdanon.algorithms.choice import REQUIRED, check_sensitive
 from pdanon.algorithms.registry import ALGORITHMS, OF_LISTS, algorithm, functions, parameters_of
 from pdanon.errors import ParameterError, did_you_mean, escape_controls, mask_credentials
 from pdanon.guarantees.parameters import DEFAULT_M
@@ -238,10 +238,10 @@ def guarantee_options(arguments: argparse.Namespace) -> dict[str, Any]:
     for option in options:
         if option not in _OF_GUARANTEES:
             raise ParameterError(f"{flag(option)} needs --algorithm", hint=_suggest_algorithms(option))
-    if not LEAST & options.keys():
+    if not REQUIRED & options.keys():
         hint = "such as -k 5 -m 2, or --rho or -p with --sensitive; or name an --algorithm"
         raise ParameterError("-k is needed", hint=hint)
-    check_asked(options, spelled=flag)
+    check_sensitive(options, spelled=flag)
     return options
 
 

@@ -46,7 +46,7 @@ from pdanon.itemsets.parallel import first_equal_rows
 from pdanon.itemsets.support import MOST_ROWS, SupportIndex
 from pdanon.itemsets.timing import show_activity
 from pdanon.recoding.counts import FEW, is_nearly_all, of_all_rows, percent
-from pdanon.recoding.unmodified_columns import Passing, count_unmodified
+from pdanon.recoding.unmodified_columns import UnmodifiedColumns, count_unmodified
 
 __all__ = ["Alert", "Profile", "profile"]
 
@@ -94,7 +94,7 @@ class Profile:
     columns : pandas.DataFrame
         The other columns: ``column, dtype, values, missing, unique, below_k``. The last two count rows whose
         value is unique, or in fewer than ``k`` rows; -1 if values cannot be compared.
-    passing : Passing
+    unmodified : UnmodifiedColumns
         The same counts for the other columns together, and for the few that explain most of the risk.
         Columns that differ in almost every row are excluded, because they must be dropped first.
     alerts : tuple of Alert
@@ -109,7 +109,7 @@ class Profile:
     frequent: pd.DataFrame
     risk: pd.DataFrame
     columns: pd.DataFrame
-    passing: Passing
+    unmodified: UnmodifiedColumns
     alerts: tuple[Alert, ...]
 
     def __repr__(self) -> str:
@@ -357,7 +357,7 @@ def profile(
         frequent=_frequent(itemsets, index, k),
         risk=risks,
         columns=pd.DataFrame(columns, columns=_Column._fields),
-        passing=together,
+        unmodified=together,
         alerts=tuple(_alerts(itemsets, index, columns, together, risks, k)),
     )
 
@@ -443,7 +443,7 @@ def _alerts(
     itemsets: Itemsets,
     index: SupportIndex,
     columns: Sequence[_Column],
-    together: Passing,
+    together: UnmodifiedColumns,
     risks: pd.DataFrame,
     k: int,
 ) -> Iterator[Alert]:

@@ -14,7 +14,7 @@ from typing import Any
 
 import pandas as pd
 
-from pdanon.algorithms.choice import ASKED, LEAST, check_asked, least_lossy
+from pdanon.algorithms.choice import REQUEST_PARAMETERS, REQUIRED, check_sensitive, least_lossy
 from pdanon.algorithms.registry import ALGORITHMS, algorithm, of_lists, parameters_of
 from pdanon.errors import ColumnError, ParameterError, mask_credentials
 from pdanon.evaluation.comparison import compare, list_tasks
@@ -388,11 +388,13 @@ class Policy:
         where = self._place("parameters")
         self._check_roles_unset()
         for key in self.parameters:
-            check_known(key, ASKED, "parameter of anonymize, as no algorithm is named", where=where)
-        if not LEAST & self.parameters.keys():
+            check_known(
+                key, REQUEST_PARAMETERS, "parameter of anonymize, as no algorithm is named", where=where
+            )
+        if not REQUIRED & self.parameters.keys():
             hint = "set k, or rho or p with sensitive, or algorithm = ... to run only that one"
             raise ParameterError("the policy names no algorithm, and no k", where=where, hint=hint)
-        check_asked(self.parameters, where)
+        check_sensitive(self.parameters, where)
         adds = "p" in self.parameters
         self._check_classes("cahd" if adds else "this policy", adds=adds, repeats=False)
         if self.quasi:

@@ -20,7 +20,7 @@ from pdanon.itemsets.compatibility import number_texts
 from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.mapping import mapping_labels
 from pdanon.recoding.emptied import hide_emptied
-from pdanon.recoding.labels import Labels, relabelled_sets
+from pdanon.recoding.labels import Labels, relabel_sets
 from pdanon.recoding.loss import information_loss, with_measure
 from pdanon.recoding.recoding import Recoding, label_column, mapping_table
 
@@ -159,7 +159,7 @@ def decide_lists(
 def relabel(decision: Decision[ListRows], labels: Labels) -> Decision[ListRows]:
     """Return the same decision with other names for sets."""
     rows = decision.rows
-    recoding = relabelled_sets(rows.recoding, rows.columns.itemsets, labels)
+    recoding = relabel_sets(rows.recoding, rows.columns.itemsets, labels)
     if recoding is rows.recoding:
         return decision
     before = mapping_labels(decision.mapping, pa.string())

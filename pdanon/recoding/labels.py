@@ -32,7 +32,7 @@ def check_labels(labels: Any) -> Labels:
     return check_known(labels, LABELS, "kind of labels", where="labels")
 
 
-def relabelled_sets(
+def relabel_sets(
     recoding: Recoding, itemsets: Itemsets, labels: Labels, others: Sequence[pa.Array] = ()
 ) -> Recoding:
     """Return the same recoding with other labels of sets; single items and nodes keep theirs.

@@ -77,10 +77,10 @@ def reconstruct(
     label = frame.columns[find_column(frame, column)]
     table, rng = ChunkTable.of(frame, label), random_generator(random_state)
     check_count(table.n_records, "the number of records", least=0, most=MOST_DRAWN)
-    return [pd.DataFrame({label: rebuilt(table, rng).to_pandas()}) for _ in range(n)]
+    return [pd.DataFrame({label: draw_records(table, rng).to_pandas()}) for _ in range(n)]
 
 
-def rebuilt(table: ChunkTable, rng: np.random.Generator) -> Itemsets:
+def draw_records(table: ChunkTable, rng: np.random.Generator) -> Itemsets:
     """Draw one table that chunks may come from.
 
     Parameters

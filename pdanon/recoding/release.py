@@ -13,7 +13,12 @@ from pdanon.errors import GuaranteeError
 from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.recoding.decision import Decision, WrittenRows
 from pdanon.recoding.result import Anonymized
-from pdanon.recoding.unmodified_columns import Passing, count_unmodified, judged_columns, keep_parameter
+from pdanon.recoding.unmodified_columns import (
+    UnmodifiedColumns,
+    count_unmodified,
+    judged_columns,
+    keep_parameter,
+)
 from pdanon.recoding.warnings import columns_left, items_left, warn_if_short, warn_if_useless
 
 Rows_contra = TypeVar("Rows_contra", contravariant=True)
@@ -32,7 +37,7 @@ class Facts:
         The decision, with all recorded parameters.
     guarantee : Guarantee
         The guarantee that the audit proved.
-    unmodified : Passing
+    unmodified : UnmodifiedColumns
         The unmodified columns.
     useless : str
         Description of what is almost empty; empty if nothing is.
@@ -42,7 +47,7 @@ class Facts:
 
     decision: Decision[Any]
     guarantee: Guarantee
-    unmodified: Passing
+    unmodified: UnmodifiedColumns
     useless: str
     holds: bool
 
@@ -54,7 +59,7 @@ class Written(Protocol[Result_co]):
     def n_rows(self) -> int:
         """Number of rows of the original."""
 
-    def check_unmodified(self, guarantee: Guarantee, judged: Sequence[Hashable]) -> Passing:
+    def check_unmodified(self, guarantee: Guarantee, judged: Sequence[Hashable]) -> UnmodifiedColumns:
         """Count rows that the unmodified columns identify, and warn."""
 
     def columns_left(self) -> str:
@@ -183,9 +188,9 @@ class _WrittenFrame:
     def n_rows(self) -> int:
         return len(self.writer.frame)
 
-    def check_unmodified(self, guarantee: Guarantee, judged: Sequence[Hashable]) -> Passing:
+    def check_unmodified(self, guarantee: Guarantee, judged: Sequence[Hashable]) -> UnmodifiedColumns:
         if not self.rows.has_rows:
-            return Passing()
+            return UnmodifiedColumns()
         writer = self.writer
         return count_unmodified(
             writer.frame, [*writer.lists, *writer.quasi], guarantee, judged, private=writer.private

@@ -22,7 +22,7 @@ from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import is_list_column, may_hold_lists
 from pdanon.itemsets.mapping import global_mapping
 from pdanon.recoding.counts import class_sizes, is_kept, loss_lines
-from pdanon.recoding.unmodified_columns import Passing
+from pdanon.recoding.unmodified_columns import UnmodifiedColumns
 from pdanon.recoding.views import Explanation, ResultPlots
 from pdanon.recoding.warnings import shortfall
 
@@ -108,7 +108,7 @@ class Anonymized(Labelled):
         Information loss by measure. It counts facts about the original: publish it if they may be known.
     parameters : dict
         The parameters of the call. Confidential if they name items.
-    passing : Passing
+    unmodified : UnmodifiedColumns
         The unmodified columns, and the number of rows that they identify. Confidential.
     useless : str
         Description of what is almost empty, as in the `UselessWarning`; empty if nothing is.
@@ -132,7 +132,7 @@ class Anonymized(Labelled):
     guarantee: Guarantee
     loss: pd.Series[float]
     parameters: dict[str, Any]
-    passing: Passing = field(default_factory=Passing)
+    unmodified: UnmodifiedColumns = field(default_factory=UnmodifiedColumns)
     useless: str = ""
     holds: bool = True
     trace: pd.DataFrame | None = None
@@ -234,7 +234,7 @@ class Anonymized(Labelled):
     @property
     def passed_through(self) -> tuple[Hashable, ...]:
         """Labels of the unmodified columns."""
-        return self.passing.columns
+        return self.unmodified.columns
 
     @property
     def plot(self) -> ResultPlots:

@@ -25,7 +25,7 @@ _MOST_NAMED = 8  # columns listed in a message
 
 
 @dataclass(frozen=True, slots=True)
-class Passing:
+class UnmodifiedColumns:
     """The unmodified columns, and the number of rows identified by all of them, or by few.
 
     Parameters
@@ -134,7 +134,7 @@ def count_unmodified(
     *,
     private: Collection[int] = (),
     rows: int | None = None,
-) -> Passing:
+) -> UnmodifiedColumns:
     """Count the rows that unmodified columns identify, and warn if there are any.
 
     Parameters
@@ -160,7 +160,7 @@ def count_unmodified(
     """
     known, incomparable = [], []
     settled = {label_key(label) for label in judged}
-    for each in _passing_columns(frame, recoded):
+    for each in _unmodified_columns(frame, recoded):
         if label_key(each.label) not in settled and each.position not in private:
             numbers = value_numbers(each.values)
             known += [] if numbers is None else [(each, numbers)]
@@ -168,7 +168,7 @@ def count_unmodified(
     k = getattr(guarantee, "k", None) or 2
     whole = _count([numbers for _, numbers in known], k)
     least = _find_subset([numbers for _, numbers in known], whole.below_k, k)
-    found = Passing(
+    found = UnmodifiedColumns(
         columns=tuple(label for place, label in enumerate(frame.columns) if place not in recoded),
         levels=tuple(name for name in frame.index.names if name is not None),
         judged=tuple(judged),
@@ -198,7 +198,7 @@ class _Column(NamedTuple):
     values: pd.Series[Any]
 
 
-def _passing_columns(frame: pd.DataFrame, recoded: Collection[int]) -> Iterator[_Column]:
+def _unmodified_columns(frame: pd.DataFrame, recoded: Collection[int]) -> Iterator[_Column]:
     """Return the columns that are not recoded, and the named levels of the index."""
     for position, label in enumerate(frame.columns):
         if position not in recoded:
@@ -231,7 +231,7 @@ def judged_columns(frame: pd.DataFrame, recoded: Collection[int], keep: Any) -> 
     others = [label for position, label in enumerate(frame.columns) if position not in recoded]
     judged = judged_labels([*others, *names], [frame.columns[position] for position in recoded], keep)
     settled = {label_key(label) for label in judged}
-    for each in _passing_columns(frame, recoded):
+    for each in _unmodified_columns(frame, recoded):
         if label_key(each.label) in settled and value_numbers(each.values) is None:
             what, hint = (
                 "the values of a column cannot be compared",
@@ -339,7 +339,7 @@ def _best_subset(
 
 
 def _warning(
-    found: Passing, guarantee: Guarantee, frame: pd.DataFrame, rows: int | None
+    found: UnmodifiedColumns, guarantee: Guarantee, frame: pd.DataFrame, rows: int | None
 ) -> IdentifierWarning:
     lists = [label for place, label in enumerate(frame.columns) if is_list_column(frame.iloc[:, place])]
     quasi = [label for label in found.telling if label in found.columns and label not in lists]

@@ -147,7 +147,7 @@ def test_columns_that_were_judged_are_a_role(here):
     roles = 'keep = ["store"]\ndrop = ["name"]'
     result = policy_of(here, roles=(roles, 'keep = ["ward", "year"]')).run()
     assert result.parameters["keep"] == ["ward", "year"]
-    assert result.passing.judged == ("ward", "year")
+    assert result.unmodified.judged == ("ward", "year")
     for text, message in (
         ('keep = ["ward", "year", "items"]', "a column has two roles"),
         ('drop = ["ward", "year"]\nkeep = ["ward"]', "a column has two roles"),

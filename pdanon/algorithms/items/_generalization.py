@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from pdanon.algorithms.states.cuts import CutTask, empty_alike
+from pdanon.algorithms.states.cuts import CutTask, merge_empty_rows
 from pdanon.algorithms.states.descent import Scenario
 from pdanon.guarantees import KmAnonymity, TransactionalK
 from pdanon.guarantees.parameters import ItemLimit
@@ -99,7 +99,7 @@ def decide_groups(
 ) -> Decision[ListRows]:
     """Recode groups of rows to the nodes that ``nodes`` returns; the rows of a group become equal."""
     guarantee = TransactionalK(k=k)
-    columns = replace(columns, itemsets=empty_alike(columns.itemsets))
+    columns = replace(columns, itemsets=merge_empty_rows(columns.itemsets))
     every_row = columns.itemsets.missing_as_empty()  # k missing rows hide each other, too
     task = cut_task(every_row, hierarchy, guarantee.k, None, report)
     became, groups = nodes(task)

@@ -32,7 +32,7 @@ from pdanon.itemsets.timing import Report
 from pdanon.itemsets.validation import check_count, check_flag
 from pdanon.recoding.decision import Decision, ListRows
 from pdanon.recoding.recoding import Recoding, mapping_table
-from pdanon.recoding.reconstruction import rebuilt
+from pdanon.recoding.reconstruction import draw_records
 from pdanon.recoding.result import Anonymized
 
 _COMPARED = 8  # number of terms by which term chunks are sorted
@@ -263,7 +263,7 @@ def _pair_error(index: SupportIndex, table: ChunkTable) -> float:
     left, right = np.triu_indices(len(items), 1)
     pairs = np.column_stack((items[left], items[right])).ravel()
     offsets = np.arange(0, len(pairs) + 1, 2)
-    again = SupportIndex.of(rebuilt(table, np.random.default_rng(0)))
+    again = SupportIndex.of(draw_records(table, np.random.default_rng(0)))
     actual, found = (each.supports(pairs, offsets) for each in (index, again))
     both = actual + found
     known = both > 0

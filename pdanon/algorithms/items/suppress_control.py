@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from pdanon.algorithms.registry import Algorithm, Way
-from pdanon.algorithms.states.sensitive_rules import Scope, demand_of, guaranteed, least_suppression
+from pdanon.algorithms.states.sensitive_rules import Scope, demand_of, least_suppression, with_proven_size
 from pdanon.guarantees import RhoUncertainty
 from pdanon.guarantees.parameters import ItemLimit
 from pdanon.itemsets.arguments import called_by_name
@@ -136,7 +136,7 @@ def decide(
     demand = demand_of(guarantee, itemsets, guarantee.is_sensitive(itemsets), scope)
     found = least_suppression(rows, demand, rows.singles, report)
     return decide_lists(
-        columns, Recoding.of_suppressed(~found.kept, itemsets), guaranteed(guarantee, found.m)
+        columns, Recoding.of_suppressed(~found.kept, itemsets), with_proven_size(guarantee, found.m)
     )
 
 

@@ -20,14 +20,14 @@ from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.states.sensitive_rules import (
     Demand,
     Scope,
-    chosen,
+    choose_labels,
     demand_of,
-    guaranteed,
     is_feasible,
     least_suppression,
-    reached,
+    proof_order,
     rows_about,
     too_sure,
+    with_proven_size,
 )
 from pdanon.guarantees import RhoUncertainty
 from pdanon.guarantees.parameters import ItemLimit
@@ -65,7 +65,7 @@ class Published(NamedTuple):
     @property
     def rank(self) -> tuple[tuple[bool, int], int]:
         """The sort key, best first: proven for more known labels, then lower loss."""
-        return reached(self.m), self.loss
+        return proof_order(self.m), self.loss
 
 
 class _Step(NamedTuple):
@@ -237,7 +237,7 @@ class Expansion:
             if longest <= size or not is_feasible(rows, demand.hidden, size, _EASY):
                 break
             rules = too_sure(rows, demand, size, first)
-            gone[chosen(rules, demand.may_go, demand.hidden, self._losses[used])] = True
+            gone[choose_labels(rules, demand.may_go, demand.hidden, self._losses[used])] = True
             size += 1
         return used[gone]
 
@@ -377,7 +377,7 @@ def decide(
     found = search.suppress_leaves(), search.descend(), search.suppress_sensitive()
     best = min(found, key=lambda each: each.rank)
     recoding = Recoding.of_cut(best.nodes, tree, n_leaves=n_leaves)
-    return decide_lists(columns, recoding, guaranteed(guarantee, best.m))
+    return decide_lists(columns, recoding, with_proven_size(guarantee, best.m))
 
 
 RECORD = Algorithm(

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from pdanon.algorithms.refinement.nodes import equal_mappings, published_nodes
 from pdanon.algorithms.refinement.task import Task, extend_trace
 from pdanon.algorithms.rt.dataset import Dataset
-from pdanon.algorithms.rt.transaction_side import ClassSearch, held
+from pdanon.algorithms.rt.transaction_side import ClassSearch, keep_occurring
 from pdanon.algorithms.states.cuts_search import CutRefinement
 from pdanon.algorithms.states.sets_search import Refinement, trace_of
 from pdanon.errors import GuaranteeError, ParameterError, ReleaseWarning
@@ -51,7 +51,7 @@ def refine_classes(task: Task) -> Anonymized:
     cut_short = task.run(search)
     numbers = _expand_to_occurrences(search.best, itemsets, groups)
     decide = partial(data.decision, groups, numbers, task.parameters)
-    refined = release(data.writer, decide, result.passing.judged)
+    refined = release(data.writer, decide, result.unmodified.judged)
     trace = search.trace
     if refined.mapping["generalized"].isna().any():  # suppressed after the search, to hide emptied rows
         found = search.cost(_read_nodes(refined, itemsets, groups, class_search))
@@ -145,7 +145,7 @@ class ClassRefinement:
         order = np.argsort(groups, kind="stable")
         bounds = np.flatnonzero(np.diff(groups[order])) + 1
         found = (
-            _Class(int(groups[rows[0]]), *held(itemsets.take(rows)))
+            _Class(int(groups[rows[0]]), *keep_occurring(itemsets.take(rows)))
             for rows in np.split(order, bounds)
             if len(rows)
         )

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from pdanon._kernels import row_groups
 from pdanon.algorithms.refinement.task import Task
 from pdanon.algorithms.registry import ALGORITHMS
-from pdanon.algorithms.states.cuts import LeafRows, by_first_row, empty_alike, node_counts
+from pdanon.algorithms.states.cuts import LeafRows, by_first_row, merge_empty_rows, node_counts
 from pdanon.algorithms.states.cuts_search import CutRefinement
 from pdanon.algorithms.states.sets_search import trace_of
 from pdanon.errors import ParameterError
@@ -316,7 +316,7 @@ class GroupRefinement:
 
 def refine_groups(task: Task) -> Anonymized:
     """Refine groups of rows with equal published lists."""
-    itemsets, result = empty_alike(task.itemsets), task.result
+    itemsets, result = merge_empty_rows(task.itemsets), task.result
     tree, leaves = Hierarchy.over(result.parameters["hierarchy"], itemsets.vocabulary)
     groups = groups_of(result)
     guarantee = result.guarantee

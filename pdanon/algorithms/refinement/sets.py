@@ -26,7 +26,7 @@ from pdanon.itemsets.compatibility import number_texts
 from pdanon.itemsets.lists import to_numpy
 from pdanon.itemsets.timing import is_over
 from pdanon.itemsets.validation import find_name
-from pdanon.recoding.labels import relabelled_sets
+from pdanon.recoding.labels import relabel_sets
 from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.result import Anonymized, labels_of
 
@@ -303,7 +303,7 @@ def _read_clusters(task: Task, itemsets: Itemsets) -> Numbers:
     texts = labels_of(task.result, itemsets)
     labels = number_texts(texts)
     sets = Recoding.of_clusters(labels.astype(np.int32), itemsets)
-    sets = relabelled_sets(sets, itemsets, task.labels)
+    sets = relabel_sets(sets, itemsets, task.labels)
     target = pc.index_in(texts.dictionary.cast(sets.labels.type), value_set=sets.labels).fill_null(-2)
     if not np.array_equal(np.append(to_numpy(target), -1)[labels], sets.targets):
         raise ParameterError(

@@ -105,7 +105,7 @@ class Task:
                 found = decide_lists(columns, before, *audited, trace=trace.head(1))
             return relabel(found, self.labels)
 
-        result = release(FrameWriter(self.original, [self.position]), decide, self.result.passing.judged)
+        result = release(FrameWriter(self.original, [self.position]), decide, self.result.unmodified.judged)
         return replace(result, cut_short=cut_short)
 
     def _hide_emptied(

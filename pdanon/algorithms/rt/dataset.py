@@ -31,7 +31,7 @@ from pdanon.itemsets.timing import Report, progress_bar
 from pdanon.itemsets.validation import check_count, check_flag, check_known
 from pdanon.recoding.decision import Decision
 from pdanon.recoding.emptied import labels_to_suppress
-from pdanon.recoding.labels import relabelled_sets
+from pdanon.recoding.labels import relabel_sets
 from pdanon.recoding.loss import joint_loss, with_measure
 from pdanon.recoding.recoding import Recoding, mapping_table
 from pdanon.recoding.release import FrameWriter, release
@@ -246,7 +246,7 @@ class Dataset:
         recodings: list[Recoding] = []
         taken = [column.vocabulary for column in self.columns]  # labels of sets must differ from all of them
         for column, recoding in zip(self.columns, self._recodings(groups, numbers, of_row), strict=True):
-            recodings.append(relabelled_sets(recoding, column, self.transaction.labels, taken))
+            recodings.append(relabel_sets(recoding, column, self.transaction.labels, taken))
             taken.append(recodings[-1].labels)
         recoded = [*zip(self._empty_revealing_rows(recodings, of_row), recodings, strict=True)]
         lost = [(column, recoding, recoding.changes(column)) for column, recoding in recoded]

@@ -33,7 +33,7 @@ from pdanon.itemsets.timing import report_nothing
 from pdanon.recoding.emptied import labels_to_suppress
 
 
-def held(rows: Itemsets) -> tuple[Itemsets, Codes]:
+def keep_occurring(rows: Itemsets) -> tuple[Itemsets, Codes]:
     """Return rows with only the items that occur in them, and their previous codes."""
     items, codes = np.unique(rows.codes, return_inverse=True)
     vocabulary = rows.vocabulary.take(pa.array(items))
@@ -73,7 +73,7 @@ class ClassSearch:
     def begin(
         self, rows: Itemsets, items: Codes, became: Codes, started: float | None = None
     ) -> Refinement | CutRefinement:
-        """Start a search in a class, whose rows and items are those of `held`.
+        """Start a search in a class, whose rows and items are those of `keep_occurring`.
 
         Parameters
         ----------
@@ -302,7 +302,7 @@ class TransactionSide:
         """Return the places of occurrences, the rows not missing, their items, and the decision."""
         places = self.itemsets.places(rows)
         # Missing rows hide no others.
-        own, items = held(self.itemsets.take(rows[~self.itemsets.nulls[rows]]))
+        own, items = keep_occurring(self.itemsets.take(rows[~self.itemsets.nulls[rows]]))
         index = SupportIndex.of(own)
         if index.n_non_empty < self.k:
             return places, own, items, np.full(len(places), -1, np.int32)

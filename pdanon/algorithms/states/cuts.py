@@ -64,7 +64,7 @@ class LeafRows:
         return LeafRows(self.leaves[places], offsets, self.order[places])
 
 
-def empty_alike(itemsets: Itemsets) -> Itemsets:
+def merge_empty_rows(itemsets: Itemsets) -> Itemsets:
     """Turn missing rows into empty ones, if there are empty ones: rows without items are then equal."""
     empty = (itemsets.lengths == 0) & ~itemsets.nulls
     return itemsets.missing_as_empty() if empty.any() else itemsets

@@ -129,7 +129,7 @@ class Suppression:
         # Twice: a search with a limit may miss rules and find them later, with no label in ``among``.
         for labels in (among, self._demand.may_go):
             left = rules.take(self._n_gone(rules) == 0)
-            self.kept[chosen(left, labels, self._demand.hidden, self._losses)] = False
+            self.kept[choose_labels(left, labels, self._demand.hidden, self._losses)] = False
 
     def _n_gone(self, rules: ItemsetTable) -> Numbers:
         """Count the suppressed labels of each rule."""
@@ -163,10 +163,10 @@ def least_suppression(
     for scope in scopes:
         if not found or not found[0].kept.all():  # else there is nothing to suppress
             found.append(Suppression(rows, replace(demand, may_go=scope), losses, report))
-    return min(found, key=lambda each: (reached(each.m), each.loss))
+    return min(found, key=lambda each: (proof_order(each.m), each.loss))
 
 
-def reached(m: int | None) -> tuple[bool, int]:
+def proof_order(m: int | None) -> tuple[bool, int]:
     """Return a sort key of proofs: any number of known labels comes first, then larger numbers."""
     return m is not None, -(m or 0)
 
@@ -225,7 +225,7 @@ def too_sure(rows: SupportIndex, demand: Demand, size: int, first: Mask | None =
     return rules
 
 
-def chosen(rules: ItemsetTable, among: Mask, hidden: Mask, losses: Numbers) -> Numbers:
+def choose_labels(rules: ItemsetTable, among: Mask, hidden: Mask, losses: Numbers) -> Numbers:
     """Return labels that meet all rules, if each rule has some: the most rules for their loss first.
 
     Ties: more rules, labels that are not sensitive, their order.
@@ -264,6 +264,6 @@ def demand_of(guarantee: RhoUncertainty, itemsets: Itemsets, hidden: Mask, scope
     return Demand(hidden, guarantee.rho, guarantee.m, itemsets.n_present, may_go)
 
 
-def guaranteed(guarantee: RhoUncertainty, m: int | None) -> RhoUncertainty:
+def with_proven_size(guarantee: RhoUncertainty, m: int | None) -> RhoUncertainty:
     """Return the guarantee for the proven number of known items."""
     return guarantee if guarantee.m == m else replace(guarantee, m=m)

@@ -212,7 +212,7 @@ def _content(
 
 def _verdict(result: Anonymized) -> str:
     """Return the verdict, and the warnings below it."""
-    identifying = ". ".join(result.passing.sentences())
+    identifying = ". ".join(result.unmodified.sentences())
     if not result.holds:
         verdict, kind = "✗ The release does NOT have its guarantee. Do not publish it.", "broken"
     elif identifying:
@@ -328,7 +328,7 @@ def _labels(result: Anonymized, column: Hashable) -> str:
 
 
 def _unmodified_columns(result: Anonymized) -> str:
-    frame, passing = result.frame, result.passing
+    frame, unmodified = result.frame, result.unmodified
     kinds: list[tuple[Hashable, str]] = [
         (label, frame.dtypes.iloc[position].name)
         for position, label in enumerate(frame.columns)
@@ -340,11 +340,11 @@ def _unmodified_columns(result: Anonymized) -> str:
     what = "These columns are published as they are. The guarantee does not cover them."
     header = ["column", "type"]
     rows = [[Cell(str(label)), Cell(kind)] for label, kind in kinds]
-    if passing.judged:
+    if unmodified.judged:
         what += " The publisher judged some of them, and approved their publication."
         header.append("judged")
         for row, (label, _) in zip(rows, kinds, strict=True):
-            row.append(Cell("judged" if passing.is_judged(label) else "no"))
+            row.append(Cell("judged" if unmodified.is_judged(label) else "no"))
     return section("Unmodified columns", paragraph(what), table("Columns", header, rows))
 
 

@@ -373,7 +373,7 @@ def test_the_rest_of_the_frame_is_as_it_was():
     pd.testing.assert_index_equal(result.frame.index, index)
     pd.testing.assert_series_equal(result.frame["age"], frame["age"])
     assert result.frame.attrs == frame.attrs
-    assert result.passing.columns == ("age",)
+    assert result.unmodified.columns == ("age",)
 
 
 def test_columns_of_several_levels_have_one_more():

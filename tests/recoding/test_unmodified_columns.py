@@ -23,7 +23,7 @@ import pdanon
 from examples import examples
 from pdanon import ColumnError, IdentifierWarning, KmAnonymity, ParameterError
 from pdanon.algorithms.registry import ALGORITHMS
-from pdanon.recoding.unmodified_columns import Passing, count_unmodified
+from pdanon.recoding.unmodified_columns import UnmodifiedColumns, count_unmodified
 
 KM = KmAnonymity(5, 2)
 
@@ -177,8 +177,8 @@ def test_many_columns_of_many_values_are_counted_without_overflow():
 
 
 def test_a_frame_of_nothing_has_nothing_to_tell():
-    assert counted(pd.DataFrame()) == Passing(k=3)
-    assert counted(pd.DataFrame({"x": []})) == Passing(columns=("x",), known=("x",), k=3)
+    assert counted(pd.DataFrame()) == UnmodifiedColumns(k=3)
+    assert counted(pd.DataFrame({"x": []})) == UnmodifiedColumns(columns=("x",), known=("x",), k=3)
 
 
 # --- What is said
@@ -191,8 +191,8 @@ def test_a_hospital_table_is_warned_about():
     labels = ("GENDER", "RACE", "ZIP", "birth_year")
     rows = [*zip(*(frame[label] for label in labels), strict=True)]
     unique, below = (sum(size for size in Counter(rows).values() if size < k) for k in (2, 5))
-    assert (result.passing.unique, result.passing.below_k) == (unique, below) == (931, 1000)
-    assert (result.passing.known, result.passing.judged) == (labels, ())
+    assert (result.unmodified.unique, result.unmodified.below_k) == (unique, below) == (931, 1000)
+    assert (result.unmodified.known, result.unmodified.judged) == (labels, ())
     assert len(caught) == 1
     assert Path(caught[0].filename).name == Path(__file__).name
     message = str(caught[0].message)
@@ -201,7 +201,7 @@ def test_a_hospital_table_is_warned_about():
         "unmodified; for 1,000 (100 %), fewer than 5 rows match. With ZIP and birth_year alone, "
     )
     assert "KKm(k=5, m=2, quasi=['GENDER', 'RACE', 'ZIP', 'birth_year'])" in message
-    assert result.passing.subset == ("ZIP", "birth_year")
+    assert result.unmodified.subset == ("ZIP", "birth_year")
 
 
 def test_real_patients_are_warned_about(data):
@@ -209,7 +209,7 @@ def test_real_patients_are_warned_about(data):
     frame = patients[["GENDER", "RACE", "ZIP", "year_of_birth", "items"]]
     with pytest.warns(IdentifierWarning, match="858 of 1,064 rows .80.6 %."):
         assert (
-            frame.txanon.pcta(k=5, m=2).passing.unique
+            frame.txanon.pcta(k=5, m=2).unmodified.unique
             == frame.drop(columns="items").value_counts(dropna=False).eq(1).sum()
         )
     with pytest.warns(IdentifierWarning, match="are unique in ID, which is published"):
@@ -274,8 +274,8 @@ def test_what_cannot_be_compared_is_said():
         IdentifierWarning, match=r"^The values of notes cannot be compared, and are not counted\n"
     ):
         result = frame.txanon.pcta("items", k=2)
-    assert result.passing.incomparable == ("notes",)
-    assert result.passing.known == ("ward",)
+    assert result.unmodified.incomparable == ("notes",)
+    assert result.unmodified.known == ("ward",)
     frame["ward"] = range(30)
     with pytest.warns(IdentifierWarning, match=r"in ward, .*\. The values of notes cannot be compared"):
         frame.txanon.pcta("items", k=2)
@@ -302,10 +302,10 @@ def test_a_quasi_identifier_is_protected_and_does_not_count():
     with pytest.warns(IdentifierWarning, match=r"add \['ZIP', 'birth_year'\] to quasi=") as caught:
         result = frame.drop(columns="items").pipe(pdanon.mondrian, k=5, quasi=["GENDER", "RACE"])
     assert len(caught) == 1
-    assert result.passing.known == ("ZIP", "birth_year")
+    assert result.unmodified.known == ("ZIP", "birth_year")
     quasi = ["GENDER", "RACE", "ZIP", "birth_year"]
     result = pdanon.rum_bound(frame, k=5, m=1, quasi=quasi, delta=1, random_state=0)
-    assert result.passing == Passing(rows=200, k=5)
+    assert result.unmodified == UnmodifiedColumns(rows=200, k=5)
 
 
 def test_a_private_column_is_what_the_guarantee_speaks_of():
@@ -313,7 +313,7 @@ def test_a_private_column_is_what_the_guarantee_speaks_of():
     frame = frame_of([{"a"}] * 30).assign(ills=ills.to_numpy())
     result = pdanon.coherence(frame, "items", h=1, k=2, p=1, private="ills")
     assert result.passed_through == ("ills",)
-    assert result.passing.known == ()
+    assert result.unmodified.known == ()
     with pytest.raises(ColumnError, match="'ills' is recoded"):
         pdanon.coherence(frame, "items", h=1, k=2, p=1, private="ills", keep=["ills"])
 
@@ -330,14 +330,14 @@ def test_what_is_judged_does_not_warn_and_is_recorded():
     frame = hospital()
     result = frame.txanon.pcta("items", k=5, m=2, keep=["GENDER", "RACE", "ZIP", "birth_year"])
     assert result.parameters["keep"] == ["GENDER", "RACE", "ZIP", "birth_year"]
-    assert result.passing.judged == ("GENDER", "RACE", "ZIP", "birth_year")
-    assert (result.passing.known, result.passing.below_k) == ((), 0)
+    assert result.unmodified.judged == ("GENDER", "RACE", "ZIP", "birth_year")
+    assert (result.unmodified.known, result.unmodified.below_k) == ((), 0)
     assert result.passed_through == ("GENDER", "RACE", "ZIP", "birth_year")
     with pytest.warns(IdentifierWarning) as caught:
         result = frame.txanon.pcta("items", k=5, m=2, keep=iter(["ZIP"]))
     assert "ZIP" not in str(caught[0].message)
     assert result.parameters["keep"] == ["ZIP"]
-    assert result.passing.known == ("GENDER", "RACE", "birth_year")
+    assert result.unmodified.known == ("GENDER", "RACE", "birth_year")
 
 
 def test_the_release_is_the_same_whatever_is_judged():
@@ -355,7 +355,7 @@ def test_a_level_of_the_index_can_be_judged():
     frame = frame_of([{"a"}] * 40).set_axis(pd.Index(range(40), name="patient"))
     with pytest.warns(IdentifierWarning, match="unique in patient, which is published"):
         frame.txanon.pcta(k=2)
-    assert frame.txanon.pcta(k=2, keep=["patient"]).passing.judged == ("patient",)
+    assert frame.txanon.pcta(k=2, keep=["patient"]).unmodified.judged == ("patient",)
 
 
 def test_all_columns_of_a_label_are_judged():
@@ -364,7 +364,7 @@ def test_all_columns_of_a_label_are_judged():
     )
     with pytest.warns(IdentifierWarning):
         frame.txanon.pcta("items", k=2)
-    assert frame.txanon.pcta("items", k=2, keep=["x"]).passing.known == ()
+    assert frame.txanon.pcta("items", k=2, keep=["x"]).unmodified.known == ()
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)
@@ -406,7 +406,7 @@ def test_a_thousand_columns_are_looked_up_in_one_pass():
     labels = [*frame]
     frame["items"] = [["a"]] * 25
     result, seconds = timed(lambda: frame.txanon.pcta("items", k=2, m=2, keep=labels))
-    assert result.passing.judged == tuple(labels)
+    assert result.unmodified.judged == tuple(labels)
     assert seconds < 1
     audit, seconds = timed(lambda: pdanon.audit(frame, pdanon.KAnonymity(2, quasi=labels)))
     assert audit.holds
@@ -423,7 +423,7 @@ def test_refined_releases_keep_what_was_judged():
     frame = hospital(60)
     result = frame.txanon.refine(frame.txanon.pcta("items", k=2, m=2, keep=labels))
     assert result.parameters["keep"] == labels
-    assert result.passing.judged == tuple(labels)
+    assert result.unmodified.judged == tuple(labels)
     made = pdanon.rfirst(frame, k=2, m=1, quasi=["GENDER"], keep=labels[1:], random_state=0)
     assert pdanon.refine(frame, made).parameters["keep"] == labels[1:]
 
@@ -441,4 +441,4 @@ def test_the_choice_keeps_what_was_judged():
     labels = ["GENDER", "RACE", "ZIP", "birth_year"]
     result = pdanon.anonymize(hospital(60), KmAnonymity(2, 1), keep=iter(labels))
     assert result.parameters["keep"] == labels
-    assert result.passing.judged == tuple(labels)
+    assert result.unmodified.judged == tuple(labels)
