@@ -463,15 +463,21 @@ _Check = tuple[Numbers, ItemsetTable, str]  # the clusters at risk, their threat
 
 def _find_repeated(table: ChunkTable) -> _Check:
     """Find terms in two chunks of a cluster, or in a chunk of it and a chunk of a joint cluster above it."""
-    part = np.where(table.part_of >= 0, table.part_of + len(table.sizes), table.owners)
-    keys = np.repeat(part, table.itemsets.lengths) * np.int64(max(table.itemsets.n_items, 1))
-    _, first = np.unique(keys + table.itemsets.codes, return_index=True)
-    owner, term = np.repeat(table.owners, table.itemsets.lengths)[first], table.itemsets.codes[first]
-    begin, end = table.first_records[owner], table.first_records[owner] + table.sizes[owner]
-    order = np.lexsort((-end, begin, term))
-    owner, term, begin, end = owner[order], term[order], begin[order], end[order]
+    n_clusters, n_items = len(table.sizes), max(table.itemsets.n_items, 1)
+    part = np.where(table.part_of >= 0, table.part_of + n_clusters, table.owners)
+    keys = np.repeat(part, table.itemsets.lengths) * np.int64(n_items) + table.itemsets.codes
+    part, term = np.divmod(distinct(keys), n_items)
+    ends = table.first_records + table.sizes
+    order = np.lexsort((-ends, table.first_records))  # clusters after the joint clusters around them
+    rank = np.empty(n_clusters, np.int64)
+    rank[order] = np.arange(n_clusters)
+    owner = np.append(np.arange(n_clusters), table.parts[0])[part]
+    term, place = np.divmod(np.sort(term * n_clusters + rank[owner]), max(n_clusters, 1))
+    owner = order[place]
+    begin, end = table.first_records[owner], ends[owner]
     twice = np.flatnonzero((term[1:] == term[:-1]) & (begin[1:] < end[:-1]))
-    terms = ItemsetTable(term[twice], np.arange(len(twice) + 1), np.full(len(twice), 2, np.int64))
+    codes, supports = term[twice].astype(np.int32), np.full(len(twice), 2, np.int64)
+    terms = ItemsetTable(codes, np.arange(len(twice) + 1), supports)
     return owner[twice], terms, "repeated"
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -45,16 +43,7 @@ class ItemsetTable:
 
     def ordered(self) -> ItemsetTable:
         """Sort the itemsets by size, then by codes."""
-        sizes = np.diff(self.offsets)
-        order = np.argsort(sizes, kind="stable")
-        begins = np.flatnonzero(np.diff(sizes[order], prepend=-1))
-        for begin, end in pairwise([*begins.tolist(), len(order)]):  # size by size: no padding of short ones
-            members = order[begin:end]
-            firsts, size = self.offsets[members], int(sizes[members[0]])
-            if size > 0 and len(members) > 1:
-                places = (self.codes[firsts + place].astype(np.int64) for place in range(size))
-                order[begin:end] = members[np.lexsort(_pack_columns(places)[::-1])]
-        return self.take(order)
+        return self.take(_order(self.codes, self.offsets))
 
     def distinct(self) -> ItemsetTable:
         """Drop duplicates, keep the lowest support of each itemset, and sort by support."""
@@ -110,15 +99,27 @@ def concatenate(tables: list[ItemsetTable]) -> ItemsetTable:
     )
 
 
-def _pack_columns(columns: Iterable[NDArray[np.int64]]) -> list[NDArray[np.int64]]:
-    """Pack non-negative columns into fewer sort keys, the first column first: as many per key as fit."""
-    keys: list[NDArray[np.int64]] = []
-    room = 0  # factor by which the last key can still grow without overflow
-    for column in columns:
-        count = int(column.max(initial=0)) + 1
-        if count > room:
-            keys.append(np.zeros(len(column), np.int64))
-            room = 2**63 - 1
-        keys[-1] = keys[-1] * count + column
-        room //= count
-    return keys
+def _order(codes: Codes, offsets: Offsets) -> NDArray[np.int64]:
+    """Return the order of itemsets by size, then by codes; equal ones stay in their order.
+
+    A radix sort from the first codes on: codes are read only while they decide.
+    """
+    sizes = np.diff(offsets)
+    order = np.argsort(sizes, kind="stable")
+    tied, keys, place = np.arange(len(order)), sizes[order], 0
+    n = int(codes.max(initial=0)) + 1
+    while len(tied):
+        members = order[tied]
+        begins, lengths = offsets[members], sizes[members]
+        room, longest = (2**63 - 1) // (int(keys[-1]) + 1), int(lengths[-1])
+        while room >= n and place < longest:  # as many codes as fit; at least one, as both are below 2**31
+            keys = keys * n + codes.take(begins + place, mode="clip") * (lengths > place)
+            room, place = room // n, place + 1
+        ranks = np.argsort(keys, kind="stable")
+        order[tied] = members[ranks]
+        if place == longest:
+            break
+        is_first = np.diff(keys[ranks], prepend=-1, append=-1) != 0
+        left = ~(is_first[:-1] & is_first[1:]) & (lengths > place)
+        tied, keys = tied[left], np.cumsum(is_first[:-1])[left]
+    return order

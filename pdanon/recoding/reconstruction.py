@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.chunks import ChunkTable
-from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.codes import Itemsets, Mask
 from pdanon.itemsets.columns import find_column
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.validation import MOST_DRAWN, check_count, check_frame, random_generator
@@ -80,7 +80,7 @@ def reconstruct(
     return [pd.DataFrame({label: draw_records(table, rng).to_pandas()}) for _ in range(n)]
 
 
-def draw_records(table: ChunkTable, rng: np.random.Generator) -> Itemsets:
+def draw_records(table: ChunkTable, rng: np.random.Generator, wanted: Mask | None = None) -> Itemsets:
     """Draw one table that chunks may come from.
 
     Parameters
@@ -89,6 +89,8 @@ def draw_records(table: ChunkTable, rng: np.random.Generator) -> Itemsets:
         The chunks.
     rng : numpy.random.Generator
         The source of random numbers.
+    wanted : ndarray of bool, shape (items,), optional
+        Items to write into the records. By default all.
 
     Returns
     -------
@@ -114,10 +116,13 @@ def draw_records(table: ChunkTable, rng: np.random.Generator) -> Itemsets:
     parts = np.flatnonzero(record_of >= 0)
     records = np.concatenate((np.repeat(record_of[parts], table.itemsets.lengths[parts]), records))
     codes = np.concatenate((table.itemsets.codes[table.itemsets.places(parts)], codes))
-    order = np.lexsort((codes, records))
+    if wanted is not None:
+        records, codes = records[wanted[codes]], codes[wanted[codes]]
+    n_items = max(table.itemsets.n_items, 1)
+    codes = (np.sort(records * np.int64(n_items) + codes) % n_items).astype(np.int32)
     lengths = np.bincount(records, minlength=table.n_records)
     nulls = np.zeros(table.n_records, np.bool_)
-    return Itemsets(codes[order], offsets_of(lengths), table.itemsets.vocabulary, nulls)
+    return Itemsets(codes, offsets_of(lengths), table.itemsets.vocabulary, nulls)
 
 
 def _assign_records(
@@ -139,12 +144,12 @@ def _assign_records(
     which, candidates = _ranges(table.first_records[owners], table.sizes[owners])
     keys = rng.random(len(candidates))
     if left is not None:
-        drawn = np.lexsort((keys, filled[candidates], which))  # empty records of each cluster first
+        drawn = _order_within(2 * which + filled[candidates], keys)  # empty records of each cluster first
         rank = np.empty(len(drawn), np.int64)
         rank[drawn] = _ranges(np.zeros(len(owners), np.int64), table.sizes[owners])[1]
         empty = np.bincount(which, ~filled[candidates], len(owners)).astype(np.int64)
         keys[rank < np.minimum(empty, empty - left[owners])[which]] -= 1
-    drawn = np.lexsort((keys, which))
+    drawn = _order_within(which, keys)
     firsts = np.cumsum(table.sizes[owners]) - table.sizes[owners]
     _, taken = _ranges(firsts, counts)
     result = np.empty(len(rows), np.int64)
@@ -165,15 +170,21 @@ def _assign_terms(
     cluster, number = _ranges(np.zeros(len(rows), np.int64), n_placed)
     # Terms: those of the cluster in random order, repeated.
     place, terms = _ranges(table.itemsets.offsets[:-1][rows], n_terms)
-    shuffled = terms[np.lexsort((rng.random(len(terms)), place))]
+    shuffled = terms[_order_within(place, rng.random(len(terms)))]
     firsts = np.cumsum(n_terms) - n_terms
     codes = table.itemsets.codes[shuffled[firsts[cluster] + number % n_terms[cluster]]]
     # Records: the empty ones of the cluster, then any.
-    empty = candidates[open_][np.lexsort((rng.random(int(open_.sum())), which[open_]))]
+    empty = candidates[open_][_order_within(which[open_], rng.random(int(open_.sum())))]
     is_empty = number < n_empty[cluster]
     records = table.first_records[owners][cluster] + rng.integers(0, table.sizes[owners][cluster])
     records[is_empty] = empty
     return records, codes
+
+
+def _order_within(groups: Numbers, keys: NDArray[np.float64]) -> Numbers:
+    """Return the order by groups, then by keys; fast for groups that are in order, or almost."""
+    # Complex numbers are compared by their real part, then by their imaginary part.
+    return np.argsort(groups + 1j * keys, kind="stable")
 
 
 def _ranges(begins: Numbers, counts: Numbers) -> tuple[Numbers, Numbers]:

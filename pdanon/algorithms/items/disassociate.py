@@ -26,6 +26,7 @@ from pdanon.itemsets.chunks import ChunkTable
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers
 from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.lists import distinct, offsets_of
+from pdanon.itemsets.parallel import recode_rows
 from pdanon.itemsets.support import SupportIndex, check_feasible
 from pdanon.itemsets.table import ItemsetTable
 from pdanon.itemsets.timing import Report
@@ -111,10 +112,12 @@ def _join_clusters(
 ) -> _Parts:
     """Join clusters whose term chunks have items in common; these items move to shared chunks."""
     codes, n_clusters = arguments[5], len(found.sizes)
-    keys, first, supports = np.unique(found.owners * n_items + codes, return_index=True, return_counts=True)
-    cluster, item = np.divmod(keys, max(n_items, 1))
-    begins = offsets_of(np.bincount(cluster, minlength=n_clusters))
-    lists = begins, item, supports, (found.chunks[first] == 0).astype(np.int64)
+    # The occurrences of a term in a cluster are in one chunk.
+    keys = np.sort((found.owners * n_items + codes) * 2 + (found.chunks == 0))
+    begins = np.flatnonzero(np.diff(keys, prepend=-1))
+    cluster, item = np.divmod(keys[begins] // 2, max(n_items, 1))
+    supports, is_open = np.diff(begins, append=len(keys)), keys[begins] % 2
+    lists = offsets_of(np.bincount(cluster, minlength=n_clusters)), item, supports, is_open
     groups = chunks_kernels.JointClusters(*arguments, found.chunks, lists, needs_term)  # type: ignore[call-arg]
     while True:
         order = _by_open_terms(groups, n_items)
@@ -134,20 +137,15 @@ def _by_open_terms(groups: Any, n_items: int) -> Numbers:
     counts = np.asarray(groups.length)[alive]
     before = np.cumsum(counts) - counts
     places = np.arange(counts.sum()) + np.repeat(np.asarray(groups.first)[alive] - before, counts)
-    is_open = np.asarray(groups.open)[places] == 1
-    items, group = (
-        np.asarray(groups.items)[places[is_open]],
-        np.repeat(np.arange(len(alive)), counts)[is_open],
-    )
-    rank = np.empty(n_items, np.int64)
-    # Ranks from 1: 0 pads groups with fewer terms.
-    rank[np.argsort(-np.bincount(items, minlength=n_items), kind="stable")] = np.arange(1, n_items + 1)
-    keys = np.sort(group * (n_items + 1) + rank[items])
-    begins = np.searchsorted(group, np.arange(len(alive)))
-    number = np.arange(len(keys)) - begins[group]
-    compared = number < _COMPARED
-    table = np.zeros((_COMPARED, len(alive)), np.int64)
-    table[number[compared], group[compared]] = keys[compared] % (n_items + 1)
+    items = np.asarray(groups.items)[places[np.asarray(groups.open)[places] == 1]].astype(np.int32)
+    rank = np.empty(n_items, np.int32)
+    rank[np.argsort(-np.bincount(items, minlength=n_items), kind="stable")] = np.arange(n_items)
+    offsets = offsets_of(np.asarray(groups.n_open)[alive])
+    ranks, _, _ = recode_rows(items, offsets, rank, n_items)  # the terms of a group are distinct
+    table = np.full((_COMPARED, len(alive)), -1, np.int64)  # groups with fewer terms come first
+    for number, column in enumerate(table):
+        longer = np.flatnonzero(offsets[:-1] + number < offsets[1:])
+        column[longer] = ranks[offsets[longer] + number]
     return alive[np.lexsort(table[::-1])]
 
 
@@ -263,7 +261,9 @@ def _pair_error(index: SupportIndex, table: ChunkTable) -> float:
     left, right = np.triu_indices(len(items), 1)
     pairs = np.column_stack((items[left], items[right])).ravel()
     offsets = np.arange(0, len(pairs) + 1, 2)
-    again = SupportIndex.of(draw_records(table, np.random.default_rng(0)))
+    is_measured = np.zeros(index.n_items, np.bool_)
+    is_measured[items] = True
+    again = SupportIndex.of(draw_records(table, np.random.default_rng(0), is_measured))
     actual, found = (each.supports(pairs, offsets) for each in (index, again))
     both = actual + found
     known = both > 0
