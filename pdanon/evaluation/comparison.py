@@ -35,8 +35,6 @@ from pdanon.itemsets.validation import check_count, check_kind, check_known, che
 from pdanon.recoding.loss import LOSSES
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["Task", "check_combinations", "compare", "list_tasks"]
-
 _MOST = 100_000  # combinations of parameters
 _ONCE = "pass it in one place: in the configuration, in vary, or as k= and m=, which hold for all"
 

@@ -27,8 +27,6 @@ from pdanon.recoding.recoding import Recoding, mapping_table
 from pdanon.recoding.result import Anonymized, labels_of, recoded_column
 from pdanon.recoding.views import Explanation
 
-__all__ = ["explain"]
-
 
 def explain(result: Anonymized, item: Any, original: pd.DataFrame) -> Explanation:
     """Explain the published form of an item; see `Anonymized.explain`."""

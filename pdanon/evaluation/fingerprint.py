@@ -26,8 +26,6 @@ from pdanon.itemsets.lists import to_numpy
 from pdanon.itemsets.multisets import Multisets
 from pdanon.itemsets.validation import check_frame
 
-__all__ = ["content_hash", "fingerprint", "rows_fingerprint"]
-
 
 @called_by_name
 def fingerprint(frame: pd.DataFrame) -> str:

@@ -48,8 +48,6 @@ from pdanon.itemsets.timing import show_activity
 from pdanon.recoding.counts import FEW, is_nearly_all, of_all_rows, percent
 from pdanon.recoding.unmodified_columns import UnmodifiedColumns, count_unmodified
 
-__all__ = ["Alert", "Profile", "profile"]
-
 _MOST_SHOWN = 10  # items
 _NUMBERS = {"id", "uuid", "guid", "nbr", "key"}
 _BANDS = (1, 2, 5, 10, 100, 1000, 10**4, 10**5, 10**6)  # rows

@@ -26,8 +26,6 @@ from pdanon.itemsets.validation import read_list
 from pdanon.recoding.counts import of_all_rows
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["tradeoff"]
-
 _MEASURES = ("occurrences", "singles", "pairs", "suppressed", "NCP")
 
 

@@ -21,8 +21,6 @@ from pdanon.itemsets.table import MOST_ITEMSETS, ItemsetTable, concatenate, no_i
 from pdanon.itemsets.threads import count_threads, many_parts, search
 from pdanon.itemsets.timing import halt_flag
 
-__all__ = ["breaches", "minimal_sets", "rows_at_risk", "split_rows", "threats"]
-
 
 def split_rows(itemsets: Itemsets, sensitive: NDArray[np.bool_]) -> tuple[SupportIndex, SupportIndex]:
     """Split the rows into their known and their sensitive items; both keep their codes."""

@@ -27,8 +27,6 @@ from pdanon.itemsets.multisets import read_visible
 from pdanon.itemsets.table import ItemsetTable, concatenate, empty_itemset
 from pdanon.itemsets.validation import check_count
 
-__all__ = ["Coherence"]
-
 
 @constructed_by_name
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

@@ -27,8 +27,6 @@ from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.table import ItemsetTable, empty_itemsets, no_itemsets
 from pdanon.itemsets.validation import check_flag
 
-__all__ = ["DisassociatedKm", "find_refuted"]
-
 Numbers = NDArray[np.int64]
 Range = tuple[int, int]
 

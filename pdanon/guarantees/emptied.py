@@ -23,17 +23,6 @@ from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.mapping import check_mapping
 from pdanon.itemsets.table import empty_itemsets
 
-__all__ = [
-    "EMPTY_ROWS",
-    "ROWS_WITHOUT_PUBLIC",
-    "Suppression",
-    "add_emptied",
-    "count_emptied",
-    "counts_emptied",
-    "list_emptied",
-    "mark_emptied",
-]
-
 EMPTY_ROWS, ROWS_WITHOUT_PUBLIC = "empty_rows", "rows_without_public"  # attributes of a mapping table
 _Guarantee = TypeVar("_Guarantee")
 

@@ -14,8 +14,6 @@ from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.mapping import global_mapping
 from pdanon.itemsets.table import ItemsetTable
 
-__all__ = ["SUPPRESSED", "UNKNOWN", "generalize_itemsets", "label_codes", "unite_itemsets"]
-
 SUPPRESSED, UNKNOWN = -1, -2
 
 

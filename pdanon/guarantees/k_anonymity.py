@@ -25,8 +25,6 @@ from pdanon.itemsets.multisets import Multisets, read_visible
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.table import ItemsetTable, concatenate, empty_itemset
 
-__all__ = ["KAnonymity", "PublicK", "TransactionalK", "equal_rows"]
-
 
 @constructed_by_name
 @dataclass(frozen=True, kw_only=True)

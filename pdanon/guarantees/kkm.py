@@ -30,8 +30,6 @@ from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.table import ItemsetTable, empty_itemsets
 from pdanon.itemsets.validation import check_count
 
-__all__ = ["Crowds", "KKm", "KLm", "QuasiClasses"]
-
 
 @constructed_by_name
 @dataclass(frozen=True, repr=False, kw_only=True)

@@ -24,8 +24,6 @@ from pdanon.itemsets.multisets import read_visible
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.table import ItemsetTable, empty_itemset
 
-__all__ = ["KmAnonymity", "PrivacyConstraints"]
-
 
 @constructed_by_name
 @dataclass(frozen=True)

@@ -28,8 +28,6 @@ from pdanon.itemsets.multisets import read_visible
 from pdanon.itemsets.table import empty_itemset
 from pdanon.itemsets.validation import check_count
 
-__all__ = ["LmDiversity"]
-
 
 @constructed_by_name
 @dataclass(frozen=True, repr=False, kw_only=True)

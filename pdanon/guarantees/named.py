@@ -27,16 +27,6 @@ from pdanon.itemsets.multisets import first_copies
 from pdanon.itemsets.set_labels import label_members
 from pdanon.itemsets.validation import format_positions
 
-__all__ = [
-    "MappedItems",
-    "NamedItems",
-    "named_items",
-    "refuse_ambiguous",
-    "refuse_members",
-    "refuse_overlaps",
-]
-
-
 _HINT = "if labels only look like sets, pass the mapping: guarantee.with_mapping(mapping)"
 
 

@@ -20,23 +20,6 @@ from pdanon.itemsets.support import MOST_ROWS
 from pdanon.itemsets.table import ItemsetTable
 from pdanon.itemsets.validation import check_path, describe, is_integer, is_number
 
-__all__ = [
-    "DEFAULT_M",
-    "DefaultNumber",
-    "ItemLimit",
-    "check_k",
-    "check_m",
-    "check_m_omitted",
-    "check_open_share",
-    "check_seconds",
-    "check_share",
-    "check_size",
-    "constraint_list",
-    "constraint_table",
-    "format_share",
-    "materialize",
-]
-
 # Largest number of items that an attacker knows; "all" and None: all items of a row.
 ItemLimit: TypeAlias = int | Literal["all"] | None
 

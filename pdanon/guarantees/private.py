@@ -19,8 +19,6 @@ from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.support import SupportIndex
 
-__all__ = ["PublicAndPrivate", "private_items"]
-
 
 def private_items(private: Any) -> Any:
     """Read ``private=``: return the label of a column unchanged, and items as `NamedItems`."""

@@ -33,8 +33,6 @@ from pdanon.itemsets.parallel import first_equal_rows
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.table import ItemsetTable, concatenate, empty_itemset, empty_itemsets
 
-__all__ = ["PSRules"]
-
 _UNMAPPED = "pass the mapping, which has the labels of known items: guarantee.with_mapping(mapping)"
 _AT_A_TIME = 10**6  # rules
 

@@ -40,8 +40,6 @@ from pdanon.itemsets.table import (
 from pdanon.itemsets.threads import count_threads, even_parts, many_parts, search, share
 from pdanon.itemsets.timing import halt_flag
 
-__all__ = ["Inferences", "Owners", "RhoUncertainty", "find_inferences"]
-
 _STEPS = 8 * 10**8  # items of rows that a search with a limit reads, in some seconds
 _UNLIMITED = 2**62
 

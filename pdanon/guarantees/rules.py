@@ -29,8 +29,6 @@ from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.table import ItemsetTable, from_matrices
 from pdanon.itemsets.validation import check_path, read_list
 
-__all__ = ["AllRules", "Rules", "ps_rules", "read_rules"]
-
 _HINT = (
     "pass pairs of lists, such as [(['rice'], ['flu'])], or a DataFrame with the list columns known and "
     "sensitive; or the path of such a .parquet file, of a .csv file with these columns and the separator "

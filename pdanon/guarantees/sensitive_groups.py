@@ -31,8 +31,6 @@ from pdanon.itemsets.support import MOST_ROWS, SupportIndex
 from pdanon.itemsets.table import empty_itemset
 from pdanon.itemsets.validation import check_count, describe
 
-__all__ = ["COUNTS", "GROUP", "GroupCounts", "SensitiveGroups", "group_numbers"]
-
 GROUP = "group"  # label of the column with the group of each row
 COUNTS = (GROUP, "size", "item", "count")  # columns of a table of counts
 _HINT = (

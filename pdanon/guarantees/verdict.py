@@ -16,8 +16,6 @@ from pdanon.itemsets.multisets import add_first_copies
 from pdanon.itemsets.table import ItemsetTable
 from pdanon.itemsets.validation import escape_html
 
-__all__ = ["Audit", "Guarantee", "Recountable", "Yielding", "facts", "threat_table"]
-
 
 class Audit:
     """Verdict of an audit: whether a guarantee holds, and the threats that break it.

@@ -37,23 +37,6 @@ from pdanon.itemsets.validation import (
     read_list,
 )
 
-__all__ = [
-    "TEXT",
-    "Form",
-    "Nodes",
-    "Tree",
-    "balanced_tree",
-    "csv_tree",
-    "dict_tree",
-    "frame_tree",
-    "free_name",
-    "freeze",
-    "interval_tree",
-    "prefix_tree",
-    "refuse_torn",
-    "write_csv",
-]
-
 Nodes: TypeAlias = NDArray[np.int32]
 
 

@@ -26,8 +26,6 @@ from pdanon.itemsets.dtype import is_text_type
 from pdanon.itemsets.lists import Offsets, offsets_of
 from pdanon.itemsets.validation import check_kind, check_known, describe, escape_html, is_integer, read_list
 
-__all__ = ["Hierarchy", "HierarchyLike", "Line", "Missing", "as_html", "as_text", "outline"]
-
 Line: TypeAlias = tuple[int, str, bool]  # depth, text, and whether the node's children follow
 
 _SHOWN_LINES, _SHOWN_CHILDREN, _SHOWN_CHARACTERS = 30, 8, 60

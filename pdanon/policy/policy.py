@@ -50,8 +50,6 @@ from pdanon.itemsets.validation import (
 from pdanon.policy import schema
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["Policy"]
-
 _BY_ROLE = dict.fromkeys(("column", "quasi", "keep"), "columns")
 _BY_ROLE |= dict.fromkeys(("hierarchy", "hierarchies"), "hierarchies")
 

@@ -18,21 +18,6 @@ from pdanon.errors import ColumnError, FormatError, ParameterError, cause_of, fi
 from pdanon.itemsets.columns import is_list_column
 from pdanon.itemsets.validation import check_kind, check_known, is_uri
 
-__all__ = [
-    "NESTED",
-    "OUTPUTS",
-    "Roles",
-    "check_comparison",
-    "check_depth",
-    "check_input",
-    "check_transaction",
-    "list_columns_of",
-    "map_values",
-    "read_toml",
-    "table_of",
-    "transaction_of",
-]
-
 # Keys of each table of the file, and their types.
 _KEYS: dict[str, dict[str, tuple[type, ...]]] = {
     "": {

@@ -14,8 +14,6 @@ from pdanon.recoding.counts import percent
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Explanation", "ResultPlots"]
-
 
 class ResultPlots(Protocol):
     """The plots of a result; `pdanon.plotting.Plots` documents them."""

@@ -24,8 +24,6 @@ from pdanon.itemsets.validation import MOST_DRAWN, check_count, random_generator
 from pdanon.recoding.counts import percent
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["Attack", "attack"]
-
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Attack:

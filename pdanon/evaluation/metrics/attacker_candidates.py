@@ -26,19 +26,6 @@ from pdanon.itemsets.support import csr
 from pdanon.itemsets.table import ItemsetTable
 from pdanon.recoding.result import Anonymized
 
-__all__ = [
-    "Chances",
-    "Condition",
-    "Cover",
-    "Factors",
-    "Release",
-    "check_condition",
-    "codes_of",
-    "draw_conditions",
-    "encode_release",
-    "read_mapping",
-]
-
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Chances:

@@ -15,8 +15,6 @@ from pdanon.guarantees.k_anonymity import equal_rows
 from pdanon.guarantees.parameters import check_k
 from pdanon.itemsets.columns import find_quasi
 
-__all__ = ["class_measures", "class_sizes"]
-
 
 def class_sizes(frame: pd.DataFrame, quasi: Sequence[Hashable]) -> pd.Series[int]:
     """Count the rows of each class.

@@ -23,8 +23,6 @@ from pdanon.recoding.grouped import GroupedRows
 from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.result import Anonymized, labels_of, other_frame
 
-__all__ = ["reconstruction_error"]
-
 _MOST = 16  # public items of a query, which has 2**16 cells
 
 

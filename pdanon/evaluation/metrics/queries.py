@@ -52,16 +52,6 @@ from pdanon.itemsets.validation import (
 )
 from pdanon.recoding.result import Anonymized
 
-__all__ = [
-    "Answers",
-    "Mode",
-    "Workload",
-    "answer_queries",
-    "check_queried_columns",
-    "expected_counts",
-    "frequent_itemsets",
-]
-
 MOST_ITEMSETS = 1_000_000  # about a gigabyte; the number is exponential in the length of dense rows
 
 

@@ -25,8 +25,6 @@ from pdanon.itemsets.validation import check_frame
 from pdanon.recoding.counts import of_all_rows
 from pdanon.recoding.result import Anonymized, recoded_lists
 
-__all__ = ["exposure", "of_few_known", "risk", "risk_of", "sensitive_of"]
-
 _SHOWN = (0, 1, 2, 3, 5)  # numbers of known items; from 10 on: 10, 20, 50, 100, ...
 
 

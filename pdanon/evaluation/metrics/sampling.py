@@ -15,8 +15,6 @@ from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.threads import many_parts
 from pdanon.itemsets.timing import part_done
 
-__all__ = ["draw_rows", "draw_subsets", "keep_items", "query_frame"]
-
 _PART = 2**22  # items per part; sampling can be interrupted between two parts
 _MOST_ITEMS = 2 * 10**8  # of all queries together
 _BYTES = 50  # peak memory per item of a query

@@ -29,23 +29,6 @@ from pdanon.io.files import replace_file
 from pdanon.itemsets.validation import escape_html
 from pdanon.recoding.result import Anonymized
 
-__all__ = [
-    "Cell",
-    "count",
-    "document",
-    "figure",
-    "paragraph",
-    "provenance",
-    "section",
-    "steps",
-    "svg",
-    "table",
-    "tradeoff_section",
-    "versions",
-    "write_document",
-    "write_draft",
-]
-
 _NUMBER = ' class="number"'
 
 

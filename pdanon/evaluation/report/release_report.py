@@ -52,8 +52,6 @@ from pdanon.recoding.result import (
 )
 from pdanon.recoding.warnings import shortfall
 
-__all__ = ["parameter_texts", "render", "risk_section", "write_page", "write_report"]
-
 _OTHER_GUARANTEE = (
     "Some rows remain at risk because the guarantee has other conditions. This table assumes that an "
     "attacker may know any items together, including private items and items in no constraint or rule."
