@@ -30,7 +30,7 @@ from pdanon.itemsets.chunks import refuse_chunks
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_column, find_columns, is_list_column, with_column
 from pdanon.itemsets.dtype import ListDtype
-from pdanon.itemsets.list_columns import ListColumns, Reader, collapse_columns
+from pdanon.itemsets.encoded_columns import ListColumns, Reader, collapse_columns
 from pdanon.itemsets.lists import read_part
 from pdanon.itemsets.mapping import apply_mapping as recode_frame
 from pdanon.itemsets.mapping import relabel

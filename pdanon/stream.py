@@ -31,7 +31,7 @@ from pdanon.io.trees import ArrowReader, ParquetTree, TreeFile, open_writer
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.dtype import is_text_type
-from pdanon.itemsets.list_columns import ListColumns, collapse_columns
+from pdanon.itemsets.encoded_columns import ListColumns, collapse_columns
 from pdanon.itemsets.mapping import relabel, relabel_by_groups
 from pdanon.itemsets.multisets import encode_visible
 from pdanon.itemsets.threads import prefetch

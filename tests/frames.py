@@ -9,7 +9,7 @@ import pandas as pd
 import pyarrow as pa
 from conftest import frame_of
 
-from pdanon.itemsets.list_columns import collapse_columns
+from pdanon.itemsets.encoded_columns import collapse_columns
 
 BASE = [["ab", "cd"], ["ab", "ef"], ["cd"], ["cd", "gh"], [], ["ef"], ["ab", "cd", "ef"]]
 

@@ -16,7 +16,7 @@ import pdanon
 from pdanon.algorithms.items import coherence as moles
 from pdanon.algorithms.relational import publishing
 from pdanon.guarantees import parameters
-from pdanon.itemsets import Itemsets, as_itemsets, parallel, support
+from pdanon.itemsets import Itemsets, as_itemsets, row_loops, support
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.timing import TimeLimitError, limit_time
 
@@ -41,14 +41,14 @@ def test_pairs_of_very_long_rows_are_refused_with_an_estimate():
 
 @pytest.mark.parametrize("most", [44, 45])
 def test_pairs_are_refused_from_the_first_that_is_too_many(monkeypatch, most):
-    monkeypatch.setattr(parallel, "MOST_PAIRS", most)
+    monkeypatch.setattr(row_loops, "MOST_PAIRS", most)
     frame = pd.DataFrame({"items": as_itemsets([np.arange(10)] * 2)})  # 45 pairs
     rows = SupportIndex.of(Itemsets.from_series(frame["items"])).rows
     if most < 45:
         with pytest.raises(pdanon.ParameterError, match="10 items, about 45 pairs"):
-            parallel.pair_supports(rows)
+            row_loops.pair_supports(rows)
     else:
-        assert parallel.pair_supports(rows)[2].tolist() == [2] * 45
+        assert row_loops.pair_supports(rows)[2].tolist() == [2] * 45
 
 
 @pytest.mark.parametrize("most", [23, 24])

@@ -19,7 +19,7 @@ from pdanon.algorithms.registry import algorithm as find_algorithm
 from pdanon.errors import ParameterError
 from pdanon.itemsets.arguments import check_call
 from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.list_columns import ListColumns
+from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.mapping import global_mapping
 from pdanon.recoding.decision import Decision, ListRows
 

@@ -22,7 +22,7 @@ from pdanon.errors import ParameterError
 from pdanon.guarantees.parameters import DefaultNumber, materialize
 from pdanon.itemsets.codes import Codes
 from pdanon.itemsets.columns import check_free, find_columns
-from pdanon.itemsets.list_columns import ListColumns
+from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.timing import progress_bar
 from pdanon.itemsets.validation import check_known
 from pdanon.recoding.decision import Decision, ListRows, relabel

@@ -22,7 +22,7 @@ from pdanon.guarantees.private import PublicAndPrivate, private_items
 from pdanon.guarantees.verdict import Audit, threat_table
 from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.columns import find_columns
-from pdanon.itemsets.list_columns import ListColumns
+from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.multisets import read_visible
 from pdanon.itemsets.table import ItemsetTable, concatenate, empty_itemset
 from pdanon.itemsets.validation import check_count

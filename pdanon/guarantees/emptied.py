@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from pdanon.errors import ParameterError
 from pdanon.guarantees.verdict import Audit, threat_table
 from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.list_columns import ListColumns
+from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.mapping import check_mapping
 from pdanon.itemsets.table import empty_itemsets
 

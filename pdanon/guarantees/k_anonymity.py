@@ -19,8 +19,8 @@ from pdanon.guarantees.parameters import check_k
 from pdanon.guarantees.verdict import Audit, threat_table
 from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.columns import find_column, find_columns, find_quasi, quasi_labels
+from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.equality import pair_numbers, row_numbers, value_numbers
-from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.multisets import Multisets, read_visible
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.table import ItemsetTable, concatenate, empty_itemset

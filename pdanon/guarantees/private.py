@@ -15,7 +15,7 @@ from pdanon.errors import ParameterError
 from pdanon.guarantees.named import NamedItems, named_items
 from pdanon.itemsets.codes import Codes, Itemsets, Offsets
 from pdanon.itemsets.columns import names_column
-from pdanon.itemsets.list_columns import ListColumns
+from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.support import SupportIndex
 

@@ -24,10 +24,10 @@ from pdanon.guarantees.verdict import Audit, threat_table
 from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.codes import Codes, Itemsets
 from pdanon.itemsets.columns import find_columns
-from pdanon.itemsets.list_columns import ListColumns
+from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.lists import Offsets, offsets_of
 from pdanon.itemsets.multisets import read_visible
-from pdanon.itemsets.parallel import first_equal_rows
+from pdanon.itemsets.row_loops import first_equal_rows
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.table import (
     MOST_ITEMSETS,

@@ -22,7 +22,7 @@ from pdanon.guarantees.named import NamedItems, named_items
 from pdanon.guarantees.parameters import ItemLimit, check_m, check_size
 from pdanon.io.csv import read_joined_text
 from pdanon.io.parquet import read_parquet
-from pdanon.itemsets import parallel
+from pdanon.itemsets import row_loops
 from pdanon.itemsets.codes import Itemsets, as_itemsets
 from pdanon.itemsets.columns import list_column
 from pdanon.itemsets.lists import offsets_of
@@ -70,7 +70,7 @@ class Rules:
     def antecedents(self) -> tuple[Itemsets, NDArray[np.int64]]:
         """Return the distinct sets of known items, in order, and the number of the set of each rule."""
         # Rules with the same known items are represented by the first of them.
-        first = parallel.first_equal_rows(self.known.codes, self.known.offsets)
+        first = row_loops.first_equal_rows(self.known.codes, self.known.offsets)
         distinct, numbers = np.unique(first, return_inverse=True)
         return self.known.take(distinct), numbers.astype(np.int64)
 
@@ -364,10 +364,10 @@ def _find_needed(known: Itemsets, sensitive: Itemsets) -> NDArray[np.int64]:
     Each rule is encoded as an itemset: its sensitive items, and an additional code for its set of known
     items. The minimal itemsets are the needed rules.
     """
-    antecedent = parallel.first_equal_rows(known.codes, known.offsets)
+    antecedent = row_loops.first_equal_rows(known.codes, known.offsets)
     ends = sensitive.offsets[1:]
     codes = np.insert(sensitive.codes, ends, (sensitive.n_items + antecedent).astype(np.int32))
     rules = ItemsetTable(codes, offsets_of(sensitive.lengths + 1), np.arange(known.n_rows))
-    first = parallel.first_equal_rows(rules.codes, rules.offsets) == np.arange(known.n_rows)
+    first = row_loops.first_equal_rows(rules.codes, rules.offsets) == np.arange(known.n_rows)
     distinct = rules.take(first).ordered()
     return np.sort(distinct.take(minimal(distinct.codes, distinct.offsets)).supports)

@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.list_columns import ListColumns
+from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.multisets import add_first_copies
 from pdanon.itemsets.table import ItemsetTable
 from pdanon.itemsets.validation import escape_html

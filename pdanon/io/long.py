@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pdanon.errors import ColumnError, ItemsetDtypeError, ParameterError, PersonsWarning, warn
 from pdanon.io.text import without_blanks
-from pdanon.itemsets import parallel
+from pdanon.itemsets import row_loops
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import (
@@ -272,7 +272,7 @@ def _collect_sets(column: pd.Series[Any], persons: NDArray[np.int32], n_persons:
         raise ItemsetDtypeError("the item column holds lists", where=f"column {column.name!r}", hint=hint)
     lines = np.flatnonzero(column.notna().to_numpy(bool))
     items, own = _read_items(column.iloc[lines]), persons[lines]
-    starts, order, _ = parallel.transpose(own, np.arange(len(own) + 1), n_persons)
+    starts, order, _ = row_loops.transpose(own, np.arange(len(own) + 1), n_persons)
     lists = pa.LargeListArray.from_arrays(starts, items.take(pa.array(order)))
     return without_blanks(Itemsets.from_arrow(lists))
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pdanon.errors import ColumnError, NumbersWarning, ParameterError, warn
 from pdanon.io.text import without_blanks
-from pdanon.itemsets import parallel
+from pdanon.itemsets import row_loops
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_column, label_positions, quasi_labels
@@ -186,7 +186,7 @@ def to_onehot(frame: pd.DataFrame, column: Hashable | None = None, *, prefix: st
     if taken := set(labels).intersection(frame.columns[others]):
         hint, got = "pass a prefix, such as prefix='has_'", f"{len(taken)} columns"
         raise ColumnError("other columns have the labels of items", where="prefix", got=got, hint=hint)
-    starts, rows, _ = parallel.transpose(itemsets.codes, itemsets.offsets, itemsets.n_items)
+    starts, rows, _ = row_loops.transpose(itemsets.codes, itemsets.offsets, itemsets.n_items)
     matrix = csc_array((np.ones(len(rows), np.int8), rows, starts), shape=(len(frame), itemsets.n_items))
     make: Any = pd.DataFrame.sparse  # not in pandas-stubs
     onehot = make.from_spmatrix(matrix, index=frame.index, columns=labels)
@@ -240,7 +240,7 @@ def _build_lists(rows: list[NDArray[np.int64]], n_rows: int, labels: list[Any]) 
     """Build the items of each row from the rows of each item."""
     columns = np.concatenate([np.empty(0, np.int64), *rows]).astype(np.int32)
     offsets = offsets_of(np.array([len(each) for each in rows]))
-    starts, items, _ = parallel.transpose(columns, offsets, n_rows)
+    starts, items, _ = row_loops.transpose(columns, offsets, n_rows)
     itemsets = Itemsets(items, starts, object_items(labels), np.zeros(n_rows, np.bool_))
     return without_blanks(itemsets.recode(np.arange(len(labels)), itemsets.vocabulary))
 

@@ -1,7 +1,7 @@
 """List columns as integer codes, and supports of itemsets."""
 
 from pdanon.itemsets.codes import Itemsets, as_itemsets
-from pdanon.itemsets.list_columns import ListColumns
+from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.table import ItemsetTable
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from pdanon.errors import ColumnError, ParameterError
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_column, label_position
-from pdanon.itemsets.list_columns import Reader
+from pdanon.itemsets.encoded_columns import Reader
 from pdanon.itemsets.support import MOST_ROWS
 from pdanon.itemsets.validation import check_frame
 

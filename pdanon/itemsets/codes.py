@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pdanon.errors import ItemsetDtypeError, ParameterError
-from pdanon.itemsets import parallel
+from pdanon.itemsets import row_loops
 from pdanon.itemsets.compatibility import as_pandas_writes
 from pdanon.itemsets.dtype import ListArray, is_text_type
 from pdanon.itemsets.lists import (
@@ -378,7 +378,7 @@ def text_exceeds(vocabulary: pa.Array, codes: Codes, most: int) -> bool:
 
 def canonical_rows(codes: Codes, offsets: Offsets, n_items: int) -> tuple[Codes, Offsets]:
     """Sort each row and drop its duplicates."""
-    codes, offsets, _ = parallel.recode_rows(codes, offsets, np.arange(n_items), n_items)
+    codes, offsets, _ = row_loops.recode_rows(codes, offsets, np.arange(n_items), n_items)
     return codes, offsets
 
 
@@ -412,7 +412,7 @@ def relabel_rows(
     rank[-1] = -1
     number = np.append(to_numpy(encoded.indices), -1)  # target -1 selects this last entry, and stays -1
     becoming = rank[number[targets]]
-    codes, offsets, is_used = parallel.recode_rows(codes, offsets, becoming, len(order), repeats=repeats)
+    codes, offsets, is_used = row_loops.recode_rows(codes, offsets, becoming, len(order), repeats=repeats)
     if not is_used.all():
         codes = (np.cumsum(is_used, dtype=np.int32) - np.int32(1))[codes]
     return codes, offsets, encoded.dictionary.take(pa.array(order[is_used]))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from pdanon._kernels import counting, itemset_search
 from pdanon.errors import InfeasibleError, ParameterError
-from pdanon.itemsets import parallel
+from pdanon.itemsets import row_loops
 from pdanon.itemsets.codes import Codes, Itemsets, Offsets
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.table import MOST_ITEMSETS, ItemsetTable, concatenate, refuse_long_list
@@ -79,8 +79,8 @@ class SupportIndex:
 
     @cached_property
     def transpose(self) -> tuple[Offsets, Codes, NDArray[np.int64]]:
-        """The rows of each item, as ``starts, tids, positions`` of `parallel.transpose`."""
-        return parallel.transpose(self.codes, self.offsets, self.n_items)
+        """The rows of each item, as ``starts, tids, positions`` of `row_loops.transpose`."""
+        return row_loops.transpose(self.codes, self.offsets, self.n_items)
 
     @cached_property
     def rows(self) -> counting.Rows:
@@ -90,14 +90,14 @@ class SupportIndex:
     @cached_property
     def singles(self) -> NDArray[np.int64]:
         """Support of each item, shape (items,)."""
-        return parallel.item_supports(self.codes, self.offsets, self.weights, self.n_items)
+        return row_loops.item_supports(self.codes, self.offsets, self.weights, self.n_items)
 
     @cached_property
     def pairs(self) -> tuple[Offsets, Codes, NDArray[np.int64]]:
         """Support of each pair a < b that occurs, as CSR ``starts, partners, supports``."""
         if self.n_items**2 <= len(self.codes):
             return self._pairs_of_few_items()
-        return parallel.pair_supports(self.rows)
+        return row_loops.pair_supports(self.rows)
 
     def _pairs_of_few_items(self) -> tuple[Offsets, Codes, NDArray[np.int64]]:
         """Count `pairs` in a dense matrix."""
@@ -119,7 +119,7 @@ class SupportIndex:
         -------
         ndarray of int64
         """
-        return parallel.supports(self.rows, codes, offsets)
+        return row_loops.supports(self.rows, codes, offsets)
 
     def distinct(self) -> SupportIndex:
         """Merge equal rows, and sum their weights."""
@@ -127,7 +127,7 @@ class SupportIndex:
 
     def _number_rows(self) -> tuple[Codes, SupportIndex]:
         """Merge equal rows, and return the number of the merged row of each row, too."""
-        first = parallel.first_equal_rows(self.codes, self.offsets)
+        first = row_loops.first_equal_rows(self.codes, self.offsets)
         numbers, chosen, weights = counting.numbered(first, self.weights)
         distinct = self.within(chosen)
         return numbers, SupportIndex(distinct.codes, distinct.offsets, self.n_items, weights)
@@ -139,7 +139,7 @@ class SupportIndex:
 
     def recode(self, targets: NDArray[Any], n_items: int) -> SupportIndex:
         """Replace each item by its target; drop duplicates in a row, and items with a target below 0."""
-        codes, offsets, _ = parallel.recode_rows(self.codes, self.offsets, targets, n_items)
+        codes, offsets, _ = row_loops.recode_rows(self.codes, self.offsets, targets, n_items)
         return SupportIndex(codes, offsets, n_items, self.weights)
 
     def keep_items(self, items: NDArray[np.bool_]) -> SupportIndex:
@@ -263,7 +263,7 @@ class SupportIndex:
 
     def contains_any(self, itemsets: ItemsetTable) -> NDArray[np.bool_]:
         """Return whether each row contains at least one of the given non-empty itemsets."""
-        return parallel.mark_rows(self.rows, itemsets.codes, itemsets.offsets)
+        return row_loops.mark_rows(self.rows, itemsets.codes, itemsets.offsets)
 
     @cached_property
     def ranked(self) -> tuple[Codes, SupportIndex]:
@@ -360,8 +360,8 @@ def _sort_partners(
 ) -> tuple[Offsets, Codes, NDArray[np.int64], NDArray[np.int64]]:
     """Sort the partners of each item. The previous position of pair i is ``inverted[places[i]]``."""
     # Transposing twice sorts in linear time.
-    inverted_starts, firsts, inverted = parallel.transpose(partners, starts, n_items)
-    sorted_starts, sorted_partners, places = parallel.transpose(firsts, inverted_starts, n_items)
+    inverted_starts, firsts, inverted = row_loops.transpose(partners, starts, n_items)
+    sorted_starts, sorted_partners, places = row_loops.transpose(firsts, inverted_starts, n_items)
     return sorted_starts, sorted_partners, inverted, places
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pdanon._kernels import counting
 from pdanon.errors import ParameterError
 from pdanon.itemsets.lists import Codes, Offsets, offsets_of
-from pdanon.itemsets.parallel import first_equal_rows
+from pdanon.itemsets.row_loops import first_equal_rows
 
 MOST_ITEMSETS = 50_000_000  # upper bound on the length of a list, which takes about 5 GB while it is sorted
 

@@ -17,7 +17,7 @@ from pdanon.errors import InfeasibleError
 from pdanon.guarantees import Coherence, PrivacyConstraints, PSRules, PublicK, TransactionalK
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.codes import Codes, Itemsets
-from pdanon.itemsets.list_columns import ListColumns
+from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.table import ItemsetTable

@@ -11,7 +11,7 @@ import pdanon
 from pdanon.algorithms.items.coherence import Moles
 from pdanon.guarantees.private import PublicAndPrivate
 from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.list_columns import ListColumns
+from pdanon.itemsets.encoded_columns import ListColumns
 from tests.benchmarks.measure import Figure, frame, itemsets, seconds
 
 # Name, rows (the first ones, repeated to the number of the whole data set), public share, k, p, bar in s.

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from pdanon.algorithms.engines import Recoder
 from pdanon.io.trees import ParquetTree
-from pdanon.itemsets.list_columns import ListColumns, collapse_columns
+from pdanon.itemsets.encoded_columns import ListColumns, collapse_columns
 from pdanon.itemsets.support import SupportIndex
 from pdanon.stream import _recode
 from tests.benchmarks.measure import PEAK, Figure, fresh_process, itemsets, ratio, seconds

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pdanon
-from pdanon.itemsets import Itemsets, SupportIndex, parallel, threads, timing
+from pdanon.itemsets import Itemsets, SupportIndex, row_loops, threads, timing
 
 
 @pytest.fixture(autouse=True)
@@ -238,9 +238,9 @@ def counts_of_rows(rows, weights, targets):
     offsets = np.cumsum([0, *map(len, rows)])
     index = SupportIndex(codes, offsets, 8, np.array(weights[: len(rows)], np.int64))
     found = [*index.transpose, index.singles, *index.sorted_pairs()]
-    found += [*parallel.pair_supports(index.rows), index.recode(np.array(targets), 8).offsets]
+    found += [*row_loops.pair_supports(index.rows), index.recode(np.array(targets), 8).offsets]
     for repeats in (False, True):
-        found += parallel.recode_rows(codes[::-1].copy(), offsets, np.array(targets), 8, repeats=repeats)
+        found += row_loops.recode_rows(codes[::-1].copy(), offsets, np.array(targets), 8, repeats=repeats)
     numbers, distinct = index._number_rows()
     found += [numbers, distinct.codes, distinct.offsets, distinct.weights]
     for m in (1, 2, 3, 4, None):
@@ -296,7 +296,7 @@ def test_the_transpose_is_that_of_a_naive_loop(monkeypatch):
     order = sorted(range(len(places)), key=lambda place: places[place])
     for n in (1, 2, 3, 8):
         pdanon.set_threads(n)
-        starts, tids, positions = parallel.transpose(codes, offsets, 12)
+        starts, tids, positions = row_loops.transpose(codes, offsets, 12)
         assert starts.tolist() == [0, *np.cumsum(np.bincount(codes, minlength=12)).tolist()]
         assert tids.tolist() == [places[place][1] for place in order]
         assert positions.tolist() == order

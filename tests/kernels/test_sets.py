@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from kernels.arrays import csr, draw_rows, rows_of
-from pdanon._kernels import set_moves, sets
+from pdanon._kernels import set_search, sets
 
 TIMES = 60
 N_ITEMS, SLOTS = 6, 6
@@ -159,7 +159,7 @@ def test_descend(largest):
         for x in rng.permutation(N_ITEMS).tolist():
             labels = naive.best_move(x, k, largest)
             moved += labels is not None
-            set_moves.descend(np.array([x]), state, rows, space)
+            set_search.descend(np.array([x]), state, rows, space)
             found, expected = np.asarray(state.label).tolist(), labels or naive.labels
             if naive.loss == 2 and naive.cost(found) == naive.cost(expected):
                 expected = found  # logarithms of equal gains differ by rounding
@@ -180,9 +180,9 @@ def test_splits_and_swaps(largest):
         clusters = np.flatnonzero(np.asarray(state.size) > 1)
         arrays = state, rows, space
         steps = [
-            partial(set_moves.split_each, clusters, order, any_rows, *arrays) for any_rows in (False, True)
+            partial(set_search.split_each, clusters, order, any_rows, *arrays) for any_rows in (False, True)
         ]
-        steps.append(partial(set_moves.swap_each, order, order, tallies, *arrays))
+        steps.append(partial(set_search.swap_each, order, order, tallies, *arrays))
         for step in steps:
             before, done = naive.cost(), step()
             naive.labels = np.asarray(state.label).tolist()

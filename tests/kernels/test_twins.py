@@ -20,7 +20,7 @@ NO_TWIN = {
     "inferences.Path": "work space of Inferences",
     "inferences.Stack": "work space of Inferences",
     "itemset_search.Nodes": "work space of rare_itemsets and find_threats",
-    "set_moves.Leaver": "work space of swap_each",
+    "set_search.Leaver": "work space of swap_each",
     "sets.wake": "clears flags; relocate calls it",
 }
 

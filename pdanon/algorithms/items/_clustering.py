@@ -17,7 +17,7 @@ from pdanon.guarantees.parameters import ItemLimit, check_share, constraint_tabl
 from pdanon.guarantees.utility import check_release, item_blocks, partition
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.codes import Codes, Itemsets, Numbers
-from pdanon.itemsets.list_columns import ListColumns
+from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.support import SupportIndex, check_rows
 from pdanon.itemsets.timing import Report
 from pdanon.itemsets.validation import check_flag

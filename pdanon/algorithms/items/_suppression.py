@@ -12,7 +12,7 @@ from pdanon.guarantees import Coherence, PublicK
 from pdanon.guarantees.emptied import ROWS_WITHOUT_PUBLIC
 from pdanon.guarantees.private import PublicAndPrivate
 from pdanon.itemsets.codes import Itemsets, Mask
-from pdanon.itemsets.list_columns import ListColumns
+from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.support import SupportIndex, check_rows
 from pdanon.recoding.decision import Decision, ListRows, decide_lists
 from pdanon.recoding.emptied import with_enough_emptied

@@ -26,8 +26,8 @@ from pdanon.guarantees.sensitive_groups import GROUP
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers
+from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.gray_order import gray_ranks
-from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.support import SupportIndex, check_feasible, csr
 from pdanon.itemsets.timing import Report
 from pdanon.itemsets.validation import check_count, check_flag, check_known

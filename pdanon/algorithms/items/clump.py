@@ -20,8 +20,8 @@ from pdanon.guarantees import TransactionalK
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Codes, Numbers
-from pdanon.itemsets.list_columns import ListColumns
-from pdanon.itemsets.parallel import first_equal_rows
+from pdanon.itemsets.encoded_columns import ListColumns
+from pdanon.itemsets.row_loops import first_equal_rows
 from pdanon.itemsets.timing import Report
 from pdanon.itemsets.validation import check_count, check_known
 from pdanon.recoding.decision import Decision, ListRows

@@ -22,8 +22,8 @@ from pdanon.guarantees import Coherence
 from pdanon.guarantees.private import PublicAndPrivate
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Mask, Numbers
-from pdanon.itemsets.list_columns import ListColumns
-from pdanon.itemsets.parallel import transpose
+from pdanon.itemsets.encoded_columns import ListColumns
+from pdanon.itemsets.row_loops import transpose
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.table import MOST_ITEMSETS, ItemsetTable
 from pdanon.itemsets.threads import search

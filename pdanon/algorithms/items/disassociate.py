@@ -24,7 +24,7 @@ from pdanon.guarantees.utility import partition, some_blocks
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.chunks import ChunkTable
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers
-from pdanon.itemsets.list_columns import ListColumns
+from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.lists import distinct, offsets_of
 from pdanon.itemsets.parallel import recode_rows
 from pdanon.itemsets.support import SupportIndex, check_feasible

@@ -29,7 +29,7 @@ from pdanon.guarantees.parameters import ItemLimit, check_seconds
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Codes, Mask, Numbers, Offsets
-from pdanon.itemsets.list_columns import ListColumns
+from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.lists import offsets_of, sums
 from pdanon.itemsets.support import SupportIndex, csr, threats_beyond_pairs
 from pdanon.itemsets.table import ItemsetTable

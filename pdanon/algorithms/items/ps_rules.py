@@ -28,7 +28,7 @@ from pdanon.guarantees import PSRules
 from pdanon.guarantees.parameters import check_share, format_share
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Codes, Mask, Numbers
-from pdanon.itemsets.list_columns import ListColumns
+from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.timing import Report
 from pdanon.itemsets.validation import check_flag, check_known, random_generator

@@ -16,7 +16,7 @@ from pdanon.algorithms.states.sensitive_rules import Scope, demand_of, least_sup
 from pdanon.guarantees import RhoUncertainty
 from pdanon.guarantees.parameters import ItemLimit
 from pdanon.itemsets.arguments import called_by_name
-from pdanon.itemsets.list_columns import ListColumns
+from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.timing import Report
 from pdanon.recoding.decision import Decision, ListRows, decide_lists

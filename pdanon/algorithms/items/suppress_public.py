@@ -16,7 +16,7 @@ from pdanon.algorithms.registry import Algorithm
 from pdanon.guarantees import Coherence
 from pdanon.guarantees.private import PublicAndPrivate
 from pdanon.itemsets.arguments import called_by_name
-from pdanon.itemsets.list_columns import ListColumns
+from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.timing import Report
 from pdanon.recoding.decision import Decision, ListRows
 from pdanon.recoding.result import Anonymized

@@ -19,7 +19,7 @@ from pdanon.guarantees import PublicK
 from pdanon.guarantees.named import named_items
 from pdanon.guarantees.private import PublicAndPrivate
 from pdanon.itemsets.arguments import called_by_name
-from pdanon.itemsets.list_columns import ListColumns
+from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.support import check_rows
 from pdanon.itemsets.timing import Report
 from pdanon.recoding.decision import Decision, ListRows

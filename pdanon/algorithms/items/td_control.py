@@ -34,7 +34,7 @@ from pdanon.guarantees.parameters import ItemLimit
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Codes
-from pdanon.itemsets.list_columns import ListColumns
+from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.lists import distinct, offsets_of
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.timing import Report, check_time

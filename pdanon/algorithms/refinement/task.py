@@ -11,7 +11,7 @@ import pandas as pd
 
 from pdanon.errors import InfeasibleError
 from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.list_columns import ListColumns
+from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.timing import is_over
 from pdanon.itemsets.validation import check_known, random_generator
 from pdanon.recoding.decision import Decision, ListRows, decide_lists, relabel

@@ -21,7 +21,7 @@ from pdanon.guarantees.breaches import breaches, rows_at_risk
 from pdanon.guarantees.generalized_itemsets import generalize_itemsets, unite_itemsets
 from pdanon.guarantees.named import named_items
 from pdanon.guarantees.rules import AllRules
-from pdanon.itemsets import parallel
+from pdanon.itemsets import row_loops
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.table import ItemsetTable
@@ -215,7 +215,7 @@ class ListedRules:
         both = _supports(self.rules, targets, rows)
         broken = np.unique(self.of_rule[too_many(both, supports[self.of_rule], self.share)])
         # Generalized antecedents may be equal: one of each is listed.
-        first = parallel.first_equal_rows(images.codes, images.offsets)[broken]
+        first = row_loops.first_equal_rows(images.codes, images.offsets)[broken]
         one_of_each = np.sort(np.unique(first, return_index=True)[1])
         return ItemsetTable(images.codes, images.offsets, supports).take(broken[one_of_each])
 
@@ -292,7 +292,7 @@ def too_many(secrets: Numbers, supports: Any, share: Fraction) -> Mask:
 def _supports(itemsets: SupportIndex, targets: Codes, rows: SupportIndex) -> Numbers:
     """Count the rows with each generalized itemset; equal ones are counted once."""
     images = itemsets.recode(targets, rows.n_items)
-    first = parallel.first_equal_rows(images.codes, images.offsets)
+    first = row_loops.first_equal_rows(images.codes, images.offsets)
     distinct = first == np.arange(len(first))
     counted = images.within(distinct)
     supports = rows.supports(counted.codes, counted.offsets)

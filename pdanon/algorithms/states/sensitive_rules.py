@@ -19,7 +19,7 @@ from pdanon.guarantees import RhoUncertainty
 from pdanon.guarantees.rho import find_inferences
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers
 from pdanon.itemsets.lists import offsets_of
-from pdanon.itemsets.parallel import transpose
+from pdanon.itemsets.row_loops import transpose
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.table import MOST_ITEMSETS, ItemsetTable, concatenate, no_itemsets, refuse_long_list
 from pdanon.itemsets.threads import many_parts, search

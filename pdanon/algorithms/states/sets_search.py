@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pdanon._kernels import set_moves, sets
+from pdanon._kernels import set_search, sets
 from pdanon.algorithms.states.clusters import Clusters
 from pdanon.algorithms.weights import item_weights
 from pdanon.errors import InfeasibleError, ParameterError
@@ -280,7 +280,7 @@ class Refinement:
             if is_over(self._started, limit):
                 break
             batch = order[first : first + _BATCH]
-            set_moves.descend(batch, self._state, self._rows, self._space)
+            set_search.descend(batch, self._state, self._rows, self._space)
 
     def _split(self, limit: float | None, *, any_rows: bool = False) -> int:
         """Split clusters, the most expensive first, if it is safe and gains; return the number.
@@ -298,7 +298,7 @@ class Refinement:
             for each in range(first, min(first + _BATCH_OF_SPLITS, len(clusters))):
                 if not is_over(self._started, limit):
                     one = clusters[each : each + 1]
-                    n_split += set_moves.split_each(
+                    n_split += set_search.split_each(
                         one, self._order, any_rows, self._state, self._rows, self._space
                     )
             done += n_split
@@ -313,7 +313,7 @@ class Refinement:
             if is_over(self._started, limit):
                 break
             batch = self._order[first : first + _BATCH_OF_SWAPS]
-            set_moves.swap_each(batch, self._order, self._tallies, self._state, self._rows, self._space)
+            set_search.swap_each(batch, self._order, self._tallies, self._state, self._rows, self._space)
         return self._gained_since(before, 1000)
 
     def _gained_since(self, before: int, enough: int = _ENOUGH) -> bool:

@@ -25,7 +25,7 @@ import pdanon
 from pdanon import SensitiveGroups
 from pdanon.algorithms.items.cahd import RECORD, decide
 from pdanon.evaluation.metrics.group_reconstruction import reconstruction_error
-from pdanon.itemsets.list_columns import ListColumns
+from pdanon.itemsets.encoded_columns import ListColumns
 
 ITEMS = "abcdefgh"
 

@@ -22,7 +22,7 @@ from pdanon.algorithms.items.coherence import Moles
 from pdanon.algorithms.weights import item_losses
 from pdanon.guarantees.private import PublicAndPrivate
 from pdanon.itemsets.compatibility import arrow_values
-from pdanon.itemsets.list_columns import ListColumns
+from pdanon.itemsets.encoded_columns import ListColumns
 
 # The example of the paper. Public items are letters, private ones words.
 PAPER = ["acdfg Diabetes", "abcf Hepatitis", "bdfx Hepatitis", "bcgyz HIV", "acfg HIV"]

@@ -20,7 +20,7 @@ from pdanon.algorithms import engines
 from pdanon.algorithms.items.lra import Parts
 from pdanon.evaluation.fingerprint import rows_fingerprint
 from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.list_columns import collapse_columns
+from pdanon.itemsets.encoded_columns import collapse_columns
 from pdanon.itemsets.mapping import relabel_by_groups
 
 PRIVATE = "XYZ"
