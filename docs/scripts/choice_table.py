@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
 import pdanon  # noqa: E402
-from pdanon.recoding.counts import changes  # noqa: E402
+from pdanon.itemsets.mapping import changes  # noqa: E402
 from tests.benchmarks.measure import DATA, machine  # noqa: E402
 from tests.benchmarks.pages import write_section  # noqa: E402
 

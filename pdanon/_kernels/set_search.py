@@ -7,7 +7,7 @@ another one can be rare: checking a move examines each cluster, or pair of clust
 import cython
 import numpy as np
 from cython.cimports.pdanon._kernels.counting import Code, Number
-from cython.cimports.pdanon._kernels.sets import (
+from cython.cimports.pdanon._kernels.set_moves import (
     Rows,
     Space,
     State,

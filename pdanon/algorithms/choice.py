@@ -46,9 +46,9 @@ from pdanon.guarantees.verdict import Guarantee
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.compatibility import text_column
+from pdanon.itemsets.mapping import is_kept
 from pdanon.itemsets.timing import TimeLimitError, limit_time, progress_bar
 from pdanon.itemsets.validation import find_name
-from pdanon.recoding.counts import is_kept
 from pdanon.recoding.labels import Labels, check_labels
 from pdanon.recoding.result import Anonymized
 from pdanon.recoding.warnings import SHORT, shortfall, warn_if_short, warn_if_useless

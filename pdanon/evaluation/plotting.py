@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from pdanon.errors import ParameterError, escape_controls
 from pdanon.evaluation.metrics.risk import exposure, sensitive_of
 from pdanon.itemsets.arguments import CallError, called_by_name, unknown_method
+from pdanon.itemsets.mapping import is_kept, label_sizes
 from pdanon.itemsets.validation import check_count, check_frame, check_text
-from pdanon.recoding.counts import class_sizes, is_kept, label_sizes
+from pdanon.recoding.counts import class_sizes
 from pdanon.recoding.result import class_names
 
 __all__ = ["Plots", "comparison", "frontier", "styled", "tradeoff"]

@@ -629,7 +629,7 @@ def list_dtype(kind: pa.DataType) -> ListDtype | None:
 
 def _holds_sets(column: pd.Series[Any]) -> bool:
     """Return whether a column holds sets. Arrow has none, so rows of its lists are not visited."""
-    if not pd.api.types.is_object_dtype(column.dtype) or not is_list_column(column):
+    if not isinstance(column.dtype, np.dtype) or not is_list_column(column):
         return False
     return any(issubclass(kind, (set, frozenset)) for kind in {*map(type, column)})
 

@@ -11,9 +11,9 @@ import pyarrow as pa
 
 from pdanon.errors import ItemsetDtypeError, ParameterError
 from pdanon.itemsets.arguments import called_by_name
-from pdanon.itemsets.codes import Codes, Itemsets, item_texts
+from pdanon.itemsets.codes import Codes, Itemsets, find_items, item_texts
 from pdanon.itemsets.columns import find_column, with_column
-from pdanon.itemsets.compatibility import arrow_values
+from pdanon.itemsets.compatibility import arrow_values, number_texts
 from pdanon.itemsets.dtype import is_text_type
 from pdanon.itemsets.lists import item_type
 from pdanon.itemsets.validation import check_known
@@ -230,3 +230,39 @@ def relabel_by_groups(
     if (cells[entries] != wanted).any():
         return None
     return itemsets.relabel(labels.indices.to_numpy()[entries], labels.dictionary)
+
+
+def is_kept(mapping: pd.DataFrame) -> pd.Series[bool]:
+    """Mark the entries of a mapping whose items are published as they are."""
+    # In a local recoding an item has a line in each group: each distinct one is looked up once.
+    items = mapping_values(mapping, "item").dictionary_encode()
+    labels = mapping_labels(mapping, items.type.value_type)
+    numbers = number_texts(labels)
+    own = find_items(items.dictionary, labels.dictionary)[items.indices]
+    return pd.Series((own == numbers) & (numbers >= 0), index=mapping.index)
+
+
+def changes(mapping: pd.DataFrame) -> pd.DataFrame:
+    """Count the items and occurrences of a mapping that were kept, generalized and suppressed.
+
+    Returns
+    -------
+    DataFrame
+        Columns ``items, occurrences``; rows ``kept, generalized, suppressed``. An item counts once in each
+        group of a local recoding.
+    """
+    suppressed = mapping["generalized"].isna().to_numpy(bool)
+    kinds = np.select([suppressed, is_kept(mapping)], ["suppressed", "kept"], "generalized")
+    supports = mapping["support"].groupby(kinds)
+    table = pd.DataFrame({"items": supports.size(), "occurrences": supports.sum()})
+    return table.reindex(["kept", "generalized", "suppressed"], fill_value=0).astype("int64")
+
+
+def label_sizes(mapping: pd.DataFrame) -> pd.Series[int]:
+    """Count the items of each published label: the largest first, then by label."""
+    labels = mapping_labels(mapping, mapping_values(mapping, "item").type)
+    numbers = number_texts(labels)
+    items = mapping["item"].groupby(np.where(numbers < 0, np.nan, numbers)).nunique().astype("int64")
+    texts = np.array(item_texts(labels.dictionary).to_pylist(), object)[items.index.astype(int)]
+    items.index = pd.Index(texts, dtype=object, name="generalized")
+    return items.sort_index().sort_values(ascending=False, kind="stable")

@@ -20,8 +20,8 @@ from pdanon.io.parquet import to_parquet
 from pdanon.itemsets.arguments import CallError, MethodError, called_by_name
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import is_list_column, may_hold_lists
-from pdanon.itemsets.mapping import global_mapping
-from pdanon.recoding.counts import class_sizes, is_kept, loss_lines
+from pdanon.itemsets.mapping import global_mapping, is_kept
+from pdanon.recoding.counts import class_sizes, loss_lines
 from pdanon.recoding.unmodified_columns import UnmodifiedColumns
 from pdanon.recoding.views import Explanation, ResultPlots
 from pdanon.recoding.warnings import shortfall

@@ -15,8 +15,8 @@ from pdanon.guarantees.named import NamedItems
 from pdanon.guarantees.verdict import Guarantee, Yielding
 from pdanon.itemsets.equality import value_numbers
 from pdanon.itemsets.lists import distinct
-from pdanon.itemsets.mapping import mapping_values
-from pdanon.recoding.counts import FEW, is_kept, is_nearly_all, percent
+from pdanon.itemsets.mapping import is_kept, mapping_values
+from pdanon.recoding.counts import FEW, is_nearly_all, percent
 
 SHORT = "The guarantee is proven for"  # first words of every shortfall
 

@@ -19,7 +19,7 @@ import pdanon
 import pdanon.evaluation.report.html
 from pdanon.evaluation.report.html import _COLORS
 from pdanon.evaluation.report.release_report import parameter_texts
-from pdanon.recoding.counts import changes, label_sizes
+from pdanon.itemsets.mapping import changes, label_sizes
 
 ROWS = [{"rice", "tea"}, {"rice", "salt"}, {"rice", "tea"}, {"tea"}]
 

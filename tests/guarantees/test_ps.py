@@ -28,6 +28,7 @@ from pdanon import (
     PSRules,
     constraints,
 )
+from pdanon.guarantees.rules import read_rules
 
 # The toy of the specification: public a, b, c; sensitive s.
 TOY = frame_of([{"a", "b", "s"}, {"a", "b"}, {"a", "c", "s"}, {"b", "c"}, {"c"}])
@@ -258,7 +259,7 @@ def written(form, rules, directory):
             csv.writer(file).writerows([["known", "sensitive"], *[map(";".join, rule) for rule in rules]])
         return str(directory / "rules.csv")
     return {"pairs": rules, "iterator": iter(rules), "frame": frame.set_index([[7] * len(rules)])}.get(
-        form, constraints.read_rules(rules)
+        form, read_rules(rules)
     )
 
 
@@ -279,7 +280,7 @@ def test_rules_are_read_in_every_form(form, tmp_path):
     )
 )
 def test_rules_that_others_imply_are_left_out(rules):
-    found = constraints.read_rules([(sorted(known), sorted(hidden)) for known, hidden in rules])
+    found = read_rules([(sorted(known), sorted(hidden)) for known, hidden in rules])
     kept = rules_of(found.to_frame())
     assert len(set(kept)) == len(kept) == len(found)
     assert set(kept) == naive.needed(rules)
@@ -295,18 +296,18 @@ def test_a_file_says_all_rules_of_a_size(tmp_path):
     (tmp_path / "rules.toml").write_text(
         'm = "all"\nsensitive = ["s"]\npublic = ["a", "b"]\n', encoding="utf-8"
     )
-    found = constraints.read_rules(tmp_path / "rules.toml")
+    found = read_rules(tmp_path / "rules.toml")
     assert rules_of(found.to_frame()) == naive.all_rules("ab", "s", None)
-    others = constraints.read_rules({"m": 2, "sensitive": ["s"]})
+    others = read_rules({"m": 2, "sensitive": ["s"]})
     assert repr(others) == "AllRules(m=2, public=all others, sensitive=1 items)"
     assert TOY.txanon.audit(PSRules(rules=others, k=2, c=0.6)).rows_at_risk == 4
     for wrong in ({"m": 2}, {"sensitive": ["s"]}, {"m": 2, "sensitive": ["s"], SECRET: 1}):
         with pytest.raises(ParameterError, match="need m and sensitive") as caught:
-            constraints.read_rules(wrong)
+            read_rules(wrong)
         assert SECRET not in str(caught.value)
     (tmp_path / "rules.toml").write_text(f"{SECRET} =", encoding="utf-8")
     with pytest.raises(FormatError, match="cannot be read as TOML") as caught:
-        constraints.read_rules(tmp_path / "rules.toml")
+        read_rules(tmp_path / "rules.toml")
     assert SECRET not in str(caught.value)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from kernels.arrays import csr, draw_rows, rows_of
-from pdanon._kernels import set_search, sets
+from pdanon._kernels import set_moves, set_search
 
 TIMES = 60
 N_ITEMS, SLOTS = 6, 6
@@ -81,8 +81,8 @@ def state_of(naive, k, largest):
     words = 0 if largest else len(naive.rows) // 64 + 1
     counted = rows_of(naive.rows, naive.weights, N_ITEMS)
     names = ("codes", "offsets", "weights", "starts", "tids")
-    rows = sets.Rows(**{name: np.asarray(getattr(counted, name)) for name in names})
-    state = sets.State(
+    rows = set_moves.Rows(**{name: np.asarray(getattr(counted, name)) for name in names})
+    state = set_moves.State(
         k=k,
         largest=largest,
         loss=naive.loss,
@@ -98,11 +98,11 @@ def state_of(naive, k, largest):
         bounds=bounds,
         words=words,
     )
-    space = sets.Space(n=N_ITEMS, slots=SLOTS, largest=largest, words=words)
+    space = set_moves.Space(n=N_ITEMS, slots=SLOTS, largest=largest, words=words)
     half = len(naive.rows) // 2
     for begin, end in ((0, half), (half, len(naive.rows))):
-        sets.count(begin, end, state, rows, space)
-    sets.count_constraints(state, rows)
+        set_moves.count(begin, end, state, rows, space)
+    set_moves.count_constraints(state, rows)
     return state, rows, space
 
 
@@ -146,7 +146,7 @@ def test_count_and_relocate(largest):
         agree(naive, state, k, largest)
         for _ in range(3):
             naive.labels = rng.integers(-1, SLOTS, N_ITEMS).tolist()
-            sets.relocate(np.array(naive.labels, np.int64), state, rows, space)
+            set_moves.relocate(np.array(naive.labels, np.int64), state, rows, space)
             agree(naive, state, k, largest)
 
 
@@ -176,7 +176,7 @@ def test_splits_and_swaps(largest):
     for rng, naive, k in draw_cases(largest, safe=True):
         state, rows, space = state_of(naive, k, largest)
         order = rng.permutation(N_ITEMS)
-        tallies = sets.Tallies(N_ITEMS, SLOTS if largest >= 2 else 0)
+        tallies = set_moves.Tallies(N_ITEMS, SLOTS if largest >= 2 else 0)
         clusters = np.flatnonzero(np.asarray(state.size) > 1)
         arrays = state, rows, space
         steps = [

@@ -21,7 +21,7 @@ NO_TWIN = {
     "inferences.Stack": "work space of Inferences",
     "itemset_search.Nodes": "work space of rare_itemsets and find_threats",
     "set_search.Leaver": "work space of swap_each",
-    "sets.wake": "clears flags; relocate calls it",
+    "set_moves.wake": "clears flags; relocate calls it",
 }
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pdanon._kernels import set_search, sets
+from pdanon._kernels import set_moves, set_search
 from pdanon.algorithms.states.clusters import Clusters
 from pdanon.algorithms.weights import item_weights
 from pdanon.errors import InfeasibleError, ParameterError
@@ -161,7 +161,7 @@ class Refinement:
         self._started = time.perf_counter() if started is None else started
         self._index = index = SupportIndex.of(itemsets).distinct()
         starts, tids, _ = index.transpose
-        self._rows = sets.Rows(
+        self._rows = set_moves.Rows(
             codes=index.codes, offsets=index.offsets, weights=index.weights, starts=starts, tids=tids
         )
         n, kept = index.n_items, np.flatnonzero(labels >= 0)
@@ -177,7 +177,7 @@ class Refinement:
         home = np.zeros(slots, np.int64)
         home[cluster[kept]] = blocks[kept]
         words = (len(index.weights) + 63) // 64 if largest == 0 else 0
-        self._state = sets.State(
+        self._state = set_moves.State(
             k=self._guarantee.k,
             largest=largest,
             loss=self._price.loss,
@@ -193,8 +193,8 @@ class Refinement:
             bounds=table.offsets,
             words=words,
         )
-        self._space = sets.Space(n=n, slots=slots, largest=largest, words=words)
-        self._tallies = sets.Tallies(n, slots if largest >= 2 else 0)
+        self._space = set_moves.Space(n=n, slots=slots, largest=largest, words=words)
+        self._tallies = set_moves.Tallies(n, slots if largest >= 2 else 0)
         m = None if largest == 0 else self._guarantee.m  # type: ignore[union-attr]
         self._is_exact = largest == 0 or m == largest
         self._order = np.argsort(worth, kind="stable")[::-1].copy()
@@ -218,8 +218,8 @@ class Refinement:
         for begin, end in pairwise([0, *ends.tolist()]):
             if begin and is_over(self._started, limit):
                 return False
-            sets.count(begin, end, self._state, self._rows, self._space)
-        sets.count_constraints(self._state, self._rows)
+            set_moves.count(begin, end, self._state, self._rows, self._space)
+        set_moves.count_constraints(self._state, self._rows)
         if self._state.lack:
             raise ParameterError(
                 "the clusters of the result are not safe in this frame",
@@ -253,7 +253,7 @@ class Refinement:
                     is_done = not self._split(limit, any_rows=True)
                 all_awake = settled
                 if all_awake:
-                    sets.wake(self._state)
+                    set_moves.wake(self._state)
                 stage = min(stage + (stage + 1) // 2, n)
             self._keep()
         if not self._is_exact:
@@ -270,7 +270,7 @@ class Refinement:
                 one, other = rng.choice(np.flatnonzero(labels >= 0), 2)
                 if self._blocks[one] == self._blocks[other]:
                     labels[labels == labels[other]] = labels[one]
-            sets.relocate(labels, self._state, self._rows, self._space)
+            set_moves.relocate(labels, self._state, self._rows, self._space)
             if not self._state.lack:  # a random merge may have violated a constraint
                 self.descend(limit)
 
@@ -350,7 +350,7 @@ class Refinement:
             return
         merged = np.full(n, -1)
         merged[kept] = labels[clusters.labels[stands_in[kept]]]
-        sets.relocate(merged, self._state, self._rows, self._space)
+        set_moves.relocate(merged, self._state, self._rows, self._space)
         self._keep(repaired=True)
 
 

@@ -24,6 +24,7 @@ from pdanon.evaluation.metrics.queries import (
     _count_frequent,
     _min_rows,
     _mine,
+    frequent_itemsets,
 )
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.codes import Itemsets
@@ -33,6 +34,8 @@ from pdanon.itemsets.table import ItemsetTable, from_matrices, no_itemsets
 from pdanon.itemsets.timing import show_activity
 from pdanon.itemsets.validation import check_count
 from pdanon.recoding.result import Anonymized
+
+__all__ = ["frequent_itemsets", "item_errors", "ml2", "pair_errors", "tkd"]
 
 
 def ml2(

@@ -39,8 +39,9 @@ from pdanon.guarantees.verdict import facts
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import list_column
+from pdanon.itemsets.mapping import changes, label_sizes
 from pdanon.itemsets.support import SupportIndex
-from pdanon.recoding.counts import changes, class_sizes, label_sizes
+from pdanon.recoding.counts import class_sizes
 from pdanon.recoding.result import (
     Anonymized,
     class_names,

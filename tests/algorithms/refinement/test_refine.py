@@ -18,7 +18,6 @@ from naive import itemsets as naive
 import pdanon
 from examples import examples
 from pdanon import ParameterError
-from pdanon._kernels import sets
 from pdanon.algorithms.states import sets_search
 
 BLOCKS = [["a", "b", "c"], ["d", "e", "f"]]
@@ -333,7 +332,7 @@ def test_what_is_remembered_of_exchanges_changes_no_release(data, monkeypatch, m
     frame = pdanon.read_parquet(data / "groceries.parquet")
     result = pdanon.coat(frame, k=5, m=m)
     refined = pdanon.refine(frame, result)
-    monkeypatch.setattr(sets, "MOST", most)
+    monkeypatch.setattr(set_moves, "MOST", most)
     pd.testing.assert_frame_equal(pdanon.refine(frame, result).mapping, refined.mapping)
 
 

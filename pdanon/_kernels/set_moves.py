@@ -4,7 +4,7 @@ Clusters have numbers below the number of slots; some are empty. A state is safe
 rare, that is, has a support in (0, k). ``lack`` counts the missing support at any time, so several moves can
 follow one another, and only the last has to lead to a safe state.
 
-``sets.pxd`` documents the attributes. Numbers of rows are below 2**31.
+``set_moves.pxd`` documents the attributes. Numbers of rows are below 2**31.
 """
 
 from math import comb
