@@ -18,6 +18,7 @@ from naive import itemsets as naive
 import pdanon
 from examples import examples
 from pdanon import ParameterError
+from pdanon._kernels import set_moves
 from pdanon.algorithms.states import sets_search
 
 BLOCKS = [["a", "b", "c"], ["d", "e", "f"]]
