@@ -26,7 +26,7 @@ from pdanon.itemsets.chunks import ChunkTable
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.lists import distinct, offsets_of
-from pdanon.itemsets.parallel import recode_rows
+from pdanon.itemsets.row_loops import recode_rows
 from pdanon.itemsets.support import SupportIndex, check_feasible
 from pdanon.itemsets.table import ItemsetTable
 from pdanon.itemsets.timing import Report
