@@ -1,4 +1,4 @@
-"""Clusters of items: merge or suppress them until itemsets are not rare; distances between sets.
+"""Clusters of items: count the rows that they share, merge or suppress them; distances between sets.
 
 A cluster is identified by its smallest member, its label. ``clusters.pxd`` documents the attributes. There
 are fewer than 2**31 rows and weights are below 2**16, so a loss without its power of two is below 2**47.
@@ -6,30 +6,33 @@ are fewer than 2**31 rows and weights are below 2**16, so a loss without its pow
 
 import cython
 import numpy as np
-from cython.cimports.pdanon._kernels.counting import Code, Flag, Number, Rows
+from cython.cimports.libc.string import memmove
+from cython.cimports.pdanon._kernels.counting import Code, Number, Rows
 from numpy.typing import NDArray
 
 from pdanon._kernels.counting import item_supports
 
 __all__ = [
-    "Bitmaps",
-    "RarePartners",
     "State",
     "begin_lines",
-    "coarsen_each",
     "count_rows",
     "drop",
     "farthest",
-    "itemset_supports",
     "joined",
     "merge",
-    "satisfy_itemsets",
-    "satisfy_pairs",
     "together",
 ]
 
 
 # --- The state, and one merge
+
+
+READ = cython.declare(cython.longlong, 4)  # items of a line that are read in the time of one step in rows
+BEGIN, END, WEIGHT = (
+    cython.declare(cython.Py_ssize_t, 0),
+    cython.declare(cython.Py_ssize_t, 1),
+    cython.declare(cython.Py_ssize_t, 2),
+)
 
 
 @cython.final
@@ -42,11 +45,11 @@ class State:
     rows : Rows
         Rows of items.
     size : ndarray of int64, shape (items,)
-        How many members each item stands for; 0: it is in no cluster.
+        How many members each item stands for; 0: it is in no cluster, and in no row.
     support, weight : ndarray of int64, shape (items,)
         Rows that hold each item, and its importance.
     lines : int
-        For how many clusters supports with all others are kept at a time; at least 2.
+        For how many clusters the supports with all others may be kept at a time.
     block : ndarray of int32, shape (items,)
         Only clusters of items of one block are merged.
     spare : int
@@ -66,7 +69,10 @@ class State:
     ) -> None:
         n = len(size)
         used = np.flatnonzero(size).astype(np.int32)
-        self.rows = rows
+        self.cells, self.tids = np.array(rows.codes), np.array(rows.tids)
+        self.rows = np.column_stack((rows.offsets[:-1], rows.offsets[1:], rows.weights))
+        self.starts, self.ends = rows.starts, np.array(rows.starts[1:])
+        self.cell, self.owner = np.arange(n, dtype=np.int32), np.arange(n, dtype=np.int32)
         self.label = np.where(size > 0, np.arange(n, dtype=np.int32), np.int32(-1))
         self.after = np.full(n, -1, np.int32)
         self.tail = np.arange(n, dtype=np.int32)
@@ -75,27 +81,68 @@ class State:
         self.line, self.holder = np.full(n, -1, np.int32), np.empty(lines, np.int32)
         self.n_lines = 0
         self.walk = item_supports(rows.codes, rows.offsets, np.diff(rows.offsets), n)
-        self.active = np.append(used, np.zeros(n - len(used), np.int32))
+        order = np.lexsort((support[used], weight[used], size[used], block[used]))
+        self.active = np.append(used[order], np.zeros(n - len(used), np.int32))
         self.n_active = len(used)
         self.block = block
         self.spare, self.refused = spare, -1
         self.image, self.touched = np.empty(n, np.int32), np.empty(n, np.int32)
         self.counts = np.zeros(n, np.int32)
         self.stamp, self.stamps = np.zeros(n, np.int64), 0
-        self.row_stamp = np.zeros(len(rows.weights), np.uint8)
+        self.best_x = self.best_y = -1
+
+    def place_of(self, a: cython.int) -> cython.int:
+        """The first place among those in use of a label that does not come before a."""
+        low: cython.int = 0
+        high: cython.int = self.n_active
+        while low < high:
+            middle: cython.int = (low + high) // 2
+            if self.precedes(self.active[middle], a):
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+    def precedes(self, a: cython.int, b: cython.int) -> cython.bint:
+        """Whether a comes before b: by block, size, importance, support, label."""
+        if self.block[a] != self.block[b]:
+            return self.block[a] < self.block[b]
+        if self.size[a] != self.size[b]:
+            return self.size[a] < self.size[b]
+        if self.weight[a] != self.weight[b]:
+            return self.weight[a] < self.weight[b]
+        if self.support[a] != self.support[b]:
+            return self.support[a] < self.support[b]
+        return a < b
 
     def strike(self, a: cython.int) -> cython.void:
         """Strike a label from those in use."""
-        i: cython.int
-        place: cython.int = 0
+        place: cython.Py_ssize_t = self.place_of(a)
+        self.n_active -= 1
+        if place < self.n_active:
+            memmove(
+                cython.address(self.active[place]),
+                cython.address(self.active[place + 1]),
+                cython.sizeof(cython.int) * (self.n_active - place),
+            )
+
+    def enter(self, a: cython.int) -> cython.void:
+        """Add a label to those in use."""
+        place: cython.Py_ssize_t = self.place_of(a)
+        if place < self.n_active:
+            memmove(
+                cython.address(self.active[place + 1]),
+                cython.address(self.active[place]),
+                cython.sizeof(cython.int) * (self.n_active - place),
+            )
+        self.active[place] = a
+        self.n_active += 1
+
+    def release_line(self, a: cython.int) -> cython.void:
+        """Free the line of a cluster, if it has one."""
         if self.line[a] >= 0:
             self.holder[self.line[a]] = -1
             self.line[a] = -1
-        while self.active[place] != a:
-            place += 1
-        self.n_active -= 1
-        for i in range(place, self.n_active):
-            self.active[i] = self.active[i + 1]
 
 
 def begin_lines(state: State) -> bool:
@@ -115,80 +162,121 @@ def begin_lines(state: State) -> bool:
 def count_rows(begin: cython.Py_ssize_t, end: cython.Py_ssize_t, state: State) -> None:
     """Add some rows to what is counted of the line of each item: the whole of it, row by row."""
     with cython.nogil:
-        _count_rows(begin, end, state, state.rows)
+        _count_rows(begin, end, state)
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _count_rows(begin: cython.Py_ssize_t, end: cython.Py_ssize_t, state: State, rows: Rows) -> cython.void:
+def _count_rows(begin: cython.Py_ssize_t, end: cython.Py_ssize_t, state: State) -> cython.void:
     cython.declare(row=cython.Py_ssize_t, p=cython.Py_ssize_t, q=cython.Py_ssize_t)
     for row in range(begin, end):
-        weight: cython.int = cython.cast(cython.int, rows.weights[row])
-        for p in range(rows.offsets[row], rows.offsets[row + 1]):
-            a = rows.codes[p]
-            for q in range(rows.offsets[row], rows.offsets[row + 1]):
-                state.co[a, rows.codes[q]] += weight
+        weight: cython.int = cython.cast(cython.int, state.rows[row, WEIGHT])
+        for p in range(state.rows[row, BEGIN], state.rows[row, END]):
+            a = state.cells[p]
+            for q in range(state.rows[row, BEGIN], state.rows[row, END]):
+                state.co[a, state.cells[q]] += weight
             state.co[a, a] -= weight
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def counted(a: cython.int, counts: cython.int[::1], state: State, rows: Rows) -> cython.int:
-    """Add up in how many rows each other cluster is with a; write which, and return how many there are."""
+def count(a: cython.int, state: State) -> cython.int:
+    """Count the rows that each other cluster shares with a; write which do, and return how many there are.
+
+    The counts stay until ``forget``. They are read in a line if a has one, or is worth one.
+    """
+    cython.declare(i=cython.int, y=cython.int, cell=cython.int)
     n: cython.int = 0
-    member: cython.int = a
-    while member >= 0:
-        for slot in range(rows.starts[member], rows.starts[member + 1]):
-            row: cython.Py_ssize_t = rows.tids[slot]
-            if state.row_stamp[row]:
-                continue
-            state.row_stamp[row] = 1
-            state.stamps += 1
-            weight: cython.int = cython.cast(cython.int, rows.weights[row])
-            for position in range(rows.offsets[row], rows.offsets[row + 1]):
-                other = state.label[rows.codes[position]]
-                if other >= 0 and other != a and state.stamp[other] != state.stamps:
-                    state.stamp[other] = state.stamps
-                    if counts[other] == 0:
-                        state.touched[n] = other
-                        n += 1
-                    counts[other] += weight
-        member = state.after[member]
-    _mark_rows(a, 0, state, rows)
+    if state.line[a] < 0 and READ * state.walk[a] >= state.n_active:
+        _take_line(a, state)
+    if state.line[a] < 0:
+        n = _count_in_rows(a, state.counts, state)
+        for i in range(n):
+            state.touched[i] = state.owner[state.touched[i]]
+        return n
+    line: cython.Py_ssize_t = state.line[a]
+    if 2 * state.n_active < state.label.shape[0]:
+        for i in range(state.n_active):
+            y = state.active[i]
+            if state.co[line, state.cell[y]]:
+                state.counts[state.cell[y]] = state.co[line, state.cell[y]]
+                state.touched[n] = y
+                n += 1
+        return n
+    kept: cython.int[::1] = state.co[line]
+    for cell in range(kept.shape[0]):
+        if kept[cell] and state.owner[cell] >= 0:
+            state.counts[cell] = kept[cell]
+            state.touched[n] = state.owner[cell]
+            n += 1
     return n
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def line_of(a: cython.int, kept: cython.int, state: State) -> cython.int:
-    """The line of ``co`` that a cluster has; it is counted if it has none.
+def _count_in_rows(a: cython.int, counts: cython.int[::1], state: State) -> cython.int:
+    """Add the rows of a to the counts of the other cells in them; write which, and return how many."""
+    cython.declare(slot=cython.Py_ssize_t, row=cython.Py_ssize_t, position=cython.Py_ssize_t)
+    # Names of its own for the arrays of the inner loop: they stay in registers.
+    cells: cython.int[::1] = state.cells
+    touched: cython.int[::1] = state.touched
+    n: cython.int = 0
+    own: cython.int = state.cell[a]
+    member: cython.int = a
+    while member >= 0:
+        for slot in range(state.starts[member], state.ends[member]):
+            row = state.tids[slot]
+            weight: cython.int = cython.cast(cython.int, state.rows[row, WEIGHT])
+            for position in range(state.rows[row, BEGIN], state.rows[row, END]):
+                cell = cells[position]
+                before: cython.int = counts[cell]
+                counts[cell] = before + weight
+                if before == 0 and cell != own:
+                    touched[n] = cell
+                    n += 1
+        member = state.after[member]
+    counts[own] = 0
+    return n
 
-    If there is no room, the line that is counted again most quickly makes it, but not that of ``kept``.
-    """
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def forget(n: cython.int, state: State) -> cython.void:
+    """Clear the counts of n clusters."""
     i: cython.int
-    found: cython.int = state.line[a]
-    if found >= 0:
-        return found
+    for i in range(n):
+        state.counts[state.cell[state.touched[i]]] = 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _take_line(a: cython.int, state: State) -> cython.void:
+    """Count a line of ``co`` for a cluster. Without room, take it from that which is counted most quickly."""
+    cython.declare(i=cython.int, found=cython.int)
+    found = -1
     if state.n_lines < state.holder.shape[0]:
         found = state.n_lines
         state.n_lines += 1
+        state.holder[found] = -1
     else:
         for i in range(state.n_lines):
-            holder = state.holder[i]
-            if holder < 0:
+            if state.holder[i] < 0:
                 found = i
                 break
-            if holder != kept and (found < 0 or state.walk[holder] < state.walk[state.holder[found]]):
+            if found < 0 or state.walk[state.holder[i]] < state.walk[state.holder[found]]:
                 found = i
-        if state.holder[found] >= 0:
-            state.line[state.holder[found]] = -1
+    if found < 0 or (state.holder[found] >= 0 and state.walk[state.holder[found]] >= state.walk[a]):
+        return
+    if state.holder[found] >= 0:
+        state.release_line(state.holder[found])
     state.line[a], state.holder[found] = found, a
     state.co[found, :] = 0
-    counted(a, state.co[found], state, state.rows)
-    return found
+    _count_in_rows(a, state.co[found], state)
 
 
 @cython.ccall
@@ -196,9 +284,31 @@ def line_of(a: cython.int, kept: cython.int, state: State) -> cython.int:
 @cython.exceptval(check=False)
 def together(a: cython.int, b: cython.int, state: State) -> cython.int:
     """Rows that hold two clusters."""
-    if state.line[a] < 0 and state.line[b] >= 0:
-        return state.co[state.line[b], a]
-    return state.co[line_of(a, -1, state), b]
+    cython.declare(slot=cython.Py_ssize_t, row=cython.Py_ssize_t, position=cython.Py_ssize_t)
+    if state.line[a] < 0 and (state.line[b] >= 0 or is_longer(a, b, state)):
+        a, b = b, a
+    cell: cython.int = state.cell[b]
+    if state.line[a] >= 0:
+        return state.co[state.line[a], cell]
+    found: cython.int = 0
+    member: cython.int = a
+    while member >= 0:
+        for slot in range(state.starts[member], state.ends[member]):
+            row = state.tids[slot]
+            for position in range(state.rows[row, BEGIN], state.rows[row, END]):
+                if state.cells[position] == cell:
+                    found += cython.cast(cython.int, state.rows[row, WEIGHT])
+                    break
+        member = state.after[member]
+    return found
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def is_longer(a: cython.int, b: cython.int, state: State) -> cython.bint:
+    """Whether the rows of a take longer to read than those of b; of equal ones, those of the later label."""
+    return state.walk[a] > state.walk[b] or (state.walk[a] == state.walk[b] and a > b)
 
 
 @cython.ccall
@@ -237,36 +347,155 @@ def _cheapest_merge(begin: cython.int, end: cython.int, state: State) -> tuple[c
     Clusters of the image are looked at from one place to before another. Order: utility loss of the union,
     its size, then its members (which the two labels, sorted, decide).
     """
-    cython.declare(x=cython.int, y=cython.int)
-    best_x: cython.int = -1
-    best_y: cython.int = -1
-    best_size: cython.longlong = 0
-    best_rows: cython.longlong = 0
-    order: cython.longlong
+    cython.declare(place=cython.int, first=cython.int, x=cython.int)
+    state.best_x = state.best_y = -1
+    first = begin
+    for place in range(begin + 1, end):  # that which could cost least, as it may rule out the others
+        if _compare_least(state.image[place], state.image[first], state) < 0:
+            first = place
+    _offer_merges(state.image[first], state)
     for place in range(begin, end):
         x = state.image[place]
-        line = line_of(x, -1, state)
-        for i in range(state.n_active):
-            y = state.active[i]
-            if y == x or state.block[y] != state.block[x]:
-                continue
-            size: cython.longlong = state.size[x] + state.size[y]
-            rows: cython.longlong = state.support[x] + state.support[y] - state.co[line, y]
-            rows *= max(state.weight[x], state.weight[y])
-            if best_x >= 0:
-                order = _compare_loss(size, rows, best_size, best_rows)
-                if order == 0:
-                    order = size - best_size
-                if order == 0:
-                    order = min(x, y) - min(best_x, best_y)
-                if order == 0:
-                    order = max(x, y) - max(best_x, best_y)
-                if order >= 0:
-                    continue
-            best_x, best_y, best_size, best_rows = x, y, size, rows
-            if size == state.size[x] + 1 and rows == state.support[x] * state.weight[x]:
-                break  # the least that a union with x can cost, and of equal ones the first label wins
-    return min(best_x, best_y), max(best_x, best_y)
+        if place != first and (
+            state.best_x < 0 or not _costs_more(state.size[x] + 1, state.support[x] * state.weight[x], state)
+        ):
+            _offer_merges(x, state)
+    return min(state.best_x, state.best_y), max(state.best_x, state.best_y)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _compare_least(x: cython.int, y: cython.int, state: State) -> cython.int:
+    """Compare the least that a merge of x, and one of y, can cost."""
+    return _compare_loss(
+        state.size[x] + 1,
+        state.support[x] * state.weight[x],
+        state.size[y] + 1,
+        state.support[y] * state.weight[y],
+    )
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _offer_merges(x: cython.int, state: State) -> cython.void:
+    """Offer the merges of x: with all clusters that share a row, and the first of each kind of the others.
+
+    Clusters without a common row cost less the lower their support, if block, size and importance are equal.
+    """
+    cython.declare(i=cython.int, place=cython.int, last=cython.int, y=cython.int)
+    cython.declare(size=cython.longlong, rows=cython.longlong)
+    first: cython.int = state.label.shape[0]
+    n: cython.int = count(x, state)
+    for i in range(n):
+        y = state.touched[i]
+        if first < y or state.block[y] != state.block[x]:
+            continue
+        _offer(x, y, state.counts[state.cell[y]], state)
+        if state.best_x == x and state.best_size == state.size[x] + 1:
+            if state.best_rows == state.support[x] * state.weight[x]:
+                first = state.best_y  # no merge of x costs less; of equal ones the first label wins
+    place = _first_of_block(x, state)
+    while place < state.n_active and state.block[state.active[place]] == state.block[x]:
+        y = state.active[place]
+        size = state.size[x] + state.size[y]
+        if state.best_x >= 0 and _costs_more(size, state.support[x] * state.weight[x], state):
+            break  # nor can larger ones cost less
+        last = _end_of_kind(place, state)
+        rows = (state.support[x] + state.support[y]) * max(state.weight[x], state.weight[y])
+        if state.best_x < 0 or not _costs_more(size, rows, state):
+            while place < last and (
+                state.active[place] == x or state.counts[state.cell[state.active[place]]]
+            ):
+                place += 1
+            if place < last:
+                _offer(x, state.active[place], 0, state)
+        place = last
+    forget(n, state)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _costs_more(size: cython.longlong, rows: cython.longlong, state: State) -> cython.bint:
+    """Whether a merge costs more than the best so far."""
+    return _compare_loss(size, rows, state.best_size, state.best_rows) > 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _offer(x: cython.int, y: cython.int, both: cython.longlong, state: State) -> cython.void:
+    """Make the merge of x and y the best so far if it costs less than the best known."""
+    size: cython.longlong = state.size[x] + state.size[y]
+    rows: cython.longlong = state.support[x] + state.support[y] - both
+    order: cython.longlong = 0
+    rows *= max(state.weight[x], state.weight[y])
+    if state.best_x >= 0:
+        if size >= state.best_size and rows >= state.best_rows:  # as of most: no exact comparison is needed
+            if size > state.best_size or rows > state.best_rows:
+                return
+        else:
+            order = _compare_loss(size, rows, state.best_size, state.best_rows)
+            if order == 0:
+                order = size - state.best_size
+        if order == 0:
+            order = min(x, y) - min(state.best_x, state.best_y)
+        if order == 0:
+            order = max(x, y) - max(state.best_x, state.best_y)
+        if order >= 0:
+            return
+    state.best_x, state.best_y, state.best_size, state.best_rows = x, y, size, rows
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _first_of_block(x: cython.int, state: State) -> cython.int:
+    """The first place of the block of x among the labels in use."""
+    low: cython.int = 0
+    high: cython.int = state.n_active
+    while low < high:
+        middle: cython.int = (low + high) // 2
+        if state.block[state.active[middle]] < state.block[x]:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _are_of_kind(a: cython.int, b: cython.int, state: State) -> cython.bint:
+    """Whether block, size and importance of two clusters are equal."""
+    return (
+        state.block[a] == state.block[b]
+        and state.size[a] == state.size[b]
+        and (state.weight[a] == state.weight[b])
+    )
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _end_of_kind(place: cython.int, state: State) -> cython.int:
+    """The place after the clusters in use whose block, size and importance are those at a place."""
+    cython.declare(y=cython.int, low=cython.int, high=cython.int, step=cython.int)
+    y, low, step = state.active[place], place + 1, 1
+    while low < state.n_active and _are_of_kind(y, state.active[low], state):
+        place = low
+        low += step
+        step *= 2
+    high, low = min(low, state.n_active), place + 1
+    while low < high:
+        middle: cython.int = (low + high) // 2
+        if _are_of_kind(y, state.active[middle], state):
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 def merge(a: cython.int, b: cython.int, state: State) -> None:
@@ -278,16 +507,10 @@ def merge(a: cython.int, b: cython.int, state: State) -> None:
 @cython.nogil
 @cython.exceptval(check=False)
 def _merge(a: cython.int, b: cython.int, state: State) -> cython.void:
-    """Merge cluster b into a (a < b).
-
-    Where the rows of one contain those of the other, the union has the co-supports of the wider, and no row
-    is read: a row of very many items would be read once for each of them.
-    """
-    both: cython.longlong = together(a, b, state)
-    if both < state.support[a] and both < state.support[b]:
-        _unite_lines(a, b, state)
-    elif both < state.support[b] or (both == state.support[a] and state.line[a] < 0):
-        _take_over(a, b, state)  # of equal rows the line that there is, as counting it again reads rows
+    """Merge cluster b into a (a < b). The one that has more to read keeps its rows as they are."""
+    state.strike(a)
+    state.strike(b)
+    both: cython.longlong = _unite_rows(a, b, state) if is_longer(a, b, state) else _unite_rows(b, a, state)
     member: cython.int = b
     while member >= 0:
         state.label[member] = a
@@ -298,76 +521,86 @@ def _merge(a: cython.int, b: cython.int, state: State) -> cython.void:
     state.support[a] += state.support[b] - both
     state.weight[a] = max(state.weight[a], state.weight[b])
     state.walk[a] += state.walk[b]
-    state.strike(b)
+    state.enter(a)
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _take_over(a: cython.int, b: cython.int, state: State) -> cython.void:
-    """Give a the co-supports of b, whose rows are those of the union, and the line of b if it has one."""
-    for i in range(state.n_active):
-        other = state.active[i]
-        if other != a and other != b and state.line[other] >= 0:
-            state.co[state.line[other], a] = state.co[state.line[other], b]
-    state.line[a], state.line[b] = state.line[b], state.line[a]
-    if state.line[a] >= 0:
-        state.holder[state.line[a]] = a
-        state.co[state.line[a], a] = 0
-    if state.line[b] >= 0:
-        state.holder[state.line[b]] = b
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _unite_lines(a: cython.int, b: cython.int, state: State) -> cython.void:
-    """Give a the co-supports of its union with b, correcting their sums on the rows that hold both."""
-    own: cython.Py_ssize_t = line_of(a, b, state)
-    gone: cython.Py_ssize_t = line_of(b, a, state)
-    _mark_rows(a, 1, state, state.rows)
-    _discount(a, b, state, state.rows)  # before what b has is added: no sum is more than the number of rows
-    _mark_rows(a, 0, state, state.rows)
-    for i in range(state.n_active):
-        other = state.active[i]
-        state.co[own, other] += state.co[gone, other]
-        if other != a and state.line[other] >= 0:
-            state.co[state.line[other], a] = state.co[own, other]
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _mark_rows(a: cython.int, mark: cython.uchar, state: State, rows: Rows) -> cython.void:
-    """Mark the rows that hold a cluster."""
-    member: cython.int = a
+def _unite_rows(x: cython.int, y: cython.int, state: State) -> cython.longlong:
+    """Put x for y into the rows of y, with cell and line for the smaller label; return what held both."""
+    cython.declare(slot=cython.Py_ssize_t, kept=cython.Py_ssize_t, row=cython.Py_ssize_t)
+    cython.declare(weight=cython.int, cell=cython.int, line=cython.int)
+    both: cython.longlong = 0
+    cells: cython.int[::1] = state.cells
+    cell, line = state.cell[x], state.line[x]
+    state.release_line(y)
+    member: cython.int = y
     while member >= 0:
-        for slot in range(rows.starts[member], rows.starts[member + 1]):
-            state.row_stamp[rows.tids[slot]] = mark
+        kept = state.starts[member]
+        for slot in range(state.starts[member], state.ends[member]):
+            row = state.tids[slot]
+            weight = cython.cast(cython.int, state.rows[row, WEIGHT])
+            if _replace(state.cell[y], cell, row, cells, state):
+                both += weight
+            else:
+                state.tids[kept] = row
+                kept += 1
+                if state.n_lines:
+                    _add_to_lines(cell, line, row, weight, state)
+        state.ends[member] = kept
         member = state.after[member]
+    state.owner[state.cell[y]] = -1
+    if line >= 0:
+        state.co[line, state.cell[y]] = 0
+    y = min(x, y)
+    state.line[x] = -1
+    state.cell[y], state.owner[cell], state.line[y] = cell, y, line
+    if line >= 0:
+        state.holder[line] = y
+    return both
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _discount(a: cython.int, b: cython.int, state: State, rows: Rows) -> cython.void:
-    """Take the rows that are marked and hold b off what a has with each cluster that they hold."""
-    member: cython.int = b
-    line: cython.Py_ssize_t = state.line[a]
-    while member >= 0:
-        for slot in range(rows.starts[member], rows.starts[member + 1]):
-            row: cython.Py_ssize_t = rows.tids[slot]
-            if state.row_stamp[row] != 1:
-                continue
-            state.row_stamp[row] = 2
-            state.stamps += 1
-            weight: cython.int = cython.cast(cython.int, rows.weights[row])
-            for position in range(rows.offsets[row], rows.offsets[row + 1]):
-                other = state.label[rows.codes[position]]
-                if other >= 0 and state.stamp[other] != state.stamps:
-                    state.stamp[other] = state.stamps
-                    state.co[line, other] -= weight
-        member = state.after[member]
+def _replace(
+    old: cython.int, new: cython.int, row: cython.Py_ssize_t, cells: cython.int[::1], state: State
+) -> cython.bint:
+    """Put a new cell for an old one into a row; if it is there or below 0, the old one goes: return True."""
+    position: cython.Py_ssize_t
+    end: cython.Py_ssize_t = state.rows[row, END]
+    place: cython.Py_ssize_t = end
+    there: cython.bint = new < 0
+    for position in range(state.rows[row, BEGIN], end):
+        if cells[position] == old:
+            place = position
+        if cells[position] == new:
+            there = True
+    if there:
+        state.rows[row, END] = end - 1
+        cells[place] = cells[end - 1]
+    else:
+        cells[place] = new
+    return there
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _add_to_lines(
+    cell: cython.int, line: cython.int, row: cython.Py_ssize_t, weight: cython.int, state: State
+) -> cython.void:
+    """Add a row that has come to a cell to the line of its cluster, and to those of the others in the row."""
+    position: cython.Py_ssize_t
+    for position in range(state.rows[row, BEGIN], state.rows[row, END]):
+        other = state.cells[position]
+        if other == cell:
+            continue
+        if line >= 0:
+            state.co[line, other] += weight
+        if state.line[state.owner[other]] >= 0:
+            state.co[state.line[state.owner[other]], cell] += weight
 
 
 @cython.ccall
@@ -375,10 +608,15 @@ def _discount(a: cython.int, b: cython.int, state: State, rows: Rows) -> cython.
 @cython.exceptval(check=False)
 def drop(a: cython.int, state: State) -> cython.void:
     """Suppress a cluster with all its members; supports of the others do not change."""
+    slot: cython.Py_ssize_t
     member: cython.int = a
     while member >= 0:
         state.label[member] = -1
+        for slot in range(state.starts[member], state.ends[member]):
+            _replace(state.cell[a], -1, state.tids[slot], state.cells, state)
         member = state.after[member]
+    state.owner[state.cell[a]] = -1
+    state.release_line(a)
     state.strike(a)
 
 
@@ -436,271 +674,6 @@ def image_of(items: Code[::1], start: cython.longlong, stop: cython.longlong, st
             state.image[n] = cluster
             n += 1
     return n
-
-
-# --- Merges until pairs, or given itemsets, are not rare
-
-
-@cython.final
-@cython.cclass
-class RarePartners:
-    """For each cluster that with which it is rarest: most often together of all rare pairs.
-
-    Parameters
-    ----------
-    k : int
-        A support in (0, k) is rare.
-    n_items : int
-        Number of items.
-    """
-
-    def __init__(self, k: cython.longlong, n_items: cython.Py_ssize_t) -> None:
-        self.k = k
-        self.partner = np.full(n_items, -2, np.int32)
-        self.support = np.zeros(n_items, np.int32)
-
-    def look_up_some(self, begin: cython.int, end: cython.int, state: State) -> None:
-        """Look for the partners of the clusters in use that are labelled ``begin..end - 1``.
-
-        Those that are rare alone are left out: `_largest_rare` asks for none of theirs.
-        """
-        i: cython.int
-        with cython.nogil:
-            for i in range(state.n_active):
-                a = state.active[i]
-                if begin <= a < end and state.support[a] >= self.k:
-                    self.look_up(a, state)
-
-    def look_up(self, a: cython.int, state: State) -> cython.void:
-        """Look for the partner of a cluster."""
-        i: cython.int
-        self.support[a], self.partner[a] = 0, -1
-        if state.line[a] < 0 and state.walk[a] < state.n_active:  # too little to take a line for
-            n: cython.int = counted(a, state.counts, state, state.rows)
-            for i in range(n):
-                self.consider(a, state.touched[i], state.counts[state.touched[i]])
-                state.counts[state.touched[i]] = 0
-            return
-        line: cython.Py_ssize_t = line_of(a, -1, state)
-        for i in range(state.n_active):
-            r = state.active[i]
-            if r != a:
-                self.consider(a, r, state.co[line, r])
-
-    def consider(self, a: cython.int, r: cython.int, both: cython.int) -> cython.void:
-        """Make r the partner of a if it is more often with a than the known one, or as often and first."""
-        if 0 < both < self.k and (
-            both > self.support[a] or (both == self.support[a] and r < self.partner[a])
-        ):
-            self.support[a], self.partner[a] = both, r
-
-    def refresh(self, a: cython.int, b: cython.int, state: State) -> cython.void:
-        """Renew what is known after b was merged into a, or a, which then is b, was suppressed."""
-        is_merged: cython.bint = state.label[a] >= 0
-        line: cython.Py_ssize_t = line_of(a, -1, state) if is_merged else -1
-        for i in range(state.n_active):
-            r = state.active[i]
-            if self.partner[r] == -2:
-                continue
-            if self.partner[r] == a or self.partner[r] == b:
-                if not is_merged or state.co[line, r] >= self.k:
-                    self.partner[r] = -2
-                else:  # with the union r is as often together, or more: no other comes before it
-                    self.support[r], self.partner[r] = state.co[line, r], a
-            elif is_merged:
-                self.consider(r, a, state.co[line, r])
-        self.partner[a] = -2
-
-
-def satisfy_pairs(
-    pairs: cython.bint,
-    least_first: cython.bint,
-    limit: cython.longlong,
-    rare: RarePartners,
-    state: State,
-    halt: Flag[::1],
-) -> int:
-    """Merge and suppress until no cluster, and with ``pairs`` no pair of clusters, has a support in (0, k).
-
-    The largest such support comes first; then a cluster before a pair, then the order of labels. At most
-    about ``limit`` steps are made, so that the caller can report progress, and none when ``halt[0]`` is set;
-    their number is returned.
-    """
-    itemset: cython.int[::1] = np.empty(2, np.int32)
-    steps: cython.longlong = 0
-    with cython.nogil:
-        while steps < limit and state.refused < 0:
-            itemset[0], itemset[1] = _largest_rare(pairs, state, rare)
-            if itemset[0] < 0:
-                break
-            steps += _satisfy_pair(itemset, pairs, least_first, state, rare, halt)
-            if halt[0]:
-                break
-    return steps
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _largest_rare(pairs: cython.bint, state: State, rare: RarePartners) -> tuple[cython.int, cython.int]:
-    """The cluster, twice, or the pair of clusters with the largest support in (0, k), or (-1, -1)."""
-    a: cython.int
-    first: cython.int = -1
-    second: cython.int = -1
-    most: cython.longlong = 0
-    for i in range(state.n_active):
-        a = state.active[i]
-        if most < state.support[a] < rare.k:
-            first, second, most = a, a, state.support[a]
-            if most == rare.k - 1:  # and no other is larger
-                return first, second
-    if pairs:
-        for i in range(state.n_active):
-            a = state.active[i]
-            if state.support[a] < rare.k:
-                continue  # a rare cluster comes before its pairs, whose supports are not larger
-            if rare.partner[a] == -2:
-                rare.look_up(a, state)
-            if rare.support[a] > most:
-                first, second, most = a, rare.partner[a], rare.support[a]
-    return first, second
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _satisfy_pair(
-    itemset: Code[::1],
-    pairs: cython.bint,
-    least_first: cython.bint,
-    state: State,
-    rare: RarePartners,
-    halt: Flag[::1],
-) -> cython.longlong:
-    """Merge and suppress until two clusters, or one, are not rare; return the number of steps."""
-    support: cython.longlong
-    steps: cython.longlong = 0
-    n: cython.int = image_of(itemset, 0, 2, state)
-    while n > 0 and not halt[0]:
-        support = state.support[state.image[0]] if n == 1 else together(state.image[0], state.image[1], state)
-        if support >= rare.k:
-            break
-        a, b = coarsen(n, least_first, state)
-        if a < 0:
-            break
-        steps += 1
-        if pairs:
-            rare.refresh(a, b, state)
-        n = image_of(itemset, 0, 2, state)
-    return steps
-
-
-@cython.final
-@cython.cclass
-class Bitmaps:
-    """For each item, or cluster, the rows that hold it, one bit a row."""
-
-    def __init__(
-        self, codes: Code[::1], offsets: Number[::1], weights: Number[::1], n_items: cython.Py_ssize_t
-    ) -> None:
-        one: cython.ulonglong = 1
-        row: cython.Py_ssize_t
-        self.bits = np.zeros((n_items, (len(offsets) + 62) // 64), np.uint64)
-        self.weights = weights
-        for row in range(offsets.shape[0] - 1):
-            for position in range(offsets[row], offsets[row + 1]):
-                self.bits[codes[position], row >> 6] |= one << (row & 63)
-
-    def unite(self, a: cython.int, b: cython.int) -> cython.void:
-        """Add the rows of b to those of a."""
-        for i in range(self.bits.shape[1]):
-            self.bits[a, i] |= self.bits[b, i]
-
-    def support(self, n: cython.int, enough: cython.longlong, state: State) -> cython.longlong:
-        """Transactions that hold all clusters of an image of n; counting stops when there are enough."""
-        cython.declare(word=cython.ulonglong, row=cython.Py_ssize_t, i=cython.Py_ssize_t)
-        total: cython.longlong = 0
-        for i in range(self.bits.shape[1] if n > 0 else 0):
-            word = self.bits[state.image[0], i]
-            for place in range(1, n):
-                word &= self.bits[state.image[place], i]
-            row = 64 * i
-            while word:
-                if word & 1:
-                    total += self.weights[row]
-                word >>= 1
-                row += 1
-            if total >= enough:
-                break
-        return total
-
-
-def itemset_supports(
-    sets: Code[::1], set_offsets: Number[::1], enough: cython.longlong, bitmaps: Bitmaps, state: State
-) -> NDArray[np.int64]:
-    """Support of the image of each itemset, or any number that is enough."""
-    n: cython.int
-    result = np.empty(len(set_offsets) - 1, np.int64)
-    supports: cython.longlong[::1] = result
-    i: cython.Py_ssize_t
-    with cython.nogil:
-        for i in range(supports.shape[0]):
-            n = image_of(sets, set_offsets[i], set_offsets[i + 1], state)
-            supports[i] = bitmaps.support(n, enough, state)
-    return result
-
-
-def satisfy_itemsets(
-    k: cython.longlong,
-    least_first: cython.bint,
-    limit: cython.longlong,
-    sets: Code[::1],
-    set_offsets: Number[::1],
-    begin: cython.Py_ssize_t,
-    bitmaps: Bitmaps,
-    state: State,
-) -> tuple[int, int]:
-    """Merge and suppress until the image of no given itemset, one after the other, has a support in (0, k).
-
-    ``bitmaps`` are those of the clusters, and are kept current. At most about ``limit`` steps are made, from
-    the itemset ``begin`` on. Returns their number, and the itemset to begin with next.
-    """
-    n: cython.int
-    steps: cython.longlong = 0
-    with cython.nogil:
-        while begin < set_offsets.shape[0] - 1 and steps < limit and state.refused < 0:
-            n = image_of(sets, set_offsets[begin], set_offsets[begin + 1], state)
-            while 0 < bitmaps.support(n, k, state) < k:
-                a, b = coarsen(n, least_first, state)
-                if a < 0:
-                    break
-                bitmaps.unite(a, b)
-                steps += 1
-                n = image_of(sets, set_offsets[begin], set_offsets[begin + 1], state)
-            begin += 1
-    return steps, begin
-
-
-def coarsen_each(sets: Code[::1], set_offsets: Number[::1], state: State) -> int:
-    """Make the image of each given itemset coarser by one merge, if none before has changed it.
-
-    Returns the number of merges.
-    """
-    changed: cython.uchar[::1] = np.zeros(state.label.shape[0], np.uint8)
-    i: cython.Py_ssize_t
-    merges: cython.longlong = 0
-    with cython.nogil:
-        for i in range(set_offsets.shape[0] - 1):
-            is_changed: cython.bint = state.n_active < 2
-            for place in range(set_offsets[i], set_offsets[i + 1]):
-                is_changed |= changed[state.label[sets[place]]]
-            if is_changed:
-                continue
-            n: cython.int = image_of(sets, set_offsets[i], set_offsets[i + 1], state)
-            a, _ = coarsen(n, False, state)
-            changed[a] = 1
-            merges += 1
-    return merges
 
 
 # --- Distances between sets, which stand in for the loss of generalizing them

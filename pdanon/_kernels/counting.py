@@ -7,6 +7,7 @@ that contain it and its places in ``codes``.
 
 import cython
 import numpy as np
+from cython.cimports.libc.string import memcpy
 from numpy.typing import NDArray
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "canonical_rows",
     "collect_rows",
     "copy_places",
+    "copy_texts",
     "count_pairs",
     "estimates",
     "first_alike",
@@ -160,6 +162,18 @@ def gather(codes: Code[::1], starts: Number[::1], lengths: Number[::1]) -> NDArr
                 found[size] = codes[position]
                 size += 1
     return gathered
+
+
+def copy_texts(codes: Code[::1], starts: Number[::1], texts: Flag[::1], found: cython.uchar[::1]) -> None:
+    """Write the text of each code, one after the other; text ``c`` is ``texts[starts[c]:starts[c + 1]]``."""
+    i: cython.Py_ssize_t
+    size: cython.Py_ssize_t = 0
+    with cython.nogil:
+        for i in range(codes.shape[0]):
+            length: cython.Py_ssize_t = starts[codes[i] + 1] - starts[codes[i]]
+            if length:
+                memcpy(cython.address(found[size]), cython.address(texts[starts[codes[i]]]), length)
+            size += length
 
 
 def collect_rows(

@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from pdanon._kernels import counting
 from pdanon.errors import ItemsetDtypeError, ParameterError
 from pdanon.itemsets import row_loops
 from pdanon.itemsets.compatibility import as_pandas_writes
@@ -242,12 +243,12 @@ class Itemsets:
             One list per row with items in vocabulary order. Of the encoded array it holds only entries of
             the vocabulary.
         """
-        # Arrow needs twice the size while it builds a string array, and cannot exceed this limit.
+        # Other builders of Arrow need twice the size while it builds a string array, and cannot exceed this limit.
         is_string = pa.types.is_string(self.vocabulary.type)
         if dictionary or (is_string and text_exceeds(self.vocabulary, self.codes, _OFFSET_LIMIT // 2)):
             items = pa.DictionaryArray.from_arrays(pa.array(self.codes), self.vocabulary)
         else:
-            items = self.vocabulary.take(pa.array(self.codes))
+            items = _take(self.vocabulary, self.codes)
         mask = pa.array(self.nulls) if self.nulls.any() else None
         if len(self.codes) <= _OFFSET_LIMIT:
             return pa.ListArray.from_arrays(self.offsets.astype(np.int32), items, mask=mask)
@@ -374,6 +375,23 @@ def text_exceeds(vocabulary: pa.Array, codes: Codes, most: int) -> bool:
     if len(codes) * int(lengths.max(initial=0)) <= most:
         return False
     return bool(np.bincount(codes, minlength=len(vocabulary)) @ lengths > most)
+
+
+def _take(vocabulary: pa.Array, codes: Codes) -> pa.Array:
+    """Return the items of codes. Texts are written into a buffer of their size.
+
+    Arrow's ``take`` enlarges its buffer until all texts fit, which takes up to twice their memory.
+    """
+    kind = vocabulary.type
+    if not is_text_type(kind) or not len(codes):
+        return vocabulary.take(pa.array(codes))
+    vocabulary = vocabulary.cast(pa.large_string())
+    _, starts, known = vocabulary.buffers()
+    starts = np.frombuffer(starts, np.int64)[vocabulary.offset :][: len(vocabulary) + 1]
+    ends = offsets_of(np.diff(starts)[codes]).astype(np.int32 if pa.types.is_string(kind) else np.int64)
+    texts = np.empty(ends[-1], np.uint8)
+    counting.copy_texts(codes, starts, np.frombuffer(known or b"", np.uint8), texts)
+    return pa.Array.from_buffers(kind, len(codes), [None, pa.py_buffer(ends), pa.py_buffer(texts)])
 
 
 def canonical_rows(codes: Codes, offsets: Offsets, n_items: int) -> tuple[Codes, Offsets]:

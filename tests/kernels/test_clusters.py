@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from kernels.arrays import TIMES, csr, draw_rows, rows_of
-from pdanon._kernels import clusters
+from pdanon._kernels import clusters, rare_clusters
 
 N_ITEMS = 6
 HALT = np.zeros(1, np.bool_)
@@ -99,7 +99,7 @@ def draw_cases(times=TIMES, lines=None):
             size=(singles > 0).astype(np.int64),
             support=singles,
             weight=importance,
-            lines=lines or int(rng.integers(2, N_ITEMS + 1)),
+            lines=lines or int(rng.integers(N_ITEMS + 1)),
             block=block,
             spare=spare,
         )
@@ -142,9 +142,9 @@ def test_satisfy_pairs(pairs, least_first):
     for rng, naive, state in draw_cases():
         k = int(rng.integers(2, 8))
         naive.satisfy_pairs(k, pairs, least_first)
-        rare = clusters.RarePartners(k, N_ITEMS)
-        rare.look_up_some(0, N_ITEMS, state)
-        while clusters.satisfy_pairs(pairs, least_first, 1, rare, state, HALT):
+        rare = rare_clusters.RarePartners(k, pairs, state)
+        rare.look_up_some(2, state)
+        while rare_clusters.satisfy_pairs(least_first, 1, rare, state, HALT):
             pass
         assert state.refused == naive.refused
         if naive.refused < 0:
@@ -158,14 +158,16 @@ def test_satisfy_itemsets(least_first):
         k = int(rng.integers(2, 8))
         triples = list(combinations(range(N_ITEMS), 3))
         itemsets = [triples[i] for i in rng.permutation(len(triples))[:6]]
-        bitmaps = clusters.Bitmaps(*csr(naive.sets), naive.weights.astype(np.int64), N_ITEMS)
+        bitmaps = rare_clusters.Bitmaps(*csr(naive.sets), naive.weights.astype(np.int64), N_ITEMS)
         held = [each for each in itemsets if set(each) <= set(naive.members)]
-        found = clusters.itemset_supports(*csr(held), 2**40, bitmaps, state)
+        found = rare_clusters.itemset_supports(*csr(held), 2**40, bitmaps, state)
         assert found.tolist() == [naive.support(*each) for each in held]
         naive.satisfy_itemsets(k, itemsets, least_first)
         begin = 0
         while begin < len(itemsets) and state.refused < 0:
-            _, begin = clusters.satisfy_itemsets(k, least_first, 1, *csr(itemsets), begin, bitmaps, state)
+            _, begin = rare_clusters.satisfy_itemsets(
+                k, least_first, 1, *csr(itemsets), begin, bitmaps, state
+            )
         assert state.refused == naive.refused
         agree(naive, state)
 
@@ -196,7 +198,7 @@ def test_coarsen_each():
                 naive.merge(a, b)
                 changed.add(a)
                 merges += 1
-        assert clusters.coarsen_each(*csr(itemsets), state) == merges
+        assert rare_clusters.coarsen_each(*csr(itemsets), state) == merges
         agree(naive, state)
 
 

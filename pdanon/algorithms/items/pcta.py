@@ -101,10 +101,10 @@ def pcta(
     merges that lose least, compared as exact integers (then: smaller union, then item order). The weight of a
     cluster is the largest weight of its members.
 
-    Cost: 4 bytes of memory per pair of items, at most 0.5 GB. With more than 11,585 items, supports of pairs
-    that are quick to count are discarded and counted again. If m is 3 or more: one bit per remaining set and
-    distinct row, and lists of about 4 million rare itemsets. There are fewer merges than items. Each takes
-    time linear in the number of clusters and in the rows of the two merged clusters.
+    Cost: 8 bytes of memory per occurrence and 24 bytes per row. Supports of pairs are counted when they are
+    needed. Those that take long to count are kept, in at most 0.07 GB. If m is 3 or more: one bit per
+    remaining set and distinct row, and lists of about 4 million rare itemsets. There are fewer merges than
+    items. Each takes time linear in the rows of the two merged clusters and in the sets that share one.
 
     References
     ----------

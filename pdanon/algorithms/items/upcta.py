@@ -107,10 +107,10 @@ def upcta(
     the cluster of the itemset in the fewest rows is suppressed (then: fewest items, then item order). With
     one block and no suppression, this is `pcta`.
 
-    Cost: 4 bytes of memory per pair of items, at most 0.5 GB. With more than 11,585 items, supports of pairs
-    that are quick to count are discarded and counted again. If m is 3 or more: one bit per remaining set and
-    distinct row, and lists of about 4 million rare itemsets. There are fewer steps than items. Each takes
-    time linear in the number of clusters and in the rows of the two merged clusters.
+    Cost: 8 bytes of memory per occurrence and 24 bytes per row. Supports of pairs are counted when they are
+    needed. Those that take long to count are kept, in at most 0.07 GB. If m is 3 or more: one bit per
+    remaining set and distinct row, and lists of about 4 million rare itemsets. There are fewer steps than
+    items. Each takes time linear in the rows of the two merged clusters and in the sets that share one.
 
     References
     ----------

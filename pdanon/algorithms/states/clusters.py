@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from pdanon._kernels import clusters, itemset_search
+from pdanon._kernels import clusters, itemset_search, rare_clusters
 from pdanon.errors import InfeasibleError
 from pdanon.itemsets.codes import Codes, Numbers
 from pdanon.itemsets.support import SupportIndex, sizes_beyond_pairs
@@ -120,7 +120,7 @@ def _portions(counts: Numbers, runs: _Runs, most: int) -> Iterator[tuple[int, in
 # --- Clusters: a partition of the items that is merged, or suppressed in part, until no itemset is rare
 
 
-ROOM = 2**29  # bytes for supports of pairs: all of them up to 11,585 items
+ROOM = 2**26  # bytes for supports of pairs: all of them up to 4,096 items
 _PART = 2**18  # itemsets between two progress reports, as there can be millions
 
 
@@ -146,7 +146,7 @@ class Clusters:
         Always merge the cluster with the lowest support of an itemset (COAT), instead of the one with the
         cheapest merge.
     room : int
-        Bytes for the supports of pairs of clusters. It does not change the result.
+        Bytes for supports of pairs of clusters that are kept. It does not change the result.
     listed : int
         Maximum number of rare itemsets of three or more items in a batch. It does not change the result.
 
@@ -156,11 +156,12 @@ class Clusters:
     Ties: least utility loss, the smaller union, item order. If no merge is possible, its cluster with the
     lowest support is suppressed, which is its whole block. Ties: fewest items, item order.
 
-    The supports of a cluster with all others are counted at the first use, and then updated. If there is no
-    room for all clusters, those that take least time to count again are dropped.
+    The rows hold clusters, and become shorter as these are merged. The supports of a cluster with all others
+    are counted in its rows when they are needed. Those of clusters whose rows take long to read are kept and
+    updated. Without room for all of them, those that take least time to count again are dropped.
 
-    Memory: 4 bytes for each pair of items, up to ``room``, and 36 bytes for each item. While itemsets of
-    three and more items are handled, also one bit for each item and distinct row.
+    Memory: 8 bytes for each occurrence, 24 for each row, up to ``room``, and about 100 for each item. While
+    itemsets of three and more items are handled, also one bit for each item and distinct row.
     """
 
     def __init__(
@@ -182,7 +183,7 @@ class Clusters:
             size=np.ones(n, np.int64) if sizes is None else sizes,
             support=index.singles,
             weight=np.ones(n, np.int64) if weights is None else weights,
-            lines=max(min(n, room // max(4 * n, 1)), 2),
+            lines=min(n, room // max(4 * n, 1)),
             block=np.zeros(n, np.int32) if blocks is None else blocks.astype(np.int32),
             spare=spare,
         )
@@ -273,16 +274,15 @@ class Clusters:
         """
         if pairs:
             self._count_lines(report)
-        rare = clusters.RarePartners(k, self._index.n_items)
-        looked_up = 0 if pairs else self._index.n_items
-        while looked_up < self._index.n_items:
+        rare = rare_clusters.RarePartners(k, pairs, self._state)
+        waiting = 1
+        while waiting:
             with self._pace as some:
-                begin, looked_up = looked_up, min(looked_up + some, self._index.n_items)
-                rare.look_up_some(begin, looked_up, self._state)
+                waiting = rare.look_up_some(some, self._state)
             report(0)
 
         def go_on(some: int) -> int:
-            return clusters.satisfy_pairs(pairs, self._least_first, some, rare, self._state, halt_flag())
+            return rare_clusters.satisfy_pairs(self._least_first, some, rare, self._state, halt_flag())
 
         steps = 1
         while steps:
@@ -329,7 +329,7 @@ class Clusters:
             supports = np.empty(len(itemsets), np.int64)
             for begin, end in _parts(len(itemsets)):
                 asked = itemsets.codes, itemsets.offsets[begin : end + 1], k
-                supports[begin:end] = clusters.itemset_supports(*asked, bitmaps, self._state)
+                supports[begin:end] = rare_clusters.itemset_supports(*asked, bitmaps, self._state)
                 report(0)
             rare = np.flatnonzero((supports > 0) & (supports < k))
             if not len(rare):
@@ -350,19 +350,21 @@ class Clusters:
         int
             Number of merges; at least 1 if there are two clusters and an itemset.
         """
-        return clusters.coarsen_each(itemsets.codes, itemsets.offsets, self._state)
+        return rare_clusters.coarsen_each(itemsets.codes, itemsets.offsets, self._state)
 
-    def _bitmaps(self, rows: SupportIndex) -> clusters.Bitmaps:
-        return clusters.Bitmaps(rows.codes, rows.offsets, rows.weights, rows.n_items)
+    def _bitmaps(self, rows: SupportIndex) -> rare_clusters.Bitmaps:
+        return rare_clusters.Bitmaps(rows.codes, rows.offsets, rows.weights, rows.n_items)
 
-    def _work_off(self, itemsets: ItemsetTable, k: int, bitmaps: clusters.Bitmaps, report: Report) -> None:
+    def _work_off(
+        self, itemsets: ItemsetTable, k: int, bitmaps: rare_clusters.Bitmaps, report: Report
+    ) -> None:
         """Merge and suppress until no given itemset is rare, one by one; bitmaps are updated."""
         cursor = 0
         for _, end in _parts(len(itemsets)):
             while cursor < end:
                 with self._pace as some:
                     work = self._least_first, some, itemsets.codes, itemsets.offsets[: end + 1], cursor
-                    steps, cursor = clusters.satisfy_itemsets(k, *work, bitmaps, self._state)
+                    steps, cursor = rare_clusters.satisfy_itemsets(k, *work, bitmaps, self._state)
                 report(steps)
                 self._refuse_overspending()
 

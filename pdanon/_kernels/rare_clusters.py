@@ -1,0 +1,329 @@
+"""Rare clusters, pairs and itemsets: merge or suppress clusters until there are none.
+
+A support in (0, k) is rare. `clusters` has the clusters, and does one step.
+"""
+
+import cython
+import numpy as np
+from cython.cimports.pdanon._kernels.clusters import (
+    State,
+    coarsen,
+    count,
+    forget,
+    image_of,
+    is_longer,
+    together,
+)
+from cython.cimports.pdanon._kernels.counting import Code, Flag, Number
+from numpy.typing import NDArray
+
+__all__ = [
+    "Bitmaps",
+    "RarePartners",
+    "coarsen_each",
+    "itemset_supports",
+    "satisfy_itemsets",
+    "satisfy_pairs",
+]
+
+
+# --- Clusters, and pairs of them
+
+
+UNKNOWN = cython.declare(cython.int, -2)  # a partner that has to be looked for
+
+
+@cython.final
+@cython.cclass
+class RarePartners:
+    """For each cluster the largest support in (0, k): its own, or else that with another, its partner.
+
+    A pair is kept with that of the two whose rows are read more quickly. The winner of a tournament comes
+    before all others: by descending support; clusters before pairs; by labels.
+
+    Parameters
+    ----------
+    k : int
+        A support in (0, k) is rare.
+    pairs : bool
+        Whether pairs count, or only single clusters.
+    state : State
+        The clusters.
+    """
+
+    def __init__(self, k: cython.longlong, pairs: cython.bint, state: State) -> None:
+        cython.declare(i=cython.int, a=cython.int)
+        n: cython.Py_ssize_t = state.label.shape[0]
+        self.k, self.pairs = k, pairs
+        self.base = 1
+        while self.base < n:
+            self.base *= 2
+        self.partner, self.support = np.full(self.base, -1, np.int32), np.zeros(self.base, np.int32)
+        self.unknown, self.n_unknown = np.empty(2 * n, np.int32), 0  # and some twice
+        for i in range(state.n_active):
+            a = state.active[i]
+            if state.support[a] < k:
+                self.partner[a], self.support[a] = a, state.support[a]
+            elif pairs:
+                self.look_up_later(a)
+        self.winner = np.concatenate((np.zeros(self.base, np.int32), np.arange(self.base, dtype=np.int32)))
+        for i in range(self.base - 1, 0, -1):
+            self.winner[i] = self.better(self.winner[2 * i], self.winner[2 * i + 1])
+
+    def look_up_some(self, limit: cython.longlong, state: State) -> int:
+        """Look for the partners of up to so many clusters; return for how many it is left to do."""
+        with cython.nogil:
+            while limit > 0 and self.n_unknown:
+                self.look_up_one(state)
+                limit -= 1
+        return self.n_unknown
+
+    def look_up_later(self, a: cython.int) -> cython.void:
+        """Note that the partner of a cluster has to be looked for."""
+        self.partner[a], self.support[a] = UNKNOWN, 0
+        self.unknown[self.n_unknown] = a
+        self.n_unknown += 1
+
+    def look_up_one(self, state: State) -> cython.void:
+        """Look for the partner of a cluster, if it is still unknown."""
+        i: cython.int
+        self.n_unknown -= 1
+        a: cython.int = self.unknown[self.n_unknown]
+        if self.partner[a] != UNKNOWN:
+            return
+        self.partner[a] = -1
+        n: cython.int = count(a, state)
+        for i in range(n):
+            if is_longer(state.touched[i], a, state):
+                self.consider(a, state.touched[i], state.counts[state.cell[state.touched[i]]], state)
+        forget(n, state)
+        self.enter(a)
+
+    def consider(self, a: cython.int, r: cython.int, both: cython.int, state: State) -> cython.bint:
+        """Make r the partner of a if it comes before the known one; return whether it did."""
+        if both >= self.k or state.support[r] < self.k:
+            return False
+        if both < self.support[a] or (both == self.support[a] and r > self.partner[a]):
+            return False
+        self.support[a], self.partner[a] = both, r
+        return True
+
+    def refresh(self, a: cython.int, b: cython.int, state: State) -> cython.void:
+        """Renew what is known after b was merged into a, or a, which then is b, was suppressed."""
+        cython.declare(i=cython.int, r=cython.int)
+        n: cython.int = 0
+        self.support[a] = self.support[b] = 0
+        self.partner[a] = self.partner[b] = -1
+        if state.label[a] < 0:
+            for i in range(state.n_active):
+                r = state.active[i]
+                if self.partner[r] == a:
+                    self.look_up_later(r)
+                    self.enter(r)
+        elif state.support[a] < self.k:
+            self.support[a], self.partner[a] = state.support[a], a
+        elif self.pairs:
+            n = count(a, state)
+            for i in range(n):
+                self.meet(a, b, state.touched[i], state)
+            forget(n, state)
+        self.enter(a)
+        self.enter(b)
+
+    def meet(self, a: cython.int, b: cython.int, r: cython.int, state: State) -> cython.void:
+        """Renew what is known of a pair of r and a, into which b was merged."""
+        both: cython.int = state.counts[state.cell[r]]
+        if self.partner[r] == a or self.partner[r] == b:
+            if both < self.k and is_longer(a, r, state):
+                self.support[r], self.partner[r] = both, a  # not less than it was: no other comes before
+            else:
+                self.look_up_later(r)
+            self.enter(r)
+        if is_longer(r, a, state):
+            self.consider(a, r, both, state)
+        elif self.partner[r] != UNKNOWN and self.partner[r] != a and state.support[r] >= self.k:
+            if self.consider(r, a, both, state):
+                self.enter(r)
+
+    def better(self, a: cython.int, b: cython.int) -> cython.int:
+        """That of two clusters which comes first."""
+        if self.support[a] != self.support[b]:
+            return a if self.support[a] > self.support[b] else b
+        if self.support[a] == 0:
+            return a
+        if (self.partner[a] == a) != (self.partner[b] == b):
+            return a if self.partner[a] == a else b
+        order: cython.int = min(a, self.partner[a]) - min(b, self.partner[b])
+        if order == 0:
+            order = max(a, self.partner[a]) - max(b, self.partner[b])
+        return a if order < 0 else b
+
+    def enter(self, a: cython.int) -> cython.void:
+        """Enter a cluster into the tournament again, as what is known of it has changed."""
+        place: cython.Py_ssize_t = (self.base + a) // 2
+        while place:
+            self.winner[place] = self.better(self.winner[2 * place], self.winner[2 * place + 1])
+            place //= 2
+
+
+def satisfy_pairs(
+    least_first: cython.bint,
+    limit: cython.longlong,
+    rare: RarePartners,
+    state: State,
+    halt: Flag[::1],
+) -> int:
+    """Merge and suppress until no cluster, and no pair of clusters that counts, has a support in (0, k).
+
+    The largest such support comes first; then a cluster before a pair, then the order of labels. At most
+    about ``limit`` steps are made, so that the caller can report progress, and none when ``halt[0]`` is set;
+    their number is returned.
+    """
+    itemset: cython.int[::1] = np.empty(2, np.int32)
+    steps: cython.longlong = 0
+    with cython.nogil:
+        while steps < limit and state.refused < 0:
+            while rare.n_unknown:
+                rare.look_up_one(state)
+            itemset[0] = rare.winner[1]
+            itemset[1] = rare.partner[itemset[0]]
+            if rare.support[itemset[0]] == 0:
+                break
+            steps += _satisfy_pair(itemset, least_first, state, rare, halt)
+            if halt[0]:
+                break
+    return steps
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _satisfy_pair(
+    itemset: Code[::1], least_first: cython.bint, state: State, rare: RarePartners, halt: Flag[::1]
+) -> cython.longlong:
+    """Merge and suppress until two clusters, or one, are not rare; return the number of steps."""
+    support: cython.longlong = 0
+    steps: cython.longlong = 0
+    n: cython.int = image_of(itemset, 0, 2, state)
+    while n > 0 and support < rare.k and not halt[0]:
+        a, b = coarsen(n, least_first, state)
+        if a < 0:
+            break
+        steps += 1
+        rare.refresh(a, b, state)
+        n = image_of(itemset, 0, 2, state)
+        support = state.support[state.image[0]]
+        if n == 2:
+            support = together(state.image[0], state.image[1], state)
+    return steps
+
+
+# --- Given itemsets
+
+
+@cython.final
+@cython.cclass
+class Bitmaps:
+    """For each item, or cluster, the rows that hold it, one bit a row."""
+
+    def __init__(
+        self, codes: Code[::1], offsets: Number[::1], weights: Number[::1], n_items: cython.Py_ssize_t
+    ) -> None:
+        one: cython.ulonglong = 1
+        row: cython.Py_ssize_t
+        self.bits = np.zeros((n_items, (len(offsets) + 62) // 64), np.uint64)
+        self.weights = weights
+        for row in range(offsets.shape[0] - 1):
+            for position in range(offsets[row], offsets[row + 1]):
+                self.bits[codes[position], row >> 6] |= one << (row & 63)
+
+    def unite(self, a: cython.int, b: cython.int) -> cython.void:
+        """Add the rows of b to those of a."""
+        for i in range(self.bits.shape[1]):
+            self.bits[a, i] |= self.bits[b, i]
+
+    def support(self, n: cython.int, enough: cython.longlong, state: State) -> cython.longlong:
+        """Transactions that hold all clusters of an image of n; counting stops when there are enough."""
+        cython.declare(word=cython.ulonglong, row=cython.Py_ssize_t, i=cython.Py_ssize_t)
+        total: cython.longlong = 0
+        for i in range(self.bits.shape[1] if n > 0 else 0):
+            word = self.bits[state.image[0], i]
+            for place in range(1, n):
+                word &= self.bits[state.image[place], i]
+            row = 64 * i
+            while word:
+                if word & 1:
+                    total += self.weights[row]
+                word >>= 1
+                row += 1
+            if total >= enough:
+                break
+        return total
+
+
+def itemset_supports(
+    sets: Code[::1], set_offsets: Number[::1], enough: cython.longlong, bitmaps: Bitmaps, state: State
+) -> NDArray[np.int64]:
+    """Support of the image of each itemset, or any number that is enough."""
+    n: cython.int
+    result = np.empty(len(set_offsets) - 1, np.int64)
+    supports: cython.longlong[::1] = result
+    i: cython.Py_ssize_t
+    with cython.nogil:
+        for i in range(supports.shape[0]):
+            n = image_of(sets, set_offsets[i], set_offsets[i + 1], state)
+            supports[i] = bitmaps.support(n, enough, state)
+    return result
+
+
+def satisfy_itemsets(
+    k: cython.longlong,
+    least_first: cython.bint,
+    limit: cython.longlong,
+    sets: Code[::1],
+    set_offsets: Number[::1],
+    begin: cython.Py_ssize_t,
+    bitmaps: Bitmaps,
+    state: State,
+) -> tuple[int, int]:
+    """Merge and suppress until the image of no given itemset, one after the other, has a support in (0, k).
+
+    ``bitmaps`` are those of the clusters, and are kept current. At most about ``limit`` steps are made, from
+    the itemset ``begin`` on. Returns their number, and the itemset to begin with next.
+    """
+    n: cython.int
+    steps: cython.longlong = 0
+    with cython.nogil:
+        while begin < set_offsets.shape[0] - 1 and steps < limit and state.refused < 0:
+            n = image_of(sets, set_offsets[begin], set_offsets[begin + 1], state)
+            while 0 < bitmaps.support(n, k, state) < k:
+                a, b = coarsen(n, least_first, state)
+                if a < 0:
+                    break
+                bitmaps.unite(a, b)
+                steps += 1
+                n = image_of(sets, set_offsets[begin], set_offsets[begin + 1], state)
+            begin += 1
+    return steps, begin
+
+
+def coarsen_each(sets: Code[::1], set_offsets: Number[::1], state: State) -> int:
+    """Make the image of each given itemset coarser by one merge, if none before has changed it.
+
+    Returns the number of merges.
+    """
+    changed: cython.uchar[::1] = np.zeros(state.label.shape[0], np.uint8)
+    i: cython.Py_ssize_t
+    merges: cython.longlong = 0
+    with cython.nogil:
+        for i in range(set_offsets.shape[0] - 1):
+            is_changed: cython.bint = state.n_active < 2
+            for place in range(set_offsets[i], set_offsets[i + 1]):
+                is_changed |= changed[state.label[sets[place]]]
+            if is_changed:
+                continue
+            n: cython.int = image_of(sets, set_offsets[i], set_offsets[i + 1], state)
+            a, _ = coarsen(n, False, state)
+            changed[a] = 1
+            merges += 1
+    return merges
