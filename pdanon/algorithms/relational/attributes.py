@@ -434,7 +434,7 @@ class Sets:
 
     def digest(self, codes: Codes) -> Codes:
         """Return the distinct values."""
-        return np.unique(codes)
+        return distinct(codes)
 
     def line_losses(self, lines: Codes) -> Numbers:
         """Return the loss of the set of the values of each line."""
@@ -443,7 +443,7 @@ class Sets:
 
     def losses_with_each(self, codes: Codes) -> Numbers:
         """Return, for each value, the loss of the set of some values and this one."""
-        members = np.unique(codes)
+        members = distinct(codes)
         sizes = np.full(self.n_values, len(members) + 1)
         sizes[members] = len(members)
         return self.prices[sizes]

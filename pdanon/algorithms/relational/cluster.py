@@ -13,7 +13,7 @@ import pandas as pd
 
 from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.relational.publishing import Relation
-from pdanon.algorithms.relational.quasi import Classes, Digests, QuasiTable, number_groups
+from pdanon.algorithms.relational.quasi import Classes, Digests, QuasiTable, group_rows, number_groups
 from pdanon.algorithms.relational.suppression import trim_groups
 from pdanon.guarantees import KAnonymity
 from pdanon.hierarchy import HierarchyLike
@@ -21,6 +21,8 @@ from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Numbers
 from pdanon.itemsets.timing import Report
 from pdanon.recoding.result import Anonymized
+
+_SAMPLE = 4096  # values, for a first bound on the smallest
 
 
 @called_by_name
@@ -104,9 +106,11 @@ def cluster(
 def form_clusters(table: QuasiTable, k: int, rng: np.random.Generator, report: Report, most: int) -> Classes:
     """Form the clusters of `cluster`."""
     left, clusters = np.arange(table.n_rows), []
+    kinds = group_rows([each.codes for each in table.attributes], table.n_rows)
+    first = np.unique(kinds, return_index=True)[1]  # a row of each combination of values
     while len(left) >= k:
         seed = int(rng.integers(len(left)))
-        distances = table.losses_with_each(left[seed : seed + 1], left)
+        distances = table.losses_with_each(left[seed : seed + 1], first)[kinds[left]]
         distances[seed] = -1  # the seed is in its own cluster, whatever rows equal it
         chosen = _least(distances, k)
         clusters.append(left[chosen])
@@ -123,9 +127,12 @@ def form_clusters(table: QuasiTable, k: int, rng: np.random.Generator, report: R
 
 def _least(values: Numbers, count: int) -> Numbers:
     """Return the places of the smallest values; of equal ones, the first."""
-    bound = np.partition(values, count - 1)[count - 1]
-    below = np.flatnonzero(values < bound)
-    return np.concatenate((below, np.flatnonzero(values == bound)[: count - len(below)]))
+    some = np.partition(values[: max(count, _SAMPLE)], count - 1)
+    among = np.flatnonzero(values <= some[count - 1])  # no more than that is the bound of all values
+    near = values[among]
+    bound = np.partition(near, count - 1)[count - 1]
+    below = among[near < bound]
+    return np.concatenate((below, among[near == bound][: count - len(below)]))
 
 
 RECORD = Algorithm(cluster, (KAnonymity,), recodes="values", form=form_clusters, ways=(Way(KAnonymity, 20),))

@@ -270,7 +270,7 @@ class Digests:
             digest = attribute.digest(np.concatenate((lines[group], values[place])))
             if len(digest) > lines.shape[1]:
                 lines = np.pad(lines, ((0, 0), (0, len(digest) - lines.shape[1])), "edge")
-            lines[group] = np.pad(digest, (0, lines.shape[1] - len(digest)), "edge")
+            lines[group, : len(digest)], lines[group, len(digest) :] = digest, digest[-1]
             self._lines[place] = lines
 
     def remove(self, group: int) -> None:
@@ -284,9 +284,11 @@ class Digests:
 
 def _pad(digests: Sequence[Codes]) -> Codes:
     """Pad sequences to lines of one length by repeating their last value."""
-    width = max(map(len, digests), default=1)
-    lines = [np.pad(each, (0, width - len(each)), "edge") for each in digests]
-    return np.array(lines, np.int32).reshape(len(lines), width)
+    lengths = np.array([len(each) for each in digests], np.int64)[:, np.newaxis]
+    places = np.minimum(np.arange(lengths.max(initial=1)), lengths - 1) + (
+        np.cumsum(lengths)[:, None] - lengths
+    )
+    return np.concatenate([np.empty(0, np.int32), *digests])[places]
 
 
 def number_groups(groups: Sequence[Numbers], n_rows: int) -> Numbers:

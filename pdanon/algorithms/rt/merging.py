@@ -32,6 +32,8 @@ class Merging:
     ----------
     rows : list of ndarray of int64
         The rows of each cluster, longest transactions first.
+    sizes : ndarray of int64, shape (clusters,)
+        Number of rows of each cluster.
     losses : ndarray of int64, shape (clusters,)
         Loss of each row of a cluster, summed over the quasi-identifiers.
 
@@ -45,6 +47,7 @@ class Merging:
         lengths = itemsets.lengths
         order = np.lexsort((-lengths, groups))
         self.rows = np.split(order, np.cumsum(np.bincount(groups))[:-1]) if len(order) else []
+        self.sizes = np.array([len(rows) for rows in self.rows], np.int64)
         self._table = table
         self._transactions = itemsets.codes, itemsets.offsets
         self._digests = Digests(table, self.rows)
@@ -53,11 +56,6 @@ class Merging:
 
     def __len__(self) -> int:
         return len(self.rows)
-
-    @property
-    def sizes(self) -> Numbers:
-        """Number of rows of each cluster."""
-        return np.array([len(rows) for rows in self.rows], np.int64)
 
     @property
     def total(self) -> int:
@@ -107,6 +105,8 @@ class Merging:
         del self.rows[last]
         self._digests.add(first, self._digests.of(last))
         self._digests.remove(last)
+        self.sizes = np.delete(self.sizes, last)
+        self.sizes[first] = len(rows)
         self.losses = np.delete(self.losses, last)
         self.losses[first] = loss
 
