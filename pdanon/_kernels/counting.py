@@ -85,23 +85,40 @@ def _canonical_rows(
     found: cython.int[::1],
     ends: cython.longlong[::1],
 ) -> cython.Py_ssize_t:
-    cython.declare(row=cython.Py_ssize_t, position=cython.Py_ssize_t)
+    cython.declare(row=cython.Py_ssize_t, position=cython.Py_ssize_t, code=cython.int, last=cython.int)
     size: cython.Py_ssize_t = 0
     for row in range(offsets.shape[0] - 1):
-        start = size
+        start, last = size, -1
+        in_order: cython.bint = True
         for position in range(offsets[row], offsets[row + 1]):
             if codes[position] >= 0:
-                found[size] = targets[codes[position]]
-                size += found[size] >= 0
-        _sort(found, start, size)
-        stop = size
-        size = start
-        for position in range(start, stop):
-            if repeats or size == start or found[position] != found[size - 1]:
-                found[size] = found[position]
-                is_used[found[size]] = True
-                size += 1
+                code = targets[codes[position]]
+                if code >= 0:
+                    in_order &= last < code
+                    found[size] = last = code
+                    is_used[code] = True
+                    size += 1
+        if not in_order:
+            _sort(found, start, size)
+            size = size if repeats else _drop_duplicates(found, start, size)
         ends[row] = size
+    return size
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _drop_duplicates(
+    codes: cython.int[::1], start: cython.Py_ssize_t, stop: cython.Py_ssize_t
+) -> cython.Py_ssize_t:
+    """Keep one of equal codes in sorted ``codes[start:stop]``; where they end then."""
+    position: cython.Py_ssize_t
+    size: cython.Py_ssize_t = start
+    for position in range(start, stop):
+        if size == start or codes[position] != codes[size - 1]:
+            codes[size] = codes[position]
+            size += 1
     return size
 
 

@@ -345,13 +345,14 @@ class SensitiveRules:
         """Visit all sets that begin with an item."""
         cython.declare(i=cython.Py_ssize_t, row=cython.Py_ssize_t, place=cython.Py_ssize_t)
         begin: cython.Py_ssize_t = self.starts[first]
-        n: cython.Py_ssize_t = self.starts[first + 1] - begin
-        self._take_room(n)
-        for i in range(n):
-            row = self.tids[begin + i]
-            self.rows[i] = row
-            place = self.positions[begin + i] - self.bounds[row]
-            self.after[i] = cython.cast(cython.int, place + 1)
+        n: cython.Py_ssize_t = 0
+        self._take_room(self.starts[first + 1] - begin)
+        for i in range(begin, self.starts[first + 1]):
+            row, place = self.tids[i], self.positions[i]
+            if place + self.size <= self.bounds[row + 1]:  # else no set of this size begins here
+                self.rows[n] = row
+                self.after[n] = cython.cast(cython.int, place + 1 - self.bounds[row])
+                n += 1
         self._visit(first, 0, 0, n, n)
         return 0
 

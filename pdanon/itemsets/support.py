@@ -246,11 +246,7 @@ class SupportIndex:
 
     def search_bound(self, m: int) -> float:
         """Return an upper bound on the itemsets of size at most m that a search visits, row by row."""
-        lengths = np.diff(self.offsets).astype(np.float64)
-        found = np.ones(len(lengths))
-        for place in range(min(m, self.longest)):
-            found *= np.maximum((lengths - place) / (place + 1), 1)  # the largest binomial up to this size
-        return m * float(found.sum())
+        return search_bound(np.diff(self.offsets), m)
 
     def _drop_rare_items(self, k: int) -> SupportIndex:
         """Drop rare items: a minimal rare itemset of at least 2 items contains none."""
@@ -410,3 +406,11 @@ def supports(itemsets: Itemsets) -> pd.Series[int]:
     """Count the rows that hold each item of a column, by item."""
     items = pd.Index(pd.array(itemsets.vocabulary, dtype=pd.ArrowDtype(itemsets.vocabulary.type)))
     return pd.Series(SupportIndex.of(itemsets).singles, index=items, name="support")
+
+
+def search_bound(lengths: NDArray[np.int64], m: int) -> float:
+    """Return an upper bound on the itemsets of size at most m in rows with these lengths, row by row."""
+    found = np.ones(len(lengths))
+    for place in range(min(m, int(lengths.max(initial=0)))):
+        found *= np.maximum((lengths - place) / (place + 1), 1)  # the largest binomial up to this size
+    return m * float(found.sum())

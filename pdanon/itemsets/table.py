@@ -52,9 +52,12 @@ class ItemsetTable:
 
     def take(self, which: NDArray[Any]) -> ItemsetTable:
         """Take some itemsets, by number in the given order, or by mask."""
-        sizes = np.diff(self.offsets)[which]
-        codes = counting.gather(self.codes, self.offsets[:-1][which], sizes)
-        return ItemsetTable(codes, offsets_of(sizes), self.supports[which])
+        numbers = np.flatnonzero(which) if which.dtype == np.bool_ else which
+        starts = self.offsets[numbers]
+        sizes = self.offsets[numbers + 1] - starts
+        return ItemsetTable(
+            counting.gather(self.codes, starts, sizes), offsets_of(sizes), self.supports[numbers]
+        )
 
 
 def no_itemsets() -> ItemsetTable:

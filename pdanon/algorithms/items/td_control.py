@@ -19,14 +19,12 @@ from pdanon.algorithms.items.apriori import find_leaves
 from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.states.sensitive_rules import (
     Demand,
+    RuleSearch,
     Scope,
     choose_labels,
     demand_of,
-    is_feasible,
     least_suppression,
     proof_order,
-    rows_about,
-    too_sure,
     with_proven_size,
 )
 from pdanon.guarantees import RhoUncertainty
@@ -226,25 +224,31 @@ class Expansion:
         demand, rows = self._demand, self._rows_with(items)
         nodes = np.where(self._gone[self._nodes], -1, self._nodes)
         nodes[items] = became
-        used = distinct(nodes[distinct(rows.codes)])
-        used = used[used >= 0]
-        rows = rows.recode(np.where(nodes < 0, -1, np.searchsorted(used, nodes)), len(used))
+        present = np.zeros(len(nodes), np.bool_)
+        present[rows.codes] = True
+        used = distinct(nodes[present & (nodes >= 0)])
+        number = np.full(len(self._gone) + 1, -1, np.int32)  # the last entry is that of node -1
+        number[used] = np.arange(len(used))
+        rows = rows.recode(number[nodes], len(used)).distinct()
         demand = replace(demand, hidden=demand.hidden[used], may_go=demand.may_go[used])
         first, gone, size = np.isin(used, became), np.zeros(len(used), np.bool_), 1
+        search = RuleSearch(rows, demand, first)
         while demand.m is None or size <= demand.m:
-            rows = rows.relabel(np.where(gone, -1, np.arange(len(used))))
-            longest = rows_about(rows, demand.hidden).longest
-            if longest <= size or not is_feasible(rows, demand.hidden, size, _EASY):
+            if search.longest <= size or not search.is_feasible(size, _EASY):
                 break
-            rules = too_sure(rows, demand, size, first)
-            gone[choose_labels(rules, demand.may_go, demand.hidden, self._losses[used])] = True
+            rules = search.breached(size)
+            if len(rules):
+                gone[choose_labels(rules, demand.may_go, demand.hidden, self._losses[used])] = True
+                search = RuleSearch(search.rows.keep_items(~gone).distinct(), demand, first)
             size += 1
         return used[gone]
 
     def _rows_with(self, items: NDArray[np.intp]) -> SupportIndex:
         """Return the rows with at least one of the items."""
         starts, tids, _ = self._index.transpose
-        return self._index.within(distinct(np.concatenate([tids[starts[i] : starts[i + 1]] for i in items])))
+        having = np.zeros(len(self._index.weights), np.bool_)
+        having[np.concatenate([tids[starts[item] : starts[item + 1]] for item in items])] = True
+        return self._index.within(having)
 
 
 # --- The public function and its decision

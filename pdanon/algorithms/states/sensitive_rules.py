@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -20,7 +21,7 @@ from pdanon.guarantees.rho import find_inferences
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.row_loops import transpose
-from pdanon.itemsets.support import SupportIndex
+from pdanon.itemsets.support import SupportIndex, search_bound
 from pdanon.itemsets.table import MOST_ITEMSETS, ItemsetTable, concatenate, no_itemsets, refuse_long_list
 from pdanon.itemsets.threads import many_parts, search
 from pdanon.itemsets.timing import Report, check_time, halt_flag
@@ -84,31 +85,35 @@ class Suppression:
 
     def __init__(self, rows: SupportIndex, demand: Demand, losses: Numbers, report: Report) -> None:
         self._rows, self._demand, self._losses, self._report = rows.distinct(), demand, losses, report
-        self._known = no_itemsets()  # all rules listed so far: the labels of each
+        self._known = [no_itemsets()]  # all rules listed so far: the labels of each
         self.kept = np.ones(rows.n_items, np.bool_)
         self.m = self._suppress(demand.may_go)
         while (returned := self._take_back()).any():
-            self.m = self._suppress(returned)
+            # If all rules were searched, only rules with a restored label can be breached.
+            self.m = self._suppress(returned, returned if self.m == demand.m else None)
 
     @property
     def loss(self) -> int:
         """Loss of all suppressed labels."""
         return int(self._losses[~self.kept].sum())
 
-    def _current(self) -> SupportIndex:
-        """Return the rows as they would be published."""
-        return self._rows.relabel(np.where(self.kept, np.arange(len(self.kept)), -1))
+    def _publish(self, rows: SupportIndex) -> SupportIndex:
+        """Return rows as they would be published."""
+        return rows.keep_items(self.kept).distinct()
 
-    def _suppress(self, among: Mask) -> int | None:
-        """Suppress some labels until no rule is breached; return the proven size."""
+    def _suppress(self, among: Mask, first: Mask | None = None) -> int | None:
+        """Suppress some labels until no rule with one of ``first`` is breached; return the proven size."""
         demand, size = self._demand, 0
+        search = RuleSearch(self._publish(self._rows), demand, first)
         while demand.m is None or size <= demand.m:
-            rows = self._current()
-            if size and rows_about(rows, demand.hidden).longest <= size:
+            if size and search.longest <= size:
                 return demand.m
-            if demand.m is None and not is_feasible(rows, demand.hidden, size, _EASY):
+            if demand.m is None and not search.is_feasible(size, _EASY):
                 return self._prove(size - 1, among)
-            self._meet(too_sure(rows, demand, size), among)
+            rules = search.breached(size)
+            if len(rules):
+                self._meet(rules, among)
+                search = RuleSearch(self._publish(search.rows), demand, first)
             self._report(1)
             size += 1
         return demand.m
@@ -117,27 +122,30 @@ class Suppression:
         """Suppress labels of rules of any size, as they are found."""
         demand = self._demand
         while True:
-            found, m = find_inferences(self._current(), demand.hidden, demand.share, demand.n_present)
+            rows = self._publish(self._rows)
+            found, m = find_inferences(rows, demand.hidden, demand.share, demand.n_present)
             if not len(found):
                 return None if m is None else max(m, done)
             self._meet(found.rules(), among)
             self._report(1)
 
     def _meet(self, rules: ItemsetTable, among: Mask) -> None:
-        """Suppress a label of each rule, one of ``among`` if the rule has any."""
-        self._known = concatenate([self._known, rules])
-        # Twice: a search with a limit may miss rules and find them later, with no label in ``among``.
-        for labels in (among, self._demand.may_go):
-            left = rules.take(self._n_gone(rules) == 0)
-            self.kept[choose_labels(left, labels, self._demand.hidden, self._losses)] = False
+        """Suppress a label of each rule of published rows, one of ``among`` if the rule has any."""
+        self._known.append(rules)
+        hidden = self._demand.hidden
+        self.kept[choose_labels(rules, among, hidden, self._losses)] = False
+        # A search with a limit may miss rules and find them later, with no label in ``among``.
+        left = rules.take(self._n_gone(rules) == 0)
+        if len(left):
+            self.kept[choose_labels(left, self._demand.may_go, hidden, self._losses)] = False
 
     def _n_gone(self, rules: ItemsetTable) -> Numbers:
         """Count the suppressed labels of each rule."""
-        return np.diff(offsets_of(~self.kept[rules.codes])[rules.offsets])
+        return np.add.reduceat(~self.kept[rules.codes], rules.offsets[:-1], dtype=np.int64)
 
     def _take_back(self) -> Mask:
         """Restore labels whose listed rules all have another suppressed label."""
-        rules = self._known
+        rules = concatenate(self._known)
         gone = np.flatnonzero(~self.kept)
         gone = gone[np.argsort(-self._losses[gone], kind="stable")]
         starts, sets_of, _ = transpose(rules.codes, rules.offsets, len(self.kept))
@@ -171,18 +179,8 @@ def proof_order(m: int | None) -> tuple[bool, int]:
     return m is not None, -(m or 0)
 
 
-def is_feasible(rows: SupportIndex, hidden: Mask, size: int, most: float) -> bool:
-    """Return whether rules of a size are listed: up to two known labels, or if there are few sets of them."""
-    return size <= _ALWAYS or rows_about(rows, hidden).search_bound(size) <= most
-
-
-def rows_about(rows: SupportIndex, hidden: Mask) -> SupportIndex:
-    """Return the rows with a sensitive label."""
-    return rows.within(np.diff(rows.keep_items(hidden).offsets) > 0)
-
-
-def too_sure(rows: SupportIndex, demand: Demand, size: int, first: Mask | None = None) -> ItemsetTable:
-    """List the rules of some size that are breached.
+class RuleSearch:
+    """Lists of the rules that are breached, by the number of known labels.
 
     Parameters
     ----------
@@ -190,39 +188,76 @@ def too_sure(rows: SupportIndex, demand: Demand, size: int, first: Mask | None =
         Rows of labels.
     demand : Demand
         The condition.
-    size : int
-        Number of known labels.
     first : ndarray of bool, shape (labels,), optional
-        Labels; each rule has one of them as a known label, with size 1 or more. By default any.
-
-    Returns
-    -------
-    ItemsetTable
-        The labels of each rule, the known ones and then the sensitive one. Supports are not counted.
+        Labels; rules with 1 or more known labels are listed if they have one among them. By default all.
     """
-    share = demand.share
-    if size == 0:
-        sure = demand.hidden & (rows.singles * share.denominator > share.numerator * demand.n_present)
-        return _rules(np.flatnonzero(sure).astype(np.int32)[:, None])
-    first = np.ones(rows.n_items, np.bool_) if first is None else first
-    order = np.lexsort((rows.singles, ~first)).astype(np.int32)  # rare labels first: prefixes have few rows
-    number = np.empty_like(order)
-    number[order] = np.arange(len(order), dtype=np.int32)
-    rows = rows.within(np.diff(rows.offsets) >= size).recode(number, rows.n_items)
-    about = rows.keep_items(demand.hidden[order])
-    room = np.array([MOST_ITEMSETS])
 
-    def part(begin: int, end: int) -> Codes:
-        check_time()
-        asked = share.numerator, share.denominator, size, room, halt_flag()
-        rules = rules_kernels.SensitiveRules(rows.rows, about.codes, about.offsets, *asked)
-        return rules.beginning(begin, end)
+    def __init__(self, rows: SupportIndex, demand: Demand, first: Mask | None = None) -> None:
+        self.rows, self._demand = rows, demand
+        self._first = np.ones(rows.n_items, np.bool_) if first is None else first
 
-    parts = many_parts(rows.transpose[0][: int(first.sum()) + 1], 16)
-    found = search(part, parts, rows.search_bound(size), limited=True)
-    rules = _rules(order[np.concatenate(found)])
-    refuse_long_list(rules)
-    return rules
+    @cached_property
+    def _ranked(self) -> tuple[Codes, SupportIndex]:
+        """Labels by rank, and the rows of ranks: rare labels first, so that prefixes have few rows."""
+        order = np.lexsort((self.rows.singles, ~self._first)).astype(np.int32)
+        rank = np.empty_like(order)
+        rank[order] = np.arange(len(order), dtype=np.int32)
+        return order, self.rows.recode(rank, len(order))
+
+    @cached_property
+    def _about(self) -> SupportIndex:
+        """The sensitive labels of the ranked rows."""
+        order, ranked = self._ranked
+        return ranked.keep_items(self._demand.hidden[order])
+
+    @cached_property
+    def _lengths(self) -> Numbers:
+        """Lengths of the rows with a sensitive label."""
+        return np.diff(self.rows.offsets)[np.diff(self._about.offsets) > 0]
+
+    @property
+    def longest(self) -> int:
+        """Number of labels of the longest row with a sensitive label."""
+        return int(self._lengths.max(initial=0))
+
+    def is_feasible(self, size: int, most: float) -> bool:
+        """Return whether rules of a size are listed: up to two known labels, or if there are few sets."""
+        return size <= _ALWAYS or search_bound(self._lengths, size) <= most
+
+    def breached(self, size: int) -> ItemsetTable:
+        """List the rules with this number of known labels that are breached.
+
+        Returns
+        -------
+        ItemsetTable
+            The labels of each rule, the known ones and then the sensitive one. Supports are not counted.
+        """
+        demand, first, share = self._demand, self._first, self._demand.share
+        if size == 0:
+            enough = self.rows.singles * share.denominator > share.numerator * demand.n_present
+            return _rules(np.flatnonzero(demand.hidden & enough).astype(np.int32)[:, None])
+        order, ranked = self._ranked
+        n_first = int(first.sum())
+        found = self._search(size, 0, n_first, self._about)
+        if n_first < len(order) and (first & demand.hidden).any():  # with other known labels
+            about = ranked.keep_items((first & demand.hidden)[order])
+            found += self._search(size, n_first, len(order), about)
+        rules = _rules(order[np.concatenate(found)])
+        refuse_long_list(rules)
+        return rules
+
+    def _search(self, size: int, begin: int, end: int, about: SupportIndex) -> list[Codes]:
+        """List rules to labels of ``about`` whose first known label by rank is one of ``begin..end - 1``."""
+        ranked, share, room = self._ranked[1], self._demand.share, np.array([MOST_ITEMSETS])
+        parameters = share.numerator, share.denominator, size, room, halt_flag()
+
+        def part(first: int, last: int) -> Codes:
+            check_time()
+            rules = rules_kernels.SensitiveRules(ranked.rows, about.codes, about.offsets, *parameters)
+            return rules.beginning(begin + first, begin + last)
+
+        starts = ranked.transpose[0][begin : end + 1]
+        return search(part, many_parts(starts - starts[0], 16), ranked.search_bound(size), limited=True)
 
 
 def choose_labels(rules: ItemsetTable, among: Mask, hidden: Mask, losses: Numbers) -> Numbers:
@@ -231,10 +266,10 @@ def choose_labels(rules: ItemsetTable, among: Mask, hidden: Mask, losses: Number
     Ties: more rules, labels that are not sensitive, their order.
     """
     order = np.argsort(hidden, kind="stable")
-    number = np.empty_like(order)
+    number = np.empty(len(order), np.int32)
     number[order] = np.arange(len(order))
     may_go = among[rules.codes]
-    codes = number[rules.codes[may_go]].astype(np.int32)
+    codes = number[rules.codes[may_go]]
     offsets = offsets_of(may_go)[rules.offsets]
     losses = losses[order] // max(int(np.gcd.reduce(losses)), 1)
     starts, rules_of, _ = transpose(codes, offsets, len(order))

@@ -10,7 +10,7 @@ import pytest
 from conftest import frame_of
 
 from examples import examples
-from pdanon.algorithms.states.sensitive_rules import Demand, too_sure
+from pdanon.algorithms.states.sensitive_rules import Demand, RuleSearch
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.support import SupportIndex
 
@@ -39,8 +39,15 @@ def test_rules_are_all_that_there_are_in_dense_rows(size, seed):
     itemsets = Itemsets.from_series(frame_of(rows)["items"])
     is_hidden = np.isin(itemsets.texts(), sorted(hidden))
     demand = Demand(is_hidden, share, None, len(rows), np.ones_like(is_hidden))
-    found = too_sure(SupportIndex.of(itemsets).distinct(), demand, size)
+    found = RuleSearch(SupportIndex.of(itemsets).distinct(), demand).breached(size)
     texts = np.array(itemsets.texts())[found.codes].reshape(-1, size + 1).tolist()
     rules = [(frozenset(known), label) for *known, label in texts]
     assert len(set(rules)) == len(rules)
     assert set(rules) == set(every_rule(rows, hidden, share, size))
+    first = draw.random(len(is_hidden)) < 0.4
+    wanted = set(np.array(itemsets.texts())[first].tolist())
+    some = RuleSearch(SupportIndex.of(itemsets).distinct(), demand, first).breached(size)
+    texts = np.array(itemsets.texts())[some.codes].reshape(-1, size + 1).tolist()
+    listed = [(frozenset(known), label) for *known, label in texts]
+    assert len(set(listed)) == len(listed)
+    assert set(listed) == {(known, label) for known, label in rules if (known | {label}) & wanted}
