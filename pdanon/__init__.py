@@ -5,7 +5,7 @@ Importing the package registers ``df.txanon`` and ``series.itemset``.
 
 import sys
 
-from pdanon.cli.starting import end_at_signals as _end_at_signals
+from pdanon.cli.signals import end_at_signals as _end_at_signals
 
 _end_at_signals()  # before anything that takes time to import
 

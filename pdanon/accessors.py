@@ -34,9 +34,9 @@ from pdanon.itemsets.arguments import as_method, unknown_method
 from pdanon.itemsets.chunks import refuse_chunks
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_column, is_list_column, may_hold_lists
-from pdanon.itemsets.hints import column_hint
 from pdanon.itemsets.mapping import apply_mapping
 from pdanon.itemsets.support import supports
+from pdanon.itemsets.table_hints import column_hint
 from pdanon.itemsets.validation import is_encodable, read_list
 from pdanon.recoding.counts import of_all_rows, percent
 

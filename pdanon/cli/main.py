@@ -67,7 +67,7 @@ from pdanon.cli.parser import (
     parser_of,
     summarize,
 )
-from pdanon.cli.starting import exit_code, ignore_signals, raise_at_signals
+from pdanon.cli.signals import exit_code, ignore_signals, raise_at_signals
 from pdanon.errors import GuaranteeError, InfeasibleError, ParameterError, PdanonError, cause_of
 from pdanon.evaluation import plotting
 from pdanon.evaluation.fingerprint import fingerprint

@@ -41,9 +41,9 @@ from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_column
 from pdanon.itemsets.compatibility import text_column
 from pdanon.itemsets.equality import Numbers, value_numbers
-from pdanon.itemsets.hints import is_named_for_persons, split_words
 from pdanon.itemsets.row_loops import first_equal_rows
 from pdanon.itemsets.support import MOST_ROWS, SupportIndex
+from pdanon.itemsets.table_hints import is_named_for_persons, split_words
 from pdanon.itemsets.timing import show_activity
 from pdanon.recoding.counts import FEW, is_nearly_all, of_all_rows, percent
 from pdanon.recoding.unmodified_columns import UnmodifiedColumns, count_unmodified

@@ -26,9 +26,9 @@ from pdanon.itemsets.columns import (
 )
 from pdanon.itemsets.compatibility import arrow_values
 from pdanon.itemsets.equality import Numbers, pair_numbers, value_numbers
-from pdanon.itemsets.hints import is_named_for_persons
 from pdanon.itemsets.lists import object_items
 from pdanon.itemsets.multisets import Multisets
+from pdanon.itemsets.table_hints import is_named_for_persons
 from pdanon.itemsets.validation import check_frame, check_known, check_text
 
 _FEW = 20  # lines or rows: among fewer, patterns of persons may occur by chance

@@ -243,7 +243,7 @@ class Itemsets:
             One list per row with items in vocabulary order. Of the encoded array it holds only entries of
             the vocabulary.
         """
-        # Other builders of Arrow need twice the size while it builds a string array, and cannot exceed this limit.
+        # Arrow's builder of strings needs twice the size for a moment, and cannot exceed this limit.
         is_string = pa.types.is_string(self.vocabulary.type)
         if dictionary or (is_string and text_exceeds(self.vocabulary, self.codes, _OFFSET_LIMIT // 2)):
             items = pa.DictionaryArray.from_arrays(pa.array(self.codes), self.vocabulary)

@@ -19,7 +19,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon.errors import ParameterError, did_you_mean, escape_controls
-from pdanon.itemsets.hints import frame_hint
+from pdanon.itemsets.table_hints import frame_hint
 
 _Kind = TypeVar("_Kind")
 MOST_DRAWN = 10**8  # upper bound on counts of objects that are drawn or made one by one

@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 from conftest import frame_of
 
-from pdanon.cli import starting
+from pdanon.cli import signals
 from pdanon.io.parquet import read_parquet, to_parquet
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
@@ -96,10 +96,10 @@ def is_whole(path):
 @pytest.fixture
 def command(run, monkeypatch):
     """Run a command as the process that signals are sent to."""
-    before = {number: signal.getsignal(number) for number in starting._SIGNALS}
-    monkeypatch.setattr(starting, "_is_command", lambda: True)
-    monkeypatch.setattr(starting, "_received", [])
-    starting.end_at_signals()
+    before = {number: signal.getsignal(number) for number in signals._SIGNALS}
+    monkeypatch.setattr(signals, "_is_command", lambda: True)
+    monkeypatch.setattr(signals, "_received", [])
+    signals.end_at_signals()
     yield run
     for number, handler in before.items():
         signal.signal(number, handler)
@@ -131,7 +131,7 @@ def test_further_signals_do_not_keep_drafts_from_being_removed(name, command, mo
 
     def interrupted(path, *arguments, **options):
         sent.append(path)
-        for each in starting._SIGNALS:  # as a terminal and its shell send them, one after the other
+        for each in signals._SIGNALS:  # as a terminal and its shell send them, one after the other
             signal.raise_signal(each)
         return unlink(path, *arguments, **options)
 
@@ -158,14 +158,14 @@ def test_signals_that_are_ignored_stay_so(command, monkeypatch):
 # A process that has imported all forks one for each command, so that a run takes as long as it works.
 FORKING = """
 import os, sys
-from pdanon.cli import main, starting
+from pdanon.cli import main, signals
 for line in sys.stdin:
     child = os.fork()
     if not child:
         os.dup2(os.open(os.devnull, os.O_RDWR), 1)
         os.dup2(1, 2)
-        starting._is_command = lambda: True
-        starting.end_at_signals()
+        signals._is_command = lambda: True
+        signals.end_at_signals()
         try:
             code = main.main(line.rstrip("\\n").split("\\t"))
         except BaseException:
