@@ -17,7 +17,7 @@ from tests.benchmarks.measure import Figure, frame, itemsets, matrix
 BARS = {
     "bms_webview1": ("BMS-WebView-1", 1.0, 0.5),
     "bms_webview2": ("BMS-WebView-2", 2.0, 0.5),
-    "fimi_retail": ("retail", 8.0, 1.4),
+    "fimi_retail": ("retail", 1.5, 1.4),
 }
 P, SENSITIVE = 10, 10
 
