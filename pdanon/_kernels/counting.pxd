@@ -13,6 +13,8 @@ cdef Growing[::1] grown(Growing[::1] array, Py_ssize_t size, Py_ssize_t capacity
 
 cdef long long total(Number[::1] numbers) noexcept nogil
 
+cdef void sort_part(int[::1] codes, Py_ssize_t start, Py_ssize_t stop) noexcept nogil
+
 
 cdef class Rows:
     """Rows in CSR form with weights, and their transpose."""

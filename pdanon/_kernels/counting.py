@@ -99,7 +99,7 @@ def _canonical_rows(
                     is_used[code] = True
                     size += 1
         if not in_order:
-            _sort(found, start, size)
+            sort_part(found, start, size)
             size = size if repeats else _drop_duplicates(found, start, size)
         ends[row] = size
     return size
@@ -130,7 +130,7 @@ def sort_rows(codes: cython.int[::1], starts: Number[::1], lengths: Number[::1])
     count: cython.Py_ssize_t = 0
     with cython.nogil:
         for row in range(starts.shape[0]):
-            _sort(codes, starts[row], starts[row] + lengths[row])
+            sort_part(codes, starts[row], starts[row] + lengths[row])
             for position in range(starts[row] + 1, starts[row] + lengths[row]):
                 if codes[position] == codes[position - 1]:
                     found[count] = position
@@ -141,7 +141,7 @@ def sort_rows(codes: cython.int[::1], starts: Number[::1], lengths: Number[::1])
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _sort(codes: cython.int[::1], start: cython.Py_ssize_t, stop: cython.Py_ssize_t) -> cython.void:
+def sort_part(codes: cython.int[::1], start: cython.Py_ssize_t, stop: cython.Py_ssize_t) -> cython.void:
     """Sort ``codes[start:stop]`` in place: Shell's sort, which inserts one by one in short rows."""
     cython.declare(i=cython.Py_ssize_t, place=cython.Py_ssize_t)
     gap: cython.Py_ssize_t = 1

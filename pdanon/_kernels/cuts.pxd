@@ -3,7 +3,7 @@ from pdanon._kernels.counting cimport Code, Number, Rows
 
 cdef class Supports:
     cdef Number[::1] singles  # of each node
-    cdef Number[::1] starts, together  # pairs a < b as CSR: where those of each a begin, their supports
+    cdef Number[::1] starts, together  # pairs a < b as CSR, or empty: where those of each a begin, supports
     cdef Code[::1] partners  # b of each pair, ascending
     cdef Rows rows  # extended by all ancestors of their items, except the root
     cdef Number[::1] secret_offsets  # sensitive items of each row, as CSR

@@ -9,7 +9,16 @@ sensitive items, a set of nodes is safe if each sensitive item is in at most 1 /
 
 import cython
 import numpy as np
-from cython.cimports.pdanon._kernels.counting import Code, Flag, Number, Rows, contains, grown, rarest
+from cython.cimports.pdanon._kernels.counting import (
+    Code,
+    Flag,
+    Number,
+    Rows,
+    contains,
+    grown,
+    rarest,
+    sort_part,
+)
 from numpy.typing import NDArray
 
 __all__ = [
@@ -96,7 +105,8 @@ class Supports:
     singles : ndarray of int64, shape (nodes,)
         Support of each node.
     starts, partners, together : ndarray
-        Pairs of nodes, the smaller number first, as CSR with ascending partners, and their supports.
+        Pairs of nodes, the smaller number first, as CSR with ascending partners, and their supports. If
+        empty, pairs are counted in the rows.
     secret_offsets, secrets : ndarray
         Sensitive items of each row, as CSR.
     n_secrets : int
@@ -205,7 +215,7 @@ def maximal(
 def reached(
     nodes: Code[::1], n: cython.Py_ssize_t, k: cython.longlong, supports: Supports, space: Space
 ) -> cython.longlong:
-    """Support of an antichain of n nodes, ascending; counted up to k where there are more than two.
+    """Support of an antichain of n nodes, ascending; counted up to k unless it is known.
 
     Where it gives a sensitive item away, as little as if it were in one row.
     """
@@ -214,7 +224,7 @@ def reached(
         return _hidden_in(nodes, n, supports, supports.rows, space)
     if n == 1:
         return supports.singles[nodes[0]]
-    if n == 2:
+    if n == 2 and supports.starts.shape[0]:
         slot = slot_of(nodes[0], nodes[1], supports)
         return supports.together[slot] if slot >= 0 else 0
     return _support_up_to(nodes, n, k, supports.rows)
@@ -369,11 +379,16 @@ def _generalize(
 def satisfy_pairs(k: cython.longlong, pairs: cython.bint, state: State, supports: Supports) -> int:
     """Raise the cut until no node, and with ``pairs`` no pair of nodes, of it has a support in (0, k).
 
-    Nodes and pairs are met in pre-order, pass after pass; the number of generalizations is returned.
+    Nodes and pairs are met in pre-order, pass after pass; the number of generalizations is returned. A node
+    that stays in the cut is met once: what replaces a partner is with it in no row, or in those of partners
+    that were not rare.
     """
     cython.declare(a=cython.Py_ssize_t, more=cython.Py_ssize_t)
     done: cython.Py_ssize_t = 0
     space: Space = Space(2, supports)
+    counts: cython.int[::1] = np.zeros(len(state.in_cut), np.int32)
+    partners: cython.int[::1] = np.empty(len(state.in_cut), np.int32)
+    checked: cython.uchar[::1] = np.zeros(len(state.in_cut), np.uint8)
     with cython.nogil:
         for a in range(state.in_cut.shape[0]):
             if state.in_cut[a] and 0 < supports.singles[a] < k:
@@ -384,7 +399,9 @@ def satisfy_pairs(k: cython.longlong, pairs: cython.bint, state: State, supports
         while more:
             more = 0
             for a in range(state.in_cut.shape[0]):
-                more += _satisfy_pairs_of(a, k, state, supports, space)
+                if state.in_cut[a] and not checked[a]:
+                    checked[a] = True
+                    more += _satisfy_pairs_of(a, k, counts, partners, state, supports, space)
             done += more
     return done
 
@@ -393,19 +410,64 @@ def satisfy_pairs(k: cython.longlong, pairs: cython.bint, state: State, supports
 @cython.nogil
 @cython.exceptval(check=False)
 def _satisfy_pairs_of(
-    a: cython.Py_ssize_t, k: cython.longlong, state: State, supports: Supports, space: Space
+    a: cython.Py_ssize_t,
+    k: cython.longlong,
+    counts: cython.int[::1],
+    partners: cython.int[::1],
+    state: State,
+    supports: Supports,
+    space: Space,
 ) -> cython.Py_ssize_t:
-    """Raise the cut until a node has left it, or is in no rare pair with a later one; count how often."""
-    slot: cython.Py_ssize_t
+    """Raise the cut until a node has left it, or is in no rare pair with a later one; count how often.
+
+    What enters the cut meanwhile is above a node that was met, so it comes before the next ones.
+    """
+    i: cython.Py_ssize_t
     done: cython.Py_ssize_t = 0
-    for slot in range(supports.starts[a], supports.starts[a + 1]):
+    n: cython.Py_ssize_t = _rare_partners(a, k, counts, partners, state, supports.rows)
+    for i in range(n):
         if not state.in_cut[a]:
             break
-        if state.in_cut[supports.partners[slot]] and supports.together[slot] < k:
-            space.nodes[0], space.nodes[1] = a, supports.partners[slot]
+        if state.in_cut[partners[i]]:
+            space.nodes[0], space.nodes[1] = a, partners[i]
             _generalize(2, k, state, supports, space)
             done += 1
     return done
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _rare_partners(
+    a: cython.Py_ssize_t,
+    k: cython.longlong,
+    counts: cython.int[::1],
+    partners: cython.int[::1],
+    state: State,
+    rows: Rows,
+) -> cython.Py_ssize_t:
+    """Write the later nodes of the cut with which a node is in a rare pair, ascending; return how many."""
+    cython.declare(slot=cython.Py_ssize_t, row=cython.Py_ssize_t, position=cython.Py_ssize_t)
+    cython.declare(i=cython.Py_ssize_t, n=cython.Py_ssize_t, kept=cython.Py_ssize_t)
+    codes: Code[::1] = rows.codes
+    n = kept = 0
+    for slot in range(rows.starts[a], rows.starts[a + 1]):
+        row = rows.tids[slot]
+        weight: cython.int = cython.cast(cython.int, rows.weights[row])
+        for position in range(rows.positions[slot] + 1, rows.offsets[row + 1]):
+            b = codes[position]
+            if counts[b] == 0:
+                partners[n] = b
+                n += 1
+            counts[b] += weight
+    for i in range(n):
+        b = partners[i]
+        if counts[b] < k and state.in_cut[b]:
+            partners[kept] = b
+            kept += 1
+        counts[b] = 0
+    sort_part(partners, 0, kept)
+    return kept
 
 
 def satisfy_itemsets(

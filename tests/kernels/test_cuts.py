@@ -57,12 +57,15 @@ class Tree(arrays.Tree):
             below=np.array(loss, np.int64),
         )
 
-    def supports(self):
+    def supports(self, *, pairs=True):
+        """Supports with all pairs, or without: these are then counted when they are needed."""
         singles = np.array([support_of([node], self.sets, self.weights) for node in range(self.n)], np.int64)
         singles[0] = sum(int(w) for row, w in zip(self.sets, self.weights, strict=True) if row)
-        pairs = sorted(contained_sets(self.sets, [2]))
-        partners, starts = csr([[b for a, b in pairs if a == node] for node in range(self.n)])
-        together = np.array([support_of(pair, self.sets, self.weights) for pair in pairs], np.int64)
+        found = sorted(contained_sets(self.sets, [2]))
+        partners, starts = csr([[b for a, b in found if a == node] for node in range(self.n)])
+        together = np.array([support_of(pair, self.sets, self.weights) for pair in found], np.int64)
+        if not pairs:
+            starts, partners, together = starts[:0], partners[:0], together[:0]
         return cuts.Supports(
             rows=rows_of(self.sets, self.weights, self.n),
             singles=singles,
@@ -140,9 +143,10 @@ def test_satisfy_pairs(pairs):
             for a, b in combinations(range(tree.n), 2):
                 if {a, b} <= cut and 0 < tree.reached([a, b]) < k:
                     cut, more = tree.generalize([a, b], k, cut), True
-        state = tree.state(leaves_of(tree))
-        cuts.satisfy_pairs(k, pairs, state, tree.supports())
-        assert cut_of(tree, state) == cut
+        for counted in (True, False):
+            state = tree.state(leaves_of(tree))
+            cuts.satisfy_pairs(k, pairs, state, tree.supports(pairs=counted))
+            assert cut_of(tree, state) == cut
 
 
 def test_satisfy_itemsets():

@@ -103,8 +103,8 @@ def apriori(
     generalized in the same way, to a combination of ancestors from which it cannot. Raising the cut can make
     other itemsets unsafe, so listing repeats until none is left. The root is safe, or there is no release.
 
-    Cost: memory of 12 bytes per pair of nodes that share a row. Time to count these pairs and, if m > 2, to
-    list the rare itemsets of the generalized rows.
+    Cost: memory of 16 bytes per item of a row and per ancestor of it. Time to count the pairs of each node of
+    the cut in its rows and, if m > 2, to list the rare itemsets of the generalized rows.
 
     References
     ----------

@@ -89,8 +89,8 @@ def lra(
     The rows are sorted by the Gray code of their items, most frequent items first, in which neighbors differ
     little. They are cut into parts of about equal numbers of non-empty rows. Equal rows stay together.
 
-    Cost: memory of 12 bytes per pair of nodes that share a row, part by part. Time of :func:`apriori` on each
-    part.
+    Cost: memory of 16 bytes per item of a row and per ancestor of it, part by part. Time of :func:`apriori`
+    on each part.
 
     References
     ----------

@@ -85,8 +85,8 @@ def vpa(
     Then all rows are treated, starting from the cut of the parts. Only itemsets that span parts, or contain
     items of skipped parts, can still be rare.
 
-    Cost: memory of 12 bytes per pair of nodes of one part that share a row, part by part. Then the same for
-    each such pair of nodes that are not below the cut of the parts. That is less than :func:`apriori` needs.
+    Cost: memory of 16 bytes per item of one part in a row and per ancestor of it, part by part. Then the same
+    for the nodes that are not below the cut of the parts. That is less than :func:`apriori` needs.
 
     References
     ----------

@@ -5,6 +5,7 @@ from __future__ import annotations
 from copy import copy
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -154,7 +155,8 @@ class Cut:
 
     Notes
     -----
-    Memory: 12 bytes for each pair of nodes of the same row that are not below the start.
+    Memory: 16 bytes for each item of a row and each of its ancestors. Demands also take 12 bytes for each
+    pair of nodes of the same row that are not below the start.
     """
 
     def __init__(
@@ -185,9 +187,8 @@ class Cut:
             self.lift(start)
         none = SupportIndex(np.empty(0, np.int32), np.zeros(1, np.int64), 0)
         self._secrets, self._diversity = none if secrets is None else secrets, diversity
-        rows = _with_ancestors(self._index, hierarchy, self.nodes)
-        # Supports of nodes and pairs not below the start, and rows to count further ones, for kernels.
-        self.supports = _supports(rows, self._index.n_non_empty, self._secrets, diversity)
+        self._above = _with_ancestors(self._index, hierarchy, self.nodes)
+        self._supports = self._count_supports(pairs=False)
 
     def copy(self) -> Cut:
         """Return another cut at the same nodes, which shares the supports."""
@@ -241,7 +242,7 @@ class Cut:
         pairs : bool
             Whether pairs count, or only single nodes.
         """
-        return cuts.satisfy_pairs(k, pairs, self._state, self.supports)
+        return cuts.satisfy_pairs(k, pairs, self._state, self._supports)
 
     def satisfy(self, nodes: ItemsetTable, k: int) -> int:
         """Raise the cut until none of the given sets of nodes is rare; return the number of steps.
@@ -253,7 +254,7 @@ class Cut:
         k : int
             A support in (0, k) is rare.
         """
-        return cuts.satisfy_itemsets(k, nodes.codes, nodes.offsets, self._state, self.supports)
+        return cuts.satisfy_itemsets(k, nodes.codes, nodes.offsets, self._state, self._supports)
 
     def index(self) -> SupportIndex:
         """Return the rows as sets of nodes of the cut, equal rows collapsed."""
@@ -261,6 +262,30 @@ class Cut:
 
     def _rows(self) -> SupportIndex:
         return self._index.recode(self.nodes, self._hierarchy.n_nodes)
+
+    @cached_property
+    def supports(self) -> cuts.Supports:
+        """Supports of nodes and pairs not below the start, and rows to count further ones, for kernels."""
+        return self._count_supports(pairs=True)
+
+    def _count_supports(self, *, pairs: bool) -> cuts.Supports:
+        """Count supports of nodes and, if requested, of all pairs; all rows have the root."""
+        rows, secrets = self._above, self._secrets
+        singles = rows.singles.copy()
+        singles[0] = self._index.n_non_empty  # the root is left out of the extended rows
+        nothing = np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0, np.int64)
+        starts, partners, together = rows.sorted_pairs() if pairs else nothing
+        return cuts.Supports(
+            rows=rows.rows,
+            singles=singles,
+            starts=starts,
+            partners=partners,
+            together=together,
+            secret_offsets=secrets.offsets,
+            secrets=secrets.codes,
+            n_secrets=secrets.n_items,
+            diversity=self._diversity,
+        )
 
     @property
     def added_losses(self) -> Numbers:
@@ -355,24 +380,6 @@ def check_parts(parts: Any) -> None:
     if isinstance(parts, bool) or not isinstance(parts, Integral) or parts < 1:
         got = str(parts) if isinstance(parts, (int, float)) else type(parts).__name__
         raise ParameterError("parts must be an integer of at least 1", got=got)
-
-
-def _supports(rows: SupportIndex, n_rows: int, secrets: SupportIndex, diversity: int) -> cuts.Supports:
-    """Return supports of nodes and pairs, and the rows to count further ones; all rows have the root."""
-    singles = rows.singles.copy()
-    singles[0] = n_rows  # the root is left out of the extended rows
-    starts, partners, together = rows.sorted_pairs()
-    return cuts.Supports(
-        rows=rows.rows,
-        singles=singles,
-        starts=starts,
-        partners=partners,
-        together=together,
-        secret_offsets=secrets.offsets,
-        secrets=secrets.codes,
-        n_secrets=secrets.n_items,
-        diversity=diversity,
-    )
 
 
 def _with_ancestors(index: SupportIndex, hierarchy: Hierarchy, nodes: Codes) -> SupportIndex:
