@@ -388,7 +388,9 @@ def _take(vocabulary: pa.Array, codes: Codes) -> pa.Array:
     vocabulary = vocabulary.cast(pa.large_string())
     _, starts, known = vocabulary.buffers()
     starts = np.frombuffer(starts, np.int64)[vocabulary.offset :][: len(vocabulary) + 1]
-    ends = offsets_of(np.diff(starts)[codes]).astype(np.int32 if pa.types.is_string(kind) else np.int64)
+    width = np.int32 if pa.types.is_string(kind) else np.int64
+    ends = np.zeros(len(codes) + 1, width)
+    np.cumsum(np.diff(starts).astype(width)[codes], out=ends[1:])
     texts = np.empty(ends[-1], np.uint8)
     counting.copy_texts(codes, starts, np.frombuffer(known or b"", np.uint8), texts)
     return pa.Array.from_buffers(kind, len(codes), [None, pa.py_buffer(ends), pa.py_buffer(texts)])

@@ -51,6 +51,8 @@ def figures() -> Iterator[Figure]:
         yield from pcta(name)
     yield apriori()
     yield memory()
+    for call in ("pcta(frame, k=5, m=2)", "coat(frame, k=5, m=2)", "apriori(frame, k=5, m=2, hierarchy=5)"):
+        yield memory_beyond_data(call)
     yield import_time()
     yield from first_calls(FIRST_CALLS)
 
@@ -183,6 +185,21 @@ def memory() -> Figure:
     peak = float(fresh_process(code)) * 1024
     work = "peak memory of the whole process for that"
     return Figure(work, "", None, f"{peak:.0f} MB", "< 450 MB", peak < 450)
+
+
+def memory_beyond_data(call: str) -> Figure:
+    """Peak memory of a release of retail, without imports and the table; and the text of its labels."""
+    path = DATA / "fimi_retail.parquet"
+    code = (
+        f"import pdanon; tiny = pdanon.datasets.make_baskets(500, 20, random_state=0)[['items']];"
+        f"frame = tiny; pdanon.{call}; frame = pdanon.read_parquet({str(path)!r});"
+        f"open('/proc/self/clear_refs', 'w').write('5'); before = {PEAK}; made = pdanon.{call};"
+        f"print({PEAK} - before, made.frame['items'].nbytes / 2**30)"
+    )
+    peak, release = (float(each) * 1024 for each in fresh_process(code).split())
+    text = f"{peak:.0f} MB, {release:.0f} of them for the release"
+    work = f"memory of {call.replace('frame, ', '')} beyond imports and data, retail"
+    return Figure(work, "", None, text, "200 MB beside the release", peak - release <= 200)
 
 
 def import_time() -> Figure:
