@@ -1,32 +1,31 @@
 """Compiled loops on arrays: arrays in, arrays out.
 
-The kernels are Python with Cython's types, compiled when pdanon is built; ``build_kernels.py`` does it, and
-knows the directives. Importing this package checks that what is compiled is what is written here, and never
-runs a kernel as plain Python. The rest of pdanon imports kernels at the top of its modules.
+The kernels are Python with Cython's types. ``build_kernels.py`` compiles them when pdanon is built, and sets
+the directives. The import of this package checks that the compiled kernels match their sources. A kernel
+never runs as plain Python. The rest of pdanon imports kernels at the top of its modules.
 
-A module is a family: kernels that share a state, or a data structure. Each module costs about a second of
-compilation before its first line, for memoryviews and classes. So a new kernel goes to an existing family.
-``tests/kernels`` calls kernels directly and compares them with naive versions.
+A module is a family: kernels that share a state, or a data structure. Each module adds about a second of
+compilation for memoryviews and classes alone. So a new kernel goes to an existing family. ``tests/kernels``
+calls kernels directly and compares them with naive versions.
 
-How a kernel is written:
+How to write a kernel:
 
-- What Python calls is a ``def`` with typed arguments. It allocates, then runs its loop, or a function that
-  has it, ``with cython.nogil``; so nothing in a loop can be a Python object by mistake, and threads can share
+- A function for Python is a ``def`` with typed arguments. It allocates, then runs its loop, or a function
+  with the loop, ``with cython.nogil``. So no Python object can enter a loop by mistake, and threads can share
   work.
-- What only kernels call is a ``cfunc`` that is ``nogil``, and ``exceptval(check=False)`` if it cannot fail.
-  Where it can, because an array grows, it returns a number and has ``exceptval(-1)``.
-- Arrays that are read have elements ``Code`` (int32), ``Number`` (int64), ``Flag`` (bool) or ``Real``
-  (float64), of ``counting.pxd``, and may be read-only; those that are written ``cython.int``,
-  ``cython.longlong``, ``cython.uchar``, ``cython.double``. All are contiguous, ``[::1]``. Another dtype is an
-  error: the caller converts.
-- Indices, positions and how many there are of anything are ``cython.Py_ssize_t``, supports and weights
-  ``cython.longlong``. What appears in a sum has to be declared, so that its width is chosen: a product or a
-  sum of ``cython.int`` is one itself.
-- No index is negative; division and remainder of negative numbers are those of C; words of bits are
-  ``cython.ulonglong``. A part of an array is handed on as the array, where it begins, and where it ends.
-- A state is a final ``cclass`` with a typed attribute for each array. Its attributes, and the functions that
-  other families call, are declared in the ``.pxd`` of the family, and have no decorators in the module;
-  small, hot functions are written in the ``.pxd``, ``inline``.
+- A function for kernels is a ``cfunc`` with ``nogil``, and with ``exceptval(check=False)`` if it cannot fail.
+  If it can fail, because an array grows, it returns a number and has ``exceptval(-1)``.
+- Arrays that are only read have elements ``Code`` (int32), ``Number`` (int64), ``Flag`` (bool) or ``Real``
+  (float64), of ``counting.pxd``, and may be read-only. Arrays that are written have ``cython.int``,
+  ``cython.longlong``, ``cython.uchar`` or ``cython.double``. All are contiguous, ``[::1]``. Another dtype is
+  an error: the caller converts.
+- Indices, positions and sizes are ``cython.Py_ssize_t``; supports and weights are ``cython.longlong``.
+  Declare each operand of a sum or product: a product or sum of two ``cython.int`` is a ``cython.int``.
+- No index is negative. Division and remainder of negative numbers are those of C. Words of bits are
+  ``cython.ulonglong``. Pass a part of an array as the array, its start, and its end.
+- A state is a final ``cclass`` with a typed attribute for each array. The ``.pxd`` of the family declares its
+  attributes, and the functions that other families call. These functions have no decorators in the module.
+  Small, hot functions are ``inline`` in the ``.pxd``.
 """
 
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Whether the compiled kernels are those of the sources beside them."""
+"""Check that the compiled kernels match their sources."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _HINT = (
 
 
 def kernels(folder: Path) -> list[str]:
-    """Names of the kernels whose source is in the folder."""
+    """Return the names of the kernels with a source in the folder."""
     return sorted({path.stem for path in folder.glob("*.py")} - _PLAIN)
 
 
 def digest(folder: Path) -> str:
-    """A hash of what the kernels are compiled from."""
+    """Return a hash of all sources of the kernels."""
     content = sha256()
     sources = [folder / f"{name}.py" for name in kernels(folder)]
     for path in [*sources, *sorted(folder.glob("*.pxd"))]:
@@ -31,12 +31,12 @@ def digest(folder: Path) -> str:
 
 
 def check(folder: Path) -> None:
-    """Check that all kernels are compiled, and from these sources.
+    """Check that all kernels are compiled, and match their sources.
 
     Raises
     ------
     ImportError
-        One is not compiled, or a source has changed since.
+        If a kernel is not compiled, or a source has changed since.
     """
     for name in kernels(folder):
         if not any((folder / (name + end)).exists() for end in EXTENSION_SUFFIXES):

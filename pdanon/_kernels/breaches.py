@@ -15,7 +15,7 @@ __all__ = ["Breaches", "MoleRows", "eliminate", "minimal_moles", "private_begins
 Array = NDArray[Any]
 
 
-# --- Breaches of diversity and coherence: known items whose rows share a sensitive item too often
+# --- Breaches of diversity and coherence: known items with a sensitive item in too many of their rows
 
 
 @cython.final
@@ -25,9 +25,9 @@ class Breaches:
 
     The upper bound on the share is ``above / below``. Rows are codes and offsets, with the number of items.
 
-    The search is depth first, in item order, and tests all extensions of an itemset together. It extends no
-    itemset that is in fewer than k rows or breaches, or whose secret items are too few for a breach in k of
-    its rows. An item that cannot extend a prefix extends no itemset with this prefix.
+    The search is depth first, in item order, and tests all extensions of an itemset together. It does not
+    extend an itemset that breaches or is in fewer than k rows, or whose rows have too few of each secret item
+    for a breach in k rows. An item that cannot extend a prefix extends no itemset with this prefix.
 
     With ``listing`` breaches are returned as CSR with supports; some may have subsets that breach. Without,
     their rows are marked in ``held``, and an itemset is skipped if all its rows are marked. It would mark
@@ -50,17 +50,17 @@ class Breaches:
     offsets: Number[::1]
     secret_codes: Code[::1]
     secret_offsets: Number[::1]
-    # By known item, 0 between nodes: rows of the node with the item that share a secret item, the most of
-    # them for any secret item, all rows with the item, how many these are when each counts once.
+    # By known item, 0 between nodes: support in the node with the current secret item, the maximum over
+    # secret items, support in the node, and its unweighted number of rows.
     cython.declare(count=cython.longlong[::1], most=cython.longlong[::1], support=cython.longlong[::1])
     n_rows: cython.longlong[::1]
-    names: cython.int[::1]  # the items that are judged
-    # Rows of a node by secret item: how many, by item, and when each counts once; items met; where the rows
-    # of each end, and their places in the node.
+    names: cython.int[::1]  # the items tested in the node
+    # By secret item: support in the node, and its unweighted number of rows; items with rows; the end of the
+    # rows of each, and their positions in the node.
     cython.declare(shared=cython.longlong[::1], slots=cython.longlong[::1], ends=cython.longlong[::1])
     cython.declare(met=cython.int[::1], members=cython.int[::1])
-    # For itemsets of each size, which items follow, how many, where the rows with each begin, which it is
-    # now, and whether an item follows; and the nodes of all, one after the other, after that of all rows.
+    # For itemsets of each size: the items that extend it, their number, the start of the rows of each, the
+    # current one, and a flag for each item. Then the nodes, one after the other; the first has all rows.
     cython.declare(following=cython.int[:, ::1], n_following=cython.longlong[::1])
     cython.declare(cursor=cython.longlong[::1], bounds=cython.longlong[::1], supports=cython.longlong[::1])
     cython.declare(begins=cython.longlong[:, ::1], follows=cython.uchar[:, ::1], rows=cython.int[::1])
@@ -101,7 +101,7 @@ class Breaches:
         self.bounds, self.supports = np.zeros(128, np.int64), np.zeros(128, np.int64)
 
     def single_items(self) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
-        """Find those of one item."""
+        """Find the breaches of one item."""
         n_rows = self.weights.shape[0]
         self._take_room(n_rows + (len(self.codes) if self.m > 1 else 0))
         np.asarray(self.rows)[:n_rows] = np.arange(n_rows)
@@ -110,17 +110,20 @@ class Breaches:
         with cython.nogil:
             self._visit(0)
             self.widest = self._widest() if self.m > 2 else 0
-        return self._all_found()
+        return self._result()
 
     def first_items(self) -> NDArray[np.int64]:
-        """How many rows there are before those of each item that may be the first of several, and of all."""
+        """Return the start of the rows of each item that can begin a larger itemset, and the end of all.
+
+        The caller divides the work between threads by these numbers.
+        """
         begins = np.asarray(self.begins)[0, : self.n_following[0] + 1]
         return begins - begins[0]
 
     def larger(
         self, singles: Breaches, begin: cython.Py_ssize_t, end: cython.Py_ssize_t
     ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
-        """Find larger itemsets whose first item is one of ``begin..end - 1`` of the search of singles."""
+        """Find larger itemsets whose first item is number ``begin..end - 1`` of the search of singles."""
         start: cython.Py_ssize_t = singles.begins[0, begin]
         stop: cython.Py_ssize_t = singles.begins[0, end]
         i: cython.Py_ssize_t
@@ -134,12 +137,14 @@ class Breaches:
                 self.begins[0, i + 1] = singles.begins[0, begin + i + 1] - start
             self.n_following[0], self.cursor[0] = end - begin, -1
             self._run()
-        return self._all_found()
+        return self._result()
 
     def _take_room(self, room: cython.Py_ssize_t) -> None:
+        """Allocate the rows of all nodes."""
         self.rows, self.after = np.empty(room, np.int32), np.zeros(room, np.int32)
 
-    def _all_found(self) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
+    def _result(self) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
+        """Return the itemsets found as codes, bounds and supports."""
         n: cython.Py_ssize_t = self.n_found
         found, bounds = np.asarray(self.found), np.asarray(self.bounds)
         return found[: self.bounds[n]], bounds[: n + 1], np.asarray(self.supports)[:n]
@@ -176,9 +181,9 @@ class Breaches:
     @cython.nogil
     @cython.exceptval(-1)
     def _visit(self, size: cython.Py_ssize_t) -> cython.int:
-        """Judge what may follow the itemset in hand, of so many items."""
+        """Test all extensions of the current itemset of ``size`` items."""
         i: cython.Py_ssize_t
-        n: cython.Py_ssize_t = self._share(self._group(), size)
+        n: cython.Py_ssize_t = self._count_shares(self._group(), size)
         cython.declare(n_left=cython.Py_ssize_t, n_broken=cython.Py_ssize_t)
         n_left, n_broken = self._judge(n)
         if n_broken and not self.listing:
@@ -197,7 +202,7 @@ class Breaches:
     @cython.nogil
     @cython.exceptval(-1)
     def _list(self, size: cython.Py_ssize_t) -> cython.int:
-        """Write the itemset, of so many items, to those found."""
+        """Append the current itemset of ``size`` items to those found."""
         n: cython.Py_ssize_t = self.n_found
         begin: cython.Py_ssize_t = self.bounds[n]
         i: cython.Py_ssize_t
@@ -211,14 +216,17 @@ class Breaches:
         self.supports[n] = self.support[self.itemset[size - 1]]
         self.bounds[n + 1] = begin + size
         self.n_found += 1
-        self.room[0] -= 1  # threads may lose one of each other's: it only ends later then
+        self.room[0] -= 1  # threads share it without a lock: a lost update only delays the stop
         return 0
 
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
     def _group(self) -> cython.Py_ssize_t:
-        """Write the rows of the node by secret item; leave out items that too few hold for a breach."""
+        """List the rows of the node by secret item; return the number of secret items listed.
+
+        A secret item is left out if it has too few rows for a breach: the itemset has at least k.
+        """
         n_met: cython.Py_ssize_t = 0
         n_blocks: cython.Py_ssize_t = 0
         cython.declare(row=cython.Py_ssize_t, i=cython.Py_ssize_t)
@@ -253,8 +261,11 @@ class Breaches:
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def _share(self, n_blocks: cython.Py_ssize_t, size: cython.Py_ssize_t) -> cython.Py_ssize_t:
-        """Name the items with which enough rows share a secret item for a breach; count the most that do."""
+    def _count_shares(self, n_blocks: cython.Py_ssize_t, size: cython.Py_ssize_t) -> cython.Py_ssize_t:
+        """List the items that can breach: enough rows with the item share a secret item.
+
+        Count in ``most`` the rows with the most frequent secret item. Return the number of items.
+        """
         n: cython.Py_ssize_t = 0
         cython.declare(row=cython.Py_ssize_t, member=cython.Py_ssize_t, block=cython.Py_ssize_t)
         for block in range(n_blocks):
@@ -282,9 +293,9 @@ class Breaches:
     @cython.nogil
     @cython.exceptval(check=False)
     def _judge(self, n: cython.Py_ssize_t) -> tuple[cython.Py_ssize_t, cython.Py_ssize_t]:
-        """Count the rows of the n named items. First come those that do not breach, then those that do.
+        """Count the rows of the n listed items, and move those that breach behind those that do not.
 
-        That their ``most`` is set to -1 marks these; that of items in fewer than k rows is set to 0.
+        ``most`` becomes -1 for an item that breaches, and 0 for an item in fewer than k rows.
         """
         n_left: cython.Py_ssize_t = 0
         n_enough: cython.Py_ssize_t = 0
@@ -316,7 +327,7 @@ class Breaches:
     @cython.nogil
     @cython.exceptval(check=False)
     def _mark(self) -> cython.void:
-        """Mark the rows that hold an item that breaches."""
+        """Mark the rows that contain an item that breaches."""
         row: cython.Py_ssize_t
         for i in range(self.start, self.stop):
             row = self.rows[i]
@@ -330,8 +341,8 @@ class Breaches:
     @cython.nogil
     @cython.exceptval(check=False)
     def _divide(self, n: cython.Py_ssize_t, size: cython.Py_ssize_t) -> cython.void:
-        """Let the first n named items follow an itemset, and write their rows after those of its prefixes."""
-        free: cython.longlong[::1] = self.n_rows  # from now on where the next row of each item goes
+        """Extend the itemset by the first n listed items; write their rows after those of its prefixes."""
+        free: cython.longlong[::1] = self.n_rows  # from here on the position of the next row of each item
         cython.declare(row=cython.Py_ssize_t, i=cython.Py_ssize_t, place=cython.Py_ssize_t)
         for i in range(self.n_following[size]):
             self.follows[size + 1, self.following[size, i]] = False
@@ -358,9 +369,10 @@ class Breaches:
     @cython.nogil
     @cython.exceptval(check=False)
     def _next(self, size: cython.Py_ssize_t) -> cython.Py_ssize_t:
-        """Go on to the next item that follows the itemset, or else a prefix, in rows that are not all marked.
+        """Select the next itemset with an unmarked row, and its rows.
 
-        These rows are in hand then.
+        It extends the current prefix of ``size`` items or a shorter one. Return the length of that prefix, or
+        -1.
         """
         i: cython.Py_ssize_t
         while size >= 0:
@@ -376,15 +388,15 @@ class Breaches:
         return size
 
 
-# --- Minimal moles, and the choice of items that meet them all
+# --- Minimal moles, and the selection of items that hit all of them
 #
-# A mole is a set of public items that too few rows contain, or whose rows share a private item too often.
+# A mole is a set of public items that is rare, or has a private item in too many of its rows.
 
 
 @cython.final
 @cython.cclass
 class MoleRows:
-    """Rows whose public items, by number, come before the private ones, which begin at ``ends`` in ``codes``.
+    """Rows with the public items first; the private items start at ``ends`` in ``codes``.
 
     Parameters
     ----------
@@ -402,7 +414,7 @@ class MoleRows:
 
 
 def private_begins(codes: Code[::1], offsets: Number[::1], n_public: cython.int) -> NDArray[np.int64]:
-    """Where in ``codes`` the private items of each row begin."""
+    """Return the position in ``codes`` where the private items of each row begin."""
     result = np.empty(len(offsets) - 1, np.int64)
     begins: cython.longlong[::1] = result
     cython.declare(row=cython.Py_ssize_t, place=cython.Py_ssize_t)
@@ -416,7 +428,7 @@ def private_begins(codes: Code[::1], offsets: Number[::1], n_public: cython.int)
 
 
 def private_peaks(rows: MoleRows, starts: Number[::1], tids: Code[::1], n_items: int) -> NDArray[np.int64]:
-    """For each public item the number of its rows that the most frequent private item shares."""
+    """Return the support of the most frequent private item in the rows of each public item."""
     result = np.empty(len(starts) - 1, np.int64)
     peaks: cython.longlong[::1] = result
     counts: cython.longlong[::1] = np.zeros(n_items, np.int64)
@@ -437,7 +449,10 @@ def _peak(
     rows: MoleRows,
     counts: cython.longlong[::1],
 ) -> cython.longlong:
-    """The largest count of a private item in the rows tids[start:stop]; counts are 0 before and after."""
+    """Return the largest support of a private item in the rows ``tids[start:stop]``.
+
+    ``counts`` is 0 before and after.
+    """
     peak: cython.longlong = 0
     cython.declare(slot=cython.Py_ssize_t, row=cython.Py_ssize_t)
     for slot in range(start, stop):
@@ -467,15 +482,18 @@ def minimal_moles(
     most: cython.longlong,
     halt: Flag[::1],
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], bool]:
-    """Minimal moles of 2 to p items, as CSR, and whether these are all; no single item is one.
+    """Find the minimal moles of 2 to p items, as CSR; return also whether the search is complete.
 
-    Itemsets are visited depth first, the last item of a prefix first. So all subsets of an itemset were
-    visited before it. And the rows of the items that follow a prefix, ``tids[starts[item]:]``, and the places
-    where they stand there can be written over those of the prefix before, which only earlier items still
-    need. Where no other item is to follow, only rows with private items are listed.
+    No single item is a mole.
 
-    It ends early when there are more than ``most``, or four times as many other itemsets, or when ``halt[0]``
-    is set.
+    The search is depth first, and visits the last child of a node first. So it visits all subsets of an
+    itemset before the itemset. For the same reason, the rows of the extensions of a prefix,
+    ``tids[starts[item]:]``, and the positions of the items in them may overwrite those of the previous
+    prefix: only earlier items still need theirs. If an extension cannot be extended, only its rows with
+    private items are listed.
+
+    The search stops when it has more than ``most`` moles, or four times as many other itemsets, or when
+    ``halt[0]`` is set.
     """
     search = _MoleSearch(k, p, above, below, rows, starts, tids, places, supports, peaks, n_items)
     with cython.nogil:
@@ -488,22 +506,22 @@ def minimal_moles(
 @cython.final
 @cython.cclass
 class _MoleSearch:
-    """The prefix tree of the itemsets that are no moles, the moles found, and where the search is."""
+    """The prefix tree of the itemsets that are no moles, the moles found, and the current position."""
 
     cython.declare(k=cython.longlong, above=cython.longlong, below=cython.longlong, p=cython.Py_ssize_t)
     rows: MoleRows
     starts: Number[::1]
     cython.declare(tids=cython.int[::1], places=cython.longlong[::1], supports=cython.longlong[::1])
     peaks: cython.longlong[::1]
-    filled: cython.longlong[::1]  # rows that an item has in hand
-    prefix_of: cython.longlong[::1]  # the node whose rows these are
-    counts: cython.longlong[::1]  # of private items, 0 between two itemsets
+    filled: cython.longlong[::1]  # number of rows listed for each item
+    prefix_of: cython.longlong[::1]  # the node that these rows belong to
+    counts: cython.longlong[::1]  # supports of private items, 0 between two itemsets
     n_nodes: cython.Py_ssize_t
     names: cython.int[::1]  # item of each node
-    first: cython.longlong[::1]  # where its children, ascending, begin
-    last: cython.longlong[::1]  # and end
-    path: cython.longlong[::1]  # the nodes above the one in hand
-    cursor: cython.longlong[::1]  # where among the children of each of them the search is
+    first: cython.longlong[::1]  # start of its children, ascending
+    last: cython.longlong[::1]  # and their end
+    path: cython.longlong[::1]  # the ancestors of the current node
+    cursor: cython.longlong[::1]  # the current child of each of them
     cython.declare(itemset=cython.int[::1], found=cython.int[::1], n_found=cython.Py_ssize_t)
     bounds: cython.longlong[::1]
 
@@ -541,7 +559,7 @@ class _MoleSearch:
     @cython.nogil
     @cython.exceptval(-1)
     def run(self, most: cython.longlong, halt: Flag[::1]) -> cython.int:
-        """Visit all itemsets; tell whether it did."""
+        """Visit all itemsets; return whether the search is complete."""
         depth: cython.Py_ssize_t = 0
         node: cython.Py_ssize_t
         self.cursor[0] = self.last[0]
@@ -564,7 +582,7 @@ class _MoleSearch:
     @cython.nogil
     @cython.exceptval(-1)
     def _visit(self, node: cython.Py_ssize_t, depth: cython.Py_ssize_t) -> cython.int:
-        """List the itemsets that are one item longer than that of a node: moles, and children."""
+        """List the extensions of a node by one item: moles, and children."""
         item: cython.Py_ssize_t = self.names[node]
         length: cython.Py_ssize_t = depth + 2
         sibling: cython.Py_ssize_t
@@ -577,15 +595,15 @@ class _MoleSearch:
                 continue
             self.itemset[depth + 1] = other
             mole: cython.bint = self.supports[other] < self.k
-            self.peaks[other] = self.peaks[item]  # at most that many; counted only if it can be too many
-            risky: cython.bint = not mole and self._is_peak(other)
+            self.peaks[other] = self.peaks[item]  # an upper bound; counted only if it exceeds the share
+            risky: cython.bint = not mole and self._exceeds_share(other)
             if length == self.p and not mole and not risky:
                 continue
-            if not self._subsets_known(length):
+            if not self._contains_subsets(length):
                 continue
             if risky:
                 self._count_peak(other)
-                mole = self._is_peak(other)
+                mole = self._exceeds_share(other)
             if mole:
                 self._list(length)
             elif length < self.p:
@@ -596,14 +614,15 @@ class _MoleSearch:
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def _is_peak(self, item: cython.Py_ssize_t) -> cython.bint:
-        """Whether too many rows of an item share a private one."""
+    def _exceeds_share(self, item: cython.Py_ssize_t) -> cython.bint:
+        """Return whether a private item is in too many rows of an item."""
         return self.peaks[item] * self.below > self.above * self.supports[item]
 
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
     def _count_peak(self, item: cython.Py_ssize_t) -> cython.void:
+        """Count the largest support of a private item in the rows of an extension."""
         start: cython.Py_ssize_t = self.starts[item]
         self.peaks[item] = _peak(start, start + self.filled[item], self.tids, self.rows, self.counts)
 
@@ -611,7 +630,7 @@ class _MoleSearch:
     @cython.nogil
     @cython.exceptval(-1)
     def _list(self, length: cython.Py_ssize_t) -> cython.int:
-        """Write the itemset to those found."""
+        """Append the itemset to those found."""
         n: cython.Py_ssize_t = self.n_found
         size: cython.Py_ssize_t = self.bounds[n]
         i: cython.Py_ssize_t
@@ -629,6 +648,7 @@ class _MoleSearch:
     @cython.nogil
     @cython.exceptval(-1)
     def _add_node(self, item: cython.int) -> cython.int:
+        """Add a node to the tree."""
         n: cython.Py_ssize_t = self.n_nodes
         if n == self.names.shape[0]:
             self.names = grown(self.names, n, 2 * n)
@@ -641,7 +661,7 @@ class _MoleSearch:
     @cython.nogil
     @cython.exceptval(check=False)
     def _extend(self, node: cython.Py_ssize_t, item: cython.Py_ssize_t, is_last: cython.bint) -> cython.void:
-        """List the rows of all items that follow an itemset, and count them."""
+        """List and count the rows of each item that follows the itemset."""
         cython.declare(slot=cython.Py_ssize_t, row=cython.Py_ssize_t, free=cython.Py_ssize_t)
         for slot in range(self.starts[item], self.starts[item] + self.filled[item]):
             row = self.tids[slot]
@@ -662,13 +682,16 @@ class _MoleSearch:
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def _subsets_known(self, length: cython.Py_ssize_t) -> cython.bint:
-        """Whether the tree has the subsets that lack one item; those without one of the last two it has."""
+    def _contains_subsets(self, length: cython.Py_ssize_t) -> cython.bint:
+        """Return whether the tree contains all subsets with one item less.
+
+        The two subsets without one of the last two items are known to be in the tree.
+        """
         left_out: cython.Py_ssize_t
         for left_out in range(length - 2):
             node: cython.Py_ssize_t = self.path[left_out]
             for i in range(left_out + 1, length):
-                node = self._child(node, self.itemset[i])
+                node = self._find_child(node, self.itemset[i])
                 if node < 0:
                     return False
         return True
@@ -676,7 +699,8 @@ class _MoleSearch:
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def _child(self, node: cython.Py_ssize_t, item: cython.int) -> cython.Py_ssize_t:
+    def _find_child(self, node: cython.Py_ssize_t, item: cython.int) -> cython.Py_ssize_t:
+        """Return the child of a node for an item, -1 if there is none."""
         low: cython.Py_ssize_t = self.first[node]
         high: cython.Py_ssize_t = self.last[node]
         middle: cython.Py_ssize_t
@@ -698,10 +722,11 @@ def eliminate(
     by_moles: cython.bint,
     by_loss: cython.bint,
 ) -> NDArray[np.int64]:
-    """Items that meet all moles, in the order chosen: the one of the highest score, again and again.
+    """Select items until each mole contains one; return them in the order chosen.
 
-    The score is the number of moles left, or 1, divided by the loss, or by 1. Then: more moles, less loss,
-    the item itself.
+    Each step takes the item with the highest score: the number of moles left, or 1 without ``by_moles``,
+    divided by the loss, or by 1 without ``by_loss``. A tie goes to more moles, then to less loss, then to the
+    lower item.
     """
     left: cython.longlong[::1] = np.diff(starts)
     alive: cython.uchar[::1] = np.ones(len(bounds) - 1, np.uint8)
@@ -712,7 +737,7 @@ def eliminate(
     n_chosen: cython.Py_ssize_t = 0
     n_left: cython.Py_ssize_t
     best: cython.Py_ssize_t = 0
-    most: cython.longlong = 0  # moles that the best item so far is in
+    most: cython.longlong = 0  # moles that contain the best item so far
     least: cython.longlong = 0  # its loss
     mole: cython.Py_ssize_t
     with cython.nogil:
@@ -725,7 +750,7 @@ def eliminate(
                 if moles > 0:
                     waiting[n_left] = item
                     n_left += 1
-                    if best < 0 or _better(moles, losses[item], most, least, by_moles, by_loss):
+                    if best < 0 or _comes_before(moles, losses[item], most, least, by_moles, by_loss):
                         best, most, least = item, moles, losses[item]
             n_waiting = n_left
             if best >= 0:
@@ -743,7 +768,7 @@ def eliminate(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _better(
+def _comes_before(
     moles: cython.longlong,
     loss: cython.longlong,
     other_moles: cython.longlong,
@@ -751,7 +776,10 @@ def _better(
     by_moles: cython.bint,
     by_loss: cython.bint,
 ) -> cython.bint:
-    """Whether an item with so many moles and such a loss comes before another with a lower number."""
+    """Return whether an item comes before another with a lower number.
+
+    The scores are compared as products, so exactly.
+    """
     one: cython.longlong = (moles if by_moles else 1) * (other_loss if by_loss else 1)
     other: cython.longlong = (other_moles if by_moles else 1) * (loss if by_loss else 1)
     if one != other:

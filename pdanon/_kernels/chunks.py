@@ -1,7 +1,7 @@
 """Chunks of disassociation: split the terms of a cluster of rows, and share chunks between clusters.
 
-Each chunk alone is k^m-anonymous. The rows of a term are bits, 64 a word. Terms are in the order in which
-they are put into chunks.
+Each chunk alone is k^m-anonymous. The rows of a term are bits, 64 to a word. Terms are numbered in the order
+in which they are assigned to chunks.
 """
 
 from typing import Any
@@ -22,7 +22,7 @@ Array = NDArray[Any]
 @cython.final
 @cython.cclass
 class Terms:
-    """The terms of some rows, and the chunks that they are divided into."""
+    """The terms of a cluster of rows, and the chunk of each."""
 
     def __init__(self, k: cython.longlong, m: cython.longlong) -> None:
         self.k, self.m = k, m
@@ -38,7 +38,7 @@ class Terms:
         return 0
 
     def open(self, n_terms: cython.Py_ssize_t, n_rows: cython.Py_ssize_t) -> cython.int:
-        """Make room for some terms, with no row for any of them."""
+        """Make room for ``n_terms`` terms, and clear their rows."""
         word: cython.Py_ssize_t
         n_words: cython.Py_ssize_t = (n_rows + 63) // 64
         needed: cython.Py_ssize_t = (n_terms + 1) * n_words
@@ -50,12 +50,16 @@ class Terms:
         return 0
 
     def note(self, term: cython.Py_ssize_t, row: cython.Py_ssize_t) -> cython.void:
-        """Note that a row has a term."""
+        """Note that a row contains a term."""
         one: cython.ulonglong = 1
         self.words[term * self.n_words + (row >> 6)] |= one << (row & 63)
 
     def divide(self) -> cython.void:
-        """Put each term that k rows have into the first chunk that it fits in; a chunk has one block."""
+        """Put each term with support k or more into the first chunk that accepts it.
+
+        All terms of a chunk have the same block. Chunks are filled one after the other, each in the order of
+        the terms.
+        """
         cython.declare(term=cython.Py_ssize_t, leader=cython.Py_ssize_t)
         for term in range(self.n_terms):
             self.chunk[term] = 0 if self.supports[term] < self.k else -1
@@ -79,9 +83,10 @@ class Terms:
                     self.n_members += 1
 
     def _has_twin(self, term: cython.Py_ssize_t) -> cython.bint:
-        """Whether the same rows have a member of the chunk: then a term fits, and makes nothing rarer.
+        """Return whether a member of the chunk is in the same rows as a term.
 
-        An itemset with it is in the rows of the one with the member in its place. So it need be no member.
+        Such a term fits: it can replace the member in any itemset without a change of support. For the same
+        reason it is not listed as a member.
         """
         cython.declare(number=cython.Py_ssize_t, word=cython.Py_ssize_t, other=cython.longlong)
         for number in range(self.n_members - 1, -1, -1):
@@ -96,7 +101,7 @@ class Terms:
         return False
 
     def _fits(self, term: cython.Py_ssize_t) -> cython.bint:
-        """Whether the chunk in hand stays k^m-anonymous with a term more."""
+        """Return whether the current chunk stays k^m-anonymous if a term is added."""
         word: cython.Py_ssize_t
         if self.m == 1 or self.n_members == 0:
             return True
@@ -110,7 +115,11 @@ class Terms:
         return self._spread(0, 0, self.m - 1, self.supports[term])
 
     def _is_shared(self, term: cython.Py_ssize_t) -> cython.bint:
-        """Whether k rows have all that any row with the term would have in the chunk."""
+        """Return whether each row with the term would keep support k in the chunk.
+
+        The support of a row is the number of rows that contain the term and all members that the row
+        contains.
+        """
         cython.declare(row=cython.Py_ssize_t, word=cython.Py_ssize_t, number=cython.Py_ssize_t)
         other: cython.Py_ssize_t
         for row in range(64 * self.n_words):
@@ -133,24 +142,28 @@ class Terms:
         left: cython.longlong,
         support: cython.longlong,
     ) -> cython.bint:
-        """Whether all itemsets that some members make of the one in hand are in no row, or in k."""
+        """Return whether no itemset of the term and up to m - 1 members is rare.
+
+        ``held[depth]`` has the rows of the current itemset, ``support`` counts them, and ``left`` is the
+        number of members that may still be added, from ``begin`` on.
+        """
         cython.declare(number=cython.Py_ssize_t, found=cython.longlong)
         for number in range(begin, self.n_members):
             self._meet(depth, self.members[number], depth + 1)
             found = self._count(depth + 1)
             if 0 < found < self.k:
                 return False
-            # A term that all the rows have makes no itemset rarer.
+            # If all rows of the itemset contain the member, its supersets are visited without the member.
             if left > 1 and 0 < found < support and not self._spread(depth + 1, number + 1, left - 1, found):
                 return False
         return True
 
     def has(self, term: cython.Py_ssize_t, row: cython.Py_ssize_t) -> cython.bint:
-        """Whether a row has a term."""
+        """Return whether a row contains a term."""
         return (self.words[term * self.n_words + (row >> 6)] >> (row & 63)) & 1
 
     def _meet(self, depth: cython.Py_ssize_t, term: cython.Py_ssize_t, to: cython.Py_ssize_t) -> cython.void:
-        """Keep the rows that have a term, too."""
+        """Intersect the rows of the current itemset with those of a term."""
         word: cython.Py_ssize_t
         for word in range(self.n_words):
             self.held[to * self.n_words + word] = (
@@ -158,7 +171,7 @@ class Terms:
             )
 
     def _count(self, depth: cython.Py_ssize_t) -> cython.longlong:
-        """How many rows the itemset in hand has."""
+        """Count the rows of the current itemset."""
         word: cython.Py_ssize_t
         total: cython.longlong = 0
         for word in range(depth * self.n_words, (depth + 1) * self.n_words):
@@ -166,7 +179,7 @@ class Terms:
         return total
 
     def rows_of(self, chunk: cython.longlong) -> cython.longlong:
-        """How many rows have a term of a chunk."""
+        """Count the rows that contain a term of a chunk."""
         cython.declare(word=cython.Py_ssize_t, term=cython.Py_ssize_t)
         for word in range(self.n_words):
             self.held[word] = 0
@@ -182,7 +195,7 @@ class Terms:
 @cython.exceptval(check=False)
 @cython.overflowcheck(False)
 def bits(word: cython.ulonglong) -> cython.longlong:
-    """How many bits of a word are set."""
+    """Count the set bits of a word."""
     twos: cython.ulonglong = 0x5555555555555555
     fours: cython.ulonglong = 0x3333333333333333
     eights: cython.ulonglong = 0x0F0F0F0F0F0F0F0F
@@ -193,7 +206,7 @@ def bits(word: cython.ulonglong) -> cython.longlong:
     return (word * bytes_) >> 56
 
 
-# --- The clusters one by one
+# --- Chunks of each cluster
 
 
 def split_terms(
@@ -206,11 +219,17 @@ def split_terms(
     offsets: Number[::1],
     block: Code[::1],
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
-    """The chunk of each occurrence, by its place in ``codes``: from 1 on, 0 for the term chunk.
+    """Split the terms of each cluster into chunks.
 
-    Also how many sub-records each cluster has, and how many chunks. Cluster ``c`` is
-    ``rows[starts[c]:starts[c + 1]]``. With ``safe`` no two terms of different chunks are
-    in so many rows that some row must have both.
+    Cluster ``c`` is ``rows[starts[c]:starts[c + 1]]``. With ``safe``, two terms of different chunks never
+    have so many rows that at least one row must contain both.
+
+    Returns
+    -------
+    chunk_of : ndarray of int32
+        Chunk of each occurrence, by its position in ``codes``: 1 or more, 0 for the term chunk.
+    totals, n_chunks : ndarray of int64
+        Number of sub-records and of chunks of each cluster.
     """
     chunk_of: cython.int[::1] = np.zeros(len(codes), np.int32)
     cython.declare(totals=cython.longlong[::1], n_chunks=cython.longlong[::1])
@@ -248,7 +267,7 @@ def _gather(
     count: cython.longlong[::1],
     found: cython.longlong[::1],
 ) -> cython.Py_ssize_t:
-    """Count the terms of a cluster, and list them."""
+    """Count and list the terms of a cluster; return their number."""
     n_found: cython.Py_ssize_t = 0
     cython.declare(at=cython.Py_ssize_t, slot=cython.Py_ssize_t)
     for at in range(starts[cluster], starts[cluster + 1]):
@@ -276,7 +295,7 @@ def _fill(
     slot_of: cython.longlong[::1],
     found: Number[::1],
 ) -> cython.void:
-    """Tell of each term which rows have it."""
+    """Enter the terms of a cluster with their supports, blocks and rows."""
     cython.declare(number=cython.Py_ssize_t, at=cython.Py_ssize_t, slot=cython.Py_ssize_t)
     for number in range(n_found):
         slot_of[found[number]] = number
@@ -311,10 +330,10 @@ def _write(
 @cython.nogil
 @cython.exceptval(check=False)
 def _leave_none_empty(terms: Terms, n_rows: cython.longlong) -> cython.void:
-    """Move the rarest term to the term chunk, if it is empty and sub-records are too few.
+    """Move the rarest term to the term chunk if that chunk is empty and there are too few sub-records.
 
-    If k sub-records of each of several chunks are put on the same rows, enough sub-records must remain for
-    all other rows, because no row is empty.
+    No row is empty. If k sub-records of several chunks are joined on the same k rows, the others must still
+    suffice for all other rows.
     """
     term: cython.Py_ssize_t
     for term in range(terms.n_terms):
@@ -329,7 +348,7 @@ def _leave_none_empty(terms: Terms, n_rows: cython.longlong) -> cython.void:
 @cython.nogil
 @cython.exceptval(check=False)
 def _counted(terms: Terms) -> tuple[cython.longlong, cython.longlong]:
-    """How many sub-records there are, and how many chunks that have some."""
+    """Count the sub-records, and the chunks that have any."""
     cython.declare(chunk=cython.longlong, rows=cython.longlong)
     total: cython.longlong = 0
     n_chunks: cython.longlong = 0
@@ -344,7 +363,11 @@ def _counted(terms: Terms) -> tuple[cython.longlong, cython.longlong]:
 @cython.nogil
 @cython.exceptval(check=False)
 def _uncover(terms: Terms, n_rows: cython.longlong) -> cython.void:
-    """Move the most frequent term to the term chunk as long as one of another chunk cannot be without it."""
+    """Move the most frequent term to the term chunk while it must share a row with a term of another chunk.
+
+    Two terms must share a row if the sum of their supports exceeds the number of rows. A term chunk publishes
+    no supports, so each of its terms counts as one row.
+    """
     cython.declare(term=cython.Py_ssize_t, first=cython.Py_ssize_t, second=cython.longlong)
     while True:
         first, second = -1, 0
@@ -364,7 +387,10 @@ def _uncover(terms: Terms, n_rows: cython.longlong) -> cython.void:
 @cython.nogil
 @cython.exceptval(check=False)
 def sort_terms(found: cython.longlong[::1], n_found: cython.Py_ssize_t, count: Number[::1]) -> cython.void:
-    """Sort terms by descending count, then in order; a heap sort."""
+    """Sort terms by descending count, ties by ascending term.
+
+    A heap sort: in place, and without the interpreter lock.
+    """
     cython.declare(number=cython.Py_ssize_t, item=cython.longlong)
     for number in range(n_found // 2 - 1, -1, -1):
         _sift(found, number, n_found, count)
@@ -380,6 +406,7 @@ def sort_terms(found: cython.longlong[::1], n_found: cython.Py_ssize_t, count: N
 def _sift(
     found: cython.longlong[::1], number: cython.Py_ssize_t, n_found: cython.Py_ssize_t, count: Number[::1]
 ) -> cython.void:
+    """Move an entry of the heap down to its position."""
     cython.declare(below=cython.Py_ssize_t, item=cython.longlong)
     while 2 * number + 1 < n_found:
         below = 2 * number + 1
@@ -396,39 +423,40 @@ def _sift(
 @cython.nogil
 @cython.exceptval(check=False)
 def _comes_after(one: cython.longlong, other: cython.longlong, count: Number[::1]) -> cython.bint:
+    """Return whether a term follows another one in the order of ``sort_terms``."""
     return count[one] < count[other] or (count[one] == count[other] and one > other)
 
 
 # --- Joint clusters: share chunks of the terms that term chunks have in common
 #
-# Clusters that share a chunk are a joint cluster, which can be joined again. A group is one or the other. Its
-# open terms are those that are in term chunks of it, and in no other chunk; its closed ones are in others.
+# Clusters that share a chunk form a joint cluster, which can be joined again. A group is a cluster or a joint
+# cluster. A term of a group is open if it is in term chunks only; otherwise it is closed.
 
 
 @cython.final
 @cython.cclass
 class JointClusters:
-    """Clusters and joint clusters, numbered in the order in which they came to be.
+    """Clusters and joint clusters, numbered in order of creation.
 
     Parameters
     ----------
     k, m : int
-        What a shared chunk must be.
+        The guarantee of each shared chunk.
     safe : bool
-        Whether no two terms of different chunks may be in so many rows that some row must have both.
+        Whether two terms of different chunks may never have so many rows that one row must contain both.
     rows, starts : ndarray of int64
         Cluster ``c`` is ``rows[starts[c]:starts[c + 1]]``.
     codes, offsets : ndarray of int32, int64
         The rows.
     block : ndarray of int32
-        Block of each term; a chunk has one.
+        Block of each term. All terms of a chunk have the same block.
     chunk_of : ndarray of int32
-        Chunk of each occurrence; 0 for a term chunk. What is shared is written here.
+        Chunk of each occurrence; 0 for a term chunk. Shared chunks are written to it.
     lists : tuple of ndarray of int64
-        Cluster by cluster: where the terms of each begin, the terms in ascending order, how many rows hold
-        each, and whether it is open.
+        Cluster by cluster: the start of the terms of each, the terms in ascending order, the support of each
+        in the cluster, and whether it is open.
     needs_term : ndarray of bool
-        Whether the term chunk of a cluster may not become empty.
+        Whether the term chunk of a cluster must not become empty.
     """
 
     cython.declare(k=cython.longlong, safe=cython.bint)
@@ -439,25 +467,25 @@ class JointClusters:
     block: Code[::1]
     chunk_of: cython.int[::1]
     needs_term: Flag[::1]
-    owner_of = cython.declare(cython.int[::1], visibility="readonly")  # group of each occurrence; -1: its own
+    owner_of = cython.declare(cython.int[::1], visibility="readonly")  # group of each occurrence, or -1
     n_groups = cython.declare(cython.Py_ssize_t, visibility="readonly")
     parent = cython.declare(cython.longlong[::1], visibility="readonly")  # joint cluster of a group, or -1
     size = cython.declare(cython.longlong[::1], visibility="readonly")  # rows of each group
     n_clusters: cython.longlong[::1]
-    most: cython.longlong[::1]  # rows of each group that hold a term as is published, at most
+    most: cython.longlong[::1]  # largest published support of a term, by group
     head: cython.longlong[::1]  # first cluster of each group
     tail: cython.longlong[::1]
     after: cython.longlong[::1]  # next cluster of the same group, or -1
     n_left: cython.longlong[::1]  # terms in the term chunk of each cluster
     n_open = cython.declare(cython.longlong[::1], visibility="readonly")
-    first = cython.declare(cython.longlong[::1], visibility="readonly")  # where the terms of a group begin
+    first = cython.declare(cython.longlong[::1], visibility="readonly")  # first term of each group
     length = cython.declare(cython.longlong[::1], visibility="readonly")
     items = cython.declare(cython.longlong[::1], visibility="readonly")  # the terms, group after group
     open = cython.declare(cython.longlong[::1], visibility="readonly")  # whether each is open: 0 or 1
-    supports: cython.longlong[::1]  # rows that hold each
-    shown: cython.longlong[::1]  # as many as is published: a term chunk tells of one
+    supports: cython.longlong[::1]  # support of each
+    shown: cython.longlong[::1]  # published support of each: 1 in a term chunk
     end: cython.Py_ssize_t
-    count: cython.longlong[::1]  # of the terms that are to be shared: rows that hold each; else 0
+    count: cython.longlong[::1]  # support of each term to share, 0 of all others
     cython.declare(slot=cython.longlong[::1], found=cython.longlong[::1], n_found=cython.Py_ssize_t)
     terms: Terms
 
@@ -481,7 +509,7 @@ class JointClusters:
         self.rows, self.starts, self.codes, self.offsets = rows, starts, codes, offsets
         self.block, self.chunk_of, self.needs_term = block, chunk_of, needs_term
         self.owner_of = np.full(len(codes), -1, np.int32)
-        more = np.zeros(n, np.int64)  # as many joint clusters may come, less one
+        more = np.zeros(n, np.int64)  # n clusters form at most n - 1 joint clusters
         self.n_groups, self.parent = n, np.full(2 * n, -1, np.int64)
         self.size, self.n_clusters = np.append(np.diff(starts), more), np.ones(2 * n, np.int64)
         self.head, self.tail, self.after = np.arange(2 * n), np.arange(2 * n), np.full(n, -1, np.int64)
@@ -496,7 +524,7 @@ class JointClusters:
         self.slot, self.n_found = np.full(n_items, -1, np.int64), 0
 
     def join_neighbours(self, order: Number[::1]) -> int:
-        """Join groups that follow each other and have a term to share; return how many were made."""
+        """Join adjacent groups that have terms to share; return the number of joint clusters made."""
         at: cython.Py_ssize_t = 0
         before: cython.Py_ssize_t = self.n_groups
         with cython.nogil:
@@ -508,7 +536,7 @@ class JointClusters:
     @cython.nogil
     @cython.exceptval(-1)
     def _join(self, one: cython.longlong, other: cython.longlong) -> cython.int:
-        """Join two groups if they have a term to share; whether they have."""
+        """Join two groups if they have terms to share; return whether they have."""
         number: cython.Py_ssize_t
         self._find_terms(one, other)
         self._spare_term_chunks(one)
@@ -531,9 +559,10 @@ class JointClusters:
     @cython.nogil
     @cython.exceptval(check=False)
     def _find_terms(self, one: cython.longlong, other: cython.longlong) -> cython.void:
-        """List the terms that two groups are to share: those that are open in both, and in rows enough.
+        """List the terms to share: open in both groups, and frequent enough.
 
-        These are k, and more than clusters: else the term chunks tell as much, and where.
+        The support must be at least k, and more than the number of clusters. Otherwise the term chunks
+        publish as much, and the cluster in addition.
         """
         a: cython.longlong = self.first[one]
         b: cython.longlong = self.first[other]
@@ -563,7 +592,10 @@ class JointClusters:
     @cython.nogil
     @cython.exceptval(check=False)
     def _uncover(self, one: cython.longlong, other: cython.longlong, n_rows: cython.longlong) -> cython.void:
-        """Do not share a term that could not be without one of another chunk in the rows that there are."""
+        """Leave out each term that would have to share a row with a term of another chunk.
+
+        Two terms must share a row if the sum of their published supports exceeds the number of rows.
+        """
         number: cython.Py_ssize_t
         most: cython.longlong = self.most[one] + self.most[other]
         for number in range(self.n_found - 1, -1, -1):
@@ -574,7 +606,7 @@ class JointClusters:
     @cython.nogil
     @cython.exceptval(check=False)
     def _spare_term_chunks(self, group: cython.longlong) -> cython.void:
-        """Keep the rarest shared term in its cluster, if the term chunk needs a term and became empty."""
+        """Leave the rarest shared term in its cluster if a term chunk would become empty that must not."""
         cython.declare(place=cython.longlong, item=cython.longlong, rarest=cython.longlong)
         n_shared: cython.longlong
         cluster: cython.longlong = self.head[group]
@@ -594,7 +626,7 @@ class JointClusters:
     @cython.nogil
     @cython.exceptval(check=False)
     def _leave(self, item: cython.longlong) -> cython.void:
-        """Do not share a term."""
+        """Remove a term from the list of terms to share."""
         number: cython.Py_ssize_t
         kept: cython.Py_ssize_t = 0
         self.count[item] = 0
@@ -608,7 +640,7 @@ class JointClusters:
     @cython.nogil
     @cython.exceptval(-1)
     def _share(self, group: cython.Py_ssize_t) -> cython.int:
-        """Divide the terms into chunks, and write which occurrences are in them."""
+        """Divide the shared terms into chunks, and write the chunk of each occurrence."""
         cython.declare(number=cython.Py_ssize_t, place=cython.longlong, item=cython.longlong)
         cython.declare(n_shared=cython.longlong, cluster=cython.longlong)
         begin: cython.longlong = 0
@@ -642,7 +674,10 @@ class JointClusters:
     @cython.nogil
     @cython.exceptval(check=False)
     def _walk(self, cluster: cython.longlong, begin: cython.longlong, group: cython.longlong) -> cython.void:
-        """Note which rows of a cluster hold the terms, or write that they share them in a group."""
+        """Visit the occurrences of shared terms in a cluster.
+
+        With ``group`` -1, note the row of each. Otherwise, write its group and chunk.
+        """
         cython.declare(at=cython.longlong, place=cython.longlong, number=cython.longlong)
         for at in range(self.starts[cluster], self.starts[cluster + 1]):
             for place in range(self.offsets[self.rows[at]], self.offsets[self.rows[at] + 1]):
@@ -659,7 +694,10 @@ class JointClusters:
     @cython.nogil
     @cython.exceptval(-1)
     def _merge(self, one: cython.longlong, other: cython.longlong, new: cython.Py_ssize_t) -> cython.int:
-        """List the terms of a joint cluster; those that it shares, or that a part has closed, are closed."""
+        """List the terms of a joint cluster.
+
+        A term is closed if the joint cluster shares it, or if it is closed in one of the two groups.
+        """
         a: cython.longlong = self.first[one]
         b: cython.longlong = self.first[other]
         end_a: cython.longlong = a + self.length[one]

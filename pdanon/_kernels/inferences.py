@@ -1,7 +1,8 @@
-"""Search for inferences: itemsets whose rows contain one more, sensitive item too often.
+"""Search for inferences: itemsets with a sensitive item in too many of their rows.
 
-The rows with that item are its owners. An itemset X is in a(X) owners and in b(X) other rows, and breaks rho
-if ``a(X) * (below - above) > above * b(X)``, where rho is ``above / below``.
+The rows with the sensitive item are its owners. Let a(X) be the number of owners, and b(X) the number of
+other rows, that contain an itemset X. X breaks rho = ``above / below`` if ``a(X) * (below - above) > above *
+b(X)``.
 """
 
 from typing import Any
@@ -16,16 +17,17 @@ __all__ = ["Found", "Inferences", "Marks", "Path", "Stack", "rows_beyond"]
 Array = NDArray[Any]
 
 
-# --- What is found, and marked
+# --- Itemsets found, and rows marked
 
 
 def rows_beyond(
     rows: Rows, owners: Code[::1], items: Code[::1], begin: cython.Py_ssize_t, end: cython.Py_ssize_t
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """How many rows hold all that some rows hold besides an item: those with the item, and those without it.
+    """Count the rows that contain all other items of an owner: with its sensitive item, and without.
 
-    The rows are ``owners[begin:end]``, the item of each, which it holds, is in ``items``. Items are numbered
-    by their supports, so that the first one of a row is its rarest. 0 where a row holds nothing else.
+    The owners are ``owners[begin:end]``, and ``items`` has the sensitive item of each. Items are numbered by
+    ascending support, so the first item of a row is its rarest. Both counts are 0 for a row without other
+    items.
     """
     together, apart = np.zeros((2, end - begin), np.int64)
     a: cython.longlong[::1] = together
@@ -42,7 +44,9 @@ def rows_beyond(
             rarest: cython.Py_ssize_t = codes[first] if codes[first] != items[i] else codes[first + 1]
             for slot in range(rows.starts[rarest], rows.starts[rarest + 1]):
                 row = rows.tids[slot]
-                held: cython.int = _holds(codes, offsets[row], offsets[row + 1], first, last, items[i])
+                held: cython.int = _compare_items(
+                    codes, offsets[row], offsets[row + 1], first, last, items[i]
+                )
                 if held == 2:
                     a[i - begin] += rows.weights[row]
                 elif held == 1:
@@ -54,7 +58,7 @@ def rows_beyond(
 @cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def _holds(
+def _compare_items(
     codes: Code[::1],
     start: cython.Py_ssize_t,
     stop: cython.Py_ssize_t,
@@ -62,7 +66,10 @@ def _holds(
     last: cython.Py_ssize_t,
     item: cython.int,
 ) -> cython.int:
-    """Whether a row holds all of another: 2, or 1 if all but an item, or 0. Both are parts of the codes."""
+    """Return 2 if a row contains all items of another row, 1 if all except ``item``, otherwise 0.
+
+    The rows are ``codes[start:stop]`` and ``codes[first:last]``.
+    """
     found: cython.int = 2
     for place in range(first, last):
         while start < stop and codes[start] < codes[place]:
@@ -79,9 +86,9 @@ def _holds(
 @cython.final
 @cython.cclass
 class Found:
-    """Itemsets with a sensitive item each, and their numbers of owners of that item and of rows.
+    """Itemsets with a sensitive item each, their number of owners, and their number of other rows.
 
-    Codes are in the order in which they are added. There are too many when ``room[0]`` is below 0.
+    Codes are in the order in which they are added. There are too many itemsets when ``room[0]`` is negative.
     """
 
     def __init__(self, room: Array) -> None:
@@ -97,7 +104,7 @@ class Found:
         owners: cython.longlong,
         others: cython.longlong,
     ) -> cython.int:
-        """Add an itemset: so many members, for a sensitive item."""
+        """Add the first ``size`` members, for a sensitive item."""
         n: cython.Py_ssize_t = self.n
         begin: cython.Py_ssize_t = self.bounds[n]
         i: cython.Py_ssize_t
@@ -113,11 +120,11 @@ class Found:
         self.owners[n], self.others[n], self.items[n] = owners, others, item
         self.bounds[n + 1] = begin + size
         self.n += 1
-        self.room[0] -= 1  # threads may lose one of each other's: it only ends later then
+        self.room[0] -= 1  # threads share it without a lock: a lost update only delays the stop
         return 0
 
     def arrays(self) -> tuple[Array, ...]:
-        """Codes, bounds, sensitive items, and in how many of their owners and other rows each itemset is."""
+        """Return codes, bounds, sensitive items, and the numbers of owners and other rows."""
         n: cython.Py_ssize_t = self.n
         codes, bounds = np.asarray(self.codes)[: self.bounds[n]], np.asarray(self.bounds)[: n + 1]
         items, owners, others = np.asarray(self.items), np.asarray(self.owners), np.asarray(self.others)
@@ -127,14 +134,15 @@ class Found:
 @cython.final
 @cython.cclass
 class Marks:
-    """Rows that are marked, one search after the other.
+    """Marks of rows, for one search after the other.
 
     Parameters
     ----------
     marked : ndarray of bool, shape (rows,)
         The marks, which are set.
     before : ndarray of bool, shape (rows,), optional
-        Those that each search begins with, so that none depends on what others did. By default they do.
+        The marks that each search starts with, so that no search depends on the marks of another. By default,
+        each search sees the marks of all others.
     """
 
     def __init__(self, marked: Array, before: Array | None) -> None:
@@ -143,12 +151,12 @@ class Marks:
         self.marked = marked if before is None else before.copy()
 
     def begin(self) -> cython.void:
-        """Begin a search."""
+        """Reset the marks for a new search."""
         if self.apart:
             self.marked[:] = self.before
 
     def end(self) -> cython.void:
-        """End a search."""
+        """Add the marks of a search to the result."""
         for row in range(self.marked.shape[0] if self.apart else 0):
             if self.marked[row]:
                 self.result[row] = True
@@ -161,13 +169,13 @@ class Marks:
     def set_both(
         self, rows: Code[::1], begin: cython.Py_ssize_t, end: cython.Py_ssize_t, which: cython.uchar[::1]
     ) -> cython.void:
-        """Mark those of some rows that are among others."""
+        """Mark the rows that have a flag in ``which``."""
         for i in range(begin, end):
             if which[rows[i]]:
                 self.marked[rows[i]] = True
 
     def has_all(self, rows: Code[::1], begin: cython.Py_ssize_t, end: cython.Py_ssize_t) -> cython.bint:
-        """Whether rows are all marked."""
+        """Return whether all rows are marked."""
         for i in range(begin, end):
             if not self.marked[rows[i]]:
                 return False
@@ -181,7 +189,7 @@ class Marks:
         end: cython.Py_ssize_t,
         values: cython.longlong[::1],
     ) -> cython.void:
-        """Mark a row if one of its items, ``codes[begin:end]``, has a value below 0."""
+        """Mark a row if one of its items, ``codes[begin:end]``, has a negative value."""
         if not self.marked[row]:
             for place in range(begin, end):
                 if values[codes[place]] < 0:
@@ -189,17 +197,19 @@ class Marks:
                     break
 
 
-# --- The path of nodes that a search is at, and the rows of each
+# --- The nodes on the current path, and the rows of each
 
 
 @cython.final
 @cython.cclass
 class Path:
-    """Nodes, each the child of the one before, from the root on.
+    """The nodes from the root to the current one.
 
-    A node has some members, and in ``following``, from ``begins`` to ``ends``, first the items that break rho
-    with them, then those that may be added. ``cursor`` is where it is in these. The ``status`` of an item is
-    whether it is a member, or is banned from all below: it breaks rho, or has been looked at with all others.
+    A node has members, and a part of ``following`` from ``begins`` to ``ends``: first the items that break
+    rho with the members, then the items that extend them. ``cursor`` is its position in this part.
+
+    The ``status`` of an item is member, banned or free. An item is banned below a node if it breaks rho with
+    the members, or if the search has visited all itemsets with it.
     """
 
     def __init__(self, n_items: cython.Py_ssize_t, deepest: cython.Py_ssize_t) -> None:
@@ -208,14 +218,14 @@ class Path:
         self.status = np.zeros(n_items, np.uint8)
 
     def begin(self, item: cython.int) -> cython.void:
-        """Begin at the root; an item counts as a member that is not listed."""
+        """Reset the path to the root; ``item`` counts as a member that is not listed."""
         self.status[:] = FREE
         self.status[item] = MEMBER
         self.begins[0] = self.ends[0] = self.n_members[0] = 0
         self.cursor[0] = -1
 
     def following_at(self, depth: cython.Py_ssize_t) -> cython.Py_ssize_t:
-        """Go on to the next item that may be added; -1 if there is none."""
+        """Return the position of the next item that extends a node, -1 if there is none."""
         now: cython.Py_ssize_t = self.cursor[depth]
         if now >= self.begins[depth]:
             self.status[self.following[now]] = BANNED
@@ -223,7 +233,7 @@ class Path:
         return now + 1 if now + 1 < self.ends[depth] else -1
 
     def enter(self, depth: cython.Py_ssize_t, now: cython.Py_ssize_t) -> cython.void:
-        """Go on to a child: the node with one more item."""
+        """Append the child with one more item."""
         item: cython.int = self.following[now]
         self.members[self.n_members[depth]] = item
         self.n_members[depth + 1] = self.n_members[depth] + 1
@@ -232,7 +242,7 @@ class Path:
         self.cursor[depth + 1] = self.ends[depth] - 1
 
     def leave(self, depth: cython.Py_ssize_t) -> cython.void:
-        """Undo what a node has said of items."""
+        """Undo the status that a node gave to items."""
         i: cython.Py_ssize_t
         for i in range(self.begins[depth], self.ends[depth]):
             self.status[self.following[i]] = FREE
@@ -240,7 +250,7 @@ class Path:
             self.status[self.members[i]] = FREE
 
     def make_room(self, n: cython.Py_ssize_t) -> cython.int:
-        """Have space for so many items that follow."""
+        """Make room for n items in ``following``."""
         if n > self.following.shape[0]:
             self.following = grown(self.following, self.following.shape[0], 2 * n)
         return 0
@@ -249,10 +259,10 @@ class Path:
 @cython.final
 @cython.cclass
 class Stack:
-    """Rows of the nodes of a path, one after the other, and of what follows each.
+    """The rows of the nodes of a path, one after the other, and the rows of the extensions of each.
 
-    Those of the item at a place in ``following`` are from ``begins`` of the place to the next; those of the
-    node in hand are ``rows[start:stop]``. All from ``free`` on is free.
+    The rows of the item at a position of ``following`` start at ``begins`` of the position, and end at the
+    next. The rows of the current node are ``rows[start:stop]``. Positions from ``free`` on are unused.
     """
 
     def __init__(self) -> None:
@@ -260,19 +270,19 @@ class Stack:
         self.start = self.stop = self.free = 0
 
     def begin(self, n: cython.Py_ssize_t) -> cython.int:
-        """Have so many rows in hand."""
+        """Reserve n rows for the root."""
         self.make_room(n)
         self.start, self.stop, self.free = 0, n, n
         return 0
 
     def take(self, now: cython.Py_ssize_t, end: cython.Py_ssize_t) -> cython.void:
-        """Take the rows of an item in hand; what follows its node ends at a place."""
+        """Select the rows of the item at position ``now``; the extensions of its node end at ``end``."""
         self.start, self.stop, self.free = self.begins[now], self.begins[now + 1], self.begins[end]
 
     def fill(
         self, tids: Code[::1], begin: cython.Py_ssize_t, end: cython.Py_ssize_t, without: cython.uchar[::1]
     ) -> cython.int:
-        """Take rows in hand, ``tids[begin:end]`` without some."""
+        """Select the rows ``tids[begin:end]`` without a flag in ``without``."""
         self.make_room(end - begin)
         self.start = self.stop = 0
         for i in range(begin, end):
@@ -283,19 +293,19 @@ class Stack:
         return 0
 
     def make_room(self, n: cython.Py_ssize_t) -> cython.int:
-        """Have space for so many rows."""
+        """Make room for n rows."""
         if n > self.rows.shape[0]:
             self.rows = grown(self.rows, self.rows.shape[0], 2 * n)
         return 0
 
     def make_room_for(self, n: cython.Py_ssize_t) -> cython.int:
-        """Have space for the rows of so many items that follow."""
+        """Make room for the starts of n extensions."""
         if n >= self.begins.shape[0]:
             self.begins = grown(self.begins, self.begins.shape[0], 2 * n + 2)
         return 0
 
     def n_items(self, offsets: Number[::1]) -> cython.longlong:
-        """How many items the rows in hand have."""
+        """Count the items of the current rows."""
         row: cython.Py_ssize_t
         n: cython.longlong = 0
         for i in range(self.start, self.stop):
@@ -304,7 +314,7 @@ class Stack:
         return n
 
     def flag(self, flags: cython.uchar[::1], value: cython.bint) -> cython.void:
-        """Set the flags of the rows in hand."""
+        """Set the flags of the current rows."""
         for i in range(self.start, self.stop):
             flags[self.rows[i]] = value
 
@@ -316,7 +326,7 @@ class Stack:
         flags: cython.uchar[::1],
         to: cython.Py_ssize_t,
     ) -> cython.void:
-        """Write those of ``tids[begin:end]`` that have a flag to a place."""
+        """Write the rows ``tids[begin:end]`` with a flag from position ``to`` on."""
         for i in range(begin, end):
             if flags[tids[i]]:
                 self.rows[to] = tids[i]
@@ -329,7 +339,7 @@ class Stack:
         values: cython.longlong[::1],
         places: cython.longlong[::1],
     ) -> cython.longlong:
-        """Write the rows in hand to the places of their items of a value above 0; the steps that takes."""
+        """Copy the current rows to the places of their items with positive values; return the steps."""
         cython.declare(row=cython.Py_ssize_t, place=cython.Py_ssize_t)
         for i in range(self.start, self.stop):
             row = self.rows[i]
@@ -347,7 +357,10 @@ class Stack:
 def sort_by(
     items: cython.int[::1], begin: cython.Py_ssize_t, end: cython.Py_ssize_t, values: cython.longlong[::1]
 ) -> cython.void:
-    """Sort ``items[begin:end]`` by their values, then by themselves: Shell's sort."""
+    """Sort ``items[begin:end]`` by value, ties by item.
+
+    Shellsort: in place, and without the interpreter lock.
+    """
     gap: cython.Py_ssize_t = 1
     j: cython.Py_ssize_t
     while gap < (end - begin) // 3:
@@ -372,21 +385,24 @@ def sort_by(
 @cython.final
 @cython.cclass
 class Inferences:
-    """Itemsets that break rho for a sensitive item, item after item.
+    """Itemsets that break rho, one sensitive item after the other.
 
-    Depth first, over itemsets that are in a row with the item; those that may follow one are judged together,
-    and the rarest goes first. An itemset in a row is in no fewer other rows than all else of the row, which
-    ``apart`` says of each owner. So of the owners of an itemset, by ascending ``apart``, only those up to the
-    last one count where those so far would be enough for a breach: an itemset that breaks rho is in no owner
-    behind it, and if there is no such place, nothing that holds the itemset breaks it.
+    The search is depth first, over itemsets with at least one owner. It tests all extensions of an itemset
+    together, and visits the rarest first.
 
-    With m, all itemsets of up to m items are listed, or their rows are marked if ``marked`` has a place for
-    each row. No itemset that breaks rho is extended. If rows are marked, an itemset is skipped if all its
-    rows are marked.
+    ``apart`` bounds the search. For an owner, it is the number of other rows that contain all its other
+    items. So an itemset in this owner is in at least ``apart`` other rows. The owners of an itemset are in
+    ascending order of ``apart``. An owner counts up to the last position where the owners so far suffice for
+    a breach. No superset that breaks rho has an owner behind that position. Without such a position, no
+    superset breaks rho.
 
-    With m = 0 the search of an item stops at the first itemset of any size that breaks rho. Itemsets are
-    closed: each includes all items that all its owners hold, as these can extend any that breaks rho. If
-    such an item comes earlier in the order, the itemset was visited before.
+    With m > 0, all itemsets of up to m items are listed, or their rows are marked in ``marks``. An itemset
+    that breaks rho is not extended. If rows are marked, an itemset is skipped if all its rows are marked.
+
+    With m = 0, the search of a sensitive item stops at the first itemset of any size that breaks rho.
+    Itemsets are closed: each includes all items that all its owners contain, because a breach
+    stays a breach when they are added. If such an item comes earlier in the order, the itemset was visited
+    before.
 
     The search stops after a number of steps, when more than ``room[0]`` itemsets are listed, or when
     ``halt[0]`` is set.
@@ -403,18 +419,18 @@ class Inferences:
     owners: Code[::1]
     apart: Number[::1]
     supports: Number[::1]
-    # The sensitive item, its owners, and which rows they are.
+    # The sensitive item, the range of its owners, and a flag for each of their rows.
     cython.declare(item=cython.int, first=cython.Py_ssize_t, last=cython.Py_ssize_t)
     is_owner: cython.uchar[::1]
-    in_hand: cython.uchar[::1]  # other rows, where they are looked up by item
+    in_hand: cython.uchar[::1]  # flags of the other rows of the node, if `by_item`
     by_item: cython.bint
-    # By item, 0 between nodes: owners in the node that hold it, in weight and in number; how far these count,
-    # in weight (-1: it breaks rho) and number; other rows with it, in weight and in number.
+    # By item, 0 between nodes, each weighted and unweighted: owners of the node with the item; those of them
+    # that count (weighted -1: the item breaks rho); other rows of the node with the item.
     cython.declare(count=cython.longlong[::1], number=cython.longlong[::1], reach=cython.longlong[::1])
     cython.declare(n_reach=cython.longlong[::1], others=cython.longlong[::1], n_others=cython.longlong[::1])
     names: cython.int[::1]
-    # The path, and of the node in hand its owners, as places in ``owners``, its other rows, and what the
-    # owners weigh.
+    # The path. Then, for the current node, its owners as positions in ``owners``, its other rows, and the
+    # weight of the owners.
     path: Path
     a: Stack
     b: Stack
@@ -450,13 +466,15 @@ class Inferences:
         self.found, self.halt = found, halt
 
     def run(self, items: Code[::1], starts: Number[::1], chosen: Code[::1], limit: cython.longlong) -> Array:
-        """Search for some items; the owners of each begin at ``starts``, and are by ascending ``apart``.
+        """Search for the chosen sensitive items.
 
-        Returns the steps of each, -1 if that is more than the limit, and whether there may be larger sets.
+        The owners of item ``i`` start at ``starts[i]``, by ascending ``apart``. Return two lines, with an
+        entry for each item: the number of steps, -1 if that exceeds the limit; and whether larger itemsets
+        may exist.
         """
         n: cython.Py_ssize_t = len(chosen)
         outcome = np.zeros((2, n), np.int64)
-        told: cython.longlong[:, ::1] = outcome
+        answers: cython.longlong[:, ::1] = outcome
         i: cython.Py_ssize_t
         self.limit = limit
         with cython.nogil:
@@ -466,14 +484,15 @@ class Inferences:
                 self.item = items[chosen[i]]
                 self.first, self.last = starts[chosen[i]], starts[chosen[i] + 1]
                 self._run()
-                told[0, i] = self.steps if self.steps <= limit else -1
-                told[1, i] = self.was_cut
+                answers[0, i] = self.steps if self.steps <= limit else -1
+                answers[1, i] = self.was_cut
         return outcome
 
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(-1)
     def _run(self) -> cython.int:
+        """Search for the current sensitive item."""
         depth: cython.Py_ssize_t = 0
         self._begin()
         self._visit(0)
@@ -500,7 +519,7 @@ class Inferences:
     @cython.nogil
     @cython.exceptval(-1)
     def _begin(self) -> cython.int:
-        """Take all owners in hand."""
+        """Reset the search, and select all owners."""
         i: cython.Py_ssize_t
         n: cython.Py_ssize_t = self.last - self.first
         self.steps = self.was_cut = self.is_broken = 0
@@ -518,16 +537,16 @@ class Inferences:
     @cython.nogil
     @cython.exceptval(-1)
     def _visit(self, depth: cython.Py_ssize_t) -> cython.int:
-        """Judge what may follow the itemset in hand, and divide its rows among that."""
+        """Test all extensions of the current itemset, and divide its rows among them."""
         item: cython.Py_ssize_t
         n: cython.Py_ssize_t = self._count_owners()
-        if self._goes_on(n, depth):
+        if self._can_extend(n, depth):
             if depth == 1:
                 item = self.path.members[0]
                 self.b.fill(self.tids, self.starts[item], self.starts[item + 1], self.is_owner)
                 self.steps += self.b.stop
             if self.m == 0 and depth:
-                self._close(n, depth)
+                self._add_closure(n, depth)
             if not self.is_broken or self.m:
                 self._count_others(n, depth)
                 self._judge(n, depth)
@@ -544,7 +563,10 @@ class Inferences:
     @cython.nogil
     @cython.exceptval(check=False)
     def _count_owners(self) -> cython.Py_ssize_t:
-        """Name the items of the owners in hand; count these, and how far they count, for each."""
+        """Count the owners of the node by item, and those up to the last position that counts.
+
+        List the items; return their number.
+        """
         n: cython.Py_ssize_t = 0
         cython.declare(row=cython.Py_ssize_t, place=cython.Py_ssize_t, weight=cython.longlong)
         self.weight = 0
@@ -570,8 +592,11 @@ class Inferences:
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def _goes_on(self, n: cython.Py_ssize_t, depth: cython.Py_ssize_t) -> cython.bint:
-        """Whether one of the n named items may follow, and all owners hold none that went before."""
+    def _can_extend(self, n: cython.Py_ssize_t, depth: cython.Py_ssize_t) -> cython.bint:
+        """Return whether an itemset that was not visited before can extend the node.
+
+        With m = 0, a banned item in all owners is in the closure, so the closed itemset was visited before.
+        """
         found: cython.bint = False
         for i in range(n):
             item = self.names[i]
@@ -585,8 +610,8 @@ class Inferences:
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(-1)
-    def _close(self, n: cython.Py_ssize_t, depth: cython.Py_ssize_t) -> cython.int:
-        """Add the items that all owners in hand hold, and keep the other rows that hold these."""
+    def _add_closure(self, n: cython.Py_ssize_t, depth: cython.Py_ssize_t) -> cython.int:
+        """Add the items that all owners of the node contain, and keep the other rows with all of them."""
         cython.declare(place=cython.Py_ssize_t, held=cython.Py_ssize_t, row=cython.int)
         begin: cython.Py_ssize_t = self.path.n_members[depth]
         end: cython.Py_ssize_t = begin
@@ -622,13 +647,13 @@ class Inferences:
     @cython.nogil
     @cython.exceptval(check=False)
     def _count_others(self, n: cython.Py_ssize_t, depth: cython.Py_ssize_t) -> cython.void:
-        """Count the other rows with each item that owners count for."""
+        """Count the other rows of the node with each item that can extend it."""
         cython.declare(item=cython.Py_ssize_t, row=cython.Py_ssize_t, place=cython.Py_ssize_t)
         if depth == 0:
             for i in range(n):
                 self.others[self.names[i]] = self.supports[self.names[i]] - self.count[self.names[i]]
             return
-        self._choose(n)
+        self._choose_by_item(n)
         if self.by_item:
             for i in range(n):
                 item = self.names[i]
@@ -648,8 +673,11 @@ class Inferences:
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def _choose(self, n: cython.Py_ssize_t) -> cython.void:
-        """Choose what is less: to look at the other rows in hand, or at all rows with what may follow."""
+    def _choose_by_item(self, n: cython.Py_ssize_t) -> cython.void:
+        """Choose the faster way to count the other rows, and count its steps.
+
+        Read either all items of the other rows, or all rows of the items that can extend the node.
+        """
         item: cython.Py_ssize_t
         of_rows: cython.longlong = self.b.n_items(self.offsets)
         of_items: cython.longlong = 2 * (self.b.stop - self.b.start)
@@ -665,7 +693,7 @@ class Inferences:
     @cython.nogil
     @cython.exceptval(-1)
     def _judge(self, n: cython.Py_ssize_t, depth: cython.Py_ssize_t) -> cython.int:
-        """Find the items that break rho with the itemset in hand, and those that may follow it."""
+        """Find the items that break rho with the current itemset, and the items that extend it."""
         begin: cython.Py_ssize_t = self.path.begins[depth]
         middle: cython.Py_ssize_t = begin
         n_members: cython.Py_ssize_t = self.path.n_members[depth]
@@ -703,8 +731,8 @@ class Inferences:
     @cython.nogil
     @cython.exceptval(-1)
     def _divide(self, middle: cython.Py_ssize_t, depth: cython.Py_ssize_t) -> cython.int:
-        """Write the rows of each item that may follow behind those of the path."""
-        a_free: cython.longlong[::1] = self.number  # from now on where the next row of each item goes
+        """Write the rows of each extension after those of the path."""
+        a_free: cython.longlong[::1] = self.number  # from here on the position of the next row of each item
         cython.declare(i=cython.Py_ssize_t, row=cython.Py_ssize_t, place=cython.Py_ssize_t)
         item: cython.Py_ssize_t
         end: cython.Py_ssize_t = self.path.ends[depth]
@@ -738,7 +766,7 @@ class Inferences:
     @cython.nogil
     @cython.exceptval(check=False)
     def _mark(self, begin: cython.longlong, end: cython.longlong, depth: cython.longlong) -> cython.void:
-        """Mark the rows of the itemset in hand that hold one of some items, whose ``reach`` is -1."""
+        """Mark the rows of the current itemset that contain an item with ``reach`` -1."""
         cython.declare(i=cython.Py_ssize_t, item=cython.Py_ssize_t, row=cython.Py_ssize_t)
         if depth == 0:
             for i in range(begin, end):
@@ -759,7 +787,7 @@ class Inferences:
     @cython.nogil
     @cython.exceptval(check=False)
     def _is_marked(self, depth: cython.Py_ssize_t, now: cython.Py_ssize_t) -> cython.bint:
-        """Whether all rows of an itemset that follows the one at a depth are marked."""
+        """Return whether all rows of the extension at position ``now`` are marked."""
         i: cython.Py_ssize_t
         item: cython.Py_ssize_t = self.path.following[now]
         if depth == 0:

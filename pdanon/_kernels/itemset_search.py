@@ -1,6 +1,6 @@
-"""Depth-first searches through itemsets: rare, frequent and minimal ones.
+"""Depth-first searches for itemsets: rare, frequent and minimal ones.
 
-Rows are as in ``counting``: CSR with a weight each, and the transpose.
+Rows are as in ``counting``: CSR with weights, and the transpose.
 """
 
 import cython
@@ -27,17 +27,17 @@ __all__ = ["count_frequent", "mark_items", "mark_pairs", "minimal", "rare_itemse
 class Nodes:
     """Room for one node of each depth.
 
-    The rows of a node are cut down to the items that its prefix may be extended by, which have local numbers:
-    row i is ``items[depth, bounds[depth, i]:bounds[depth, i + 1]]`` and is row ``sources[depth, i]`` of all.
-    It has ``n_rows[depth]`` rows and ``n_names[depth]`` items; local number j is item ``names[depth, j]``.
-    ``counts[depth]`` is the matrix of the supports of pairs of local items.
+    A node has the rows of its prefix, reduced to the items that extend the prefix, which have local numbers.
+    Row i is ``items[depth, bounds[depth, i]:bounds[depth, i + 1]]``, from row ``sources[depth, i]`` of all
+    rows. There are ``n_rows[depth]`` rows and ``n_names[depth]`` items; local number j is item ``names[depth,
+    j]``. ``counts[depth]`` is the matrix of the supports of pairs of local items.
 
     Parameters
     ----------
     depths : int
-        How many nodes there are.
+        Number of nodes.
     occurrences, rows, names : int
-        The most that a node has of each.
+        Largest number of each in a node.
     """
 
     def __init__(
@@ -47,7 +47,8 @@ class Nodes:
         rows: cython.Py_ssize_t,
         names: cython.Py_ssize_t,
     ) -> None:
-        self.items = np.empty((depths, occurrences + 1), np.uint32)  # what is left out is written, too
+        # One place more: an item that is left out is written, and then overwritten.
+        self.items = np.empty((depths, occurrences + 1), np.uint32)
         self.bounds = np.zeros((depths, rows + 1), np.int64)
         self.sources = np.empty((depths, rows), np.int32)
         self.n_rows = np.zeros(depths, np.int64)
@@ -70,9 +71,10 @@ class Nodes:
     def fill_child(
         self, depth: cython.Py_ssize_t, b: cython.Py_ssize_t, floor: cython.longlong, keep: cython.int[::1]
     ) -> cython.bint:
-        """Write the child whose prefix is extended by local item b; tell whether it has rows worth a look.
+        """Write the child whose prefix is extended by local item b; return whether it has rows.
 
-        It is not extended by items whose pair with b has a support below the floor. ``keep`` is all -1.
+        An item extends the child if its pair with b has at least support ``floor``. ``keep`` is -1 before and
+        after.
         """
         c: cython.Py_ssize_t
         d: cython.Py_ssize_t = self.n_names[depth]
@@ -91,7 +93,7 @@ class Nodes:
     def _fill_rows(
         self, depth: cython.Py_ssize_t, b: cython.Py_ssize_t, keep: cython.int[::1]
     ) -> cython.void:
-        """Write the rows of a child: those with local item b and two or more of the items that are kept."""
+        """Write the rows of a child: those with local item b and at least two of the kept items."""
         items: cython.uint[::1] = self.items[depth]
         found: cython.uint[::1] = self.items[depth + 1]
         cython.declare(i=cython.Py_ssize_t, p=cython.Py_ssize_t, item=cython.Py_ssize_t)
@@ -123,7 +125,7 @@ class Nodes:
 
 
 def mark_items(codes: Code[::1], offsets: Number[::1], is_rare: Flag[::1], exposed: cython.int[::1]) -> None:
-    """Set ``exposed[row] = 1`` in rows that hold a rare item."""
+    """Set ``exposed[row] = 1`` in rows that contain a rare item."""
     cython.declare(row=cython.Py_ssize_t, position=cython.Py_ssize_t)
     with cython.nogil:
         for row in range(offsets.shape[0] - 1):
@@ -140,7 +142,7 @@ def mark_pairs(
     rare_items: Code[::1],
     exposed: cython.int[::1],
 ) -> None:
-    """Set ``exposed[row] = 2`` in rows that hold a rare pair and are not exposed yet.
+    """Set ``exposed[row] = 2`` in rows that contain a rare pair and are not exposed yet.
 
     ``rare_items[rare_starts[a]:rare_starts[a + 1]]`` are the partners b > a of the rare pairs.
     """
@@ -168,7 +170,7 @@ def _has_partner(
     rare_items: Code[::1],
     last_row: cython.longlong[::1],
 ) -> cython.bint:
-    """Whether an item is rare together with another one of the row."""
+    """Return whether an item forms a rare pair with another item of the row."""
     slot: cython.Py_ssize_t
     for slot in range(rare_starts[a], rare_starts[a + 1]):
         if last_row[rare_items[slot]] == row + 1:
@@ -194,21 +196,24 @@ def rare_itemsets(
     room: cython.longlong[::1],
     halt: Flag[::1],
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
-    """Itemsets of size 3..m that occur with support below k, as CSR and their supports.
+    """Find the itemsets of size 3..m with support in (0, k) whose first item is in ``begin..end - 1``.
 
-    Only those whose first item is in ``begin..end - 1``: a part of the search.
+    The search is depth first over prefixes in code order. A node has the rows of its prefix, reduced to the
+    items that can extend it (``pair_items``, ascending for each item), and counts all their pairs in one
+    dense matrix. Its children are the prefixes with one item more. Only cliques of ``pair_items`` are
+    visited. With the pairs of support >= k, the ``minimal`` rare itemsets are found; with all pairs that
+    occur, all rare itemsets.
 
-    Depth-first over prefixes in code order. A node holds the rows of its prefix, cut down to the items
-    that can extend it (``pair_items``, ascending for each item), and counts all their pairs in one dense
-    matrix; its children are the prefixes one item longer. Only cliques of ``pair_items`` are visited: with
-    the pairs of support >= k, ``minimal`` itemsets come out; with all pairs that occur, all rare ones.
-    With ``listing`` those with a support of ``least`` to ``largest`` are written in ``original`` codes,
-    ascending; or only counted by support, if there is room for ``counts``. Without, ``exposed[row]`` (0: none
-    so far) receives the size of the smallest rare itemset that the row holds, and items and nodes that cannot
-    expose a row by a smaller one than is known are skipped; rows that hold a rare item or pair must be
-    exposed already. It ends early when more than ``room[0]`` are listed, or when ``halt[0]`` is set.
+    With ``listing``, itemsets with support ``least`` to ``largest`` are returned in ``original`` codes,
+    ascending, as CSR with supports. If ``counts`` has entries, they are only counted by support.
+
+    Without ``listing``, ``exposed[row]`` (0: none so far) becomes the size of the smallest rare itemset in
+    the row. Items and nodes that cannot lower an entry are skipped. Rows with a rare item or pair must be
+    exposed already.
+
+    The search stops when more than ``room[0]`` itemsets are listed, or when ``halt[0]`` is set.
     """
-    nodes = _room_for_nodes(m - 2, rows, pair_starts, begin, end)
+    nodes = _allocate_nodes(m - 2, rows, pair_starts, begin, end)
     search = _RareSearch(k, m, minimal, listing, rows, pair_starts, pair_items, original, exposed, nodes)
     search.least, search.largest, search.counts = least, largest, counts
     search.room, search.halt = room, halt
@@ -233,9 +238,9 @@ class _RareSearch:
     cython.declare(counts=cython.longlong[::1], room=cython.longlong[::1])
     halt: Flag[::1]
     nodes: Nodes
-    cursor: cython.longlong[::1]  # which child of each node is next
+    cursor: cython.longlong[::1]  # the next child of each node
     cython.declare(prefix=cython.int[::1], subset=cython.int[::1])
-    local: cython.int[::1]  # local number of each item, -1 between two uses
+    local: cython.int[::1]  # local number of each item, -1 between two nodes
     cython.declare(wanted=cython.uchar[::1], found=cython.int[::1], found_starts=cython.longlong[::1])
     cython.declare(found_supports=cython.longlong[::1], n_found=cython.Py_ssize_t, size=cython.Py_ssize_t)
 
@@ -285,7 +290,7 @@ class _RareSearch:
     @cython.nogil
     @cython.exceptval(-1)
     def _descend(self) -> cython.int:
-        """Visit the node of the first item and all below it."""
+        """Visit the node of the first item and all nodes below it."""
         floor: cython.longlong = self.k if self.minimal else 1
         depth: cython.Py_ssize_t = 0
         b: cython.Py_ssize_t
@@ -312,9 +317,9 @@ class _RareSearch:
     @cython.nogil
     @cython.exceptval(-1)
     def _visit(self, depth: cython.Py_ssize_t) -> cython.int:
-        """List or expose by the pairs of a node; tell whether nodes below it are worth a look."""
+        """List or expose the rare pairs of a node; return whether to visit the nodes below it."""
         length: cython.int = depth + 3
-        if not self.listing and not self._any_open(depth, length):
+        if not self.listing and not self._has_open_row(depth, length):
             return 0
         self.nodes.count_pairs(depth, self.rows.weights)
         if self.listing:
@@ -327,7 +332,7 @@ class _RareSearch:
     @cython.nogil
     @cython.exceptval(check=False)
     def _mark_wanted(self, a: cython.Py_ssize_t) -> cython.void:
-        """Mark the partners of a that could expose a row together with a and another one."""
+        """Mark the partners of a that could expose a row as part of a triple with a."""
         cython.declare(slot=cython.Py_ssize_t, row=cython.Py_ssize_t, position=cython.Py_ssize_t)
         self.wanted[:] = False
         for slot in range(self.pair_starts[a], self.pair_starts[a + 1]):
@@ -351,7 +356,7 @@ class _RareSearch:
     @cython.nogil
     @cython.exceptval(check=False)
     def _fill_root(self, a: cython.Py_ssize_t) -> cython.void:
-        """Write the node of the prefix (a,): its rows, cut down to the wanted partners of a."""
+        """Write the node of the prefix (a,): its rows, reduced to the wanted partners of a."""
         cython.declare(slot=cython.Py_ssize_t, position=cython.Py_ssize_t, i=cython.Py_ssize_t)
         begin: cython.Py_ssize_t
         at: cython.Py_ssize_t = 0
@@ -382,8 +387,8 @@ class _RareSearch:
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def _any_open(self, depth: cython.Py_ssize_t, length: cython.int) -> cython.bint:
-        """Whether a rare itemset of this size would be the smallest known of some row."""
+    def _has_open_row(self, depth: cython.Py_ssize_t, length: cython.int) -> cython.bint:
+        """Return whether a rare itemset of this length would lower the entry of any row of the node."""
         i: cython.Py_ssize_t
         for i in range(self.nodes.n_rows[depth]):
             if self._is_open(self.nodes.sources[depth, i], length):
@@ -394,13 +399,14 @@ class _RareSearch:
     @cython.nogil
     @cython.exceptval(check=False)
     def _is_open(self, row: cython.Py_ssize_t, length: cython.int) -> cython.bint:
+        """Return whether a rare itemset of this length would lower the entry of a row."""
         return self.exposed[row] == 0 or self.exposed[row] > length
 
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
     def _expose(self, depth: cython.Py_ssize_t, length: cython.int) -> cython.void:
-        """Note the size of the node's rare itemsets in the rows that hold one and no smaller one."""
+        """Write the length to the open rows that contain a rare itemset of the node."""
         cython.declare(i=cython.Py_ssize_t, row=cython.Py_ssize_t)
         d: cython.Py_ssize_t = self.nodes.n_names[depth]
         items: cython.uint[::1] = self.nodes.items[depth]
@@ -409,14 +415,17 @@ class _RareSearch:
             row = self.nodes.sources[depth, i]
             if self._is_open(row, length):
                 start, stop = self.nodes.bounds[depth, i], self.nodes.bounds[depth, i + 1]
-                if _holds_rare(count, d, self.k, items, start, stop):
+                if _contains_rare_pair(count, d, self.k, items, start, stop):
                     self.exposed[row] = length
 
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(-1)
     def _list(self, depth: cython.Py_ssize_t, length: cython.Py_ssize_t) -> cython.int:
-        """List the pairs of a node that are rare together with its prefix, although they may extend it."""
+        """List the pairs of a node that have a support to list together with the prefix.
+
+        The pair itself must be in ``pair_items``.
+        """
         cython.declare(slot=cython.Py_ssize_t, i=cython.int)
         d: cython.Py_ssize_t = self.nodes.n_names[depth]
         cython.declare(j=cython.Py_ssize_t, name=cython.Py_ssize_t, count=cython.longlong)
@@ -430,11 +439,11 @@ class _RareSearch:
                 if j >= 0:
                     count = self.nodes.counts[depth, i * d + j]
                     self.prefix[length - 1] = self.pair_items[slot]
-                    if self.least <= count <= self.largest and self._is_asked(length):
+                    if self.least <= count <= self.largest and self._is_listed(length):
                         if self.counts.shape[0]:
                             self.counts[count] += 1
                         else:
-                            self._note(length, count)
+                            self._append(length, count)
         for i in range(d):
             self.local[self.nodes.names[depth, i]] = -1
         return 0
@@ -442,14 +451,17 @@ class _RareSearch:
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def _is_asked(self, length: cython.Py_ssize_t) -> cython.bint:
-        """Whether no subset of the prefix is rare, if that matters: all that lack one item reach k."""
+    def _is_listed(self, length: cython.Py_ssize_t) -> cython.bint:
+        """Return whether the prefix is to be listed: with ``minimal``, only if no proper subset is rare.
+
+        It suffices to test the subsets with one item less.
+        """
         i: cython.Py_ssize_t
-        if not self.minimal or length == 3:  # whose pairs are not rare
+        if not self.minimal or length == 3:  # `pair_items` has no rare pairs then
             return True
         for i in range(1, length):
             self.subset[i - 1] = self.prefix[i]
-        for i in range(length - 1):  # without the last item it is the prefix, known to reach k
+        for i in range(length - 1):  # without the last item: the prefix of the node, which is not rare
             if i:
                 self.subset[i - 1] = self.prefix[i - 1]
             if support(self.subset, 0, length - 1, self.rows) < self.k:
@@ -459,8 +471,8 @@ class _RareSearch:
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(-1)
-    def _note(self, length: cython.Py_ssize_t, count: cython.longlong) -> cython.int:
-        """Append the prefix to what was found."""
+    def _append(self, length: cython.Py_ssize_t, count: cython.longlong) -> cython.int:
+        """Append the prefix to the itemsets found."""
         i: cython.Py_ssize_t
         if self.size + length > self.found.shape[0]:
             self.found = grown(self.found, self.size, 2 * (self.size + length))
@@ -472,20 +484,20 @@ class _RareSearch:
         self.size += length
         self.found_supports[self.n_found] = count
         self.n_found += 1
-        self.room[0] -= 1  # threads may lose one of each other's: it only ends later then
+        self.room[0] -= 1  # threads share it without a lock: a lost update only delays the stop
         self.found_starts[self.n_found] = self.size
         return 0
 
 
 @cython.cfunc
-def _room_for_nodes(
+def _allocate_nodes(
     depths: cython.Py_ssize_t,
     rows: Rows,
     pair_starts: Number[::1],
     begin: cython.Py_ssize_t,
     end: cython.Py_ssize_t,
 ) -> Nodes:
-    """Nodes, one of each depth, large enough if the first item of the prefix is one of ``begin..end - 1``."""
+    """Allocate one node of each depth, large enough for prefixes that begin in ``begin..end - 1``."""
     widest: cython.longlong = 0
     tallest: cython.longlong = 0
     broadest: cython.longlong = 0
@@ -504,7 +516,7 @@ def _room_for_nodes(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _holds_rare(
+def _contains_rare_pair(
     count: cython.int[::1],
     d: cython.size_t,
     k: cython.longlong,
@@ -512,6 +524,7 @@ def _holds_rare(
     start: cython.Py_ssize_t,
     stop: cython.Py_ssize_t,
 ) -> cython.bint:
+    """Return whether a row contains a pair with support below k."""
     cython.declare(p=cython.Py_ssize_t, q=cython.Py_ssize_t, line=cython.size_t)
     for p in range(start, stop):
         line = items[p] * d
@@ -534,10 +547,10 @@ def _insert(
     array[stop] = value
 
 
-# --- Frequent itemsets: count them, to tell whether they can be listed
+# --- Frequent itemsets: count them, to decide whether they can be listed
 
 
-# More items than an itemset has that may still be counted: it has 2**64 subsets.
+# An itemset of 64 items has 2**64 subsets: the count would overflow before.
 _DEEPEST = cython.declare(cython.Py_ssize_t, 64)
 
 
@@ -549,9 +562,10 @@ def count_frequent(
     most: cython.longlong,
     halt: Flag[::1],
 ) -> int:
-    """Count the sets of up to max_size of some items that ``least`` rows hold; beyond ``most`` just any more.
+    """Count the itemsets of up to ``max_size`` items in at least ``least`` rows, up to ``most``.
 
-    Each of the items is frequent. It ends early when ``halt[0]`` is set.
+    Each item is frequent. If there are more than ``most`` itemsets, any larger number is returned. The search
+    stops when ``halt[0]`` is set.
     """
     search = _FrequentSearch(rows, items)
     with cython.nogil:
@@ -563,9 +577,9 @@ def count_frequent(
 @cython.final
 @cython.cclass
 class _FrequentSearch:
-    """A depth-first search: a node is an itemset with its rows, and the items that it can be extended by.
+    """A depth-first search: a node is an itemset with its rows, and the items that extend it.
 
-    Rows are bits, 64 a word.
+    Rows are bits, 64 to a word.
     """
 
     words: cython.ulonglong[:, ::1]  # the rows of each item
@@ -586,7 +600,7 @@ class _FrequentSearch:
     @cython.nogil
     @cython.exceptval(check=False)
     def fill_words(self, rows: Rows, items: Number[::1]) -> cython.void:
-        """Note the rows of each item."""
+        """Write the rows of each item as bits."""
         cython.declare(number=cython.Py_ssize_t, slot=cython.Py_ssize_t, row=cython.Py_ssize_t)
         one: cython.ulonglong = 1
         for number in range(items.shape[0]):
@@ -629,7 +643,7 @@ class _FrequentSearch:
     def _extend(
         self, depth: cython.Py_ssize_t, here: cython.Py_ssize_t, least: cython.longlong
     ) -> cython.Py_ssize_t:
-        """Write the node with one more item: by how many items it can be extended."""
+        """Write the node with one more item; return the number of items that extend it."""
         cython.declare(word=cython.Py_ssize_t, slot=cython.Py_ssize_t)
         added: cython.Py_ssize_t = self.extensions[depth, here]
         found: cython.Py_ssize_t = 0
@@ -647,7 +661,7 @@ class _FrequentSearch:
 @cython.exceptval(check=False)
 @cython.overflowcheck(False)
 def _count_common(one: cython.ulonglong[::1], other: cython.ulonglong[::1]) -> cython.longlong:
-    """How many bits are set in both."""
+    """Count the bits that are set in both arrays."""
     cython.declare(word=cython.Py_ssize_t, x=cython.ulonglong)
     twos: cython.ulonglong = 0x5555555555555555
     fours: cython.ulonglong = 0x3333333333333333
@@ -667,10 +681,13 @@ def _count_common(one: cython.ulonglong[::1], other: cython.ulonglong[::1]) -> c
 
 
 def minimal(codes: Code[::1], offsets: Number[::1]) -> NDArray[np.bool_]:
-    """Which of some itemsets have no proper subset among them. They are ordered by size, then by codes."""
+    """Return whether each itemset has no proper subset among the given itemsets.
+
+    The itemsets are ordered by size, then by codes.
+    """
     n: cython.Py_ssize_t = offsets.shape[0] - 1
     longest: cython.Py_ssize_t = offsets[n] - offsets[n - 1] if n else 0
-    ends: cython.longlong[::1] = np.zeros(longest + 1, np.int64)  # of the itemsets of each size
+    ends: cython.longlong[::1] = np.zeros(longest + 1, np.int64)  # end of the itemsets of each size
     path: cython.longlong[:, ::1] = np.zeros((3, longest), np.int64)
     result = np.ones(n, np.bool_)
     kept: cython.uchar[::1] = result
@@ -698,9 +715,10 @@ def _has_subset(
     offsets: Number[::1],
     path: cython.longlong[:, ::1],
 ) -> cython.bint:
-    """Whether one of the itemsets of a size, which begin and end there, is a subset.
+    """Return whether an itemset has a subset of ``size`` items among the itemsets ``start..stop - 1``.
 
-    ``path`` has for each depth which item it is now, and the itemsets that begin with those so far.
+    A depth-first search in the sorted list. ``path`` has three entries for each depth: the position of the
+    current item, and the first and last itemset with the current prefix.
     """
     length: cython.longlong = offsets[itemset + 1] - offsets[itemset]
     cython.declare(first=cython.Py_ssize_t, after=cython.Py_ssize_t)
@@ -712,8 +730,8 @@ def _has_subset(
             depth -= 1
             continue
         item: cython.longlong = codes[offsets[itemset] + path[0, depth]]
-        first = _first(item, depth, path[1, depth], path[2, depth], codes, offsets)
-        after = _first(item + 1, depth, first, path[2, depth], codes, offsets)
+        first = _lower_bound(item, depth, path[1, depth], path[2, depth], codes, offsets)
+        after = _lower_bound(item + 1, depth, first, path[2, depth], codes, offsets)
         if first < after and depth + 1 == size:
             return True
         if first < after:
@@ -726,7 +744,7 @@ def _has_subset(
 @cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def _first(
+def _lower_bound(
     item: cython.longlong,
     depth: cython.Py_ssize_t,
     start: cython.Py_ssize_t,
@@ -734,7 +752,10 @@ def _first(
     codes: Code[::1],
     offsets: Number[::1],
 ) -> cython.Py_ssize_t:
-    """The first itemset whose item at a depth is not below; those before have the same items."""
+    """Find the first itemset in ``start..stop - 1`` whose item at a depth is at least ``item``.
+
+    A binary search: all these itemsets have the same items before that depth.
+    """
     middle: cython.Py_ssize_t
     while start < stop:
         middle = (start + stop) // 2

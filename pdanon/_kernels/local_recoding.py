@@ -1,4 +1,4 @@
-"""Recode parts of the rows on their own: cuts of blocks, partitions from the root down, classes of k rows."""
+"""Local recoding: cuts of blocks of rows, partitions from the root down, and classes of k equal rows."""
 
 from typing import Any
 
@@ -12,10 +12,10 @@ __all__ = ["BlockCut", "force", "partition", "release_items", "replace"]
 Array = NDArray[Any]
 
 
-# --- Cuts of blocks of rows: exchange nodes where that loses less and nothing gets rare
+# --- Cuts of blocks of rows: exchange nodes where that lowers the loss and nothing becomes rare
 #
-# Items are in the order of the hierarchy: those below a node are a range. Each row ends with the number of
-# its block, counted from the number of items on. Labels are counted over all blocks.
+# Items are in the order of the hierarchy, so the items below a node are a range. The last code of each row is
+# the number of items plus the number of its block. The support of a label counts the rows of all blocks.
 
 
 @cython.final
@@ -26,25 +26,25 @@ class BlockCut:
     Parameters
     ----------
     became : ndarray of int32, shape (blocks, items)
-        Node of each item in each block, -1 where it is suppressed. It is changed.
+        Node of each item in each block, -1 for a suppressed item. It is changed.
     first, last : ndarray of int64, shape (nodes,)
         Range of the items below each node.
     parent, size : ndarray of int32, shape (nodes,)
-        Of the hierarchy: the node above each, and how many its subtree has.
+        Parent and subtree size of each node of the hierarchy.
     occurrences : ndarray of int64, shape (blocks, items)
-        Of each item in each block.
+        Number of occurrences of each item in each block.
     price : ndarray of int64, shape (nodes + 1,)
-        Loss of an occurrence published as each node; the last entry: of a suppressed one.
+        Loss of an occurrence by the node that is published; the last entry is the loss of a suppressed one.
     rows : Rows
-        Of items and blocks.
+        The items and the block of each row.
     k : int
         A support in (0, k) is rare.
     whole : bool
-        Whether all labels of a row are looked at together.
+        Whether the set of all labels of a row must not be rare.
     depth : int
-        Up to how many labels are looked at beside one, unless whole rows are.
+        Without ``whole``, the largest number of other labels in a set that must not be rare.
     drop : bool
-        Whether nodes that would be rare, or part of something rare, are suppressed.
+        Whether nodes in rare sets are suppressed.
     """
 
     became: cython.int[:, ::1]
@@ -59,13 +59,13 @@ class BlockCut:
     depths: cython.Py_ssize_t
     turn: cython.longlong  # number of searches so far
     stamp: cython.longlong[::1]  # the last search that met a row
-    held: cython.int[:, ::1]  # the rows that hold the labels looked at, depth by depth
+    held: cython.int[:, ::1]  # the rows that contain the current labels, by depth
     n_held: cython.longlong[::1]
-    count: cython.longlong[:, ::1]  # rows of each label, depth by depth; 0 between searches
-    touched: cython.int[:, ::1]  # the labels for which that is not 0
+    count: cython.longlong[:, ::1]  # support of each label in them, by depth; 0 between searches
+    touched: cython.int[:, ::1]  # labels where that is not 0
     n_touched: cython.longlong[::1]
-    place: cython.longlong[::1]  # of the touched label that is looked at
-    labels: cython.int[::1]  # those of the held rows, where whole rows are looked at, as CSR
+    place: cython.longlong[::1]  # position of the current touched label, by depth
+    labels: cython.int[::1]  # labels of the held rows, if `whole`, as CSR
     starts: cython.longlong[::1]
 
     def __init__(
@@ -101,15 +101,15 @@ class BlockCut:
 def replace(
     blocks: Number[::1], top: cython.int, nodes: Code[::1], least: cython.longlong, state: BlockCut
 ) -> int:
-    """Publish all that some blocks have below a node as nodes below it, if that is safe; the loss saved.
+    """Replace a node by nodes below it in some blocks, if that is safe; return the loss saved.
 
-    Nothing is done, and 0 returned, if no more than ``least`` would be saved.
+    If no more than ``least`` would be saved, nothing changes and 0 is returned.
     """
     i: cython.Py_ssize_t
     for i in range(blocks.shape[0]):
-        if 0 <= state.became[blocks[i], state.first[top]] < top:  # published above by now
+        if 0 <= state.became[blocks[i], state.first[top]] < top:  # published at an ancestor in the meantime
             return 0
-    saved: cython.longlong = _saved(blocks, top, nodes, state)
+    saved: cython.longlong = _saving(blocks, top, nodes, state)
     if saved <= least:
         return 0
     old: cython.int[:, ::1] = np.empty((len(blocks), state.last[top] - state.first[top]), np.int32)
@@ -117,7 +117,7 @@ def replace(
         for i in range(blocks.shape[0]):
             old[i, :] = state.became[blocks[i], state.first[top] : state.last[top]]
         _publish_node(blocks, top, -1, state)
-        if blocks.shape[0] == state.became.shape[0] or _rest_is_safe(old, state):
+        if blocks.shape[0] == state.became.shape[0] or _is_safe_elsewhere(old, state):
             saved = _publish_safe(blocks, nodes, saved, least, state)
         else:
             saved = least
@@ -130,8 +130,8 @@ def replace(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _saved(blocks: Number[::1], top: cython.int, nodes: Code[::1], state: BlockCut) -> cython.longlong:
-    """Loss that is saved by publishing some nodes for all that blocks have below another."""
+def _saving(blocks: Number[::1], top: cython.int, nodes: Code[::1], state: BlockCut) -> cython.longlong:
+    """Compute the loss saved if blocks publish ``nodes`` below ``top``."""
     cython.declare(i=cython.Py_ssize_t, place=cython.Py_ssize_t, item=cython.Py_ssize_t)
     saved: cython.longlong = 0
     for i in range(blocks.shape[0]):
@@ -147,7 +147,7 @@ def _saved(blocks: Number[::1], top: cython.int, nodes: Code[::1], state: BlockC
 @cython.nogil
 @cython.exceptval(check=False)
 def _price(node: cython.int, state: BlockCut) -> cython.longlong:
-    """Loss of an occurrence published as a node, or suppressed: -1."""
+    """Return the loss of an occurrence by the node that is published; -1 for a suppressed one."""
     return state.price[node] if node >= 0 else state.price[state.price.shape[0] - 1]
 
 
@@ -155,6 +155,7 @@ def _price(node: cython.int, state: BlockCut) -> cython.longlong:
 @cython.nogil
 @cython.exceptval(check=False)
 def _publish_node(blocks: Number[::1], top: cython.int, node: cython.int, state: BlockCut) -> cython.void:
+    """Publish a node for all items below ``top`` in some blocks."""
     i: cython.Py_ssize_t
     for i in range(blocks.shape[0]):
         state.became[blocks[i], state.first[top] : state.last[top]] = node
@@ -166,9 +167,9 @@ def _publish_node(blocks: Number[::1], top: cython.int, node: cython.int, state:
 def _publish_safe(
     blocks: Number[::1], nodes: Code[::1], saved: cython.longlong, least: cython.longlong, state: BlockCut
 ) -> cython.longlong:
-    """Publish nodes in some blocks as long as more than ``least`` is saved, and return what is.
+    """Publish nodes in some blocks while more than ``least`` is saved; return the loss saved.
 
-    A node that is not safe is suppressed with ``drop``, else nothing is saved.
+    With ``drop``, an unsafe node is suppressed. Without, the first unsafe node ends the attempt.
     """
     cython.declare(i=cython.Py_ssize_t, place=cython.Py_ssize_t, item=cython.Py_ssize_t)
     for place in range(nodes.shape[0]):
@@ -176,7 +177,7 @@ def _publish_safe(
             break
         node = nodes[place]
         _publish_node(blocks, node, node, state)
-        if _rare_beside(node, state) < 0:
+        if _find_rare(node, state) < 0:
             continue
         _publish_node(blocks, node, -1, state)
         if not state.drop:
@@ -190,8 +191,8 @@ def _publish_safe(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _rest_is_safe(old: cython.int[:, ::1], state: BlockCut) -> cython.bint:
-    """Whether labels that some blocks have no more are safe where other blocks have them."""
+def _is_safe_elsewhere(old: cython.int[:, ::1], state: BlockCut) -> cython.bint:
+    """Return whether the labels that blocks no longer publish are safe in the other blocks."""
     cython.declare(i=cython.Py_ssize_t, item=cython.Py_ssize_t)
     for i in range(old.shape[0]):
         for item in range(old.shape[1]):
@@ -201,18 +202,18 @@ def _rest_is_safe(old: cython.int[:, ::1], state: BlockCut) -> cython.bint:
                 and (item == 0 or label != old[i, item - 1])
                 and (i == 0 or label != old[i - 1, item])
             ):
-                if _rare_beside(label, state) >= 0:
+                if _find_rare(label, state) >= 0:
                     return False
     return True
 
 
 def force(top: cython.int, nodes: Code[::1], state: BlockCut) -> bool:
-    """Replace a node of the only block by nodes below it, and get what is rare with them out of the way.
+    """Replace a node of the only block by nodes below it, and generalize whatever becomes rare.
 
-    That is suppressed with ``drop``, else raised to its parent. Tells whether that is possible; what is left
-    of an attempt that is not has to be undone.
+    With ``drop``, rare labels are suppressed; without, they are replaced by their parents. Return whether
+    that is possible. The caller has to undo a failed attempt.
     """
-    if 0 <= state.became[0, state.first[top]] < top:  # published above by now
+    if 0 <= state.became[0, state.first[top]] < top:  # published at an ancestor in the meantime
         return False
     done: cython.bint
     with cython.nogil:
@@ -224,14 +225,15 @@ def force(top: cython.int, nodes: Code[::1], state: BlockCut) -> bool:
 @cython.nogil
 @cython.exceptval(check=False)
 def _force(top: cython.int, nodes: Code[::1], state: BlockCut) -> cython.bint:
+    """Publish the nodes, and resolve rare sets until all nodes are safe."""
     i: cython.Py_ssize_t
-    safe: cython.Py_ssize_t = 0  # how many nodes were looked at since something changed
+    safe: cython.Py_ssize_t = 0  # number of safe nodes since the last change
     cython.declare(other=cython.int, above=cython.int)
     for i in range(nodes.shape[0]):
         state.became[0, state.first[nodes[i]] : state.last[nodes[i]]] = nodes[i]
     i = 0
     while safe < nodes.shape[0]:
-        other = _rare_beside(nodes[i], state)
+        other = _find_rare(nodes[i], state)
         if other < 0:
             i, safe = (i + 1) % nodes.shape[0], safe + 1
             continue
@@ -249,9 +251,9 @@ def _force(top: cython.int, nodes: Code[::1], state: BlockCut) -> cython.bint:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _rare_beside(node: cython.int, state: BlockCut) -> cython.int:
+def _find_rare(node: cython.int, state: BlockCut) -> cython.int:
     """Return a label of a rare set of ``node`` and up to ``depth`` others; -1 if all such sets are safe."""
-    support: cython.longlong = _hold_rows_with(node, state, state.rows)
+    support: cython.longlong = _list_rows_with(node, state, state.rows)
     if support < state.k:
         return node if support else -1
     if state.whole:
@@ -263,14 +265,15 @@ def _rare_beside(node: cython.int, state: BlockCut) -> cython.int:
 @cython.nogil
 @cython.exceptval(check=False)
 def _block_of(row: cython.Py_ssize_t, state: BlockCut) -> cython.Py_ssize_t:
+    """Return the block of a row."""
     return state.rows.codes[state.rows.offsets[row + 1] - 1] - state.n_items
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _hold_rows_with(node: cython.int, state: BlockCut, rows: Rows) -> cython.longlong:
-    """List the rows that hold a label; return how many transactions they are."""
+def _list_rows_with(node: cython.int, state: BlockCut, rows: Rows) -> cython.longlong:
+    """List the rows that contain a label; return its support."""
     cython.declare(item=cython.Py_ssize_t, slot=cython.Py_ssize_t)
     n: cython.Py_ssize_t = 0
     support: cython.longlong = 0
@@ -291,7 +294,10 @@ def _hold_rows_with(node: cython.int, state: BlockCut, rows: Rows) -> cython.lon
 @cython.nogil
 @cython.exceptval(check=False)
 def _rare_in_set(pivot: cython.int, state: BlockCut) -> cython.int:
-    """The last label of a rare set of labels with the pivot, -1 if there is none; depth first, ascending."""
+    """Return the last label of a rare set with the pivot, -1 if there is none.
+
+    The search is depth first, in ascending order.
+    """
     i: cython.Py_ssize_t
     depth: cython.Py_ssize_t = 0
     rare: cython.int = _tally(pivot, -1, 0, state, state.rows)
@@ -304,7 +310,7 @@ def _rare_in_set(pivot: cython.int, state: BlockCut) -> cython.int:
             depth -= 1
             continue
         label = state.touched[depth, state.place[depth]]
-        _hold_rows_also_with(label, depth, state, state.rows)
+        _extend_rows(label, depth, state, state.rows)
         depth += 1
         rare = _tally(pivot, label, depth, state, state.rows)
         state.place[depth] = -1
@@ -317,7 +323,10 @@ def _rare_in_set(pivot: cython.int, state: BlockCut) -> cython.int:
 def _tally(
     pivot: cython.int, above: cython.int, depth: cython.Py_ssize_t, state: BlockCut, rows: Rows
 ) -> cython.int:
-    """Count the labels above a number, except the pivot, in some rows; one that is rare there, else -1."""
+    """Count the labels in the rows of a depth; return one that is rare there, -1 if none is.
+
+    Only labels larger than ``above`` count, and not the pivot, so each set is visited once.
+    """
     cython.declare(i=cython.Py_ssize_t, row=cython.Py_ssize_t, position=cython.Py_ssize_t)
     cython.declare(block=cython.Py_ssize_t, previous=cython.int)
     n: cython.Py_ssize_t = 0
@@ -342,10 +351,8 @@ def _tally(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _hold_rows_also_with(
-    label: cython.int, depth: cython.Py_ssize_t, state: BlockCut, rows: Rows
-) -> cython.void:
-    """List, for the next depth, the rows of a depth that hold one more label."""
+def _extend_rows(label: cython.int, depth: cython.Py_ssize_t, state: BlockCut, rows: Rows) -> cython.void:
+    """List, for the next depth, the rows of a depth that contain one more label."""
     cython.declare(i=cython.Py_ssize_t, row=cython.Py_ssize_t, position=cython.Py_ssize_t)
     block: cython.Py_ssize_t
     n: cython.Py_ssize_t = 0
@@ -364,7 +371,10 @@ def _hold_rows_also_with(
 @cython.nogil
 @cython.exceptval(check=False)
 def _rare_in_row(pivot: cython.int, state: BlockCut, rows: Rows) -> cython.int:
-    """A label of a row that is rare as a whole; -1 if none is. All rows that hold the pivot are listed."""
+    """Return a label of a row whose set of labels is rare, -1 if there is none.
+
+    Only the rows with the pivot are compared: these are all rows that can contain such a set.
+    """
     cython.declare(i=cython.Py_ssize_t, j=cython.Py_ssize_t)
     n: cython.Py_ssize_t = state.n_held[0]
     cython.declare(start=cython.Py_ssize_t, stop=cython.Py_ssize_t, support=cython.longlong)
@@ -388,7 +398,7 @@ def _rare_in_row(pivot: cython.int, state: BlockCut, rows: Rows) -> cython.int:
 @cython.nogil
 @cython.exceptval(check=False)
 def _list_labels(state: BlockCut, rows: Rows) -> cython.void:
-    """Write the labels of the listed rows, ascending, as CSR."""
+    """List the labels of the listed rows, ascending, as CSR."""
     cython.declare(i=cython.Py_ssize_t, row=cython.Py_ssize_t, position=cython.Py_ssize_t)
     cython.declare(block=cython.Py_ssize_t, previous=cython.int)
     end: cython.Py_ssize_t = 0
@@ -404,11 +414,11 @@ def _list_labels(state: BlockCut, rows: Rows) -> cython.void:
         state.starts[i + 1] = end
 
 
-# --- Partition: split rows from the root of a hierarchy downwards into parts of at least k
+# --- Partition: split rows into parts of at least k, from the root of a hierarchy down
 #
-# A part is a set of rows with equal published nodes. Each occurrence has the node that it is published as:
-# ``node`` while that may still be expanded, ``~node`` when it may not (a leaf, or blocked in its part).
-# Leaves are ascending within a row, and therefore nodes are too.
+# A part is a set of rows with equal published nodes. The entry of an occurrence is ``node`` if the published
+# node may still be expanded, otherwise ``~node`` (a leaf, or blocked in its part). Leaves ascend within a
+# row, and therefore nodes do, too.
 
 
 @cython.final
@@ -423,18 +433,18 @@ class _Parts:
     depth: Code[::1]  # by node
     path: Code[:, ::1]  # the ancestor of a node at each depth
     size: Code[::1]  # of the subtree
-    part_of: cython.int[::1]  # part of each row, -1 where that is open
+    part_of: cython.int[::1]  # part of each row, -1 if it is not final
     order: cython.longlong[::1]  # the members, part after part, ascending within each
-    bounds: cython.longlong[:, ::1]  # of the parts that are not done, in ``order``
+    bounds: cython.longlong[:, ::1]  # bounds of the open parts in ``order``
     gains: cython.longlong[::1]  # by node, 0 between parts
-    row_gain: cython.longlong[::1]  # what a row gains by the expansion
-    bucket: cython.longlong[::1]  # rows that have the same children share one
-    children: cython.int[::1]  # of the node that is expanded, in the place of the row
+    row_gain: cython.longlong[::1]  # gain of each row by the expansion
+    bucket: cython.longlong[::1]  # bucket of each row; rows with the same children share one
+    children: cython.int[::1]  # children of the expanded node, at the offset of the row
     n_children: cython.longlong[::1]
     table: cython.longlong[::1]  # the first row of each bucket, by hash
     sizes: cython.longlong[::1]  # rows of each bucket
-    totals: cython.longlong[::1]  # what these gain
-    part: cython.longlong[::1]  # the rows in hand, while ``order`` is written
+    totals: cython.longlong[::1]  # gain of the rows of each bucket
+    part: cython.longlong[::1]  # copy of the current rows, while ``order`` is written
 
     def __init__(
         self,
@@ -472,7 +482,10 @@ def partition(
     path: Array,
     size: Array,
 ) -> NDArray[np.int32]:
-    """Part of each row, -1 for rows that are no members; sets the nodes of the members' occurrences."""
+    """Return the part of each row, -1 for rows that are no members.
+
+    The nodes of the occurrences of members are changed.
+    """
     parts = _Parts(k, members, offsets, leaves, nodes, weight, depth, path, size)
     least: cython.longlong = k
     with cython.nogil:
@@ -484,6 +497,7 @@ def partition(
 @cython.nogil
 @cython.exceptval(check=False)
 def _split_all(k: cython.longlong, parts: _Parts) -> cython.void:
+    """Split the members into parts, depth first."""
     cython.declare(start=cython.Py_ssize_t, stop=cython.Py_ssize_t)
     n_parts: cython.int = 0
     todo: cython.Py_ssize_t = min(parts.order.shape[0], 1)
@@ -491,7 +505,7 @@ def _split_all(k: cython.longlong, parts: _Parts) -> cython.void:
     while todo:
         todo -= 1
         start, stop = parts.bounds[todo, 0], parts.bounds[todo, 1]
-        node = _most_gain(start, stop, parts)
+        node = _best_expansion(start, stop, parts)
         if node < 0:
             for i in range(start, stop):
                 parts.part_of[parts.order[i]] = n_parts
@@ -499,7 +513,7 @@ def _split_all(k: cython.longlong, parts: _Parts) -> cython.void:
             continue
         for i in range(start, stop):
             _expand(parts.order[i], node, parts)
-        n_buckets = _fill(start, stop, parts)
+        n_buckets = _assign_buckets(start, stop, parts)
         _balance(k, start, stop, n_buckets, parts)
         _publish(start, stop, node, n_buckets, parts)
         todo = _divide(start, stop, n_buckets, todo, parts)
@@ -515,7 +529,7 @@ def _divide(
     todo: cython.Py_ssize_t,
     parts: _Parts,
 ) -> cython.Py_ssize_t:
-    """Make each bucket with rows a part to be done; how many parts are to be done."""
+    """Append each bucket with rows to the open parts; return the number of open parts."""
     first: cython.longlong = start
     i: cython.Py_ssize_t
     for number in range(n_buckets + 1):
@@ -523,7 +537,7 @@ def _divide(
         if size:
             parts.bounds[todo, 0], parts.bounds[todo, 1] = first, first + size
             todo += 1
-        parts.sizes[number] = first  # from now on where its next row goes
+        parts.sizes[number] = first  # from here on the position of its next row
         first += size
     for i in range(start, stop):
         parts.part[i - start] = parts.order[i]
@@ -538,8 +552,8 @@ def _divide(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _most_gain(start: cython.Py_ssize_t, stop: cython.Py_ssize_t, parts: _Parts) -> cython.Py_ssize_t:
-    """The node whose expansion gains most (then: the first), -1 if none can be expanded."""
+def _best_expansion(start: cython.Py_ssize_t, stop: cython.Py_ssize_t, parts: _Parts) -> cython.Py_ssize_t:
+    """Return the first node with the largest gain by expansion, -1 if none can be expanded."""
     first: cython.Py_ssize_t = parts.order[start]
     best: cython.Py_ssize_t = -1
     most: cython.longlong = -1
@@ -565,7 +579,7 @@ def _most_gain(start: cython.Py_ssize_t, stop: cython.Py_ssize_t, parts: _Parts)
 @cython.nogil
 @cython.exceptval(check=False)
 def _expand(row: cython.Py_ssize_t, node: cython.Py_ssize_t, parts: _Parts) -> cython.void:
-    """Write the children of a node that a row has into its place, their number, and the gain."""
+    """List the children of a node in a row, count them, and compute the gain."""
     end: cython.Py_ssize_t = parts.offsets[row]
     gain: cython.longlong = 0
     for place in range(parts.offsets[row], parts.offsets[row + 1]):
@@ -581,8 +595,11 @@ def _expand(row: cython.Py_ssize_t, node: cython.Py_ssize_t, parts: _Parts) -> c
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _fill(start: cython.Py_ssize_t, stop: cython.Py_ssize_t, parts: _Parts) -> cython.Py_ssize_t:
-    """Number the sets of children in the order in which they first come; return how many there are."""
+def _assign_buckets(start: cython.Py_ssize_t, stop: cython.Py_ssize_t, parts: _Parts) -> cython.Py_ssize_t:
+    """Assign each row to the bucket of its set of children; return the number of buckets.
+
+    Buckets are numbered in the order of their first rows. A hash table with linear probing finds them.
+    """
     size: cython.longlong = 2
     n_buckets: cython.Py_ssize_t = 0
     cython.declare(row=cython.Py_ssize_t, key=cython.longlong, slot=cython.longlong)
@@ -596,7 +613,7 @@ def _fill(start: cython.Py_ssize_t, stop: cython.Py_ssize_t, parts: _Parts) -> c
         for place in range(parts.offsets[row], parts.offsets[row] + parts.n_children[row]):
             key = (key * 1000003 + parts.children[place]) & 0x7FFFFFFF
         slot = (key ^ (key >> 15)) & (size - 1)
-        while parts.table[slot] >= 0 and not _alike(row, parts.table[slot], parts):
+        while parts.table[slot] >= 0 and not _has_equal_children(row, parts.table[slot], parts):
             slot = (slot + 1) & (size - 1)
         if parts.table[slot] < 0:
             parts.table[slot] = row
@@ -609,7 +626,8 @@ def _fill(start: cython.Py_ssize_t, stop: cython.Py_ssize_t, parts: _Parts) -> c
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _alike(a: cython.Py_ssize_t, b: cython.Py_ssize_t, parts: _Parts) -> cython.bint:
+def _has_equal_children(a: cython.Py_ssize_t, b: cython.Py_ssize_t, parts: _Parts) -> cython.bint:
+    """Return whether two rows have the same children."""
     i: cython.Py_ssize_t
     if parts.n_children[a] != parts.n_children[b]:
         return False
@@ -629,7 +647,11 @@ def _balance(
     n_buckets: cython.Py_ssize_t,
     parts: _Parts,
 ) -> cython.void:
-    """Gather the rows of small buckets in one more bucket, of k rows at least; count the rows of all."""
+    """Collect the rows of small buckets in one more bucket, and count the rows of each bucket.
+
+    If the last bucket has fewer than k rows, it receives rows of buckets with more than k, lowest gain first.
+    If that does not suffice, it receives whole buckets.
+    """
     rest: cython.longlong = 0
     least: cython.Py_ssize_t
     for number in range(n_buckets + 1):
@@ -679,7 +701,7 @@ def _publish(
     n_buckets: cython.Py_ssize_t,
     parts: _Parts,
 ) -> cython.void:
-    """Replace a node by its children; block it where the last bucket has its occurrences."""
+    """Replace a node by its children; in rows of the last bucket, block it instead."""
     blocked: cython.int = ~cython.cast(cython.int, node)
     for i in range(start, stop):
         row: cython.Py_ssize_t = parts.order[i]
@@ -696,7 +718,7 @@ def _publish(
 
 
 def release_items(order: Number[::1], rows: Rows, k: cython.longlong) -> NDArray[np.bool_]:
-    """Flag the items that can be published for all rows, taken in order, if each class keeps k rows."""
+    """Return whether each item, in the given order, can be published while each class keeps k rows."""
     result = np.zeros(len(rows.starts) - 1, np.bool_)
     released: cython.uchar[::1] = result
     classes = _Classes(rows)
@@ -721,7 +743,7 @@ class _Classes:
         n_rows = len(rows.weights)
         self.rows = rows
         self.class_of = np.zeros(n_rows, np.int32)
-        # No class is empty, but there is one if there are no rows.
+        # One more than rows: without rows there is still one class.
         self.sizes = np.zeros(n_rows + 1, np.int64)
         self.sizes[0] = total(rows.weights)
         self.holding = np.zeros(n_rows + 1, np.int64)
@@ -740,7 +762,7 @@ class _Classes:
         fits: cython.bint = self._fits(start, stop, k)
         for slot in range(start, stop):
             old = self.class_of[self.rows.tids[slot]]
-            # Once for each class, and not where all of its rows hold the item.
+            # Once for each class, and only if some of its rows do not contain the item.
             if fits and self.split[old] < first and self.holding[old] < self.sizes[old]:
                 self.split[old] = self.n_classes
                 self.n_classes += 1
@@ -761,7 +783,10 @@ class _Classes:
     @cython.nogil
     @cython.exceptval(check=False)
     def _fits(self, start: cython.Py_ssize_t, stop: cython.Py_ssize_t, k: cython.longlong) -> cython.bint:
-        """Count the rows with an item in ``holding``: whether each class has 0 or k of either kind."""
+        """Count the rows with an item in ``holding``; return whether the item can be published.
+
+        In each class, the rows with the item and the rows without it must be 0 or at least k.
+        """
         cython.declare(row=cython.Py_ssize_t, rest=cython.longlong)
         fits: cython.bint = True
         for slot in range(start, stop):

@@ -1,6 +1,6 @@
-"""Rare clusters, pairs and itemsets: merge or suppress clusters until there are none.
+"""Rare clusters, pairs and itemsets: merge or suppress clusters until nothing is rare.
 
-A support in (0, k) is rare. `clusters` has the clusters, and does one step.
+A support in (0, k) is rare. ``clusters`` has the state, and applies one step.
 """
 
 import cython
@@ -30,16 +30,16 @@ __all__ = [
 # --- Clusters, and pairs of them
 
 
-UNKNOWN = cython.declare(cython.int, -2)  # a partner that has to be looked for
+UNKNOWN = cython.declare(cython.int, -2)  # a partner that must be looked up
 
 
 @cython.final
 @cython.cclass
 class RarePartners:
-    """For each cluster the largest support in (0, k): its own, or else that with another, its partner.
+    """The largest rare support of each cluster: its own, or that with another cluster, its partner.
 
-    A pair is kept with that of the two whose rows are read more quickly. The winner of a tournament comes
-    before all others: by descending support; clusters before pairs; by labels.
+    A pair is stored with the cluster whose rows are faster to read. A tournament finds the first of all: by
+    descending support, then single clusters before pairs, then by labels.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class RarePartners:
         while self.base < n:
             self.base *= 2
         self.partner, self.support = np.full(self.base, -1, np.int32), np.zeros(self.base, np.int32)
-        self.unknown, self.n_unknown = np.empty(2 * n, np.int32), 0  # and some twice
+        self.unknown, self.n_unknown = np.empty(2 * n, np.int32), 0  # a cluster may be listed twice
         for i in range(state.n_active):
             a = state.active[i]
             if state.support[a] < k:
@@ -71,7 +71,7 @@ class RarePartners:
             self.winner[i] = self.better(self.winner[2 * i], self.winner[2 * i + 1])
 
     def look_up_some(self, limit: cython.longlong, state: State) -> int:
-        """Look for the partners of up to so many clusters; return for how many it is left to do."""
+        """Find the partners of up to ``limit`` clusters; return the number of clusters left."""
         with cython.nogil:
             while limit > 0 and self.n_unknown:
                 self.look_up_one(state)
@@ -79,13 +79,13 @@ class RarePartners:
         return self.n_unknown
 
     def look_up_later(self, a: cython.int) -> cython.void:
-        """Note that the partner of a cluster has to be looked for."""
+        """Note that the partner of a cluster is unknown."""
         self.partner[a], self.support[a] = UNKNOWN, 0
         self.unknown[self.n_unknown] = a
         self.n_unknown += 1
 
     def look_up_one(self, state: State) -> cython.void:
-        """Look for the partner of a cluster, if it is still unknown."""
+        """Find the partner of the next cluster, if it is still unknown."""
         i: cython.int
         self.n_unknown -= 1
         a: cython.int = self.unknown[self.n_unknown]
@@ -100,7 +100,7 @@ class RarePartners:
         self.enter(a)
 
     def consider(self, a: cython.int, r: cython.int, both: cython.int, state: State) -> cython.bint:
-        """Make r the partner of a if it comes before the known one; return whether it did."""
+        """Make r the partner of a if it comes before the current one; return whether it does."""
         if both >= self.k or state.support[r] < self.k:
             return False
         if both < self.support[a] or (both == self.support[a] and r > self.partner[a]):
@@ -109,7 +109,10 @@ class RarePartners:
         return True
 
     def refresh(self, a: cython.int, b: cython.int, state: State) -> cython.void:
-        """Renew what is known after b was merged into a, or a, which then is b, was suppressed."""
+        """Update the partners after b was merged into a.
+
+        After a suppression, a is the suppressed cluster, and b equals a.
+        """
         cython.declare(i=cython.int, r=cython.int)
         n: cython.int = 0
         self.support[a] = self.support[b] = 0
@@ -131,11 +134,11 @@ class RarePartners:
         self.enter(b)
 
     def meet(self, a: cython.int, b: cython.int, r: cython.int, state: State) -> cython.void:
-        """Renew what is known of a pair of r and a, into which b was merged."""
+        """Update the partner of r or a for their pair, after b was merged into a."""
         both: cython.int = state.counts[state.cell[r]]
         if self.partner[r] == a or self.partner[r] == b:
             if both < self.k and is_longer(a, r, state):
-                self.support[r], self.partner[r] = both, a  # not less than it was: no other comes before
+                self.support[r], self.partner[r] = both, a  # a merge never lowers a support: it stays first
             else:
                 self.look_up_later(r)
             self.enter(r)
@@ -146,7 +149,7 @@ class RarePartners:
                 self.enter(r)
 
     def better(self, a: cython.int, b: cython.int) -> cython.int:
-        """That of two clusters which comes first."""
+        """Return the cluster that comes first in the tournament."""
         if self.support[a] != self.support[b]:
             return a if self.support[a] > self.support[b] else b
         if self.support[a] == 0:
@@ -159,7 +162,7 @@ class RarePartners:
         return a if order < 0 else b
 
     def enter(self, a: cython.int) -> cython.void:
-        """Enter a cluster into the tournament again, as what is known of it has changed."""
+        """Update the tournament for a cluster with a new partner or support."""
         place: cython.Py_ssize_t = (self.base + a) // 2
         while place:
             self.winner[place] = self.better(self.winner[2 * place], self.winner[2 * place + 1])
@@ -173,11 +176,11 @@ def satisfy_pairs(
     state: State,
     halt: Flag[::1],
 ) -> int:
-    """Merge and suppress until no cluster, and no pair of clusters that counts, has a support in (0, k).
+    """Merge and suppress until no cluster, and no pair if pairs count, is rare; return the number of steps.
 
-    The largest such support comes first; then a cluster before a pair, then the order of labels. At most
-    about ``limit`` steps are made, so that the caller can report progress, and none when ``halt[0]`` is set;
-    their number is returned.
+    The largest rare support comes first, then single clusters before pairs, then the order of labels. The
+    number of steps is limited to about ``limit``, so that the caller can report progress; the loop stops when
+    ``halt[0]`` is set.
     """
     itemset: cython.int[::1] = np.empty(2, np.int32)
     steps: cython.longlong = 0
@@ -201,7 +204,7 @@ def satisfy_pairs(
 def _satisfy_pair(
     itemset: Code[::1], least_first: cython.bint, state: State, rare: RarePartners, halt: Flag[::1]
 ) -> cython.longlong:
-    """Merge and suppress until two clusters, or one, are not rare; return the number of steps."""
+    """Merge and suppress until a cluster, or a pair of clusters, is not rare; return the number of steps."""
     support: cython.longlong = 0
     steps: cython.longlong = 0
     n: cython.int = image_of(itemset, 0, 2, state)
@@ -224,7 +227,7 @@ def _satisfy_pair(
 @cython.final
 @cython.cclass
 class Bitmaps:
-    """For each item, or cluster, the rows that hold it, one bit a row."""
+    """The rows of each item or cluster, one bit a row."""
 
     def __init__(
         self, codes: Code[::1], offsets: Number[::1], weights: Number[::1], n_items: cython.Py_ssize_t
@@ -238,12 +241,12 @@ class Bitmaps:
                 self.bits[codes[position], row >> 6] |= one << (row & 63)
 
     def unite(self, a: cython.int, b: cython.int) -> cython.void:
-        """Add the rows of b to those of a."""
+        """Add the rows of b to the rows of a."""
         for i in range(self.bits.shape[1]):
             self.bits[a, i] |= self.bits[b, i]
 
     def support(self, n: cython.int, enough: cython.longlong, state: State) -> cython.longlong:
-        """Transactions that hold all clusters of an image of n; counting stops when there are enough."""
+        """Return the support of an image of n clusters; stop at ``enough``."""
         cython.declare(word=cython.ulonglong, row=cython.Py_ssize_t, i=cython.Py_ssize_t)
         total: cython.longlong = 0
         for i in range(self.bits.shape[1] if n > 0 else 0):
@@ -264,7 +267,7 @@ class Bitmaps:
 def itemset_supports(
     sets: Code[::1], set_offsets: Number[::1], enough: cython.longlong, bitmaps: Bitmaps, state: State
 ) -> NDArray[np.int64]:
-    """Support of the image of each itemset, or any number that is enough."""
+    """Return the support of the image of each itemset, or any number of at least ``enough``."""
     n: cython.int
     result = np.empty(len(set_offsets) - 1, np.int64)
     supports: cython.longlong[::1] = result
@@ -286,10 +289,10 @@ def satisfy_itemsets(
     bitmaps: Bitmaps,
     state: State,
 ) -> tuple[int, int]:
-    """Merge and suppress until the image of no given itemset, one after the other, has a support in (0, k).
+    """Merge and suppress until no image of a given itemset is rare, one itemset after the other.
 
-    ``bitmaps`` are those of the clusters, and are kept current. At most about ``limit`` steps are made, from
-    the itemset ``begin`` on. Returns their number, and the itemset to begin with next.
+    ``bitmaps`` has the rows of the clusters, and is updated. The number of steps is limited to about
+    ``limit``, from itemset ``begin`` on. Return the number of steps, and the itemset to continue with.
     """
     n: cython.int
     steps: cython.longlong = 0
@@ -308,9 +311,9 @@ def satisfy_itemsets(
 
 
 def coarsen_each(sets: Code[::1], set_offsets: Number[::1], state: State) -> int:
-    """Make the image of each given itemset coarser by one merge, if none before has changed it.
+    """Generalize the image of each given itemset by one merge, unless an earlier merge changed it.
 
-    Returns the number of merges.
+    Return the number of merges.
     """
     changed: cython.uchar[::1] = np.zeros(state.label.shape[0], np.uint8)
     i: cython.Py_ssize_t

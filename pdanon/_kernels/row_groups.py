@@ -1,7 +1,7 @@
-"""Groups of rows published with the same nodes: form them, and move rows between them to lower the loss.
+"""Groups of rows published with the same nodes: form groups, and move rows between them to lower the loss.
 
-Rows come with the number of their items under every node that has some: ``nodes`` ascending and ``counts``,
-row after row. A group is published as the bag of nodes that all its rows have.
+Each row has the number of its items below each node with at least one: ``nodes`` ascending and ``counts``,
+row after row. A group is published as the multiset of nodes that all its rows have in common.
 """
 
 from typing import Any
@@ -16,19 +16,19 @@ __all__ = ["Clumps", "Groups", "assign", "clump", "costs", "cut_nodes", "least_c
 Array = NDArray[Any]
 
 
-# --- Clump: put rows into groups, and groups under the bag of nodes that all their rows have
+# --- Clump: put rows into groups, and publish the multiset of nodes that all rows of a group have
 #
-# A node's count in a group is the least count of its rows; it is kept in the place of the row that the group
-# began with, its seed.
+# The count of a node in a group is the smallest count of its rows. It is stored in place of the counts of the
+# first row of the group, its seed.
 
 
 @cython.final
 @cython.cclass
 class Clumps:
-    """Rows, and the groups that some of them are in; those equal the seed of theirs.
+    """Rows, and the groups of some of them; the rows of a group are at first equal to its seed.
 
-    The distortion of a group, times ``scale``, is ``scale * length - size * saved``, where ``saved`` is
-    the sum of count times weight over the nodes.
+    The distortion of a group times ``scale`` is ``scale * length - size * saved``, where ``saved`` is the sum
+    of count times weight over the nodes.
     """
 
     scale: cython.longlong
@@ -38,15 +38,15 @@ class Clumps:
     lengths: Number[::1]
     group_of: cython.longlong[::1]
     seeds: Number[::1]
-    near: cython.Py_ssize_t  # the first group that began with the row in hand, or one after it
+    near: cython.Py_ssize_t  # the first group whose seed is not before the current row
     filling: cython.bint  # whether some group has fewer than k rows
-    n_open: cython.longlong  # groups that may be examined; -1 before the first row
-    ends = cython.declare(cython.longlong[::1], visibility="readonly")  # of the counts of each group
+    n_open: cython.longlong  # number of open groups, which accept rows; -1 before the first row
+    ends = cython.declare(cython.longlong[::1], visibility="readonly")  # end of the counts of each group
     size: cython.longlong[::1]  # rows of each group
-    length: cython.longlong[::1]  # items that these have
+    length: cython.longlong[::1]  # items of the rows of each group
     saved: cython.longlong[::1]  # sum of count times weight over the nodes of each group
-    have: cython.longlong[::1]  # counts of the row or group in hand, by node; else 0
-    open_after: cython.longlong[::1]  # leads to the first group from there on that may be examined
+    have: cython.longlong[::1]  # counts of the current row or group by node, otherwise 0
+    open_after: cython.longlong[::1]  # leads to the first open group from each on
     after: cython.longlong[::1]  # next row without a group, in a ring closed by the number of rows
     before: cython.longlong[::1]  # previous one
 
@@ -65,7 +65,7 @@ class Clumps:
         self.starts, self.nodes, self.counts, self.lengths = starts, nodes, counts, lengths
         self.group_of, self.seeds, self.ends = group_of, seeds, starts[seeds + 1]
         size = np.bincount(group_of[group_of >= 0], minlength=len(seeds))
-        self.size, self.length = size, size * lengths[seeds]  # the rows of a group so far are equal
+        self.size, self.length = size, size * lengths[seeds]  # all rows of a group are equal at first
         self.saved, self.have = np.zeros(len(seeds), np.int64), np.zeros(len(weight), np.int64)
         self.near, self.filling, self.n_open = 0, False, -1
         self.open_after = np.arange(len(seeds) + 1)
@@ -80,20 +80,25 @@ def clump(
     limit: cython.longlong,
     clumps: Clumps,
 ) -> int:
-    """Put rows that are in no group (-1) into one, up to a number of rows; return how many were."""
+    """Put rows without a group (-1) into groups, at most ``limit`` rows; return their number.
+
+    Groups with fewer than k rows are filled first. Each row is compared with ``r`` groups. While groups are
+    filled, one of the next ``ahead`` rows may take its place. With ``increase``, the increase of the
+    distortion is compared, otherwise the new distortion.
+    """
     n_rows: cython.Py_ssize_t = clumps.group_of.shape[0]
     cython.declare(group=cython.Py_ssize_t, row=cython.Py_ssize_t)
     done: cython.longlong = 0
     with cython.nogil:
         if clumps.n_open < 0:
-            _begin(k, clumps)
+            _prepare(k, clumps)
         row = clumps.after[n_rows]
         while row < n_rows and done < limit:
             while clumps.near < clumps.seeds.shape[0] and clumps.seeds[clumps.near] < row:
-                clumps.near += 1  # the turns come in ascending order
+                clumps.near += 1  # rows come in ascending order
             _scatter(row, clumps)
-            group = _nearest(clumps.near, min(r, clumps.n_open), increase, clumps.lengths[row], clumps)
-            _forget(row, clumps)
+            group = _nearest_group(clumps.near, min(r, clumps.n_open), increase, clumps.lengths[row], clumps)
+            _reset_counts(row, clumps)
             if clumps.filling and ahead > 0:
                 row = _best_row(row, ahead, group, clumps)
             _insert(row, group, clumps)
@@ -114,7 +119,8 @@ def clump(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _begin(k: cython.longlong, clumps: Clumps) -> cython.void:
+def _prepare(k: cython.longlong, clumps: Clumps) -> cython.void:
+    """Prepare the groups before the first row."""
     _count_saved(clumps)
     _list_unplaced(clumps)
     clumps.n_open = _open_small(k, clumps)
@@ -127,6 +133,7 @@ def _begin(k: cython.longlong, clumps: Clumps) -> cython.void:
 @cython.nogil
 @cython.exceptval(check=False)
 def _count_saved(clumps: Clumps) -> cython.void:
+    """Sum count times weight over the nodes of each group."""
     for group in range(clumps.seeds.shape[0]):
         for place in range(clumps.starts[clumps.seeds[group]], clumps.ends[group]):
             clumps.saved[group] += clumps.counts[place] * clumps.weight[clumps.nodes[place]]
@@ -136,7 +143,7 @@ def _count_saved(clumps: Clumps) -> cython.void:
 @cython.nogil
 @cython.exceptval(check=False)
 def _open_small(k: cython.longlong, clumps: Clumps) -> cython.longlong:
-    """Let the groups that have fewer than k rows be examined; return how many there are."""
+    """Open the groups with fewer than k rows; return their number."""
     n_open: cython.longlong = 0
     group: cython.Py_ssize_t
     for group in range(clumps.seeds.shape[0] - 1, -1, -1):
@@ -151,7 +158,7 @@ def _open_small(k: cython.longlong, clumps: Clumps) -> cython.longlong:
 @cython.nogil
 @cython.exceptval(check=False)
 def _open_all(clumps: Clumps) -> cython.longlong:
-    """Let all groups be examined; return how many there are."""
+    """Open all groups; return their number."""
     for group in range(clumps.open_after.shape[0]):
         clumps.open_after[group] = group
     return clumps.seeds.shape[0]
@@ -161,7 +168,7 @@ def _open_all(clumps: Clumps) -> cython.longlong:
 @cython.nogil
 @cython.exceptval(check=False)
 def _list_unplaced(clumps: Clumps) -> cython.void:
-    """Link the rows without a group."""
+    """Link the rows without a group, in a ring."""
     n_rows: cython.Py_ssize_t = clumps.group_of.shape[0]
     last: cython.Py_ssize_t = n_rows
     for row in range(n_rows):
@@ -177,6 +184,7 @@ def _list_unplaced(clumps: Clumps) -> cython.void:
 @cython.nogil
 @cython.exceptval(check=False)
 def _scatter(row: cython.Py_ssize_t, clumps: Clumps) -> cython.void:
+    """Write the counts of a row to ``have``."""
     for place in range(clumps.starts[row], clumps.starts[row + 1]):
         clumps.have[clumps.nodes[place]] = clumps.counts[place]
 
@@ -184,7 +192,8 @@ def _scatter(row: cython.Py_ssize_t, clumps: Clumps) -> cython.void:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _forget(row: cython.Py_ssize_t, clumps: Clumps) -> cython.void:
+def _reset_counts(row: cython.Py_ssize_t, clumps: Clumps) -> cython.void:
+    """Reset the counts of a row in ``have``."""
     for place in range(clumps.starts[row], clumps.starts[row + 1]):
         clumps.have[clumps.nodes[place]] = 0
 
@@ -192,8 +201,11 @@ def _forget(row: cython.Py_ssize_t, clumps: Clumps) -> cython.void:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _find(group: cython.Py_ssize_t, clumps: Clumps) -> cython.Py_ssize_t:
-    """The first group from there on that may be examined; paths are halved on the way."""
+def _first_open(group: cython.Py_ssize_t, clumps: Clumps) -> cython.Py_ssize_t:
+    """Find the first open group from ``group`` on.
+
+    A union-find structure: the path is halved on the way.
+    """
     while clumps.open_after[group] != group:
         clumps.open_after[group] = clumps.open_after[clumps.open_after[group]]
         group = clumps.open_after[group]
@@ -204,7 +216,7 @@ def _find(group: cython.Py_ssize_t, clumps: Clumps) -> cython.Py_ssize_t:
 @cython.nogil
 @cython.exceptval(check=False)
 def _common(start: cython.Py_ssize_t, end: cython.Py_ssize_t, clumps: Clumps) -> cython.longlong:
-    """Return the saving by the nodes that both sides have."""
+    """Sum the weights of the items that a row or group has in common with ``have``."""
     total: cython.longlong = 0
     for place in range(start, end):
         node = clumps.nodes[place]
@@ -216,21 +228,24 @@ def _common(start: cython.Py_ssize_t, end: cython.Py_ssize_t, clumps: Clumps) ->
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _nearest(
+def _nearest_group(
     near: cython.Py_ssize_t,
     examined: cython.longlong,
     increase: cython.bint,
     added: cython.longlong,
     clumps: Clumps,
 ) -> cython.Py_ssize_t:
-    """Of the groups from a place on, in a ring, the one that a row distorts least; then: the first."""
+    """Find the group that a row distorts least; a tie goes to the lowest number.
+
+    Only the first ``examined`` open groups from ``near`` on are compared, in a ring.
+    """
     best: cython.Py_ssize_t = -1
     least: cython.longlong = 0
     group: cython.Py_ssize_t = near
     for _ in range(examined):
-        group = _find(group, clumps)
+        group = _first_open(group, clumps)
         if group == clumps.seeds.shape[0]:
-            group = _find(0, clumps)
+            group = _first_open(0, clumps)
         common: cython.longlong = _common(clumps.starts[clumps.seeds[group]], clumps.ends[group], clumps)
         score: cython.longlong = clumps.scale * (clumps.length[group] + added)
         score -= (clumps.size[group] + 1) * common
@@ -248,7 +263,10 @@ def _nearest(
 def _best_row(
     row: cython.Py_ssize_t, ahead: cython.longlong, group: cython.Py_ssize_t, clumps: Clumps
 ) -> cython.Py_ssize_t:
-    """Of a row and the next ones without a group, the one that distorts the group least; then: the first."""
+    """Find the row that distorts a group least; a tie goes to the first row.
+
+    Only ``row`` and the next ``ahead`` rows without a group are compared.
+    """
     first: cython.Py_ssize_t = clumps.starts[clumps.seeds[group]]
     for place in range(first, clumps.ends[group]):
         clumps.have[clumps.nodes[place]] = clumps.counts[place]
@@ -272,7 +290,7 @@ def _best_row(
 @cython.nogil
 @cython.exceptval(check=False)
 def _insert(row: cython.Py_ssize_t, group: cython.Py_ssize_t, clumps: Clumps) -> cython.void:
-    """Put a row into a group, which keeps what it has in common with it."""
+    """Put a row into a group, and reduce the counts of the group to what both have in common."""
     start: cython.Py_ssize_t = clumps.starts[clumps.seeds[group]]
     end: cython.Py_ssize_t = start
     saved: cython.longlong = 0
@@ -286,7 +304,7 @@ def _insert(row: cython.Py_ssize_t, group: cython.Py_ssize_t, clumps: Clumps) ->
             saved += count * clumps.weight[node]
             end += 1
     clumps.ends[group], clumps.saved[group] = end, saved
-    _forget(row, clumps)
+    _reset_counts(row, clumps)
     clumps.size[group] += 1
     clumps.length[group] += clumps.lengths[row]
 
@@ -302,10 +320,10 @@ def assign(
     seeds: Number[::1],
     ends: Number[::1],
 ) -> NDArray[np.int32]:
-    """The node of each occurrence in its group's bag, -1 where it is left over.
+    """Return the node of each occurrence in the multiset of its group, -1 if it is suppressed.
 
-    Bottom up, each node takes the first occurrences below it that none has taken. Counts of groups are
-    changed: they are those of items that no node below takes.
+    From the leaves up, each node takes the first free occurrences below it. ``counts`` of groups are changed:
+    on return, a count excludes the items that lower nodes take.
     """
     place_of: cython.longlong[::1] = np.zeros(len(parent), np.int64)
     result = np.full(len(leaves), -1, np.int32)
@@ -334,29 +352,28 @@ def assign(
 
 # --- Moves of rows between groups
 #
-# A group is published as a bag (``bags``), or as the lowest cut at which all its rows have the same nodes.
-# Losses are below 2**63: the loss of a row is a product of the number of items, below 2**31, and the number
-# of leaves.
+# A group is published as a multiset (``bags``), or at the lowest cut where all its rows have the same nodes.
+# Losses are below 2**63: the loss of a row is at most the number of its items times the number of leaves.
 
 
 @cython.final
 @cython.cclass
 class Groups:
-    """Rows, the tree that they are published in, the groups that they are in, and work space.
+    """Rows, the tree of nodes, the groups of the rows, and work space.
 
     Parameters
     ----------
     bags : bool
-        How groups are published.
+        Whether groups are published as multisets of nodes; otherwise at a cut.
     starts, nodes, counts, parent, size : ndarray of int32, starts of int64
         The rows, and the tree.
     price : ndarray of int64
-        Loss of an item by the node that it is published as; the last entry: of a suppressed one.
+        Loss of an item by the node that is published; the last entry is the loss of a suppressed item.
     group_of, after, first, sizes : ndarray of int64
-        The group of each row, and the next row of the same group, in a ring; a row of each group, and how
-        many it has.
+        The group of each row, and the next row of the same group, in a ring. Then a row of each group, and
+        the number of its rows.
     tried, looked_at : int
-        To how many near groups a row may move, and of how many they are the nearest.
+        Number of near groups that a row may move to, and number of groups that they are selected from.
     """
 
     bags: cython.bint
@@ -366,22 +383,22 @@ class Groups:
     parent: Code[::1]
     size: Code[::1]
     price: Number[::1]
-    saved: Number[::1]  # what an item costs less at each node than above it; at the root: than suppressed
+    saved: Number[::1]  # loss of an item at the parent of a node (root: suppressed) less that at the node
     group_of = cython.declare(cython.longlong[::1], visibility="readonly")
     after: cython.longlong[::1]
     first = cython.declare(cython.longlong[::1], visibility="readonly")
     sizes: cython.longlong[::1]
     cost = cython.declare(cython.longlong[::1], visibility="readonly")  # loss of each group
-    held: cython.longlong[::1]  # rows in hand that have the node
-    least: cython.longlong[::1]  # fewest items that one of them has below it
-    total: cython.longlong[::1]  # items that all have below it
-    torn: cython.uchar[::1]  # whether rows have different children of the node
-    members: cython.longlong[::1]  # the rows in hand
-    unlike: cython.longlong[::1]  # rows of a group, those that have least in common with a row first
-    common: cython.longlong[::1]  # what these have in common with it
-    shared: cython.longlong[::1]  # what a row has in common with each group; 0 between two of them
-    near: cython.longlong[::1]  # the groups for which that is not 0
-    nearest: cython.longlong[::1]  # the best of them
+    held: cython.longlong[::1]  # current rows that contain the node
+    least: cython.longlong[::1]  # smallest count in the current rows
+    total: cython.longlong[::1]  # sum of the counts in the current rows
+    torn: cython.uchar[::1]  # whether a child of the node is in some of the current rows only
+    members: cython.longlong[::1]  # the current rows
+    unlike: cython.longlong[::1]  # rows of a group by what they have in common with a row, ascending
+    common: cython.longlong[::1]  # loss saved by what these have in common with it
+    shared: cython.longlong[::1]  # loss saved by what a row has in common with each group, otherwise 0
+    near: cython.longlong[::1]  # groups where that is not 0
+    nearest: cython.longlong[::1]  # the groups with the largest values
 
     def __init__(
         self,
@@ -403,7 +420,7 @@ class Groups:
         self.bags = bags
         self.starts, self.nodes, self.counts = starts, nodes, counts
         self.parent, self.size, self.price = parent, size, price
-        self.saved = price[parent] - price[: len(price) - 1]  # the root has -1 for a parent: the last entry
+        self.saved = price[parent] - price[: len(price) - 1]  # parent of the root is -1: the last entry
         self.group_of, self.after, self.first, self.sizes = group_of, after, first, sizes
         self.cost, self.shared = np.zeros((2, len(sizes)), np.int64)
         self.held, self.least, self.total = np.zeros((3, len(parent)), np.int64)
@@ -416,7 +433,7 @@ class Groups:
 @cython.nogil
 @cython.exceptval(check=False)
 def _tally(n: cython.Py_ssize_t, times: cython.longlong, groups: Groups) -> cython.void:
-    """Fill the work space for the first n ``members``; the first of them stands for so many."""
+    """Count the nodes in the first n ``members``; the first member stands for ``times`` rows."""
     cython.declare(i=cython.Py_ssize_t, place=cython.Py_ssize_t)
     for i in range(n):
         row: cython.Py_ssize_t = groups.members[i]
@@ -438,6 +455,7 @@ def _tally(n: cython.Py_ssize_t, times: cython.longlong, groups: Groups) -> cyth
 @cython.nogil
 @cython.exceptval(check=False)
 def _clear_tally(n: cython.Py_ssize_t, groups: Groups) -> cython.void:
+    """Reset the counts of ``_tally``."""
     for i in range(n):
         row: cython.Py_ssize_t = groups.members[i]
         for place in range(groups.starts[row], groups.starts[row + 1]):
@@ -450,14 +468,14 @@ def _clear_tally(n: cython.Py_ssize_t, groups: Groups) -> cython.void:
 @cython.nogil
 @cython.exceptval(check=False)
 def _cost(n: cython.Py_ssize_t, times: cython.longlong, groups: Groups) -> cython.longlong:
-    """Return the loss if the first n ``members``, all with items, are published in the same way.
+    """Return the loss if the first n ``members``, none of them empty, are published as one group.
 
-    The first of them stands for ``times`` rows.
+    The first member stands for ``times`` rows.
     """
     first: cython.Py_ssize_t = groups.members[0]
     n_rows: cython.longlong = n - 1 + times
     lost: cython.longlong = 0
-    end: cython.Py_ssize_t = 0  # of the subtree of the last node that is published
+    end: cython.Py_ssize_t = 0  # end of the subtree of the last published node
     node: cython.Py_ssize_t
     _tally(n, times, groups)
     if groups.bags:
@@ -480,7 +498,10 @@ def _cost(n: cython.Py_ssize_t, times: cython.longlong, groups: Groups) -> cytho
 def _gather(
     group: cython.Py_ssize_t, without: cython.Py_ssize_t, extra: cython.Py_ssize_t, groups: Groups
 ) -> cython.Py_ssize_t:
-    """Write the rows of a group to ``members``, without one and with another (-1: none); how many."""
+    """Write the rows of a group to ``members``; return their number.
+
+    Leave out row ``without``, and add row ``extra``; -1 for none.
+    """
     n: cython.Py_ssize_t = 0
     row: cython.Py_ssize_t = groups.first[group]
     for _ in range(groups.sizes[group]):
@@ -500,12 +521,12 @@ def _gather(
 def _cost_of(
     group: cython.Py_ssize_t, without: cython.Py_ssize_t, extra: cython.Py_ssize_t, groups: Groups
 ) -> cython.longlong:
-    """Loss of a group without one row and with another; -1: none."""
+    """Return the loss of a group without row ``without`` and with row ``extra``; -1 for none."""
     return _cost(_gather(group, without, extra, groups), 1, groups)
 
 
 def costs(groups: Groups) -> None:
-    """Count the loss of each group."""
+    """Compute the loss of each group."""
     with cython.nogil:
         for group in range(groups.sizes.shape[0]):
             groups.cost[group] = _cost_of(group, -1, -1, groups)
@@ -514,8 +535,8 @@ def costs(groups: Groups) -> None:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _put(row: cython.Py_ssize_t, group: cython.Py_ssize_t, groups: Groups) -> cython.void:
-    """Take a row out of its group and put it into another."""
+def _transfer(row: cython.Py_ssize_t, group: cython.Py_ssize_t, groups: Groups) -> cython.void:
+    """Move a row from its group to another."""
     own: cython.Py_ssize_t = groups.group_of[row]
     before: cython.Py_ssize_t = row
     while groups.after[before] != row:
@@ -539,11 +560,11 @@ def move_rows(
     holders: Number[::1],
     groups: Groups,
 ) -> int:
-    """Give each row its best move to a near group, or swap with a row there, if that gains; the loss saved.
+    """Apply the best move or swap of each row in ``turns``, if it lowers the loss; return the loss saved.
 
-    ``partners``: with how many rows of a group it may swap; ``most``: rows of a group beyond which it only
-    receives rows, and that only while its rows are equal; ``bounds`` and ``holders``: the groups that hold
-    each node, as CSR.
+    A group keeps at least k rows. A row may be swapped with one of ``partners`` rows of a group. A group with
+    more than ``most`` rows never loses rows, and receives rows only while its rows are equal. ``bounds`` and
+    ``holders`` are the groups that contain each node, as CSR.
     """
     saved: cython.longlong = 0
     with cython.nogil:
@@ -564,7 +585,7 @@ def _move(
     holders: Number[::1],
     groups: Groups,
 ) -> cython.longlong:
-    """Give a row its turn; the loss saved."""
+    """Apply the best move or swap of one row; return the loss saved."""
     own: cython.Py_ssize_t = groups.group_of[row]
     if groups.cost[own] == 0 or groups.sizes[own] > most:
         return 0
@@ -585,9 +606,9 @@ def _move(
             gain = before - alone - _cost_with(row, group, groups)
             if gain > best:
                 best, target, partner = gain, group, -1
-        if groups.cost[group] == 0:  # all its rows are equal, and lose nothing
+        if groups.cost[group] == 0:  # all its rows are equal: a swap would only add loss
             continue
-        for j in range(_list_unlike(row, group, partners, groups)):
+        for j in range(_list_dissimilar(row, group, partners, groups)):
             other: cython.Py_ssize_t = groups.unlike[j]
             gain = before - _cost_of(group, other, row, groups)
             if gain > best:
@@ -595,9 +616,9 @@ def _move(
                 if gain > best:
                     best, target, partner = gain, group, other
     if target >= 0:
-        _put(row, target, groups)
+        _transfer(row, target, groups)
         if partner >= 0:
-            _put(partner, own, groups)
+            _transfer(partner, own, groups)
         groups.cost[own] = _cost_of(own, -1, -1, groups)
         groups.cost[target] = _cost_of(target, -1, -1, groups)
     return best
@@ -607,7 +628,7 @@ def _move(
 @cython.nogil
 @cython.exceptval(check=False)
 def _cost_with(row: cython.Py_ssize_t, group: cython.Py_ssize_t, groups: Groups) -> cython.longlong:
-    """Loss of a group that a row has joined."""
+    """Return the loss of a group with one more row."""
     if groups.cost[group] > 0:
         return _cost_of(group, -1, row, groups)
     groups.members[0], groups.members[1] = groups.first[group], row  # its rows are equal: one stands for all
@@ -617,10 +638,10 @@ def _cost_with(row: cython.Py_ssize_t, group: cython.Py_ssize_t, groups: Groups)
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _list_unlike(
+def _list_dissimilar(
     row: cython.Py_ssize_t, group: cython.Py_ssize_t, n: cython.Py_ssize_t, groups: Groups
 ) -> cython.Py_ssize_t:
-    """Write to ``unlike`` n rows of a group that have least in common with a row; how many there are."""
+    """List in ``unlike`` the n rows of a group with the least in common with a row; return their number."""
     cython.declare(i=cython.Py_ssize_t, j=cython.Py_ssize_t, place=cython.Py_ssize_t)
     for place in range(groups.starts[row], groups.starts[row + 1]):
         groups.total[groups.nodes[place]] = groups.counts[place]
@@ -656,16 +677,16 @@ def _list_nearest(
     holders: Number[::1],
     groups: Groups,
 ) -> cython.Py_ssize_t:
-    """Write to ``nearest`` the groups that have most in common with a row, in that order; how many there are.
+    """List in ``nearest`` the groups with the most in common with a row, in order; return their number.
 
-    The nodes of the row that the fewest groups hold are looked up first, until there are enough groups.
+    The nodes of the row in the fewest groups are looked up first, until there are enough groups.
     """
     n: cython.Py_ssize_t = 0
     below: cython.longlong = 0
     most: cython.longlong = groups.sizes.shape[0]
     node: cython.Py_ssize_t
     while n < groups.near.shape[0]:
-        shortest: cython.longlong = most + 1  # of the lists that are longer than the last one
+        shortest: cython.longlong = most + 1  # of all lists longer than the last one
         for place in range(groups.starts[row], groups.starts[row + 1]):
             node = groups.nodes[place]
             length: cython.longlong = bounds[node + 1] - bounds[node]
@@ -697,7 +718,7 @@ def _list_nearest(
 @cython.nogil
 @cython.exceptval(check=False)
 def _keep_nearest(n: cython.Py_ssize_t, groups: Groups) -> cython.Py_ssize_t:
-    """Sort the first of the n groups in ``near`` into ``nearest``, and forget what they share."""
+    """Sort the best of the n groups in ``near`` into ``nearest``, and reset ``shared``."""
     kept: cython.Py_ssize_t = 0
     slot: cython.Py_ssize_t
     tried: cython.Py_ssize_t = groups.nearest.shape[0]
@@ -717,7 +738,7 @@ def _keep_nearest(n: cython.Py_ssize_t, groups: Groups) -> cython.Py_ssize_t:
 
 
 def cut_nodes(offsets: Number[::1], leaves: Code[::1], groups: Groups) -> NDArray[np.int32]:
-    """The node of each occurrence at the lowest cut at which all rows of its group hold the same nodes."""
+    """Return the node of each occurrence at the lowest cut where all rows of its group are equal."""
     result = np.full(len(leaves), -1, np.int32)
     became: cython.int[::1] = result
     with cython.nogil:
@@ -736,13 +757,14 @@ def _cut_of(
     became: cython.int[::1],
     groups: Groups,
 ) -> cython.void:
+    """Write the nodes of the occurrences of a group."""
     n: cython.Py_ssize_t = _gather(group, -1, -1, groups)
     _tally(n, 1, groups)
     for i in range(n):
         row: cython.Py_ssize_t = groups.members[i]
         for at in range(offsets[row], offsets[row + 1]):
             node = upper = leaves[at]
-            while upper >= 0:  # what is torn furthest up
+            while upper >= 0:  # publish the highest torn node
                 if groups.torn[upper]:
                     node = upper
                 upper = groups.parent[upper]
@@ -751,7 +773,7 @@ def _cut_of(
 
 
 def least_counts(groups: Groups) -> NDArray[np.int32]:
-    """The counts of all rows, but in the place of each group's first row the least count of its rows."""
+    """Return the counts of all rows; the first row of each group gets the smallest counts of its rows."""
     result = np.array(groups.counts)
     least: cython.int[::1] = result
     with cython.nogil:

@@ -12,31 +12,31 @@ __all__ = ["SensitiveGroups", "form", "split_rows"]
 Array = NDArray[Any]
 
 
-# --- CAHD: rows with a sensitive item in groups, each with p - 1 similar rows
+# --- CAHD: groups of a row with a sensitive item and p - 1 similar rows
 #
-# Rows come in an order in which neighbours are similar, and are identified by their place in it. Those that
-# are in no group yet are a doubly linked list.
+# Rows come in an order where neighbors are similar, and are identified by their position in it. The rows
+# without a group form a doubly linked list.
 
 
 @cython.final
 @cython.cclass
 class SensitiveGroups:
-    """Rows, the groups that they are in so far, and work space.
+    """Rows, the groups formed so far, and work space.
 
     Parameters
     ----------
     p : int
-        Size of a group, in which a sensitive item occurs at most once.
+        Size of a group. A sensitive item occurs in it at most once.
     width : int
         Number of candidates on each side of a row.
     offsets, codes : ndarray of int64, int32
         Public items of each row.
     secret_offsets, secrets : ndarray of int64, int32
-        Its sensitive items, by numbers of their own.
+        Sensitive items of each row, numbered separately.
     starts, holders : ndarray of int64, int32
-        The rows that hold each public item, to search the nearest rows; of no item otherwise.
+        The rows with each public item, if the nearest rows are searched; otherwise of no item.
     left : ndarray of int64
-        How many rows that are in no group hold each sensitive item.
+        Number of rows without a group that contain each sensitive item.
     """
 
     cython.declare(p=cython.longlong, width=cython.Py_ssize_t)
@@ -45,27 +45,27 @@ class SensitiveGroups:
     secret_offsets: Number[::1]
     secrets: Code[::1]
     starts: Number[::1]
-    ends: cython.longlong[::1]  # of the holders of each item that may still be in no group
+    ends: cython.longlong[::1]  # end of the holders of each item that may still have no group
     cython.declare(holders=cython.int[::1], left=cython.longlong[::1])
     group_of = cython.declare(cython.longlong[::1], visibility="readonly")  # -1: none
     before: cython.longlong[::1]  # the previous row without a group; -1 at the beginning
-    after: cython.longlong[::1]  # the row after; as many as there are rows at the end
-    pivots: cython.longlong[::1]  # rows with a sensitive item that were in no group when this pass began
+    after: cython.longlong[::1]  # the next one; the number of rows at the end
+    pivots: cython.longlong[::1]  # rows with a sensitive item and without a group at the start of the pass
     n_pivots: cython.Py_ssize_t
-    turn: cython.Py_ssize_t  # the place in ``pivots`` of the row whose turn it is
+    turn: cython.Py_ssize_t  # position of the current pivot in ``pivots``
     formed: cython.bint  # whether this pass has made a group
     n_groups: cython.longlong
-    remaining: cython.longlong  # rows that are in no group
-    marked: cython.uchar[::1]  # whether the row whose turn it is holds a public item
-    taken: cython.longlong[::1]  # the try in which a row with the sensitive item was chosen last
+    remaining: cython.longlong  # number of rows without a group
+    marked: cython.uchar[::1]  # flags of the public items of the pivot
+    taken: cython.longlong[::1]  # the last try that chose a row with the sensitive item
     tries: cython.longlong
-    chosen: cython.longlong[::1]  # rows of the group in hand
+    chosen: cython.longlong[::1]  # rows of the current group
     candidates: cython.longlong[::1]
-    likeness: cython.longlong[::1]  # of each candidate and the row whose turn it is
-    tally: cython.longlong[::1]  # candidates by that number; 0 between two rows
-    longest: cython.longlong  # public items of the longest row
-    shared: cython.longlong[::1]  # public items that each row shares; 0 between two rows
-    near: cython.longlong[::1]  # the rows for which that is not 0, then a heap of how remote they are
+    likeness: cython.longlong[::1]  # similarity of each candidate to the pivot
+    tally: cython.longlong[::1]  # number of candidates by similarity; 0 between two pivots
+    longest: cython.longlong  # largest number of public items of a row
+    shared: cython.longlong[::1]  # public items of each row shared with the pivot; 0 between two pivots
+    near: cython.longlong[::1]  # rows where that is not 0; then a heap of their keys
 
     def __init__(
         self,
@@ -101,7 +101,7 @@ class SensitiveGroups:
 
 
 def form(batch: cython.Py_ssize_t, groups: SensitiveGroups) -> int:
-    """Give so many rows their turn to begin a group; how many had it, 0 when nothing is left to be done."""
+    """Try to form a group around each of the next ``batch`` pivots; return the number tried, 0 at the end."""
     done: cython.Py_ssize_t = 0
     with cython.nogil:
         while done < batch:
@@ -110,7 +110,7 @@ def form(batch: cython.Py_ssize_t, groups: SensitiveGroups) -> int:
                     break
                 _begin_pass(groups)
                 continue
-            _try(groups.pivots[groups.turn], groups)
+            _form_group(groups.pivots[groups.turn], groups)
             groups.turn += 1
             done += 1
     return done
@@ -120,7 +120,10 @@ def form(batch: cython.Py_ssize_t, groups: SensitiveGroups) -> int:
 @cython.nogil
 @cython.exceptval(check=False)
 def _begin_pass(groups: SensitiveGroups) -> cython.void:
-    """Have the rows that are left take their turns again: there are fewer sensitive items beside them."""
+    """Begin a pass over the pivots without a group.
+
+    A pivot that failed may succeed now: fewer rows are left, and so fewer sensitive items conflict.
+    """
     n: cython.Py_ssize_t = 0
     i: cython.Py_ssize_t
     for i in range(groups.n_pivots):
@@ -133,8 +136,8 @@ def _begin_pass(groups: SensitiveGroups) -> cython.void:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _try(row: cython.Py_ssize_t, groups: SensitiveGroups) -> cython.void:
-    """Make a group of a row, if there are rows for it and the others can do without them."""
+def _form_group(row: cython.Py_ssize_t, groups: SensitiveGroups) -> cython.void:
+    """Form a group around a row, if there are enough rows and the remaining rows stay safe."""
     n: cython.longlong = 1
     cython.declare(i=cython.Py_ssize_t, place=cython.Py_ssize_t)
     if groups.group_of[row] >= 0:
@@ -143,12 +146,12 @@ def _try(row: cython.Py_ssize_t, groups: SensitiveGroups) -> cython.void:
     for place in range(groups.offsets[row], groups.offsets[row + 1]):
         groups.marked[groups.codes[place]] = True
     groups.chosen[0] = row
-    _take(row, groups)
+    _note_secrets(row, groups)
     groups.group_of[row] = groups.n_groups
     if groups.shared.shape[0]:
         n = _choose_nearest(row, groups)
     if n < groups.p:
-        n = _choose_neighbours(row, n, groups)
+        n = _choose_neighbors(row, n, groups)
     for place in range(groups.offsets[row], groups.offsets[row + 1]):
         groups.marked[groups.codes[place]] = False
     if n == groups.p and _is_safe(groups):
@@ -165,7 +168,7 @@ def _try(row: cython.Py_ssize_t, groups: SensitiveGroups) -> cython.void:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _take(row: cython.Py_ssize_t, groups: SensitiveGroups) -> cython.void:
+def _note_secrets(row: cython.Py_ssize_t, groups: SensitiveGroups) -> cython.void:
     """Note that the sensitive items of a row are in the group or among its candidates."""
     for place in range(groups.secret_offsets[row], groups.secret_offsets[row + 1]):
         groups.taken[groups.secrets[place]] = groups.tries
@@ -175,7 +178,7 @@ def _take(row: cython.Py_ssize_t, groups: SensitiveGroups) -> cython.void:
 @cython.nogil
 @cython.exceptval(check=False)
 def _conflicts(row: cython.Py_ssize_t, groups: SensitiveGroups) -> cython.bint:
-    """Whether a row has a sensitive item that was taken."""
+    """Return whether a row has a sensitive item that is already taken."""
     for place in range(groups.secret_offsets[row], groups.secret_offsets[row + 1]):
         if groups.taken[groups.secrets[place]] == groups.tries:
             return True
@@ -186,25 +189,28 @@ def _conflicts(row: cython.Py_ssize_t, groups: SensitiveGroups) -> cython.bint:
 @cython.nogil
 @cython.exceptval(check=False)
 def _is_safe(groups: SensitiveGroups) -> cython.bint:
-    """Whether the rows that the group leaves can still be one group; counts their sensitive items."""
+    """Return whether the remaining rows can still form one group; if so, count their sensitive items.
+
+    No sensitive item may be in more than one p-th of the remaining rows.
+    """
     item: cython.Py_ssize_t
     most: cython.longlong = (groups.remaining - groups.p) // groups.p
     safe: cython.bint = True
-    _count(-1, groups)
+    _count_secrets(-1, groups)
     for item in range(groups.left.shape[0]):
         if groups.left[item] > most:
             safe = False
             break
     if not safe:
-        _count(1, groups)
+        _count_secrets(1, groups)
     return safe
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _count(change: cython.longlong, groups: SensitiveGroups) -> cython.void:
-    """Change what is left of the sensitive items of the group."""
+def _count_secrets(change: cython.longlong, groups: SensitiveGroups) -> cython.void:
+    """Add ``change`` to the counts of the sensitive items of the group."""
     cython.declare(i=cython.Py_ssize_t, row=cython.Py_ssize_t)
     for i in range(groups.p):
         row = groups.chosen[i]
@@ -216,6 +222,7 @@ def _count(change: cython.longlong, groups: SensitiveGroups) -> cython.void:
 @cython.nogil
 @cython.exceptval(check=False)
 def _unlink(row: cython.Py_ssize_t, groups: SensitiveGroups) -> cython.void:
+    """Remove a row from the list of rows without a group."""
     before: cython.Py_ssize_t = groups.before[row]
     after: cython.Py_ssize_t = groups.after[row]
     if before >= 0:
@@ -224,28 +231,28 @@ def _unlink(row: cython.Py_ssize_t, groups: SensitiveGroups) -> cython.void:
         groups.before[after] = before
 
 
-# --- Neighbours in the order
+# --- Neighbors in the order
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _choose_neighbours(
+def _choose_neighbors(
     row: cython.Py_ssize_t, n_chosen: cython.longlong, groups: SensitiveGroups
 ) -> cython.longlong:
-    """Choose the most similar candidates, as many as are lacking or none; return the number chosen.
+    """Choose the most similar candidates, as many as the group needs, or none; return the size of the group.
 
-    Among equally similar candidates the nearest are chosen; they come first.
+    A tie goes to the nearest candidate; candidates are listed by distance.
     """
     lacking: cython.longlong = groups.p - n_chosen
     least: cython.Py_ssize_t = groups.tally.shape[0] - 1
     i: cython.Py_ssize_t
-    n: cython.Py_ssize_t = _list_neighbours(row, groups)
+    n: cython.Py_ssize_t = _list_neighbors(row, groups)
     if n < lacking:
         return n_chosen
     for i in range(n):
         groups.tally[groups.likeness[i]] += 1
-    more: cython.longlong = 0  # candidates that are more similar than the last one chosen
+    more: cython.longlong = 0  # candidates more similar than the last one to choose
     while more + groups.tally[least] < lacking:
         more += groups.tally[least]
         least -= 1
@@ -266,8 +273,11 @@ def _choose_neighbours(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _list_neighbours(row: cython.Py_ssize_t, groups: SensitiveGroups) -> cython.Py_ssize_t:
-    """List candidates on both sides of a row, the nearest first, then the one before; how many there are."""
+def _list_neighbors(row: cython.Py_ssize_t, groups: SensitiveGroups) -> cython.Py_ssize_t:
+    """List candidates on both sides of a row by distance; return their number.
+
+    A tie goes to the row before.
+    """
     n: cython.Py_ssize_t = 0
     n_rows: cython.Py_ssize_t = groups.before.shape[0]
     before: cython.Py_ssize_t = groups.before[row]
@@ -291,7 +301,7 @@ def _list_neighbours(row: cython.Py_ssize_t, groups: SensitiveGroups) -> cython.
             room_before -= 1
         else:
             room_after -= 1
-        _take(candidate, groups)
+        _note_secrets(candidate, groups)
         groups.candidates[n], groups.likeness[n] = candidate, _likeness(candidate, groups)
         n += 1
     return n
@@ -301,9 +311,10 @@ def _list_neighbours(row: cython.Py_ssize_t, groups: SensitiveGroups) -> cython.
 @cython.nogil
 @cython.exceptval(check=False)
 def _likeness(row: cython.Py_ssize_t, groups: SensitiveGroups) -> cython.longlong:
-    """How many public items a row shares with the one whose turn it is.
+    """Return the similarity of a row to the pivot: the number of public items that both have.
 
-    When the nearest rows are searched: twice that, less all that it has, plus the most that any row has.
+    If the nearest rows are searched, it is twice that number, less the length of the row, plus the largest
+    length. So it is the number of differing items, negated and shifted to be at least 0.
     """
     n: cython.longlong = 0
     for place in range(groups.offsets[row], groups.offsets[row + 1]):
@@ -315,18 +326,21 @@ def _likeness(row: cython.Py_ssize_t, groups: SensitiveGroups) -> cython.longlon
 @cython.nogil
 @cython.exceptval(check=False)
 def _length(row: cython.Py_ssize_t, groups: SensitiveGroups) -> cython.longlong:
-    """How many public items a row has."""
+    """Return the number of public items of a row."""
     return groups.offsets[row + 1] - groups.offsets[row]
 
 
-# --- Nearest rows, wherever they are
+# --- Nearest rows, anywhere in the order
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
 def _choose_nearest(row: cython.Py_ssize_t, groups: SensitiveGroups) -> cython.longlong:
-    """Choose of the rows that share an item those that differ least; how many, with the row itself."""
+    """Choose the rows that differ least from a row, among the rows that share an item with it.
+
+    Return the size of the group, with the row itself.
+    """
     n: cython.Py_ssize_t = _list_sharing(row, groups)
     n_chosen: cython.longlong = 1
     cython.declare(candidate=cython.Py_ssize_t, i=cython.Py_ssize_t)
@@ -343,7 +357,7 @@ def _choose_nearest(row: cython.Py_ssize_t, groups: SensitiveGroups) -> cython.l
         _sink(0, n, groups.near)
         if _conflicts(candidate, groups):
             continue
-        _take(candidate, groups)
+        _note_secrets(candidate, groups)
         groups.chosen[n_chosen] = candidate
         groups.group_of[candidate] = groups.n_groups
         n_chosen += 1
@@ -354,9 +368,9 @@ def _choose_nearest(row: cython.Py_ssize_t, groups: SensitiveGroups) -> cython.l
 @cython.nogil
 @cython.exceptval(check=False)
 def _list_sharing(row: cython.Py_ssize_t, groups: SensitiveGroups) -> cython.Py_ssize_t:
-    """List the rows in no group that share a public item, and count what they share; how many there are.
+    """List the rows without a group that share a public item with a row; return their number.
 
-    Rows that are in a group stay there, and leave the lists of holders.
+    Count the shared items in ``shared``. Rows with a group are removed from the lists of holders.
     """
     n: cython.Py_ssize_t = 0
     item: cython.Py_ssize_t
@@ -383,8 +397,11 @@ def _list_sharing(row: cython.Py_ssize_t, groups: SensitiveGroups) -> cython.Py_
 @cython.nogil
 @cython.exceptval(check=False)
 def _remoteness(other: cython.Py_ssize_t, row: cython.Py_ssize_t, groups: SensitiveGroups) -> cython.longlong:
-    """A number by which rows are compared: how many items differ, then how far, then on which side."""
-    differing: cython.longlong = _length(other, groups) - 2 * groups.shared[other]  # and all of the row
+    """Return a key to compare rows by: number of differing items, then distance, then side.
+
+    The key also encodes the row; see ``_row_at``.
+    """
+    differing: cython.longlong = _length(other, groups) - 2 * groups.shared[other]  # up to a constant
     far: cython.longlong = 2 * (other - row) if other > row else 2 * (row - other) - 1
     return (differing + groups.longest) * 2 * groups.before.shape[0] + far
 
@@ -395,7 +412,7 @@ def _remoteness(other: cython.Py_ssize_t, row: cython.Py_ssize_t, groups: Sensit
 def _row_at(
     remoteness: cython.longlong, row: cython.Py_ssize_t, groups: SensitiveGroups
 ) -> cython.Py_ssize_t:
-    """The row that is so remote from another."""
+    """Return the row with this key."""
     far: cython.Py_ssize_t = remoteness % (2 * groups.before.shape[0])
     return row - (far + 1) // 2 if far % 2 else row + far // 2
 
@@ -404,7 +421,7 @@ def _row_at(
 @cython.nogil
 @cython.exceptval(check=False)
 def _sink(place: cython.Py_ssize_t, n: cython.Py_ssize_t, heap: cython.longlong[::1]) -> cython.void:
-    """Let an entry of a heap sink below those that are less."""
+    """Move an entry of a min-heap down to its position."""
     entry: cython.longlong = heap[place]
     below: cython.Py_ssize_t = 2 * place + 1
     while below < n:
@@ -419,10 +436,10 @@ def _sink(place: cython.Py_ssize_t, n: cython.Py_ssize_t, heap: cython.longlong[
 
 # --- Horizontal partition of disassociation: split rows at the most frequent term
 #
-# A task is a range of rows, and a chain of terms that are not to be split at again. Its rows are split into
-# those with a term and those without. The fewer of them become a task of their own, in which their terms are
-# counted again; the others go on, without what these count. So a row is counted again only in a task of half
-# as many rows, also where rows contain one another and each split takes off a single one.
+# A task is a range of rows, and a chain of terms that must not split it again. A split separates the rows
+# with a term from the rows without. The smaller part becomes a new task that counts its terms again; the
+# larger part stays, and the counts of the smaller part are subtracted. So a row is counted again only in a
+# task of at most half as many rows. That bounds the time even if each split removes a single row.
 
 
 def split_rows(
@@ -432,11 +449,11 @@ def split_rows(
     offsets: Number[::1],
     block: Code[::1],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The rows by cluster, and where each cluster begins; the number of rows closes the list.
+    """Return the rows by cluster, and where each cluster begins; the last entry is the number of rows.
 
-    A cluster with more than ``most`` rows is split unless they are equal; one with fewer than ``least``
-    is joined with those that follow it. Terms that have a block are split at before others, and those of the
-    block that was split at last before all others.
+    A cluster with more than ``most`` rows is split unless its rows are equal. A cluster with fewer than
+    ``least`` rows is joined with the clusters after it. Rows are split at terms with a block before terms
+    without. Terms of the last block come before those of all others.
     """
     parts = _Parts(codes, offsets, block)
     n_rows: cython.Py_ssize_t = len(offsets) - 1
@@ -459,27 +476,27 @@ def split_rows(
 @cython.final
 @cython.cclass
 class _Parts:
-    """Rows in their order so far, and the terms of the task in hand as a heap of the most frequent."""
+    """The rows in their current order, and the terms of the current task as a heap by frequency."""
 
     codes: Code[::1]
     offsets: Number[::1]
     block: Code[::1]
     rows: cython.longlong[::1]
-    place: cython.longlong[::1]  # where each row is
-    begins: cython.uchar[::1]  # whether a cluster begins at a place
-    count: cython.longlong[::1]  # rows of the task that hold each term, and are not split off
-    known: cython.longlong[::1]  # that count when the heap was ordered last
-    first: cython.longlong[::1]  # where the rows of each term are in `holders`
-    total: cython.longlong[::1]  # how many there are, split off or not
+    place: cython.longlong[::1]  # position of each row
+    begins: cython.uchar[::1]  # whether a cluster begins at each position
+    count: cython.longlong[::1]  # rows of each term in the task that are not split off
+    known: cython.longlong[::1]  # that count when the heap last read it
+    first: cython.longlong[::1]  # start of the rows of each term in `holders`
+    total: cython.longlong[::1]  # their number, including rows split off
     cython.declare(holders=cython.longlong[::1], heap=cython.longlong[::1], touched=cython.longlong[::1])
-    closed: cython.longlong[::1]  # the last task that a term is not to be split at in
+    closed: cython.longlong[::1]  # the last task that a term must not split
     cython.declare(n_heap=cython.Py_ssize_t, n_touched=cython.Py_ssize_t)
-    current: cython.longlong  # the block that was split at last; -1 if there is none
-    number: cython.longlong  # of the task in hand
+    current: cython.longlong  # block of the last term that split the rows, or -1
+    number: cython.longlong  # number of the current task
     n_tasks: cython.Py_ssize_t
-    tasks: cython.longlong[::1]  # begin, end and chain of each, three by three
+    tasks: cython.longlong[::1]  # begin, end and chain of each
     n_links: cython.Py_ssize_t
-    links: cython.longlong[::1]  # term, and the rest of the chain, two by two
+    links: cython.longlong[::1]  # term, and the rest of the chain
 
     def __init__(self, codes: Code[::1], offsets: Number[::1], block: Code[::1]) -> None:
         n_rows, n_items = len(offsets) - 1, len(block)
@@ -506,15 +523,16 @@ class _Parts:
             begin = self.tasks[3 * self.n_tasks]
             end = self.tasks[3 * self.n_tasks + 1]
             chain = self.tasks[3 * self.n_tasks + 2]
-            self._open(begin, end, chain)
+            self._begin_task(begin, end, chain)
             self._split(begin, end, chain, most)
-            self._close()
+            self._end_task()
         return 0
 
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(-1)
     def _add_task(self, begin: cython.longlong, end: cython.longlong, chain: cython.longlong) -> cython.int:
+        """Push a task."""
         if 3 * self.n_tasks + 3 > self.tasks.shape[0]:
             self.tasks = grown(self.tasks, 3 * self.n_tasks, 2 * self.tasks.shape[0])
         self.tasks[3 * self.n_tasks] = begin
@@ -526,8 +544,8 @@ class _Parts:
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(-1)
-    def _longer(self, item: cython.longlong, chain: cython.longlong) -> cython.longlong:
-        """The chain with one more term."""
+    def _extend_chain(self, item: cython.longlong, chain: cython.longlong) -> cython.longlong:
+        """Return the chain with one more term."""
         if 2 * self.n_links + 2 > self.links.shape[0]:
             self.links = grown(self.links, 2 * self.n_links, 2 * self.links.shape[0])
         self.links[2 * self.n_links] = item
@@ -538,8 +556,10 @@ class _Parts:
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def _open(self, begin: cython.longlong, end: cython.longlong, chain: cython.longlong) -> cython.void:
-        """Count the terms of a task, and note which rows hold each."""
+    def _begin_task(
+        self, begin: cython.longlong, end: cython.longlong, chain: cython.longlong
+    ) -> cython.void:
+        """Count the terms of a task, and list the rows of each."""
         cython.declare(at=cython.longlong, slot=cython.longlong, item=cython.longlong, row=cython.longlong)
         running: cython.longlong = 0
         number: cython.Py_ssize_t
@@ -569,12 +589,13 @@ class _Parts:
                 if self.closed[item] != self.number:
                     self.holders[self.first[item] + self.total[item]] = row
                     self.total[item] += 1
-        self._order()
+        self._build_heap()
 
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def _close(self) -> cython.void:
+    def _end_task(self) -> cython.void:
+        """Reset the counts of the task."""
         for number in range(self.n_touched):
             self.count[self.touched[number]] = 0
         self.n_touched = 0
@@ -589,26 +610,26 @@ class _Parts:
         chain: cython.longlong,
         most: cython.longlong,
     ) -> cython.int:
-        """Split the rows of a task; those that hold the term that they are split at come first."""
+        """Split the rows of a task; rows with the term come first."""
         cython.declare(item=cython.longlong, held=cython.longlong)
         self.begins[begin] = 1
         while end - begin > most:
-            item = self._most_frequent()
+            item = self._pop_most_frequent()
             if item < 0:  # the rows are equal
                 return 0
             held = self.count[item]
-            if held == end - begin:  # all rows hold it
+            if held == end - begin:  # all rows contain it
                 chain = self._close_term(item, chain)
                 continue
             self._bring_forward(item, begin, end)
             self.begins[begin + held] = 1
             if 2 * held <= end - begin:
-                self._count_no_more(begin, begin + held)
+                self._subtract_counts(begin, begin + held)
                 if held > most:
-                    self._add_task(begin, begin + held, self._longer(item, chain))
+                    self._add_task(begin, begin + held, self._extend_chain(item, chain))
                 begin += held
             else:
-                self._count_no_more(begin + held, end)
+                self._subtract_counts(begin + held, end)
                 if end - begin - held > most:
                     self._add_task(begin + held, end, chain)
                 end = begin + held
@@ -619,12 +640,12 @@ class _Parts:
     @cython.nogil
     @cython.exceptval(-1)
     def _close_term(self, item: cython.longlong, chain: cython.longlong) -> cython.longlong:
-        """Split no more at a term that all rows of the task hold; the chain with it."""
+        """Exclude a term that all rows of the task contain; return the chain with it."""
         self.closed[item] = self.number
         if self.block[item] != self.current:
             self.current = self.block[item]
-            self._order()
-        return self._longer(item, chain)
+            self._build_heap()
+        return self._extend_chain(item, chain)
 
     @cython.cfunc
     @cython.nogil
@@ -632,14 +653,14 @@ class _Parts:
     def _bring_forward(
         self, item: cython.longlong, begin: cython.longlong, end: cython.longlong
     ) -> cython.void:
-        """Move the rows that hold a term to the front."""
+        """Move the rows with a term to the front."""
         cython.declare(number=cython.longlong, row=cython.longlong, other=cython.longlong)
         place: cython.longlong
         to: cython.longlong = begin
         for number in range(self.first[item], self.first[item] + self.total[item]):
             row = self.holders[number]
             place = self.place[row]
-            if place < begin or place >= end:  # it was split off before
+            if place < begin or place >= end:  # already split off
                 continue
             other = self.rows[to]
             self.rows[to], self.rows[place] = row, other
@@ -649,21 +670,21 @@ class _Parts:
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def _count_no_more(self, begin: cython.longlong, end: cython.longlong) -> cython.void:
-        """Take rows that are split off out of the counts."""
+    def _subtract_counts(self, begin: cython.longlong, end: cython.longlong) -> cython.void:
+        """Subtract rows that are split off from the counts."""
         cython.declare(at=cython.longlong, slot=cython.longlong)
         for at in range(begin, end):
             for slot in range(self.offsets[self.rows[at]], self.offsets[self.rows[at] + 1]):
                 if self.closed[self.codes[slot]] != self.number:
                     self.count[self.codes[slot]] -= 1
 
-    # --- The heap. Counts only fall, so that one which is stale is only too high.
+    # --- The heap. Counts only fall, so an outdated count is too high: update it when it comes to the top.
 
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def _order(self) -> cython.void:
-        """Make a heap of the terms that rows hold, and that are not in the chain."""
+    def _build_heap(self) -> cython.void:
+        """Build a heap of the terms with rows that are not in the chain."""
         cython.declare(number=cython.Py_ssize_t, item=cython.longlong)
         self.n_heap = 0
         for number in range(self.n_touched):
@@ -678,8 +699,8 @@ class _Parts:
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def _most_frequent(self) -> cython.longlong:
-        """Take the first term off the heap; -1 if there is none. It is not put on again."""
+    def _pop_most_frequent(self) -> cython.longlong:
+        """Remove the first term from the heap and return it; -1 if there is none."""
         item: cython.longlong
         while self.n_heap > 0:
             item = self.heap[0]
@@ -700,6 +721,7 @@ class _Parts:
     @cython.nogil
     @cython.exceptval(check=False)
     def _pop(self) -> cython.void:
+        """Remove the first entry of the heap."""
         self.n_heap -= 1
         self.heap[0] = self.heap[self.n_heap]
         self._sift(0)
@@ -708,13 +730,13 @@ class _Parts:
     @cython.nogil
     @cython.exceptval(check=False)
     def _sift(self, number: cython.Py_ssize_t) -> cython.void:
-        """Let a term sink to where it belongs."""
+        """Move a term down to its position in the heap."""
         cython.declare(below=cython.Py_ssize_t, item=cython.longlong)
         while 2 * number + 1 < self.n_heap:
             below = 2 * number + 1
-            if below + 1 < self.n_heap and self._before(self.heap[below + 1], self.heap[below]):
+            if below + 1 < self.n_heap and self._comes_before(self.heap[below + 1], self.heap[below]):
                 below += 1
-            if not self._before(self.heap[below], self.heap[number]):
+            if not self._comes_before(self.heap[below], self.heap[number]):
                 return
             item = self.heap[number]
             self.heap[number], self.heap[below] = self.heap[below], item
@@ -723,8 +745,8 @@ class _Parts:
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def _before(self, one: cython.longlong, other: cython.longlong) -> cython.bint:
-        """Whether to split at one term before another: by block, by how many rows hold it, by order."""
+    def _comes_before(self, one: cython.longlong, other: cython.longlong) -> cython.bint:
+        """Return whether a term comes before another: by block, then by support, then by number."""
         mine: cython.longlong = self._preference(one)
         yours: cython.longlong = self._preference(other)
         if mine != yours:
@@ -737,6 +759,7 @@ class _Parts:
     @cython.nogil
     @cython.exceptval(check=False)
     def _preference(self, item: cython.longlong) -> cython.longlong:
+        """Return 2 for a term of the last block, 1 for a term of another block, otherwise 0."""
         if self.block[item] < 0:
             return 0
         return 2 if self.block[item] == self.current else 1

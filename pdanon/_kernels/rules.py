@@ -1,7 +1,7 @@
 """Rules between itemsets: PS-rules, sensitive rules, and the bisection of a set of items.
 
-Supports are below 2**31, and so is the denominator of a share. Weights are below 2**16, so a loss without its
-power of two is below 2**47.
+Supports and the denominator of a share are below 2**31. Weights are below 2**16, so a loss without its power
+of two is below 2**47.
 """
 
 import cython
@@ -12,43 +12,44 @@ from numpy.typing import NDArray
 __all__ = ["Beside", "SensitiveRules", "bisect", "compare_growth", "restorable", "rows_with_some"]
 
 
-# --- PS-rules: supports of a set of items, alone and with each other set
+# --- PS-rules: support of a set of items, alone and with each other set
 
 
 @cython.final
 @cython.cclass
 class Beside:
-    """Counts of the other sets and of the secrets in the rows of a set of items.
+    """Supports of the other sets and of the secrets in the rows of a set of items.
 
-    Each has a name: another set its number in ``labels``, a secret its code plus the number of items.
+    The name of another set is its number in ``labels``. The name of a secret is its code plus the number of
+    items.
 
     Parameters
     ----------
     near : ndarray of int32
-        The rows that hold the set.
+        The rows that contain an item of the set.
     labels : ndarray of int32, shape (items,)
-        The set of each item, -1 for one that is in none.
+        The set of each item; -1 for an item without a set.
     label : int
         The set.
     known, is_secret : ndarray of bool, shape (items,)
-        Flags of the items that may be known, and of secrets. Sets without the former do not count.
+        Flags of the items that an attacker may know, and of secrets. Sets without known items do not count.
     rows : Rows
         All rows.
     """
 
     near: Code[::1]
     rows: Rows
-    n_sets: cython.Py_ssize_t  # names from here on are of secrets
-    names: cython.int[::1]  # what each item counts as, -1: nothing
-    support: cython.longlong  # rows of the set
-    supports: cython.longlong[::1]  # its rows with each other set and each secret
-    met: cython.int[::1]  # sets and secrets with at least one such row
+    n_sets: cython.Py_ssize_t  # the first name of a secret
+    names: cython.int[::1]  # name of each item; -1: not counted
+    support: cython.longlong  # of the set
+    supports: cython.longlong[::1]  # of the set with each other set and each secret
+    met: cython.int[::1]  # names with at least one such row
     n_met: cython.Py_ssize_t
-    seen: cython.longlong[::1]  # the row, as they are counted, that had each last
+    seen: cython.longlong[::1]  # number of the last counted row that contains each
     n_seen: cython.longlong
-    shared: cython.longlong[::1]  # rows with each other set that have the secret in hand
-    ends: cython.longlong[::1]  # rows with each secret, when each counts once; then where they end below
-    members: cython.int[::1]  # rows of one secret after the other
+    shared: cython.longlong[::1]  # support of the current secret with each other set
+    ends: cython.longlong[::1]  # unweighted rows of each secret; then their end in `members`
+    members: cython.int[::1]  # rows, secret after secret
 
     def __init__(
         self,
@@ -66,17 +67,18 @@ class Beside:
         self.names, self.met = np.empty(n, np.int32), np.empty(2 * n, np.int32)
         self.n_met = self.n_seen = self.support = 0
         with cython.nogil:
-            self._name(labels, label, known, is_secret)
+            self._name_items(labels, label, known, is_secret)
             self._count()
 
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def _name(
+    def _name_items(
         self, labels: Code[::1], label: cython.int, known: Flag[::1], is_secret: Flag[::1]
     ) -> cython.void:
+        """Write the name that each item counts as."""
         item: cython.Py_ssize_t
-        for item in range(labels.shape[0]):  # `shared` is not needed yet
+        for item in range(labels.shape[0]):  # borrow `shared`, which is unused until later
             if known[item] and labels[item] >= 0:
                 self.shared[labels[item]] = 1
         for item in range(labels.shape[0]):
@@ -91,6 +93,7 @@ class Beside:
     @cython.nogil
     @cython.exceptval(check=False)
     def _count(self) -> cython.void:
+        """Count the set, and each other set and secret in its rows."""
         cython.declare(row=cython.Py_ssize_t, name=cython.Py_ssize_t, i=cython.Py_ssize_t)
         place: cython.Py_ssize_t
         for i in range(self.near.shape[0]):
@@ -109,7 +112,7 @@ class Beside:
                 self.ends[name] += 1
 
     def is_protected(self, k: cython.longlong, above: cython.longlong, below: cython.longlong) -> bool:
-        """Whether the set is in no row, or in k or more with each secret in at most ``above / below``."""
+        """Return whether the set is not rare, and no secret is in more than ``above / below`` of its rows."""
         cython.declare(name=cython.Py_ssize_t, i=cython.Py_ssize_t)
         if 0 < self.support < k:
             return False
@@ -122,20 +125,21 @@ class Beside:
     def is_protected_with_others(
         self, k: cython.longlong, above: cython.longlong, below: cython.longlong
     ) -> bool:
-        """The same of the set with each other one."""
+        """Return whether the pairs of the set and another set are protected in the same way."""
         if self._is_rare_with_another(k):
             return False
-        size = self._part_members(above * k, below)
+        size = self._allocate_members(above * k, below)
         self.members = np.empty(size, np.int32)
         with cython.nogil:
             self._fill_members()
-            is_sure = self._is_sure_with_another(above, below)
+            is_sure = self._exceeds_share_with_another(above, below)
         return not is_sure
 
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
     def _is_rare_with_another(self, k: cython.longlong) -> cython.bint:
+        """Return whether the support with another set is less than k."""
         i: cython.Py_ssize_t
         for i in range(self.n_met):
             if self.met[i] < self.n_sets and self.supports[self.met[i]] < k:
@@ -145,8 +149,12 @@ class Beside:
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def _part_members(self, enough: cython.longlong, below: cython.longlong) -> cython.Py_ssize_t:
-        """Give each secret that is in enough rows to be inferred a part of ``members``; how long all are."""
+    def _allocate_members(self, enough: cython.longlong, below: cython.longlong) -> cython.Py_ssize_t:
+        """Allocate a part of ``members`` to each secret with more than ``enough / below`` rows.
+
+        Each pair of sets has at least k rows here, so a rarer secret stays within the share. Return the total
+        length.
+        """
         cython.declare(name=cython.Py_ssize_t, count=cython.Py_ssize_t, i=cython.Py_ssize_t)
         size: cython.Py_ssize_t = 0
         n_relevant: cython.Py_ssize_t = 0
@@ -167,6 +175,7 @@ class Beside:
     @cython.nogil
     @cython.exceptval(check=False)
     def _fill_members(self) -> cython.void:
+        """List the rows of each allocated secret in its part of ``members``."""
         cython.declare(row=cython.Py_ssize_t, name=cython.Py_ssize_t, i=cython.Py_ssize_t)
         place: cython.Py_ssize_t
         if self.n_met == 0:
@@ -182,26 +191,27 @@ class Beside:
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def _is_sure_with_another(self, above: cython.longlong, below: cython.longlong) -> cython.bint:
+    def _exceeds_share_with_another(self, above: cython.longlong, below: cython.longlong) -> cython.bint:
+        """Return whether a secret is in more than ``above / below`` of the rows of a pair of sets."""
         cython.declare(stop=cython.Py_ssize_t, i=cython.Py_ssize_t, j=cython.Py_ssize_t)
         start: cython.Py_ssize_t = 0
         for i in range(self.n_met):
             stop = self.ends[self.met[i]]
             for j in range(start, stop):
-                if self._gets_sure(self.members[j], above, below):
+                if self._exceeds_share(self.members[j], above, below):
                     return True
             for j in range(start, stop):
-                self._forget(self.members[j])
+                self._reset_counts(self.members[j])
             start = stop
         return False
 
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def _gets_sure(
+    def _exceeds_share(
         self, row: cython.Py_ssize_t, above: cython.longlong, below: cython.longlong
     ) -> cython.bint:
-        """Count one more row with the secret in hand; whether that is too much for a set beside."""
+        """Count one more row with the current secret; return whether a pair of sets exceeds the share."""
         cython.declare(name=cython.Py_ssize_t, place=cython.Py_ssize_t)
         self.n_seen += 1
         for place in range(self.rows.offsets[row], self.rows.offsets[row + 1]):
@@ -216,7 +226,8 @@ class Beside:
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def _forget(self, row: cython.Py_ssize_t) -> cython.void:
+    def _reset_counts(self, row: cython.Py_ssize_t) -> cython.void:
+        """Reset the counts of the sets in a row."""
         cython.declare(name=cython.Py_ssize_t, place=cython.Py_ssize_t)
         for place in range(self.rows.offsets[row], self.rows.offsets[row + 1]):
             name = self.names[self.rows.codes[place]]
@@ -225,7 +236,7 @@ class Beside:
 
 
 def rows_with_some(items: Code[::1], rows: Rows) -> NDArray[np.int32]:
-    """The rows that hold one of some items, ascending."""
+    """Return the rows that contain at least one of the items, ascending."""
     words = np.zeros((len(rows.weights) + 7) // 8, np.uint64)
     eights: cython.ulonglong[::1] = words
     marks: cython.uchar[::1] = words.view(np.uint8)
@@ -251,32 +262,32 @@ def rows_with_some(items: Code[::1], rows: Rows) -> NDArray[np.int32]:
     return result
 
 
-# --- Sensitive rules: known items, and a sensitive one that is in too many of their rows
+# --- Sensitive rules: known items, and a sensitive item in too many of their rows
 
 
 @cython.final
 @cython.cclass
 class SensitiveRules:
-    """Rules of a number of known items whose share of the rows is more than ``above / below``.
+    """Rules with ``size`` known items whose confidence exceeds ``above / below``.
 
-    Depth first, in item order. Nothing is added to a set of items unless a row with all of it then has a
-    sensitive item besides. The rows of the set in hand come after those of its prefixes: their numbers, and
-    how many items of each are left out, from the first one.
+    The search is depth first, in item order. It extends a set of items only if a row with all of them
+    contains a further sensitive item. The rows of the current set follow those of its prefixes in ``rows``.
+    ``after`` has the number of leading items of each row that the search has passed.
 
     Parameters
     ----------
     table : Rows
-        Sets of items, and which rows hold each.
+        Sets of items, and the rows that contain each item.
     codes, offsets : ndarray of int32, int64
         The sensitive items of the same rows, which may also be known.
     above, below : int
-        The share. ``below`` times the number of rows is below 2**63.
+        Numerator and denominator of the share. ``below`` times the number of rows is below 2**63.
     size : int
         Number of known items, at least 1.
     room : ndarray of int64, shape (1,)
-        It ends early when more rules than that are listed.
+        Number of rules that may still be listed. The search stops when it is negative.
     halt : ndarray of bool, shape (1,)
-        It ends early when that is set.
+        The search stops when it is set.
     """
 
     items: Code[::1]  # of each row
@@ -290,12 +301,12 @@ class SensitiveRules:
     cython.declare(above=cython.longlong, below=cython.longlong, size=cython.Py_ssize_t)
     room: cython.longlong[::1]
     halt: Flag[::1]
-    # By item, 0 between sets: transactions that hold it, those that have a sensitive item besides, how many
-    # rows these are when each counts once; and whether it is in the set in hand.
+    # By item, 0 between sets: support with the current set, the same in rows with a further sensitive item,
+    # and the unweighted number of rows. Then whether the item is in the current set.
     cython.declare(support=cython.longlong[::1], shared=cython.longlong[::1], n_rows=cython.longlong[::1])
     within: cython.uchar[::1]
-    names: cython.int[::1]  # items that are met
-    # For sets of each size, which items follow, and where the rows with each begin.
+    names: cython.int[::1]  # items with a count
+    # For sets of each size: the items that extend it, and where the rows of each begin.
     cython.declare(following=cython.int[:, ::1], begins=cython.longlong[:, ::1], rows=cython.int[::1])
     cython.declare(after=cython.int[::1], itemset=cython.int[::1], found=cython.int[::1])
     n_found: cython.Py_ssize_t
@@ -342,14 +353,14 @@ class SensitiveRules:
     @cython.nogil
     @cython.exceptval(-1)
     def _begin(self, first: cython.Py_ssize_t) -> cython.int:
-        """Visit all sets that begin with an item."""
+        """Visit all sets whose first item is ``first``."""
         cython.declare(i=cython.Py_ssize_t, row=cython.Py_ssize_t, place=cython.Py_ssize_t)
         begin: cython.Py_ssize_t = self.starts[first]
         n: cython.Py_ssize_t = 0
         self._take_room(self.starts[first + 1] - begin)
         for i in range(begin, self.starts[first + 1]):
             row, place = self.tids[i], self.positions[i]
-            if place + self.size <= self.bounds[row + 1]:  # else no set of this size begins here
+            if place + self.size <= self.bounds[row + 1]:  # otherwise too few items follow
                 self.rows[n] = row
                 self.after[n] = cython.cast(cython.int, place + 1 - self.bounds[row])
                 n += 1
@@ -367,7 +378,10 @@ class SensitiveRules:
         stop: cython.Py_ssize_t,
         free: cython.Py_ssize_t,
     ) -> cython.int:
-        """Add an item to the set in hand, of so many items; from ``free`` on no row is in use."""
+        """Add an item to the current set of ``size`` items, and visit its extensions.
+
+        ``rows[start:stop]`` are the rows of the new set. Positions from ``free`` on are unused.
+        """
         cython.declare(i=cython.Py_ssize_t, n=cython.Py_ssize_t)
         if self.halt[0] or self.room[0] < 0:
             return 0
@@ -378,7 +392,7 @@ class SensitiveRules:
             self._judge(start, stop)
         else:
             n = self._divide(size, start, stop, free)
-            free = self.begins[size, n]  # behind the rows of all that follow
+            free = self.begins[size, n]  # after the rows of all extensions
             for i in range(n):
                 self._visit(
                     self.following[size, i], size, self.begins[size, i], self.begins[size, i + 1], free
@@ -390,7 +404,7 @@ class SensitiveRules:
     @cython.nogil
     @cython.exceptval(-1)
     def _judge(self, start: cython.Py_ssize_t, stop: cython.Py_ssize_t) -> cython.int:
-        """List the rules of the set in hand."""
+        """List the rules of the current set."""
         n: cython.Py_ssize_t = 0
         cython.declare(i=cython.Py_ssize_t, row=cython.Py_ssize_t, place=cython.Py_ssize_t)
         total: cython.longlong = 0
@@ -415,7 +429,7 @@ class SensitiveRules:
     @cython.nogil
     @cython.exceptval(-1)
     def _list(self, about: cython.int) -> cython.int:
-        """Write a rule of the set in hand to those found."""
+        """Append the rule of the current set and a sensitive item."""
         i: cython.Py_ssize_t
         begin: cython.Py_ssize_t = self.n_found * (self.size + 1)
         while begin + self.size + 1 > self.found.shape[0]:
@@ -424,7 +438,7 @@ class SensitiveRules:
             self.found[begin + i] = self.itemset[i]
         self.found[begin + self.size] = about
         self.n_found += 1
-        self.room[0] -= 1  # threads may lose one of each other's: it only ends later then
+        self.room[0] -= 1  # threads share it without a lock: a lost update only delays the stop
         return 0
 
     @cython.cfunc
@@ -437,7 +451,10 @@ class SensitiveRules:
         stop: cython.Py_ssize_t,
         free: cython.Py_ssize_t,
     ) -> cython.Py_ssize_t:
-        """Write the rows of each item that may follow the set in hand, from ``free`` on; how many do."""
+        """Write the rows of each item that extends the current set, from ``free`` on.
+
+        Return the number of such items.
+        """
         n_met: cython.Py_ssize_t = self._share(start, stop)
         n: cython.Py_ssize_t = 0
         cython.declare(i=cython.Py_ssize_t, row=cython.Py_ssize_t, place=cython.Py_ssize_t)
@@ -445,12 +462,12 @@ class SensitiveRules:
         self._count(start, stop if n_met else start)
         for i in range(n_met):
             item = self.names[i]
-            # One sensitive item has no more rows than all that have any.
+            # Upper bound of any confidence of the last item: rows with any further sensitive item.
             if size + 1 < self.size or self.shared[item] * self.below > self.above * self.support[item]:
                 self.following[size, n] = item
                 self.begins[size, n] = end
                 end += self.n_rows[item]
-                self.n_rows[item] = self.begins[size, n]  # from now on where its next row goes
+                self.n_rows[item] = self.begins[size, n]  # from here on the position of its next row
                 n += 1
             else:
                 self.shared[item] = 0
@@ -474,7 +491,10 @@ class SensitiveRules:
     @cython.nogil
     @cython.exceptval(check=False)
     def _share(self, start: cython.Py_ssize_t, stop: cython.Py_ssize_t) -> cython.Py_ssize_t:
-        """Name the items that rows with a sensitive item besides hold, and count these rows; how many."""
+        """Count, for each item that may extend the set, the rows with a further sensitive item.
+
+        List the items with such rows; return their number.
+        """
         n: cython.Py_ssize_t = 0
         cython.declare(i=cython.Py_ssize_t, row=cython.Py_ssize_t, place=cython.Py_ssize_t)
         n_besides: cython.Py_ssize_t
@@ -501,7 +521,7 @@ class SensitiveRules:
     @cython.nogil
     @cython.exceptval(check=False)
     def _count(self, start: cython.Py_ssize_t, stop: cython.Py_ssize_t) -> cython.void:
-        """Count the rows of the items that are named."""
+        """Count the rows of each listed item."""
         cython.declare(i=cython.Py_ssize_t, row=cython.Py_ssize_t, place=cython.Py_ssize_t)
         for i in range(start, stop):
             row = self.rows[i]
@@ -515,7 +535,7 @@ class SensitiveRules:
     @cython.nogil
     @cython.exceptval(-1)
     def _take_room(self, room: cython.Py_ssize_t) -> cython.int:
-        """Make room for so many rows, and keep those that are there."""
+        """Make room for ``room`` rows, and keep those already written."""
         size: cython.Py_ssize_t = self.rows.shape[0]
         if size < room:
             self.rows = grown(self.rows, size, 2 * room)
@@ -529,10 +549,18 @@ def restorable(
     gone: Number[::1],
     missing: cython.longlong[::1],
 ) -> NDArray[np.int64]:
-    """Of items that are gone, one after the other, those without which something is gone of each set, too.
+    """Select suppressed items, one after the other, that can be restored.
 
-    ``sets_of`` has the sets of item after item, beginning at ``starts``, and ``missing`` how many items of
-    each set are gone, which is kept current.
+    An item can be restored if each set that contains it also contains another suppressed item.
+
+    Parameters
+    ----------
+    starts, sets_of : ndarray of int64, int32
+        The sets of item ``i`` are ``sets_of[starts[i]:starts[i + 1]]``.
+    gone : ndarray of int64
+        The suppressed items, in the order in which they are tried.
+    missing : ndarray of int64
+        Number of suppressed items of each set. It is updated.
     """
     result = np.empty(len(gone), np.int64)
     chosen: cython.longlong[::1] = result
@@ -551,30 +579,30 @@ def restorable(
     return result[:n]
 
 
-# --- Bisection: split a set of items so that what the parts lose together grows least
+# --- Bisection: split a set of items so that the total loss of the parts grows least
 
 
 def bisect(
     items: Code[::1], singles: Number[::1], weights: Number[::1], rows: Rows, held: cython.uchar[::1]
 ) -> NDArray[np.bool_]:
-    """Part a set of at least two items in two; tell which are in the second part.
+    """Split a set of at least two items in two; return whether each item is in the second part.
 
     Parameters
     ----------
     items : ndarray of int32
-        The items, the most frequent first.
+        The items in order of descending support.
     singles, weights : ndarray of int64
-        Rows that hold each item, and its importance, by item.
+        Support and importance of each item.
     rows : Rows
         The rows.
     held : ndarray of uint8, shape (rows,)
-        0; becomes 1, 2 or 3 where a row holds an item of the first part, the second, or both.
+        Zeros. On return 1, 2 or 3 for a row with an item of the first part, the second, or both.
 
     Notes
     -----
-    The two items with the largest loss together, the first such pair in order, begin the two parts. Each
-    other item, in order, joins the part whose loss ``(2**size - 1) * weight * support`` grows less; a tie
-    goes to the first. A part has the weight of its heaviest item.
+    The two parts start with the pair of items that has the largest loss; a tie goes to the first pair in
+    order. Each other item, in order, joins the part whose loss ``(2**size - 1) * weight * support`` grows
+    less; a tie goes to the first part. A part has the weight of its heaviest item.
     """
     result = np.zeros(len(items), np.bool_)
     second: cython.uchar[::1] = result.view(np.uint8)
@@ -582,7 +610,7 @@ def bisect(
     size_1: cython.longlong = 1
     size_2: cython.longlong = 1
     with cython.nogil:
-        one, two = _seeds(items, singles, weights, rows, held)
+        one, two = _find_seeds(items, singles, weights, rows, held)
         _mark(items[one], 1, rows, held)
         _mark(items[two], 2, rows, held)
         second[two] = 1
@@ -594,8 +622,8 @@ def bisect(
             if i in (one, two):
                 continue
             item = items[i]
-            new_1: cython.longlong = rows_1 + _lacking(item, 1, rows, held)
-            new_2: cython.longlong = rows_2 + _lacking(item, 2, rows, held)
+            new_1: cython.longlong = rows_1 + _count_unmarked(item, 1, rows, held)
+            new_2: cython.longlong = rows_2 + _count_unmarked(item, 2, rows, held)
             heavier_1: cython.longlong = max(weight_1, weights[item])
             heavier_2: cython.longlong = max(weight_2, weights[item])
             if (
@@ -616,10 +644,13 @@ def bisect(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _seeds(
+def _find_seeds(
     items: Code[::1], singles: Number[::1], weights: Number[::1], rows: Rows, held: cython.uchar[::1]
 ) -> tuple[cython.Py_ssize_t, cython.Py_ssize_t]:
-    """The places of the two items whose rows, times the larger weight, are most; of such the first two."""
+    """Find the positions of the two items with the most rows times the larger weight.
+
+    A tie goes to the first pair in order.
+    """
     cython.declare(i=cython.Py_ssize_t, j=cython.Py_ssize_t, slot=cython.Py_ssize_t)
     heaviest: cython.longlong = 0
     most: cython.longlong = -1
@@ -634,10 +665,10 @@ def _seeds(
         _mark(one, 4, rows, held)
         for j in range(i + 1, items.shape[0]):
             two: cython.Py_ssize_t = items[j]
-            if heaviest * (singles[one] + singles[two]) <= most:  # as the items that follow are rarer
+            if heaviest * (singles[one] + singles[two]) <= most:  # all later items are rarer
                 break
             loss: cython.longlong = max(weights[one], weights[two])
-            loss *= singles[one] + _lacking(two, 4, rows, held)
+            loss *= singles[one] + _count_unmarked(two, 4, rows, held)
             if loss > most:
                 first, second, most = i, j, loss
         for slot in range(rows.starts[one], rows.starts[one + 1]):
@@ -658,10 +689,10 @@ def _mark(item: cython.Py_ssize_t, bit: cython.uchar, rows: Rows, held: cython.u
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _lacking(
+def _count_unmarked(
     item: cython.Py_ssize_t, bit: cython.uchar, rows: Rows, held: cython.uchar[::1]
 ) -> cython.longlong:
-    """How many rows of an item are not marked."""
+    """Count the rows of an item that are not marked."""
     slot: cython.Py_ssize_t
     found: cython.longlong = 0
     for slot in range(rows.starts[item], rows.starts[item + 1]):
@@ -678,10 +709,10 @@ def compare_growth(
     old_2: cython.longlong,
     new_2: cython.longlong,
 ) -> int:
-    """Sign of what loss one set grows by, less what another does, if each gets an item more; exactly.
+    """Compare the growth of two losses exactly; return the sign of the first less the second.
 
-    A set of ``size`` items grows by ``(2**(size + 1) - 1) * new - (2**size - 1) * old``, where
-    ``0 <= old <= new < 2**47``.
+    If an item joins a set of ``size`` items, its loss grows by ``(2**(size + 1) - 1) * new - (2**size - 1) *
+    old``, where ``0 <= old <= new < 2**47``.
     """
     return _compare_growth(size_1, old_1, new_1, size_2, old_2, new_2)
 

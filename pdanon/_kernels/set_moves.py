@@ -1,8 +1,8 @@
-"""The state of a refinement: clusters, counts of rows, how one item moves, and what a move costs.
+"""State of a refinement: clusters, supports, the move of an item, and the loss that it changes.
 
-Clusters have numbers below the number of slots; some are empty. A state is safe if nothing that it counts is
-rare, that is, has a support in (0, k). ``lack`` counts the missing support at any time, so several moves can
-follow one another, and only the last has to lead to a safe state.
+Clusters have numbers below the number of slots; some are empty. A state is safe if no support that it counts
+is rare, that is, in (0, k). ``lack`` is the missing support at any time. So several moves can follow one
+another, and only the last one has to reach a safe state.
 
 ``set_moves.pxd`` documents the attributes. Numbers of rows are below 2**31.
 """
@@ -27,7 +27,7 @@ Array = NDArray[Any]
 @cython.final
 @cython.cclass
 class Rows:
-    """Distinct transactions."""
+    """Distinct transactions with weights, and the rows of each item."""
 
     def __init__(self, *, codes: Array, offsets: Array, weights: Array, starts: Array, tids: Array) -> None:
         self.codes, self.offsets, self.weights = codes, offsets, weights
@@ -37,7 +37,10 @@ class Rows:
 @cython.final
 @cython.cclass
 class State:
-    """Clusters and supports, before counting. A support that is never counted has an empty array."""
+    """Clusters and supports, all 0 until they are counted.
+
+    A support that the guarantee does not need has an empty array.
+    """
 
     def __init__(
         self,
@@ -96,7 +99,10 @@ class Space:
 
 
 def spot(a: cython.longlong, b: cython.longlong, c: cython.longlong) -> cython.longlong:
-    """Where in ``cube`` three different clusters are."""
+    """Return the position of three different clusters in ``cube``.
+
+    The position is their rank in the combinatorial number system.
+    """
     low: cython.longlong = min(a, b, c)
     high: cython.longlong = max(a, b, c)
     middle: cython.longlong = a + b + c - low - high
@@ -106,7 +112,7 @@ def spot(a: cython.longlong, b: cython.longlong, c: cython.longlong) -> cython.l
 def clusters_beside(
     x: cython.longlong, row: cython.longlong, state: State, rows: Rows, space: Space
 ) -> cython.longlong:
-    """List in ``near`` the clusters of the other items of a row, and return their number."""
+    """List in ``near`` the clusters of the items of a row, except for x; return their number."""
     n: cython.longlong = 0
     space.token += 1
     now: cython.longlong = space.token
@@ -121,7 +127,7 @@ def clusters_beside(
 
 
 def first_empty(state: State) -> cython.longlong:
-    """The first empty cluster, -1 if there is none."""
+    """Return the first empty cluster, -1 if there is none."""
     for cluster in range(min(state.top + 1, state.size.shape[0])):
         if state.size[cluster] == 0:
             return cluster
@@ -133,6 +139,7 @@ def first_empty(state: State) -> cython.longlong:
 @cython.nogil
 @cython.exceptval(check=False)
 def _lack(support: cython.longlong, k: cython.longlong) -> cython.longlong:
+    """Return what a support in (0, k) lacks to k."""
     return k - support if 0 < support < k else 0
 
 
@@ -142,7 +149,7 @@ def _lack(support: cython.longlong, k: cython.longlong) -> cython.longlong:
 def _count(
     c: cython.longlong, weight: cython.longlong, n: cython.longlong, state: State, space: Space
 ) -> cython.void:
-    """Add transactions to what a cluster is counted in together with the first n others in ``near``."""
+    """Add a row to the supports of a cluster, alone and with the first n others in ``near``."""
     k: cython.longlong = state.k
     short: cython.longlong = 0
     cython.declare(old=cython.longlong, i=cython.longlong)
@@ -167,6 +174,7 @@ def _count(
 @cython.nogil
 @cython.exceptval(check=False)
 def _flip(cluster: cython.longlong, row: cython.longlong, state: State) -> cython.void:
+    """Flip the bit of a row in the rows of a cluster."""
     state.bits[cluster, row >> 6] ^= cython.cast(cython.ulonglong, 1) << (row & 63)
 
 
@@ -176,7 +184,7 @@ def _flip(cluster: cython.longlong, row: cython.longlong, state: State) -> cytho
 def weigh(
     word: cython.ulonglong, row: cython.longlong, enough: cython.longlong, rows: Rows
 ) -> cython.longlong:
-    """Transactions of the rows that a word marks, from the given one on, counted until there are enough."""
+    """Sum the weights of the rows marked in a word, from ``row`` on; stop at ``enough``."""
     total: cython.longlong = 0
     while word and total < enough:
         if word & 1:
@@ -190,7 +198,10 @@ def weigh(
 @cython.nogil
 @cython.exceptval(check=False)
 def _recount(constraint: cython.longlong, state: State, rows: Rows) -> cython.void:
-    """Count the support of the image of a constraint again, up to k."""
+    """Count the support of the image of a constraint again, up to k.
+
+    A constraint without a published item has support 0.
+    """
     k: cython.longlong = state.k
     total: cython.longlong = 0
     constraint_end: cython.longlong = state.bounds[constraint + 1]
@@ -216,10 +227,10 @@ def _recount(constraint: cython.longlong, state: State, rows: Rows) -> cython.vo
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _recount_touched(
+def _recount_constraints(
     x: cython.longlong, a: cython.longlong, b: cython.longlong, state: State, rows: Rows
 ) -> cython.void:
-    """Count again the constraints that hold an item, or that two clusters stand for."""
+    """Count each constraint again that contains x, or an item of cluster a or b."""
     constraint: cython.longlong
     for constraint in range(state.met.shape[0]):
         for position in range(state.bounds[constraint], state.bounds[constraint + 1]):
@@ -231,7 +242,7 @@ def _recount_touched(
 
 
 def move_to(x: cython.longlong, b: cython.longlong, state: State, rows: Rows, space: Space) -> cython.void:
-    """Move an item to cluster b, which may be empty; -1 suppresses it."""
+    """Move an item to cluster b, which may be empty; -1 suppresses the item."""
     constrained: cython.bint = state.largest == 0
     a: cython.longlong = state.label[x]
     row: cython.longlong
@@ -256,11 +267,11 @@ def move_to(x: cython.longlong, b: cython.longlong, state: State, rows: Rows, sp
         state.top = max(state.top, b + 1)
     state.label[x] = b
     if constrained:
-        _recount_touched(x, a, b, state, rows)
+        _recount_constraints(x, a, b, state, rows)
 
 
 def changed(cluster: cython.longlong, state: State) -> cython.void:
-    """Wake the members of a cluster, so that they are looked at again."""
+    """Note the change of a cluster, and wake its members."""
     if cluster >= 0:
         state.clock += 1
         state.since[cluster] = state.clock
@@ -271,13 +282,13 @@ def changed(cluster: cython.longlong, state: State) -> cython.void:
 
 
 def wake(state: State) -> None:
-    """Wake all items and clusters, so that they are looked at again."""
+    """Wake all items and clusters."""
     state.asleep[:] = 0
     state.tried[:] = 0
 
 
 def relocate(labels: Number[::1], state: State, rows: Rows, space: Space) -> None:
-    """Move every item to where the labels say."""
+    """Move each item to the cluster given by ``labels``, and wake all."""
     with cython.nogil:
         for x in range(labels.shape[0]):
             if labels[x] != state.label[x]:
@@ -288,12 +299,15 @@ def relocate(labels: Number[::1], state: State, rows: Rows, space: Space) -> Non
 
 
 def count(begin: cython.longlong, end: cython.longlong, state: State, rows: Rows, space: Space) -> None:
-    """Count the supports of some rows, to begin with; labels, sizes and what clusters hold are there."""
+    """Count the supports of the rows from ``begin`` to ``end`` for the first time.
+
+    Labels, sizes and the worth of clusters are already set.
+    """
     row: cython.longlong
     with cython.nogil:
         for row in range(begin, end):
             n = clusters_beside(-1, row, state, rows, space)
-            # Each cluster counts with those before it, so that every pair and every triple counts once.
+            # Each cluster counts with those before it, so each pair and each triple counts once.
             for i in range(n):
                 _count(space.near[i], rows.weights[row], i, state, space)
                 if state.largest == 0:
@@ -301,18 +315,18 @@ def count(begin: cython.longlong, end: cython.longlong, state: State, rows: Rows
 
 
 def count_constraints(state: State, rows: Rows) -> None:
-    """Count the supports of all constraints, when those of rows are counted."""
+    """Count the supports of all constraints; needs the rows of all clusters."""
     constraint: cython.longlong
     with cython.nogil:
         for constraint in range(state.met.shape[0]):
             _recount(constraint, state, rows)
 
 
-# --- Constraints: which ones get rare when an item moves, or two items are exchanged
+# --- Constraints: find those that become rare when an item moves, or two items are exchanged
 #
-# Nothing is moved to find out: the rows of the clusters are bits, and so are those that an item brings, and
-# those that its cluster has left without it. A move can make only these constraints rare: those that contain
-# the item, or another item of its cluster, and those in no row yet.
+# The check moves no item. The rows of the clusters are bits, as are the rows of the item and those of its
+# cluster without it. A move can make only three kinds of constraint rare: those that contain the item, those
+# that contain another item of its cluster, and those with support 0.
 
 
 __all__: list[str] = []  # nothing is called from Python
@@ -321,7 +335,7 @@ __all__: list[str] = []  # nothing is called from Python
 def mark_rows(
     x: cython.longlong, side: cython.longlong, state: State, rows: Rows, space: Space
 ) -> cython.void:
-    """Mark the rows of an item, and those that its cluster has without it, on one side of an exchange."""
+    """Mark the rows of an item, and the rows of its cluster without it, on one side of an exchange."""
     a = state.label[x]
     for i in range(state.bits.shape[1]):
         space.brought[side, i] = 0
@@ -351,7 +365,10 @@ def _changed_word(
     state: State,
     space: Space,
 ) -> cython.ulonglong:
-    """A word of the rows of cluster c, as they would be with the first item in b, not a, or exchanged."""
+    """Return a word of the rows of cluster c as they would be after a move.
+
+    The first item moves from a to b. With ``exchanged``, the second one moves from b to a.
+    """
     if c == a:
         return space.left[0, i] | (space.brought[1, i] if exchanged else 0)
     if c == b:
@@ -371,7 +388,10 @@ def _is_rare(
     rows: Rows,
     space: Space,
 ) -> cython.bint:
-    """Whether a constraint would be rare with x in cluster b and y, if not -1, in that of x."""
+    """Return whether a constraint is rare after a move of x to b.
+
+    If y is not -1, it moves to the old cluster of x.
+    """
     a: cython.longlong = state.label[x]
     c: cython.longlong
     start, stop = state.bounds[constraint], state.bounds[constraint + 1]
@@ -399,7 +419,8 @@ def _is_rare(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _stands_for_one(cluster: cython.longlong, constraint: cython.longlong, state: State) -> cython.bint:
+def _contains_member(cluster: cython.longlong, constraint: cython.longlong, state: State) -> cython.bint:
+    """Return whether a constraint contains an item of a cluster."""
     for position in range(state.bounds[constraint], state.bounds[constraint + 1]):
         if state.label[state.itemsets[position]] == cluster:
             return True
@@ -409,7 +430,8 @@ def _stands_for_one(cluster: cython.longlong, constraint: cython.longlong, state
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _holds(item: cython.longlong, constraint: cython.longlong, state: State) -> cython.bint:
+def _contains(item: cython.longlong, constraint: cython.longlong, state: State) -> cython.bint:
+    """Return whether a constraint contains an item."""
     for position in range(state.bounds[constraint], state.bounds[constraint + 1]):
         if state.itemsets[position] == item:
             return True
@@ -417,26 +439,29 @@ def _holds(item: cython.longlong, constraint: cython.longlong, state: State) -> 
 
 
 def refuse(x: cython.longlong, state: State, rows: Rows, space: Space) -> cython.void:
-    """Mark in ``refused`` each cluster to which a move would gain, but make a constraint rare."""
+    """Mark in ``refused`` the clusters that x cannot move to.
+
+    A move needs a gain, and must not make a constraint rare.
+    """
     a = state.label[x]
     empty = first_empty(state)
     n: cython.longlong = min(state.top + 1, state.size.shape[0])
     constraint: cython.longlong
-    for b in range(n):  # gains of further slots are never read
+    for b in range(n):  # `fill_gains` computes none for further slots
         space.refused[b] = space.gains[b] <= 0.0 or b == a or (state.size[b] == 0 and b != empty)
     mark_rows(x, 0, state, rows, space)
     for constraint in range(state.met.shape[0]):
-        if _holds(x, constraint, state):
+        if _contains(x, constraint, state):
             for b in range(n):
                 if not space.refused[b]:
                     space.refused[b] = _is_rare(constraint, x, -1, b, state, rows, space)
             continue
-        holds_a: cython.bint = a >= 0 and _stands_for_one(a, constraint, state)
+        holds_a: cython.bint = a >= 0 and _contains_member(a, constraint, state)
         if not holds_a and state.met[constraint]:
             continue
         if holds_a and _is_rare(constraint, x, -1, -1, state, rows, space):
             for b in range(n):
-                space.refused[b] = space.refused[b] or not _stands_for_one(b, constraint, state)
+                space.refused[b] = space.refused[b] or not _contains_member(b, constraint, state)
         for position in range(state.bounds[constraint], state.bounds[constraint + 1]):
             b = state.label[state.itemsets[position]]
             if b >= 0 and not space.refused[b]:
@@ -446,21 +471,24 @@ def refuse(x: cython.longlong, state: State, rows: Rows, space: Space) -> cython
 def constraints_stay(
     x: cython.longlong, y: cython.longlong, state: State, rows: Rows, space: Space
 ) -> cython.bint:
-    """Whether no constraint gets rare when x, whose rows are marked, is exchanged with y."""
+    """Return whether no constraint becomes rare when x is exchanged with y.
+
+    The rows of x are already marked.
+    """
     a, b = state.label[x], state.label[y]
     constraint: cython.longlong
     mark_rows(y, 1, state, rows, space)
     for constraint in range(state.met.shape[0]):
-        if _stands_for_one(a, constraint, state) or _stands_for_one(b, constraint, state):
+        if _contains_member(a, constraint, state) or _contains_member(b, constraint, state):
             if _is_rare(constraint, x, y, b, state, rows, space):
                 return False
     return True
 
 
-# --- Tallies: counts beside an item, valid as long as the clusters do not change
+# --- Tallies: stored counts of an item, valid until the clusters change
 #
-# Counting visits all rows of the item; a look-up takes a step for each cluster. The clock of the state tells
-# what has changed: an entry is valid for a cluster that has not changed since.
+# A count visits all rows of the item; a look-up takes one step for each cluster. An entry is valid for a
+# cluster that has not changed since, by the clock of the state.
 
 
 MOST = 64 * 2**20  # bytes
@@ -469,7 +497,10 @@ MOST = 64 * 2**20  # bytes
 @cython.final
 @cython.cclass
 class Tallies:
-    """Entries of items: all clusters beside an item, or the first ones if there is no memory for all."""
+    """Stored tallies of items: support with each cluster in their rows.
+
+    If memory does not suffice for all clusters, only the first ones are stored.
+    """
 
     def __init__(self, n: int, slots: int) -> None:
         self.when, self.filled = np.zeros((2, n), np.int64)
@@ -481,7 +512,7 @@ class Tallies:
 def note(
     x: cython.longlong, n_touched: cython.longlong, tallies: Tallies, state: State, space: Space
 ) -> cython.void:
-    """Remember what `tally` has filled in for an item."""
+    """Store what ``tally`` has counted for an item."""
     n: cython.longlong = min(n_touched, tallies.entries.shape[1])
     for i in range(n):
         c = space.touched[i]
@@ -491,7 +522,7 @@ def note(
     tallies.when[x], tallies.filled[x], tallies.is_whole[x] = state.clock, n, n == n_touched
 
 
-# --- Prices of clusters, and the work space that a move is judged by
+# --- Losses of clusters, and counts that decide whether a move is safe
 
 
 @cython.cfunc
@@ -499,7 +530,7 @@ def note(
 @cython.nogil
 @cython.exceptval(check=False)
 def _power_of_two(exponent: cython.longlong) -> cython.double:
-    """Exact; 0 where its inverse is too large for a number."""
+    """Return a power of two exactly, or 0 for an exponent of -1024 or less."""
     return ldexp(1.0, cython.cast(cython.int, exponent)) if exponent > -1024 else 0.0
 
 
@@ -513,7 +544,7 @@ def _price(
     loss: cython.longlong,
     scale: cython.longlong,
 ) -> cython.double:
-    """Return the loss of a cluster; UL, which is loss 2, divided by 2**scale."""
+    """Return the loss of a cluster; UL (``loss`` 2) is divided by ``2**scale``."""
     if loss == 2:
         return (_power_of_two(size - scale) - _power_of_two(-scale)) * support
     return cython.cast(cython.double, size - loss) * held if size > 1 else 0.0
@@ -522,7 +553,7 @@ def _price(
 def price_of_two(
     a: cython.longlong, b: cython.longlong, scale: cython.longlong, state: State
 ) -> cython.double:
-    """Return the loss of two clusters together; UL divided by 2**scale."""
+    """Return the sum of the losses of two clusters; UL is divided by ``2**scale``."""
     one = _price(state.size[a], state.held[a], state.support[a], state.loss, scale)
     return one + _price(state.size[b], state.held[b], state.support[b], state.loss, scale)
 
@@ -530,7 +561,10 @@ def price_of_two(
 def tally(
     x: cython.longlong, state: State, rows: Rows, space: Space
 ) -> tuple[cython.longlong, cython.longlong]:
-    """Fill the work space; the number of clusters touched, and the rows that x's cluster loses."""
+    """Count the clusters in the rows of x, in ``beside``, ``alone``, ``touched`` and ``place``.
+
+    Return the number of clusters touched, and the support that the cluster of x loses without x.
+    """
     a = state.label[x]
     n_touched: cython.longlong = 0
     lost: cython.longlong = 0
@@ -554,7 +588,7 @@ def tally(
 
 
 def tally_pairs(x: cython.longlong, state: State, rows: Rows, space: Space) -> cython.longlong:
-    """Fill the work space with pairs of clusters touched; return their number."""
+    """Count the pairs of clusters in the rows of x, in ``joint`` and ``lone``; return their number."""
     a = state.label[x]
     n_pairs: cython.longlong = 0
     cython.declare(here=cython.longlong, there=cython.longlong)
@@ -579,7 +613,7 @@ def tally_pairs(x: cython.longlong, state: State, rows: Rows, space: Space) -> c
 
 
 def clear(n_touched: cython.longlong, n_pairs: cython.longlong, space: Space) -> cython.void:
-    """Empty what `tally` and `tally_pairs` have filled."""
+    """Reset the counts of ``tally`` and ``tally_pairs``."""
     for i in range(n_touched):
         cluster = space.touched[i]
         space.beside[cluster] = space.alone[cluster] = space.place[cluster] = 0
@@ -591,9 +625,10 @@ def clear(n_touched: cython.longlong, n_pairs: cython.longlong, space: Space) ->
 def list_pairs(
     a: cython.longlong, n_pairs: cython.longlong, state: State, space: Space
 ) -> tuple[cython.longlong, cython.longlong]:
-    """List pairs of clusters that few rows hold beside the item, and those that break with its own.
+    """List the pairs of clusters that a move of the item can make rare; return the length of both lists.
 
-    They are in ``few_pairs`` and ``broken_pairs``; their numbers are returned.
+    ``few_pairs`` has those in fewer than k rows of the item, ``broken_pairs`` those that become rare with
+    cluster a when the item leaves it.
     """
     n_few: cython.longlong = 0
     n_broken: cython.longlong = 0
@@ -623,10 +658,10 @@ def _write_pair(
 
 
 def fill_gains(x: cython.longlong, lost: cython.longlong, state: State, space: Space) -> cython.void:
-    """Compute the gain of moving an item to each cluster; 0 if there is none.
+    """Compute the gain of a move of x to each cluster; 0 if there is none.
 
-    The terms of UL differ by orders of magnitude: its gain is the logarithm, plus a constant that makes it
-    positive. A gain that rounding may have caused does not count.
+    The values of UL differ by orders of magnitude. So its gain is the logarithm, plus a constant that makes
+    it positive. A gain within the rounding error counts as 0.
     """
     a = state.label[x]
     n: cython.longlong = state.label.shape[0]
@@ -656,7 +691,7 @@ def fill_gains(x: cython.longlong, lost: cython.longlong, state: State, space: S
 
 
 def list_few(a: cython.longlong, n_touched: cython.longlong, state: State, space: Space) -> cython.longlong:
-    """List in ``few`` the clusters other than a that few rows hold beside the item; return their number."""
+    """List in ``few`` the clusters other than a in fewer than k rows of the item; return their number."""
     n_few: cython.longlong = 0
     for i in range(n_touched if state.largest >= 2 else 0):
         c = space.touched[i]
@@ -669,7 +704,7 @@ def list_few(a: cython.longlong, n_touched: cython.longlong, state: State, space
 def list_broken(
     a: cython.longlong, n_touched: cython.longlong, state: State, space: Space
 ) -> cython.longlong:
-    """List in ``broken`` the clusters that get rare with the item's own when it leaves; how many."""
+    """List in ``broken`` the clusters that become rare with a when the item leaves; return their number."""
     n: cython.longlong = 0
     for i in range(n_touched if state.largest >= 2 and a >= 0 else 0):
         c = space.touched[i]

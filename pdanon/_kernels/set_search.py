@@ -1,7 +1,8 @@
-"""Moves of a refinement: move one item, split a cluster, or swap two items where nothing gets rare.
+"""Moves of a refinement: move one item, split a cluster, or swap two items, while nothing becomes rare.
 
-Supports are 0 or at least k at all times. So only what an item brings to a cluster that was never beside
-another one can be rare: checking a move examines each cluster, or pair of clusters, that is beside the item.
+All supports are 0 or at least k between two moves. So a move can only make two kinds of support rare: those
+of the cluster that an item leaves, and those with a cluster that its new cluster shared no row with before.
+The checks visit the clusters, or pairs of clusters, in the rows of the item.
 """
 
 import cython
@@ -33,7 +34,7 @@ from cython.cimports.pdanon._kernels.set_moves import (
 __all__ = ["descend", "split_each", "swap_each"]
 
 
-# --- Moves of single items, each to where it gains most
+# --- Moves of single items, each to the cluster with the largest gain
 
 
 @cython.cfunc
@@ -42,7 +43,11 @@ __all__ = ["descend", "split_each", "swap_each"]
 def meets_new_pair(
     b: cython.longlong, few: Code[:, ::1], n_few: cython.longlong, state: State
 ) -> cython.bint:
-    """Whether a cluster was never together with a pair of the clusters that few rows hold with the item."""
+    """Return whether b would get a rare triple of clusters by receiving the item.
+
+    ``few`` lists the pairs of clusters in fewer than k rows of the item. Such a triple is rare if it had no
+    row before.
+    """
     for i in range(n_few):
         c, d = few[i, 0], few[i, 1]
         if c != b and d != b and state.cube[spot(b, c, d)] == 0:
@@ -53,10 +58,10 @@ def meets_new_pair(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _triples_stay_moved(
+def _move_keeps_triples(
     a: cython.longlong, b: cython.longlong, n_touched: cython.longlong, state: State, space: Space
 ) -> cython.bint:
-    """Whether the item's old and new cluster do not get rare beside any third when it moves from a to b."""
+    """Return whether no triple of a, b and a third cluster becomes rare when the item moves from a to b."""
     at_a: cython.longlong = space.place[a] - 1
     at_b: cython.longlong = space.place[b] - 1
     i: cython.longlong
@@ -75,8 +80,8 @@ def _triples_stay_moved(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _all_hold(b: cython.longlong, n_broken: cython.longlong, space: Space) -> cython.bint:
-    """Whether a cluster is one of each pair that breaks with the item's own."""
+def _is_in_each_pair(b: cython.longlong, n_broken: cython.longlong, space: Space) -> cython.bint:
+    """Return whether b is in each pair of clusters that becomes rare with the item's own cluster."""
     for i in range(n_broken):
         if space.broken_pairs[i, 0] != b and space.broken_pairs[i, 1] != b:
             return False
@@ -87,7 +92,11 @@ def _all_hold(b: cython.longlong, n_broken: cython.longlong, space: Space) -> cy
 @cython.nogil
 @cython.exceptval(check=False)
 def first_new(b: cython.longlong, few: Number[::1], n_few: cython.longlong, state: State) -> cython.longlong:
-    """The first of the clusters that few rows hold beside the item that b was never beside, or -1."""
+    """Find the first cluster that becomes rare with b when b receives the item; return -1 if there is none.
+
+    ``few`` lists the clusters in fewer than k rows of the item. Such a cluster becomes rare with b if it had
+    no row with b before.
+    """
     for i in range(n_few):
         c = few[i]
         if c != b and state.co[b, c] == 0:
@@ -101,7 +110,7 @@ def first_new(b: cython.longlong, few: Number[::1], n_few: cython.longlong, stat
 def _note_stuck(
     x: cython.longlong, one: cython.longlong, other: cython.longlong, state: State
 ) -> cython.void:
-    """Note that an item cannot leave its cluster, and two others that are in the way."""
+    """Note that an item cannot leave its cluster, and the two clusters that prevent it."""
     state.stuck[x] = state.clock
     state.stuck_by[x, 0], state.stuck_by[x, 1] = one, other
 
@@ -109,13 +118,17 @@ def _note_stuck(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _explain(x: cython.longlong, n_few: cython.longlong, state: State, space: Space) -> cython.void:
-    """Note why an item could not move to the only cluster that mends what gets rare without it."""
+def _note_obstacle(x: cython.longlong, n_few: cython.longlong, state: State, space: Space) -> cython.void:
+    """Note why an item cannot move to the only admissible cluster.
+
+    That cluster is the only one that becomes rare with the item's own cluster, and so the only one that may
+    receive the item.
+    """
     b = space.broken[0]
     new = first_new(b, space.few, n_few, state)
     if new >= 0:
         _note_stuck(x, b, new, state)
-    elif state.largest == 2:  # no gain, or rare beside its own cluster
+    elif state.largest == 2:  # no gain, or its new cluster would be rare with the old one
         _note_stuck(x, b, b, state)
 
 
@@ -123,7 +136,7 @@ def _explain(x: cython.longlong, n_few: cython.longlong, state: State, space: Sp
 @cython.nogil
 @cython.exceptval(check=False)
 def _is_stuck(x: cython.longlong, state: State) -> cython.bint:
-    """Whether an item could not leave its cluster, and nothing has changed of what held it."""
+    """Return whether an item could not leave its cluster, and no cluster involved has changed since."""
     a, then = state.label[x], state.stuck[x]
     if a < 0 or then < state.since[a]:
         return False
@@ -134,16 +147,16 @@ def _is_stuck(x: cython.longlong, state: State) -> cython.bint:
 @cython.nogil
 @cython.exceptval(check=False)
 def _best_target(x: cython.longlong, state: State, rows: Rows, space: Space) -> cython.longlong:
-    """The cluster to which an item moves safely with the most gain; -1 if there is none.
+    """Find the cluster with the largest gain that an item can safely move to; return -1 if there is none.
 
-    Of equal gains the cluster with the lowest number, and an own cluster last.
+    Of equal gains the cluster with the lowest number wins, and an empty cluster comes last.
     """
     a = state.label[x]
     if a >= 0 and state.size[a] == 1:
         return -1
     cython.declare(n_touched=cython.longlong, lost=cython.longlong)
     n_touched, lost = tally(x, state, rows, space)
-    # What gets rare without the item can be mended only by the cluster itself that receives it.
+    # If a cluster becomes rare with a when the item leaves, only that cluster may receive the item.
     n_broken = list_broken(a, n_touched, state, space)
     n_few = list_few(a, n_touched, state, space)
     n_pairs: cython.longlong = -1
@@ -177,26 +190,26 @@ def _best_target(x: cython.longlong, state: State, rows: Rows, space: Space) -> 
         if state.largest == 0 and space.refused[b]:
             continue
         if state.largest == 3:
-            if n_pairs < 0:  # most items do not come so far
+            if n_pairs < 0:  # counted late: few items reach this check
                 n_pairs = tally_pairs(x, state, rows, space)
                 n_few_pairs, n_broken_pairs = list_pairs(a, n_pairs, state, space)
-            if not _all_hold(b, n_broken_pairs, space):
+            if not _is_in_each_pair(b, n_broken_pairs, space):
                 continue
             if meets_new_pair(b, space.few_pairs, n_few_pairs, state):
                 continue
-            if a >= 0 and not _triples_stay_moved(a, b, n_touched, state, space):
+            if a >= 0 and not _move_keeps_triples(a, b, n_touched, state, space):
                 continue
         best, most = b, space.gains[b]
     if best < 0 and not stays and n_broken == 1:
-        _explain(x, n_few, state, space)
+        _note_obstacle(x, n_few, state, space)
     clear(n_touched, n_pairs, space)
     return best
 
 
 def descend(order: Number[::1], state: State, rows: Rows, space: Space) -> None:
-    """Give each item that is awake its best safe move, in the given order.
+    """Apply the best safe move of each item that is awake, in the given order.
 
-    An item without such a move falls asleep until its cluster changes.
+    An item without a safe move with a gain falls asleep until its cluster changes.
     """
     with cython.nogil:
         for i in range(order.shape[0]):
@@ -213,11 +226,11 @@ def descend(order: Number[::1], state: State, rows: Rows, space: Space) -> None:
                 state.asleep[x] = True
 
 
-# --- Splits: part a cluster in two, where no single item could leave it
+# --- Splits: split a cluster in two where no single item can leave it
 #
-# For a small cluster most attempts are first proven futile. Otherwise the items that are worth most form the
-# new cluster, half of what is held. Then items change sides as long as less is lacking. If in the end nothing
-# is, and less is lost, the parts stay; otherwise all items go back.
+# For a small cluster, an exhaustive test first rules out most attempts. Otherwise the items with the largest
+# worth form the new cluster, up to half of the sum. Then items change sides while that lowers the missing
+# support. If nothing is rare in the end and the loss is lower, the parts stay; otherwise all items go back.
 
 
 PASSES = cython.declare(cython.int, 6)
@@ -226,8 +239,11 @@ PASSES = cython.declare(cython.int, 6)
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _apart(c: cython.longlong, state: State) -> cython.bint:
-    """Whether the parts of a cluster could have enough rows, if hardly any hold both; most cannot."""
+def _may_split(c: cython.longlong, state: State) -> cython.bint:
+    """Return whether the parts of a cluster could have enough rows if almost no row contains both.
+
+    A filter: the parts of most clusters cannot. ``split_each`` skips it with ``any_rows``.
+    """
     together: cython.longlong
     if state.largest and state.support[c] < 2 * state.k:
         return False
@@ -244,7 +260,10 @@ def _apart(c: cython.longlong, state: State) -> cython.bint:
 def _list_shares(
     n: cython.longlong, c: cython.longlong, state: State, rows: Rows, space: Space
 ) -> cython.longlong:
-    """Write what each of the first members has beside other clusters, listed in ``few``; how many."""
+    """Count the rows of each of the first n members with each other cluster, in ``shares``.
+
+    List these clusters in ``few``, and return their number. The last line of ``shares`` has the sums.
+    """
     last: cython.longlong = space.shares.shape[0] - 1
     n_seen: cython.longlong = 0
     for i in range(n):
@@ -267,9 +286,10 @@ def _list_shares(
 def _gets_rare(
     part: cython.longlong, n: cython.longlong, n_seen: cython.longlong, state: State, space: Space
 ) -> cython.bint:
-    """Whether a part, its members as bits, or the rest has too few rows with a cluster.
+    """Return whether a part or its complement is in too few rows with another cluster.
 
-    Rows of several members count for each: so what is rare here is rare indeed.
+    ``part`` has the members as bits. A row with several members counts for each of them, so the count is an
+    upper bound: a count below k proves that the support is rare.
     """
     last: cython.longlong = space.shares.shape[0] - 1
     cython.declare(held=cython.longlong, j=cython.longlong)
@@ -287,10 +307,14 @@ def _gets_rare(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _cannot_part(
+def _is_unsplittable(
     n: cython.longlong, c: cython.longlong, state: State, rows: Rows, space: Space
 ) -> cython.bint:
-    """Whether all ways to part the first members are unsafe, as far as the rows of each alone tell."""
+    """Return whether each split of the first n members is proven unsafe.
+
+    The proof uses upper bounds of the supports (``_gets_rare``), so a False does not mean that a safe split
+    exists.
+    """
     n_seen = _list_shares(n, c, state, rows, space)
     rare: cython.bint = True
     part: cython.longlong
@@ -306,10 +330,13 @@ def _cannot_part(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _part(
+def _distribute(
     n: cython.longlong, c: cython.longlong, new: cython.longlong, state: State, rows: Rows, space: Space
 ) -> cython.void:
-    """Distribute the first members over two clusters until nothing is rare, if that is found."""
+    """Distribute the first n members over two clusters until nothing is rare.
+
+    Give up after ``PASSES`` passes, or when a pass does not halve the missing support.
+    """
     half: cython.longlong = state.held[c] // 2
     for i in range(n - 1):
         x = space.members[i]
@@ -342,9 +369,9 @@ def _split(
     rows: Rows,
     space: Space,
 ) -> cython.bint:
-    """Part a cluster in two, if that is safe and a gain; whether it was."""
+    """Split a cluster in two if that is safe and lowers the loss; return whether it was split."""
     new, top = first_empty(state), state.top
-    if new < 0 or state.size[c] < 2 or state.tried[c] or not (any_rows or _apart(c, state)):
+    if new < 0 or state.size[c] < 2 or state.tried[c] or not (any_rows or _may_split(c, state)):
         return False
     n: cython.longlong = 0
     scale: cython.longlong = state.size[c]
@@ -352,11 +379,11 @@ def _split(
         if state.label[order[i]] == c:
             space.members[n] = order[i]
             n += 1
-    if state.largest >= 2 and n < space.shares.shape[0] and _cannot_part(n, c, state, rows, space):
+    if state.largest >= 2 and n < space.shares.shape[0] and _is_unsplittable(n, c, state, rows, space):
         state.tried[c] = True
         return False
     before: cython.double = price_of_two(c, new, scale, state)
-    _part(n, c, new, state, rows, space)
+    _distribute(n, c, new, state, rows, space)
     if state.lack == 0 and price_of_two(c, new, scale, state) < before - 1e-12 * before:
         changed(c, state)
         changed(new, state)
@@ -377,9 +404,9 @@ def split_each(
     rows: Rows,
     space: Space,
 ) -> int:
-    """Split some clusters, one after the other, if that is safe and a gain; return their number.
+    """Split clusters, one after the other, where that is safe and lowers the loss; return their number.
 
-    With ``any_rows``, also split clusters whose parts have to share rows, as each has too few alone.
+    With ``any_rows``, also try clusters whose parts have enough rows only if many rows contain both.
     """
     done: cython.longlong = 0
     with cython.nogil:
@@ -388,30 +415,29 @@ def split_each(
     return done
 
 
-# --- Swaps: exchange two items of two clusters, where neither could go alone
+# --- Swaps: exchange two items of two clusters where neither can move alone
 #
-# Making an exchange and taking it back takes long. So the rows of the two items alone are examined first:
-# almost every unsafe exchange is found there. Most items that do not fit are rejected without their rows, by
-# the tallies.
+# To make and revert an exchange takes long. So checks of the rows of the two items come first: they find
+# almost all unsafe exchanges. The tallies reject most items even without reading their rows.
 
 
 @cython.final
 @cython.cclass
 class Leaver:
-    """Counts that an item brings to another cluster, and counts that its own cluster lacks without it."""
+    """Counts that an item would bring to another cluster, and that its own cluster would keep without it."""
 
-    beside: cython.longlong[::1]  # transactions that hold it and another item of each cluster
+    beside: cython.longlong[::1]  # rows that contain it and another item of each cluster
     n_few: cython.longlong
-    few: cython.longlong[::1]  # clusters that few rows hold beside it
-    kept: cython.longlong[::1]  # transactions that each cluster has left with its own
+    few: cython.longlong[::1]  # clusters in fewer than k of its rows
+    kept: cython.longlong[::1]  # rows of its own cluster and each other one, without it
     n_needing: cython.longlong
-    needing: cython.longlong[::1]  # clusters that get rare with its own
+    needing: cython.longlong[::1]  # clusters that become rare with its own
     needs: cython.longlong[::1]  # whether a cluster is in ``needing``
     n_few_pairs: cython.longlong
-    few_pairs: cython.int[:, ::1]  # pairs of such clusters
+    few_pairs: cython.int[:, ::1]  # pairs of clusters in fewer than k of its rows
     n_lacking: cython.longlong
-    lacking: cython.int[:, ::1]  # pairs of clusters that get rare with its own
-    left: cython.longlong[::1]  # transactions that each such pair has left with its own
+    lacking: cython.int[:, ::1]  # pairs of clusters that become rare with its own
+    left: cython.longlong[::1]  # rows of its own cluster and each such pair, without it
 
     def __init__(self, slots: int, pairs: int) -> None:
         self.beside, self.few, self.kept, self.needing, self.needs = np.zeros((5, slots), np.int64)
@@ -423,7 +449,10 @@ class Leaver:
 @cython.nogil
 @cython.exceptval(check=False)
 def _joint(c: cython.longlong, d: cython.longlong, joint: Code[:, ::1], space: Space) -> cython.longlong:
-    """Transactions that hold the item in hand and two clusters."""
+    """Return the support of two clusters in the rows of the current item.
+
+    ``joint`` is ``space.joint`` or ``space.lone``.
+    """
     one: cython.longlong = space.place[c] - 1
     other: cython.longlong = space.place[d] - 1
     return joint[max(one, other), min(one, other)] if min(one, other) >= 0 else 0
@@ -432,8 +461,8 @@ def _joint(c: cython.longlong, d: cython.longlong, joint: Code[:, ::1], space: S
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _take_out(x: cython.longlong, leaver: Leaver, state: State, rows: Rows, space: Space) -> cython.void:
-    """Write what is known of an item as that of the leaver."""
+def _fill_leaver(x: cython.longlong, leaver: Leaver, state: State, rows: Rows, space: Space) -> cython.void:
+    """Count the rows of an item, and store the counts in the leaver."""
     a = state.label[x]
     n_touched, _ = tally(x, state, rows, space)
     n_pairs: cython.longlong = 0
@@ -466,7 +495,7 @@ def _take_out(x: cython.longlong, leaver: Leaver, state: State, rows: Rows, spac
 @cython.nogil
 @cython.exceptval(check=False)
 def _may_leave_for(b: cython.longlong, leaver: Leaver, state: State) -> cython.bint:
-    """Whether some item of cluster b may be fit to replace the leaver."""
+    """Return whether an item of cluster b can possibly replace the leaver."""
     if first_new(b, leaver.few, leaver.n_few, state) >= 0:
         return False
     if meets_new_pair(b, leaver.few_pairs, leaver.n_few_pairs, state):
@@ -487,7 +516,10 @@ def _may_leave_for(b: cython.longlong, leaver: Leaver, state: State) -> cython.b
 @cython.nogil
 @cython.exceptval(check=False)
 def _brings_few(c: cython.longlong, beside: cython.longlong, leaver: Leaver, state: State) -> cython.bint:
-    """Whether a cluster gets rare with that of the leaver, by the rows beside what replaces it."""
+    """Return whether c would become rare with the leaver's cluster.
+
+    ``beside`` is the support of c in the rows of the replacing item.
+    """
     return leaver.kept[c] + beside < state.k
 
 
@@ -498,15 +530,22 @@ def _brings_few(c: cython.longlong, beside: cython.longlong, leaver: Leaver, sta
 def _leaves_few(
     c: cython.longlong, b: cython.longlong, alone: cython.longlong, leaver: Leaver, state: State
 ) -> cython.bint:
-    """Whether a cluster gets rare with b, where the leaver replaces an item by rows that it is alone in."""
+    """Return whether c would become rare with b.
+
+    ``alone`` is the support of c in the rows where the replacing item is the only item of b.
+    """
     return 0 < state.co[b, c] - alone + leaver.beside[c] < state.k
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _n_to_meet(b: cython.longlong, then: cython.longlong, leaver: Leaver, state: State) -> cython.longlong:
-    """How many clusters that have not changed since then an item of b must be beside."""
+def _n_required(b: cython.longlong, then: cython.longlong, leaver: Leaver, state: State) -> cython.longlong:
+    """Count the clusters that the replacing item must share a row with.
+
+    Without such a row they become rare with the leaver's cluster. Clusters changed after ``then`` do not
+    count.
+    """
     n: cython.longlong = 0
     for i in range(leaver.n_needing):
         c = leaver.needing[i]
@@ -520,9 +559,9 @@ def _n_to_meet(b: cython.longlong, then: cython.longlong, leaver: Leaver, state:
 def _is_known_unfit(
     y: cython.longlong, a: cython.longlong, leaver: Leaver, tallies: Tallies, state: State
 ) -> cython.bint:
-    """Whether an exchange would leave a pair of clusters rare by what is remembered of an item.
+    """Return whether the stored tally of an item proves that an exchange makes a pair of clusters rare.
 
-    What tells that comes first from then on: likely it tells the same to the next leaver.
+    The entry with the proof moves to the front: it probably also rules out an exchange with the next leaver.
     """
     b, then = state.label[y], tallies.when[y]
     knows_own: cython.bint = state.since[b] <= then
@@ -541,13 +580,13 @@ def _is_known_unfit(
                 tallies.entries[y, 0, j] = entry
             return True
         n_met += leaver.needs[c]
-    return n_met < _n_to_meet(b, then, leaver, state) if tallies.is_whole[y] else False
+    return n_met < _n_required(b, then, leaver, state) if tallies.is_whole[y] else False
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _pairs_stay(
+def _swap_keeps_pairs(
     y: cython.longlong,
     a: cython.longlong,
     leaver: Leaver,
@@ -555,9 +594,12 @@ def _pairs_stay(
     state: State,
     space: Space,
 ) -> cython.bint:
-    """Whether the exchange may leave no pair of clusters rare, as far as the rows of each item alone tell."""
+    """Return whether the exchange can leave all pairs of clusters safe.
+
+    The check uses the rows of each of the two items separately. So it is necessary, but not sufficient.
+    """
     b = state.label[y]
-    # Together two items have at least what one of them has, and at most the sum.
+    # The support of a union lies between the larger support and the sum of the two.
     for i in range(leaver.n_needing if state.largest >= 2 else 0):
         c = leaver.needing[i]
         if c != b and space.beside[c] == 0:
@@ -576,7 +618,7 @@ def _pairs_stay(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _triples_stay_swapped(
+def _swap_keeps_triples(
     y: cython.longlong,
     a: cython.longlong,
     leaver: Leaver,
@@ -584,7 +626,7 @@ def _triples_stay_swapped(
     state: State,
     space: Space,
 ) -> cython.bint:
-    """The same for three clusters."""
+    """Return whether the exchange can leave all triples of clusters safe; see ``_swap_keeps_pairs``."""
     b = state.label[y]
     cython.declare(c=cython.int, d=cython.int)
     for i in range(leaver.n_lacking):
@@ -613,7 +655,7 @@ def _may_replace(
     rows: Rows,
     space: Space,
 ) -> cython.bint:
-    """Whether an item may be fit to replace the leaver x."""
+    """Return whether an item can possibly replace the leaver x."""
     if state.largest == 0:
         return constraints_stay(x, y, state, rows, space)
     a = state.label[x]
@@ -622,10 +664,10 @@ def _may_replace(
     n_touched, _ = tally(y, state, rows, space)
     note(y, n_touched, tallies, state, space)
     n_pairs: cython.longlong = 0
-    safe = _pairs_stay(y, a, leaver, n_touched, state, space)
+    safe = _swap_keeps_pairs(y, a, leaver, n_touched, state, space)
     if safe and state.largest == 3:
         n_pairs = tally_pairs(y, state, rows, space)
-        safe = _triples_stay_swapped(y, a, leaver, n_pairs, state, space)
+        safe = _swap_keeps_triples(y, a, leaver, n_pairs, state, space)
     clear(n_touched, n_pairs, space)
     return safe
 
@@ -634,7 +676,7 @@ def _may_replace(
 @cython.nogil
 @cython.exceptval(check=False)
 def _exchange(x: cython.longlong, y: cython.longlong, state: State, rows: Rows, space: Space) -> cython.bint:
-    """Exchange two items if that is safe and a gain; whether it was."""
+    """Exchange two items if that is safe and lowers the loss; return whether they were exchanged."""
     a, b = state.label[x], state.label[y]
     scale = max(state.size[a], state.size[b])
     before: cython.double = price_of_two(a, b, scale, state)
@@ -652,7 +694,7 @@ def _exchange(x: cython.longlong, y: cython.longlong, state: State, rows: Rows, 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _seek(
+def _replace_leaver(
     x: cython.longlong,
     starts: Number[::1],
     leaver: Leaver,
@@ -661,7 +703,10 @@ def _seek(
     rows: Rows,
     space: Space,
 ) -> cython.bint:
-    """Exchange the leaver x with the first item with which that is safe and a gain; whether there was one."""
+    """Exchange the leaver x with the first item that fits; return whether one does.
+
+    An item fits if the exchange is safe and lowers the loss.
+    """
     a = state.label[x]
     by_support: cython.bint = state.loss == 2
     b: cython.longlong
@@ -669,7 +714,7 @@ def _seek(
         if b == a or state.size[b] == 0 or state.home[b] != state.block[x]:
             continue
         if state.size[b] >= state.size[a] and not by_support:
-            continue  # NCP and LM fall if the dearer item gets less company
+            continue  # NCP and LM fall only if the item of more worth gets to the smaller cluster
         if state.worth[space.members[starts[b]]] >= state.worth[x] and not by_support:
             continue
         if not _may_leave_for(b, leaver, state):
@@ -697,17 +742,17 @@ def _swap(
     rows: Rows,
     space: Space,
 ) -> cython.bint:
-    """Exchange an item with one of another cluster, if that is safe and a gain; whether it was.
+    """Exchange an item with one of another cluster if that is safe and lowers the loss.
 
-    The members of each cluster are in ``members``, those that are worth least first.
+    Return whether it was exchanged. ``members`` lists the members of each cluster by ascending worth.
     """
     a = state.label[x]
     if a < 0 or state.size[a] == 1:
         return False
-    _take_out(x, leaver, state, rows, space)
+    _fill_leaver(x, leaver, state, rows, space)
     if state.largest == 0:
         mark_rows(x, 0, state, rows, space)
-    return _seek(x, starts, leaver, tallies, state, rows, space)
+    return _replace_leaver(x, starts, leaver, tallies, state, rows, space)
 
 
 @cython.cfunc
@@ -720,7 +765,7 @@ def _list_members(
     state: State,
     space: Space,
 ) -> cython.void:
-    """List the members of each cluster, those that are worth least first, and where its list starts."""
+    """List the members of each cluster by ascending worth, and where each list starts."""
     cython.declare(c=cython.longlong, i=cython.longlong)
     starts[0] = 0
     for c in range(state.size.shape[0]):
@@ -741,7 +786,7 @@ def swap_each(
     rows: Rows,
     space: Space,
 ) -> None:
-    """Exchange some items, one after the other, where that is safe and a gain."""
+    """Exchange items, one after the other, where that is safe and lowers the loss."""
     slots = len(state.size)
     starts: cython.longlong[::1] = np.zeros(slots + 1, np.int64)
     free: cython.longlong[::1] = np.zeros(slots, np.int64)

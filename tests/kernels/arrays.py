@@ -24,24 +24,24 @@ TIMES = 150  # random cases of a test
 
 
 def csr(sets):
-    """Codes and offsets of lists."""
+    """Return the codes and offsets of lists."""
     codes = np.array([code for each in sets for code in each], np.int32)
     return codes, np.cumsum([0, *(len(each) for each in sets)], dtype=np.int64)
 
 
 def lists(codes, offsets):
-    """Lists of codes and offsets."""
+    """Return codes and offsets as lists."""
     return [np.asarray(codes)[begin:end].tolist() for begin, end in pairwise(offsets)]
 
 
 def draw_rows(rng, n_items=6, most=12):
-    """Rows of ascending items, and their weights."""
+    """Draw rows of ascending items, and their weights."""
     rows = [np.flatnonzero(rng.random(n_items) < rng.random()).tolist() for _ in range(rng.integers(1, most))]
     return rows, rng.integers(1, 4, len(rows))
 
 
 def rows_of(sets, weights, n_items):
-    """The rows as kernels take them."""
+    """Return the rows as kernels take them."""
     codes, offsets = csr(sets)
     number = np.repeat(np.arange(len(sets), dtype=np.int32), np.diff(offsets))
     order = np.lexsort((number, codes))
@@ -50,17 +50,17 @@ def rows_of(sets, weights, n_items):
 
 
 def support_of(items, sets, weights):
-    """Weight of the rows that contain all items."""
+    """Return the weight of the rows that contain all items."""
     return sum(int(weight) for row, weight in zip(sets, weights, strict=True) if set(items) <= set(row))
 
 
 def contained_sets(sets, sizes):
-    """All itemsets of these sizes that some row contains."""
+    """Return the itemsets of these sizes in the rows."""
     return {each for row in sets for size in sizes for each in combinations(row, size)}
 
 
 class Tree:
-    """A tree whose nodes are numbered in pre-order, by the parent of each."""
+    """A tree with nodes numbered in pre-order, given the parent of each."""
 
     def __init__(self, parent):
         self.parent, self.n = parent, len(parent)
@@ -85,7 +85,7 @@ class Tree:
 
 
 def draw_tree(rng, least=3, most=6):
-    """A random tree, whose inner nodes have two or three children."""
+    """Draw a tree with two or three children of each inner node."""
     parent = [-1]
 
     def grow(node, n_leaves):

@@ -1,4 +1,4 @@
-"""Breaches and moles: each search against all sets of known items that rows contain."""
+"""Breaches and moles: compare each search with all sets of known items in the rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ HALT = np.zeros(1, np.bool_)
 
 
 def draw_cases():
-    """Rows of known items, secret items of the same rows, weights, and a share."""
+    """Yield rows of known items, secret items of the same rows, weights, and a share."""
     for seed in range(TIMES):
         rng = np.random.default_rng(seed)
         known, weights = draw_rows(rng, N_KNOWN, 12)
@@ -24,7 +24,7 @@ def draw_cases():
 
 
 def count(items, known, secret, weights):
-    """Rows with the items, and how many of these share a secret item at most."""
+    """Return the support of the items, and that of the most frequent secret item in the same rows."""
     held = [(s, int(w)) for row, s, w in zip(known, secret, weights, strict=True) if set(items) <= set(row)]
     peak = max(sum(weight for inside, weight in held if one in inside) for one in range(N_SECRET))
     return sum(weight for _, weight in held), peak
@@ -45,13 +45,13 @@ def test_breaches():
         for listing in (True, False):
             held, room = np.zeros(len(known), np.bool_), np.array([1000])
             rows = (*csr(known), N_KNOWN), (*csr(secret), N_SECRET)
-            asked = k, m, above, below, *rows, weights, listing, held, room, HALT
-            singles = breaches.Breaches(*asked)
+            arguments = k, m, above, below, *rows, weights, listing, held, room, HALT
+            singles = breaches.Breaches(*arguments)
             found = [singles.single_items()]
             bounds = singles.first_items()
             middle = (len(bounds) - 1) // 2
             for begin, end in ((0, middle), (middle, len(bounds) - 1)):
-                found.append(breaches.Breaches(*asked).larger(singles, begin, end))
+                found.append(breaches.Breaches(*arguments).larger(singles, begin, end))
             if listing:
                 listed = {}
                 for codes, offsets, supports in found:
@@ -65,7 +65,7 @@ def test_breaches():
 
 
 def as_rows(known, secret):
-    """Rows of public items, then private ones."""
+    """Return rows of public items followed by private items."""
     return [[*row, *(N_KNOWN + one for one in inside)] for row, inside in zip(known, secret, strict=True)]
 
 
@@ -86,7 +86,7 @@ def test_private_begins_and_peaks():
 
 
 def test_minimal_moles():
-    """Public items that are moles alone are taken out before, as the caller does."""
+    """Public items that are moles alone are removed first, as the caller does."""
     for rng, known, secret, weights, above, below in draw_cases():
         k, p = int(rng.integers(2, 6)), int(rng.integers(2, 5))
 
@@ -107,7 +107,7 @@ def test_minimal_moles():
         supports = np.array([support_of([item], sets, weights) for item in range(n + N_SECRET)])
         peaks = breaches.private_peaks(held, starts[: n + 1], tids, n + N_SECRET)
         begins = starts[: n + 1]
-        asked = (
+        arguments = (
             begins,
             tids[: begins[-1]],
             places[: begins[-1]],
@@ -117,7 +117,7 @@ def test_minimal_moles():
             1000,
             HALT,
         )
-        found, bounds, is_all = breaches.minimal_moles(k, p, above, below, held, *asked)
+        found, bounds, is_all = breaches.minimal_moles(k, p, above, below, held, *arguments)
         moles = [each for size in range(2, p + 1) for each in combinations(fit, size) if is_mole(each)]
         listed = [tuple(sorted(fit[i] for i in each)) for each in lists(found, bounds)]
         assert is_all

@@ -1,4 +1,4 @@
-"""Disassociation: clusters of rows, chunks of terms and joint clusters, against naive versions on sets."""
+"""Disassociation: compare clusters, chunks of terms and joint clusters with naive versions on sets."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ N_ITEMS = 6
 
 
 def draw_cases():
-    """Rows with terms, some of which have a block."""
+    """Yield rows of terms; some of the terms have a block."""
     for seed in range(TIMES):
         rng = np.random.default_rng(seed)
         rows = [row for row in draw_rows(rng, N_ITEMS, 20)[0] if row]
@@ -61,12 +61,12 @@ def test_split_terms(safe):
 
 
 def letters(row):
-    """Terms as the naive version names them."""
+    """Return the terms of a row by the names of the naive version."""
     return frozenset("abcdef"[item] for item in row)
 
 
 def naive_group(rows, k, m, safe, blocks):
-    """A cluster on its own."""
+    """Return a cluster as a group of its own."""
     found, terms = naive.chunks_of(rows, k, m, safe, blocks)
     needs = not found or naive.is_short(rows, found, k, m)
     cluster = {"rows": rows, "chunks": found, "terms": {*terms}, "first terms": {*terms}, "needs": needs}

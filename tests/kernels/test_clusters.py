@@ -1,4 +1,4 @@
-"""Clusters: merges and suppression against a naive version on sets, with fractions for losses."""
+"""Clusters: compare merges and suppression with a naive version on sets, with exact integers for losses."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ HALT = np.zeros(1, np.bool_)
 
 
 class Naive:
-    """Clusters by their labels; supports are counted in all rows each time."""
+    """Clusters by label. Each support is counted in all rows."""
 
     def __init__(self, sets, weights, importance, block, spare):
         self.sets, self.weights, self.importance, self.block = sets, weights, importance, block
@@ -33,7 +33,7 @@ class Naive:
         return sorted({label for label, inside in self.members.items() if inside & set(items)})
 
     def union(self, a, b):
-        """What a merge is chosen by: loss, size, labels."""
+        """Return the sort key of a merge: loss, size, labels."""
         inside = self.members[a] | self.members[b]
         support = self.support(a) + self.support(b) - self.support(a, b)
         weight = max(int(self.importance[item]) for item in inside)
@@ -43,7 +43,7 @@ class Naive:
         self.members[min(a, b)] |= self.members.pop(max(a, b))
 
     def coarsen(self, image, least_first):
-        """The cheapest merge of a cluster of the image; else suppress the least supported one."""
+        """Apply the cheapest merge of an image, or suppress its cluster with the lowest support."""
         least = min(image, key=lambda a: (self.support(a), len(self.members[a]), a))
         options = [
             self.union(a, b)
@@ -86,7 +86,7 @@ class Naive:
 
 
 def draw_cases(times=TIMES, lines=None):
-    """A naive state and a compiled one of the same random rows."""
+    """Yield a naive state and a compiled state of the same random rows."""
     for seed in range(times):
         rng = np.random.default_rng(seed)
         sets, weights = draw_rows(rng, N_ITEMS, 10)
@@ -118,7 +118,7 @@ def agree(naive, state):
 
 @pytest.mark.parametrize("counted", [False, True])
 def test_merge_and_drop(counted):
-    """With the supports of pairs counted row by row before, and with few lines for them."""
+    """Supports of pairs are counted row by row first, or there are few lines for them."""
     for rng, naive, state in draw_cases(lines=N_ITEMS if counted else None):
         if counted:
             assert clusters.begin_lines(state)
@@ -173,7 +173,7 @@ def test_satisfy_itemsets(least_first):
 
 
 def test_coarsen_each():
-    """One merge for each itemset, unless a merge before has changed a cluster of it."""
+    """Each itemset gets one merge, unless an earlier merge changed a cluster of its image."""
     for rng, naive, state in draw_cases():
         naive.block[:], state = 0, None
         if len(naive.members) < 3:
@@ -214,7 +214,7 @@ def test_compare_loss():
 
 
 def distance(one, other):
-    """(different items + 1) / (common items + 1) * items of both."""
+    """Return (different items + 1) / (common items + 1) * items of both."""
     return (len(one ^ other) + 1) * len(one | other) / (len(one & other) + 1)
 
 

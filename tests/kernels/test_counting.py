@@ -1,4 +1,4 @@
-"""Rows and supports: each kernel against a naive version."""
+"""Rows and supports: compare each kernel with a naive version."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CASES = [np.random.default_rng(seed) for seed in range(TIMES)]
 
 
 def draw_lists(rng, n_items=N_ITEMS):
-    """Lists of items in any order, some more than once; long ones, too."""
+    """Draw lists of items in any order, with repeated items; some are long."""
     return [rng.integers(0, n_items, rng.integers(0, 40)).tolist() for _ in range(rng.integers(1, 8))]
 
 
@@ -77,7 +77,7 @@ def test_copy_texts():
 
 
 def test_collect_rows():
-    """Rows in two parts, and a table that is copied into a larger one between them."""
+    """Rows come in two parts. Between them, the table is copied into a larger one."""
     for rng in CASES:
         sets, weights = draw_rows(rng, 3, 20)
         n, half = len(sets), len(sets) // 2
@@ -175,7 +175,7 @@ def test_itemsets():
 
 
 def test_estimates():
-    """Each item stands under its own label and that of one group of three; a label for j items has odds."""
+    """Each item has its own label and that of a group of two. ``odds`` depend on the items under a label."""
     labels, label_starts = np.array([[i, 4 + i // 2] for i in range(4)], np.int32).ravel(), np.arange(0, 9, 2)
     for rng in CASES:
         sets, weights = draw_rows(rng, 6)

@@ -1,4 +1,4 @@
-"""Cuts of least loss: kernels against all sets of nodes."""
+"""Cuts with the lowest loss: compare kernels with all sets of nodes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pdanon._kernels import cut_search
 
 N_ITEMS = 6
 HALT = np.zeros(1, np.bool_)
-# Nodes are ranges of leaves: the leaves, then two or three of them, then all.
+# Nodes are ranges of leaves: single leaves, then pairs, then all leaves.
 FIRST = np.array([0, 1, 2, 3, 4, 5, 0, 2, 4, 0])
 LAST = np.array([1, 2, 3, 4, 5, 6, 2, 4, 6, 6])
 
@@ -35,19 +35,19 @@ def test_node_supports():
 
 
 def test_find_threats():
-    """All that is found is rare and holds a pivot; nothing of that kind is left among the nodes kept."""
+    """Each threat found is rare and contains a pivot. The kept nodes contain no threat with a pivot."""
     for rng, sets, weights in draw_cases():
         nodes = np.sort([6, 2, 3, 8] if rng.random() < 0.5 else [0, 1, 7, 4, 5])
         n, size, k = len(nodes), int(rng.integers(2, 5)), int(rng.integers(2, 6))
         held = [nodes_in(row, nodes) for row in sets]
         singles = [support_of([place], held, weights) for place in range(n)]
         if any(0 < support < k for support in singles):
-            continue  # rare nodes are left out before
+            continue  # the caller removes rare nodes first
         rank, pivots = rng.permutation(n), np.flatnonzero(rng.random(n) < 0.6)
         ranges = FIRST.copy(), LAST.copy()
         rows = rows_of(sets, weights, N_ITEMS)
-        asked = size, k, nodes, pivots, rank, *ranges, rows, HALT
-        codes, offsets, kept, longest = cut_search.find_threats(*asked)
+        arguments = size, k, nodes, pivots, rank, *ranges, rows, HALT
+        codes, offsets, kept, longest = cut_search.find_threats(*arguments)
 
         def is_threat(each, held=held, weights=weights, k=k, pivots=pivots):
             return 0 < support_of(each, held, weights) < k and set(each) & set(pivots.tolist())
@@ -92,7 +92,7 @@ def test_keep():
 
 
 class Nodes:
-    """A tree of which some nodes may be published, and paths between these."""
+    """A tree, its nodes that may be published, and the paths between them."""
 
     def __init__(self, rng):
         self.tree = tree = Tree(rng)
@@ -102,12 +102,12 @@ class Nodes:
         self.arrays = np.array(self.up, np.int32), np.array(tree.size, np.int32)
 
     def path(self, lower, upper=None):
-        """Fit nodes from a node up, to an upper one or to the top."""
+        """Return the publishable nodes from a node up to an upper one, or to the top."""
         found = [node for node in self.tree.above[lower] if node == lower or self.fit[node]]
         return found if upper is None else found[: found.index(upper) + 1]
 
     def is_rare(self, nodes):
-        """Whether nodes, none above another, are in some rows, but fewer than k."""
+        """Return whether a set of nodes, none above another, is rare."""
         apart = all(
             a not in self.tree.above[b] and b not in self.tree.above[a] for a, b in combinations(nodes, 2)
         )
@@ -115,7 +115,7 @@ class Nodes:
 
 
 def test_pair_clauses():
-    """All largest rectangles of rare pairs above the lowest rare pairs: what they forbid is what is rare."""
+    """Clauses are the largest rectangles of rare pairs above a lowest rare pair, and cover all rare pairs."""
     clauses = 0
     for seed in range(TIMES):
         nodes = Nodes(np.random.default_rng(seed))
@@ -133,8 +133,8 @@ def test_pair_clauses():
             every = [(a, top_a, b, top_b) for top_a, top_b in product(nodes.path(a), nodes.path(b))]
             every = [each for each in every if rectangle(*each) <= rare]
             expected += [e for e in every if not any(rectangle(*e) < rectangle(*other) for other in every)]
-        asked = nodes.k, np.array(nodes.fit), *nodes.arrays, nodes.tree.supports()
-        found = [tuple(each) for each in cut_search.pair_clauses(*asked).reshape(-1, 4).tolist()]
+        arguments = nodes.k, np.array(nodes.fit), *nodes.arrays, nodes.tree.supports()
+        found = [tuple(each) for each in cut_search.pair_clauses(*arguments).reshape(-1, 4).tolist()]
         assert sorted(found) == sorted(expected)
         assert set().union(*(rectangle(*each) for each in found)) == rare
         clauses += len(found)
@@ -142,7 +142,7 @@ def test_pair_clauses():
 
 
 def test_set_clauses():
-    """Each clause forbids rare sets alone, as many as it can, and the sets that were asked for."""
+    """Each clause forbids only rare sets, as many as it can, and the given set."""
     clauses = 0
     for seed in range(TIMES):
         rng = np.random.default_rng(seed)
@@ -150,21 +150,22 @@ def test_set_clauses():
         tree, fit = nodes.tree, [node for node in range(nodes.tree.n) if nodes.fit[node]]
         every = [each for size in (2, 3, 4) for each in combinations(fit, size) if nodes.is_rare(each)]
         sets = [every[i] for i in rng.permutation(len(every))[:6]]
-        asked = nodes.k, *csr(sets), np.array(nodes.fit), *nodes.arrays, tree.supports()
+        arguments = nodes.k, *csr(sets), np.array(nodes.fit), *nodes.arrays, tree.supports()
         found = [
-            list(zip(each[::2], each[1::2], strict=True)) for each in lists(*cut_search.set_clauses(*asked))
+            list(zip(each[::2], each[1::2], strict=True))
+            for each in lists(*cut_search.set_clauses(*arguments))
         ]
         begin = 0
         for each in sets:
             tops = [top for _, top in found[begin]]
             rows = [row for row in tree.sets if set(tops) <= set(row)]
             assert nodes.is_rare(tops)
-            for i, top in enumerate(tops):  # without it, or with the next one above it, they are not rare
+            for i, top in enumerate(tops):  # not rare without the node, or with the next one above it
                 rest = tops[:i] + tops[i + 1 :]
                 assert not rest or support_of(rest, tree.sets, tree.weights) >= nodes.k
                 assert nodes.up[top] < 0 or not nodes.is_rare([*rest, nodes.up[top]])
             parts = [[node for node in each if top in nodes.path(node)] for top in tops]
-            assert all(parts)  # the set holds a node of each path
+            assert all(parts)  # the set has a node on each path
             for clause, row in zip(found[begin : begin + len(rows)], rows, strict=True):
                 for (lower, top), part in zip(clause, parts, strict=True):
                     assert lower in row

@@ -1,4 +1,4 @@
-"""Cuts through a hierarchy: each kernel against all cuts of small random trees."""
+"""Cuts of a hierarchy: compare each kernel with all cuts of small random trees."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ class Tree(arrays.Tree):
         self.cost = np.array([sum(self.cost[each] for each in below) for below in self.below], np.int64)
 
     def published(self, cut):
-        """Rows of the nodes of a cut."""
+        """Return the rows as nodes of a cut."""
         return [
             sorted({each for leaf in row for each in self.above[leaf] if each in cut}) for row in self.items
         ]
 
     def support(self, nodes):
-        """Weight of the rows with something below each of the nodes."""
+        """Return the weight of the rows with an item below each node."""
         return support_of([node for node in nodes if node], self.sets_with_root(nodes), self.weights)
 
     def sets_with_root(self, nodes):
@@ -58,7 +58,7 @@ class Tree(arrays.Tree):
         )
 
     def supports(self, *, pairs=True):
-        """Supports with all pairs, or without: these are then counted when they are needed."""
+        """Return supports with all pairs, or without; the kernels then count pairs on demand."""
         singles = np.array([support_of([node], self.sets, self.weights) for node in range(self.n)], np.int64)
         singles[0] = sum(int(w) for row, w in zip(self.sets, self.weights, strict=True) if row)
         found = sorted(contained_sets(self.sets, [2]))
@@ -87,7 +87,7 @@ class Tree(arrays.Tree):
         return support_of(nodes, self.sets, self.weights)
 
     def generalize(self, nodes, k, cut):
-        """The cut with ancestors of some of its nodes that are not rare, which add least loss."""
+        """Return the cut raised to ancestors of the nodes that are not rare, with the lowest added loss."""
         options = {tuple(self.maximal(up)) for up in product(*(self.above[node] for node in nodes))}
         options = [up for up in options if self.reached(list(up)) >= k]
 
@@ -172,13 +172,13 @@ def is_safe(tree, cut, k, largest):
 
 
 def meets(tree, cut, demand):
-    """Whether the cut covers a node of the demand: it is there, or above it."""
+    """Return whether the cut contains a node of the demand, or an ancestor of one."""
     return any(set(tree.above[node]) & cut for node in demand)
 
 
 @pytest.mark.parametrize("pairs", [False, True])
 def test_first_demands(pairs):
-    """A cut meets them exactly if it has no rare node, and with pairs no rare pair of nodes."""
+    """A cut meets all demands exactly if it has no rare node, and with ``pairs`` no rare pair of nodes."""
     for _, tree, k in draw_trees():
         parent, size = np.array(tree.parent, np.int32), np.array(tree.size, np.int32)
         supports = tree.supports()
@@ -191,7 +191,7 @@ def test_first_demands(pairs):
 
 
 def test_set_demands():
-    """Safe cuts meet them; a cut that meets them publishes none of the sets."""
+    """Each safe cut meets the demands. A cut that meets them publishes none of the sets."""
     for rng, tree, k in draw_trees():
         parent, size = np.array(tree.parent, np.int32), np.array(tree.size, np.int32)
         triples = contained_sets(tree.items, [3])

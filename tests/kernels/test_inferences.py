@@ -1,4 +1,4 @@
-"""Inferences: the search against all sets of items that rows contain."""
+"""Inferences: compare the search with all itemsets in the rows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ HALT = np.zeros(1, np.bool_)
 
 
 def draw_cases():
-    """Distinct rows whose items are numbered by support, and a share."""
+    """Yield distinct rows with items numbered by support, and a share."""
     for seed in range(TIMES):
         rng = np.random.default_rng(seed)
         drawn = draw_rows(rng, N_ITEMS, 12)
@@ -28,7 +28,7 @@ def draw_cases():
 
 
 def owners_of(rows, weights, item):
-    """Rows with the item and others, by the support of all else without the item."""
+    """Return the rows with the item, sorted by the support of their other items without the item."""
     apart = {}
     for i, row in enumerate(rows):
         if item in row and len(row) > 1:
@@ -75,7 +75,7 @@ def test_search(m):
 
 
 def search(rows, weights, above, below, m, marked):
-    """The rules that the kernel lists for items 0, 3 and 5, each with its two supports."""
+    """Return the rules that the kernel lists for items 0, 3 and 5, with both supports."""
     items = np.array([item for item in (0, 3, 5) if owners_of(rows, weights, item)[0]], np.int32)
     owners, apart, starts = [], [], [0]
     for item in items.tolist():

@@ -1,4 +1,4 @@
-"""Searches for itemsets: each kernel against all itemsets that rows contain."""
+"""Searches for itemsets: compare each kernel with all itemsets in the rows."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_rare_itemsets_are_counted_by_support():
 
 
 def test_exposed_rows():
-    """Of each row the size of its smallest rare itemset: items, then pairs, then larger ones."""
+    """Each row gets the size of its smallest rare itemset: of items, then pairs, then larger ones."""
     for rng, sets, weights, supports in draw_cases():
         k = int(rng.integers(2, 6))
         exposed = np.zeros(len(sets), np.int32)
@@ -88,7 +88,7 @@ def test_exposed_rows():
 
 
 def test_count_frequent():
-    """Rows count once, whatever their weights."""
+    """Each row counts once, whatever its weight."""
     for rng, sets, weights, every in draw_cases():
         supports = {each: support_of(each, sets, [1] * len(sets)) for each in every}
         least, most = int(rng.integers(1, 5)), int(rng.integers(0, 40))

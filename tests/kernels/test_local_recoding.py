@@ -1,4 +1,4 @@
-"""Recoding of parts of the rows: against rows that are published and counted again each time."""
+"""Local recoding: compare each kernel with rows that are published and counted again each time."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_partition():
 
 
 class Blocks:
-    """Items of blocks of rows and the node of each; supports are counted in all rows."""
+    """Items of blocks of rows, and the node of each item. Each support is counted in all rows."""
 
     def __init__(self, rng, n_blocks):
         self.tree = tree = draw_tree(rng, 3, 6)
@@ -100,7 +100,7 @@ class Blocks:
         ]
 
     def is_safe(self, node, became):
-        """Whether no set of a label and others that must not be rare is."""
+        """Return whether no set of the label and other labels that the state checks is rare."""
         rows = self.labels(became)
 
         def is_rare(each):
@@ -132,7 +132,7 @@ class Blocks:
         ]
 
     def replace(self, blocks, top, nodes, least):
-        """The loss saved, and the new labels; each node that is rare is suppressed, or nothing is done."""
+        """Return the loss saved, and the new labels. A rare node is suppressed, or the attempt fails."""
         at = self.items(top)[0]
         if any(0 <= self.became[block][at] < top for block in blocks):
             return 0, self.became
@@ -176,7 +176,7 @@ class Blocks:
 
 
 def draw_steps(rng, tree):
-    """A node, and nodes below it that cover its items."""
+    """Draw a node, and nodes below it that cover its items."""
     top = int(rng.choice([node for node in range(tree.n) if tree.children(node)]))
     nodes = tree.children(top)
     if rng.random() < 0.4:
@@ -203,7 +203,7 @@ def test_replace():
 
 
 def test_force():
-    """What is rare with the new nodes is suppressed or raised, and nothing else changes."""
+    """Labels that become rare are suppressed or raised, and no other label changes."""
     done = forced = 0
     for seed in range(TIMES * 2):
         rng = np.random.default_rng(seed)

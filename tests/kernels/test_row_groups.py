@@ -1,4 +1,4 @@
-"""Groups of rows that are published with the same nodes: each kernel against rows that are counted again."""
+"""Groups of rows published with the same nodes: compare each kernel with rows that are counted again."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pdanon._kernels import row_groups
 
 
 class Rows:
-    """Rows of leaves of a random tree, none of them empty, and how many leaves of each are below a node."""
+    """Non-empty rows of leaves of a random tree, and the number of leaves of each row below each node."""
 
     def __init__(self, rng, most=9):
         self.tree = tree = draw_tree(rng)
@@ -31,17 +31,17 @@ class Rows:
         self.lengths = np.array([len(row) for row in self.sets])
 
     def bag(self, members):
-        """Nodes that all members have, each with the least count."""
+        """Return the nodes that all members have, with the smallest count of each."""
         nodes = set.intersection(*(set(self.counts[row]) for row in members))
         return {node: min(self.counts[row][node] for row in members) for node in sorted(nodes)}
 
     def own(self, members):
-        """Copies of each node that are published: those that no child takes."""
+        """Return the number of copies of each node that are published: those that no child takes."""
         bag, parent = self.bag(members), self.tree.parent
         return {node: n - sum(bag[each] for each in bag if parent[each] == node) for node, n in bag.items()}
 
     def assigned(self, members):
-        """The node of each leaf of each member: the lowest nodes take the first leaves that are left."""
+        """Return the node of each leaf of each member; the lowest nodes take the first free leaves."""
         own = self.own(members)
         found = {row: dict.fromkeys(self.sets[row], -1) for row in members}
         for row, node in product(members, sorted(own, reverse=True)):
@@ -50,7 +50,7 @@ class Rows:
         return found
 
     def cut(self, members):
-        """The lowest cut at which all members have the same nodes: the valid one with most nodes."""
+        """Return the nodes of the members at the lowest cut where their nodes are equal."""
 
         def nodes_of(row, cut):
             return {node for leaf in self.sets[row] for node in self.tree.above[leaf]} & cut
@@ -71,7 +71,7 @@ class Rows:
 
 
 def clump(rows, weight, scale, k, r, ahead, increase, groups):
-    """Put row after row into the nearest group; rows are numbers, in groups from the first, their seed."""
+    """Put each row into the nearest group; a group is a list of row numbers, its seed first."""
     group_of = [
         next((g for g, each in enumerate(groups) if row in each), -1) for row in range(len(rows.sets))
     ]
@@ -85,7 +85,7 @@ def clump(rows, weight, scale, k, r, ahead, increase, groups):
         waiting = [row for row, group in enumerate(group_of) if group < 0]
         filling = filling and any(len(group) < k for group in groups)
         opened = [g for g, group in enumerate(groups) if len(group) < k or not filling]
-        opened.sort(key=lambda g: groups[g][0] < waiting[0])  # from the row in a ring
+        opened.sort(key=lambda g: groups[g][0] < waiting[0])  # in a ring, from the row on
         costs = {
             g: distortion([*groups[g], waiting[0]]) - (distortion(groups[g]) if increase else 0)
             for g in opened[:r]
@@ -133,7 +133,7 @@ def test_clump_and_assign(increase):
 
 
 class Groups:
-    """Groups by the number of each row; losses are counted again each time."""
+    """Groups by the number of each row. Each loss is computed again."""
 
     def __init__(self, rng, rows, bags):
         self.rows, self.bags, tree = rows, bags, rows.tree
@@ -158,12 +158,12 @@ class Groups:
         return sum(int(self.price[node]) for each in nodes.values() for node in each.values())
 
     def holders(self):
-        """The groups whose rows all have each node."""
+        """Return, for each node, the groups with the node in all rows."""
         bags = [self.rows.bag(self.members(group)) for group in range(self.n)]
         return [[group for group in range(self.n) if node in bags[group]] for node in range(self.rows.tree.n)]
 
     def nearest(self, row, tried, looked_at):
-        """Groups with most in common, found by the nodes that the fewest groups hold."""
+        """Return the groups with the most in common, found by the nodes in the fewest groups."""
         holders, parent = self.holders(), self.rows.tree.parent
         counts, own = self.rows.counts[row], self.group_of[row]
         shared = {}
@@ -178,7 +178,7 @@ class Groups:
         return sorted(shared, key=lambda group: -shared[group])[:tried]
 
     def options(self, row, k, most, groups):
-        """Gains of all moves of a row to one of the groups, and of swaps with a row there."""
+        """Yield the gain of each move of a row to one of the groups, and of each swap with a row there."""
         own = self.group_of[row]
         rest = [each for each in self.members(own) if each != row]
         if self.cost([*rest, row]) == 0 or len(rest) + 1 > most:
@@ -219,7 +219,7 @@ class Groups:
 
 @pytest.mark.parametrize("bags", [False, True])
 def test_move_rows(bags):
-    """Each turn is a move or swap with the largest gain of all, and the losses stay counted."""
+    """Each turn is a move or swap with the largest gain, and the losses stay current."""
     moves = 0
     for seed in range(TIMES // 2):
         rng = np.random.default_rng(seed)

@@ -1,4 +1,4 @@
-"""Rules between itemsets: each kernel against a naive version that counts rows."""
+"""Rules between itemsets: compare each kernel with a naive version that counts rows."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_sensitive_rules():
 
 
 def test_restorable():
-    """Of each set some item stays gone; items that were restored before no longer count as gone."""
+    """Each set keeps a suppressed item. Restored items no longer count as suppressed."""
     for seed in range(TIMES):
         rng = np.random.default_rng(seed)
         sets_of = [np.flatnonzero(rng.random(5) < 0.5).tolist() for _ in range(6)]
@@ -64,7 +64,7 @@ def test_rows_with_some():
 
 
 def test_beside():
-    """A set alone, and with each other set, against supports of merged items."""
+    """A set alone and with each other set, compared with supports of merged items."""
     for rng, sets, weights in draw_cases():
         labels = rng.integers(-1, 3, N_ITEMS).astype(np.int32)
         known, is_secret = rng.random(N_ITEMS) < 0.8, rng.random(N_ITEMS) < 0.4

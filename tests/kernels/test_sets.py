@@ -1,4 +1,4 @@
-"""The state of a refinement, and its moves, against naive clusters whose supports are counted in all rows."""
+"""The state of a refinement and its moves, compared with naive clusters counted in all rows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ N_ITEMS, SLOTS = 6, 6
 
 
 class Naive:
-    """Items in clusters: labels, -1 for suppressed ones. A cluster has items of one block."""
+    """The cluster of each item, -1 for suppressed items. All items of a cluster have the same block."""
 
     def __init__(self, rows, weights, labels, worth, loss, block, constraints):
         self.rows, self.weights, self.labels = rows, weights, list(labels)
@@ -31,7 +31,7 @@ class Naive:
         )
 
     def lack(self, k, largest, labels=None):
-        """What supports of sets of clusters, or with ``largest`` 0 of the constraints, lack to k."""
+        """Return what rare supports of sets of clusters, or with ``largest`` 0 of constraints, lack to k."""
         labels = self.labels if labels is None else labels
         used = sorted(set(labels) - {-1})
         every = [each for size in range(1, largest + 1) for each in combinations(used, size)]
@@ -42,7 +42,10 @@ class Naive:
         return sum(k - support for support in supports if 0 < support < k)
 
     def cost(self, labels=None):
-        """NCP, LM or UL. The first two: the size of an item's cluster, less the loss, times its worth."""
+        """Return NCP, LM or UL.
+
+        For NCP and LM, an item costs its worth times the size of its cluster; LM subtracts 1 from the size.
+        """
         labels = self.labels if labels is None else labels
         if self.loss == 2:
             clusters = [
@@ -57,7 +60,7 @@ class Naive:
         )
 
     def best_move(self, x, k, largest):
-        """The safe move of most gain; of equal ones to the lowest number, to an empty cluster last."""
+        """Return the safe move with the largest gain; ties: the lowest number, an empty cluster last."""
         used = sorted({label for y, label in enumerate(self.labels) if self.block[y] == self.block[x]} - {-1})
         empty = [label for label in range(SLOTS) if label not in self.labels][:1]
         best, most = None, self.cost()
@@ -72,7 +75,7 @@ class Naive:
 
 
 def state_of(naive, k, largest):
-    """The compiled state, counted in two parts."""
+    """Return the compiled state, counted in two parts."""
     labels, worth = np.array(naive.labels, np.int64), np.array(naive.worth, np.int64)
     kept = labels >= 0
     home = np.zeros(SLOTS, np.int64)
@@ -107,12 +110,12 @@ def state_of(naive, k, largest):
 
 
 def draw_cases(largest, safe):
-    """A naive state; with ``safe`` nothing in it is rare."""
+    """Yield a naive state; with ``safe`` nothing in it is rare."""
     for seed in range(TIMES):
         rng = np.random.default_rng(seed)
         rows, weights = draw_rows(rng, N_ITEMS, 14 if rng.random() < 0.9 else 90)
         if len(set().union(*rows)) < N_ITEMS:
-            continue  # each item of a column is in a row
+            continue  # each item of a column occurs in a row
         k = int(rng.integers(2, 5))
         block = rng.integers(0, rng.integers(1, 3), N_ITEMS)
         labels = np.where(rng.random(N_ITEMS) < 0.2, -1, rng.integers(0, 3, N_ITEMS) * 2 + block)
@@ -152,7 +155,7 @@ def test_count_and_relocate(largest):
 
 @pytest.mark.parametrize("largest", [0, 1, 2, 3])
 def test_descend(largest):
-    """Each item in order gets the safe move of most gain."""
+    """Each item in order gets the safe move with the largest gain."""
     moved = 0
     for rng, naive, k in draw_cases(largest, safe=True):
         state, rows, space = state_of(naive, k, largest)
@@ -171,7 +174,7 @@ def test_descend(largest):
 
 @pytest.mark.parametrize("largest", [0, 1, 2, 3])
 def test_splits_and_swaps(largest):
-    """They keep the state counted and safe, and only lower the loss."""
+    """The state stays counted and safe, and the loss only falls."""
     gained = 0
     for rng, naive, k in draw_cases(largest, safe=True):
         state, rows, space = state_of(naive, k, largest)

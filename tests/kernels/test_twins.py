@@ -1,4 +1,4 @@
-"""Each function that a kernel exports is called beside its naive twin, or is listed with the reason."""
+"""Each exported function of a kernel is compared with a naive twin, or is listed with the reason."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pdanon._kernels import _compiled
 
 KERNELS = _compiled.kernels(Path(pdanon.__file__).parent / "_kernels")
 
-# Work space that only kernels fill, and flags: each is used by functions that have a twin.
+# Work space of kernels, and flags: functions with a twin use each of them.
 NO_TWIN = {
     "chunks.Terms": "terms of split_terms and of JointClusters",
     "cuts.Space": "work space of the searches for cuts",
@@ -26,14 +26,14 @@ NO_TWIN = {
 
 
 def exported(name):
-    """Functions and classes that a kernel defines, without those of other kernels that it uses."""
+    """Return the functions and classes that a kernel defines, without imported ones."""
     module = import_module(f"pdanon._kernels.{name}")
     found = {each for each, value in vars(module).items() if callable(value) and not each.startswith("_")}
     return {each for each in found if getattr(module, each).__module__ == module.__name__}
 
 
 def used():
-    """Names ``kernel.function`` in the tests of this directory."""
+    """Return the names ``kernel.function`` used in the tests of this directory."""
     files = [path for path in Path(__file__).parent.glob("*.py") if path != Path(__file__)]
     nodes = [node for path in files for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))]
     attributes = [
