@@ -26,19 +26,19 @@ class Breaches:
     The upper bound on the share is ``above / below``. Rows are codes and offsets, with the number of items.
 
     The search is depth first, in item order, and tests all extensions of an itemset together. It does not
-    extend an itemset that breaches or is in fewer than k rows, or whose rows have too few of each secret item
-    for a breach in k rows. An item that cannot extend a prefix extends no itemset with this prefix.
+    extend an itemset that breaches, or is in fewer than k rows, or has too few rows with each secret item. An
+    item that cannot extend a prefix extends no itemset with this prefix.
 
-    With ``listing`` breaches are returned as CSR with supports; some may have subsets that breach. Without,
-    their rows are marked in ``held``, and an itemset is skipped if all its rows are marked. It would mark
-    no other row, so neither the order nor the search that marks a row matters.
+    With ``listing``, breaches are returned as CSR with supports; some may have subsets that breach. Without,
+    their rows are marked in ``held``, and an itemset is skipped if all its rows are marked. Its extensions
+    would mark no other row. So the result depends neither on the order nor on which thread marks a row.
 
     The search stops when more than ``room[0]`` itemsets are listed, or when ``halt[0]`` is set.
 
-    One search visits single items. The others share the larger itemsets, by ranges of their first item.
+    One search visits single items. The others divide the larger itemsets by ranges of their first item.
 
-    A node is a subset of the rows: their numbers, and for each the number of its first items that are left
-    out. The node of the current itemset is ``rows[start:stop]`` and ``after[start:stop]``.
+    A node is a list of rows, each with the number of leading items that the search has passed. The node of
+    the current itemset is ``rows[start:stop]`` and ``after[start:stop]``.
     """
 
     cython.declare(k=cython.longlong, above=cython.longlong, below=cython.longlong, m=cython.Py_ssize_t)

@@ -1,7 +1,7 @@
-"""Clusters of items: count the rows that they share, merge or suppress them; distances between sets.
+"""Clusters of items: count their common rows, merge or suppress them; distances between sets.
 
-A cluster is identified by its smallest member, its label. ``clusters.pxd`` documents the attributes. There
-are fewer than 2**31 rows and weights are below 2**16, so a loss without its power of two is below 2**47.
+The label of a cluster is its smallest member. ``clusters.pxd`` documents the attributes. There are fewer than
+2**31 rows and weights are below 2**16, so a loss without its power of two is below 2**47.
 """
 
 import cython
@@ -27,7 +27,7 @@ __all__ = [
 # --- The state, and one merge
 
 
-READ = cython.declare(cython.longlong, 4)  # items of a line that are read in the time of one step in rows
+READ = cython.declare(cython.longlong, 4)  # items of a line that can be read in the time of one item of a row
 BEGIN, END, WEIGHT = (
     cython.declare(cython.Py_ssize_t, 0),
     cython.declare(cython.Py_ssize_t, 1),
@@ -38,22 +38,22 @@ BEGIN, END, WEIGHT = (
 @cython.final
 @cython.cclass
 class State:
-    """The clusters: each item one of its own to begin with.
+    """Clusters of items; at first each item is a cluster of its own.
 
     Parameters
     ----------
     rows : Rows
         Rows of items.
     size : ndarray of int64, shape (items,)
-        How many members each item stands for; 0: it is in no cluster, and in no row.
+        Number of members that each item stands for; 0 for an item without rows and cluster.
     support, weight : ndarray of int64, shape (items,)
-        Rows that hold each item, and its importance.
+        Support and importance of each item.
     lines : int
-        For how many clusters the supports with all others may be kept at a time.
+        Number of clusters whose supports with all others can be stored at the same time.
     block : ndarray of int32, shape (items,)
-        Only clusters of items of one block are merged.
+        Only clusters of the same block are merged.
     spare : int
-        How many items may be suppressed.
+        Number of items that may be suppressed.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class State:
         self.after = np.full(n, -1, np.int32)
         self.tail = np.arange(n, dtype=np.int32)
         self.size, self.support, self.weight = size.copy(), support.copy(), weight.copy()
-        self.co = np.empty((lines, n), np.int32)  # memory that is not used is not taken
+        self.co = np.empty((lines, n), np.int32)  # the system allocates pages when they are first written
         self.line, self.holder = np.full(n, -1, np.int32), np.empty(lines, np.int32)
         self.n_lines = 0
         self.walk = item_supports(rows.codes, rows.offsets, np.diff(rows.offsets), n)
@@ -92,7 +92,7 @@ class State:
         self.best_x = self.best_y = -1
 
     def place_of(self, a: cython.int) -> cython.int:
-        """The first place among those in use of a label that does not come before a."""
+        """Return the first position in ``active`` of a label that does not precede a; a binary search."""
         low: cython.int = 0
         high: cython.int = self.n_active
         while low < high:
@@ -104,7 +104,7 @@ class State:
         return low
 
     def precedes(self, a: cython.int, b: cython.int) -> cython.bint:
-        """Whether a comes before b: by block, size, importance, support, label."""
+        """Return whether a precedes b: by block, size, importance, support, label."""
         if self.block[a] != self.block[b]:
             return self.block[a] < self.block[b]
         if self.size[a] != self.size[b]:
@@ -116,7 +116,7 @@ class State:
         return a < b
 
     def strike(self, a: cython.int) -> cython.void:
-        """Strike a label from those in use."""
+        """Remove a label from ``active``."""
         place: cython.Py_ssize_t = self.place_of(a)
         self.n_active -= 1
         if place < self.n_active:
@@ -127,7 +127,7 @@ class State:
             )
 
     def enter(self, a: cython.int) -> cython.void:
-        """Add a label to those in use."""
+        """Insert a label into ``active``."""
         place: cython.Py_ssize_t = self.place_of(a)
         if place < self.n_active:
             memmove(
@@ -146,7 +146,7 @@ class State:
 
 
 def begin_lines(state: State) -> bool:
-    """Give each item a line without counts, unless lines are too few or one is in use."""
+    """Give each item an empty line; return False if there are too few lines, or one is in use."""
     a: cython.int
     if state.n_lines or state.holder.shape[0] < state.label.shape[0]:
         return False
@@ -160,7 +160,7 @@ def begin_lines(state: State) -> bool:
 
 
 def count_rows(begin: cython.Py_ssize_t, end: cython.Py_ssize_t, state: State) -> None:
-    """Add some rows to what is counted of the line of each item: the whole of it, row by row."""
+    """Add the rows ``begin..end - 1`` to the lines of all items."""
     with cython.nogil:
         _count_rows(begin, end, state)
 
@@ -183,9 +183,9 @@ def _count_rows(begin: cython.Py_ssize_t, end: cython.Py_ssize_t, state: State) 
 @cython.nogil
 @cython.exceptval(check=False)
 def count(a: cython.int, state: State) -> cython.int:
-    """Count the rows that each other cluster shares with a; write which do, and return how many there are.
+    """Count the common rows of a with each other cluster; list the clusters, and return their number.
 
-    The counts stay until ``forget``. They are read in a line if a has one, or is worth one.
+    The counts stay until ``forget``. They come from the line of a, if it has one or is worth one.
     """
     cython.declare(i=cython.int, y=cython.int, cell=cython.int)
     n: cython.int = 0
@@ -218,9 +218,9 @@ def count(a: cython.int, state: State) -> cython.int:
 @cython.nogil
 @cython.exceptval(check=False)
 def _count_in_rows(a: cython.int, counts: cython.int[::1], state: State) -> cython.int:
-    """Add the rows of a to the counts of the other cells in them; write which, and return how many."""
+    """Count the other cells in the rows of a; list the cells, and return their number."""
     cython.declare(slot=cython.Py_ssize_t, row=cython.Py_ssize_t, position=cython.Py_ssize_t)
-    # Names of its own for the arrays of the inner loop: they stay in registers.
+    # Local names for the arrays of the inner loop: they stay in registers.
     cells: cython.int[::1] = state.cells
     touched: cython.int[::1] = state.touched
     n: cython.int = 0
@@ -246,7 +246,7 @@ def _count_in_rows(a: cython.int, counts: cython.int[::1], state: State) -> cyth
 @cython.nogil
 @cython.exceptval(check=False)
 def forget(n: cython.int, state: State) -> cython.void:
-    """Clear the counts of n clusters."""
+    """Reset the counts of n clusters."""
     i: cython.int
     for i in range(n):
         state.counts[state.cell[state.touched[i]]] = 0
@@ -256,7 +256,10 @@ def forget(n: cython.int, state: State) -> cython.void:
 @cython.nogil
 @cython.exceptval(check=False)
 def _take_line(a: cython.int, state: State) -> cython.void:
-    """Count a line of ``co`` for a cluster. Without room, take it from that which is counted most quickly."""
+    """Allocate and count a line of ``co`` for a cluster.
+
+    If no line is free, the cluster that is fastest to count again loses its line, unless that is a itself.
+    """
     cython.declare(i=cython.int, found=cython.int)
     found = -1
     if state.n_lines < state.holder.shape[0]:
@@ -283,7 +286,7 @@ def _take_line(a: cython.int, state: State) -> cython.void:
 @cython.nogil
 @cython.exceptval(check=False)
 def together(a: cython.int, b: cython.int, state: State) -> cython.int:
-    """Rows that hold two clusters."""
+    """Return the support of two clusters together."""
     cython.declare(slot=cython.Py_ssize_t, row=cython.Py_ssize_t, position=cython.Py_ssize_t)
     if state.line[a] < 0 and (state.line[b] >= 0 or is_longer(a, b, state)):
         a, b = b, a
@@ -307,7 +310,7 @@ def together(a: cython.int, b: cython.int, state: State) -> cython.int:
 @cython.nogil
 @cython.exceptval(check=False)
 def is_longer(a: cython.int, b: cython.int, state: State) -> cython.bint:
-    """Whether the rows of a take longer to read than those of b; of equal ones, those of the later label."""
+    """Return whether the rows of a take longer to read than those of b; a tie goes to the larger label."""
     return state.walk[a] > state.walk[b] or (state.walk[a] == state.walk[b] and a > b)
 
 
@@ -317,7 +320,10 @@ def is_longer(a: cython.int, b: cython.int, state: State) -> cython.bint:
 def _compare_loss(
     size_1: cython.longlong, rows_1: cython.longlong, size_2: cython.longlong, rows_2: cython.longlong
 ) -> cython.int:
-    """Sign of (2**size_1 - 1) * rows_1 - (2**size_2 - 1) * rows_2, exactly, for rows below 2**53."""
+    """Compare two losses exactly: the sign of (2**size_1 - 1) * rows_1 - (2**size_2 - 1) * rows_2.
+
+    The numbers of rows are below 2**53.
+    """
     if size_1 < size_2:
         return -_compare_loss(size_2, rows_2, size_1, rows_1)
     if rows_1 == 0 or rows_2 == 0:
@@ -342,15 +348,14 @@ def _compare_loss(
 @cython.nogil
 @cython.exceptval(check=False)
 def _cheapest_merge(begin: cython.int, end: cython.int, state: State) -> tuple[cython.int, cython.int]:
-    """The merge of a cluster of the image with another of its block that costs least, or (-1, -1).
+    """Return the cheapest merge of a cluster of the image with another of its block, or (-1, -1).
 
-    Clusters of the image are looked at from one place to before another. Order: utility loss of the union,
-    its size, then its members (which the two labels, sorted, decide).
+    Only positions ``begin..end - 1`` of the image count. Ties: the smaller union, then the labels.
     """
     cython.declare(place=cython.int, first=cython.int, x=cython.int)
     state.best_x = state.best_y = -1
     first = begin
-    for place in range(begin + 1, end):  # that which could cost least, as it may rule out the others
+    for place in range(begin + 1, end):  # the lowest bound first: it may rule out the others
         if _compare_least(state.image[place], state.image[first], state) < 0:
             first = place
     _offer_merges(state.image[first], state)
@@ -367,7 +372,7 @@ def _cheapest_merge(begin: cython.int, end: cython.int, state: State) -> tuple[c
 @cython.nogil
 @cython.exceptval(check=False)
 def _compare_least(x: cython.int, y: cython.int, state: State) -> cython.int:
-    """Compare the least that a merge of x, and one of y, can cost."""
+    """Compare lower bounds for the loss of a merge of x and of a merge of y."""
     return _compare_loss(
         state.size[x] + 1,
         state.support[x] * state.weight[x],
@@ -380,9 +385,10 @@ def _compare_least(x: cython.int, y: cython.int, state: State) -> cython.int:
 @cython.nogil
 @cython.exceptval(check=False)
 def _offer_merges(x: cython.int, state: State) -> cython.void:
-    """Offer the merges of x: with all clusters that share a row, and the first of each kind of the others.
+    """Offer the merges of x that can be cheapest.
 
-    Clusters without a common row cost less the lower their support, if block, size and importance are equal.
+    These are the merges with all clusters that share a row with x, and with the first other cluster of each
+    kind. Without a common row, and with equal block, size and importance, a lower support means a lower loss.
     """
     cython.declare(i=cython.int, place=cython.int, last=cython.int, y=cython.int)
     cython.declare(size=cython.longlong, rows=cython.longlong)
@@ -395,13 +401,13 @@ def _offer_merges(x: cython.int, state: State) -> cython.void:
         _offer(x, y, state.counts[state.cell[y]], state)
         if state.best_x == x and state.best_size == state.size[x] + 1:
             if state.best_rows == state.support[x] * state.weight[x]:
-                first = state.best_y  # no merge of x costs less; of equal ones the first label wins
+                first = state.best_y  # the lower bound is reached: only a smaller label can still win
     place = _first_of_block(x, state)
     while place < state.n_active and state.block[state.active[place]] == state.block[x]:
         y = state.active[place]
         size = state.size[x] + state.size[y]
         if state.best_x >= 0 and _costs_more(size, state.support[x] * state.weight[x], state):
-            break  # nor can larger ones cost less
+            break  # larger clusters cost even more
         last = _end_of_kind(place, state)
         rows = (state.support[x] + state.support[y]) * max(state.weight[x], state.weight[y])
         if state.best_x < 0 or not _costs_more(size, rows, state):
@@ -419,7 +425,7 @@ def _offer_merges(x: cython.int, state: State) -> cython.void:
 @cython.nogil
 @cython.exceptval(check=False)
 def _costs_more(size: cython.longlong, rows: cython.longlong, state: State) -> cython.bint:
-    """Whether a merge costs more than the best so far."""
+    """Return whether a merge costs more than the best so far."""
     return _compare_loss(size, rows, state.best_size, state.best_rows) > 0
 
 
@@ -427,13 +433,13 @@ def _costs_more(size: cython.longlong, rows: cython.longlong, state: State) -> c
 @cython.nogil
 @cython.exceptval(check=False)
 def _offer(x: cython.int, y: cython.int, both: cython.longlong, state: State) -> cython.void:
-    """Make the merge of x and y the best so far if it costs less than the best known."""
+    """Store the merge of x and y if it comes before the best so far."""
     size: cython.longlong = state.size[x] + state.size[y]
     rows: cython.longlong = state.support[x] + state.support[y] - both
     order: cython.longlong = 0
     rows *= max(state.weight[x], state.weight[y])
     if state.best_x >= 0:
-        if size >= state.best_size and rows >= state.best_rows:  # as of most: no exact comparison is needed
+        if size >= state.best_size and rows >= state.best_rows:  # the common case needs no exact comparison
             if size > state.best_size or rows > state.best_rows:
                 return
         else:
@@ -453,7 +459,7 @@ def _offer(x: cython.int, y: cython.int, both: cython.longlong, state: State) ->
 @cython.nogil
 @cython.exceptval(check=False)
 def _first_of_block(x: cython.int, state: State) -> cython.int:
-    """The first place of the block of x among the labels in use."""
+    """Return the first position in ``active`` of the block of x."""
     low: cython.int = 0
     high: cython.int = state.n_active
     while low < high:
@@ -469,7 +475,7 @@ def _first_of_block(x: cython.int, state: State) -> cython.int:
 @cython.nogil
 @cython.exceptval(check=False)
 def _are_of_kind(a: cython.int, b: cython.int, state: State) -> cython.bint:
-    """Whether block, size and importance of two clusters are equal."""
+    """Return whether block, size and importance of two clusters are equal."""
     return (
         state.block[a] == state.block[b]
         and state.size[a] == state.size[b]
@@ -481,7 +487,10 @@ def _are_of_kind(a: cython.int, b: cython.int, state: State) -> cython.bint:
 @cython.nogil
 @cython.exceptval(check=False)
 def _end_of_kind(place: cython.int, state: State) -> cython.int:
-    """The place after the clusters in use whose block, size and importance are those at a place."""
+    """Return the end of the clusters in ``active`` of the same kind as that at a position.
+
+    A galloping search, because most kinds are short.
+    """
     cython.declare(y=cython.int, low=cython.int, high=cython.int, step=cython.int)
     y, low, step = state.active[place], place + 1, 1
     while low < state.n_active and _are_of_kind(y, state.active[low], state):
@@ -499,7 +508,7 @@ def _end_of_kind(place: cython.int, state: State) -> cython.int:
 
 
 def merge(a: cython.int, b: cython.int, state: State) -> None:
-    """Merge two clusters; the result keeps the smaller label."""
+    """Merge two clusters; the result has the smaller label."""
     _merge(min(a, b), max(a, b), state)
 
 
@@ -507,7 +516,10 @@ def merge(a: cython.int, b: cython.int, state: State) -> None:
 @cython.nogil
 @cython.exceptval(check=False)
 def _merge(a: cython.int, b: cython.int, state: State) -> cython.void:
-    """Merge cluster b into a (a < b). The one that has more to read keeps its rows as they are."""
+    """Merge cluster b into a, where a < b.
+
+    The cluster with the longer rows keeps its cell, so only the shorter rows are rewritten.
+    """
     state.strike(a)
     state.strike(b)
     both: cython.longlong = _unite_rows(a, b, state) if is_longer(a, b, state) else _unite_rows(b, a, state)
@@ -528,7 +540,10 @@ def _merge(a: cython.int, b: cython.int, state: State) -> cython.void:
 @cython.nogil
 @cython.exceptval(check=False)
 def _unite_rows(x: cython.int, y: cython.int, state: State) -> cython.longlong:
-    """Put x for y into the rows of y, with cell and line for the smaller label; return what held both."""
+    """Replace the cell of y by that of x in the rows of y; return the support of both together.
+
+    The smaller label gets the cell and the line of x.
+    """
     cython.declare(slot=cython.Py_ssize_t, kept=cython.Py_ssize_t, row=cython.Py_ssize_t)
     cython.declare(weight=cython.int, cell=cython.int, line=cython.int)
     both: cython.longlong = 0
@@ -567,7 +582,10 @@ def _unite_rows(x: cython.int, y: cython.int, state: State) -> cython.longlong:
 def _replace(
     old: cython.int, new: cython.int, row: cython.Py_ssize_t, cells: cython.int[::1], state: State
 ) -> cython.bint:
-    """Put a new cell for an old one into a row; if it is there or below 0, the old one goes: return True."""
+    """Replace a cell of a row; return whether the row gets shorter.
+
+    It gets shorter if it already contains the new cell, or if the new cell is negative.
+    """
     position: cython.Py_ssize_t
     end: cython.Py_ssize_t = state.rows[row, END]
     place: cython.Py_ssize_t = end
@@ -591,7 +609,7 @@ def _replace(
 def _add_to_lines(
     cell: cython.int, line: cython.int, row: cython.Py_ssize_t, weight: cython.int, state: State
 ) -> cython.void:
-    """Add a row that has come to a cell to the line of its cluster, and to those of the others in the row."""
+    """Add a row with a new cell to the line of its cluster, and to the lines of the others in the row."""
     position: cython.Py_ssize_t
     for position in range(state.rows[row, BEGIN], state.rows[row, END]):
         other = state.cells[position]
@@ -607,7 +625,7 @@ def _add_to_lines(
 @cython.nogil
 @cython.exceptval(check=False)
 def drop(a: cython.int, state: State) -> cython.void:
-    """Suppress a cluster with all its members; supports of the others do not change."""
+    """Suppress a cluster with all its members; supports of other clusters do not change."""
     slot: cython.Py_ssize_t
     member: cython.int = a
     while member >= 0:
@@ -624,7 +642,10 @@ def drop(a: cython.int, state: State) -> cython.void:
 @cython.nogil
 @cython.exceptval(check=False)
 def _least_supported(n: cython.int, state: State) -> cython.int:
-    """The place in an image of the cluster of least support, then of fewest members, then of least label."""
+    """Return the position in an image of the cluster with the lowest support.
+
+    Ties: fewer members, then the smaller label.
+    """
     best: cython.int = 0
     order: cython.longlong
     for i in range(1, n):
@@ -641,10 +662,12 @@ def _least_supported(n: cython.int, state: State) -> cython.int:
 @cython.nogil
 @cython.exceptval(check=False)
 def coarsen(n: cython.int, least_first: cython.bint, state: State) -> tuple[cython.int, cython.int]:
-    """Make an image of n clusters coarser by one merge; where no block allows one, suppress the least.
+    """Generalize an image of n clusters by the cheapest merge, or suppress a cluster of it.
 
-    With ``least_first`` only the least cluster is merged with others. Returns a, b if b was merged into a,
-    and a, a if a was suppressed. If too many items would be suppressed, returns -1, -1 and sets ``refused``.
+    Only if no merge within a block is possible, the cluster with the lowest support is suppressed. With
+    ``least_first``, only the cluster with the lowest support is merged. Return a, b if b was merged into a;
+    a, a if a was suppressed. If more than ``spare`` items would be suppressed, set ``refused`` and return -1,
+    -1.
     """
     least: cython.int = _least_supported(n, state)
     a, b = _cheapest_merge(least, least + 1, state) if least_first else _cheapest_merge(0, n, state)
@@ -664,7 +687,7 @@ def coarsen(n: cython.int, least_first: cython.bint, state: State) -> tuple[cyth
 @cython.nogil
 @cython.exceptval(check=False)
 def image_of(items: Code[::1], start: cython.longlong, stop: cython.longlong, state: State) -> cython.int:
-    """Write the distinct clusters of an itemset; return their number. Suppressed items have none."""
+    """List the distinct clusters of an itemset; return their number. Suppressed items have none."""
     n: cython.int = 0
     state.stamps += 1
     for i in range(start, stop):
@@ -676,10 +699,10 @@ def image_of(items: Code[::1], start: cython.longlong, stop: cython.longlong, st
     return n
 
 
-# --- Distances between sets, which stand in for the loss of generalizing them
+# --- Distances between sets: estimates of the loss if two sets are generalized together
 #
-# What a pair loses is (different items + 1) / (common items + 1) * items of both. With sizes given it is
-# most for pairs without common items, so that rows in descending order of size need few comparisons.
+# The distance of a pair is (different items + 1) / (common items + 1) * items of both. For given sizes, it is
+# largest without common items. So rows in descending order of size need few comparisons.
 
 
 @cython.cfunc
@@ -692,6 +715,7 @@ def _count_shared(
     other: cython.Py_ssize_t,
     last: cython.Py_ssize_t,
 ) -> cython.Py_ssize_t:
+    """Count the common items of two rows."""
     count: cython.Py_ssize_t = 0
     while start < end and other < last:
         if codes[start] == codes[other]:
@@ -708,7 +732,7 @@ def _count_shared(
 def farthest(
     rows: Number[::1], others: Number[::1], codes: Code[::1], offsets: Number[::1], best: cython.double
 ) -> float:
-    """Largest distance of a row to one of others, or ``best``; both by descending size."""
+    """Return the largest distance of a row to one of others, or ``best``; both by descending size."""
     with cython.nogil:
         best = _farthest(rows, others, 0, others.shape[0], codes, offsets, best)
     return best
@@ -726,7 +750,7 @@ def _farthest(
     offsets: Number[::1],
     best: cython.double,
 ) -> cython.double:
-    """Largest distance of a row to one of ``others[first:last]``, or ``best``."""
+    """Return the largest distance of a row to one of ``others[first:last]``, or ``best``."""
     cython.declare(row=cython.Py_ssize_t, other=cython.Py_ssize_t, size=cython.Py_ssize_t)
     cython.declare(both=cython.Py_ssize_t, common=cython.Py_ssize_t)
     for i in range(rows.shape[0]):
@@ -736,13 +760,13 @@ def _farthest(
             other = others[j]
             both = size + offsets[other + 1] - offsets[other]
             if (both + 1.0) * both <= best:
-                if j == first:  # nor can a shorter row be farther from any
+                if j == first:  # all later rows are shorter, and so no farther
                     return best
                 break
             if other == row:
                 continue
             common = _count_shared(codes, offsets[row], offsets[row + 1], offsets[other], offsets[other + 1])
-            # Integers far below 2**53 in, so that equal quotients are equal floats.
+            # All operands are integers far below 2**53, so equal quotients are equal floats.
             best = max(best, (both - 2 * common + 1.0) * (both - common) / (common + 1.0))
     return best
 
@@ -756,7 +780,10 @@ def joined(
     offsets: Number[::1],
     result: cython.double[::1],
 ) -> None:
-    """Distance within the union of some rows with each cluster of rows; ``result`` begins with theirs."""
+    """Compute the largest distance within the union of some rows and each cluster of rows.
+
+    ``own`` is the largest distance within the rows; ``result`` has that of each cluster, and is updated.
+    """
     cluster: cython.Py_ssize_t
     with cython.nogil:
         for cluster in range(bounds.shape[0] - 1):

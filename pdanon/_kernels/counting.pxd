@@ -40,7 +40,7 @@ cdef long long support(Code[::1] sets, Py_ssize_t first, Py_ssize_t last, Rows r
 
 
 cdef inline Py_ssize_t rarest(Code[::1] sets, Py_ssize_t first, Py_ssize_t last, Number[::1] starts) noexcept nogil:
-    """The item of sets[first:last] that is in the fewest rows."""
+    """Return the item of sets[first:last] in the fewest rows."""
     cdef Py_ssize_t i, item, found = sets[first]
     for i in range(first, last):
         item = sets[i]
@@ -52,7 +52,7 @@ cdef inline Py_ssize_t rarest(Code[::1] sets, Py_ssize_t first, Py_ssize_t last,
 cdef inline bint contains(
     Code[::1] codes, Py_ssize_t start, Py_ssize_t stop, Code[::1] sets, Py_ssize_t first, Py_ssize_t last
 ) noexcept nogil:
-    """Whether a sorted row holds all of the sorted itemset sets[first:last]."""
+    """Return whether a sorted row contains the sorted itemset sets[first:last]."""
     cdef Py_ssize_t i
     for i in range(first, last):
         while start < stop and codes[start] < sets[i]:

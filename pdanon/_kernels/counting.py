@@ -1,8 +1,8 @@
 """Rows of codes: sort them, find equal ones, count items, pairs and itemsets, estimate supports.
 
-Rows are in CSR form: row ``i`` is ``codes[offsets[i]:offsets[i + 1]]``, ascending and distinct where rows are
-counted, with a weight each. The transpose is ``starts``, ``tids``, ``positions``: for each item, the rows
-that contain it and its places in ``codes``.
+Rows are in CSR form: row ``i`` is ``codes[offsets[i]:offsets[i + 1]]``. For counting, rows are ascending and
+distinct, with a weight each. The transpose is ``starts``, ``tids``, ``positions``: for each item, the rows
+that contain it, and its positions in ``codes``.
 """
 
 import cython
@@ -40,16 +40,16 @@ __all__ = [
 @cython.cfunc
 @cython.with_gil
 def grown(array: Growing[::1], size: cython.Py_ssize_t, capacity: cython.Py_ssize_t) -> Growing[::1]:
-    """An array of this capacity that begins with the first entries of another, as many as its size."""
+    """Return an array of a capacity that begins with the first ``size`` entries of another."""
     larger: Growing[::1] = np.empty(capacity, np.int32 if Growing is cython.int else np.int64)
     larger[:size] = array[:size]
     return larger
 
 
-# --- Rows: sort them and find equal ones
+# --- Rows: sort them, and find equal ones
 
 
-NUMBER = cython.declare(cython.int, 31)
+NUMBER = cython.declare(cython.int, 31)  # bits of a row number in an entry of a hash table
 MOST = cython.declare(cython.longlong, 2**31 - 1)
 
 
@@ -62,11 +62,11 @@ def canonical_rows(
     found: cython.int[::1],
     ends: cython.longlong[::1],
 ) -> int:
-    """Replace each code by its target, sort each row, and drop duplicates unless it may have repeats.
+    """Replace each code by its target, and sort each row; drop duplicates unless ``repeats``.
 
-    The rows are written to ``found``, which has room for all codes, and where each of them ends there to
-    ``ends``; how many codes they have is returned. Codes or targets below 0 are left out. Targets that are
-    there in the end are marked in ``is_used``.
+    The rows are written to ``found``, which has room for all codes, and the end of each row to ``ends``.
+    Negative codes and targets are left out. Targets that remain are marked in ``is_used``. Return the number
+    of codes.
     """
     with cython.nogil:
         size = _canonical_rows(codes, offsets, targets, is_used, repeats, found, ends)
@@ -112,7 +112,7 @@ def _canonical_rows(
 def _drop_duplicates(
     codes: cython.int[::1], start: cython.Py_ssize_t, stop: cython.Py_ssize_t
 ) -> cython.Py_ssize_t:
-    """Keep one of equal codes in sorted ``codes[start:stop]``; where they end then."""
+    """Drop duplicates from the sorted ``codes[start:stop]``; return the new end."""
     position: cython.Py_ssize_t
     size: cython.Py_ssize_t = start
     for position in range(start, stop):
@@ -123,7 +123,10 @@ def _drop_duplicates(
 
 
 def sort_rows(codes: cython.int[::1], starts: Number[::1], lengths: Number[::1]) -> NDArray[np.int64]:
-    """Sort some rows in place: the positions of the codes that equal the one before them in their row."""
+    """Sort some rows in place.
+
+    Return the positions of codes equal to the previous code of their row.
+    """
     again = np.empty(total(lengths), np.int64)
     found: cython.longlong[::1] = again
     cython.declare(row=cython.Py_ssize_t, position=cython.Py_ssize_t)
@@ -142,7 +145,10 @@ def sort_rows(codes: cython.int[::1], starts: Number[::1], lengths: Number[::1])
 @cython.nogil
 @cython.exceptval(check=False)
 def sort_part(codes: cython.int[::1], start: cython.Py_ssize_t, stop: cython.Py_ssize_t) -> cython.void:
-    """Sort ``codes[start:stop]`` in place: Shell's sort, which inserts one by one in short rows."""
+    """Sort ``codes[start:stop]`` in place.
+
+    Shellsort; in short rows, that is insertion sort.
+    """
     cython.declare(i=cython.Py_ssize_t, place=cython.Py_ssize_t)
     gap: cython.Py_ssize_t = 1
     while 9 * gap < stop - start:
@@ -159,7 +165,7 @@ def sort_part(codes: cython.int[::1], start: cython.Py_ssize_t, stop: cython.Py_
 
 
 def total(numbers: Number[::1]) -> cython.longlong:
-    """Their sum."""
+    """Return the sum."""
     i: cython.Py_ssize_t
     found: cython.longlong = 0
     for i in range(numbers.shape[0]):
@@ -168,7 +174,7 @@ def total(numbers: Number[::1]) -> cython.longlong:
 
 
 def gather(codes: Code[::1], starts: Number[::1], lengths: Number[::1]) -> NDArray[np.int32]:
-    """Codes from each start on, as many as its length, one after the other."""
+    """Concatenate ``codes[start:start + length]`` for each start and length."""
     gathered = np.empty(total(lengths), np.int32)
     found: cython.int[::1] = gathered
     cython.declare(row=cython.Py_ssize_t, position=cython.Py_ssize_t)
@@ -182,7 +188,7 @@ def gather(codes: Code[::1], starts: Number[::1], lengths: Number[::1]) -> NDArr
 
 
 def copy_texts(codes: Code[::1], starts: Number[::1], texts: Flag[::1], found: cython.uchar[::1]) -> None:
-    """Write the text of each code, one after the other; text ``c`` is ``texts[starts[c]:starts[c + 1]]``."""
+    """Concatenate the text of each code; text ``c`` is ``texts[starts[c]:starts[c + 1]]``."""
     i: cython.Py_ssize_t
     size: cython.Py_ssize_t = 0
     with cython.nogil:
@@ -205,8 +211,8 @@ def collect_rows(
 ) -> tuple[int, NDArray[np.int32]]:
     """Add rows to ``count`` distinct rows; return the new number of distinct rows and the number of each row.
 
-    ``table`` is a hash table, its size a power of 2, of the hash of a row and, in the last `NUMBER` bits, its
-    number; or of -1.
+    ``table`` is a hash table with open addressing; its size is a power of 2. An entry has the hash of a row
+    and, in the last ``NUMBER`` bits, the number of the row; an empty entry is -1.
     """
     result = np.empty(len(weights), np.int32)
     numbers: cython.int[::1] = result
@@ -242,12 +248,12 @@ def _place(
     kept_offsets: cython.longlong[::1],
     table: cython.longlong[::1],
 ) -> cython.Py_ssize_t:
-    """Where in the table the row is, or has to go."""
+    """Return the position of a row in the hash table, or the empty position where it belongs."""
     last: cython.Py_ssize_t = table.shape[0] - 1
     place: cython.Py_ssize_t = key & last
     other: cython.Py_ssize_t
     while table[place] >= 0:
-        if table[place] >> NUMBER == key:  # other rows, which are somewhere in memory, are not looked at
+        if table[place] >> NUMBER == key:  # compare hashes first: the other row may not be in the cache
             other = table[place] & MOST
             if _are_equal(codes, start, stop, kept_codes, kept_offsets[other], kept_offsets[other + 1]):
                 break
@@ -256,7 +262,7 @@ def _place(
 
 
 def hashes(codes: Code[::1], offsets: Number[::1], found: cython.longlong[::1]) -> None:
-    """Write a number of 32 bits for each row, which equal rows share."""
+    """Write the 32-bit hash of each row."""
     row: cython.Py_ssize_t
     with cython.nogil:
         for row in range(found.shape[0]):
@@ -271,7 +277,10 @@ def first_alike(
     above: cython.longlong,
     first: cython.longlong[::1],
 ) -> None:
-    """Write the first row that each row equals, of rows whose hash is one of ``least..above - 1``."""
+    """Write the first row that is equal to each row, for rows with a hash in ``least..above - 1``.
+
+    Threads share the work by ranges of hashes: equal rows have equal hashes.
+    """
     cython.declare(row=cython.Py_ssize_t, place=cython.Py_ssize_t, other=cython.Py_ssize_t)
     n_rows: cython.Py_ssize_t = 0
     with cython.nogil:
@@ -299,7 +308,10 @@ def first_alike(
 def numbered(
     first: Number[::1], weights: Number[::1]
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
-    """Number distinct rows as they come: the number of each row; the first and the weight of each number."""
+    """Number distinct rows in order of their first occurrence, given the first row equal to each.
+
+    Return the number of each row, and the first row and the weight of each number.
+    """
     given, chosen = np.empty(len(first), np.int32), np.empty(len(first), np.int64)
     sums = np.zeros(len(first), np.int64)
     numbers: cython.int[::1] = given
@@ -320,7 +332,7 @@ def numbered(
 
 
 def copy_places(table: Number[::1], larger: cython.longlong[::1]) -> None:
-    """Write what is in a hash table into a larger one, empty so far."""
+    """Insert the entries of a hash table into a larger, empty one."""
     cython.declare(i=cython.Py_ssize_t, place=cython.Py_ssize_t)
     last: cython.Py_ssize_t = larger.shape[0] - 1
     with cython.nogil:
@@ -337,7 +349,7 @@ def copy_places(table: Number[::1], larger: cython.longlong[::1]) -> None:
 @cython.exceptval(check=False)
 @cython.overflowcheck(False)
 def _hash(codes: Code[::1], start: cython.Py_ssize_t, stop: cython.Py_ssize_t) -> cython.longlong:
-    """A number of 32 bits."""
+    """Return a 32-bit hash, in the manner of FNV-1a."""
     position: cython.Py_ssize_t
     key: cython.ulonglong = 1469598103934665603
     prime: cython.ulonglong = 1099511628211
@@ -358,6 +370,7 @@ def _are_equal(
     other: cython.Py_ssize_t,
     end: cython.Py_ssize_t,
 ) -> cython.bint:
+    """Return whether two rows are equal."""
     i: cython.Py_ssize_t
     if stop - start != end - other:
         return False
@@ -380,7 +393,7 @@ class Rows:
     codes, offsets, weights : ndarray of int32, int64, int64
         The rows.
     starts, tids, positions : ndarray of int64, int32, int64
-        Their transpose: where the rows of each item begin, the rows, and the places in ``codes``.
+        Their transpose: the start of the rows of each item, the rows, and the positions in ``codes``.
     """
 
     def __init__(
@@ -399,7 +412,7 @@ class Rows:
 def item_supports(
     codes: Code[::1], offsets: Number[::1], weights: Number[::1], n_items: cython.Py_ssize_t
 ) -> NDArray[np.int64]:
-    """Support of each item."""
+    """Count the support of each item."""
     result = np.zeros(n_items, np.int64)
     supports: cython.longlong[::1] = result
     cython.declare(row=cython.Py_ssize_t, position=cython.Py_ssize_t)
@@ -411,7 +424,7 @@ def item_supports(
 
 
 def followers(codes: Code[::1], offsets: Number[::1], n_items: cython.Py_ssize_t) -> NDArray[np.int64]:
-    """How many codes follow each item, in all of its rows together."""
+    """Count the codes that follow each item, over all of its rows."""
     result = np.zeros(n_items, np.int64)
     following: cython.longlong[::1] = result
     cython.declare(row=cython.Py_ssize_t, position=cython.Py_ssize_t)
@@ -423,7 +436,7 @@ def followers(codes: Code[::1], offsets: Number[::1], n_items: cython.Py_ssize_t
 
 
 def occurrences(codes: Code[::1], n_items: cython.Py_ssize_t) -> NDArray[np.int64]:
-    """How many rows hold each item, whatever their weights."""
+    """Count the rows that contain each item, without weights."""
     result = np.zeros(n_items, np.int64)
     counts: cython.longlong[::1] = result
     position: cython.Py_ssize_t
@@ -442,9 +455,9 @@ def transpose(
     tids: cython.int[::1],
     positions: cython.longlong[::1],
 ) -> None:
-    """Write the rows ``begin..end - 1`` of each item, and where in ``codes`` it stands there.
+    """Write, for each item, its rows among ``begin..end - 1``, and its positions in ``codes``.
 
-    ``free`` is where the first of each item goes, and becomes where the next one would.
+    ``free`` has the position of the next entry of each item, and is updated.
     """
     cython.declare(row=cython.Py_ssize_t, item=cython.Py_ssize_t, position=cython.Py_ssize_t)
     slot: cython.Py_ssize_t
@@ -465,9 +478,9 @@ def pair_supports(
     indices: cython.int[::1],
     data: cython.longlong[::1],
 ) -> None:
-    """Write some rows, from ``begin`` on, of the upper triangle (a < b) of the co-support matrix as CSR.
+    """Write rows of the upper triangle (a < b) of the co-support matrix as CSR, from row ``begin`` on.
 
-    As many as ``indptr`` has room for; columns are in no order within a row.
+    The length of ``indptr`` determines the number of rows. Columns are unordered within a row.
     """
     n_items: cython.Py_ssize_t = rows.starts.shape[0] - 1
     count: cython.longlong[::1] = np.zeros(n_items, np.int64)
@@ -492,7 +505,7 @@ def pair_supports(
 def _count_partners(
     a: cython.Py_ssize_t, rows: Rows, count: cython.longlong[::1], touched: cython.int[::1]
 ) -> cython.Py_ssize_t:
-    """Count the items b > a of the rows of a: how many there are, in ``touched``."""
+    """Count the items b > a in the rows of a; list them in ``touched``, and return their number."""
     cython.declare(slot=cython.Py_ssize_t, row=cython.Py_ssize_t, position=cython.Py_ssize_t)
     weight: cython.longlong
     n_touched: cython.Py_ssize_t = 0
@@ -509,7 +522,7 @@ def _count_partners(
 
 
 def itemset_supports(sets: Code[::1], set_offsets: Number[::1], rows: Rows) -> NDArray[np.int64]:
-    """Support of each given itemset (ascending codes); the empty itemset is in every row."""
+    """Count the support of each given itemset (ascending codes); the empty itemset is in all rows."""
     result = np.empty(len(set_offsets) - 1, np.int64)
     supports: cython.longlong[::1] = result
     i: cython.Py_ssize_t
@@ -522,7 +535,7 @@ def itemset_supports(sets: Code[::1], set_offsets: Number[::1], rows: Rows) -> N
 def support(
     sets: Code[::1], first: cython.Py_ssize_t, last: cython.Py_ssize_t, rows: Rows
 ) -> cython.longlong:
-    """Support of the itemset ``sets[first:last]``."""
+    """Return the support of the itemset ``sets[first:last]``."""
     cython.declare(slot=cython.Py_ssize_t, row=cython.Py_ssize_t)
     if first == last:
         return total(rows.weights)
@@ -536,7 +549,7 @@ def support(
 
 
 def mark_itemsets(sets: Code[::1], set_offsets: Number[::1], rows: Rows, held: cython.uchar[::1]) -> None:
-    """Set ``held[row]`` in the rows that contain one of the given non-empty itemsets."""
+    """Set ``held[row]`` in the rows that contain at least one of the given non-empty itemsets."""
     cython.declare(i=cython.Py_ssize_t, item=cython.Py_ssize_t, slot=cython.Py_ssize_t, row=cython.Py_ssize_t)
     with cython.nogil:
         for i in range(set_offsets.shape[0] - 1):
@@ -553,7 +566,7 @@ def mark_itemsets(sets: Code[::1], set_offsets: Number[::1], rows: Rows, held: c
 def count_pairs(
     codes: Code[::1], offsets: Number[::1], weights: Number[::1], n_items: cython.Py_ssize_t
 ) -> NDArray[np.int32]:
-    """Support of each pair a < b of few items, as a matrix in one row."""
+    """Count the support of each pair a < b of a few items, as a flattened matrix."""
     result = np.empty(n_items * n_items, np.int32)
     count: cython.int[::1] = result
     rows: Code[::1] = np.arange(len(weights), dtype=np.int32)
@@ -572,10 +585,10 @@ def count_local_pairs(
     sources: Code[::1],
     weights: Number[::1],
 ) -> cython.void:
-    """Count the pairs of d local items, which are some rows' ``items``, in the dense d x d matrix.
+    """Count the pairs of d local items in a dense d x d matrix.
 
-    Row i is ``items[bounds[i]:bounds[i + 1]]``, and weighs as much as row ``sources[i]``. All of them weigh
-    less than 2**31 together, so that a support fits the matrix.
+    Row i is ``items[bounds[i]:bounds[i + 1]]``, with the weight of row ``sources[i]``. The sum of all weights
+    is below 2**31, so a support fits an entry.
     """
     cython.declare(i=cython.Py_ssize_t, p=cython.Py_ssize_t, q=cython.Py_ssize_t, line=cython.size_t)
     weight: cython.int
@@ -601,11 +614,11 @@ def estimates(
     classes: Number[::1],
     factors: Real[:, ::1],
 ) -> NDArray[np.float64]:
-    """Estimate for each itemset: sum over the rows of the odds that it is there, times a factor.
+    """Estimate the support of each itemset: the sum over the rows of odds times a factor.
 
-    ``labels[label_starts[item]:label_starts[item + 1]]`` stand for an item, the most specific first.
-    ``odds[label, j]`` belongs to a label that stands for j of the items; the factor of query ``i`` and a row
-    is ``rows.weights[row] * factors[i, classes[row]]``.
+    ``labels[label_starts[item]:label_starts[item + 1]]`` may represent an item, the most specific label
+    first. ``odds[label, j]`` is for a label that represents j items of the query. The factor of query ``i``
+    and a row is ``rows.weights[row] * factors[i, classes[row]]``.
     """
     totals = np.empty(len(set_offsets) - 1, np.float64)
     found: cython.double[::1] = totals
@@ -629,7 +642,7 @@ class _Queries:
     label_starts: Number[::1]
     odds: Real[:, ::1]
     rows: Rows
-    chosen: cython.int[::1]  # for each item of the query the label that stands for it in a row
+    chosen: cython.int[::1]  # for each item of the query, the label that represents it in a row
 
     def __init__(
         self, sets: Code[::1], labels: Code[::1], label_starts: Number[::1], odds: Real[:, ::1], rows: Rows
@@ -642,7 +655,7 @@ class _Queries:
     @cython.nogil
     @cython.exceptval(check=False)
     def answer(self, classes: Number[::1], factors: Real[::1]) -> cython.double:
-        """The estimate for the query."""
+        """Return the estimate for the current query."""
         cython.declare(row=cython.Py_ssize_t, slot=cython.Py_ssize_t, place=cython.Py_ssize_t)
         cython.declare(label=cython.Py_ssize_t, item=cython.Py_ssize_t, factor=cython.double)
         total: cython.double = 0.0
@@ -656,7 +669,7 @@ class _Queries:
             for place in range(self.rows.starts[label], self.rows.starts[label + 1]):
                 row = self.rows.tids[place]
                 factor = self.rows.weights[row] * factors[classes[row]]
-                # A row that holds several labels of the item is met once, by the first of them.
+                # Count a row with several labels of the item once, for the first of them.
                 if factor > 0 and self._label_in(item, row) == label:
                     total += factor * self._odds_in(row)
         return total
@@ -665,7 +678,7 @@ class _Queries:
     @cython.nogil
     @cython.exceptval(check=False)
     def _rarest(self) -> cython.Py_ssize_t:
-        """The item whose labels are in the fewest rows, a row counted for each."""
+        """Return the item whose labels have the lowest total support."""
         cython.declare(i=cython.Py_ssize_t, slot=cython.Py_ssize_t, label=cython.Py_ssize_t)
         item: cython.Py_ssize_t
         rarest: cython.Py_ssize_t = self.sets[self.first]
@@ -685,7 +698,7 @@ class _Queries:
     @cython.nogil
     @cython.exceptval(check=False)
     def _label_in(self, item: cython.Py_ssize_t, row: cython.Py_ssize_t) -> cython.Py_ssize_t:
-        """The first label of an item that a row holds; -1 if there is none."""
+        """Return the first label of an item in a row, -1 if there is none."""
         cython.declare(slot=cython.Py_ssize_t, low=cython.Py_ssize_t, high=cython.Py_ssize_t)
         middle: cython.Py_ssize_t
         for slot in range(self.label_starts[item], self.label_starts[item + 1]):
@@ -705,7 +718,7 @@ class _Queries:
     @cython.nogil
     @cython.exceptval(check=False)
     def _odds_in(self, row: cython.Py_ssize_t) -> cython.double:
-        """Odds that a released row held all items of the query."""
+        """Return the odds that a released row contained all items of the query."""
         cython.declare(i=cython.Py_ssize_t, j=cython.Py_ssize_t)
         size: cython.Py_ssize_t = self.last - self.first
         cython.declare(times=cython.Py_ssize_t, seen=cython.bint)
@@ -731,7 +744,7 @@ class _Queries:
 def look_up(
     tables: Number[::1], starts: Number[::1], codes: Code[:, ::1], rows: Number[::1]
 ) -> NDArray[np.int64]:
-    """Sum, for each of some rows, what the tables of all columns have for its values."""
+    """Sum, for some rows, the table entries of their values in all columns."""
     losses = np.empty(len(rows), np.int64)
     found: cython.longlong[::1] = losses
     cython.declare(place=cython.Py_ssize_t, column=cython.Py_ssize_t, loss=cython.longlong)

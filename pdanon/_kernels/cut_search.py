@@ -1,4 +1,4 @@
-"""Search for the cut of least loss: descend from a safe cut, or derive clauses for a solver."""
+"""Search for the cut with the lowest loss: descend from a safe cut, or derive clauses for a solver."""
 
 import cython
 import numpy as np
@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 __all__ = ["Threats", "find_threats", "keep", "node_supports", "pair_clauses", "set_clauses"]
 
 
-# --- Descent: which nodes of a cut are kept, and the rare itemsets that forbid one
+# --- Descent: choose the nodes of a cut to keep, and find the rare itemsets that forbid some
 #
-# The lowest nodes have numbers from left to right, so that those below any node are a range, ``first[node]``
-# to ``last[node] - 1``. Rows are sets of such numbers.
+# The lowest nodes are numbered from left to right, so the lowest nodes below a node are a range, from
+# ``first[node]`` to ``last[node] - 1``. Rows are sets of such numbers.
 
 
 def node_supports(first: Number[::1], last: Number[::1], rows: Rows) -> NDArray[np.int64]:
-    """Weight of the rows that hold each node."""
+    """Return the support of each node."""
     cython.declare(node=cython.Py_ssize_t, slot=cython.Py_ssize_t)
     result = np.zeros(len(first), np.int64)
     supports: cython.longlong[::1] = result
@@ -35,16 +35,16 @@ def node_supports(first: Number[::1], last: Number[::1], rows: Rows) -> NDArray[
 @cython.final
 @cython.cclass
 class Threats:
-    """Threats that are known.
+    """Known threats.
 
     Parameters
     ----------
     codes, offsets : ndarray of int32, int64
-        Their nodes, as CSR.
+        The nodes of each threat, as CSR.
     newest : ndarray of int64, shape (nodes,)
-        The newest threat whose last node, in the order of keeping, is each; -1 if there is none.
+        The newest threat with each node as its last one in the order of keeping; -1 if there is none.
     before : ndarray of int64, shape (threats,)
-        The one before each with the same last node; -1 if there is none.
+        The previous threat with the same last node; -1 if there is none.
     """
 
     codes = cython.declare(Code[::1], visibility="readonly")
@@ -68,10 +68,10 @@ def keep(
     bound: cython.longlong,
     known: Threats,
 ) -> tuple[NDArray[np.bool_], int]:
-    """Keep each node of the cut, in the given order, unless a known threat would be kept with it.
+    """Keep each node of the cut, in the given order, unless it would complete a known threat.
 
-    Rare nodes are never kept, and the given cost includes them; each other node that is not kept adds its
-    penalty. The scan ends where the cost reaches the bound. No threat is within ``safe``.
+    Rare nodes are never kept, and ``cost`` includes them. Each other node that is not kept adds its penalty.
+    The scan stops when the cost reaches ``bound``. No threat is within ``safe``.
     """
     place: cython.Py_ssize_t
     within: cython.bint = True
@@ -96,7 +96,7 @@ def keep(
 @cython.nogil
 @cython.exceptval(check=False)
 def _completes(node: cython.Py_ssize_t, kept: Flag[::1], known: Threats) -> cython.bint:
-    """Whether all other nodes of a threat that has this node as its last are kept."""
+    """Return whether all other nodes of a threat with this last node are kept."""
     cython.declare(position=cython.Py_ssize_t, lacking=cython.Py_ssize_t)
     threat: cython.Py_ssize_t = known.newest[node]
     while threat >= 0:
@@ -120,20 +120,19 @@ def find_threats(
     rows: Rows,
     halt: Flag[::1],
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.bool_], int]:
-    """Find rare sets of up to ``size`` nodes that hold a pivot, until each such set lacks a node.
+    """Find rare sets of up to ``size`` nodes with a pivot; suppress the node of the highest rank of each.
 
-    The node of the highest rank of each set that is found is given up. Nodes are ascending, and none is
-    below another. They are called items here and numbered by their places. When ``halt[0]`` is set the search
-    ends early.
+    The search ends when each such set lacks a kept node, or when ``halt[0]`` is set. Nodes are ascending, and
+    none is below another. Here they are items, numbered by their positions.
 
     Returns
     -------
     codes, offsets
-        The sets that were found, as places in ``nodes``.
+        The sets found, as positions in ``nodes``.
     kept
-        Which nodes are not given up.
+        Mask of the nodes that are not suppressed.
     longest
-        Most nodes of a row that holds a pivot.
+        Largest number of nodes of a row with a pivot.
     """
     i: cython.Py_ssize_t
     kept = np.ones(len(nodes), np.bool_)
@@ -157,26 +156,26 @@ def find_threats(
 @cython.final
 @cython.cclass
 class _Search:
-    """The search for rare sets of up to ``size`` items that hold a pivot."""
+    """The search for rare sets of up to ``size`` items with a pivot."""
 
     cython.declare(size=cython.Py_ssize_t, k=cython.longlong)
     rank: Number[::1]
     kept: cython.uchar[::1]
     rows: Rows
     n_items: cython.Py_ssize_t
-    item_of: cython.int[::1]  # of each number, or -1
+    item_of: cython.int[::1]  # item of each number, or -1
     begin: cython.longlong[::1]  # range of the numbers of each item
     end: cython.longlong[::1]
-    looked_at: cython.uchar[::1]  # items that are kept, and no pivots so far
-    found: cython.int[::1]  # items of the sets that were found, and where each begins
+    looked_at: cython.uchar[::1]  # candidates: items that are kept, and were no pivots so far
+    found: cython.int[::1]  # items of the sets found
     cython.declare(starts=cython.longlong[::1], n_found=cython.Py_ssize_t, longest=cython.Py_ssize_t)
-    seen: cython.int[::1]  # the last pivot in each row
+    seen: cython.int[::1]  # the last pivot found in each row
     n_rows: cython.Py_ssize_t
-    sources: cython.int[::1]  # the rows that hold the pivot,
-    sets: cython.int[::1]  # the items in each that are looked at,
-    bounds: cython.longlong[::1]  # and where each row begins there
-    count: cython.longlong[::1]  # their rows with each item
-    local: cython.int[::1]  # -1 between steps
+    sources: cython.int[::1]  # the rows with the pivot
+    sets: cython.int[::1]  # the candidates in each of them
+    bounds: cython.longlong[::1]  # start of each row in `sets`
+    count: cython.longlong[::1]  # support of each candidate in them
+    local: cython.int[::1]  # local number of each item, -1 between steps
     cython.declare(prefix=cython.int[::1], cursor=cython.longlong[::1])
     nodes: Nodes
     halt: Flag[::1]
@@ -205,7 +204,7 @@ class _Search:
         self.nodes = Nodes(size - 2, 0, 0, 0)
 
     def number(self, nodes: Number[::1], first: Number[::1], last: Number[::1]) -> None:
-        """Note which numbers each item stands for."""
+        """Write the range of row codes of each item."""
         cython.declare(item=cython.Py_ssize_t, place=cython.Py_ssize_t)
         self.item_of = np.full(len(self.rows.starts) - 1, -1, np.int32)
         for item in range(self.n_items):
@@ -217,7 +216,7 @@ class _Search:
     @cython.nogil
     @cython.exceptval(-1)
     def look_at(self, pivot: cython.Py_ssize_t) -> cython.int:
-        """Find the rare sets that hold a pivot and items that are looked at."""
+        """Find the rare sets of a pivot and candidates."""
         cython.declare(row=cython.Py_ssize_t, item=cython.Py_ssize_t)
         self.looked_at[pivot] = False
         if not self.kept[pivot]:
@@ -239,7 +238,7 @@ class _Search:
     @cython.nogil
     @cython.exceptval(-1)
     def gather(self, pivot: cython.Py_ssize_t, rows: Rows) -> cython.int:
-        """List the rows that hold the pivot, as sets of the items that are looked at; count these."""
+        """List the rows with the pivot as sets of candidates, and count the candidates."""
         cython.declare(slot=cython.Py_ssize_t, row=cython.Py_ssize_t)
         n: cython.Py_ssize_t = 0
         size: cython.Py_ssize_t = 0
@@ -264,6 +263,7 @@ class _Search:
     @cython.nogil
     @cython.exceptval(check=False)
     def list_sets(self, rows: Rows) -> cython.void:
+        """Write the candidates of each listed row, and count them."""
         cython.declare(i=cython.Py_ssize_t, position=cython.Py_ssize_t, row=cython.Py_ssize_t)
         before: cython.int
         at: cython.Py_ssize_t = 0
@@ -283,7 +283,7 @@ class _Search:
     @cython.nogil
     @cython.exceptval(check=False)
     def judge_partners(self) -> cython.void:
-        """Give up an item of each rare pair of the pivot and an item that is looked at."""
+        """Suppress an item of each rare pair of the pivot and a candidate."""
         item: cython.Py_ssize_t
         for item in range(self.n_items):
             if 0 < self.count[item] < self.k and self.looked_at[item]:
@@ -295,7 +295,10 @@ class _Search:
     @cython.nogil
     @cython.exceptval(check=False)
     def give_up(self, length: cython.Py_ssize_t) -> cython.Py_ssize_t:
-        """Note that a prefix is rare, and give up its item of the highest rank; return the place of that."""
+        """List the prefix as a rare set, and suppress its item of the highest rank.
+
+        Return the position of that item.
+        """
         place: cython.Py_ssize_t
         worst: cython.Py_ssize_t = 0
         start: cython.Py_ssize_t = self.starts[self.n_found]
@@ -312,7 +315,7 @@ class _Search:
     @cython.nogil
     @cython.exceptval(-1)
     def make_room(self, nodes: Nodes) -> cython.int:
-        """Have nodes that are large enough for the gathered rows, cut down to frequent items."""
+        """Allocate larger nodes if the listed rows, reduced to frequent items, do not fit."""
         item: cython.Py_ssize_t
         n: cython.Py_ssize_t = 0
         for item in range(self.n_items):
@@ -329,7 +332,7 @@ class _Search:
     @cython.nogil
     @cython.exceptval(check=False)
     def fill_root(self, nodes: Nodes) -> cython.void:
-        """Write the first node: the gathered rows, cut down to frequent items."""
+        """Write the first node: the listed rows, reduced to frequent items."""
         cython.declare(item=cython.Py_ssize_t, i=cython.Py_ssize_t, p=cython.Py_ssize_t)
         start: cython.Py_ssize_t
         at: cython.Py_ssize_t = 0
@@ -361,7 +364,7 @@ class _Search:
     @cython.nogil
     @cython.exceptval(check=False)
     def descend(self, nodes: Nodes) -> cython.void:
-        """Look at all itemsets that begin with the pivot, depth-first, by the pairs that extend a prefix."""
+        """Visit all itemsets that begin with the pivot, depth first, by the pairs that extend a prefix."""
         b: cython.Py_ssize_t
         depth: cython.Py_ssize_t = 0
         arrived: cython.bint = True
@@ -384,7 +387,7 @@ class _Search:
     @cython.nogil
     @cython.exceptval(check=False)
     def judge_pairs(self, depth: cython.Py_ssize_t, nodes: Nodes) -> cython.void:
-        """Give up an item of each rare itemset that is the prefix of a node and two of its items."""
+        """Suppress an item of each rare itemset of the prefix and two items of the node."""
         cython.declare(row=cython.Py_ssize_t, p=cython.Py_ssize_t, q=cython.Py_ssize_t, line=cython.size_t)
         d: cython.size_t = nodes.n_names[depth]
         for row in range(nodes.n_rows[depth]):
@@ -406,7 +409,7 @@ class _Search:
     @cython.nogil
     @cython.exceptval(check=False)
     def all_kept(self, length: cython.Py_ssize_t) -> cython.bint:
-        """Whether all items of a prefix of a length are kept."""
+        """Return whether all items of a prefix of this length are kept."""
         place: cython.Py_ssize_t
         for place in range(length):
             if not self.kept[self.prefix[place]]:
@@ -416,18 +419,19 @@ class _Search:
 
 # --- Clauses on what is published, from rare sets of nodes
 #
-# Only some nodes may be published; ``up`` is the next of them above each node, -1 if there is none. A path
-# leads from a node to an ancestor. A clause is a list of paths; at least one must have no published node.
-# If the paths begin in one row, and their upper ends are together in too few rows, the nodes between are
-# too.
+# Only fit nodes may be published; ``up`` is the next fit node above each node, -1 if there is none. A path
+# leads from a node to an ancestor. A clause is a list of paths; at least one of them must have no published
+# node. If all paths begin in the same row, and the set of their upper ends is rare, then any set with a node
+# of each path is rare.
 
 
 def pair_clauses(
     k: cython.longlong, fit: Flag[::1], up: Code[::1], size: Code[::1], supports: Supports
 ) -> NDArray[np.int32]:
-    """Clauses of two paths for all rare pairs of fit nodes: the lower and the upper end of each.
+    """Derive clauses of two paths for all rare pairs of fit nodes: the lower and the upper end of each path.
 
-    Paths begin at the pairs that are rare with no lower node in place of either, and are as long as can be.
+    A path begins at a rare pair that is not rare with a lower node in place of either, and is as long as
+    possible.
     """
     cython.declare(a=cython.int, slot=cython.Py_ssize_t)
     n: cython.Py_ssize_t = 0
@@ -464,7 +468,7 @@ def pair_clauses(
 def _mark_rare_pairs(
     k: cython.longlong, fit: Flag[::1], size: Code[::1], supports: Supports, rare: cython.uchar[::1]
 ) -> cython.void:
-    """Mark which pairs are rare: of two fit nodes, neither above the other."""
+    """Mark the rare pairs of two fit nodes, neither above the other."""
     cython.declare(a=cython.Py_ssize_t, slot=cython.Py_ssize_t)
     for a in range(fit.shape[0]):
         for slot in range(supports.starts[a], supports.starts[a + 1]):
@@ -476,7 +480,7 @@ def _mark_rare_pairs(
 @cython.nogil
 @cython.exceptval(check=False)
 def _mark_above(up: Code[::1], rare: Flag[::1], supports: Supports, within: cython.uchar[::1]) -> cython.void:
-    """Mark the rare pairs that are rare with a lower node in place of one of theirs."""
+    """Mark the rare pairs that stay rare with a lower node in place of either."""
     cython.declare(a=cython.int, slot=cython.Py_ssize_t, above=cython.Py_ssize_t)
     for a in range(up.shape[0]):
         for slot in range(supports.starts[a], supports.starts[a + 1]):
@@ -494,7 +498,7 @@ def _mark_above(up: Code[::1], rare: Flag[::1], supports: Supports, within: cyth
 @cython.nogil
 @cython.exceptval(check=False)
 def _rare_slot(a: cython.int, b: cython.int, rare: Flag[::1], supports: Supports) -> cython.Py_ssize_t:
-    """Place of a rare pair, -1 if it is none."""
+    """Return the position of a rare pair, -1 if the pair is not rare."""
     if a < 0 or b < 0:
         return -1
     slot: cython.Py_ssize_t = slot_of(min(a, b), max(a, b), supports)
@@ -510,11 +514,11 @@ def set_clauses(
     size: Code[::1],
     supports: Supports,
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Clauses for rare sets of fit nodes, as CSR: the lower and the upper end of each path.
+    """Derive clauses for rare sets of fit nodes, as CSR: the lower and the upper end of each path.
 
-    Of each set as few nodes are taken as are rare, and paths go up as far as these stay rare. There is a
-    clause for each row that holds the upper ends: its paths begin as low as they can, at or below the
-    nodes of the set where the row holds these.
+    Each set is reduced while it stays rare, then its nodes are raised while they stay rare. There is one
+    clause for each row with all upper ends. The paths of the clause begin as low as possible in the row:
+    below the node of the set if the row contains it, otherwise below the upper end.
     """
     rows: Rows = supports.rows
     cython.declare(i=cython.Py_ssize_t, length=cython.Py_ssize_t, rarest_node=cython.Py_ssize_t)
@@ -528,7 +532,7 @@ def set_clauses(
     with cython.nogil:
         for i in range(set_offsets.shape[0] - 1):
             length = _shrink(sets, set_offsets[i], set_offsets[i + 1], k, supports, space, at)
-            _rise(at, length, k, up, size, supports, space)
+            _raise_nodes(at, length, k, up, size, supports, space)
             rarest_node = rarest(space.nodes, 0, length, rows.starts)
             for slot in range(rows.starts[rarest_node], rows.starts[rarest_node + 1]):
                 row = rows.tids[slot]
@@ -539,7 +543,9 @@ def set_clauses(
                 if n + 2 > bounds.shape[0]:
                     bounds = grown(bounds, n + 1, 2 * bounds.shape[0])
                 for place in range(length):
-                    ends[bounds[n] + 2 * place] = _lowest(at[place], space.at[place], row, rows, fit, size)
+                    ends[bounds[n] + 2 * place] = _lowest_fit(
+                        at[place], space.at[place], row, rows, fit, size
+                    )
                     ends[bounds[n] + 2 * place + 1] = space.at[place]
                 n += 1
                 bounds[n] = bounds[n - 1] + 2 * length
@@ -558,7 +564,7 @@ def _shrink(
     space: Space,
     kept: cython.int[::1],
 ) -> cython.Py_ssize_t:
-    """Write nodes of a rare set, ascending, that are rare without the others; no fewer of them are."""
+    """Write a rare subset of a set, ascending, that has no rare proper subset; return its length."""
     i: cython.Py_ssize_t
     place: cython.Py_ssize_t = 0
     n: cython.Py_ssize_t = stop - start
@@ -577,7 +583,7 @@ def _shrink(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _rise(
+def _raise_nodes(
     nodes: Code[::1],
     n: cython.Py_ssize_t,
     k: cython.longlong,
@@ -586,9 +592,9 @@ def _rise(
     supports: Supports,
     space: Space,
 ) -> cython.void:
-    """Raise one of n nodes of a rare set after the other while it stays rare.
+    """Raise each of n nodes of a rare set while the set stays rare and an antichain.
 
-    Write them, ``space.at``, and the same in ascending order, ``space.nodes``. None is above another.
+    Write the nodes to ``space.at``, and in ascending order to ``space.nodes``.
     """
     cython.declare(place=cython.Py_ssize_t, rare=cython.bint)
     space.at[:n] = nodes[:n]
@@ -608,17 +614,17 @@ def _rise(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _lowest(
+def _lowest_fit(
     node: cython.int, top: cython.int, row: cython.Py_ssize_t, rows: Rows, fit: Flag[::1], size: Code[::1]
 ) -> cython.int:
-    """A fit node that a row holds, below a node if it holds that, else below the top."""
+    """Return a lowest fit node of a row below ``node``, or below ``top`` if ``node`` is not in the row."""
     position: cython.Py_ssize_t
     lowest: cython.int = top
     for position in range(rows.offsets[row], rows.offsets[row + 1]):
         if rows.codes[position] == node:
             lowest = node
     for position in range(rows.offsets[row], rows.offsets[row + 1]):
-        code = rows.codes[position]  # in pre-order what is below a node comes right after it
+        code = rows.codes[position]  # in pre-order, descendants directly follow a node
         if lowest < code < lowest + size[lowest] and fit[code]:
             lowest = code
     return lowest

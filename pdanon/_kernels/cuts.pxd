@@ -2,8 +2,8 @@ from pdanon._kernels.counting cimport Code, Number, Rows
 
 
 cdef class Supports:
-    cdef Number[::1] singles  # of each node
-    cdef Number[::1] starts, together  # pairs a < b as CSR, or empty: where those of each a begin, supports
+    cdef Number[::1] singles  # support of each node
+    cdef Number[::1] starts, together  # pairs a < b as CSR, or empty: starts by a, supports
     cdef Code[::1] partners  # b of each pair, ascending
     cdef Rows rows  # extended by all ancestors of their items, except the root
     cdef Number[::1] secret_offsets  # sensitive items of each row, as CSR
@@ -25,7 +25,7 @@ cdef long long reached(
 
 
 cdef inline Py_ssize_t slot_of(Py_ssize_t a, Py_ssize_t b, Supports supports) noexcept nogil:
-    """Place of a pair a < b, -1 if it is in no row."""
+    """Return the position of a pair a < b, -1 if it is in no row."""
     cdef Py_ssize_t middle
     cdef Py_ssize_t slot = supports.starts[a]
     cdef Py_ssize_t last = supports.starts[a + 1]

@@ -1,9 +1,9 @@
-"""Cuts through a hierarchy: raise one until nothing is rare; derive what every safe cut must cover.
+"""Cuts of a hierarchy: raise a cut until nothing is rare, and derive demands on every safe cut.
 
-A cut has one node on every path from the root to a leaf. Nodes are numbered in pre-order, so the subtree of
+A cut has one node on each path from the root to a leaf. Nodes are numbered in pre-order, so the subtree of
 ``node`` is ``range(node, node + size[node])``.
 
-Supports are those of the rows extended by all ancestors of their items, except the root. If rows contain
+Rows are extended by all ancestors of their items, except the root; supports count these rows. If rows contain
 sensitive items, a set of nodes is safe if each sensitive item is in at most 1 / ``diversity`` of its rows.
 """
 
@@ -41,20 +41,20 @@ __all__ = [
 @cython.final
 @cython.cclass
 class State:
-    """A cut.
+    """A cut of a hierarchy, and its loss.
 
     Parameters
     ----------
     parent : ndarray of int32, shape (nodes,)
-        -1 for the root.
+        Parent of each node, -1 for the root.
     size, leaves : ndarray of int32, shape (nodes,)
-        Nodes and leaves of each subtree.
+        Number of nodes and of leaves of each subtree.
     cost : ndarray of int64, shape (nodes,)
         Loss of publishing each node for all occurrences below it.
     in_cut : ndarray of bool, shape (nodes,)
-        Whether each node is in the cut.
+        Mask of the nodes of the cut.
     below : ndarray of int64, shape (nodes,)
-        Loss of the cut nodes of each subtree; that of the whole cut at the root.
+        Sum of the losses of the cut nodes in each subtree.
     """
 
     parent: Code[::1]
@@ -77,7 +77,7 @@ class State:
         self.in_cut, self.below = np.array(in_cut), np.array(below)
 
     def copy(self) -> State:
-        """Another cut in the same place."""
+        """Return a copy of the cut."""
         return State(
             parent=self.parent,
             size=self.size,
@@ -96,7 +96,7 @@ class State:
 @cython.final
 @cython.cclass
 class Supports:
-    """Supports of nodes and of pairs of nodes, and the rows in which more are counted.
+    """Supports of nodes and pairs of nodes, and the rows to count others.
 
     Parameters
     ----------
@@ -110,9 +110,9 @@ class Supports:
     secret_offsets, secrets : ndarray
         Sensitive items of each row, as CSR.
     n_secrets : int
-        How many sensitive items there are.
+        Number of sensitive items.
     diversity : int
-        Of the rows that hold a set of nodes, at most one in so many may hold a sensitive item; 0: all may.
+        Each sensitive item may be in at most 1 / ``diversity`` of the rows of a set of nodes; 0: in all.
     """
 
     def __init__(
@@ -131,7 +131,7 @@ class Supports:
         self.rows, self.singles = rows, singles
         self.starts, self.partners, self.together = starts, partners, together
         self.secret_offsets, self.secrets, self.n_secrets = secret_offsets, secrets, n_secrets
-        self.diversity = min(diversity, 2**31)  # more than there are rows; a product with those fits
+        self.diversity = min(diversity, 2**31)  # above any support; products fit 64 bits
 
 
 @cython.final
@@ -148,7 +148,7 @@ class Space:
 @cython.nogil
 @cython.exceptval(check=False)
 def _lift(node: cython.Py_ssize_t, state: State) -> cython.void:
-    """Put a node into the cut instead of what the cut has below it."""
+    """Replace the cut nodes below a node by the node."""
     covered: cython.Py_ssize_t
     if state.in_cut[node]:
         return
@@ -162,7 +162,7 @@ def _lift(node: cython.Py_ssize_t, state: State) -> cython.void:
 
 
 def lift_all(nodes: Code[::1], state: State) -> None:
-    """Put nodes, ascending, into the cut; from each path only the uppermost."""
+    """Raise the cut to nodes, given in ascending order; of a node and its ancestor, to the ancestor."""
     i: cython.Py_ssize_t
     end: cython.Py_ssize_t = 0
     with cython.nogil:
@@ -173,7 +173,7 @@ def lift_all(nodes: Code[::1], state: State) -> None:
 
 
 def node_of(leaves: Code[::1], state: State) -> NDArray[np.int32]:
-    """The cut's node above each of some leaves, or nodes at or below the cut."""
+    """Return the cut node at or above each node, given leaves or other nodes not above the cut."""
     i: cython.Py_ssize_t
     result = np.empty(len(leaves), np.int32)
     nodes: cython.int[::1] = result
@@ -187,7 +187,7 @@ def node_of(leaves: Code[::1], state: State) -> NDArray[np.int32]:
 @cython.nogil
 @cython.exceptval(check=False)
 def _above(node: cython.int, state: State) -> cython.int:
-    """The cut's node at or above a node."""
+    """Return the cut node at or above a node."""
     while not state.in_cut[node]:
         node = state.parent[node]
     return node
@@ -196,7 +196,7 @@ def _above(node: cython.int, state: State) -> cython.int:
 def maximal(
     nodes: Code[::1], n: cython.Py_ssize_t, size: Code[::1], out: cython.int[::1]
 ) -> cython.Py_ssize_t:
-    """Write the distinct ones of n nodes that have no ancestor among them, ascending; return their number."""
+    """Write the distinct nodes without an ancestor among the n nodes, ascending; return their number."""
     cython.declare(i=cython.Py_ssize_t, slot=cython.Py_ssize_t)
     kept: cython.Py_ssize_t = 0
     for i in range(n):
@@ -205,7 +205,7 @@ def maximal(
             out[slot] = out[slot - 1]
             slot -= 1
         out[slot] = nodes[i]
-    for i in range(n):  # in pre-order an ancestor comes before what it covers
+    for i in range(n):  # in pre-order, an ancestor precedes its descendants
         if kept == 0 or out[i] >= out[kept - 1] + size[out[kept - 1]]:
             out[kept] = out[i]
             kept += 1
@@ -215,12 +215,12 @@ def maximal(
 def reached(
     nodes: Code[::1], n: cython.Py_ssize_t, k: cython.longlong, supports: Supports, space: Space
 ) -> cython.longlong:
-    """Support of an antichain of n nodes, ascending; counted up to k unless it is known.
+    """Return the support of an antichain of n nodes, ascending; unless it is stored, count up to k.
 
-    Where it gives a sensitive item away, as little as if it were in one row.
+    If a sensitive item is in too many of its rows, return 1.
     """
     slot: cython.Py_ssize_t
-    if supports.diversity and nodes[0] != 0:  # the root, the last resort, is known to be safe
+    if supports.diversity and nodes[0] != 0:  # the caller has checked the root, the last resort
         return _hidden_in(nodes, n, supports, supports.rows, space)
     if n == 1:
         return supports.singles[nodes[0]]
@@ -234,6 +234,7 @@ def reached(
 @cython.nogil
 @cython.exceptval(check=False)
 def _support_up_to(nodes: Code[::1], n: cython.Py_ssize_t, k: cython.longlong, rows: Rows) -> cython.longlong:
+    """Count the support of an antichain of nodes, up to k."""
     cython.declare(slot=cython.Py_ssize_t, row=cython.Py_ssize_t)
     node: cython.Py_ssize_t = rarest(nodes, 0, n, rows.starts)
     support: cython.longlong = 0
@@ -252,7 +253,7 @@ def _support_up_to(nodes: Code[::1], n: cython.Py_ssize_t, k: cython.longlong, r
 def _hidden_in(
     nodes: Code[::1], n: cython.Py_ssize_t, supports: Supports, rows: Rows, space: Space
 ) -> cython.longlong:
-    """Support of an antichain of nodes, or 1 where a sensitive item is in too many of its rows."""
+    """Return the support of an antichain of nodes, or 1 if a sensitive item is in too many of its rows."""
     cython.declare(slot=cython.Py_ssize_t, row=cython.Py_ssize_t, place=cython.Py_ssize_t)
     secret: cython.Py_ssize_t
     node: cython.Py_ssize_t = rarest(nodes, 0, n, rows.starts)
@@ -276,9 +277,9 @@ def _hidden_in(
 def _cheapest(
     n: cython.Py_ssize_t, k: cython.longlong, state: State, supports: Supports, space: Space
 ) -> cython.Py_ssize_t:
-    """Write the generalization of n cut nodes to support >= k that adds least loss; return its length.
+    """Write the generalization of n cut nodes with support >= k and the lowest added loss; return its length.
 
-    Order: added loss, affected leaves, then the nodes. All combinations of ancestors are looked at.
+    Ties: fewer leaves, then the nodes. All combinations of ancestors are compared.
     """
     cython.declare(place=cython.Py_ssize_t, length=cython.Py_ssize_t)
     n_best: cython.Py_ssize_t = 0
@@ -299,7 +300,7 @@ def _cheapest(
         if better and reached(space.trial, length, k, supports, space) >= k:
             space.out[:length] = space.trial[:length]
             n_best, best_added, best_affected = length, added, affected
-        # Next combination: one step up at the first place that has one, the places before it back down.
+        # Next combination, as in counting: raise the first node that has a parent, reset all before it.
         place = 0
         while place < n and state.parent[space.at[place]] < 0:
             space.at[place] = space.nodes[place]
@@ -313,6 +314,7 @@ def _cheapest(
 @cython.nogil
 @cython.exceptval(check=False)
 def _precedes(a: Code[::1], n_a: cython.Py_ssize_t, b: Code[::1], n_b: cython.Py_ssize_t) -> cython.bint:
+    """Return whether a sequence of nodes precedes another in lexicographic order."""
     i: cython.Py_ssize_t
     for i in range(min(n_a, n_b)):
         if a[i] != b[i]:
@@ -326,7 +328,11 @@ def _precedes(a: Code[::1], n_a: cython.Py_ssize_t, b: Code[::1], n_b: cython.Py
 def _stepwise(
     n: cython.Py_ssize_t, k: cython.longlong, state: State, supports: Supports, space: Space
 ) -> cython.Py_ssize_t:
-    """As ``_cheapest``, one step at a time: up where it adds least loss, then back down where it can."""
+    """Write a generalization of n cut nodes with support >= k, found greedily; return its length.
+
+    First, raise the node that adds least loss, until the support suffices. Then lower each node again as far
+    as possible.
+    """
     cython.declare(i=cython.Py_ssize_t, up=cython.Py_ssize_t, top=cython.int)
     space.at[:n] = space.nodes[:n]
     length: cython.Py_ssize_t = maximal(space.at, n, state.size, space.out)
@@ -348,7 +354,7 @@ def _stepwise(
 @cython.nogil
 @cython.exceptval(check=False)
 def _cheapest_step(n: cython.Py_ssize_t, state: State, space: Space) -> cython.Py_ssize_t:
-    """The place of n nodes, not all of them the root, where a step up adds least loss."""
+    """Return the position of the node whose parent adds least loss; not all nodes are the root."""
     i: cython.Py_ssize_t
     place: cython.Py_ssize_t = -1
     added: cython.longlong
@@ -369,7 +375,10 @@ def _cheapest_step(n: cython.Py_ssize_t, state: State, space: Space) -> cython.P
 def _generalize(
     n: cython.Py_ssize_t, k: cython.longlong, state: State, supports: Supports, space: Space
 ) -> cython.void:
-    """Put ancestors of the first n nodes of the work space into the cut."""
+    """Raise the cut to ancestors of the first n nodes of the work space.
+
+    Up to three nodes are generalized optimally; for more, the number of combinations is too large.
+    """
     cython.declare(i=cython.Py_ssize_t, length=cython.Py_ssize_t)
     length = _cheapest(n, k, state, supports, space) if n <= 3 else _stepwise(n, k, state, supports, space)
     for i in range(length):
@@ -377,11 +386,10 @@ def _generalize(
 
 
 def satisfy_pairs(k: cython.longlong, pairs: cython.bint, state: State, supports: Supports) -> int:
-    """Raise the cut until no node, and with ``pairs`` no pair of nodes, of it has a support in (0, k).
+    """Raise the cut until no node, and with ``pairs`` no pair of nodes, is rare; return the number of steps.
 
-    Nodes and pairs are met in pre-order, pass after pass; the number of generalizations is returned. A node
-    that stays in the cut is met once: what replaces a partner is with it in no row, or in those of partners
-    that were not rare.
+    Nodes and pairs are visited in pre-order, pass after pass. A node that stays in the cut is visited once.
+    If another node enters the cut later, their pair is in no row, or in all rows of a pair that was not rare.
     """
     cython.declare(a=cython.Py_ssize_t, more=cython.Py_ssize_t)
     done: cython.Py_ssize_t = 0
@@ -418,9 +426,9 @@ def _satisfy_pairs_of(
     supports: Supports,
     space: Space,
 ) -> cython.Py_ssize_t:
-    """Raise the cut until a node has left it, or is in no rare pair with a later one; count how often.
+    """Raise the cut until a node has left it, or has no rare pair with a later node; count the steps.
 
-    What enters the cut meanwhile is above a node that was met, so it comes before the next ones.
+    A node that enters the cut in the meantime is an ancestor of a visited node, so it precedes the next ones.
     """
     i: cython.Py_ssize_t
     done: cython.Py_ssize_t = 0
@@ -446,7 +454,7 @@ def _rare_partners(
     state: State,
     rows: Rows,
 ) -> cython.Py_ssize_t:
-    """Write the later nodes of the cut with which a node is in a rare pair, ascending; return how many."""
+    """List the later cut nodes that form a rare pair with a node, ascending; return their number."""
     cython.declare(slot=cython.Py_ssize_t, row=cython.Py_ssize_t, position=cython.Py_ssize_t)
     cython.declare(i=cython.Py_ssize_t, n=cython.Py_ssize_t, kept=cython.Py_ssize_t)
     codes: Code[::1] = rows.codes
@@ -473,7 +481,10 @@ def _rare_partners(
 def satisfy_itemsets(
     k: cython.longlong, sets: Code[::1], set_offsets: Number[::1], state: State, supports: Supports
 ) -> int:
-    """Raise the cut until what the given sets of nodes have become is not rare; in the order given."""
+    """Raise the cut until no image of a given set of nodes is rare; return the number of steps.
+
+    The sets are visited in the given order.
+    """
     cython.declare(i=cython.Py_ssize_t, place=cython.Py_ssize_t, n=cython.Py_ssize_t)
     done: cython.Py_ssize_t = 0
     space: Space = Space(np.diff(set_offsets).max(initial=0), supports)
@@ -491,16 +502,19 @@ def satisfy_itemsets(
 
 # --- Demands on every safe cut
 #
-# A cut covers a node if it is at the node or above it. A set of nodes, none above another, that is in some
-# but too few rows demands of every safe cut that it covers the parent of one of them: otherwise the cut is at
-# or below each of them, and what it publishes of a row that contains the set is at least as rare. Raising a
-# node of a rare set gives a stronger demand as long as the set stays rare.
+# A cut covers a node if it contains the node or an ancestor. An antichain that is rare demands that every
+# safe cut covers the parent of at least one of its nodes. Otherwise the cut is at or below each of them, and
+# the nodes that it publishes for a row with the antichain are at least as rare. If a node is raised and the
+# set stays rare, the demand becomes stronger.
 
 
 def forced_nodes(
     k: cython.longlong, pairs: cython.bint, parent: Code[::1], size: Code[::1], supports: Supports
 ) -> NDArray[np.bool_]:
-    """Nodes that a rare node, or with ``pairs`` a rare pair, demands alone; and all below them."""
+    """Return the nodes that a rare node alone demands, and all nodes below them.
+
+    With ``pairs``, also the nodes that a rare pair alone demands.
+    """
     node: cython.Py_ssize_t
     result = np.zeros(len(parent), np.bool_)
     forced: cython.uchar[::1] = result
@@ -522,6 +536,7 @@ def forced_nodes(
 def _force_by_pairs(
     k: cython.longlong, parent: Code[::1], size: Code[::1], supports: Supports, forced: cython.uchar[::1]
 ) -> cython.void:
+    """Mark the nodes that a rare pair demands alone."""
     cython.declare(a=cython.Py_ssize_t, slot=cython.Py_ssize_t, b=cython.int, u=cython.int, v=cython.int)
     for a in range(parent.shape[0]):
         for slot in range(supports.starts[a], supports.starts[a + 1]):
@@ -529,14 +544,17 @@ def _force_by_pairs(
             if supports.together[slot] >= k or b < a + size[a]:
                 continue
             u, v = min(parent[a], parent[b]), max(parent[a], parent[b])
-            if v < u + size[u]:  # the upper one is covered only together with the lower one
+            if v < u + size[u]:  # a cut that covers the upper parent covers the lower one, too
                 forced[v] = True
 
 
 def pair_demands(
     k: cython.longlong, forced: Flag[::1], parent: Code[::1], size: Code[::1], supports: Supports
 ) -> NDArray[np.int32]:
-    """Demands of the rare pairs that stay rare with neither node raised, unless a forced node meets them."""
+    """Return the demands of the rare pairs that are no longer rare if either node is raised.
+
+    Demands that a forced node meets are left out.
+    """
     cython.declare(a=cython.Py_ssize_t, slot=cython.Py_ssize_t)
     n: cython.Py_ssize_t = 0
     demands: cython.int[::1] = np.empty(64, np.int32)
@@ -564,10 +582,10 @@ def pair_demands(
 def _is_rare(
     a: cython.int, b: cython.int, k: cython.longlong, size: Code[::1], supports: Supports, space: Space
 ) -> cython.bint:
-    """Whether a pair of nodes that is in some row, of parents that are not forced, is rare."""
+    """Return whether a pair of nodes is rare; it is in a row, and the parents of both are not forced."""
     first: cython.int = min(a, b)
     last: cython.int = max(a, b)
-    if last < first + size[first]:  # one node, the upper one; a rare node has a forced parent
+    if last < first + size[first]:  # the pair is the upper node, which is not rare: its parent is not forced
         return False
     space.nodes[0], space.nodes[1] = first, last
     return reached(space.nodes, 2, k, supports, space) < k
@@ -581,9 +599,9 @@ def set_demands(
     size: Code[::1],
     supports: Supports,
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Demand of each rare set of nodes after raising it as far as it stays rare, as CSR.
+    """Return the demand of each rare set of nodes, raised while it stays rare, as CSR.
 
-    Sets whose demands are implied by those of the sets before them are passed over.
+    A set is left out if an earlier demand implies its own.
     """
     cython.declare(i=cython.Py_ssize_t, place=cython.Py_ssize_t, length=cython.Py_ssize_t)
     n: cython.Py_ssize_t = 0
@@ -594,7 +612,7 @@ def set_demands(
     with cython.nogil:
         for i in range(set_offsets.shape[0] - 1):
             for place in range(set_offsets[i], set_offsets[i + 1]):
-                # one covered node of the set meets its demand
+                # A cut that covers a proper ancestor of a node of the set meets its demand.
                 above = parent[sets[place]]
                 while above >= 0 and met_with[above] != i:
                     met_with[above] = i
@@ -613,7 +631,7 @@ def set_demands(
 def _any_within(
     demands: Code[::1], starts: Number[::1], n: cython.Py_ssize_t, mark: Number[::1], value: cython.longlong
 ) -> cython.bint:
-    """Whether all nodes of one of the first n demands are marked with a value."""
+    """Return whether all nodes of one of the first n demands have a mark."""
     cython.declare(i=cython.Py_ssize_t, slot=cython.Py_ssize_t)
     for i in range(n):
         slot = starts[i]
@@ -635,9 +653,9 @@ def _raise(
     supports: Supports,
     space: Space,
 ) -> cython.Py_ssize_t:
-    """Raise one of n nodes, ``space.at``, after the other while the set stays rare.
+    """Raise each of n nodes, ``space.at``, while the set stays rare.
 
-    Write its antichain, ``space.nodes``, and return the length.
+    Write the antichain to ``space.nodes``; return its length.
     """
     cython.declare(i=cython.Py_ssize_t, length=cython.Py_ssize_t, rare=cython.bint)
     for i in range(n):
@@ -669,7 +687,7 @@ def _write_lowest_parents(
     for i in range(n):
         above = parent[space.nodes[i]]
         if end > start and out[end - 1] <= above < out[end - 1] + size[out[end - 1]]:
-            end -= 1  # an ancestor of this one, or this one
+            end -= 1  # an ancestor of this parent, or equal
         if end == start or out[end - 1] < above:
             out[end] = above
             end += 1

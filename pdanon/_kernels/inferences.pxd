@@ -13,7 +13,7 @@ cdef class Found:
 
 
 cdef class Marks:
-    """Rows that are marked."""
+    """Marks of rows."""
 
     cdef bint apart
     cdef unsigned char[::1] result, before, marked
@@ -37,7 +37,7 @@ cdef enum:
 
 
 cdef class Path:
-    """Where a search is."""
+    """The nodes from the root to the current one."""
 
     cdef long long[::1] begins, ends, cursor, n_members
     cdef int[::1] following, members
@@ -51,7 +51,7 @@ cdef class Path:
 
 
 cdef class Stack:
-    """Rows of the nodes on a path."""
+    """The rows of the nodes of a path."""
 
     cdef int[::1] rows
     cdef long long[::1] begins

@@ -391,10 +391,10 @@ class Inferences:
     together, and visits the rarest first.
 
     ``apart`` bounds the search. For an owner, it is the number of other rows that contain all its other
-    items. So an itemset in this owner is in at least ``apart`` other rows. The owners of an itemset are in
+    items. So an itemset in this owner is in at least ``apart`` other rows. The owners of an itemset X are in
     ascending order of ``apart``. An owner counts up to the last position where the owners so far suffice for
-    a breach. No superset that breaks rho has an owner behind that position. Without such a position, no
-    superset breaks rho.
+    a breach. An itemset that contains X and breaks rho has no owner behind that position. Without such a
+    position, no such itemset exists.
 
     With m > 0, all itemsets of up to m items are listed, or their rows are marked in ``marks``. An itemset
     that breaks rho is not extended. If rows are marked, an itemset is skipped if all its rows are marked.

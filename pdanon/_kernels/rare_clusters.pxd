@@ -5,12 +5,12 @@ from pdanon._kernels.counting cimport Number
 cdef class RarePartners:
     cdef long long k
     cdef bint pairs  # whether pairs count
-    cdef int[::1] partner  # of each cluster: itself if it is rare, -1 if it has none, -2 if it is unknown
-    cdef int[::1] support  # of both, 0 if there is no partner
-    cdef int[::1] unknown  # clusters whose partner has to be looked for, as many as `n_unknown`
+    cdef int[::1] partner  # of each cluster: itself if rare, -1 for none, -2 for unknown
+    cdef int[::1] support  # of the cluster with its partner, 0 without one
+    cdef int[::1] unknown  # the `n_unknown` clusters with unknown partner
     cdef int n_unknown
-    cdef int[::1] winner  # tournament of all clusters, as a binary tree; at 1 the one that comes first
-    cdef Py_ssize_t base  # where the clusters stand in it
+    cdef int[::1] winner  # tournament of all clusters, as a binary tree; the winner is at 1
+    cdef Py_ssize_t base  # position of the first cluster in it
 
     cdef void look_up_later(self, int a) noexcept nogil
     cdef void look_up_one(self, State state) noexcept nogil

@@ -606,7 +606,7 @@ def _move(
             gain = before - alone - _cost_with(row, group, groups)
             if gain > best:
                 best, target, partner = gain, group, -1
-        if groups.cost[group] == 0:  # all its rows are equal: a swap would only add loss
+        if groups.cost[group] == 0:  # its rows are equal and have no loss: no swap is tried
             continue
         for j in range(_list_dissimilar(row, group, partners, groups)):
             other: cython.Py_ssize_t = groups.unlike[j]

@@ -1,4 +1,4 @@
-"""Clusters: a partition of the items that is merged, or suppressed in part, until no itemset is rare."""
+"""Clusters: a partition of the items; clusters are merged or suppressed until no itemset is rare."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from pdanon.itemsets.threads import many_parts, search
 from pdanon.itemsets.timing import Pace, Report, check_time, halt_flag
 
 MOST_LISTED = 2**22  # itemsets in a batch: about 100 bytes each while they are listed and sorted
-_RUNS = 256  # parts of the search, for threads
+_RUNS = 256  # parts of the search, shared by threads
 
 _Runs = list[tuple[int, int]]
 
 
 def rare_in_turn(index: SupportIndex, k: int, size: int, most: int = MOST_LISTED) -> Iterator[ItemsetTable]:
-    """List the rare itemsets of one size without a smaller rare subset, the largest support first.
+    """List the rare itemsets of one size without a smaller rare subset, by descending support.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def rare_in_turn(index: SupportIndex, k: int, size: int, most: int = MOST_LISTED
     size : int
         At least 3.
     most : int
-        Maximum number of itemsets in a batch, unless one support and a few first items have more.
+        Maximum number of itemsets in a batch. A batch is larger only if one support in one run has more.
 
     Yields
     ------
@@ -41,7 +41,8 @@ def rare_in_turn(index: SupportIndex, k: int, size: int, most: int = MOST_LISTED
 
     Notes
     -----
-    If there may be more than a batch, they are counted first, and each further search lists one batch.
+    If the upper bound on their number exceeds a batch, the itemsets are counted first. Each further search
+    then lists one batch.
     """
     search = _Search(index, k, size)
     if search.at_most() <= most:
@@ -55,7 +56,7 @@ def rare_in_turn(index: SupportIndex, k: int, size: int, most: int = MOST_LISTED
 
 
 class _Search:
-    """A search for rare itemsets by their first items, in the order of the codes."""
+    """A search for rare itemsets, divided into runs of first items in the order of the codes."""
 
     def __init__(self, index: SupportIndex, k: int, size: int) -> None:
         self._index, self._k, self._size = index, k, size
@@ -73,26 +74,27 @@ class _Search:
         return float(found.sum())
 
     def count(self) -> Numbers:
-        """Count them by run and support, shape (runs, k)."""
+        """Count the rare itemsets by run and support, shape (runs, k)."""
         counts = np.zeros((len(self.runs), self._k), np.int64)
         parts = [(*run, 1, self._k - 1, each) for run, each in zip(self.runs, counts, strict=True)]
         search(self._part, parts, self.at_most(), limited=True)
         return counts
 
     def list_range(self, least: int, largest: int, runs: _Runs) -> ItemsetTable:
-        """Return those of some supports in some runs, the largest support first."""
+        """List the rare itemsets of some runs with support ``least`` to ``largest``, largest first."""
         nothing = np.empty(0, np.int64)
         parts = [(*run, least, largest, nothing) for run in runs]
         found = concatenate(search(self._part, parts, self.at_most(), limited=True))
         return found if least == largest else found.take(np.argsort(-found.supports, kind="stable"))
 
     def _part(self, begin: int, end: int, least: int, largest: int, counts: Numbers) -> ItemsetTable:
+        """List or count the rare itemsets whose first item is in ``begin..end - 1``."""
         check_time()
-        asked = self._k, self._size, True, True, begin, end
+        query = self._k, self._size, True, True, begin, end
         unexposed, room = np.empty(0, np.int32), np.array([MOST_ITEMSETS])
         rows = self._index.rows
         found = itemset_search.rare_itemsets(
-            *asked, rows, *self._cliques, self._order, unexposed, least, largest, counts, room, halt_flag()
+            *query, rows, *self._cliques, self._order, unexposed, least, largest, counts, room, halt_flag()
         )
         listed = ItemsetTable(*found)
         refuse_long_list(listed)
@@ -100,7 +102,7 @@ class _Search:
 
 
 def _portions(counts: Numbers, runs: _Runs, most: int) -> Iterator[tuple[int, int, _Runs]]:
-    """Return ranges of supports, and runs whose itemsets fit a batch; counts are by run and support."""
+    """Yield ranges of supports, and runs whose itemsets fit a batch; ``counts`` is by run and support."""
     largest = counts.shape[1] - 1
     by_support = counts.sum(axis=0)
     while largest > 0:
@@ -252,7 +254,7 @@ class Clusters:
         found = False
         for portion in rare_in_turn(rows, k, size, self._listed):
             found = True
-            self._work_off(portion, k, bitmaps, report)
+            self._satisfy_in_order(portion, k, bitmaps, report)
         return found
 
     def satisfy_pairs(self, k: int, *, pairs: bool = True, report: Report) -> None:
@@ -281,18 +283,18 @@ class Clusters:
                 waiting = rare.look_up_some(some, self._state)
             report(0)
 
-        def go_on(some: int) -> int:
+        def take_steps(some: int) -> int:
             return rare_clusters.satisfy_pairs(self._least_first, some, rare, self._state, halt_flag())
 
         steps = 1
         while steps:
             with self._pace as some:  # limited, as a single pair may take a step for each item
-                (steps,) = search(go_on, [(some,)], float(self._index.n_items**2), limited=True)
+                (steps,) = search(take_steps, [(some,)], float(self._index.n_items**2), limited=True)
             report(steps)
         self._refuse_overspending()
 
     def _count_lines(self, report: Report) -> None:
-        """Count the supports of all pairs row by row, if there are so many rows that all are needed."""
+        """Count the supports of all pairs row by row, if there are enough rows to need them all."""
         n_items, n_rows = self._index.n_items, len(self._index.weights)
         if n_items**2 > len(self._index.codes) or not clusters.begin_lines(self._state):
             return
@@ -328,14 +330,14 @@ class Clusters:
         while True:
             supports = np.empty(len(itemsets), np.int64)
             for begin, end in _parts(len(itemsets)):
-                asked = itemsets.codes, itemsets.offsets[begin : end + 1], k
-                supports[begin:end] = rare_clusters.itemset_supports(*asked, bitmaps, self._state)
+                query = itemsets.codes, itemsets.offsets[begin : end + 1], k
+                supports[begin:end] = rare_clusters.itemset_supports(*query, bitmaps, self._state)
                 report(0)
             rare = np.flatnonzero((supports > 0) & (supports < k))
             if not len(rare):
                 return
             first = itemsets.take(rare[np.argsort(-supports[rare], kind="stable")])
-            self._work_off(first, k, bitmaps, report)
+            self._satisfy_in_order(first, k, bitmaps, report)
 
     def coarsen_each(self, itemsets: ItemsetTable) -> int:
         """Apply the cheapest merge to the sets of each itemset, unless an earlier merge changed them.
@@ -355,7 +357,7 @@ class Clusters:
     def _bitmaps(self, rows: SupportIndex) -> rare_clusters.Bitmaps:
         return rare_clusters.Bitmaps(rows.codes, rows.offsets, rows.weights, rows.n_items)
 
-    def _work_off(
+    def _satisfy_in_order(
         self, itemsets: ItemsetTable, k: int, bitmaps: rare_clusters.Bitmaps, report: Report
     ) -> None:
         """Merge and suppress until no given itemset is rare, one by one; bitmaps are updated."""
@@ -388,6 +390,6 @@ class Clusters:
 
 
 def _parts(count: int) -> Iterator[tuple[int, int]]:
-    """Return ranges of numbers of a maximum size."""
+    """Yield ranges of at most ``_PART`` numbers."""
     for begin in range(0, count, _PART):
         yield begin, min(begin + _PART, count)

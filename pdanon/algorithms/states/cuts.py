@@ -151,7 +151,7 @@ class Cut:
     secrets : SupportIndex, optional
         The sensitive items of the same rows. They are not generalized.
     diversity : int
-        At most one in so many of the rows with a set of nodes may have a sensitive item.
+        A sensitive item may be in at most 1 / ``diversity`` of the rows with a set of nodes; 0 for no limit.
 
     Notes
     -----
@@ -213,8 +213,8 @@ class Cut:
     def protect(self, k: int, m: int | None, report: Report) -> None:
         """Raise the cut until every set of up to m nodes that occurs is in k rows and reveals no secret.
 
-        Raising a node can make other sets reveal a sensitive item, so these are listed again until there are
-        none. The caller checks sets without nodes: the whole table, and its non-empty rows.
+        A raised node can make other sets reveal a sensitive item. So these sets are listed again until there
+        are none. The caller checks the sets without nodes: the whole table, and its non-empty rows.
 
         Parameters
         ----------
@@ -228,8 +228,8 @@ class Cut:
             report(self.satisfy(threats, k))
         if not self._diversity:
             return
-        asked: Any = {"share": Fraction(1, self._diversity), "m": m, "k": k}
-        while steps := self.satisfy(breaches(self._rows(), self._secrets, **asked), k):
+        parameters: Any = {"share": Fraction(1, self._diversity), "m": m, "k": k}
+        while steps := self.satisfy(breaches(self._rows(), self._secrets, **parameters), k):
             report(steps)
 
     def satisfy_pairs(self, k: int, *, pairs: bool = True) -> int:

@@ -1,8 +1,8 @@
-"""Descent: a cut that is lowered from the root of a hierarchy, with suppression while it lowers the loss.
+"""Descent: a cut that is lowered from the root of a hierarchy, with suppression while that lowers the loss.
 
-A threat of a cut is a set of its nodes with a support in (0, k). Threats are found on demand, as a search
-meets few of all those of a hierarchy. The nodes to keep are chosen by the known threats and checked against
-the rows. The threats found there lead to the next choice, until a choice has none.
+A threat of a cut is a set of its nodes with a support in (0, k). Threats are found on demand, because a
+search needs only few threats of a hierarchy. The nodes to keep are chosen by the known threats, and checked
+against the rows. New threats lead to the next choice, until a choice has none.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ class Descent:
         return Scenario(cut, kept, cost)
 
     def around(self, nodes: Mask) -> Mask:
-        """Return the coarsest cut with some nodes, if none is above another or has an only child."""
+        """Return the highest cut with the given nodes; none is above another, or has an only child."""
         above = np.zeros(len(nodes), np.bool_)
         at = np.flatnonzero(nodes)
         while len(at := at[at > 0]):
@@ -201,8 +201,8 @@ class Descent:
                 continue
             check_time()
             pivots = np.flatnonzero(~before[nodes])
-            asked = size, self._k, nodes, pivots, self._rank[nodes], *self._ranges, self._rows
-            ((codes, offsets, still, longest),) = search(_find_threats, [asked], self._steps, limited=True)
+            query = size, self._k, nodes, pivots, self._rank[nodes], *self._ranges, self._rows
+            ((codes, offsets, still, longest),) = search(_find_threats, [query], self._steps, limited=True)
             if len(offsets) > 1:
                 proven[size] = kept.copy()
                 proven[size][nodes[~still]] = False
@@ -226,5 +226,6 @@ class Descent:
         )
 
 
-def _find_threats(*asked: Any) -> tuple[Codes, Offsets, Mask, int]:
-    return cut_search.find_threats(*(*asked, halt_flag()))
+def _find_threats(*arguments: Any) -> tuple[Codes, Offsets, Mask, int]:
+    """Find threats; the arguments are those of the kernel, except for the flag to stop."""
+    return cut_search.find_threats(*(*arguments, halt_flag()))

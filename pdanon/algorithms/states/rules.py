@@ -1,4 +1,4 @@
-"""Rules that sets of items must respect: known items, and what must not be inferred from them.
+"""Rules that sets of items must respect: from known items to items that must not be inferred.
 
 All comparisons are of integers.
 """
@@ -95,8 +95,8 @@ class EveryRule:
     def _holds(self, labels: Codes, one: ItemSet) -> bool:
         if not self.known[one.items].any():  # no rule has an item of the set
             return True
-        # Pairs first, as a kernel counts them in the rows of the index.
-        if not self._hold_of_pairs(labels, one):
+        # Sets and pairs first: a kernel checks them without a copy of the rows.
+        if not self._pairs_hold(labels, one):
             return False
         if self.m is not None and self.m <= 2:
             return True
@@ -107,17 +107,19 @@ class EveryRule:
         m = None if self.m is None else self.m - 1
         return not rows_at_risk(known, secrets, share=self.share, m=m, k=self.k).any()
 
-    def _hold_of_pairs(self, labels: Codes, one: ItemSet) -> bool:
+    def _pairs_hold(self, labels: Codes, one: ItemSet) -> bool:
         """Return whether the rules hold for a set alone, and for the set with one other."""
         beside = Beside(one.rows, labels, one.label, self.known, self.is_sensitive, self.index.rows)
-        asked = self.k, self.share.numerator, self.share.denominator
-        return beside.is_protected(*asked) and (self.m == 1 or beside.is_protected_with_others(*asked))
+        parameters = self.k, self.share.numerator, self.share.denominator
+        return beside.is_protected(*parameters) and (
+            self.m == 1 or beside.is_protected_with_others(*parameters)
+        )
 
     def breached(self, labels: Codes) -> ItemsetTable:
-        """List minimal known itemsets in enough rows that reveal sensitive items, as sets; each once."""
+        """List the minimal known itemsets with support at least k that breach a rule, as sets; each once."""
         known = self.index.recode(self._known_of(labels), self.index.n_items)
-        asked: Any = {"share": self.share, "m": self.m, "k": self.k}
-        return breaches(known, self.index.keep_items(self.is_sensitive), **asked)
+        parameters: Any = {"share": self.share, "m": self.m, "k": self.k}
+        return breaches(known, self.index.keep_items(self.is_sensitive), **parameters)
 
     def _known_of(self, labels: Codes) -> Codes:
         """Return the labels without sets that have no known item."""
@@ -126,7 +128,7 @@ class EveryRule:
         return np.where(of_known[labels], labels, -1)
 
     def hide(self, clusters: Clusters, labels: Codes, report: Report) -> None:
-        """Merge clusters, of sets with these labels, until no known itemset is in too few rows."""
+        """Merge clusters until no known itemset is rare; ``labels`` has the set of each item."""
         clusters.satisfy_km(self.k, self.m, report=report)
 
     def inferred(self) -> ItemsetTable:
@@ -207,20 +209,20 @@ class ListedRules:
         return np.flatnonzero(chosen[self.of_rule])
 
     def breached(self, labels: Codes) -> ItemsetTable:
-        """List known itemsets in enough rows that reveal sensitive items, in the order of antecedents."""
+        """List the generalized antecedents of breached rules, each once, in the order of antecedents."""
         targets = np.where(self.is_sensitive, np.arange(len(labels)), labels)
         rows = self.index.recode(targets, self.index.n_items)
         images = self.antecedents.recode(targets, rows.n_items)
         supports = _supports(self.antecedents, targets, rows)
         both = _supports(self.rules, targets, rows)
         broken = np.unique(self.of_rule[too_many(both, supports[self.of_rule], self.share)])
-        # Generalized antecedents may be equal: one of each is listed.
+        # Generalized antecedents may be equal: list the first of each.
         first = row_loops.first_equal_rows(images.codes, images.offsets)[broken]
         one_of_each = np.sort(np.unique(first, return_index=True)[1])
         return ItemsetTable(images.codes, images.offsets, supports).take(broken[one_of_each])
 
     def hide(self, clusters: Clusters, labels: Codes, report: Report) -> None:
-        """Merge clusters, of sets with these labels, until no known itemset is in too few rows."""
+        """Merge clusters until no known itemset is rare; ``labels`` has the set of each item."""
         known = self.antecedents.recode(labels, len(labels))
         clusters.satisfy(ItemsetTable(known.codes, known.offsets, known.weights), self.k, report=report)
 
@@ -234,13 +236,13 @@ class ListedRules:
         return replace(self, index=index, k=k)
 
     def without(self, suppressed: Mask) -> ListedRules:
-        """Return the same rules after items were suppressed; their antecedents must hide as before."""
+        """Return the rules without suppressed items; all antecedents still need k rows."""
         kept = np.ones(len(self.of_rule), np.bool_)
         kept[rows_of(self.rules, np.flatnonzero(suppressed))] = False
         return replace(self, rules=self.rules.within(kept), of_rule=self.of_rule[kept])
 
 
-# Rules, and the number of rows that each must hide among.
+# Rules with their k and their maximum share.
 RuleCheck: TypeAlias = EveryRule | ListedRules
 
 

@@ -59,10 +59,10 @@ class Demand:
 class Suppression:
     """Labels to suppress in all rows, so that no rule is breached.
 
-    Rules are listed by the number of known labels, among the labels kept so far. The label with the most
-    rules for its loss is suppressed, repeatedly. Ties: more rules, labels that are not sensitive, their
-    order. In the end, labels are restored if all listed rules still have another suppressed label, the
-    largest loss first. New rules that this allows are removed by suppressing one of the restored labels.
+    Rules among the labels kept so far are listed by the number of known labels. The label with the most rules
+    for its loss is suppressed, repeatedly. Ties: more rules, labels that are not sensitive, their order. In
+    the end, a label is restored if all listed rules with it have another suppressed label, the largest loss
+    first. Restored labels can breach new rules; then one of them is suppressed again for each such rule.
 
     Parameters
     ----------
@@ -88,9 +88,9 @@ class Suppression:
         self._known = [no_itemsets()]  # all rules listed so far: the labels of each
         self.kept = np.ones(rows.n_items, np.bool_)
         self.m = self._suppress(demand.may_go)
-        while (returned := self._take_back()).any():
+        while (restored := self._restore_labels()).any():
             # If all rules were searched, only rules with a restored label can be breached.
-            self.m = self._suppress(returned, returned if self.m == demand.m else None)
+            self.m = self._suppress(restored, restored if self.m == demand.m else None)
 
     @property
     def loss(self) -> int:
@@ -112,7 +112,7 @@ class Suppression:
                 return self._prove(size - 1, among)
             rules = search.breached(size)
             if len(rules):
-                self._meet(rules, among)
+                self._remove_rules(rules, among)
                 search = RuleSearch(self._publish(search.rows), demand, first)
             self._report(1)
             size += 1
@@ -126,33 +126,33 @@ class Suppression:
             found, m = find_inferences(rows, demand.hidden, demand.share, demand.n_present)
             if not len(found):
                 return None if m is None else max(m, done)
-            self._meet(found.rules(), among)
+            self._remove_rules(found.rules(), among)
             self._report(1)
 
-    def _meet(self, rules: ItemsetTable, among: Mask) -> None:
+    def _remove_rules(self, rules: ItemsetTable, among: Mask) -> None:
         """Suppress a label of each rule of published rows, one of ``among`` if the rule has any."""
         self._known.append(rules)
         hidden = self._demand.hidden
         self.kept[choose_labels(rules, among, hidden, self._losses)] = False
         # A search with a limit may miss rules and find them later, with no label in ``among``.
-        left = rules.take(self._n_gone(rules) == 0)
+        left = rules.take(self._count_suppressed(rules) == 0)
         if len(left):
             self.kept[choose_labels(left, self._demand.may_go, hidden, self._losses)] = False
 
-    def _n_gone(self, rules: ItemsetTable) -> Numbers:
+    def _count_suppressed(self, rules: ItemsetTable) -> Numbers:
         """Count the suppressed labels of each rule."""
         return np.add.reduceat(~self.kept[rules.codes], rules.offsets[:-1], dtype=np.int64)
 
-    def _take_back(self) -> Mask:
+    def _restore_labels(self) -> Mask:
         """Restore labels whose listed rules all have another suppressed label."""
         rules = concatenate(self._known)
         gone = np.flatnonzero(~self.kept)
         gone = gone[np.argsort(-self._losses[gone], kind="stable")]
         starts, sets_of, _ = transpose(rules.codes, rules.offsets, len(self.kept))
-        returned = np.zeros(len(self.kept), np.bool_)
-        returned[rules_kernels.restorable(starts, sets_of, gone, self._n_gone(rules))] = True
-        self.kept |= returned
-        return returned
+        restored = np.zeros(len(self.kept), np.bool_)
+        restored[rules_kernels.restorable(starts, sets_of, gone, self._count_suppressed(rules))] = True
+        self.kept |= restored
+        return restored
 
 
 def least_suppression(
@@ -169,7 +169,7 @@ def least_suppression(
             scopes.append(scope)
     found: list[Suppression] = []
     for scope in scopes:
-        if not found or not found[0].kept.all():  # else there is nothing to suppress
+        if not found or not found[0].kept.all():  # otherwise there is nothing to suppress
             found.append(Suppression(rows, replace(demand, may_go=scope), losses, report))
     return min(found, key=lambda each: (proof_order(each.m), each.loss))
 
