@@ -196,6 +196,7 @@ class Terms:
 @cython.overflowcheck(False)
 def bits(word: cython.ulonglong) -> cython.longlong:
     """Count the set bits of a word."""
+    # Sums of neighboring bits, then pairs, then nibbles: an intrinsic is not portable between compilers.
     twos: cython.ulonglong = 0x5555555555555555
     fours: cython.ulonglong = 0x3333333333333333
     eights: cython.ulonglong = 0x0F0F0F0F0F0F0F0F

@@ -143,7 +143,7 @@ def find_threats(
         for i in range(pivots.shape[0]):
             if halt[0]:
                 break
-            search.look_at(pivots[i])
+            search.search_pivot(pivots[i])
     n: cython.Py_ssize_t = search.n_found
     return (
         np.asarray(search.found[: search.starts[n]]),
@@ -166,7 +166,7 @@ class _Search:
     item_of: cython.int[::1]  # item of each number, or -1
     begin: cython.longlong[::1]  # range of the numbers of each item
     end: cython.longlong[::1]
-    looked_at: cython.uchar[::1]  # candidates: items that are kept, and were no pivots so far
+    is_candidate: cython.uchar[::1]  # candidates: items that are kept, and were no pivots so far
     found: cython.int[::1]  # items of the sets found
     cython.declare(starts=cython.longlong[::1], n_found=cython.Py_ssize_t, longest=cython.Py_ssize_t)
     seen: cython.int[::1]  # the last pivot found in each row
@@ -192,7 +192,7 @@ class _Search:
         self.size, self.k, self.rank, self.kept, self.rows = size, k, rank, kept, rows
         self.n_items = n
         self.begin, self.end = np.empty((2, n), np.int64)
-        self.looked_at = np.ones(n, np.uint8)
+        self.is_candidate = np.ones(n, np.uint8)
         self.found, self.starts = np.empty(n * size, np.int32), np.zeros(n + 1, np.int64)
         self.n_found, self.longest = 0, 0
         self.seen = np.full(len(rows.weights), -1, np.int32)
@@ -215,23 +215,23 @@ class _Search:
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(-1)
-    def look_at(self, pivot: cython.Py_ssize_t) -> cython.int:
+    def search_pivot(self, pivot: cython.Py_ssize_t) -> cython.int:
         """Find the rare sets of a pivot and candidates."""
         cython.declare(row=cython.Py_ssize_t, item=cython.Py_ssize_t)
-        self.looked_at[pivot] = False
+        self.is_candidate[pivot] = False
         if not self.kept[pivot]:
             return 0
         self.gather(pivot, self.rows)
         for row in range(self.n_rows):
             self.longest = max(self.longest, self.bounds[row + 1] - self.bounds[row] + 1)
         self.prefix[0] = pivot
-        self.judge_partners()
+        self.test_pairs_of_pivot()
         if self.kept[pivot] and self.size > 2:
             self.make_room(self.nodes)
             self.fill_root(self.nodes)
             self.descend(self.nodes)
         for item in range(self.n_items):
-            self.looked_at[item] &= self.kept[item]
+            self.is_candidate[item] &= self.kept[item]
         return 0
 
     @cython.cfunc
@@ -272,7 +272,7 @@ class _Search:
             row, before = self.sources[i], -1
             for position in range(rows.offsets[row], rows.offsets[row + 1]):
                 item = self.item_of[rows.codes[position]]
-                if item != before and item >= 0 and self.looked_at[item]:
+                if item != before and item >= 0 and self.is_candidate[item]:
                     self.sets[at] = item
                     at += 1
                     self.count[item] += rows.weights[row]
@@ -282,19 +282,19 @@ class _Search:
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def judge_partners(self) -> cython.void:
+    def test_pairs_of_pivot(self) -> cython.void:
         """Suppress an item of each rare pair of the pivot and a candidate."""
         item: cython.Py_ssize_t
         for item in range(self.n_items):
-            if 0 < self.count[item] < self.k and self.looked_at[item]:
+            if 0 < self.count[item] < self.k and self.is_candidate[item]:
                 self.prefix[1] = item
-                if self.give_up(2) == 0:
+                if self.suppress_one(2) == 0:
                     return
 
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def give_up(self, length: cython.Py_ssize_t) -> cython.Py_ssize_t:
+    def suppress_one(self, length: cython.Py_ssize_t) -> cython.Py_ssize_t:
         """List the prefix as a rare set, and suppress its item of the highest rank.
 
         Return the position of that item.
@@ -371,7 +371,7 @@ class _Search:
         while depth >= 0 and not self.halt[0]:
             if arrived:
                 nodes.count_pairs(depth, self.rows.weights)
-                self.judge_pairs(depth, nodes)
+                self.test_pairs(depth, nodes)
                 self.cursor[depth] = 0
                 arrived = False
             b = self.cursor[depth]
@@ -386,7 +386,7 @@ class _Search:
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def judge_pairs(self, depth: cython.Py_ssize_t, nodes: Nodes) -> cython.void:
+    def test_pairs(self, depth: cython.Py_ssize_t, nodes: Nodes) -> cython.void:
         """Suppress an item of each rare itemset of the prefix and two items of the node."""
         cython.declare(row=cython.Py_ssize_t, p=cython.Py_ssize_t, q=cython.Py_ssize_t, line=cython.size_t)
         d: cython.size_t = nodes.n_names[depth]
@@ -402,7 +402,7 @@ class _Search:
                     )
                     if self.kept[one] and self.kept[other]:
                         self.prefix[depth + 1], self.prefix[depth + 2] = one, other
-                        if self.give_up(depth + 3) < depth + 1:
+                        if self.suppress_one(depth + 3) < depth + 1:
                             return
 
     @cython.cfunc

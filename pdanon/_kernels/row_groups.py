@@ -46,7 +46,7 @@ class Clumps:
     length: cython.longlong[::1]  # items of the rows of each group
     saved: cython.longlong[::1]  # sum of count times weight over the nodes of each group
     have: cython.longlong[::1]  # counts of the current row or group by node, otherwise 0
-    open_after: cython.longlong[::1]  # leads to the first open group from each on
+    open_after: cython.longlong[::1]  # path to the first open group at or after each one
     after: cython.longlong[::1]  # next row without a group, in a ring closed by the number of rows
     before: cython.longlong[::1]  # previous one
 

@@ -16,7 +16,7 @@ from cython.cimports.libc.math import ldexp, log2
 from cython.cimports.pdanon._kernels.counting import Number
 from numpy.typing import NDArray
 
-__all__ = ["Rows", "Space", "State", "Tallies", "count", "relocate", "wake"]
+__all__ = ["Rows", "Space", "State", "Tallies", "count", "count_constraints", "relocate", "wake"]
 
 Array = NDArray[Any]
 
@@ -93,7 +93,7 @@ class Space:
         self.joint, self.lone = np.zeros((2, side, side), np.int32)
         self.pairs, self.few_pairs, self.broken_pairs = np.zeros((3, comb(side, 2), 2), np.int32)
         self.members = np.zeros(n, np.int64)
-        self.shares = np.zeros((9, slots), np.int64)
+        self.shares = np.zeros((9, slots), np.int64)  # of up to 8 items, whose splits are all tested
         self.refused = np.zeros(slots, np.uint8)
         self.brought, self.left = np.zeros((2, 2, words), np.uint64)
 
@@ -329,9 +329,6 @@ def count_constraints(state: State, rows: Rows) -> None:
 # that contain another item of its cluster, and those with support 0.
 
 
-__all__: list[str] = []  # nothing is called from Python
-
-
 def mark_rows(
     x: cython.longlong, side: cython.longlong, state: State, rows: Rows, space: Space
 ) -> cython.void:
@@ -491,7 +488,7 @@ def constraints_stay(
 # cluster that has not changed since, by the clock of the state.
 
 
-MOST = 64 * 2**20  # bytes
+MOST = 64 * 2**20  # bytes of all entries
 
 
 @cython.final

@@ -384,6 +384,7 @@ def _split(
         return False
     before: cython.double = price_of_two(c, new, scale, state)
     _distribute(n, c, new, state, rows, space)
+    # A margin: rounding errors must not count as gains, or steps could alternate forever.
     if state.lack == 0 and price_of_two(c, new, scale, state) < before - 1e-12 * before:
         changed(c, state)
         changed(new, state)
@@ -682,6 +683,7 @@ def _exchange(x: cython.longlong, y: cython.longlong, state: State, rows: Rows, 
     before: cython.double = price_of_two(a, b, scale, state)
     move_to(x, b, state, rows, space)
     move_to(y, a, state, rows, space)
+    # A margin: rounding errors must not count as gains, or steps could alternate forever.
     if state.lack == 0 and price_of_two(a, b, scale, state) < before - 1e-12 * before:
         changed(a, state)
         changed(b, state)
