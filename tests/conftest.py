@@ -73,6 +73,12 @@ def browser(tmp_path_factory):
 
 
 @pytest.fixture
+def tables_only(monkeypatch):
+    """Pages without pictures, where these take most of the time and are not looked at."""
+    monkeypatch.setattr("pdanon.evaluation.report.html.find_spec", lambda name: None)
+
+
+@pytest.fixture
 def run(capsys, monkeypatch):
     """Run a command: exit code, stdout and stderr, in which no item ever is; no stage takes long."""
     monkeypatch.setattr(output, "PATIENCE", 600)

@@ -394,6 +394,7 @@ def test_a_search_that_was_completed_says_nothing():
         assert "search" not in repr(result)
 
 
+@pytest.mark.usefixtures("tables_only")
 @pytest.mark.parametrize(("refined", "title"), [(False, "14 rows, pcta"), (True, "14 rows, pcta, refined")])
 def test_the_title_says_whether_a_release_was_refined(refined, title, tmp_path):
     result = pdanon.pcta(FRAME, k=3, m=2, refine=refined)

@@ -212,6 +212,7 @@ WRITING = {
 }
 
 
+@pytest.mark.usefixtures("tables_only")
 @pytest.mark.skipif(os.name != "posix", reason="permissions are those of POSIX")
 @pytest.mark.parametrize("name", WRITING)
 def test_what_is_not_to_be_published_is_for_its_owner_alone(run, name):

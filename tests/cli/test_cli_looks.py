@@ -26,6 +26,7 @@ def test_a_first_look_is_written_as_a_page(run, monkeypatch):
     assert RICE.encode() in written["look.html"]
 
 
+@pytest.mark.usefixtures("tables_only")
 def test_lines_and_joined_text_have_a_page_too(run):
     table = pd.DataFrame({"who": [1, 1, 2, 2], "what": [SECRET, "b", SECRET, "c"], "city": list("xxyy")})
     table.to_csv("lines.csv", index=False)

@@ -63,6 +63,7 @@ def files():
     return {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()}
 
 
+@pytest.mark.usefixtures("tables_only")
 @pytest.mark.parametrize("name", COMMANDS)
 def test_what_exists_is_replaced_only_if_the_caller_says_so(run, name):
     target = target_of(name)
@@ -121,6 +122,7 @@ def test_a_stream_never_replaces_a_release(run):
 # --- Policies, which somebody else may have written
 
 
+@pytest.mark.usefixtures("tables_only")
 @pytest.mark.parametrize("key", ["release", "mapping", "loss", "report", "comparison", "resume"])
 @pytest.mark.parametrize("how", ["above", "absolute", "link", "directory"])
 def test_a_policy_writes_in_its_own_directory(run, tmp_path, key, how):

@@ -28,12 +28,6 @@ def raw():
     return frame.assign(name=[f"{SECRET}-n{n}" for n in range(42)], card=[n // 2 for n in range(42)])
 
 
-@pytest.fixture
-def tables_only(monkeypatch):
-    """Pages without pictures, where these take most of the time and are not looked at."""
-    monkeypatch.setattr("pdanon.evaluation.report.html.find_spec", lambda name: None)
-
-
 def page_of(profile, path, **asked):
     profile.report(path, **asked)
     return Page(path.read_text(encoding="utf-8"))

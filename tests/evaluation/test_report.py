@@ -62,6 +62,7 @@ def test_columns_that_identify_are_told_at_the_top(identifying):
     assert text.index("alert warned") < text.index("<table")
 
 
+@pytest.mark.usefixtures("tables_only")
 def test_columns_that_were_judged_are_listed_as_judged(identifying):
     page = Page(pdanon.evaluation.report.release_report.render(identifying))
     cells, _ = rows_below(page, "Unmodified columns")
@@ -72,6 +73,7 @@ def test_columns_that_were_judged_are_listed_as_judged(identifying):
     assert "<keep><sex>" in rows_below(page, "Parameters")[1]
 
 
+@pytest.mark.usefixtures("tables_only")
 def test_a_release_of_which_all_is_judged_is_praised():
     frame = frame_of(ROWS * 10).assign(number=range(40))
     result = frame.txanon.pcta("items", k=2, m=2, keep=["number"])
@@ -80,12 +82,14 @@ def test_a_release_of_which_all_is_judged_is_praised():
     ).texts("p")
 
 
+@pytest.mark.usefixtures("tables_only")
 def test_what_cannot_be_compared_is_told_at_the_top():
     result = frame_of(ROWS).assign(notes=[{}] * 4).txanon.pcta("items", k=2, m=2)
     page = Page(pdanon.evaluation.report.release_report.render(result))
     assert page.texts("p")[1] == "The values of notes cannot be compared, and are not counted."
 
 
+@pytest.mark.usefixtures("tables_only")
 def test_the_risk_of_both_together_is_that_of_the_audit():
     frame = frame_of(ROWS * 3).assign(age=range(12), sex=list("fm") * 6)
     result = pdanon.rfirst(frame, k=3, m=1, quasi=["age", "sex"], random_state=0)
@@ -96,6 +100,7 @@ def test_the_risk_of_both_together_is_that_of_the_audit():
     assert any("those that reveal most, and the values of age, sex." in text for text in page.texts("p"))
 
 
+@pytest.mark.usefixtures("tables_only")
 def test_report_says_what_was_asked_and_what_came_out(frame, result, tmp_path):
     path = tmp_path / "release.html"
     assert result.report(path, original=frame) is None
@@ -147,6 +152,7 @@ def test_report_says_what_was_asked_and_what_came_out(frame, result, tmp_path):
     ]
 
 
+@pytest.mark.usefixtures("tables_only")
 def test_risk_that_is_left_is_explained(frame, result):
     explained = "the guarantee has other conditions"
     assert explained not in pdanon.evaluation.report.release_report.render(result, original=frame)
@@ -160,12 +166,14 @@ def test_risk_that_is_left_is_explained(frame, result):
     assert explained in page
 
 
+@pytest.mark.usefixtures("tables_only")
 def test_risk_without_the_original_is_that_of_the_release(result):
     page = Page(pdanon.evaluation.report.release_report.render(result))
     cells, _ = rows_below(page, "Risk of the release")
     assert cells[3:] == ["1", "0 %", "0 %", "2", "0 %", "0 %"]
 
 
+@pytest.mark.usefixtures("tables_only")
 def test_a_release_without_its_guarantee_is_not_praised(result):
     text = pdanon.evaluation.report.release_report.render(replace(result, holds=False))
     assert "does NOT have its guarantee. Do not publish it." in text
@@ -173,6 +181,7 @@ def test_a_release_without_its_guarantee_is_not_praised(result):
     assert "guarantee holds" not in text
 
 
+@pytest.mark.usefixtures("tables_only")
 def test_classes_and_local_recodings(result):
     classes = pd.DataFrame({"group": [0, 1], "size": [3, 1], "age": ["a", "b"]})
     groups = pd.Series([0, 0, 0, 1], name="group")
@@ -186,6 +195,7 @@ def test_classes_and_local_recodings(result):
     )
 
 
+@pytest.mark.usefixtures("tables_only")
 def test_index_that_has_a_name_passes_through(frame):
     result = frame.set_axis(pd.Index(list("abcd"), name="person")).txanon.pcta(k=2, m=2)
     assert (
@@ -194,15 +204,16 @@ def test_index_that_has_a_name_passes_through(frame):
     )
 
 
+@pytest.mark.usefixtures("tables_only")
 def test_two_recoded_columns_are_measured_one_by_one(frame, result):
     two = result.frame.assign(other=pdanon.as_itemsets([["x"], ["x"], ["y"], ["y"]]))
     page = Page(pdanon.evaluation.report.release_report.render(replace(result, frame=two)))
     assert page.texts("h2").count("Risk of the release") == 2
 
 
+@pytest.mark.usefixtures("tables_only")
 @pytest.mark.parametrize("kind", FRAMES)
-def test_every_kind_of_frame_has_a_page(kind, monkeypatch):
-    monkeypatch.setattr(pdanon.evaluation.report.html, "svg", lambda draw, description: "")
+def test_every_kind_of_frame_has_a_page(kind):
     frame = FRAMES[kind]()
     try:
         result = frame.txanon.pcta(column="items" if "items" in frame else 5, k=2, m=2)
@@ -223,6 +234,7 @@ def beyond(page):
     ]
 
 
+@pytest.mark.usefixtures("tables_only")
 def test_one_item_more_than_is_promised_is_counted_and_named():
     frame = frame_of([{"a", "b"}, {"a", "c"}, {"b", "c"}, {"a"}])
     result = frame.txanon.pcta(k=2, m=1)  # no item is rare, and each pair is in one row
@@ -239,6 +251,7 @@ def test_one_item_more_than_is_promised_is_counted_and_named():
     assert not any("has other conditions" in text for text in page.texts("p"))
 
 
+@pytest.mark.usefixtures("tables_only")
 def test_one_item_more_may_find_as_many():
     page = Page(
         pdanon.evaluation.report.release_report.render(frame_of([{"a", "b"}] * 4).txanon.pcta(k=2, m=1))
@@ -249,11 +262,13 @@ def test_one_item_more_may_find_as_many():
     ]
 
 
+@pytest.mark.usefixtures("tables_only")
 @pytest.mark.parametrize("m", [2, None])
 def test_nothing_is_beyond_all_items_of_the_longest_row(frame, m):
     assert beyond(Page(pdanon.evaluation.report.release_report.render(frame.txanon.pcta(k=2, m=m)))) == []
 
 
+@pytest.mark.usefixtures("tables_only")
 def test_it_says_when_it_was_made_and_with_what(frame, result, monkeypatch):
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "86399")
     cells, _ = rows_below(
@@ -266,6 +281,7 @@ def test_it_says_when_it_was_made_and_with_what(frame, result, monkeypatch):
     assert said["Python"] == ".".join(map(str, sys.version_info[:3]))
 
 
+@pytest.mark.usefixtures("tables_only")
 def test_it_is_made_now_unless_another_time_is_said(result, monkeypatch):
     monkeypatch.delenv("SOURCE_DATE_EPOCH", raising=False)
     before = pd.Timestamp.now("UTC").floor("min")
@@ -282,6 +298,7 @@ def test_a_time_that_is_none_is_an_error(result, monkeypatch, said):
         pdanon.evaluation.report.release_report.render(result)
 
 
+@pytest.mark.usefixtures("tables_only")
 def test_tables_are_known_by_their_fingerprints(frame, result, tmp_path):
     pdanon.to_parquet(result.frame, tmp_path / "release.parquet")
     read = pdanon.read_parquet(tmp_path / "release.parquet")
@@ -338,6 +355,7 @@ def test_shares_and_ways_are_shown_as_they_were_asked():
     assert (ruled["c"], ruled["how"]) == ("1/3", "tree")
 
 
+@pytest.mark.usefixtures("tables_only")
 def test_sensitive_items_are_said_to_be_counted_and_groups_are_called_so():
     frame = frame_of([{"a", "s"}, {"a"}, {"a", "b"}, {"b"}])
     result = frame.txanon.cahd(p=2, sensitive=["s"])
@@ -348,6 +366,7 @@ def test_sensitive_items_are_said_to_be_counted_and_groups_are_called_so():
     assert f"groups     {len(result.classes)}, the smallest of 2 rows" in repr(result)
 
 
+@pytest.mark.usefixtures("tables_only")
 def test_a_guarantee_that_hides_no_row_says_so():
     frame = frame_of([{"a", "s"}, {"a"}, {"a", "b"}, {"b"}, {"a", "b"}, {"b"}])
     asked = {"p": 2, "sensitive": ["s"]}
@@ -492,6 +511,7 @@ def test_without_matplotlib_there_are_tables_only(tmp_path):
     assert len(page.attributes("table")) == 7
 
 
+@pytest.mark.usefixtures("tables_only")
 def test_path_that_cannot_be_written(result, tmp_path):
     for path in (tmp_path / "nowhere" / "release.html", tmp_path):
         with pytest.raises(pdanon.FormatError, match="the report cannot be written") as caught:
@@ -500,6 +520,7 @@ def test_path_that_cannot_be_written(result, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.usefixtures("tables_only")
 def test_existing_file_stays_whole(frame, result, tmp_path, monkeypatch):
     path = tmp_path / "release.html"
     path.write_text("before")

@@ -27,6 +27,7 @@ def short_searches(monkeypatch):
     monkeypatch.setattr(sensitive_rules, "_EASY", 0)
 
 
+@pytest.mark.usefixtures("tables_only")
 def test_a_release_says_how_far_it_is_proven_if_that_is_not_as_far_as_was_asked(short_searches, tmp_path):
     with pytest.warns(ReleaseWarning) as caught:
         result = FRAME.txanon.suppress_control(**ASKED)

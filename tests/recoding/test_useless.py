@@ -129,6 +129,7 @@ def test_columns_that_were_emptied_are_named():
     assert columns_left(before[:19], after[:19], [0, 1, 2]) == ""
 
 
+@pytest.mark.usefixtures("tables_only")
 def test_a_release_of_one_label_warns_and_says_so_everywhere(tmp_path):
     with pytest.warns(UselessWarning, match="100 % .* became one label, which stands for 4 of 4") as caught:
         result = RARE.txanon.apriori(k=3, m=1, hierarchy=FLAT)

@@ -363,6 +363,7 @@ def test_all_pairs_of_real_data(data, name, seconds):
     assert result.frame.txanon.audit(coherence).holds
 
 
+@pytest.mark.usefixtures("tables_only")
 def test_a_report_says_for_which_rules_it_is(tmp_path):
     frame = frame_of([{"a", "s"}, {"a"}, {"b", SECRET}, {"b"}])
     for rules, told in [

@@ -185,8 +185,9 @@ def test_any_column(name, values, k):
     classes = result.classes
     assert [*classes.columns] == ["group", "size", *quasi]
     assert classes["group"].tolist() == [*range(len(sizes))]
-    assert classes["size"].tolist() == [sizes[row] for row in rows_of(classes, quasi)]
-    assert [rows_of(classes, quasi)[group] for group in result.groups] == rows
+    listed = rows_of(classes, quasi)
+    assert classes["size"].tolist() == [sizes[row] for row in listed]
+    assert [listed[group] for group in result.groups] == rows
     assert result.groups.drop_duplicates().tolist() == [*range(len(sizes))]
     pd.testing.assert_index_equal(result.groups.index, frame.index)
     assert [*result.loss.index] == ["NCP_relational"]
