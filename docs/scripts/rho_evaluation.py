@@ -18,7 +18,7 @@ import pandas as pd  # noqa: E402
 
 import pdanon  # noqa: E402
 from pdanon.algorithms.items.optimal import solve_program  # noqa: E402
-from pdanon.algorithms.states.sensitive_rules import Demand, Suppression, rows_about, too_sure  # noqa: E402
+from pdanon.algorithms.states.sensitive_rules import Demand, RuleSearch, Suppression  # noqa: E402
 from pdanon.guarantees.rho import find_inferences  # noqa: E402
 from pdanon.itemsets.codes import Itemsets  # noqa: E402
 from pdanon.itemsets.support import SupportIndex, csr  # noqa: E402
@@ -84,12 +84,12 @@ class Optimum:
     def broken(self, kept: np.ndarray) -> ItemsetTable:
         """Rules that are too sure, of the least number of known items that has some."""
         rows, m = self.rows.relabel(np.where(kept, np.arange(len(kept)), -1)), self.demand.m
-        longest = rows_about(rows, self.demand.hidden).longest
-        for size in range(min(longest, 3 if m is None else m + 1)):
-            rules = too_sure(rows, self.demand, size)
+        search = RuleSearch(rows, self.demand)
+        for size in range(min(search.longest, 3 if m is None else m + 1)):
+            rules = search.breached(size)
             if len(rules):
                 return rules
-        if m is not None or longest <= 3:
+        if m is not None or search.longest <= 3:
             return no_itemsets()
         found, _ = find_inferences(rows, self.demand.hidden, RHO, self.demand.n_present)
         return found.rules()
