@@ -35,13 +35,19 @@ SECRET = "zebra-7731"
 pytest.register_assert_rewrite("contract")
 
 
-def pytest_collection_finish():
-    """What was imported and collected stays until the end: it is not searched for garbage again and again.
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """What is imported and collected stays until the end: it is never searched for garbage.
 
     Nor is what a test has just made, most of which goes without a search.
     """
-    gc.freeze()
-    gc.set_threshold(50_000, 20, 20)
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.set_threshold(50_000, 20, 20)
+        gc.enable()
 
 
 @pytest.fixture(scope="session")
