@@ -135,7 +135,8 @@ GOOD: dict[str, Callable[[], Any]] = {
     "table": lambda: pd.DataFrame(
         {"algorithm": ["a", "b"], "k": [2, 3], "NCP": [0.1, 0.2], "risk": [0.5, 0.2]}
     ),
-    "configurations": lambda: {"pcta": {"k": 2, "m": 2}},
+    "configurations": lambda: {"pcta": {}},
+    "compare.k": lambda: 2,
     "file": lambda: "good.toml",
     "path": lambda: "written.parquet",
     "report.path": lambda: "written.html",

@@ -166,7 +166,7 @@ def test_a_killed_run_leaves_no_release_and_the_next_one_completes(tmp_path):
 
 
 KILLED_AFTER = """
-import os, signal, sys, {module}, pdanon.stream
+import os, signal, sys, pdanon.stream, {module}
 original = {module}.{name}
 def last(*args, **options):
     result = original(*args, **options)
@@ -180,7 +180,7 @@ pdanon.stream.anonymize(sys.argv[1], sys.argv[2], mapping=sys.argv[3], k=3)
     ("module", "name"),
     [
         ("pdanon.stream", "_recode"),
-        pytest.param("pdanon.stream", "demand_of_rows", marks=pytest.mark.slow),
+        pytest.param("pdanon.recoding.release", "warn_if_short", marks=pytest.mark.slow),  # audited
         pytest.param("os", "fsync", marks=pytest.mark.slow),
         pytest.param("pdanon.stream", "relabel", marks=pytest.mark.slow),
         ("pdanon.stream", "write_mapping"),

@@ -70,7 +70,7 @@ class State:
         n = len(size)
         used = np.flatnonzero(size).astype(np.int32)
         self.cells, self.tids = np.array(rows.codes), np.array(rows.tids)
-        self.rows = np.column_stack((rows.offsets[:-1], rows.offsets[1:], rows.weights))
+        self.rows = np.column_stack((rows.offsets[: len(rows.weights)], rows.offsets[1:], rows.weights))
         self.starts, self.ends = rows.starts, np.array(rows.starts[1:])
         self.cell, self.owner = np.arange(n, dtype=np.int32), np.arange(n, dtype=np.int32)
         self.label = np.where(size > 0, np.arange(n, dtype=np.int32), np.int32(-1))

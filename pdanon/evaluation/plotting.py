@@ -423,8 +423,8 @@ class Plots:
         """
         least = getattr(self._result.guarantee, "k", None)
         k = least if k is None else k
+        tables = exposure(self._result, original, column, k=k, m=m)  # checks k, so it can be compared
         promised = getattr(self._result.guarantee, "m", None) if k == least else None
-        tables = exposure(self._result, original, column, k=k, m=m)
         return draw_risk(tables, k, ax, promised=promised, sensitive=bool(sensitive_of(self._result)))
 
     def sizes(self, ax: Axes | None = None) -> Axes:

@@ -76,7 +76,8 @@ def find_column(frame: pd.DataFrame, column: Hashable | None = None) -> int:
 
 def list_column(frame: pd.DataFrame, column: Hashable | None = None) -> pd.Series[Any]:
     """Return the list column of a frame, found by `find_column`."""
-    return frame.iloc[:, find_column(frame, column)]
+    position = find_column(frame, column)  # which also checks the frame
+    return frame.iloc[:, position]
 
 
 def label_position(frame: pd.DataFrame, column: Hashable) -> int:
