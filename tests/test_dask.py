@@ -19,7 +19,7 @@ import pytest
 from conftest import SECRET, frame_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_stream import ALGORITHMS, KINDS, TYPES, frame_in_memory, rows, table_of
+from test_stream import ALGORITHMS, KINDS, TYPES, frame_in_memory, released_in_memory, rows, table_of
 
 import pdanon
 import pdanon.dask
@@ -73,9 +73,9 @@ def assert_same(result, expected):
 @pytest.mark.parametrize("partitions", [1, 3, 7])
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_a_release_is_that_of_the_frame_row_for_row(name, partitions):
-    frame, asked, name = frame_in_memory(table_of()), ALGORITHMS[name], name.split(",")[0]
-    result = getattr(evenly(frame, partitions).txanon, name)(**asked)
-    assert_same(result, getattr(pdanon, name)(frame, **asked))
+    frame = evenly(frame_in_memory(table_of()), partitions)
+    result = getattr(frame.txanon, name.split(",")[0])(**ALGORITHMS[name])
+    assert_same(result, released_in_memory(name))
     assert result.frame.npartitions == partitions
 
 

@@ -110,16 +110,16 @@ def frame_of(kind, values):
 def guarantees(item, other):
     """One of each guarantee that names items."""
     return [
-        pdanon.LmDiversity(l=2, m=1, sensitive=[item]),
-        pdanon.KLm(k=2, l=2, m=1, quasi=["sex"], sensitive=[item]),
-        pdanon.RhoUncertainty(rho=0.5, sensitive=[item], m=1),
-        pdanon.Coherence(h=0.5, k=2, p=1, private=[item]),
-        pdanon.PublicK(k=2, public=[item]),
-        pdanon.SensitiveGroups(p=2, sensitive=[item]),
-        pdanon.PSRules(rules=[([other], [item])], k=2, c=0.5),
-        pdanon.PSRules(rules=[([item], [other])], k=2, c=0.5),
-        pdanon.PSRules(rules={"m": 1, "sensitive": [item]}, k=2, c=0.5),
-        pdanon.PrivacyConstraints(constraints=[[item]], k=2),
+        lambda: pdanon.LmDiversity(l=2, m=1, sensitive=[item]),
+        lambda: pdanon.KLm(k=2, l=2, m=1, quasi=["sex"], sensitive=[item]),
+        lambda: pdanon.RhoUncertainty(rho=0.5, sensitive=[item], m=1),
+        lambda: pdanon.Coherence(h=0.5, k=2, p=1, private=[item]),
+        lambda: pdanon.PublicK(k=2, public=[item]),
+        lambda: pdanon.SensitiveGroups(p=2, sensitive=[item]),
+        lambda: pdanon.PSRules(rules=[([other], [item])], k=2, c=0.5),
+        lambda: pdanon.PSRules(rules=[([item], [other])], k=2, c=0.5),
+        lambda: pdanon.PSRules(rules={"m": 1, "sensitive": [item]}, k=2, c=0.5),
+        lambda: pdanon.PrivacyConstraints(constraints=[[item]], k=2),
     ]
 
 
@@ -184,8 +184,8 @@ def found_alike(case, of_releases, of_guarantees):
     for which in of_guarantees:
         item = same[(case + which) % len(same)]
         assert result.explain(item, frame).became == became
-        wanted = verdict(frame, guarantees(first, other)[which])
-        assert verdict(frame, guarantees(item, other)[which]) == wanted
+        wanted = verdict(frame, guarantees(first, other)[which]())
+        assert verdict(frame, guarantees(item, other)[which]()) == wanted
     for which in of_releases:
         item = same[(case // 10 + which) % len(same)]
         wanted = published(releases(frame, alone, first, other)[which])
