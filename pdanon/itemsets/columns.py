@@ -76,7 +76,7 @@ def find_column(frame: pd.DataFrame, column: Hashable | None = None) -> int:
 
 def list_column(frame: pd.DataFrame, column: Hashable | None = None) -> pd.Series[Any]:
     """Return the list column of a frame, found by `find_column`."""
-    position = find_column(frame, column)  # which also checks the frame
+    position = find_column(frame, column)  # checks the frame, too
     return frame.iloc[:, position]
 
 

@@ -157,7 +157,8 @@ def tkd(
     """
     with show_activity(progress, "tKd"):
         top = check_count(top, "top", least=1)
-        label = original.columns[find_column(original, column)]
+        position = find_column(original, column)  # checks the frame, too
+        label = original.columns[position]
         columns = (list_column(frame, label) for frame in (original, released))
         before, after = (_top_itemsets(Itemsets.from_series(each), top) for each in columns)
         return 1 - len(before & after) / len(before) if before else 0.0
