@@ -37,10 +37,7 @@ pytest.register_assert_rewrite("contract")
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection():
-    """What is imported and collected stays until the end: it is never searched for garbage.
-
-    Nor is what a test has just made, most of which goes without a search.
-    """
+    """Keep the garbage collector off while tests are collected, as nothing that is made there is freed."""
     gc.disable()
     try:
         return (yield)

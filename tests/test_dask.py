@@ -281,7 +281,7 @@ def changing(*readings):
 CHANGES = [
     ([["a", "b"], ["a", "b"], ["a", "b"]], "3 rows instead of 2"),
     ([["a", "b"], ["a"]], "rows with other items"),
-    ([["a"], ["a"]], "rows with other items"),  # of which a release would be safe
+    ([["a"], ["a"]], "rows with other items"),  # a release of these rows would be safe
     ([["a", "b"], []], "rows with other items"),
     ([["a", "b"], ["a", SECRET]], "1 new items"),
 ]

@@ -126,7 +126,7 @@ def test_what_is_said_is_so(problem, data):
         released = published(rows, changed)
         exposed = naive.km_threats(released, k, m)
         emptied = sum(bool(row) and not left for row, left in zip(rows, released, strict=True))
-        if 0 < emptied < k:  # who knows that a row held data finds it among these
+        if 0 < emptied < k:  # too few to hide a row that is known to hold data
             exposed[frozenset()] = emptied
         assert told(why.exposed) == exposed
     largest = min(least_support(rows, m, item), k)
