@@ -80,8 +80,8 @@ def direct(
     Itemsets are treated in pre-order, as in a prefix tree of the items in the order of the hierarchy.
 
     Cost: 4 bytes per item and 16 bytes per itemset of the list of minimal rare itemsets of the original rows.
-    If m > 2, this list can be many times larger than the data. In addition, 16 bytes per item of a
-    row and per ancestor of it. :func:`apriori` needs less, because it lists the itemsets of generalized rows.
+    If m > 2, this list can be many times larger than the data. In addition, 12 bytes per pair of nodes that
+    share a row. :func:`apriori` needs less, because it lists the itemsets of generalized rows.
 
     References
     ----------

@@ -155,8 +155,8 @@ class Cut:
 
     Notes
     -----
-    Memory: 16 bytes for each item of a row and each of its ancestors. Demands also take 12 bytes for each
-    pair of nodes of the same row that are not below the start.
+    Memory: 16 bytes for each item of a row and each of its ancestors. Demands, and sets of two nodes to
+    satisfy, also take 12 bytes for each pair of nodes of the same row that are not below the start.
     """
 
     def __init__(
@@ -254,7 +254,9 @@ class Cut:
         k : int
             A support in (0, k) is rare.
         """
-        return cuts.satisfy_itemsets(k, nodes.codes, nodes.offsets, self._state, self._supports)
+        # A table of pairs pays off if pairs are among the sets: each is looked up after every step.
+        supports = self.supports if (np.diff(nodes.offsets) == 2).any() else self._supports
+        return cuts.satisfy_itemsets(k, nodes.codes, nodes.offsets, self._state, supports)
 
     def index(self) -> SupportIndex:
         """Return the rows as sets of nodes of the cut, equal rows collapsed."""
