@@ -98,8 +98,8 @@ class _Sets:
         owners, codes = np.divmod(distinct(pairs), itemsets.n_items)
         numbers, starts = np.unique(owners, return_index=True)
         values = itemsets.vocabulary.take(pa.array(codes)).to_pylist()
-        ends = [*starts[1:].tolist(), len(values)]
-        members = [values[start:end] for start, end in zip(starts.tolist(), ends, strict=True)]
+        ends = np.append(starts, len(values))[1:]  # none if the items of every set were suppressed
+        members = [values[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
         firsts = taken.take(pa.array(codes[starts])).to_pylist()
         return cls(numbers, members, firsts, _order(numbers, recoding, itemsets), taken)
 
