@@ -6,8 +6,8 @@ store the object, and check dtypes and the first value.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -17,6 +17,7 @@ from pdanon.algorithms.choice import anonymize
 from pdanon.algorithms.items.lcg import lcg
 from pdanon.algorithms.refinement import refine
 from pdanon.algorithms.registry import Algorithm, watch
+from pdanon.cards import Share, card
 from pdanon.errors import ColumnError, ParameterError, PdanonError, one_line
 from pdanon.evaluation.comparison import compare
 from pdanon.evaluation.fingerprint import fingerprint
@@ -26,7 +27,7 @@ from pdanon.evaluation.profile import profile
 from pdanon.evaluation.tradeoff import tradeoff
 from pdanon.guarantees import KmAnonymity, audit
 from pdanon.guarantees.parameters import ItemLimit
-from pdanon.guarantees.verdict import Audit, facts
+from pdanon.guarantees.verdict import Audit
 from pdanon.io.long import to_long
 from pdanon.io.onehot import to_onehot
 from pdanon.io.text import to_text
@@ -49,8 +50,15 @@ _NEXT = {
 }
 
 
-def overview(frame: pd.DataFrame) -> Iterator[tuple[str, str]]:
-    """Return the lines of an overview, names and texts, without items.
+class Overview(NamedTuple):
+    """The lines of an overview, names and texts without items, and the shares in them."""
+
+    lines: list[tuple[str, str]]
+    shares: dict[str, list[Share]]
+
+
+def overview(frame: pd.DataFrame) -> Overview:
+    """Return an overview of a table.
 
     Parameters
     ----------
@@ -67,25 +75,28 @@ def overview(frame: pd.DataFrame) -> Iterator[tuple[str, str]]:
         position = find_column(frame)
         itemsets = Itemsets.from_series(frame.iloc[:, position])
     except PdanonError as error:
-        yield "rows", f"{len(frame):,}"
-        yield "lists", one_line(error)
-        return
-    yield "rows", f"{len(frame):,}, lists in {frame.columns[position]!r}"
+        return Overview([("rows", f"{len(frame):,}"), ("lists", one_line(error))], {})
     longest = itemsets.lengths.max(initial=0)
     mean = len(itemsets.codes) / max(itemsets.n_present, 1)
-    yield "items", f"{itemsets.n_items:,} distinct; {mean:.3g} in a row on average, {longest:,} at most"
-    yield from _risk_line(itemsets)
-    yield from _NEXT.items()
+    lines = [
+        ("rows", f"{len(frame):,}, lists in {frame.columns[position]!r}"),
+        ("items", f"{itemsets.n_items:,} distinct; {mean:.3g} in a row on average, {longest:,} at most"),
+    ]
+    risks = _risks(itemsets)
+    for known, alone, below_k in risks.itertuples(index=False):
+        items = "1 known item singles" if known == 1 else f"{known} known items single"
+        below = f"for {percent(below_k)}, fewer than {_K} rows match"
+        lines.append(("risk", f"{items} out {percent(alone)} of the rows; {below}"))
+    shares = {"risk": [Share(each) for each in risks[["singled_out", "below_k"]].to_numpy().ravel()]}
+    return Overview([*lines, *_NEXT.items()], shares)
 
 
-def _risk_line(itemsets: Itemsets) -> Iterator[tuple[str, str]]:
+def _risks(itemsets: Itemsets) -> pd.DataFrame:
+    """Return the last line of `risk` for all rows: ``known, singled_out, below_k``. Empty without rows."""
     lengths = itemsets.lengths.astype(np.int64)
     few = int((lengths * (lengths - 1) // 2).sum()) <= _MOST_PAIRS
     risks = of_all_rows(risk_of(itemsets, k=_K, m=2 if few else 1)).reset_index()
-    for known, alone, below_k in risks[["known", "singled_out", "below_k"]].iloc[-1:].itertuples(index=False):
-        items = "1 known item singles" if known == 1 else f"{known} known items single"
-        below = f"for {percent(below_k)}, fewer than {_K} rows match"
-        yield "risk", f"{items} out {percent(alone)} of the rows; {below}"
+    return risks[["known", "singled_out", "below_k"]].tail(1)
 
 
 @pd.api.extensions.register_dataframe_accessor("txanon")
@@ -115,10 +126,11 @@ class TxanonAccessor:
         self._obj = frame
 
     def __repr__(self) -> str:
-        return "\n".join(["df.txanon", *(f"  {name:<10} {text}" for name, text in overview(self._obj))])
+        return "\n".join(["df.txanon", *(f"  {name:<10} {text}" for name, text in overview(self._obj).lines)])
 
     def _repr_html_(self) -> str:
-        return facts("df.txanon", overview(self._obj))
+        found = overview(self._obj)
+        return card("df.txanon", found.lines, shares=found.shares)
 
     def __getattr__(self, name: str) -> Any:
         """Raise an error that suggests a method."""

@@ -12,8 +12,18 @@ import pdanon
 
 PACKAGE = Path(pdanon.__file__).parent
 ROOT = [
-    *("__init__.py", "__main__.py", "_kernels", "accessors.py", "algorithms", "cli", "dask.py", "errors.py"),
-    *("evaluation", "guarantees", "hierarchy", "io", "itemsets", "policy", "recoding", "stream.py"),
+    *("__init__.py", "__main__.py", "_kernels", "accessors.py", "algorithms", "cards.py", "cli", "dask.py"),
+    *(
+        "errors.py",
+        "evaluation",
+        "guarantees",
+        "hierarchy",
+        "io",
+        "itemsets",
+        "policy",
+        "recoding",
+        "stream.py",
+    ),
 ]
 FILES = sorted(PACKAGE.rglob("*.py"))
 LONGEST = 800

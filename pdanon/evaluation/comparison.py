@@ -22,6 +22,7 @@ import pandas as pd
 from pdanon.algorithms.registry import algorithm, of_lists, parameters_of
 from pdanon.algorithms.rt.transaction import Transaction
 from pdanon.algorithms.workers import processes
+from pdanon.cards import Measures
 from pdanon.errors import FormatError, ParameterError, PdanonError, ReleaseWarning, one_line
 from pdanon.evaluation.fingerprint import content_hash
 from pdanon.guarantees.parameters import DEFAULT_M, DefaultNumber, ItemLimit, check_k, check_m
@@ -301,8 +302,8 @@ def compare(
             report(1)
     table = _table(tasks, [rows[key] for key in keys], losses, workload is not None, extra)
     if loss is None or loss not in table:  # no result may have this loss
-        return table
-    return table.sort_values(loss, kind="stable", ignore_index=True)
+        return Measures(table)
+    return Measures(table.sort_values(loss, kind="stable", ignore_index=True))
 
 
 # --- Parameters

@@ -14,7 +14,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pdanon.errors import ParameterError, escape_controls
+from pdanon.cards import SHARES, Measures
+from pdanon.errors import ParameterError
 from pdanon.evaluation.metrics.risk import exposure, sensitive_of
 from pdanon.itemsets.arguments import CallError, called_by_name, unknown_method
 from pdanon.itemsets.mapping import is_kept, label_sizes
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
     from matplotlib.text import Text
-    from pandas.io.formats.style import Styler
 
     from pdanon.recoding.result import Anonymized
 
@@ -218,82 +218,42 @@ def check_tradeoff(table: pd.DataFrame, measure: str) -> None:
         raise ParameterError("several rows have the same k and m", where="table", got=f"{repeated} more")
 
 
-# --- Tables for notebooks: percentages with bars, no empty columns
+# --- Tables for notebooks
 
 
-# Losses that are shares, from 0 to 1.
-SHARES = (
-    *("occurrences", "suppressed", "NCP", "LM", "GGD", "S/N", "NCP_relational", "suppressed_rows"),
-    *("term_chunks", "tlost"),
-)
-_PERCENT = (*SHARES, "singles", "pairs", "ARE", "gap", "singled_out", "below_k", "share")
-_BAR = "#0d737755"  # translucent: text stays readable on light and dark pages
+def styled(table: pd.DataFrame) -> Measures:
+    """Format a part of a table of `pdanon.compare`, `pdanon.tradeoff` or `pdanon.risk` for a notebook.
 
-
-def styled(table: pd.DataFrame) -> Styler:
-    """Format a table of `pdanon.compare`, `pdanon.tradeoff` or `pdanon.risk` for a notebook.
+    These tables are shown in this format themselves. A part of them is a plain frame.
 
     Parameters
     ----------
     table : pandas.DataFrame
-        The table, or a part of it. It is not modified.
+        The part. It is not modified.
 
     Returns
     -------
-    pandas.io.formats.style.Styler
-        Shares and errors in percent, each with a bar that is full at 100 %; memory in megabytes; counts with
-        commas. The index and columns without values are hidden.
+    DataFrame
+        The same values. A notebook shows shares and errors in percent, each with a bar that is full at 100 %,
+        memory in megabytes, and counts with commas. It hides the index and columns without values.
 
     Raises
     ------
     ParameterError
-        If ``table`` is not a DataFrame, has a column twice, or the package jinja2 is not installed.
+        If ``table`` is not a DataFrame, or has a column twice.
 
     Examples
     --------
     >>> import pandas as pd
     >>> from pdanon.evaluation.plotting import styled
-    >>> page = styled(pd.DataFrame({"k": [5, 11], "NCP": [0.125, None]})).to_html()
+    >>> page = styled(pd.DataFrame({"k": [5, 11], "NCP": [0.125, None]}))._repr_html_()
     >>> "12.5 %" in page, "nan" in page
     (True, False)
     """
     check_frame(table, "the table")
     if not table.columns.is_unique:
         raise ParameterError("the table has a column twice", got=list(table.columns))
-    try:
-        style = table.reset_index(drop=True).style
-    except ImportError:
-        hint = "pip install jinja2"
-        raise ParameterError("styled tables need the package jinja2", hint=hint) from None
-    numbers = {name for name in table if pd.api.types.is_numeric_dtype(table[name])}
-    texts = [name for name in table if name not in numbers]
-    formats: dict[Any, Any] = {name: _number_format(name, table[name]) for name in numbers}
-    formats |= dict.fromkeys(texts, _escape_text)
-    shares: list[Hashable] = [name for name in table if name in _PERCENT and name in numbers]
-    empty = [name for name in table if table[name].isna().all()]
-    style = style.format(formats, na_rep="", escape="html")
-    style = style.format_index(_escape_text, escape="html", axis=1)
-    if texts:
-        style = style.set_properties(subset=texts, **{"text-align": "left"})
-    if shares:
-        style = style.bar(subset=shares, vmin=0, vmax=1, color=_BAR)
-    return style.hide(axis="index").hide(subset=empty, axis="columns")
-
-
-def _escape_text(value: Any) -> Any:
-    return escape_controls(value) if isinstance(value, str) else value
-
-
-def _number_format(name: Any, column: pd.Series[Any]) -> Callable[[Any], str]:
-    if name in _PERCENT:
-        return lambda share: f"{100 * share:.3g} %"
-    if name == "memory":
-        return lambda size: f"{size / 10**6:,.0f} MB"
-    if pd.api.types.is_bool_dtype(column):
-        return lambda true: "yes" if true else "no"
-    if pd.api.types.is_integer_dtype(column):
-        return lambda number: f"{number:,}"
-    return lambda number: f"{number:.3g}"
+    return Measures(table)
 
 
 # --- Plots of a release and of several algorithms

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.compute as pc
 
+from pdanon.cards import Share, card, facts
 from pdanon.errors import IdentifierWarning, escape_controls
 from pdanon.evaluation.metrics.risk import of_few_known, risk_of
 from pdanon.evaluation.plotting import draw_bands, draw_lengths, draw_shares
@@ -34,7 +35,6 @@ from pdanon.evaluation.report.html import (
 )
 from pdanon.guarantees.km import KmAnonymity
 from pdanon.guarantees.parameters import check_k
-from pdanon.guarantees.verdict import facts
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.chunks import refuse_chunks
 from pdanon.itemsets.codes import Itemsets
@@ -120,7 +120,7 @@ class Profile:
         tables = [self._risk_table(), self._supports_table(), self._frequent_table()]
         if len(self.columns):
             tables.append(self._columns_table())
-        return "\n".join([facts(self._title(), [*alerts, *self._facts()]), *tables])
+        return card(self._title(), [*alerts, *self._facts()], shares=self._shares(), tables=tables)
 
     def report(self, path: str | os.PathLike[str], *, tradeoff: pd.DataFrame | None = None) -> None:
         """Write the profile as a page, for the people who decide about the release.
@@ -270,6 +270,13 @@ class Profile:
         if len(self.columns):
             few = f" (not judged: fewer than {FEW} rows)" if self.counts["rows"] < FEW else ""
             yield "columns", ", ".join(map(str, self.columns["column"].head(_MOST_SHOWN))) + few
+
+    def _shares(self) -> dict[str, list[Share]]:
+        """Return the shares in the lines of `_facts`."""
+        shares = {}
+        for known, row in of_few_known(self.risk).iterrows():
+            shares[f"{known} known"] = [Share(row["singled_out"]), Share(row["below_k"])]
+        return shares
 
 
 @called_by_name

@@ -14,6 +14,7 @@ import pandas as pd
 from pdanon.algorithms.choice import anonymize
 from pdanon.algorithms.registry import algorithm as named
 from pdanon.algorithms.registry import parameters_of
+from pdanon.cards import Measures
 from pdanon.errors import InfeasibleError, ParameterError, ReleaseWarning, one_line
 from pdanon.evaluation.comparison import check_combinations
 from pdanon.evaluation.metrics.risk import risk
@@ -107,7 +108,7 @@ def tradeoff(
             rows.append(_measure_release(frame, frame.columns[position], *each, algorithm, options))
             report(1)
     table = pd.DataFrame(rows, columns=["k", "m", "below_k", *_MEASURES, "seconds", "reason"])
-    return table.assign(reason=text_column(table["reason"]))
+    return Measures(table.assign(reason=text_column(table["reason"])))
 
 
 def _check_values(values: Any, name: str, check: Callable[[Any], int]) -> list[int]:

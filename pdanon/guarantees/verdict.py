@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable
 from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pdanon.cards import Verdict, card
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.multisets import add_first_copies
 from pdanon.itemsets.table import ItemsetTable
-from pdanon.itemsets.validation import escape_html
 
 
 class Audit:
@@ -67,12 +67,17 @@ class Audit:
         return known | {"threats": self.threats}  # the attribute in which cached_property stores its value
 
     def _repr_html_(self) -> str:
-        verdict = "holds" if self.holds else "does not hold"
-        risk = f"{self.rows_at_risk} rows"
-        return facts("Audit", [("guarantee", repr(self.guarantee)), ("verdict", verdict), ("at risk", risk)])
+        verdict: tuple[Verdict, str] = ("holds", "The guarantee holds.")
+        if not self.holds:
+            verdict = ("broken", f"The guarantee does not hold: {_rows(self.rows_at_risk)} at risk.")
+        return card("Audit", [("guarantee", repr(self.guarantee))], verdict=verdict)
 
     def __repr__(self) -> str:
         return f"Audit(holds={self.holds}, rows_at_risk={self.rows_at_risk}, guarantee={self.guarantee!r})"
+
+
+def _rows(number: int) -> str:
+    return "1 row is" if number == 1 else f"{number:,} rows are"
 
 
 def threat_table(
@@ -114,15 +119,3 @@ class Yielding(Guarantee, Protocol):
 
     def gone(self) -> tuple[str, str]:
         """Return a problem and a hint if everything protected is suppressed; otherwise two empty texts."""
-
-
-def facts(title: str, pairs: Iterable[tuple[str, str]]) -> str:
-    """Return an HTML table of names and texts, without colors, so that notebooks apply their style."""
-    rows = "".join(
-        f'<tr><th scope="row" style="text-align:left;white-space:nowrap">{escape_html(name)}</th>'
-        f'<td style="text-align:left">{escape_html(text)}</td></tr>'
-        for name, text in pairs
-    )
-    return (
-        f'<table><caption style="text-align:left">{escape_html(title)}</caption><tbody>{rows}</tbody></table>'
-    )

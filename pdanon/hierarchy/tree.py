@@ -16,6 +16,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from pdanon.cards import escape_html
 from pdanon.errors import HierarchyError, ParameterError, escape_controls
 from pdanon.hierarchy import sources
 from pdanon.hierarchy.sources import TEXT, Form, Nodes, refuse_torn
@@ -24,7 +25,7 @@ from pdanon.itemsets.codes import find_items, item_texts
 from pdanon.itemsets.compatibility import text_column
 from pdanon.itemsets.dtype import is_text_type
 from pdanon.itemsets.lists import Offsets, offsets_of
-from pdanon.itemsets.validation import check_kind, check_known, describe, escape_html, is_integer, read_list
+from pdanon.itemsets.validation import check_kind, check_known, describe, is_integer, read_list
 
 Line: TypeAlias = tuple[int, str, bool]  # depth, text, and whether the node's children follow
 

@@ -10,7 +10,6 @@ import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from decimal import Decimal
-from html import escape
 from numbers import Integral, Real
 from typing import Any, TypeVar
 
@@ -18,7 +17,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pdanon.errors import ParameterError, did_you_mean, escape_controls
+from pdanon.errors import ParameterError, did_you_mean
 from pdanon.itemsets.table_hints import frame_hint
 
 _Kind = TypeVar("_Kind")
@@ -44,11 +43,6 @@ def quote_word(value: Any) -> str:
     if not isinstance(value, str):
         return describe(value)
     return repr(value) if len(value) <= _LONGEST else f"text of {len(value)} characters"
-
-
-def escape_html(text: str) -> str:
-    """Escape markup, control characters and marks that reorder text."""
-    return escape(escape_controls(text))
 
 
 def format_positions(positions: Sequence[int] | NDArray[Any]) -> str:

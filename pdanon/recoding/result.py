@@ -11,10 +11,11 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from pdanon.cards import Share, Verdict, card
 from pdanon.errors import GuaranteeError, ParameterError, ReleaseWarning, did_you_mean, escape_controls, warn
 from pdanon.guarantees.disassociated import DisassociatedKm
 from pdanon.guarantees.sensitive_groups import SensitiveGroups
-from pdanon.guarantees.verdict import Guarantee, facts
+from pdanon.guarantees.verdict import Guarantee
 from pdanon.io.files import new_directory
 from pdanon.io.parquet import to_parquet
 from pdanon.itemsets.arguments import CallError, MethodError, called_by_name
@@ -349,7 +350,7 @@ class Anonymized(Labelled):
         return escape_controls("\n".join(lines))
 
     def _repr_html_(self) -> str:
-        return facts(self._title(), headline(self))
+        return card(self._title(), headline(self), verdict=verdict(self), shares=_shares(self))
 
     def _title(self) -> str:
         return f"Anonymized: {counted(self)}, {made_by(self)}"
@@ -368,6 +369,26 @@ def headline(result: Anonymized) -> Iterator[tuple[str, str]]:
         yield "useless", result.useless
     if result.cut_short:
         yield "search", result.cut_short
+
+
+def verdict(result: Anonymized) -> tuple[Verdict, str]:
+    """Return whether a release may be published, as a sentence."""
+    if not result.holds:
+        return "broken", "The release does NOT have its guarantee. Do not publish it."
+    if any(result.unmodified.sentences()):
+        identifying = "Its unmodified columns identify rows, and are not covered."
+        return "warned", f"The release has its guarantee. {identifying}"
+    if result.useless:
+        return "warned", "The release has its guarantee, but keeps almost no information."
+    return "holds", "The release has its guarantee."
+
+
+def _shares(result: Anonymized) -> dict[str, list[Share]]:
+    """Return the shares in the lines of `headline`."""
+    loss = result.loss
+    if "occurrences" not in loss:
+        return {}
+    return {"changed": [Share(loss["occurrences"])], "error": [Share(loss["singles"]), Share(loss["pairs"])]}
 
 
 def made_by(result: Anonymized, unknown: str = "release") -> str:

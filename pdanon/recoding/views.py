@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import pandas as pd
 
-from pdanon.guarantees.verdict import facts
+from pdanon.cards import card
 from pdanon.recoding.counts import percent
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class Explanation:
         return "\n".join(["Explanation", *(f"  {name:<10} {text}" for name, text in self._lines())])
 
     def _repr_html_(self) -> str:
-        return facts("Explanation", self._lines())
+        return card("Explanation", self._lines())
 
     def _lines(self) -> Iterator[tuple[str, str]]:
         """Yield names and counts; no text of an item."""

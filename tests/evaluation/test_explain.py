@@ -226,7 +226,7 @@ def test_no_item_is_shown():
         "  exposed    1 itemset would be at risk if it were restored, lowest support 1",
         "  alone      itemsets with the item are at risk at every k",
     ]
-    assert why._repr_html_().startswith("<table>")
+    assert "generalized</td>" in why._repr_html_()
     assert repr(result.explain("b", frame)).splitlines()[1:] == [
         "  item       kept",
         "  threats    0 itemsets with the item at risk; k=2",

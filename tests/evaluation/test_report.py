@@ -388,15 +388,16 @@ def test_no_row_of_the_data(frame):
 def test_audit_shows_no_threat():
     audit = frame_of([{SECRET}, {"a"}, {"a"}]).txanon.audit(pdanon.KmAnonymity(k=2, m=1))
     page = Page(audit._repr_html_())
-    assert page.texts("th", "td") == [
-        *("guarantee", "KmAnonymity(k=2, m=1)", "verdict", "does not hold", "at risk", "1 rows")
+    assert page.texts("p", "th", "td") == [
+        *("Audit", "✗ The guarantee does not hold: 1 row is at risk.", "guarantee", "KmAnonymity(k=2, m=1)")
     ]
     assert SECRET not in audit._repr_html_()
 
 
 def test_notebook_view_says_what_repr_says(result):
-    said = " ".join(" ".join(Page(result._repr_html_()).texts("caption", "th", "td")).split())
-    assert said == " ".join(repr(result).split())
+    title, verdict, *lines = Page(result._repr_html_()).texts("p", "th", "td")
+    assert verdict == "✓ The release has its guarantee."
+    assert " ".join(" ".join([title, *lines]).split()) == " ".join(repr(result).split())
 
 
 # --- How it is written
@@ -429,7 +430,7 @@ def test_text_controls_no_terminal_and_no_order(tmp_path):
         *(str(warned[0].message), repr(result), result._repr_html_(), repr(look), look._repr_html_()),
         *(repr(frame.txanon), frame.txanon._repr_html_(), (tmp_path / "look.html").read_text()),
         pdanon.evaluation.report.release_report.render(result, frame),
-        pdanon.plotting.styled(look.frequent.rename(columns={"item": "\x1b"})).to_html(),
+        pdanon.plotting.styled(look.frequent.rename(columns={"item": "\x1b"}))._repr_html_(),
         str(pdanon.Hierarchy.from_dict({"*": names})),
         str(pdanon.ColumnError("no such column", got="\x1b[2J", hint="\u202e")),
     ]

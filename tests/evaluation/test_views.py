@@ -1,12 +1,12 @@
 """What notebooks show of tables and measures: figures, and no item."""
 
 import re
-import sys
-from html import escape, unescape
+from html import escape
 from inspect import signature
 
 import pandas as pd
 import pytest
+from pages import Page, width_on_a_phone
 
 import pdanon
 
@@ -25,7 +25,6 @@ def test_views_have_the_figures_and_no_item():
     assert f"{answers.are:.4g}" in views[2]
     assert "0 without an error" in views[2]
     for view, each in zip(views, (workload, attacked, answers), strict=True):
-        assert view.startswith("<table>")
         assert "secret" not in view + repr(each)
 
 
@@ -100,9 +99,9 @@ def test_large_tables_are_shown_by_what_one_item_tells(monkeypatch):
 def test_styled_tables_have_percent_and_bars():
     table = pdanon.compare(FRAME, {"pcta": {"m": 1, "keep": ["<b>"]}}, vary={"k": [15, 500]})
     before = table.copy()
-    page = pdanon.plotting.styled(table).to_html()
+    page = table._repr_html_()
     pd.testing.assert_frame_equal(table, before)
-    cells = [unescape(cell) for cell in re.findall("<td[^>]*>(.*?)</td>", page)]
+    cells = [cell.strip() for cell in Page(page).texts("td")]
     losses = ["occurrences", "singles", "pairs", "suppressed", "NCP"]
     assert [
         f"{100 * loss:.3g} %" for loss in table.loc[0, losses] if f"{100 * loss:.3g} %" not in cells
@@ -111,17 +110,21 @@ def test_styled_tables_have_percent_and_bars():
     assert "500" in cells
     assert table.loc[1, "reason"] in cells
     assert not any("nan" in cell.lower() or "<NA>" in cell for cell in cells)
-    assert "linear-gradient" in page
+    width = f'<rect x="0" width="{100 * table.loc[0, "NCP"]:.4g}"'
+    assert width in page
+    part = pd.DataFrame(table[["k", "NCP"]])
+    assert type(table[["k", "NCP"]]) is pd.DataFrame
+    assert width in pdanon.plotting.styled(part)._repr_html_()
 
 
 def test_styled_tables_are_full_at_all_and_escape_what_they_hold():
     table = pd.DataFrame(
         {"<i>": ["<b>"], "NCP": [1.25], "memory": [3_400_000], "holds": [True], "none": [None]}
     )
-    page = pdanon.plotting.styled(table).to_html()
-    assert re.findall("<td[^>]*>(.*?)</td>", page) == ["&lt;b&gt;", "125 %", "3 MB", "yes"]
+    page = pdanon.plotting.styled(table)._repr_html_()
+    assert [cell.strip() for cell in Page(page).texts("td")] == ["<b>", "125 %", "3 MB", "yes"]
     assert "<i>" not in page
-    assert "100.0%" in page  # the bar ends there
+    assert '<rect x="0" width="100" height="10" fill="#1a9c94"/>' in page  # the bar ends there
 
 
 @pytest.mark.parametrize("table", [5, None, pd.DataFrame([[1, 2]], columns=["a", "a"])])
@@ -130,7 +133,57 @@ def test_what_cannot_be_styled(table):
         pdanon.plotting.styled(table)
 
 
-def test_styled_tables_say_what_they_need(monkeypatch):
-    monkeypatch.setitem(sys.modules, "pandas.io.formats.style", None)
-    with pytest.raises(pdanon.ParameterError, match="jinja2"):
-        pdanon.plotting.styled(FRAME.txanon.risk(k=2))
+def test_long_tables_end():
+    table = pd.DataFrame({"k": range(1_000)})
+    page = Page(pdanon.plotting.styled(table)._repr_html_())
+    assert page.texts("td") == [str(number) for number in range(60)]
+    assert page.texts("p") == ["1,000 rows, the first 60 shown"]
+
+
+# --- Cards in a notebook
+
+
+def cards():
+    """A card of each kind that people look at."""
+    release = FRAME.txanon.audit(RESULT.guarantee), FRAME.txanon.attack(RESULT, n=9, random_state=0)
+    return [RESULT, FRAME.txanon, FRAME.txanon.profile(), FRAME.txanon.risk(k=5), *release]
+
+
+def luminance(color):
+    """Relative luminance of a color, as in the Web Content Accessibility Guidelines 2.2."""
+    parts = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize("background", ["#ffffff", "#111111", "#1e1e1e"])
+def test_bars_and_verdicts_are_visible_on_any_page(background):
+    colors = {*re.findall("#[0-9a-f]{6}", RESULT._repr_html_())}
+    assert len(colors) == 4
+    for color in colors:
+        darker, lighter = sorted([luminance(color), luminance(background)])
+        assert (lighter + 0.05) / (darker + 0.05) >= 2.5
+
+
+def test_cards_are_small_and_load_nothing():
+    for each in cards():
+        page = each._repr_html_()
+        assert not re.search(r"https?:|<script|<img|<link|@import|url\(", page)
+        assert len(page) < 12_000
+    assert len(RESULT._repr_html_()) < 5_000
+
+
+def test_cards_fit_a_page_and_a_phone(browser, tmp_path):
+    page = tmp_path / "cards.html"
+    body = "".join(each._repr_html_() for each in cards())
+    page.write_text(f'<!DOCTYPE html><meta charset="utf-8"><body>{body}</body>', encoding="utf-8")
+    assert browser(page, "--dump-dom")[1] == []
+    assert width_on_a_phone(browser, page) <= 375
+
+
+def test_bars_are_the_shares_in_the_text():
+    widths = re.findall(r'width="([\d.]+)" height="10" fill="#1a9c94"', RESULT._repr_html_())
+    shares = RESULT.loss[["occurrences", "singles", "pairs"]]
+    assert [float(width) for width in widths] == pytest.approx(
+        (100 * shares.clip(upper=1)).tolist(), rel=1e-3
+    )

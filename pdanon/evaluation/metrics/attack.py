@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pdanon.cards import Share, card
 from pdanon.errors import ParameterError
 from pdanon.evaluation.metrics.attacker_candidates import Release, codes_of, read_mapping
 from pdanon.evaluation.metrics.sampling import draw_subsets
 from pdanon.guarantees.parameters import ItemLimit, check_m
-from pdanon.guarantees.verdict import facts
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Codes, Itemsets, Offsets, canonical_rows
 from pdanon.itemsets.lists import offsets_of
@@ -65,7 +65,8 @@ class Attack:
         return "\n".join([self._title(), *(f"  {name:<10} {text}" for name, text in self._facts())])
 
     def _repr_html_(self) -> str:
-        return facts(self._title(), self._facts())
+        shares = {"original": [Share(self.rate_before)], "release": [Share(self.rate, self.rate_before)]}
+        return card(self._title(), self._facts(), shares=shares)
 
     def _title(self) -> str:
         known = "all items" if self.m is None else f"up to {self.m} items"

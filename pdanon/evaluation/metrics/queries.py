@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from pdanon._kernels import itemset_search
 from pdanon._kernels.counting import estimates
+from pdanon.cards import card
 from pdanon.errors import ColumnError, ParameterError
 from pdanon.evaluation.metrics.attacker_candidates import (
     Condition,
@@ -29,7 +30,6 @@ from pdanon.evaluation.metrics.attacker_candidates import (
 )
 from pdanon.evaluation.metrics.sampling import draw_rows, keep_items, query_frame
 from pdanon.guarantees.parameters import check_share
-from pdanon.guarantees.verdict import facts
 from pdanon.hierarchy import HierarchyLike
 from pdanon.io.files import replace_file
 from pdanon.io.parquet import read_parquet, to_parquet
@@ -276,7 +276,7 @@ class Answers:
     def _repr_html_(self) -> str:
         error = f"{self.are:.4g} on average, relative to the actual count"
         queries = f"{len(self.table):,} ({self._left_out():,} without an error)"
-        return facts("Answers", [("error", error), ("queries", queries), ("estimate", self.mode)])
+        return card("Answers", [("error", error), ("queries", queries), ("estimate", self.mode)])
 
     def _left_out(self) -> int:
         return int(self.table["error"].isna().sum())
@@ -718,7 +718,7 @@ class Workload:
         return f"Workload(queries={len(self.queries)}, column={self.column!r}, conditions={conditions})"
 
     def _repr_html_(self) -> str:
-        return facts(f"Workload: {len(self.queries):,} queries", [("on", ", ".join(map(str, self.queries)))])
+        return card(f"Workload: {len(self.queries):,} queries", [("on", ", ".join(map(str, self.queries)))])
 
 
 def _list_position(frame: pd.DataFrame, column: Hashable | None) -> int:

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pdanon.cards import Measures
 from pdanon.errors import ParameterError
 from pdanon.guarantees.kkm import KLm, QuasiClasses
 from pdanon.guarantees.lm import LmDiversity
@@ -168,7 +169,7 @@ def _table(
     overall, by_length = (_shares(each, weights, unique, exposed, known) for each in groups)
     table = pd.concat([overall, by_length], ignore_index=True).astype({"items": "Int64"})
     table.loc[: len(known) - 1, "items"] = pd.NA
-    return table
+    return Measures(table)
 
 
 def _shares(

@@ -21,12 +21,12 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from pdanon.cards import escape_html
 from pdanon.errors import FormatError, ParameterError, cause_of, escape_controls
 from pdanon.evaluation.fingerprint import fingerprint
 from pdanon.evaluation.plotting import check_tradeoff
 from pdanon.evaluation.plotting import tradeoff as draw_tradeoff
 from pdanon.io.files import replace_file
-from pdanon.itemsets.validation import escape_html
 from pdanon.recoding.result import Anonymized
 
 _NUMBER = ' class="number"'

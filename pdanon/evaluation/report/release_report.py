@@ -14,8 +14,9 @@ import numpy as np
 import pandas as pd
 
 from pdanon.algorithms.rt.transaction import Transaction, set_parameters
+from pdanon.cards import SHARES, SIGNS, facts
 from pdanon.evaluation.metrics.risk import exposure, sensitive_of
-from pdanon.evaluation.plotting import SHARES, draw_risk
+from pdanon.evaluation.plotting import draw_risk
 from pdanon.evaluation.report.html import (
     Cell,
     count,
@@ -35,7 +36,6 @@ from pdanon.guarantees import SensitiveGroups
 from pdanon.guarantees.constraints import AllItemsets
 from pdanon.guarantees.parameters import format_share
 from pdanon.guarantees.rules import AllRules
-from pdanon.guarantees.verdict import facts
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import list_column
@@ -50,6 +50,7 @@ from pdanon.recoding.result import (
     in_chunks,
     made_by,
     recoded_lists,
+    verdict,
 )
 from pdanon.recoding.warnings import shortfall
 
@@ -211,20 +212,11 @@ def _content(
 
 def _verdict(result: Anonymized) -> str:
     """Return the verdict, and the warnings below it."""
+    kind, sentence = verdict(result)
     identifying = ". ".join(result.unmodified.sentences())
-    if not result.holds:
-        verdict, kind = "✗ The release does NOT have its guarantee. Do not publish it.", "broken"
-    elif identifying:
-        verdict = "⚠ The release has its guarantee. "
-        verdict += "Its unmodified columns identify rows, and are not covered."
-        kind = "warned"
-    elif result.useless:
-        verdict, kind = "⚠ The release has its guarantee, but keeps almost no information.", "warned"
-    else:
-        verdict, kind = "✓ The release has its guarantee.", "holds"
     alerts = [shortfall(result.parameters, result.guarantee), result.useless, identifying]
     parts = [paragraph(f"{alert}.", "alert warned") for alert in alerts if alert]
-    return "\n".join([paragraph(verdict, f"verdict {kind}"), *parts])
+    return "\n".join([paragraph(f"{SIGNS[kind]} {sentence}", f"verdict {kind}"), *parts])
 
 
 def _guarantee(result: Anonymized) -> str:

@@ -1,0 +1,184 @@
+"""Cards: the HTML of objects in notebooks, with text in the colors of the notebook.
+
+A card has a color of its own for bars and for each verdict. They are legible on light and on dark pages, so
+no card has to know the theme. Nothing is loaded from elsewhere, and there are no scripts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from pdanon.errors import escape_controls
+
+Verdict = Literal["holds", "warned", "broken"]
+SIGNS: dict[Verdict, str] = {"holds": "✓", "warned": "⚠", "broken": "✗"}
+
+_STYLE = """<style>
+.pdanon{max-width:50rem;margin:.3rem 0;padding:.7rem 1rem;border:1px solid #8886;border-radius:.4rem;
+overflow-x:auto;font:14px/1.5 system-ui,sans-serif;color:inherit;text-align:left}
+.pdanon p{margin:0 0 .5rem}
+.pdanon .title{font-weight:600}
+.pdanon .verdict{padding:.35rem .7rem;border-left:.3rem solid #888;background:#8882;overflow-wrap:anywhere}
+.pdanon .holds{border-color:#2c9c63;background:#2c9c6326}
+.pdanon .warned{border-color:#c98a00;background:#c98a0026}
+.pdanon .broken{border-color:#d4472f;background:#d4472f26}
+.pdanon table{table-layout:auto;margin:0 0 .5rem;border:0;border-collapse:collapse;font-size:inherit;
+color:inherit;font-variant-numeric:tabular-nums}
+.pdanon tr,.pdanon tbody tr:nth-child(odd),.pdanon tbody tr:hover{background:none}
+.pdanon th,.pdanon td{padding:.15rem 1.2rem .15rem 0;border:0;text-align:left;vertical-align:top;
+white-space:normal;overflow-wrap:anywhere;max-width:40rem}
+.pdanon th{font-weight:400;opacity:.72}
+.pdanon thead th{vertical-align:bottom}
+.pdanon .facts th,.pdanon .number{white-space:nowrap;overflow-wrap:normal}
+.pdanon .number,.pdanon thead .number{text-align:right}
+.pdanon caption{padding:0 0 .2rem;text-align:left;opacity:.72;color:inherit;caption-side:top}
+.pdanon .facts{width:100%}
+.pdanon .facts th{width:5rem}
+.pdanon .bars{width:8rem;white-space:nowrap}
+.pdanon .bars svg{display:block;margin:.42rem 0 -.1rem}
+.pdanon .rows{max-height:20rem;overflow-y:auto}
+.pdanon svg{vertical-align:middle}
+</style>"""
+
+
+def escape_html(text: str) -> str:
+    """Escape markup, control characters and marks that reorder text."""
+    return escape(escape_controls(text))
+
+
+class Share(NamedTuple):
+    """A share to draw as a bar.
+
+    Parameters
+    ----------
+    share : float
+        The share, from 0 to 1.
+    before : float, optional
+        The same share of the original, drawn as a line across the bar.
+    """
+
+    share: float
+    before: float | None = None
+
+    def bar(self, width: int = 120) -> str:
+        """Return a bar as SVG, ``width`` pixels wide.
+
+        It is hidden from screen readers because the text beside it states the share.
+        """
+        shapes = [_rectangle(0, 100, "currentColor", ' opacity=".13"')]
+        shapes.append(_rectangle(0, 100 * min(max(self.share, 0), 1), "#1a9c94"))
+        if self.before is not None:
+            shapes.append(_rectangle(98.5 * min(max(self.before, 0), 1), 1.5, "currentColor"))
+        size = f'viewBox="0 0 100 10" width="{width}" height="8" preserveAspectRatio="none"'
+        return f'<svg {size} aria-hidden="true">{"".join(shapes)}</svg>'
+
+
+def _rectangle(left: float, width: float, fill: str, more: str = "") -> str:
+    return f'<rect x="{left:.4g}" width="{width:.4g}" height="10" fill="{fill}"{more}/>'
+
+
+def card(
+    title: str,
+    lines: Iterable[tuple[str, str]] = (),
+    *,
+    verdict: tuple[Verdict, str] | None = None,
+    shares: Mapping[str, Sequence[Share]] | None = None,
+    tables: Iterable[str] = (),
+) -> str:
+    """Return a card.
+
+    Parameters
+    ----------
+    title : str
+        Name of the object; empty for a table.
+    lines : iterable of (str, str)
+        Names and texts.
+    verdict : (str, str), optional
+        ``"holds"``, ``"warned"`` or ``"broken"``, and a sentence.
+    shares : mapping of str to sequence of Share, optional
+        The bars to draw beside lines, by the names of the lines.
+    tables : iterable of str
+        HTML of tables.
+    """
+    parts = [f'<p class="title">{escape_html(title)}</p>'] if title else []
+    if verdict is not None:
+        kind, sentence = verdict
+        parts.append(f'<p class="verdict {kind}">{SIGNS[kind]} {escape_html(sentence)}</p>')
+    if rows := "".join(_line_html(name, text, (shares or {}).get(name, ())) for name, text in lines):
+        parts.append(f'<table class="facts"><tbody>{rows}</tbody></table>')
+    return "\n".join([f'<div class="pdanon">{_STYLE}', *parts, *tables, "</div>"])
+
+
+def facts(title: str, lines: Iterable[tuple[str, str]]) -> str:
+    """Return a table of names and texts."""
+    rows = "".join(_line_html(name, text, ()) for name, text in lines)
+    return f'<table class="facts"><caption>{escape_html(title)}</caption><tbody>{rows}</tbody></table>'
+
+
+def _line_html(name: str, text: str, shares: Sequence[Share]) -> str:
+    bars, text = "".join(each.bar() for each in shares), escape_html(text)
+    cells = f'<td class="bars">{bars}</td><td>{text}</td>' if bars else f'<td colspan="2">{text}</td>'
+    return f'<tr><th scope="row">{escape_html(name)}</th>{cells}</tr>'
+
+
+# --- Tables
+
+
+# Losses that are shares, and other measures that are shown in percent.
+SHARES = (
+    *("occurrences", "suppressed", "NCP", "LM", "GGD", "S/N", "NCP_relational", "suppressed_rows"),
+    *("term_chunks", "tlost"),
+)
+_PERCENT = {*SHARES, "singles", "pairs", "ARE", "gap", "singled_out", "below_k", "share"}
+_MOST_ROWS = 60
+
+
+class Measures(pd.DataFrame):
+    """A table of measures, which a notebook shows in percent and with bars.
+
+    The values are fractions. Everything that is selected or computed from the table is a plain frame.
+    """
+
+    def _repr_html_(self) -> str:
+        return card("", tables=[_frame_html(self)])
+
+
+def _frame_html(frame: pd.DataFrame) -> str:
+    """Return a table of the first rows of a frame, without its index and without columns that are empty."""
+    shown = frame.head(_MOST_ROWS)
+    places = [place for place in range(frame.shape[1]) if not frame.iloc[:, place].isna().all()]
+    columns = [_column_html(str(frame.columns[place]), shown.iloc[:, place]) for place in places]
+    heads = "".join(head for head, _ in columns)
+    lines = zip(*(cells for _, cells in columns), strict=True) if columns else ()
+    rows = "".join(f"<tr>{''.join(line)}</tr>" for line in lines)
+    first = f", the first {_MOST_ROWS} shown" if len(frame) > _MOST_ROWS else ""
+    body = f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
+    return f'<div class="rows">{body}</div>\n<p>{len(frame):,} rows{first}</p>'
+
+
+def _column_html(name: str, values: pd.Series[Any]) -> tuple[str, list[str]]:
+    """Return the head and the cells of a column: shares with bars, numbers to the right, text to the left."""
+    number = ' class="number"' if pd.api.types.is_numeric_dtype(values.dtype) else ""
+    cells = []
+    for value in values:
+        text = "" if pd.isna(value) else _format(name, value)
+        bar = f" {Share(value).bar(36)}" if text and name in _PERCENT else ""
+        cells.append(f"<td{number}>{escape_html(text)}{bar}</td>")
+    return f'<th scope="col"{number}>{escape_html(name)}</th>', cells
+
+
+def _format(name: str, value: Any) -> str:
+    if isinstance(value, (bool, np.bool_)):
+        return "yes" if value else "no"
+    if name in _PERCENT:
+        return f"{100 * value:.3g} %"
+    if name == "memory":
+        return f"{value / 10**6:,.0f} MB"
+    if isinstance(value, (int, np.integer)):
+        return f"{value:,}"
+    return f"{value:.3g}" if isinstance(value, (float, np.floating)) else str(value)
