@@ -114,19 +114,20 @@ class PdanonError(Exception):
         The value found there. Never the text of an item.
     hint : str, optional
         The call or the step that solves it.
+
+    Attributes
+    ----------
+    parts : dict of str
+        The text of each part that is known, by its name: ``what, where, got, hint``.
     """
 
     def __init__(
         self, what: str, *, where: str | None = None, got: object = None, hint: str | None = None
     ) -> None:
-        parts = [what]
-        if where is not None:
-            parts.append(f"  where: {where}")
-        if got is not None:
-            parts.append(f"  got:   {got}")
-        if hint is not None:
-            parts.append(f"  hint:  {hint}")
-        super().__init__(_sanitize("\n".join(parts)))
+        parts = {"what": what, "where": where, "got": got, "hint": hint}
+        self.parts = {name: _sanitize(str(part)) for name, part in parts.items() if part is not None}
+        lines = [f"  {name + ':':<6} {text}" for name, text in self.parts.items() if name != "what"]
+        super().__init__("\n".join([self.parts["what"], *lines]))
 
 
 class ColumnError(PdanonError, AttributeError):

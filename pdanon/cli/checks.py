@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from pdanon.cli.output import print_stderr, show_warnings, stage
+from pdanon.cli.output import note, show_warnings, stage
 from pdanon.cli.parser import flag, is_table
 from pdanon.errors import ParameterError, mask_credentials, read_safely
 from pdanon.guarantees.parameters import DefaultNumber, constraint_list
@@ -236,8 +236,8 @@ def read(path: Path | str, arguments: argparse.Namespace) -> pd.DataFrame:
     """Read the table of a command, with one row per person."""
     with stage(f"reading {path}"), show_warnings():
         table = form_of(arguments).read(path, getattr(arguments, "keep", None) or ())
-    for note in table.notes:
-        print_stderr(f"{path}: {note}")
+    for each in table.notes:
+        note(f"{mask_credentials(str(path))}: {each}")
     return table.frame
 
 

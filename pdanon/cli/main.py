@@ -44,11 +44,16 @@ from pdanon.cli.checks import (
     read_options,
     repeated_words,
 )
+from pdanon.cli.document import document, facts_of_profile, facts_of_release, written
 from pdanon.cli.output import (
+    Outcome,
+    announce_files,
     can_show_progress,
+    collect_messages,
     escaped_output,
+    note,
+    plan,
     print_comparison,
-    print_plan,
     print_profile,
     print_result,
     print_risk,
@@ -62,8 +67,8 @@ from pdanon.cli.parser import (
     Command,
     algorithm_options,
     describe,
+    facts_of_algorithm,
     guarantee_options,
-    is_run_by_command,
     parser_of,
     summarize,
 )
@@ -112,7 +117,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Raises
     ------
     SystemExit
-        After ``--help`` and ``--version`` (0), and if the arguments cannot be parsed (2).
+        After ``--help`` and ``--version``.
 
     Examples
     --------
@@ -130,29 +135,51 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _code_of(argv: Sequence[str] | None) -> int:
-    """Run a command, report its errors, and return its exit code."""
+    """Run a command, print its outcome, and return its exit code."""
     try:
         with _output():
-            arguments = parser_of(_COMMANDS).parse_args(argv)
-            if sys.stdout is None:
-                hint = "redirect it if it is not wanted: > /dev/null"
-                raise ParameterError("the standard output is closed", hint=hint)
-            code: int = arguments.run(arguments)
-        return code
-    except (InfeasibleError, GuaranteeError) as error:
-        return report(f"error: {error}", 1)
-    except PdanonError as error:
-        return report(f"error: {error}", 2)
+            return _print_outcome(sys.argv[1:] if argv is None else [*argv])
     except BrokenPipeError:
         return 141
     except OSError as error:
+        return _report_error(error)
+
+
+def _print_outcome(words: list[str]) -> int:
+    """Run a command, and print its result or its error."""
+    options = words[: words.index("--")] if "--" in words else words  # known before they are parsed
+    outcome = failure = None
+    with collect_messages(quiet="--quiet" in options) as messages:
+        try:
+            arguments = parser_of(_COMMANDS).parse_args(words)
+            if sys.stdout is None:
+                hint = "redirect it if it is not wanted: > /dev/null"
+                raise ParameterError("the standard output is closed", hint=hint)
+            outcome = arguments.run(arguments)
+            code = outcome.code
+        except BrokenPipeError:
+            raise
+        except Exception as error:
+            failure, code = error, _report_error(error)
+    if "--json" in options:
+        command = next((word for word in words if word in _COMMANDS), None)
+        print(document(command, outcome, failure, code, messages))
+    elif outcome is not None and not messages.quiet:
+        outcome.show()
+    return code
+
+
+def _report_error(error: Exception) -> int:
+    """Report an error, and return its exit code."""
+    if isinstance(error, PdanonError):
+        return report(f"error: {error}", 1 if isinstance(error, (InfeasibleError, GuaranteeError)) else 2)
+    if isinstance(error, OSError):
         where = "" if error.filename is None else f"\n  where: {error.filename}"
         return report(f"error: {cause_of(error)}{where}", 2)
-    except MemoryError:
+    if isinstance(error, MemoryError):
         return report("error: not enough memory", 2)
-    except Exception:  # a defect is no verdict, so the code is not 1
-        print_stderr(traceback.format_exc().rstrip())
-        return 2
+    print_stderr("".join(traceback.format_exception(error)).rstrip())
+    return 2  # a defect is no verdict, so the code is not 1
 
 
 @contextmanager
@@ -176,12 +203,12 @@ _PANELS = ("below_k", "occurrences")  # panels of the picture: the remaining ris
 _PANEL_WIDTH, _PANEL_HEIGHT = 5.0, 4.0  # inches
 
 
-def _profile(arguments: argparse.Namespace) -> int:
+def _profile(arguments: argparse.Namespace) -> Outcome:
     """Print a profile, and write its page if requested."""
     check_form(arguments)
     check_files(arguments)
     if arguments.dry_run:
-        return print_plan(inputs_of(arguments), outputs_of(arguments).values())
+        return plan(inputs_of(arguments), outputs_of(arguments).values())
     frame = read(arguments.source, arguments)
     if arguments.keep and not form_of(arguments).drops_columns:
         places = {find_column(frame, arguments.column), *label_positions(frame, arguments.keep)}
@@ -191,18 +218,21 @@ def _profile(arguments: argparse.Namespace) -> int:
     if arguments.report:
         with stage("writing"):
             look.report(arguments.report)
-    print_profile(look)
-    _print_written(arguments)
-    return 0
+
+    def show() -> None:
+        print_profile(look)
+        _print_written(arguments)
+
+    return Outcome(facts_of_profile(look) | {"files": written(_files_of(arguments))}, show)
 
 
-def _tradeoff(arguments: argparse.Namespace) -> int:
+def _tradeoff(arguments: argparse.Namespace) -> Outcome:
     """Make a release for each k and m, print the loss and the risk, and write the requested files."""
     check_form(arguments)
     options = guarantee_options(arguments) if arguments.algorithm is None else algorithm_options(arguments)
     check_files(arguments)
     if arguments.dry_run:
-        return print_plan(inputs_of(arguments), outputs_of(arguments).values())
+        return plan(inputs_of(arguments), outputs_of(arguments).values())
     if arguments.picture and find_spec("matplotlib") is None:  # fail before the work, not after it
         raise ParameterError("pictures need the package matplotlib", hint="pip install 'pdanon[plot]'")
     read_options(options, arguments)
@@ -212,9 +242,12 @@ def _tradeoff(arguments: argparse.Namespace) -> int:
         trials = tradeoff(frame, arguments.column, algorithm=arguments.algorithm, progress=has_bar, **options)
     with stage("writing"):
         _write_trials(trials, frame, arguments)
-    print_tradeoff(trials)
-    _print_written(arguments)
-    return 0
+
+    def show() -> None:
+        print_tradeoff(trials)
+        _print_written(arguments)
+
+    return Outcome({"trials": trials, "files": written(_files_of(arguments))}, show)
 
 
 def _write_trials(trials: pd.DataFrame, frame: pd.DataFrame, arguments: argparse.Namespace) -> None:
@@ -254,7 +287,7 @@ _TO_KEEP = (
 )
 
 
-def _anonymize(arguments: argparse.Namespace) -> int:
+def _anonymize(arguments: argparse.Namespace) -> Outcome:
     if arguments.stream:
         return _anonymize_files(arguments)
     check_form(arguments)
@@ -265,7 +298,7 @@ def _anonymize(arguments: argparse.Namespace) -> int:
     check_classes(arguments, adds, repeats=record is not None and record.recodes == "chunks")
     check_files(arguments)
     if arguments.dry_run:
-        return print_plan(inputs_of(arguments), outputs_of(arguments).values())
+        return plan(inputs_of(arguments), outputs_of(arguments).values())
     read_options(options, arguments)
     frame = read(arguments.source, arguments)
     has_bar = bool(options.get("progress"))
@@ -274,62 +307,82 @@ def _anonymize(arguments: argparse.Namespace) -> int:
         result = run(frame, arguments.column, **options)
     with stage(f"writing {arguments.target}"), show_warnings():
         _write_release(result, arguments, frame)
-    print_result(result)
     if in_chunks(result) and options.get("keep"):
-        report(f"note: {name} publishes no other column, not even those of --keep")
-    _print_written(arguments)
-    return 0
+        note(f"{name} publishes no other column, not even those of --keep")
+
+    def show() -> None:
+        print_result(result)
+        _print_written(arguments)
+
+    return Outcome(facts_of_release(result, _files_of(arguments)), show)
 
 
-def _anonymize_files(arguments: argparse.Namespace) -> int:
+def _anonymize_files(arguments: argparse.Namespace) -> Outcome:
     """Anonymize Parquet files, one row group after the other."""
     check_stream(arguments)
     options = _options_with_progress(arguments)
     check_files(arguments)
     if arguments.dry_run:
-        return print_plan(inputs_of(arguments), outputs_of(arguments).values())
+        return plan(inputs_of(arguments), outputs_of(arguments).values())
     read_options(options, arguments)
     request: dict[str, Any] = {"algorithm": arguments.algorithm, "column": arguments.column, **options}
     has_bar = bool(options.get("progress"))
     with stage(f"running {arguments.algorithm}", announced=not has_bar), show_warnings(_TO_KEEP):
         result = stream.anonymize(arguments.source, arguments.target, mapping=arguments.mapping, **request)
-    print(f"Anonymized: {result.rows} rows, {arguments.algorithm}")
-    print(f"  guarantee  {result.guarantee!r}, audited")
-    for name, text in loss_lines(result.mapping, result.loss):
-        print(f"  {name:<10} {text}")
-    print(f"  written    {arguments.target}, {_files(len(result.paths))}")
-    if arguments.mapping:
-        print(f"  mapping    {arguments.mapping}")
-    return 0
+
+    def show() -> None:
+        print(f"Anonymized: {result.rows} rows, {arguments.algorithm}")
+        print(f"  guarantee  {result.guarantee!r}, audited")
+        for name, text in loss_lines(result.mapping, result.loss):
+            print(f"  {name:<10} {text}")
+        print(f"  written    {arguments.target}, {_count_files(len(result.paths))}")
+        if arguments.mapping:
+            print(f"  mapping    {arguments.mapping}")
+
+    return Outcome(facts_of_release(result, _files_of(arguments)), show)
 
 
-def _audit(arguments: argparse.Namespace) -> int:
+def _audit(arguments: argparse.Namespace) -> Outcome:
     (check_parts if arguments.stream else check_form)(arguments)
     check_audit_options(arguments)
     check_files(arguments)
     if arguments.dry_run:
-        return print_plan(inputs_of(arguments), outputs_of(arguments).values())
+        return plan(inputs_of(arguments), outputs_of(arguments).values())
     guarantee = _guarantee(arguments)
-    audit, counted, hashed = (_audit_files if arguments.stream else _audit_table)(arguments, guarantee)
-    print(f"Audit: {counted}")
-    print(f"  guarantee  {audit.guarantee!r}")
-    print(f"  verdict    {'holds' if audit.holds else 'does not hold'}")
-    print(f"  at risk    {audit.rows_at_risk} {'records' if arguments.chunks else 'rows'}")
-    if short := shortfall({"m": getattr(guarantee, "m", None)}, audit.guarantee):
-        print(f"  proven     {short}")
-    if hashed is not None:
-        print(f"  SHA-256    {hashed}")
+    audit, n_rows, counted, hashed = (_audit_files if arguments.stream else _audit_table)(
+        arguments, guarantee
+    )
+    short = shortfall({"m": getattr(guarantee, "m", None)}, audit.guarantee)
+    threats = None
     if arguments.threats:
         with stage("listing threats"):
-            write = partial(write_threats, audit.threats, separator=arguments.separator)
+            threats = audit.threats
+            write = partial(write_threats, threats, separator=arguments.separator)
             files = {arguments.threats: write}
             write_whole(files, confidential=[arguments.threats], overwrite=arguments.overwrite)
-        print(f"  threats    {len(audit.threats)}, written to {arguments.threats}")
-    return 0 if audit.holds else 1
+
+    def show() -> None:
+        print(f"Audit: {counted}")
+        print(f"  guarantee  {audit.guarantee!r}")
+        print(f"  verdict    {'holds' if audit.holds else 'does not hold'}")
+        print(f"  at risk    {audit.rows_at_risk} {'records' if arguments.chunks else 'rows'}")
+        if short:
+            print(f"  proven     {short}")
+        if hashed is not None:
+            print(f"  SHA-256    {hashed}")
+        if threats is not None:
+            print(f"  threats    {len(threats)}, written to {arguments.threats}")
+
+    facts = {
+        **{"guarantee": audit.guarantee, "holds": audit.holds, "rows_at_risk": audit.rows_at_risk},
+        **{"rows": n_rows, "proven": short or None, "sha256": hashed},
+        **{"threats": None if threats is None else len(threats), "files": written(_files_of(arguments))},
+    }
+    return Outcome(facts, show, 0 if audit.holds else 1)
 
 
-def _audit_table(arguments: argparse.Namespace, guarantee: Guarantee) -> tuple[Audit, str, str | None]:
-    """Audit a table, and return the audit, the size of the table and its fingerprint."""
+def _audit_table(arguments: argparse.Namespace, guarantee: Guarantee) -> tuple[Audit, int, str, str | None]:
+    """Audit a table, and return the audit, the number of rows, the size as text and the fingerprint."""
     arguments.keep = arguments.quasi
     frame = read(arguments.source, arguments)
     with stage("auditing"):
@@ -339,46 +392,48 @@ def _audit_table(arguments: argparse.Namespace, guarantee: Guarantee) -> tuple[A
     counted = f"{len(frame)} rows"
     if arguments.chunks:
         counted = f"{ChunkTable.of(frame, arguments.column).n_records} records in {len(frame)} parts"
-    return audit, counted, fingerprint(frame)
+    return audit, len(frame), counted, fingerprint(frame)
 
 
-def _audit_files(arguments: argparse.Namespace, guarantee: Guarantee) -> tuple[Audit, str, str | None]:
-    """Audit Parquet files, one row group after the other, and return the audit and their size."""
+def _audit_files(arguments: argparse.Namespace, guarantee: Guarantee) -> tuple[Audit, int, str, str | None]:
+    """Audit Parquet files, one row group after the other, and return the same as `_audit_table`."""
     has_bar = can_show_progress()
     with stage("auditing", announced=not has_bar):
         audit = stream.audit(arguments.source, guarantee, arguments.column, progress=has_bar)
     tree = ParquetTree.find(arguments.source)
     _note_chunks(tree.schema().names)
-    return audit, f"{tree.rows()} rows, {_files(len(tree.names))}", None
+    n_rows = tree.rows()
+    return audit, n_rows, f"{n_rows} rows, {_count_files(len(tree.names))}", None
 
 
 def _note_chunks(columns: Iterable[Hashable]) -> None:
     """Print a note if rows of a release in chunks were audited as if they were records."""
     if is_in_chunks(columns):
         names = f"{', '.join(NAMES[:-1])} and {NAMES[-1]}"
-        report(f"note: columns {names} are those of a release by disassociate: audit it with --chunks")
+        note(f"columns {names} are those of a release by disassociate: audit it with --chunks")
 
 
-def _files(number: int) -> str:
+def _count_files(number: int) -> str:
     return "1 file" if number == 1 else f"{number} files"
 
 
-def _risk(arguments: argparse.Namespace) -> int:
+def _risk(arguments: argparse.Namespace) -> Outcome:
     check_form(arguments)
     check_files(arguments)
     if arguments.dry_run:
-        return print_plan(inputs_of(arguments), outputs_of(arguments).values())
+        return plan(inputs_of(arguments), outputs_of(arguments).values())
     arguments.keep = arguments.quasi
     frame = read(arguments.source, arguments)
     with stage("counting"):
         table = risk(frame, arguments.column, k=arguments.k, m=arguments.m, quasi=arguments.quasi)
     if arguments.out:
         write_confidential(table, arguments.out, overwrite=arguments.overwrite)
-    print_risk(table, whole=arguments.all, path=arguments.out)
-    return 0
+    facts = {"k": arguments.k, "m": arguments.m, "quasi": arguments.quasi or [], "risk": table}
+    show = partial(print_risk, table, whole=arguments.all, path=arguments.out)
+    return Outcome(facts | {"files": written(_files_of(arguments))}, show)
 
 
-def _run(arguments: argparse.Namespace) -> int:
+def _run(arguments: argparse.Namespace) -> Outcome:
     policy = Policy.from_toml(arguments.policy)
     if "release" not in policy.outputs:
         where = f"{arguments.policy}, [outputs]"
@@ -387,21 +442,24 @@ def _run(arguments: argparse.Namespace) -> int:
     allowed = {"overwrite": arguments.overwrite, "allow_outside": arguments.allow_outside}
     policy.check_outputs(outputs.values(), **allowed)
     if arguments.dry_run:
-        return print_plan(policy.inputs, outputs.values())
-    report(f"writes {', '.join(map(str, outputs.values()))}")
+        return plan(policy.inputs, outputs.values())
+    announce_files(outputs.values())
     with stage(f"running {arguments.policy}"), show_warnings():
         original = policy.read()
         result = policy.run(original)
     with stage("writing"), show_warnings():
         policy.write(result, original, **allowed)
-    print_result(result)
-    for name in ("release", "classes", "mapping", "legend", "loss", "report"):
-        if name in outputs:
-            print(f"  {name:10} {outputs[name]}")
-    return 0
+
+    def show() -> None:
+        print_result(result)
+        for name in ("release", "classes", "mapping", "legend", "loss", "report"):
+            if name in outputs:
+                print(f"  {name:10} {outputs[name]}")
+
+    return Outcome(facts_of_release(result, outputs), show)
 
 
-def _compare(arguments: argparse.Namespace) -> int:
+def _compare(arguments: argparse.Namespace) -> Outcome:
     policy = Policy.from_toml(arguments.policy)
     allowed = {"overwrite": arguments.overwrite, "allow_outside": arguments.allow_outside}
     outputs = [file for name, file in policy.outputs.items() if name == "comparison"]
@@ -409,28 +467,32 @@ def _compare(arguments: argparse.Namespace) -> int:
     resumed = [policy.comparison["resume"]] if "resume" in policy.comparison else []
     policy.check_outputs(resumed, overwrite=True, allow_outside=arguments.allow_outside)
     if arguments.dry_run:
-        return print_plan(policy.inputs, [*outputs, *resumed])
+        return plan(policy.inputs, [*outputs, *resumed])
     if outputs or resumed:
-        report(f"writes {', '.join(map(str, [*outputs, *resumed]))}")
+        announce_files([*outputs, *resumed])
     with stage(f"running {arguments.policy}"):
         table = policy.compare(progress=can_show_progress(), allow_outside=arguments.allow_outside)
     policy.write_comparison(table, **allowed)
-    print_comparison(table, whole=arguments.all)
-    return 0
+    files = {"comparison": next(iter(outputs), None), "resume": next(iter(resumed), None)}
+    show = partial(print_comparison, table, whole=arguments.all)
+    return Outcome({"configurations": table, "files": written(files)}, show)
 
 
-def _algorithms(arguments: argparse.Namespace) -> int:
-    if arguments.name is not None:
-        print(describe(arguments.name, algorithm(arguments.name)))
-        return 0
-    here = [name for name in ALGORITHMS if is_run_by_command(name)]
-    for title, names in (
-        ("By 'pdanon anonymize --algorithm NAME', a policy or Python:", here),
-        ("By a policy ('pdanon run') or Python:", [name for name in ALGORITHMS if name not in here]),
-    ):
-        print(title, *(summarize(name, ALGORITHMS[name].function) for name in names), "", sep="\n")
-    print("pdanon algorithms NAME shows its guarantee and its options")
-    return 0
+def _algorithms(arguments: argparse.Namespace) -> Outcome:
+    known = [facts_of_algorithm(name) for name in ([arguments.name] if arguments.name else ALGORITHMS)]
+
+    def show() -> None:
+        if arguments.name:
+            print(describe(known[0]))
+            return
+        here, elsewhere = ([each for each in known if each["by_command"] is by] for by in (True, False))
+        print(
+            "By 'pdanon anonymize --algorithm NAME', a policy or Python:", *map(summarize, here), "", sep="\n"
+        )
+        print("By a policy ('pdanon run') or Python:", *map(summarize, elsewhere), "", sep="\n")
+        print("pdanon algorithms NAME shows its guarantee and its options")
+
+    return Outcome({"algorithms": known}, show)
 
 
 def _guarantee(arguments: argparse.Namespace) -> Guarantee:
@@ -472,11 +534,17 @@ def _options_with_progress(arguments: argparse.Namespace) -> dict[str, Any]:
     return options
 
 
+def _files_of(arguments: argparse.Namespace) -> dict[str, Path]:
+    """Return the files that a command wrote: the release, the table, and then all others."""
+    names = {"target": "release", "out": "table"}
+    order = ["target", "out", *(name for name in arguments.written if name not in names)]
+    files = {names.get(name, name): getattr(arguments, name) for name in order if name in arguments.written}
+    return {name: path for name, path in files.items() if path is not None}
+
+
 def _print_written(arguments: argparse.Namespace) -> None:
-    """Print the files that a command wrote: the release, the table, and then all others."""
-    for name in ("target", "out", "picture", "classes", "mapping", "legend", "report"):
-        if path := getattr(arguments, name, None):
-            print(f"  {'written' if name in ('target', 'out') else name:<10} {path}")
+    for name, path in _files_of(arguments).items():
+        print(f"  {'written' if name in ('release', 'table') else name:<10} {path}")
 
 
 def _write_release(result: Anonymized, arguments: argparse.Namespace, original: pd.DataFrame) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, redirect_stdout, suppress
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from io import TextIOWrapper
 from pathlib import Path
@@ -31,10 +33,77 @@ _IF_USELESS = (
 _IF_PARTS = "name that column in --by, or leave it out of the file if rows need not be persons"
 
 
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The outcome of a command.
+
+    Parameters
+    ----------
+    facts : dict
+        The result, for JSON: values that `pdanon.cli.document.plain` converts.
+    show : callable
+        Prints the result as text.
+    code : int
+        The exit code.
+    planned : bool
+        Whether the result is only the plan of a dry run.
+    """
+
+    facts: dict[str, Any]
+    show: Callable[[], object]
+    code: int = 0
+    planned: bool = False
+
+
+@dataclass(slots=True)
+class Messages:
+    """Warnings and notes of a running command.
+
+    Parameters
+    ----------
+    quiet : bool
+        Show neither notes nor progress.
+    warnings : list of dict
+        ``kind``, ``what`` and ``hint`` of each warning.
+    notes : list of str
+        The notes.
+    """
+
+    quiet: bool = False
+    warnings: list[dict[str, str | None]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+_messages: ContextVar[Messages] = ContextVar("messages")
+
+
+@contextmanager
+def collect_messages(*, quiet: bool) -> Iterator[Messages]:
+    """Collect the warnings and notes of a block."""
+    messages = Messages(quiet)
+    token = _messages.set(messages)
+    try:
+        yield messages
+    finally:
+        _messages.reset(token)
+
+
+def _current() -> Messages:
+    return _messages.get(Messages())
+
+
 def report(message: str, code: int = 0) -> int:
     """Print a message on stderr, and return the exit code."""
     print_stderr(f"pdanon: {message}")
     return code
+
+
+def note(text: str) -> None:
+    """Collect a note, and print it on stderr unless the command is quiet."""
+    messages = _current()
+    messages.notes.append(text)
+    if not messages.quiet:
+        report(f"note: {text}")
 
 
 def print_stderr(text: str) -> None:
@@ -44,12 +113,18 @@ def print_stderr(text: str) -> None:
             print(escape_controls(mask_credentials(text)), file=sys.stderr)
 
 
+def announce_files(paths: Iterable[Path]) -> None:
+    """Print the files that a policy writes on stderr, unless the command is quiet."""
+    if not _current().quiet:
+        report(f"writes {', '.join(map(str, paths))}")
+
+
 @contextmanager
 def stage(what: str, *, announced: bool = True) -> Iterator[None]:
     """Name the running stage on stderr, if it takes long."""
     timer = Timer(PATIENCE, report, [f"{what} ..."])
     timer.daemon = True
-    if announced:
+    if announced and not _current().quiet:
         timer.start()
     try:
         yield
@@ -65,7 +140,9 @@ def show_warnings(hint: str = "") -> Iterator[None]:
         if isinstance(message, ReleaseWarning):
             default = _IF_USELESS if message.hint == REMEDY else message.hint
             remedy = {IdentifierWarning: hint, PersonsWarning: _IF_PARTS}.get(type(message), default)
-            report(f"warning: {message.what}\n  hint:  {remedy}")
+            kind = type(message).__name__
+            _current().warnings.append({"kind": kind, "what": message.what, "hint": remedy})
+            report(f"warning: {message.what}" + (f"\n  hint:  {remedy}" if remedy else ""))
         else:
             usual(message, *where, **more)
 
@@ -78,7 +155,8 @@ def show_warnings(hint: str = "") -> Iterator[None]:
 
 def can_show_progress() -> bool:
     """Whether a progress bar can be shown."""
-    return sys.stderr is not None and sys.stderr.isatty() and find_spec("tqdm") is not None
+    shown = not _current().quiet and sys.stderr is not None and sys.stderr.isatty()
+    return shown and find_spec("tqdm") is not None
 
 
 # --- Results of commands, at most one screen by default
@@ -126,16 +204,26 @@ def print_result(result: Anonymized) -> None:
     print(result)
 
 
-def print_plan(reads: Iterable[Path | str], writes: Iterable[Path]) -> int:
-    """Print the files that a command would read and write, with links resolved; return the exit code."""
-    print("Dry run: nothing is written")
-    for path in reads:
-        print(f"  reads      {mask_credentials(str(path))}")
-    for path in writes:
-        does = "replaces" if os.path.lexists(os.path.realpath(path)) else "writes"
-        real = os.path.realpath(path)
-        print(f"  {does:<10} {path}{f' -> {real}' if os.path.islink(path) else ''}")
-    return 0
+def plan(reads: Iterable[Path | str], writes: Iterable[Path]) -> Outcome:
+    """Return the files that a command would read and write, with links resolved."""
+    reads = [mask_credentials(str(path)) for path in reads]
+    written = [_planned(path) for path in writes]
+
+    def show() -> None:
+        print("Dry run: nothing is written")
+        for path in reads:
+            print(f"  reads      {path}")
+        for each in written:
+            link = "" if each["target"] is None else f" -> {each['target']}"
+            print(f"  {'replaces' if each['replaces'] else 'writes':<10} {each['path']}{link}")
+
+    return Outcome({"reads": reads, "writes": written}, show, planned=True)
+
+
+def _planned(path: Path) -> dict[str, Any]:
+    real = os.path.realpath(path)
+    target = real if os.path.islink(path) else None
+    return {"path": str(path), "target": target, "replaces": os.path.lexists(real)}
 
 
 def print_risk(table: pd.DataFrame, *, whole: bool, path: Path | None) -> None:

@@ -18,7 +18,8 @@ from typing import Any, NoReturn, TypeAlias
 
 from pdanon.algorithms.choice import REQUIRED, check_sensitive
 from pdanon.algorithms.registry import ALGORITHMS, OF_LISTS, algorithm, functions, parameters_of
-from pdanon.errors import ParameterError, did_you_mean, escape_controls, mask_credentials
+from pdanon.cli.output import Outcome
+from pdanon.errors import ParameterError, did_you_mean, mask_credentials
 from pdanon.guarantees.parameters import DEFAULT_M
 from pdanon.io.tables import suffix_hint
 from pdanon.itemsets.validation import is_uri
@@ -275,37 +276,50 @@ def _suggest_algorithms(option: str) -> str:
     return f"algorithms that take it: {', '.join(names) or 'none'}"
 
 
-def describe(name: str, function: Callable[..., Anonymized]) -> str:
-    """Describe an algorithm in a few lines: its task, its guarantee (from the docstring) and its options."""
+def facts_of_algorithm(name: str) -> dict[str, Any]:
+    """Return the task of an algorithm, its guarantee (both from the docstring) and its parameters."""
+    function = ALGORITHMS[name].function
     text = inspect.getdoc(function) or ""
     guarantee = " ".join(text.partition("Guarantee: ")[2].partition(".")[0].replace("`", "").split())
-    accepted, required = parameters_of(function), _required(function)
-    options = [option for option in accepted if option in DEMANDS | WAYS and is_run_by_command(name)]
-    others = [option for option in accepted if option not in (*options, *_OF_COMMAND)]
-    flags = [flag(option) if option in required else f"[{flag(option)}]" for option in options]
+    required, by_command = _required(function), is_run_by_command(name)
+    options = [
+        {"parameter": each, "option": flag(each), "required": each in required}
+        if each in DEMANDS | WAYS and by_command
+        else {"parameter": each, "option": None, "required": each in required}
+        for each in parameters_of(function)
+        if each not in _OF_COMMAND
+    ]
     does, _, _ = text.partition("\n")
+    return {"name": name, "does": does, "guarantee": guarantee, "by_command": by_command, "options": options}
+
+
+def describe(facts: Mapping[str, Any]) -> str:
+    """Describe an algorithm in a few lines, from the facts of `facts_of_algorithm`."""
+    options: list[str] = []
+    others: list[str] = []
+    for each in facts["options"]:
+        name = each["option"] or each["parameter"]
+        (others if each["option"] is None else options).append(name if each["required"] else f"[{name}]")
     lines = [
-        name,
-        f"  does       {does}",
-        f"  guarantee  {guarantee}",
-        f"  options    {' '.join(flags) or 'none'}",
+        facts["name"],
+        f"  does       {facts['does']}",
+        f"  guarantee  {facts['guarantee']}",
+        f"  options    {' '.join(options) or 'none'}",
     ]
     if others:
-        names = ", ".join(each if each in required else f"[{each}]" for each in others)
-        lines.append(f"  elsewhere  {names}: in a policy or Python")
+        lines.append(f"  elsewhere  {', '.join(others)}: in a policy or Python")
     return "\n".join(lines)
+
+
+def summarize(facts: Mapping[str, Any]) -> str:
+    """Describe an algorithm in one line, from the facts of `facts_of_algorithm`."""
+    return f"{facts['name']:<16} {facts['does']}"
 
 
 def is_run_by_command(name: str) -> bool:
     """Whether options alone can call an algorithm. A policy and Python can call any."""
     record = ALGORITHMS[name]
     return record.recodes in OF_LISTS and _required(record.function) <= PARAMETERS.keys()
-
-
-def summarize(name: str, function: Callable[..., Anonymized]) -> str:
-    """Describe an algorithm in one line."""
-    does, _, _ = (inspect.getdoc(function) or "").partition("\n")
-    return f"{name:<16} {does}"
 
 
 class Parser(argparse.ArgumentParser):
@@ -320,11 +334,11 @@ class Parser(argparse.ArgumentParser):
         return found, unknown
 
     def error(self, message: str) -> NoReturn:
-        """Print the error and a hint instead of the usage."""
+        """Raise the error with a hint, instead of printing the usage."""
         if "arguments are required" in message and (unknown := self._unknown()):
             message = f"unrecognized arguments: {unknown}"
-        hint = "" if _HINT in message else f"{_HINT}{self._suggest(message) or f'{self.prog} --help'}"
-        self.exit(2, escape_controls(mask_credentials(f"pdanon: error: {message}{hint}\n")))
+        what, _, hint = message.partition(_HINT)
+        raise ParameterError(what, hint=hint or self._suggest(message) or f"{self.prog} --help")
 
     def _unknown(self) -> str | None:
         """Return an unknown option: the missing argument may be its value."""
@@ -414,7 +428,7 @@ def _bash() -> str:
 # --- Commands, their arguments and their help
 
 
-Command: TypeAlias = Callable[[argparse.Namespace], int]
+Command: TypeAlias = Callable[[argparse.Namespace], Outcome]
 
 
 def parser_of(commands: Mapping[str, Command]) -> argparse.ArgumentParser:
@@ -444,9 +458,10 @@ def parser_of(commands: Mapping[str, Command]) -> argparse.ArgumentParser:
         command = added.add_parser(name, help=text, description=description, epilog=epilog, **options)
         fill(command)
         written = [action.dest for action in command._actions if action.type in _WRITTEN]
-        command.set_defaults(run=run, written=written)
+        command.set_defaults(command=name, run=run, written=written)
         if written or fill in (_fill_run, _fill_compare):
             _add_writing(command)
+        _add_output(command)
     return parser
 
 
@@ -587,6 +602,13 @@ def _add_writing(command: argparse.ArgumentParser) -> None:
     overwrite = "replace existing files (default: refuse); a release by --stream is never replaced"
     _add_switch(group, "--overwrite", overwrite)
     _add_switch(group, "--dry-run", "show the files that would be read and written, and do neither")
+
+
+def _add_output(command: argparse.ArgumentParser) -> None:
+    """Add the options of what a command prints."""
+    group = command.add_argument_group("printed output")
+    _add_switch(group, "--json", "print the result, or the error, as one line of JSON on standard output")
+    _add_switch(group, "--quiet", "print only warnings and errors: no result, progress or notes")
 
 
 def _add_form(command: argparse.ArgumentParser) -> argparse._ArgumentGroup:
