@@ -45,6 +45,7 @@ from pdanon.guarantees.utility import partition
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
+from pdanon.itemsets.columns import is_list_column
 from pdanon.itemsets.compatibility import text_column
 from pdanon.itemsets.mapping import is_kept
 from pdanon.itemsets.timing import TimeLimitError, limit_time, progress_bar
@@ -469,7 +470,7 @@ class _Trials:
 
 # Parameters of a request, besides the roles of columns.
 REQUEST_PARAMETERS = (
-    *("k", "m", "constraints", "rules", "c", "rho", "p", "sensitive"),
+    *("k", "m", "l", "constraints", "rules", "c", "rho", "p", "sensitive"),
     *("utility", "loss", "time_limit", "random_state", "labels"),
 )
 REQUIRED = {"k", "rho", "p"}  # one of them is required
@@ -489,17 +490,21 @@ def check_sensitive(
     spelled : callable
         Returns the spelling of a parameter there.
     """
-    rho, p, sensitive = map(spelled, ("rho", "p", "sensitive"))
-    kinds = [name for name in ("rho", "p") if name in given]
+    rho, p, l, sensitive = map(spelled, ("rho", "p", "l", "sensitive"))  # noqa: E741
+    kinds = [name for name in ("rho", "p", "l") if name in given]
     if not kinds and "sensitive" not in given:
         return
     if len(kinds) != 1:
-        hint = f"{rho} bounds the confidence of an inference, {p} the share of rows of a group with an item"
-        raise ParameterError(f"{sensitive} needs {rho} or {p}, or an algorithm", where=where, hint=hint)
+        hint = f"{rho} bounds the confidence of an inference, {l} the share of matching rows with an item, "
+        hint += f"{p} that of the rows of a group"
+        raise ParameterError(f"{sensitive} needs {rho}, {p} or {l}, or an algorithm", where=where, hint=hint)
     kind = spelled(kinds[0])
     if "sensitive" not in given:
         hint = f"list the items that must not be inferred in {sensitive}"
         raise ParameterError(f"{kind} and {sensitive} go together", where=where, hint=hint)
+    if kinds == ["l"] and "k" not in given:
+        hint = f"pass {spelled('k')} as well, as diversity alone does not hide a row"
+        raise ParameterError(f"{kind} and {spelled('k')} go together", where=where, hint=hint)
     others = [name for name in ("constraints", "rules", "c", "k") if name in given]
     if others and (others != ["k"] or kinds == ["rho"]):
         hint = "request one or the other"
@@ -517,9 +522,9 @@ def least_lossy(
     c: float | None = None,
     rho: float | None = None,
     p: int | None = None,
+    l: int | None = None,  # noqa: E741
     sensitive: Sequence[Any] | None = None,
     quasi: Sequence[str] = (),
-    lists: bool = True,
     **options: Any,
 ) -> Anonymized:
     """Return the release of `pdanon.anonymize` for some parameters.
@@ -530,20 +535,20 @@ def least_lossy(
         One row per person.
     column : str, optional
         The list column. By default, the only one.
-    k, m, constraints, rules, c, rho, p, sensitive
+    k, m, constraints, rules, c, rho, p, l, sensitive
         Parameters of guarantees.
     quasi : sequence of str
         Columns that an attacker may know, besides the items.
-    lists : bool
-        Whether there is a list column.
     **options
         Further parameters of `pdanon.anonymize`.
     """
-    place = column if lists else None
+    lists = column is not None or any(is_list_column(frame.iloc[:, i]) for i in range(frame.shape[1]))
     if rho is not None or p is not None:
-        return anonymize(frame, _of_sensitive(rho, p, sensitive, k, m, quasi), place, **options)
+        return anonymize(frame, _of_sensitive(rho, p, sensitive, k, m, quasi), column, **options)
     k = check_k(k)
     guarantee: Guarantee
+    if l is not None:
+        return anonymize(frame, _of_diversity(k, l, m, quasi, sensitive), column, **options)
     if quasi and constraints is not None:
         hint = "leave constraints out, or give the columns of quasi another role"
         raise ParameterError("no algorithm protects quasi-identifiers by constraints", hint=hint)
@@ -559,7 +564,7 @@ def least_lossy(
         guarantee = KAnonymity(k, quasi=quasi)
     else:
         guarantee = KKm(k=k, m=m, quasi=quasi) if quasi else KmAnonymity(k, m)
-    return anonymize(frame, guarantee, place, **options)
+    return anonymize(frame, guarantee, column, **options)
 
 
 def _of_sensitive(
@@ -573,6 +578,19 @@ def _of_sensitive(
         return RhoUncertainty(rho=rho, sensitive=sensitive, m=None if isinstance(m, DefaultNumber) else m)
     assert p is not None
     return SensitiveGroups(p=p, sensitive=sensitive, k=k, m=m)
+
+
+def _of_diversity(
+    k: int,
+    l: int,  # noqa: E741
+    m: ItemLimit,
+    quasi: Sequence[str],
+    sensitive: Any,
+) -> KLm | LmDiversity:
+    """Return the guarantee for sensitive items that few of the matching rows have."""
+    if quasi:
+        return KLm(k=k, l=l, m=m, quasi=quasi, sensitive=sensitive)
+    return LmDiversity(l=l, m=m, sensitive=sensitive, k=k)
 
 
 def _of_rules(rules: Any, k: int, c: float | None, m: ItemLimit, *, alone: bool) -> PSRules:

@@ -221,6 +221,9 @@ def check_stream(arguments: argparse.Namespace) -> None:
     if arguments.algorithm is None:
         hint = "try the algorithms on a sample of the rows, and name the one with the lowest loss"
         raise ParameterError("--stream needs --algorithm", hint=hint)
+    if getattr(arguments, "quasi", None):
+        hint = "drop --stream if the table fits into memory; audit and risk --stream take no --quasi either"
+        raise ParameterError("--stream takes no --quasi, which needs all rows at once", hint=hint)
     if arguments.report:
         hint = "drop --stream if the table fits into memory"
         raise ParameterError("--stream writes no report, which needs all rows at once", hint=hint)
@@ -235,7 +238,8 @@ def check_stream(arguments: argparse.Namespace) -> None:
 def read(path: Path | str, arguments: argparse.Namespace) -> pd.DataFrame:
     """Read the table of a command, with one row per person."""
     with stage(f"reading {path}"), show_warnings():
-        table = form_of(arguments).read(path, getattr(arguments, "keep", None) or ())
+        columns = [*(getattr(arguments, "quasi", None) or ()), *(getattr(arguments, "keep", None) or ())]
+        table = form_of(arguments).read(path, columns)
     for each in table.notes:
         note(f"{mask_credentials(str(path))}: {each}")
     return table.frame

@@ -282,8 +282,8 @@ def _draw(trials: pd.DataFrame, path: Path) -> None:
 
 
 _TO_KEEP = (
-    "leave them out of the table; protect them by a policy that names them as quasi; or pass --keep and "
-    "their names if they may be published as they are"
+    "leave them out of the table; protect them with --quasi; or pass --keep and their names if they may be "
+    "published as they are"
 )
 
 
@@ -383,7 +383,6 @@ def _audit(arguments: argparse.Namespace) -> Outcome:
 
 def _audit_table(arguments: argparse.Namespace, guarantee: Guarantee) -> tuple[Audit, int, str, str | None]:
     """Audit a table, and return the audit, the number of rows, the size as text and the fingerprint."""
-    arguments.keep = arguments.quasi
     frame = read(arguments.source, arguments)
     with stage("auditing"):
         audit = guarantee.audit(frame, arguments.column)
@@ -422,7 +421,6 @@ def _risk(arguments: argparse.Namespace) -> Outcome:
     check_files(arguments)
     if arguments.dry_run:
         return plan(inputs_of(arguments), outputs_of(arguments).values())
-    arguments.keep = arguments.quasi
     frame = read(arguments.source, arguments)
     with stage("counting"):
         table = risk(frame, arguments.column, k=arguments.k, m=arguments.m, quasi=arguments.quasi)

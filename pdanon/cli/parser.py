@@ -32,7 +32,7 @@ _OF_COMMAND = ("keep", "progress")  # parameters that the command itself handles
 # Hints for options that do not exist here, because another option or a policy has their task.
 _ELSEWHERE = {
     "--drop": "pass --keep for the columns to publish with --by, or write a policy, which has drop",
-    "--quasi": "write a policy with the columns as quasi in [columns]: see 'pdanon run --help'",
+    "--quasi": "pass it to anonymize, audit or risk; or write a policy with the columns as quasi",
 }
 
 # --- Types of options
@@ -207,6 +207,15 @@ WAYS: dict[str, dict[str, Any]] = {
     "order": {"choices": ["nn", "gray", "rcm"], "help": "order of the rows in which a group is searched"},
     "alpha": {"type": int, "metavar": "N", "help": "compare a row with N * p neighbors on each side"},
 }
+_QUASI_HELP = "quasi-identifiers: other columns that the attacker knows"
+KNOWN: dict[str, dict[str, Any]] = {
+    "quasi": {
+        "nargs": "+",
+        "action": "extend",
+        "metavar": "COLUMN",
+        "help": f"{_QUASI_HELP}; without --algorithm, they are generalized as well",
+    },
+}
 UNMODIFIED: dict[str, dict[str, Any]] = {  # all algorithms take these
     "keep": {
         "nargs": "+",
@@ -215,10 +224,10 @@ UNMODIFIED: dict[str, dict[str, Any]] = {  # all algorithms take these
         "help": "columns to publish as they are, without a warning",
     },
 }
-PARAMETERS = DEMANDS | WAYS | UNMODIFIED
+PARAMETERS = DEMANDS | WAYS | KNOWN | UNMODIFIED
 _OF_GUARANTEES = (  # options that need no --algorithm
-    *("k", "m", "constraints", "rules", "c", "rho", "p", "sensitive"),
-    *("hierarchy", "loss", "time_limit", "labels", "keep"),
+    *("k", "m", "l", "constraints", "rules", "c", "rho", "p", "sensitive", "quasi"),
+    *("hierarchy", "loss", "time_limit", "labels", "random_state", "keep"),
 )
 
 
@@ -272,6 +281,8 @@ def _required(function: Callable[..., Anonymized]) -> set[str]:
 
 
 def _suggest_algorithms(option: str) -> str:
+    if option == "quasi":
+        return "leave out --algorithm, or name it in a policy with the columns as quasi"
     names = [name for name, function in functions(*OF_LISTS).items() if option in parameters_of(function)]
     return f"algorithms that take it: {', '.join(names) or 'none'}"
 
@@ -474,7 +485,9 @@ def _fill_anonymize(command: argparse.ArgumentParser) -> None:
     )
     _add_switch(command, "--stream", stream)
     _add_algorithm(command, "try several, and write the release with the lowest loss")
-    _add_parameters(command, {"guarantee": DEMANDS, "algorithm": WAYS, "unmodified columns": UNMODIFIED})
+    _add_parameters(
+        command, {"guarantee": DEMANDS | KNOWN, "algorithm": WAYS, "unmodified columns": UNMODIFIED}
+    )
     _add_form(command)
     join = "the separator of items in a release in CSV (default: that of --separator)"
     command.add_argument("--join", metavar="TEXT", help=join)
@@ -643,7 +656,6 @@ def _add_form(command: argparse.ArgumentParser) -> argparse._ArgumentGroup:
 _WRITTEN = (release, new_table, new_page, new_picture)  # types of arguments that name files to write
 _OUTSIDE_HELP = "let the policy write outside its own directory (default: refuse)"
 _MOST_KNOWN_HELP = KNOWN_HELP.partition(";")[0]
-_QUASI_HELP = "quasi-identifiers: other columns that the attacker knows"
 _DATA = "the table: .parquet, also as a URI, .csv, .tsv (these also with .gz) or .jsonl"
 
 _POLICY = """such a policy.toml:

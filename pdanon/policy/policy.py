@@ -181,7 +181,7 @@ class Policy:
             self._check_request()
         frame = self.read() if frame is None else check_frame(frame)
         if self.algorithm is None:
-            request = self._read_all(self._roles.merge_request(frame, self.parameters))
+            request = self._read_all(self._roles.merge_request(self.parameters))
             return least_lossy(frame, self.items, **request)
         options = self._read_all(self._roles.merge_parameters(self.algorithm, self.parameters))
         column = {"column": self.items} if self._reads_lists() else {}

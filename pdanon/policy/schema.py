@@ -319,10 +319,9 @@ class Roles:
             own = {**own, "transaction": _add_tree(own["transaction"], tree)}
         return {**parameters, **own}
 
-    def merge_request(self, frame: pd.DataFrame, own: Mapping[str, Any]) -> dict[str, Any]:
+    def merge_request(self, own: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments of `least_lossy`: the requested guarantee, and the parameters of the roles."""
-        lists = any(is_list_column(frame.iloc[:, place]) for place in range(frame.shape[1]))
-        return {**self._parameters(), "lists": lists, **own}
+        return {**self._parameters(), **own}
 
     def _parameters(self) -> dict[str, Any]:
         """Return the parameters that the roles set."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pandas as pd
 import pytest
 from conftest import SECRET, frame_of, rows_of
 from naive import itemsets as naive
@@ -70,6 +71,48 @@ def test_constraints(run):
     assert "pcta, refined" in out
 
 
+QUASI = ("--quasi", "age", "--random-state", "1")
+
+
+@pytest.mark.parametrize(
+    ("asked", "guarantee"),
+    [
+        ((), pdanon.KKm(k=2, m=2, quasi=["age"])),
+        (
+            ("-m", "1", "-l", "2", "--sensitive", SALT),
+            pdanon.KLm(k=2, l=2, m=1, quasi=["age"], sensitive=[SALT]),
+        ),
+    ],
+)
+def test_columns_that_an_attacker_knows_are_protected(run, asked, guarantee):
+    frame = frame_of(ROWS * 2).assign(age=[*range(30, 38)])
+    to_parquet(frame, "people.parquet")
+    code, out, _ = run("anonymize", "people.parquet", "out.parquet", "-k", "2", *asked, *QUASI)
+    assert code == 0
+    assert f"{guarantee!r}, audited" in out
+    expected = pdanon.anonymize(frame, guarantee, random_state=1)
+    released = read_parquet("out.parquet")
+    assert rows_of(released) == rows_of(expected.frame)
+    assert released["age"].astype(str).tolist() == expected.frame["age"].astype(str).tolist()
+    assert run("audit", "out.parquet", "-k", "2", *asked, "--quasi", "age")[0] == 0
+    assert run("audit", "people.parquet", "-k", "2", *asked, "--quasi", "age")[0] == 1
+
+
+def test_columns_of_a_table_without_lists_are_protected(run):
+    frame = frame_of(ROWS).assign(age=range(4)).drop(columns="items")
+    to_parquet(frame, "people.parquet")
+    code, out, _ = run("anonymize", "people.parquet", "out.parquet", "-k", "2", *QUASI)
+    assert (code, "KAnonymity(k=2, quasi=('age',)), audited" in out) == (0, True)
+
+
+def test_columns_of_lines_are_read_if_they_are_known(run):
+    lines = [(who, 30 + who % 2, item) for who, row in enumerate(ROWS) for item in sorted(row)]
+    pd.DataFrame(lines, columns=["who", "age", "what"]).to_csv("lines.csv", index=False)
+    form = ("--by", "who", "--item", "what")
+    assert run("anonymize", "lines.csv", "out.parquet", "-k", "2", "-m", "1", *form, *QUASI)[0] == 0
+    assert list(read_parquet("out.parquet")) == ["age", "what"]
+
+
 def test_csv(run):
     code, _, _ = run("anonymize", "in.csv", "out.csv", "-k", "2", "--column", "items", "--separator", " ")
     assert code == 0
@@ -99,10 +142,22 @@ def test_the_search_of_an_algorithm_has_the_same_option(run):
         (
             ("-k", "2", "--sensitive", "a"),
             2,
-            "--sensitive needs --rho or -p, or an algorithm",
+            "--sensitive needs --rho, -p or -l, or an algorithm",
         ),
         (("-p", "2"), 2, "-p and --sensitive go together"),
-        (("--rho", "0.5", "-p", "2", "--sensitive", "a"), 2, "--sensitive needs --rho or -p"),
+        (("--rho", "0.5", "-p", "2", "--sensitive", "a"), 2, "--sensitive needs --rho, -p or -l"),
+        (("-k", "2", "-l", "2"), 2, "-l and --sensitive go together"),
+        (("--rho", "0.5", "-l", "2", "--sensitive", "a"), 2, "--sensitive needs --rho, -p or -l"),
+        (("-k", "2", "-l", "2", "--sensitive", "a", "--constraints", "protect.parquet"), 2, "-l excludes"),
+        (("-k", "2", "-l", "2", "--sensitive", RICE), 2, "LmDiversity needs a hierarchy"),
+        (("-k", "2", "--quasi", "stor"), 2, "column 'stor' does not exist"),
+        (("-k", "2", "--quasi", "items"), 2, "items"),
+        (("-k", "2", "--quasi", "store", "--constraints", "protect.parquet"), 2, "by constraints"),
+        (
+            ("-k", "2", "--quasi", "store", "--algorithm", "pcta"),
+            2,
+            "pcta does not take --quasi",
+        ),
         (("--rho", "0.5", "-k", "2", "--sensitive", "a"), 2, "--rho excludes -k"),
         (("-p", "2", "-k", "2", "-c", "0.5", "--sensitive", "a"), 2, "-p excludes -c"),
         (("-p", "2", "--sensitive", "a"), 2, "cahd publishes a second table"),

@@ -126,6 +126,11 @@ def test_without_an_algorithm_that_is_released_which_loses_least(capsys):
         ('rho = 0.9\nsensitive = ["b"]', 'keep = ["store"]', "RhoUncertainty(rho=0.9, sensitive=1 items)"),
         ("k = 2\nm = 1\nrandom_state = 1", 'quasi = ["store"]', "KKm(k=2, m=1, quasi=('store',))"),
         (
+            'k = 2\nl = 2\nm = 1\nsensitive = ["b"]\nrandom_state = 1',
+            'quasi = ["store"]',
+            "KLm(k=2, l=2, m=1, quasi=('store',), sensitive=1 items)",
+        ),
+        (
             "k = 2\nrandom_state = 1",
             'quasi = ["store"]\ndrop = ["items"]',
             "KAnonymity(k=2, quasi=('store',))",
@@ -155,7 +160,9 @@ def test_a_hierarchy_lets_more_algorithms_compete():
         (asked("k = 2\nlos = 'pairs'"), "did you mean 'loss'"),
         (asked("m = 2"), "no algorithm, and no k"),
         (asked("rho = 0.5"), "rho and sensitive go together"),
-        (asked("k = 2\nsensitive = ['a']"), "sensitive needs rho or p"),
+        (asked("k = 2\nsensitive = ['a']"), "sensitive needs rho, p or l"),
+        (asked("l = 2\nrho = 0.5\nsensitive = ['a']"), "sensitive needs rho, p or l"),
+        (asked("k = 2\nl = 2"), "l and sensitive go together"),
         (asked("k = 2\nrho = 0.5\nsensitive = ['a']"), "rho excludes k"),
         (asked("k = 2\nkeep = ['store']"), "the role of a column sets this"),
         (asked("k = 2", 'quasi = ["store"]'), "random_state = 1"),
