@@ -33,6 +33,7 @@ _TIME_INDEXES = {
     "timedelta": pd.TimedeltaIndex,
     "timedelta64": pd.TimedeltaIndex,
 }
+_PORTION = 2**18  # occurrences that Arrow encodes at once
 _ITEM_HINT = "items must be numbers, text, booleans, dates or times, all of one type"
 
 _DAMAGED_HINT = (
@@ -68,8 +69,10 @@ def encode(lists: pa.Array | pa.ChunkedArray) -> tuple[Codes, Offsets, pa.Array,
     _refuse_unknown_codes(parts)
     encoded = _reuse_dictionary(parts, kind)
     if encoded is None:
-        flat = pa.chunked_array([plain(part, kind) for part in parts], type=kind)
-        encoded = _encode_values(flat, lengths)
+        # In portions, as the codes of a single array would be enlarged to twice their memory.
+        whole = [plain(part, kind) for part in parts]
+        flat = [part.slice(begin, _PORTION) for part in whole for begin in range(0, len(part), _PORTION)]
+        encoded = _encode_values(pa.chunked_array(flat, type=kind), lengths)
     codes, values = encoded
     _refuse_damaged([values], "its text is not UTF-8", full=True)
     return codes, offsets_of(lengths), values, nulls

@@ -100,7 +100,8 @@ def mapping_labels(mapping: pd.DataFrame, kind: pa.DataType) -> pa.DictionaryArr
 def mapping_values(mapping: pd.DataFrame, name: str) -> pa.Array:
     """Return a column of a mapping table as one Arrow array."""
     with suppress(pa.ArrowException, ArithmeticError, TypeError, ValueError):
-        return arrow_values(mapping[name]).combine_chunks()
+        values = arrow_values(mapping[name])
+        return values.chunk(0) if values.num_chunks == 1 else values.combine_chunks()  # which copies one, too
     # Raised outside the handler: the chained error of Arrow shows a value.
     raise _wrong_type(name, "several types")
 

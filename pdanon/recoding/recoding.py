@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from pdanon.guarantees.emptied import EMPTY_ROWS
 from pdanon.hierarchy import Hierarchy
-from pdanon.itemsets.codes import Codes, Itemsets, compact, text_exceeds
+from pdanon.itemsets.codes import Codes, Itemsets, compact, take_items, text_exceeds
 from pdanon.itemsets.lists import distinct
 from pdanon.itemsets.multisets import Multisets
 from pdanon.itemsets.set_labels import set_labels
@@ -244,7 +244,7 @@ def label_column(labels: pa.Array, targets: Codes) -> pd.api.extensions.Extensio
         ``pandas.Categorical``, which stores each once: the label of a set of n items is in n lines.
     """
     if not text_exceeds(labels, targets[targets >= 0], _MOST_TEXT):
-        return _arrow_column(labels.take(pa.array(targets, mask=targets < 0)))
+        return _arrow_column(take_items(labels, targets))
     codes, used = compact(targets[targets >= 0], labels)
     lines = np.full(len(targets), -1, np.int32)
     lines[targets >= 0] = codes

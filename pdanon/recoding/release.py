@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
 import pandas as pd
+import pyarrow as pa
 
 from pdanon.errors import GuaranteeError
 from pdanon.guarantees.verdict import Audit, Guarantee
@@ -115,12 +116,14 @@ def release(writer: Writer[Rows, Result], decide: Callable[[], Decision[Rows]], 
     judged = writer.check_keep(keep)  # before the decision, which may take long
     decision = decide()
     decision = replace(decision, parameters={**decision.parameters, **keep_parameter(judged)})
+    pa.default_memory_pool().release_unused()  # Arrow keeps what it freed: too much beside the labels of rows
     with writer.write(decision) as written:
         unmodified = written.check_unmodified(decision.guarantee, judged)
         items = items_left(decision.mapping, decision.loss, written.n_rows, decision.guarantee)
         useless = ". ".join(filter(None, (items, written.columns_left())))
         if decision.problem is None:  # the error describes an attempt
             warn_if_useless(useless, decision.guarantee)
+        pa.default_memory_pool().release_unused()
         audit = written.audit(decision.guarantee)
         facts = Facts(decision, audit.guarantee, unmodified, useless, audit.holds)
         if decision.problem is not None:

@@ -199,7 +199,7 @@ def memory_beyond_data(call: str) -> Figure:
     peak, release = (float(each) * 1024 for each in fresh_process(code).split())
     text = f"{peak:.0f} MB, {release:.0f} of them for the release"
     work = f"memory of {call.replace('frame, ', '')} beyond imports and data, retail"
-    return Figure(work, "", None, text, "200 MB beside the release", peak - release <= 200)
+    return Figure(work, "", None, text, "<= 200 MB", peak <= 200)
 
 
 def import_time() -> Figure:
