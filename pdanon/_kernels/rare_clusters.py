@@ -227,41 +227,86 @@ def _satisfy_pair(
 @cython.final
 @cython.cclass
 class Bitmaps:
-    """The rows of each item or cluster, one bit a row."""
+    """The rows of each item or cluster, one bit a row.
+
+    Successive itemsets often differ only in the last cluster. So the common rows of the others, the prefix,
+    are stored as words that are not 0, as far as they were needed.
+    """
 
     def __init__(
         self, codes: Code[::1], offsets: Number[::1], weights: Number[::1], n_items: cython.Py_ssize_t
     ) -> None:
         one: cython.ulonglong = 1
         row: cython.Py_ssize_t
-        self.bits = np.zeros((n_items, (len(offsets) + 62) // 64), np.uint64)
+        n_words = (len(offsets) + 62) // 64
+        self.bits = np.zeros((n_items, n_words), np.uint64)
         self.weights = weights
+        self.prefix, self.length, self.scanned = np.empty(n_items, np.int32), 0, 0
+        self.words, self.places, self.n_words = np.empty(n_words, np.uint64), np.empty(n_words, np.int32), 0
         for row in range(offsets.shape[0] - 1):
             for position in range(offsets[row], offsets[row + 1]):
                 self.bits[codes[position], row >> 6] |= one << (row & 63)
 
     def unite(self, a: cython.int, b: cython.int) -> cython.void:
         """Add the rows of b to the rows of a."""
+        self.length = 0
         for i in range(self.bits.shape[1]):
             self.bits[a, i] |= self.bits[b, i]
 
     def support(self, n: cython.int, enough: cython.longlong, state: State) -> cython.longlong:
         """Return the support of an image of n clusters; stop at ``enough``."""
-        cython.declare(word=cython.ulonglong, row=cython.Py_ssize_t, i=cython.Py_ssize_t)
+        i: cython.Py_ssize_t = 0
+        common: cython.ulonglong
         total: cython.longlong = 0
-        for i in range(self.bits.shape[1] if n > 0 else 0):
-            word = self.bits[state.image[0], i]
-            for place in range(1, n):
-                word &= self.bits[state.image[place], i]
-            row = 64 * i
-            while word:
-                if word & 1:
-                    total += self.weights[row]
-                word >>= 1
-                row += 1
-            if total >= enough:
-                break
+        if n == 0:
+            return 0
+        self.begin(max(n - 1, 1), state)
+        while (i < self.n_words or self.find_word()) and total < enough:
+            common = self.words[i] & self.bits[state.image[n - 1], self.places[i]]
+            while common:
+                total += self.weights[64 * self.places[i] + _first_bit(common)]
+                common &= common - 1
+            i += 1
         return total
+
+    def begin(self, length: cython.int, state: State) -> cython.void:
+        """Make the first clusters of the image the prefix."""
+        same: cython.bint = self.length == length
+        for i in range(length if same else 0):
+            same = same and self.prefix[i] == state.image[i]
+        if not same:
+            self.prefix[:length] = state.image[:length]
+            self.length, self.scanned, self.n_words = length, 0, 0
+
+    def find_word(self) -> cython.bint:
+        """Store the next common word of the prefix; return whether there is one."""
+        common: cython.ulonglong = 0
+        while not common and self.scanned < self.bits.shape[1]:
+            common = self.bits[self.prefix[0], self.scanned]
+            for i in range(1, self.length):
+                common &= self.bits[self.prefix[i], self.scanned]
+            self.words[self.n_words] = common
+            self.places[self.n_words] = cython.cast(cython.int, self.scanned)
+            self.scanned += 1
+        self.n_words += common != 0
+        return common != 0
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _first_bit(word: cython.ulonglong) -> cython.Py_ssize_t:
+    """Return the position of the lowest bit of a word that is not 0, by bisection."""
+    place: cython.Py_ssize_t = 0
+    half: cython.Py_ssize_t = 32
+    one: cython.ulonglong = 1
+    while half:
+        if not word & ((one << half) - 1):
+            word >>= half
+            place += half
+        half //= 2
+    return place
 
 
 def itemset_supports(

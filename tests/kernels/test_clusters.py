@@ -172,6 +172,36 @@ def test_satisfy_itemsets(least_first):
         agree(naive, state)
 
 
+@pytest.mark.parametrize("n_rows", [1, 64, 300])
+def test_itemset_supports(n_rows):
+    """Supports do not depend on the itemset before, and a count may stop once it is large enough."""
+    rng = np.random.default_rng(n_rows)
+    sets = [np.flatnonzero(rng.random(6) < 0.5) for _ in range(n_rows)]
+    weights = rng.integers(1, 4, n_rows)
+    singles = np.array([weights[[i in row for row in sets]].sum() for i in range(6)], np.int64)
+    state = clusters.State(
+        rows=rows_of(sets, weights, 6),
+        size=np.ones(6, np.int64),
+        support=singles,
+        weight=np.ones(6, np.int64),
+        lines=0,
+        block=np.zeros(6, np.int32),
+        spare=0,
+    )
+    bitmaps = rare_clusters.Bitmaps(*csr(sets), weights, 6)
+    itemsets = [each for size in (1, 2, 3) for each in combinations(range(6), size)] + [()]
+    expected = [
+        sum(weight for row, weight in zip(sets, weights, strict=True) if each and set(each) <= set(row))
+        for each in itemsets
+    ]
+    for enough in (1, 4, 2**40):
+        for order in (range(len(itemsets)), rng.permutation(len(itemsets))):
+            asked = [itemsets[i] for i in order]
+            found = rare_clusters.itemset_supports(*csr(asked), enough, bitmaps, state)
+            for support, i in zip(found.tolist(), order, strict=True):
+                assert support == expected[i] or expected[i] > support >= enough
+
+
 def test_coarsen_each():
     """Each itemset gets one merge, unless an earlier merge changed a cluster of its image."""
     for rng, naive, state in draw_cases():
