@@ -18,6 +18,7 @@ from pdanon.errors import escape_controls
 Verdict = Literal["holds", "warned", "broken"]
 SIGNS: dict[Verdict, str] = {"holds": "✓", "warned": "⚠", "broken": "✗"}
 
+# Rules with !important override those of JupyterLab for all tables.
 _STYLE = """<style>
 .pdanon{max-width:50rem;margin:.3rem 0;padding:.7rem 1rem;border:1px solid #8886;border-radius:.4rem;
 overflow-x:auto;font:14px/1.5 system-ui,sans-serif;color:inherit;text-align:left}
@@ -29,13 +30,13 @@ overflow-x:auto;font:14px/1.5 system-ui,sans-serif;color:inherit;text-align:left
 .pdanon .broken{border-color:#d4472f;background:#d4472f26}
 .pdanon table{table-layout:auto;margin:0 0 .5rem;border:0;border-collapse:collapse;font-size:inherit;
 color:inherit;font-variant-numeric:tabular-nums}
-.pdanon tr,.pdanon tbody tr:nth-child(odd),.pdanon tbody tr:hover{background:none}
-.pdanon th,.pdanon td{padding:.15rem 1.2rem .15rem 0;border:0;text-align:left;vertical-align:top;
-white-space:normal;overflow-wrap:anywhere;max-width:40rem}
+.pdanon tr{background:none!important}
+.pdanon th,.pdanon td{padding:.15rem 1.2rem .15rem 0!important;border:0!important;
+text-align:left!important;vertical-align:top;white-space:normal;overflow-wrap:anywhere;max-width:40rem}
 .pdanon th{font-weight:400;opacity:.72}
 .pdanon thead th{vertical-align:bottom}
 .pdanon .facts th,.pdanon .number{white-space:nowrap;overflow-wrap:normal}
-.pdanon .number,.pdanon thead .number{text-align:right}
+.pdanon .number{text-align:right!important}
 .pdanon caption{padding:0 0 .2rem;text-align:left;opacity:.72;color:inherit;caption-side:top}
 .pdanon .facts{width:100%}
 .pdanon .facts th{width:5rem}

@@ -16,6 +16,7 @@ from pdanon.cli.main import main
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 NOTEBOOKS = sorted(EXAMPLES.glob("*.ipynb"))
+COMMAND = "!{sys.executable} -m pdanon "  # works where the kernel has another PATH than the environment
 README = (EXAMPLES.parent / "README.md").read_text(encoding="utf-8")
 INDEX = (EXAMPLES.parent / "docs" / "index.md").read_text(encoding="utf-8")
 
@@ -33,8 +34,8 @@ def shown_by(cell):
 
 def run(source, names, capsys):
     """What a cell prints, or the value of its last line, as a notebook shows it."""
-    if source.startswith("!pdanon "):
-        main(shlex.split(source.removeprefix("!pdanon ")))
+    if source.startswith(COMMAND):
+        main(shlex.split(source.removeprefix(COMMAND)))
         return capsys.readouterr().out.strip()
     body = ast.parse(source).body
     last = body.pop() if isinstance(body[-1], ast.Expr) else None

@@ -50,6 +50,10 @@ from pdanon.recoding.unmodified_columns import UnmodifiedColumns, count_unmodifi
 
 _MOST_SHOWN = 10  # items
 _NUMBERS = {"id", "uuid", "guid", "nbr", "key"}
+_POSTCODES = {"zip", "zipcode", "postcode", "postal", "plz"}
+_FEW_CODES = 20  # distinct values; fewer need no hierarchy
+# Up to two letters, then digits: postcodes, diagnosis codes, product codes. Dates are written otherwise.
+_CODE = r"^[A-Za-z]{0,2}[0-9][A-Za-z0-9 .]{2,8}$"
 _BANDS = (1, 2, 5, 10, 100, 1000, 10**4, 10**5, 10**6)  # rows
 _MOST_LENGTHS = 12  # more lengths are put into bands
 _NOTE = (
@@ -363,7 +367,10 @@ def profile(
         risk=risks,
         columns=pd.DataFrame(columns, columns=_Column._fields),
         unmodified=together,
-        alerts=tuple(_alerts(itemsets, index, columns, together, risks, k)),
+        alerts=(
+            *_alerts(itemsets, index, columns, together, risks, k),
+            *_quasi_identifier_alerts(frame.iloc[:, others], columns),
+        ),
     )
 
 
@@ -493,6 +500,43 @@ def _grouping_columns(columns: Sequence[_Column], n_rows: int) -> Iterator[Alert
             what = f"column {each.column!r} has {each.values:,} values in {n_rows:,} rows"
             hint = "if it identifies people, some have several rows: merge their rows first"
             yield Alert(what, hint, f"{hint}, with --by {quote(str(each.column))}")
+
+
+def _quasi_identifier_alerts(frame: pd.DataFrame, columns: Sequence[_Column]) -> Iterator[Alert]:
+    """Yield an alert for each column that needs attention before it is protected as a quasi-identifier."""
+    for place, each in enumerate(columns if len(frame) >= FEW else ()):
+        values, name = frame.iloc[:, place], each.column
+        if is_nearly_all(each.unique, len(frame)) or each.values <= 1:
+            continue
+        if each.missing and _is_ordered(values):
+            what = f"{each.missing:,} of {len(frame):,} rows have no value in {name!r}"
+            hint = "in quasi=, a class with such a row gets the whole range: drop or fill these rows"
+            yield Alert(what, hint, hint.replace("quasi=", "--quasi"))
+        if each.values >= _FEW_CODES and _are_codes(values):
+            codes = f"sorted(frame[{name!r}].dropna().astype(str).unique())"
+            tree = f"pdanon.Hierarchy.prefixes({codes}, lengths=(1, 2, 3))"
+            usable = "if its prefixes are regions or groups"
+            hint = f"{usable}, pass them with quasi=: hierarchies={{{name!r}: {tree}}}"
+            command = f"{usable}, list a file of them under hierarchies in a policy"
+            yield Alert(f"column {name!r} looks like codes, such as postcodes", hint, command)
+
+
+def _is_ordered(values: pd.Series[Any]) -> bool:
+    """Return whether values are published as intervals: numbers, dates or times."""
+    kinds = pd.api.types
+    numeric = kinds.is_numeric_dtype(values.dtype) and not kinds.is_bool_dtype(values.dtype)
+    return numeric or kinds.is_datetime64_any_dtype(values.dtype)
+
+
+def _are_codes(values: pd.Series[Any]) -> bool:
+    """Return whether all values look like codes whose prefixes have a meaning."""
+    kinds = pd.api.types
+    if kinds.is_integer_dtype(values.dtype):
+        return bool({word.lower() for word in split_words(values.name)} & _POSTCODES)
+    texts = pd.Series(values.dropna().unique())
+    if not all(isinstance(text, str) for text in texts):
+        return False
+    return bool(texts.str.match(_CODE).all()) and 2 * texts.str[0].nunique() <= len(texts)
 
 
 def _is_named_for_a_number(label: Hashable) -> bool:

@@ -114,6 +114,51 @@ def test_what_to_do_against_the_risk():
     }
 
 
+def test_missing_ages_are_counted():
+    ages = pd.Series([30.0, 41.0, None, 30.0] * 10)
+    frame = pd.DataFrame({"age": ages, "town": ["A", None] * 20, "items": [["a"]] * 40})
+    said = alerts(frame)
+    assert "drop or fill" in said["10 of 40 rows have no value in 'age'"]
+    assert not any("'town'" in what and "no value" in what for what in said)
+    assert not any("no value" in what for what in alerts(frame.assign(age=ages.fillna(0))))
+
+
+def proposed(said, frame):
+    """The hierarchies that a hint proposes."""
+    [hint] = [hint for what, hint in said.items() if "looks like codes" in what]
+    return eval(hint.partition("hierarchies=")[2], {"pdanon": pdanon, "frame": frame})
+
+
+@pytest.mark.parametrize(
+    "codes",
+    [
+        [f"{number:05}" for number in range(1_000, 90_000, 3_561)],
+        [f"SW{number} 4AA" for number in range(1, 26)],
+        [f"E{number}.1" for number in range(10, 35)],
+    ],
+    ids=["US", "UK", "ICD-10"],
+)
+def test_prefixes_of_codes_are_proposed_and_can_be_used(codes):
+    frame = pd.DataFrame({"code": codes * 4, "items": [["a"]] * (4 * len(codes))})
+    tree = proposed(alerts(frame), frame)["code"]
+    assert tree.n_leaves == len(codes)
+    assert frame.txanon.rfirst(k=8, m=1, quasi=["code"], hierarchies={"code": tree}).holds
+
+
+def test_postcodes_may_be_numbers():
+    frame = pd.DataFrame({"zip": [*range(10_001, 99_000, 4_000)] * 4})
+    frame["items"] = [["a"]] * len(frame)
+    assert proposed(alerts(frame), frame)["zip"].n_leaves == frame["zip"].nunique()
+    assert not any("codes" in what for what in alerts(frame.rename(columns={"zip": "income"})))
+
+
+@pytest.mark.parametrize("form", ["2020-01-{:02}", "town {}", "{}-{}"])
+def test_other_texts_are_no_codes(form):
+    texts = [form.format(number, number) for number in range(1, 29)]
+    frame = pd.DataFrame({"text": texts * 4, "items": [["a"]] * (4 * len(texts))})
+    assert not any("codes" in what for what in alerts(frame))
+
+
 def test_columns_that_cannot_be_compared_say_so():
     frame = pd.DataFrame({"odd": [{}] * 25, "items": [["a"]] * 25})
     found = pdanon.profile(frame)

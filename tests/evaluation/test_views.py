@@ -181,6 +181,28 @@ def test_cards_fit_a_page_and_a_phone(browser, tmp_path):
     assert width_on_a_phone(browser, page) <= 375
 
 
+# Rules of JupyterLab 4 for all tables of outputs, in short.
+JUPYTERLAB = """
+.jp-RenderedHTMLCommon table { table-layout: fixed; margin: 0 auto 1em }
+.jp-RenderedHTMLCommon td, .jp-RenderedHTMLCommon th, .jp-RenderedHTMLCommon tr {
+    text-align: right; vertical-align: middle; padding: 0.5em; max-width: none; border: none }
+.jp-RenderedHTMLCommon tbody tr:nth-child(odd) { background: #f5f5f5 }
+"""
+
+
+def test_jupyterlab_does_not_align_text_to_the_right(browser, tmp_path):
+    page = tmp_path / "lab.html"
+    script = """
+    const of = (selector) => getComputedStyle(document.querySelector(selector));
+    document.title = [of(".facts td").textAlign, of(".facts tr").backgroundColor, of("td.number").textAlign,
+                      of("table").tableLayout].join();
+    """
+    body = "".join(each._repr_html_() for each in cards())
+    body = f'<body class="jp-RenderedHTMLCommon">{body}<script>{script}</script></body>'
+    page.write_text(f"<!DOCTYPE html><style>{JUPYTERLAB}</style>{body}", encoding="utf-8")
+    assert "<title>left,rgba(0, 0, 0, 0),right,auto</title>" in browser(page, "--dump-dom")[0]
+
+
 def test_bars_are_the_shares_in_the_text():
     widths = re.findall(r'width="([\d.]+)" height="10" fill="#1a9c94"', RESULT._repr_html_())
     shares = RESULT.loss[["occurrences", "singles", "pairs"]]
