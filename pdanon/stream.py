@@ -20,7 +20,9 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from pdanon.algorithms.choice import REQUEST_PARAMETERS, choose, requested_guarantee, split_request
 from pdanon.algorithms.engines import SAMPLE, Recoder, check_algorithm, decide
+from pdanon.algorithms.registry import Recodes
 from pdanon.errors import FormatError, ParameterError, cause_of, read_safely
 from pdanon.guarantees import check_recountable
 from pdanon.guarantees.verdict import Audit, Guarantee
@@ -34,9 +36,10 @@ from pdanon.itemsets.dtype import is_text_type
 from pdanon.itemsets.encoded_columns import ListColumns, collapse_columns
 from pdanon.itemsets.mapping import relabel, relabel_by_groups
 from pdanon.itemsets.multisets import encode_visible
+from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.threads import prefetch
 from pdanon.itemsets.timing import show_activity
-from pdanon.itemsets.validation import check_path, is_uri
+from pdanon.itemsets.validation import check_known, check_path, is_uri
 from pdanon.recoding.decision import Decision
 from pdanon.recoding.release import Facts, release
 from pdanon.recoding.result import Labelled
@@ -48,6 +51,9 @@ from pdanon.recoding.unmodified_columns import (
 )
 
 __all__ = ["Streamed", "anonymize", "audit"]
+
+_RECODES: tuple[Recodes, ...] = ("items", "rows")  # recodings for which distinct transactions suffice
+_REQUEST = (*REQUEST_PARAMETERS, "hierarchy", "keep", "progress")  # parameters without an algorithm
 
 
 def __dir__() -> list[str]:
@@ -206,6 +212,10 @@ class Streamed(Labelled):
         Number of rows of all files.
     parameters : dict
         The parameters of the call.
+    tried : pandas.DataFrame or None
+        If no algorithm was named: the algorithms tried on a sample, as in `Anonymized`.
+    sample : int or None
+        The number of rows of that sample.
     """
 
     paths: tuple[Path, ...]
@@ -214,6 +224,8 @@ class Streamed(Labelled):
     loss: pd.Series[float]
     rows: int
     parameters: dict[str, Any]
+    tried: pd.DataFrame | None = None
+    sample: int | None = None
 
     def __repr__(self) -> str:
         return f"Streamed(rows={self.rows}, files={len(self.paths)}, guarantee={self.guarantee!r})"
@@ -224,7 +236,7 @@ def anonymize(
     source: str | os.PathLike[str],
     target: str | os.PathLike[str],
     *,
-    algorithm: str = "pcta",
+    algorithm: str | None = "pcta",
     column: str | None = None,
     mapping: str | os.PathLike[str] | None = None,
     **parameters: Any,
@@ -241,16 +253,17 @@ def anonymize(
     target : path
         The local path to write: a file if the source is a file, else a directory. It must not exist, and not
         be within the source.
-    algorithm : str
+    algorithm : str or None
         An algorithm that recodes an item equally in the whole table, such as ``pcta``, or in equal rows, such
-        as ``lra``. The error for any other algorithm lists them.
+        as ``lra``. The error for any other algorithm lists them. None: the one that loses least on a sample.
     column : str, optional
         The list column. By default, the only one, besides a private column.
     mapping : path, optional
         The file of the mapping, outside the source and the target, which ends in ``.parquet`` or ``.csv``. An
         existing file is replaced. Only the owner can read a new one.
     **parameters
-        Parameters of the algorithm, such as ``k``, ``m`` and ``hierarchy``.
+        Parameters of the algorithm, such as ``k``, ``m`` and ``hierarchy``. Without an algorithm, ``k`` and
+        others of a policy without one.
 
     Returns
     -------
@@ -267,7 +280,7 @@ def anonymize(
         If the target exists or another run writes to it. If the target or the mapping is within the source,
         or the mapping is within the target or has another ending. If equal rows may be recoded differently.
     InfeasibleError, HierarchyError, ColumnError, ItemsetDtypeError
-        As in the algorithm.
+        As in the algorithm. Without one, if the sample cannot decide.
 
     Warns
     -----
@@ -281,6 +294,10 @@ def anonymize(
     -----
     Guarantee: that of the algorithm, audited on the written files. The release equals that of the algorithm
     for a frame with all rows.
+
+    Without an algorithm, those with the guarantee are tried on 10,000 rows, drawn with a fixed seed. The best
+    one decides for all rows. The guarantee is requested for the sample as for the table, so the losses in
+    ``tried`` are above that of the release.
 
     Each file becomes one of the same relative path, with the same row groups, compression and other columns.
     Other columns are published unmodified and may identify rows. The list column becomes lists of text, or of
@@ -314,7 +331,13 @@ def anonymize(
     >>> released.txanon.audit(result.guarantee).holds
     True
     """
-    check_algorithm(algorithm, parameters, ("items", "rows"))
+    if algorithm is None:
+        for name in parameters:
+            check_known(name, _REQUEST, "parameter of anonymize, as no algorithm is named", where=name)
+        guarantee, options = split_request(parameters)
+        request = requested_guarantee(**guarantee)
+    else:
+        check_algorithm(algorithm, parameters, _RECODES)
     source, target = check_path(source, "source"), check_path(target, "target")
     mapping = None if mapping is None else check_path(mapping, "mapping")
     if is_uri(target):
@@ -330,7 +353,11 @@ def anonymize(
         with _expect_unchanged(tree, stamps):
             positions = tree.find_columns(column, parameters.get("private"))
         files = _Files(tree, released, kept, positions, stamps)
-        return release(files, partial(files.decide, algorithm, parameters), parameters.get("keep", ()))
+        if algorithm is None:
+            run = partial(files.choose_and_decide, request, options)
+        else:
+            run = partial(files.decide, algorithm, parameters)
+        return release(files, run, parameters.get("keep", ()))
 
 
 def audit(
@@ -430,6 +457,18 @@ class _Files:
             n_rows, decision = columns.n_rows, decide(columns, algorithm, parameters)
             return decision.with_rows(_FileRows(n_rows, decision.rows))
 
+    def choose_and_decide(self, guarantee: Guarantee, options: dict[str, Any]) -> Decision[_FileRows]:
+        """Decide by the algorithm that loses least on a sample of the transactions."""
+        with _expect_unchanged(self.tree, self.stamps):
+            columns = _collapse(self.tree, self.labels)
+            n_rows, sample = columns.n_rows, _draw_sample(columns)
+            given = {name: value for name, value in options.items() if name not in ("keep", "progress")}
+            algorithm, parameters, tried = choose(sample, guarantee, _RECODES, **given)
+            if "progress" in options:
+                parameters["progress"] = options["progress"]
+            decision = decide(columns, algorithm, parameters)
+            return decision.with_rows(_FileRows(n_rows, decision.rows, tried, len(sample)))
+
     @contextmanager
     def write(self, decision: Decision[_FileRows]) -> Iterator[_WrittenFiles]:
         """Write a draft, which the audit fills. At the end it becomes the target, after the mapping."""
@@ -440,10 +479,12 @@ class _Files:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _FileRows:
-    """Number of rows and their recoding."""
+    """Number of rows and their recoding, and the choice of its algorithm on a sample."""
 
     n_rows: int
     recoder: Recoder
+    tried: pd.DataFrame | None = None
+    sample: int | None = None
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -477,7 +518,8 @@ class _WrittenFiles:
         tree, target, decision = self.files.tree, self.files.target, facts.decision
         paths = (target,) if tree.is_file else tuple(target / name for name in tree.names)
         known = decision.mapping, facts.guarantee, decision.loss
-        return Streamed(paths, *known, self.n_rows, dict(decision.parameters))
+        choice = decision.rows.tried, decision.rows.sample
+        return Streamed(paths, *known, self.n_rows, dict(decision.parameters), *choice)
 
 
 def _collapse(
@@ -486,6 +528,15 @@ def _collapse(
     """Return the distinct rows of the list column, with the private column if there is one."""
     batches = prefetch(tree.columns(labels, read), lambda columns: len(columns[0].codes))
     return collapse_columns(batches, len(labels))
+
+
+def _draw_sample(columns: ListColumns) -> pd.DataFrame:
+    """Draw some transactions at random, all with the same chance, as a frame. The seed is fixed."""
+    numbers = np.arange(columns.n_rows)
+    if len(numbers) > SAMPLE:
+        numbers = np.sort(np.random.default_rng(0).choice(len(numbers), SAMPLE, replace=False))
+    rows = np.searchsorted(np.cumsum(SupportIndex.of(columns.itemsets).weights), numbers, side="right")
+    return pd.DataFrame({"items": columns.itemsets.take(rows).to_pandas()})
 
 
 @contextmanager

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
+from inspect import signature
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -13,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from pdanon.algorithms.refinement import refine
-from pdanon.algorithms.registry import ALGORITHMS, Way, algorithm, of_lists, parameters_of
+from pdanon.algorithms.registry import ALGORITHMS, Recodes, Way, algorithm, of_lists, parameters_of
 from pdanon.algorithms.rt.transaction import Transaction
 from pdanon.errors import InfeasibleError, ParameterError, ReleaseWarning, UselessWarning, one_line
 from pdanon.guarantees import (
@@ -511,9 +512,31 @@ def check_sensitive(
         raise ParameterError(f"{kind} excludes {spelled(others[0])}", where=where, hint=hint)
 
 
-def least_lossy(
-    frame: pd.DataFrame,
-    column: str | None = None,
+def least_lossy(frame: pd.DataFrame, column: str | None = None, **request: Any) -> Anonymized:
+    """Return the release of `pdanon.anonymize` for some parameters.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        One row per person.
+    column : str, optional
+        The list column. By default, the only one.
+    **request
+        Parameters of `requested_guarantee`, and further ones of `pdanon.anonymize`.
+    """
+    lists = column is not None or any(is_list_column(frame.iloc[:, i]) for i in range(frame.shape[1]))
+    guarantee, options = split_request(request)
+    return anonymize(frame, requested_guarantee(**guarantee, lists=lists), column, **options)
+
+
+def split_request(request: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Split the parameters of a request into those of `requested_guarantee`, and all others."""
+    own = signature(requested_guarantee).parameters
+    guarantee = {name: value for name, value in request.items() if name in own}
+    return guarantee, {name: value for name, value in request.items() if name not in own}
+
+
+def requested_guarantee(
     *,
     k: int | None = None,
     m: ItemLimit = DEFAULT_M,
@@ -525,46 +548,38 @@ def least_lossy(
     l: int | None = None,  # noqa: E741
     sensitive: Sequence[Any] | None = None,
     quasi: Sequence[str] = (),
-    **options: Any,
-) -> Anonymized:
-    """Return the release of `pdanon.anonymize` for some parameters.
+    lists: bool = True,
+) -> Guarantee:
+    """Return the guarantee for some parameters of guarantees.
 
     Parameters
     ----------
-    frame : pandas.DataFrame
-        One row per person.
-    column : str, optional
-        The list column. By default, the only one.
     k, m, constraints, rules, c, rho, p, l, sensitive
         Parameters of guarantees.
     quasi : sequence of str
         Columns that an attacker may know, besides the items.
-    **options
-        Further parameters of `pdanon.anonymize`.
+    lists : bool
+        Whether there is a list column.
     """
-    lists = column is not None or any(is_list_column(frame.iloc[:, i]) for i in range(frame.shape[1]))
     if rho is not None or p is not None:
-        return anonymize(frame, _of_sensitive(rho, p, sensitive, k, m, quasi), column, **options)
+        return _of_sensitive(rho, p, sensitive, k, m, quasi)
     k = check_k(k)
-    guarantee: Guarantee
     if l is not None:
-        return anonymize(frame, _of_diversity(k, l, m, quasi, sensitive), column, **options)
+        return _of_diversity(k, l, m, quasi, sensitive)
     if quasi and constraints is not None:
         hint = "leave constraints out, or give the columns of quasi another role"
         raise ParameterError("no algorithm protects quasi-identifiers by constraints", hint=hint)
     if rules is not None or c is not None:
-        guarantee = _of_rules(rules, k, c, m, alone=not quasi and constraints is None)
-    elif constraints is not None:
+        return _of_rules(rules, k, c, m, alone=not quasi and constraints is None)
+    if constraints is not None:
         check_m_omitted(m)
-        guarantee = PrivacyConstraints(constraints=constraints, k=k)
-    elif quasi and not lists:
+        return PrivacyConstraints(constraints=constraints, k=k)
+    if quasi and not lists:
         if not isinstance(m, DefaultNumber):
             problem = "m counts items, but there is no list column"
             raise ParameterError(problem, where="m", hint="leave it out")
-        guarantee = KAnonymity(k, quasi=quasi)
-    else:
-        guarantee = KKm(k=k, m=m, quasi=quasi) if quasi else KmAnonymity(k, m)
-    return anonymize(frame, guarantee, column, **options)
+        return KAnonymity(k, quasi=quasi)
+    return KKm(k=k, m=m, quasi=quasi) if quasi else KmAnonymity(k, m)
 
 
 def _of_sensitive(
@@ -603,3 +618,80 @@ def _of_rules(rules: Any, k: int, c: float | None, m: ItemLimit, *, alone: bool)
         raise ParameterError("rules exclude constraints and quasi-identifiers", where="rules", hint=hint)
     check_m_omitted(m, "rules")
     return PSRules(rules=rules, k=k, c=c)
+
+
+# --- Choice on a sample, for rows that only some algorithms can recode
+
+
+def choose(
+    sample: pd.DataFrame,
+    guarantee: Guarantee,
+    recodes: Collection[Recodes],
+    *,
+    loss: str = "NCP",
+    time_limit: float = 60,
+    **given: Any,
+) -> tuple[str, dict[str, Any], pd.DataFrame]:
+    """Choose the algorithm that loses least on a sample of the rows.
+
+    Parameters
+    ----------
+    sample : pandas.DataFrame
+        Some rows, with a single column of lists.
+    guarantee : Guarantee
+        The guarantee. It is requested for the sample as if that were the whole table.
+    recodes : collection of str
+        The recodings to choose from.
+    loss, time_limit
+        As in `anonymize`.
+    **given
+        Further parameters of `anonymize`: ``hierarchy``, ``utility``, ``labels`` and ``random_state``.
+
+    Returns
+    -------
+    str
+        The name of the algorithm.
+    dict
+        Its parameters.
+    DataFrame
+        The configurations tried, as ``tried`` of a result.
+
+    Raises
+    ------
+    InfeasibleError
+        If no configuration finds a release of the sample that keeps some information.
+    ParameterError
+        If none has such a recoding.
+    """
+    end = perf_counter() + check_seconds(time_limit, "time_limit")
+    changing = {name: value for name, value in given.items() if name != "random_state"}
+    known = [step for step in _steps(guarantee, changing) if step.algorithm != "refine"]
+    known = [step for step in known if ALGORITHMS[step.algorithm].recodes in recodes]
+    if not known:
+        name = type(guarantee).__name__
+        hint = "read the table into memory, or request another guarantee, such as k and m"
+        raise ParameterError(f"no algorithm for {name} recodes rows in parts", where="algorithm", hint=hint)
+    losses = LOSSES[type(guarantee)]
+    measure = losses[find_name(loss, losses, "loss of this guarantee", where="loss")]
+    parameters = {each.name: getattr(guarantee, each.name) for each in fields(guarantee)} | given  # type: ignore[arg-type]
+    if "utility" in given:
+        parameters["utility"] = partition(given["utility"])
+    trials, chosen = _Trials(sample, None, parameters, "NCP", measure, end, time_limit), known[0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ReleaseWarning)  # about the release of the sample, which is not kept
+        for step in known:
+            best = trials.best
+            trials.add(step)
+            chosen = chosen if trials.best is best else step
+        if trials.best is None or trials.best.useless:
+            raise InfeasibleError(
+                "the sample cannot decide between the algorithms",
+                where="algorithm",
+                got=f"{len(sample):,} rows; no release of them keeps enough information",
+                hint="name the algorithm, such as pcta: it decides on all rows; or choose a smaller k or m",
+            )
+        tried = trials.outcome().tried
+    assert tried is not None
+    parameters |= {"time_limit": time_limit, **chosen.way.options}
+    accepted = parameters_of(algorithm(chosen.algorithm)).keys() & parameters.keys()
+    return chosen.algorithm, {name: parameters[name] for name in accepted}, tried

@@ -218,9 +218,6 @@ def check_parts(arguments: argparse.Namespace) -> None:
 def check_stream(arguments: argparse.Namespace) -> None:
     """Check that no option needs all rows at once."""
     check_parts(arguments)
-    if arguments.algorithm is None:
-        hint = "try the algorithms on a sample of the rows, and name the one with the lowest loss"
-        raise ParameterError("--stream needs --algorithm", hint=hint)
     if getattr(arguments, "quasi", None):
         hint = "drop --stream if the table fits into memory; audit and risk --stream take no --quasi either"
         raise ParameterError("--stream takes no --quasi, which needs all rows at once", hint=hint)

@@ -59,6 +59,7 @@ from pdanon.cli.output import (
     print_risk,
     print_stderr,
     print_tradeoff,
+    print_tried,
     report,
     show_warnings,
     stage,
@@ -320,18 +321,22 @@ def _anonymize(arguments: argparse.Namespace) -> Outcome:
 def _anonymize_files(arguments: argparse.Namespace) -> Outcome:
     """Anonymize Parquet files, one row group after the other."""
     check_stream(arguments)
-    options = _options_with_progress(arguments)
+    name = arguments.algorithm
+    options = guarantee_options(arguments) if name is None else _options_with_progress(arguments)
     check_files(arguments)
     if arguments.dry_run:
         return plan(inputs_of(arguments), outputs_of(arguments).values())
     read_options(options, arguments)
-    request: dict[str, Any] = {"algorithm": arguments.algorithm, "column": arguments.column, **options}
+    request: dict[str, Any] = {"algorithm": name, "column": arguments.column, **options}
     has_bar = bool(options.get("progress"))
-    with stage(f"running {arguments.algorithm}", announced=not has_bar), show_warnings(_TO_KEEP):
+    with stage(f"running {name or 'the algorithms'}", announced=not has_bar), show_warnings(_TO_KEEP):
         result = stream.anonymize(arguments.source, arguments.target, mapping=arguments.mapping, **request)
 
     def show() -> None:
-        print(f"Anonymized: {result.rows} rows, {arguments.algorithm}")
+        print_tried(result.tried)
+        print(f"Anonymized: {result.rows} rows, {result.parameters['algorithm']}")
+        if result.sample is not None:
+            print(f"  chosen     on a sample of {result.sample:,} of {result.rows:,} rows")
         print(f"  guarantee  {result.guarantee!r}, audited")
         for name, text in loss_lines(result.mapping, result.loss):
             print(f"  {name:<10} {text}")

@@ -194,14 +194,20 @@ def escaped_output() -> Iterator[None]:
 
 
 def print_result(result: Anonymized) -> None:
-    """Print the algorithms that were tried, one line for each reason not to try others, and the result."""
-    if result.tried is not None:
-        completed = result.tried["seconds"].notna()
-        _print(result.tried[completed].dropna(axis=1, how="all"))
-        for reason, others in result.tried[~completed].groupby("reason", sort=False):
-            print(f"not tried ({reason}): {'; '.join(others['algorithm'])}")
-        print()
+    """Print the algorithms that were tried, and the result."""
+    print_tried(result.tried)
     print(result)
+
+
+def print_tried(tried: pd.DataFrame | None) -> None:
+    """Print the algorithms that were tried, if any, and one line for each reason not to try others."""
+    if tried is None:
+        return
+    completed = tried["seconds"].notna()
+    _print(tried[completed].dropna(axis=1, how="all"))
+    for reason, others in tried[~completed].groupby("reason", sort=False):
+        print(f"not tried ({reason}): {'; '.join(others['algorithm'])}")
+    print()
 
 
 def plan(reads: Iterable[Path | str], writes: Iterable[Path]) -> Outcome:

@@ -31,6 +31,7 @@ RUNS = {
     "anonymize": ("anonymize", "in.parquet", "new.parquet", *KM, "--mapping", "new.csv"),
     "tried": ("anonymize", "in.parquet", "new.parquet", "-k", "2", "-m", "1", "--time-limit", "5"),
     "stream": ("anonymize", "in.parquet", "new.parquet", "--stream", *KM),
+    "sampled": ("anonymize", "in.parquet", "new.parquet", "--stream", "-k", "2", "-m", "1"),
     "cahd": (
         "anonymize",
         "in.parquet",

@@ -81,6 +81,63 @@ def test_a_private_column_is_named(run):
     pd.testing.assert_frame_equal(released(Path("out.parquet")), expected.frame)
 
 
+# --- Without an algorithm
+
+
+@pytest.mark.parametrize("size", [8, 10_000])
+def test_without_an_algorithm_a_sample_decides(run, monkeypatch, size):
+    monkeypatch.setattr(stream, "SAMPLE", size)
+    asked = ("baskets", "out", "-k", "2", "-m", "1", "--hierarchy", "2", "--loss", "pairs")
+    code, out, err = run("anonymize", "--stream", *asked)
+    assert (code, err) == (0, "")
+    assert f"  chosen     on a sample of {min(size, 12)} of 12 rows\n" in out
+    table = out.partition("Anonymized:")[0].splitlines()
+    losses = {
+        line[: line.index("0")].strip(): float(line.removeprefix(line[: line.index("0")]).split()[0])
+        for line in table[1:]
+        if line and not line.startswith("not tried")
+    }
+    name = out.partition("12 rows, ")[2].partition("\n")[0]
+    assert losses[name] == min(losses.values())
+    assert "refine" not in out
+    assert audit_holds("out")
+
+
+def audit_holds(path):
+    return stream.audit(path, pdanon.KmAnonymity(k=2, m=1)).holds
+
+
+def test_the_chosen_algorithm_decides_on_all_rows(monkeypatch):
+    monkeypatch.setattr(stream, "SAMPLE", 8)
+    made = stream.anonymize("baskets", "out", algorithm=None, k=4, m=2)
+    expected = getattr(pdanon, made.parameters["algorithm"])(frame_of(ROWS), k=4, m=2)
+    assert rows_of(released(Path("out"))) == rows_of(expected.frame)
+    assert (made.sample, made.rows) == (8, 12)
+    assert made.tried["algorithm"][0] == "pcta"
+
+
+@pytest.mark.parametrize(
+    ("asked", "code", "message"),
+    [
+        (("-k", "10", "-m", "1"), 1, "the sample cannot decide between the algorithms"),
+        (("-p", "2", "--sensitive", "a"), 2, "no algorithm for SensitiveGroups recodes rows in parts"),
+        (("-k", "2", "--refine"), 2, "--refine needs --algorithm"),
+        (("-m", "2"), 2, "-k is needed"),
+    ],
+)
+def test_a_choice_that_cannot_be_made_is_refused(run, monkeypatch, asked, code, message):
+    monkeypatch.setattr(stream, "SAMPLE", 8)
+    got, out, err = run("anonymize", "--stream", "baskets", "out", *asked)
+    assert (got, out) == (code, "")
+    assert message in err
+    assert not Path("out").exists()
+
+
+def test_parameters_of_no_request_are_refused():
+    with pytest.raises(pdanon.ParameterError, match="did you mean 'loss'"):
+        stream.anonymize("baskets", "out", algorithm=None, k=2, los="pairs")
+
+
 WRONG = {
     "csv source": (
         ("in.csv", "out", *PCTA),
