@@ -237,10 +237,7 @@ TABLES = {
         lambda: pdanon.pcta(Table(), k=2), ParameterError, "a pandas DataFrame", r"to_pandas\(\)"
     ),
     "Arrow": Mistake(
-        lambda: pdanon.pcta(pa.table({"items": ROWS}), k=2),
-        ParameterError,
-        "pandas DataFrame",
-        r"to_pandas\(\)",
+        lambda: pdanon.pcta(pa.table({"items": ["rice,tea"] * 4}), k=2), ColumnError, "no list", "from_text"
     ),
     "a path": Mistake(
         lambda: pdanon.pcta("in.parquet", k=2), ParameterError, "a pandas DataFrame", "pdanon.read_parquet"

@@ -18,6 +18,7 @@ from pdanon.cards import SHARES, Measures
 from pdanon.errors import ParameterError
 from pdanon.evaluation.metrics.risk import exposure, sensitive_of
 from pdanon.itemsets.arguments import CallError, called_by_name, unknown_method
+from pdanon.itemsets.libraries import takes_tables
 from pdanon.itemsets.mapping import is_kept, label_sizes
 from pdanon.itemsets.validation import check_count, check_frame, check_text
 from pdanon.recoding.counts import class_sizes
@@ -527,6 +528,7 @@ def draw_lengths(shares: pd.DataFrame, k: int, ax: Axes) -> None:
     label_ends(ax, ends)
 
 
+@takes_tables
 def comparison(
     table: pd.DataFrame, *, x: str = "k", y: str = "NCP", by: str = "algorithm", ax: Axes | None = None
 ) -> Axes:
@@ -582,6 +584,7 @@ def comparison(
     return ax
 
 
+@takes_tables
 def frontier(
     table: pd.DataFrame, *, risk: str, loss: str = "NCP", by: str = "algorithm", ax: Axes | None = None
 ) -> Axes:
@@ -637,6 +640,7 @@ def frontier(
     return ax
 
 
+@takes_tables
 def tradeoff(table: pd.DataFrame, *, measure: str = "occurrences", ax: Axes | None = None) -> Axes:
     """Draw a heat map of the cost of each k and m.
 

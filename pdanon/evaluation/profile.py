@@ -41,6 +41,7 @@ from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_column
 from pdanon.itemsets.compatibility import text_column
 from pdanon.itemsets.equality import Numbers, value_numbers
+from pdanon.itemsets.libraries import holds_tables
 from pdanon.itemsets.row_loops import first_equal_rows
 from pdanon.itemsets.support import MOST_ROWS, SupportIndex
 from pdanon.itemsets.table_hints import is_named_for_persons, split_words
@@ -70,6 +71,7 @@ class Alert(NamedTuple):
     command: str
 
 
+@holds_tables
 @dataclass(frozen=True, eq=False, slots=True)
 class Profile:
     """The profile of a raw table, without the text of a rare item. Returned by `profile`.

@@ -31,6 +31,7 @@ from pdanon.guarantees.parameters import (
 from pdanon.guarantees.rules import AllRules, ps_rules
 from pdanon.itemsets.codes import Codes, Itemsets
 from pdanon.itemsets.columns import list_column
+from pdanon.itemsets.libraries import takes_tables
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.table import ItemsetTable, from_matrices
 from pdanon.itemsets.validation import MOST_DRAWN, check_count, random_generator
@@ -122,6 +123,7 @@ class AllItemsets:
         return f"AllItemsets(m={self.m}, items={len(self.items)})"
 
 
+@takes_tables
 def all_itemsets(frame: pd.DataFrame, m: ItemLimit, column: Hashable | None = None) -> AllItemsets:
     """Return a placeholder for all itemsets of 1 to m items: k^m-anonymity as privacy constraints.
 
@@ -162,6 +164,7 @@ def all_itemsets(frame: pd.DataFrame, m: ItemLimit, column: Hashable | None = No
     return AllItemsets(check_m(m), _encode(frame, column).vocabulary)
 
 
+@takes_tables
 def pgen(frame: pd.DataFrame, k: int, column: Hashable | None = None) -> pd.Series[Any]:
     """List the rows that fewer than k rows contain: constraints for complete k-anonymity.
 
@@ -213,6 +216,7 @@ def pgen(frame: pd.DataFrame, k: int, column: Hashable | None = None) -> pd.Seri
     return _decode(listed.take(np.argsort(-np.diff(listed.offsets), kind="stable")), itemsets)
 
 
+@takes_tables
 def pairs(
     frame: pd.DataFrame,
     share: float,
@@ -276,6 +280,7 @@ def pairs(
     return _decode(from_matrices([chosen[both]]), itemsets)
 
 
+@takes_tables
 def random(
     frame: pd.DataFrame,
     count: int,

@@ -25,6 +25,7 @@ from pdanon.io.parquet import read_parquet
 from pdanon.itemsets import row_loops
 from pdanon.itemsets.codes import Itemsets, as_itemsets
 from pdanon.itemsets.columns import list_column
+from pdanon.itemsets.libraries import takes_tables
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.table import ItemsetTable, from_matrices
 from pdanon.itemsets.validation import check_path, read_list
@@ -180,6 +181,7 @@ class AllRules:
         return f"AllRules(m={self.m}, public={public}, sensitive={len(self.sensitive)} items)"
 
 
+@takes_tables
 def ps_rules(
     frame: pd.DataFrame, public: Any, sensitive: Any, m: ItemLimit, column: Hashable | None = None
 ) -> AllRules:

@@ -13,10 +13,12 @@ from numpy.typing import NDArray
 from pdanon.cards import Verdict, card
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.encoded_columns import ListColumns
+from pdanon.itemsets.libraries import holds_tables
 from pdanon.itemsets.multisets import add_first_copies
 from pdanon.itemsets.table import ItemsetTable
 
 
+@holds_tables
 class Audit:
     """Verdict of an audit: whether a guarantee holds, and the threats that break it.
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar, cast
 
 from pdanon.errors import GuaranteeError, ParameterError, PdanonError, did_you_mean
+from pdanon.itemsets.libraries import call_with_tables, methods_take_tables
 from pdanon.itemsets.validation import quote_word
 
 _Arguments = ParamSpec("_Arguments")
@@ -89,13 +90,16 @@ def unknown_method(accessor: type, name: str, what: str, where: str) -> MethodEr
 
 
 def called_by_name(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
-    """Decorate a public function: wrong arguments raise a `CallError` with a hint."""
+    """Decorate a public function: wrong arguments raise a `CallError` with a hint.
+
+    The function also takes tables of other libraries, and returns its tables in the library of the first one.
+    """
 
     @wraps(function)
     def called(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> _Result:
         try:
             check_call(function, args, kwargs)
-            return function(*args, **kwargs)
+            return cast(_Result, call_with_tables(function, args, kwargs))
         except PdanonError as error:
             raise _from_here(error) from error.__cause__
 
@@ -103,14 +107,15 @@ def called_by_name(function: Callable[_Arguments, _Result]) -> Callable[_Argumen
 
 
 def constructed_by_name(kind: _Class) -> _Class:
-    """Make a public class explain a wrong construction, as `called_by_name` does for a function."""
+    """Make a public class explain a wrong construction, as `called_by_name` does, and take other tables."""
     construct = kind.__init__
+    methods_take_tables(kind)
 
     @wraps(construct)
     def constructed(self: Any, *args: Any, **kwargs: Any) -> None:
         try:
             check_call(kind, args, kwargs)
-            construct(self, *args, **kwargs)
+            call_with_tables(construct, (self, *args), kwargs)
         except PdanonError as error:
             raise _from_here(error) from error.__cause__
 

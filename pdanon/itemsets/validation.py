@@ -62,8 +62,9 @@ def is_number(value: Any) -> bool:
 
 
 def check_frame(frame: Any, name: str = "the first argument") -> pd.DataFrame:
-    """Check that an argument is a pandas DataFrame."""
-    return check_kind(frame, pd.DataFrame, name, "a pandas DataFrame", frame_hint(frame))
+    """Check that an argument is a pandas DataFrame, to which public functions convert other tables."""
+    what = "a pandas DataFrame, or a table of polars, DuckDB or Arrow"
+    return check_kind(frame, pd.DataFrame, name, what, frame_hint(frame))
 
 
 def check_kind(value: Any, kind: type[_Kind], name: str, what: str, hint: str | None = None) -> _Kind:

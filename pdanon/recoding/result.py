@@ -21,6 +21,7 @@ from pdanon.io.parquet import to_parquet
 from pdanon.itemsets.arguments import CallError, MethodError, called_by_name
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import is_list_column, may_hold_lists
+from pdanon.itemsets.libraries import holds_tables
 from pdanon.itemsets.mapping import global_mapping, is_kept
 from pdanon.recoding.counts import class_sizes, loss_lines
 from pdanon.recoding.unmodified_columns import UnmodifiedColumns
@@ -80,6 +81,7 @@ class Labelled:
         return lines.reset_index(drop=True)
 
 
+@holds_tables
 @dataclass(frozen=True, eq=False, slots=True)
 class Anonymized(Labelled):
     """A release and all facts about it; `published` holds the tables to publish.

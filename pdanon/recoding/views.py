@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import pandas as pd
 
 from pdanon.cards import card
+from pdanon.itemsets.libraries import holds_tables
 from pdanon.recoding.counts import percent
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ class ResultPlots(Protocol):
         """Draw the largest labels."""
 
 
+@holds_tables
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
 class Explanation:
     """The reason why an item was generalized or suppressed; it describes the original: do not publish it.

@@ -17,6 +17,7 @@ from pdanon.evaluation.metrics.sampling import draw_subsets
 from pdanon.guarantees.parameters import ItemLimit, check_m
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Codes, Itemsets, Offsets, canonical_rows
+from pdanon.itemsets.libraries import holds_tables
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.timing import show_activity
@@ -25,6 +26,7 @@ from pdanon.recoding.counts import percent
 from pdanon.recoding.result import Anonymized
 
 
+@holds_tables
 @dataclass(frozen=True, eq=False, slots=True)
 class Attack:
     """The outcome of simulated attacks with background knowledge of items.

@@ -14,8 +14,10 @@ import pandas as pd
 from pdanon.guarantees.k_anonymity import equal_rows
 from pdanon.guarantees.parameters import check_k
 from pdanon.itemsets.columns import find_quasi
+from pdanon.itemsets.libraries import takes_tables
 
 
+@takes_tables
 def class_sizes(frame: pd.DataFrame, quasi: Sequence[Hashable]) -> pd.Series[int]:
     """Count the rows of each class.
 
@@ -53,6 +55,7 @@ def class_sizes(frame: pd.DataFrame, quasi: Sequence[Hashable]) -> pd.Series[int
     return pd.Series(sizes[np.argsort(first)], name="size", dtype="int64")
 
 
+@takes_tables
 def class_measures(frame: pd.DataFrame, quasi: Sequence[Hashable], *, k: int) -> pd.Series[float]:
     """Measure the classes of a release.
 

@@ -17,6 +17,7 @@ from pdanon.guarantees import SensitiveGroups
 from pdanon.guarantees.sensitive_groups import group_numbers
 from pdanon.itemsets.codes import Itemsets, as_itemsets
 from pdanon.itemsets.columns import list_column
+from pdanon.itemsets.libraries import takes_tables
 from pdanon.itemsets.lists import to_numpy
 from pdanon.itemsets.validation import MOST_DRAWN, check_count, check_kind, random_generator, read_list
 from pdanon.recoding.grouped import GroupedRows
@@ -26,6 +27,7 @@ from pdanon.recoding.result import Anonymized, labels_of, other_frame
 _MOST = 16  # public items of a query, which has 2**16 cells
 
 
+@takes_tables
 def reconstruction_error(
     original: pd.DataFrame,
     result: Anonymized,

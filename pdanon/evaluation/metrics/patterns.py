@@ -29,6 +29,7 @@ from pdanon.evaluation.metrics.queries import (
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_column, list_column
+from pdanon.itemsets.libraries import takes_tables
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.table import ItemsetTable, from_matrices, no_itemsets
 from pdanon.itemsets.timing import show_activity
@@ -38,6 +39,7 @@ from pdanon.recoding.result import Anonymized
 __all__ = ["frequent_itemsets", "item_errors", "ml2", "pair_errors", "tkd"]
 
 
+@takes_tables
 def ml2(
     original: pd.DataFrame,
     mapping: pd.DataFrame,
@@ -118,6 +120,7 @@ def ml2(
         return pd.Series({name: 1 - found[name] / n if n else 0.0 for name, n in frequent.items()})
 
 
+@takes_tables
 def tkd(
     original: pd.DataFrame,
     released: pd.DataFrame,
@@ -164,6 +167,7 @@ def tkd(
         return 1 - len(before & after) / len(before) if before else 0.0
 
 
+@takes_tables
 def item_errors(
     original: pd.DataFrame,
     released: Anonymized | pd.DataFrame,
@@ -208,6 +212,7 @@ def item_errors(
         return table
 
 
+@takes_tables
 def pair_errors(
     original: pd.DataFrame,
     released: Anonymized | pd.DataFrame,

@@ -37,6 +37,7 @@ from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.chunks import refuse_chunks
 from pdanon.itemsets.codes import Itemsets, Offsets
 from pdanon.itemsets.columns import find_column, find_quasi, list_column
+from pdanon.itemsets.libraries import holds_tables
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.support import SupportIndex, csr
 from pdanon.itemsets.table import ItemsetTable
@@ -247,6 +248,7 @@ def _odds(members: NDArray[np.int64], most: int, mode: Mode) -> NDArray[np.float
 # --- Answers
 
 
+@holds_tables
 @dataclass(frozen=True, eq=False, slots=True)
 class Answers:
     """Answers to a workload, and their errors. ``are, table = answers`` unpacks the first two fields.
@@ -336,6 +338,7 @@ def _encode_itemsets(wanted: pd.Series[Any], items: Itemsets) -> ItemsetTable:
 
 
 @constructed_by_name
+@holds_tables
 @dataclass(frozen=True, eq=False, repr=False)
 class Workload:
     """COUNT queries: the number of rows that contain an itemset and satisfy conditions on other columns.
