@@ -6,15 +6,13 @@ recodes the rows. The new files are read again to audit them.
 
 from __future__ import annotations
 
-import errno
 import os
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
-from uuid import NAMESPACE_URL, uuid5
 
 import numpy as np
 import pandas as pd
@@ -23,18 +21,29 @@ import pyarrow as pa
 from pdanon.algorithms.choice import REQUEST_PARAMETERS, choose, requested_guarantee, split_request
 from pdanon.algorithms.engines import SAMPLE, Recoder, check_algorithm, decide
 from pdanon.algorithms.registry import Recodes
-from pdanon.errors import FormatError, ParameterError, cause_of, read_safely
+from pdanon.errors import FormatError, ParameterError, read_safely
+from pdanon.evaluation.metrics.attack import Attack, attack_itemsets
+from pdanon.evaluation.metrics.risk import risk_of
+from pdanon.evaluation.profile import Profile, profile_of
 from pdanon.guarantees import check_recountable
+from pdanon.guarantees.parameters import ItemLimit
 from pdanon.guarantees.verdict import Audit, Guarantee
-from pdanon.io.files import Draft, check_name, is_at, name_in_errors
+from pdanon.io.files import check_name
 from pdanon.io.parquet import list_dtype
-from pdanon.io.tables import write_confidential
+from pdanon.io.targets import (
+    check_mapping_file,
+    check_target,
+    draft_target,
+    lock_target,
+    write_mapping,
+)
 from pdanon.io.trees import ArrowReader, ParquetTree, TreeFile, open_writer
 from pdanon.itemsets.arguments import called_by_name
+from pdanon.itemsets.chunks import refuse_chunks
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.dtype import is_text_type
 from pdanon.itemsets.encoded_columns import ListColumns, collapse_columns
-from pdanon.itemsets.mapping import relabel, relabel_by_groups
+from pdanon.itemsets.mapping import check_mapping, relabel, relabel_by_groups
 from pdanon.itemsets.multisets import encode_visible
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.threads import prefetch
@@ -50,7 +59,7 @@ from pdanon.recoding.unmodified_columns import (
     judged_labels,
 )
 
-__all__ = ["Streamed", "anonymize", "audit"]
+__all__ = ["Streamed", "anonymize", "attack", "audit", "profile", "risk"]
 
 _RECODES: tuple[Recodes, ...] = ("items", "rows")  # recodings for which distinct transactions suffice
 _REQUEST = (*REQUEST_PARAMETERS, "hierarchy", "keep", "progress")  # parameters without an algorithm
@@ -59,136 +68,6 @@ _REQUEST = (*REQUEST_PARAMETERS, "hierarchy", "keep", "progress")  # parameters 
 def __dir__() -> list[str]:
     """Return the public names."""
     return list(__all__)
-
-
-def check_target(target: Path, tree: ParquetTree) -> None:
-    """Check that a release can be written to a path, which must not exist or be part of the source."""
-    check_absent(target)
-    if not target.absolute().parent.is_dir():
-        raise ParameterError("the directory of the target does not exist", where="target", got=str(target))
-    if tree.holds(target):
-        hint = "the release would become part of the source"
-        raise ParameterError("the target is within the source", where="target", got=str(target), hint=hint)
-
-
-def check_absent(target: Path) -> None:
-    """Check that a target does not exist, as a directory cannot be replaced in one step."""
-    _check_length(target)
-    if os.path.lexists(target):
-        hint = "remove it, or pass another target; nothing was read or written"
-        raise ParameterError("the target exists", where="target", got=str(target), hint=hint)
-
-
-def check_mapping_file(path: Path, target: Path, tree: ParquetTree) -> Path:
-    """Return the path of the mapping if it can be written there: neither in the source nor in the target."""
-    _check_length(path)
-    problem = hint = None
-    if path.suffix.lower() not in (".parquet", ".csv"):
-        problem = "must end in .parquet or .csv"
-    elif path.is_dir():
-        problem = "is a directory"
-    elif tree.reads(path):
-        problem, hint = "is within the source", "it would become part of the source"
-    elif Path(os.path.realpath(target)) in (real := Path(os.path.realpath(path)), *real.parents):
-        problem, hint = "is within the target", "it would become part of the release"
-    elif not path.absolute().parent.is_dir():
-        problem = "is in a directory that does not exist"
-    if problem:
-        raise ParameterError(f"the mapping {problem}", where="mapping", got=str(path), hint=hint)
-    return path
-
-
-def _check_length(path: Path) -> None:
-    """Check that the file system accepts the length of a path."""
-    with name_in_errors(path), suppress(FileNotFoundError, NotADirectoryError):
-        path.lstat()
-
-
-@contextmanager
-def lock_target(target: Path) -> Iterator[None]:
-    """Keep other runs from writing to a target until the block, or the process, ends."""
-    # Otherwise a second run could replace the mapping of the first, whose release is at the target.
-    lock = target.with_name(f".{uuid5(NAMESPACE_URL, target.name).hex}.lock")
-    try:
-        number = _lock(lock)
-    except BlockingIOError:
-        number = None
-    except OSError as error:
-        raise _write_error("release", target, error) from error
-    if number is None:
-        hint = "wait for its end, or pass another target; nothing was read or written"
-        raise ParameterError("another run writes to the target", where="target", got=str(target), hint=hint)
-    try:
-        yield
-    finally:
-        lock.unlink(missing_ok=True)  # before unlocking, so that no other run can hold the removed file
-        os.close(number)
-
-
-def _lock(path: Path) -> int:
-    """Open and lock the file of a path."""
-    import fcntl  # not available on all systems
-
-    while True:
-        number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
-        try:
-            fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if is_at(path, number):
-                return number
-        except BaseException:
-            os.close(number)
-            raise
-        os.close(number)  # another run, which held the lock, removed the file in the meantime
-
-
-@contextmanager
-def draft_target(target: Path, before: Callable[[], object], *, directory: bool) -> Iterator[Path]:
-    """Create a temporary file or directory that becomes the target if the block ends without an error.
-
-    ``before`` is called when everything is written, before the target gets its name.
-    """
-    draft = None
-    try:
-        draft = Draft(target, directory=directory)
-        yield draft.path
-        if os.path.lexists(target):
-            raise ParameterError("the target was created by another process", where="target", got=str(target))
-        for each in (path for path in (draft.path, *draft.path.rglob("*")) if path.is_dir()):
-            _sync(each)
-        before()
-        draft.publish()
-    except OSError as error:  # from writing: errors of reading are a FormatError already
-        raise _write_error("release", target, error) from error
-    finally:
-        if draft is not None:
-            draft.remove()
-    _sync(target.absolute().parent)  # the new name is then on the disk, too
-
-
-def write_mapping(mapping: pd.DataFrame, path: Path | None) -> None:
-    """Write the mapping, if a path is given, and flush it to the disk."""
-    if path is None:
-        return
-    try:
-        write_confidential(mapping, path)
-        _sync(Path(os.path.realpath(path)).parent)
-    except OSError as error:
-        raise _write_error("mapping", path, error) from error
-
-
-def _write_error(what: str, path: Path, error: OSError) -> FormatError:
-    full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-    hint = "free some space, or write to another disk" if full else "check its directory"
-    hint = f"{hint}; nothing is left of the release"
-    return FormatError(f"the {what} cannot be written", where=str(path), got=cause_of(error), hint=hint)
-
-
-def _sync(directory: Path) -> None:
-    number = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(number)
-    finally:
-        os.close(number)
 
 
 _Publisher: TypeAlias = Callable[[Itemsets], Itemsets | None]
@@ -412,6 +291,171 @@ def audit(
         positions = tree.find_columns(column, getattr(guarantee, "private", None))
         names = tree.schema().names
         return recountable.recount(_collapse(tree, [names[each] for each in positions], read=encode_visible))
+
+
+@called_by_name
+def risk(
+    source: str | os.PathLike[str],
+    column: str | None = None,
+    *,
+    k: int,
+    m: int = 2,
+    progress: bool = False,
+) -> pd.DataFrame:
+    """Measure the share of rows that an attacker with knowledge of a few items can single out.
+
+    Parameters
+    ----------
+    source : path
+        Original or released files, in any form that `anonymize` accepts.
+    column : str, optional
+        The list column. By default, the only one.
+    k, m, progress
+        As in `pdanon.risk`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        As `pdanon.risk` of all rows.
+
+    Raises
+    ------
+    FormatError, ColumnError, ItemsetDtypeError, ParameterError
+        As in `audit`.
+
+    Notes
+    -----
+    Cost: the files are read once; memory as for `anonymize`.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile, pdanon, pdanon.datasets, pdanon.stream
+    >>> baskets = pdanon.datasets.make_baskets(1000, 50, random_state=0)
+    >>> with tempfile.TemporaryDirectory() as name:
+    ...     pdanon.to_parquet(baskets, pathlib.Path(name) / "baskets.parquet")
+    ...     table = pdanon.stream.risk(name, k=5, m=1)
+    >>> table.equals(pdanon.risk(baskets, k=5, m=1))
+    True
+    """
+    with show_activity(progress, "risk"):
+        return risk_of(_read_rows(source, column)[0].itemsets, k=k, m=m)
+
+
+@called_by_name
+def profile(
+    source: str | os.PathLike[str],
+    column: str | None = None,
+    *,
+    k: int = 5,
+    m: int = 3,
+    progress: bool = False,
+) -> Profile:
+    """Profile raw Parquet files that do not fit into memory.
+
+    Parameters
+    ----------
+    source : path
+        The files, in any form that `anonymize` accepts.
+    column : str, optional
+        The list column. By default, the only one.
+    k, m, progress
+        As in `pdanon.profile`.
+
+    Returns
+    -------
+    Profile
+        As `pdanon.profile` of all rows. The other columns are counted in up to 10,000 of the first rows, and
+        repeated rows are not counted.
+
+    Raises
+    ------
+    FormatError, ColumnError, ItemsetDtypeError, ParameterError
+        As in `audit`.
+
+    Notes
+    -----
+    Cost: the files are read once, and the first row group once more; memory as for `anonymize`.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile, pdanon, pdanon.datasets, pdanon.stream
+    >>> baskets = pdanon.datasets.make_baskets(1000, 50, random_state=0)
+    >>> with tempfile.TemporaryDirectory() as name:
+    ...     pdanon.to_parquet(baskets, pathlib.Path(name) / "baskets.parquet")
+    ...     profile = pdanon.stream.profile(name, k=5, m=1)
+    >>> int(profile.counts["rows"])
+    1000
+    """
+    columns, first = _read_rows(source, column)
+    return profile_of(columns.itemsets, columns.label, first, k=k, m=m, progress=progress)
+
+
+@called_by_name
+def attack(
+    source: str | os.PathLike[str],
+    released: str | os.PathLike[str],
+    mapping: pd.DataFrame,
+    column: str | None = None,
+    *,
+    m: ItemLimit = 2,
+    n: int = 1000,
+    random_state: int | np.random.Generator | None = None,
+    progress: bool = False,
+) -> Attack:
+    """Simulate attacks on a release of Parquet files that do not fit into memory.
+
+    Parameters
+    ----------
+    source, released : path
+        The original and its release, in any form that `anonymize` accepts.
+    mapping : pandas.DataFrame
+        The mapping of the release: ``mapping`` of its result, or the file that was written.
+    column : str, optional
+        The list column. By default, the only one.
+    m, n, random_state, progress
+        As in `pdanon.attack`.
+
+    Returns
+    -------
+    Attack
+        As `pdanon.attack`. ``row`` is the number of the attacked transaction among the distinct ones.
+
+    Raises
+    ------
+    FormatError, ColumnError, ItemsetDtypeError, ParameterError
+        As in `audit`. If the files are not an original and its release, or the mapping is that of a local
+        recoding.
+
+    Notes
+    -----
+    Cost: both are read once; memory as for `anonymize`, for both.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile, pdanon, pdanon.datasets, pdanon.stream
+    >>> baskets = pdanon.datasets.make_baskets(1000, 50, random_state=0)
+    >>> with tempfile.TemporaryDirectory() as name:
+    ...     source, target = pathlib.Path(name) / "baskets.parquet", pathlib.Path(name) / "released.parquet"
+    ...     pdanon.to_parquet(baskets, source)
+    ...     result = pdanon.stream.anonymize(source, target, k=5, m=2)
+    ...     pdanon.stream.attack(source, target, result.mapping, m=2, random_state=1).fewest >= 5
+    True
+    """
+    check_mapping(mapping)
+    with show_activity(progress, "attack"):
+        original, published = (_read_rows(path, column)[0].itemsets for path in (source, released))
+        return attack_itemsets(original, published, mapping, m=m, n=n, random_state=random_state)
+
+
+def _read_rows(source: str | os.PathLike[str], column: str | None) -> tuple[ListColumns, pd.DataFrame]:
+    """Return the distinct rows of the list column, and the first rows of the other columns."""
+    tree = ParquetTree.find(check_path(source, "source"))
+    with _expect_unchanged(tree, tree.stamps()):
+        positions = tree.find_columns(column)
+        names = tree.schema().names
+        refuse_chunks(pd.DataFrame(columns=names))
+        labels = [names[each] for each in positions]
+        return replace(_collapse(tree, labels), label=labels[0]), _first_rows(tree, positions)
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -24,8 +24,8 @@ from test_stream import partitions, table_of, written
 
 import pdanon
 from pdanon import stream
-from pdanon import stream as targets
 from pdanon.errors import FormatError, ParameterError
+from pdanon.io import targets
 
 # A column passes through here that tells rows apart.
 pytestmark = pytest.mark.filterwarnings("ignore::pdanon.IdentifierWarning")

@@ -19,12 +19,12 @@ from pdanon.io.forms import Form
 from pdanon.io.lines import is_lines, is_parquet, is_text
 from pdanon.io.parquet import locate
 from pdanon.io.tables import check_distinct, is_csv, read_weights, suffix_hint
+from pdanon.io.targets import check_absent
 from pdanon.itemsets.validation import is_uri
-from pdanon.stream import check_absent
 
 _FORM = tuple(each.name for each in fields(Form))
 
-_STREAMS = "anonymize and audit read Parquet files in directories with --stream"
+_STREAMS = "--stream reads directories of Parquet files, in anonymize, audit, profile and risk"
 
 
 def form_of(arguments: argparse.Namespace) -> Form:
@@ -39,7 +39,7 @@ def repeated_words(arguments: argparse.Namespace) -> list[str]:
         value = getattr(arguments, name, None)
         if value is not None and not (name == "column" and form_of(arguments).has_no_lists):
             words += [flag(name), *([value] if isinstance(value, str) else map(str, value))]
-    return words
+    return [*words, "--stream"] if getattr(arguments, "stream", False) else words
 
 
 def check_form(arguments: argparse.Namespace) -> None:
@@ -211,6 +211,11 @@ def check_parts(arguments: argparse.Namespace) -> None:
         convert = "convert the file with pdanon.read_csv and pdanon.to_parquet"
         hint = f"{convert}; only Parquet can be read in parts"
         raise ParameterError("--stream reads no CSV", where=str(csv[0]), hint=hint)
+    for name in ("quasi", "keep") if arguments.command in ("profile", "risk") else ():
+        if getattr(arguments, name, None):
+            hint = "drop --stream if the table fits into memory"
+            what = f"--stream takes no {flag(name)}: it counts list columns"
+            raise ParameterError(what, hint=hint)
     if arguments.source and not is_uri(arguments.source):
         arguments.source = Path(arguments.source)
 

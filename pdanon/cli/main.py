@@ -206,16 +206,23 @@ _PANEL_WIDTH, _PANEL_HEIGHT = 5.0, 4.0  # inches
 
 def _profile(arguments: argparse.Namespace) -> Outcome:
     """Print a profile, and write its page if requested."""
-    check_form(arguments)
+    (check_parts if arguments.stream else check_form)(arguments)
     check_files(arguments)
     if arguments.dry_run:
         return plan(inputs_of(arguments), outputs_of(arguments).values())
-    frame = read(arguments.source, arguments)
-    if arguments.keep and not form_of(arguments).drops_columns:
-        places = {find_column(frame, arguments.column), *label_positions(frame, arguments.keep)}
-        frame = frame.iloc[:, sorted(places)]
-    with stage("counting"):
-        look = _profile_of(frame, arguments, arguments.k, arguments.m)
+    has_bar = arguments.stream and can_show_progress()
+    if arguments.stream:
+        with stage("counting", announced=not has_bar):
+            request: dict[str, Any] = {"k": arguments.k, "m": arguments.m, "progress": has_bar}
+            found = stream.profile(arguments.source, arguments.column, **request)
+    else:
+        frame = read(arguments.source, arguments)
+        if arguments.keep and not form_of(arguments).drops_columns:
+            places = {find_column(frame, arguments.column), *label_positions(frame, arguments.keep)}
+            frame = frame.iloc[:, sorted(places)]
+        with stage("counting"):
+            found = profile(frame, arguments.column, k=arguments.k, m=arguments.m)
+    look = _with_commands(found, arguments)
     if arguments.report:
         with stage("writing"):
             look.report(arguments.report)
@@ -259,14 +266,14 @@ def _write_trials(trials: pd.DataFrame, frame: pd.DataFrame, arguments: argparse
     if arguments.picture:
         files[arguments.picture] = partial(_draw, trials)
     if arguments.report:
-        look = _profile_of(frame, arguments, min(arguments.k), max(arguments.m))
+        found = profile(frame, arguments.column, k=min(arguments.k), m=max(arguments.m))
+        look = _with_commands(found, arguments)
         files[arguments.report] = partial(look.report, tradeoff=trials)
     write_whole(files, confidential=files, overwrite=arguments.overwrite)
 
 
-def _profile_of(frame: pd.DataFrame, arguments: argparse.Namespace, k: int, m: int) -> Profile:
+def _with_commands(look: Profile, arguments: argparse.Namespace) -> Profile:
     """Return a profile whose hints are commands for a shell."""
-    look = profile(frame, arguments.column, k=k, m=m)
     words = " ".join(map(quote, repeated_words(arguments)))
     commands = [alert.command.replace("IN OUT", words, 1) for alert in look.alerts]
     alerts = [alert._replace(hint=command) for alert, command in zip(look.alerts, commands, strict=True)]
@@ -422,13 +429,19 @@ def _count_files(number: int) -> str:
 
 
 def _risk(arguments: argparse.Namespace) -> Outcome:
-    check_form(arguments)
+    (check_parts if arguments.stream else check_form)(arguments)
     check_files(arguments)
     if arguments.dry_run:
         return plan(inputs_of(arguments), outputs_of(arguments).values())
-    frame = read(arguments.source, arguments)
-    with stage("counting"):
-        table = risk(frame, arguments.column, k=arguments.k, m=arguments.m, quasi=arguments.quasi)
+    request: dict[str, Any] = {"k": arguments.k, "m": arguments.m}
+    if arguments.stream:
+        has_bar = can_show_progress()
+        with stage("counting", announced=not has_bar):
+            table = stream.risk(arguments.source, arguments.column, **request, progress=has_bar)
+    else:
+        frame = read(arguments.source, arguments)
+        with stage("counting"):
+            table = risk(frame, arguments.column, **request, quasi=arguments.quasi)
     if arguments.out:
         write_confidential(table, arguments.out, overwrite=arguments.overwrite)
     facts = {"k": arguments.k, "m": arguments.m, "quasi": arguments.quasi or [], "risk": table}

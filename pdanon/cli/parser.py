@@ -503,6 +503,7 @@ def _fill_anonymize(command: argparse.ArgumentParser) -> None:
 
 def _fill_profile(command: argparse.ArgumentParser) -> None:
     command.add_argument("source", metavar="IN", help=_DATA)
+    _add_switch(command, "--stream", f"{_STREAM_HELP}; other columns are counted in the first rows")
     command.add_argument("-k", default=5, type=int, help="minimum number of matching rows (default: 5)")
     command.add_argument("-m", default=3, type=int, help=f"{_MOST_KNOWN_HELP} (default: 3)")
     keep = "other columns to describe (default: all columns of a table with lists)"
@@ -563,6 +564,7 @@ def _fill_audit(command: argparse.ArgumentParser) -> None:
 
 def _fill_risk(command: argparse.ArgumentParser) -> None:
     command.add_argument("source", metavar="IN", help=_DATA)
+    _add_switch(command, "--stream", _STREAM_HELP)
     command.add_argument("-k", required=True, **DEMANDS["k"])
     command.add_argument("-m", default=2, type=int, help=f"{_MOST_KNOWN_HELP} (default: 2)")
     command.add_argument("--quasi", nargs="+", metavar="COLUMN", help=_QUASI_HELP)
@@ -656,6 +658,10 @@ def _add_form(command: argparse.ArgumentParser) -> argparse._ArgumentGroup:
 _WRITTEN = (release, new_table, new_page, new_picture)  # types of arguments that name files to write
 _OUTSIDE_HELP = "let the policy write outside its own directory (default: refuse)"
 _MOST_KNOWN_HELP = KNOWN_HELP.partition(";")[0]
+_STREAM_HELP = (
+    "read Parquet in parts, for tables larger than memory: IN is a file, a directory, a path with wildcards "
+    "or a URI"
+)
 _DATA = "the table: .parquet, also as a URI, .csv, .tsv (these also with .gz) or .jsonl"
 
 _POLICY = """such a policy.toml:

@@ -85,7 +85,7 @@ class Profile:
     counts : pandas.Series
         ``rows, missing rows, empty rows, items, occurrences, distinct rows, repeated rows``. Distinct rows
         differ in their items. Repeated rows equal an earlier row in all columns; -1 if values cannot be
-        compared.
+        compared, or the table is a stream.
     lengths : pandas.Series
         Items per row: ``mean, shortest, median, 90 %, longest``.
     supports : pandas.DataFrame
@@ -249,12 +249,12 @@ class Profile:
         if self.columns.empty:
             return section("Other columns", paragraph("There is no other column."))
         few = f"a value in fewer than {self.k} rows"
-        text = f"For each column alone: the share of rows with a unique value, or {few}."
+        text = f"For each column alone: the share of rows with a unique value, or {few}{self._of_first()}."
         return section("Other columns", paragraph(text), self._columns_table())
 
     def _columns_table(self) -> str:
         header = ["column", "unique value", f"value in fewer than {self.k} rows", "values", "missing", "type"]
-        n_rows = max(int(self.counts["rows"]), 1)
+        n_rows = max(self.unmodified.rows, 1)
         rows = [_column_cells(each, n_rows) for each in self.columns.itertuples(index=False)]
         return table("Rows that a single column identifies", header, rows)
 
@@ -274,8 +274,13 @@ class Profile:
             found = f"{percent(row['singled_out'])} of the rows singled out"
             yield f"{known} known", f"{found}, {percent(row['below_k'])} with fewer than {self.k} matches"
         if len(self.columns):
-            few = f" (not judged: fewer than {FEW} rows)" if self.counts["rows"] < FEW else ""
+            few = f" (not judged: fewer than {FEW} rows)" if self.unmodified.rows < FEW else self._of_first()
             yield "columns", ", ".join(map(str, self.columns["column"].head(_MOST_SHOWN))) + few
+
+    def _of_first(self) -> str:
+        """Describe the rows in which the other columns were counted, if these are not all."""
+        rows = self.unmodified.rows
+        return f" (counted in the first {rows:,} rows)" if rows < self.counts["rows"] else ""
 
     def _shares(self) -> dict[str, list[Share]]:
         """Return the shares in the lines of `_facts`."""
@@ -342,28 +347,47 @@ def profile(
       look at    for 4 % of the rows, fewer than 5 rows match if 2 items are known
                  -> frame.txanon.anonymize(k=5, m=2)
     """
-    k = check_k(k)
     position = find_column(frame, column)
     refuse_chunks(frame)  # rows that are parts of records have no risk of their own
     itemsets = Itemsets.from_series(frame.iloc[:, position])
+    others = frame.iloc[:, [place for place in range(frame.shape[1]) if place != position]]
+    return profile_of(itemsets, frame.columns[position], others, k=k, m=m, progress=progress)
+
+
+def profile_of(
+    itemsets: Itemsets, label: Hashable, others: pd.DataFrame, *, k: int, m: int, progress: bool = False
+) -> Profile:
+    """Profile an encoded column, as in `profile`.
+
+    Parameters
+    ----------
+    itemsets : Itemsets
+        The list column, optionally with weights.
+    label : hashable
+        Its label.
+    others : pandas.DataFrame
+        The other columns: all rows, or the first ones of a table with more rows.
+    k, m, progress
+        As in `profile`.
+    """
+    k = check_k(k)
     with show_activity(progress, "profile"):
         risks = risk_of(itemsets, k=k, m=m)
-    index = SupportIndex.of(itemsets)
-    others = [place for place in range(frame.shape[1]) if place != position]
-    numbers = [value_numbers(frame.iloc[:, place]) for place in others]
-    columns = [_column(frame.iloc[:, place], each, k) for place, each in zip(others, numbers, strict=True)]
-    singled_out = [bool(is_nearly_all(each.unique, len(frame))) for each in columns]
+    index, n_rows = SupportIndex.of(itemsets), len(others)
+    numbers = [value_numbers(others.iloc[:, place]) for place in range(others.shape[1])]
+    columns = [_column(others.iloc[:, place], each, k) for place, each in enumerate(numbers)]
+    singled_out = [bool(is_nearly_all(each.unique, n_rows)) for each in columns]
     identifiers = [each.column for each, alone in zip(columns, singled_out, strict=True) if alone]
-    if len(frame) < FEW:  # in a small table, almost every column looks like an identifier
+    if n_rows < FEW:  # in a small table, almost every column looks like an identifier
         identifiers = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", IdentifierWarning)
-        together = count_unmodified(frame, [position], KmAnonymity(k, m), identifiers)
+        together = count_unmodified(others, [], KmAnonymity(k, m), identifiers)
     return Profile(
-        column=frame.columns[position],
+        column=label,
         k=k,
-        counts=_counts(itemsets, index, numbers),
-        lengths=_lengths(itemsets),
+        counts=_counts(itemsets, index, numbers if itemsets.weights is None else [None]),
+        lengths=_lengths(itemsets, index),
         supports=_supports(index, k),
         frequent=_frequent(itemsets, index, k),
         risk=risks,
@@ -371,7 +395,7 @@ def profile(
         unmodified=together,
         alerts=(
             *_alerts(itemsets, index, columns, together, risks, k),
-            *_quasi_identifier_alerts(frame.iloc[:, others], columns),
+            *_quasi_identifier_alerts(others, columns),
         ),
     )
 
@@ -380,12 +404,13 @@ def profile(
 
 
 def _counts(itemsets: Itemsets, index: SupportIndex, columns: Sequence[Numbers | None]) -> pd.Series[int]:
+    empty = (itemsets.lengths == 0) & ~itemsets.nulls
     counts = {
-        "rows": itemsets.n_rows,
-        "missing rows": int(itemsets.nulls.sum()),
-        "empty rows": int(((itemsets.lengths == 0) & ~itemsets.nulls).sum()),
+        "rows": index.n_rows,
+        "missing rows": int(index.weights[itemsets.nulls].sum()),
+        "empty rows": int(index.weights[empty].sum()),
         "items": itemsets.n_items,
-        "occurrences": len(itemsets.codes),
+        "occurrences": int(index.singles.sum()),
         "distinct rows": len(index.distinct().weights),
         "repeated rows": _count_repeats(itemsets, index, columns),
     }
@@ -402,12 +427,20 @@ def _count_repeats(itemsets: Itemsets, index: SupportIndex, columns: Sequence[Nu
     return int(pd.DataFrame(dict(enumerate(numbers))).duplicated().sum())
 
 
-def _lengths(itemsets: Itemsets) -> pd.Series[float]:
-    lengths = itemsets.lengths[~itemsets.nulls]
+def _lengths(itemsets: Itemsets, index: SupportIndex) -> pd.Series[float]:
+    present = ~itemsets.nulls
+    lengths, weights = itemsets.lengths[present], index.weights[present]
     shown = {"mean": 0.0, "shortest": 0.0, "median": 0.0, "90 %": 0.0, "longest": 0.0}
     if len(lengths):
-        quantiles = np.quantile(lengths, [0, 0.5, 0.9, 1])
-        shown = dict(zip(shown, [lengths.mean(), *quantiles], strict=True))
+        order = np.argsort(lengths)
+        ranks = np.cumsum(weights[order])
+        places = (ranks[-1] - 1) * np.array([0, 0.5, 0.9, 1])  # as np.quantile of the repeated lengths
+        low, high = (
+            lengths[order][np.searchsorted(ranks, rank, side="right")]
+            for rank in (np.floor(places), np.ceil(places))
+        )
+        quantiles = low + (high - low) * (places - np.floor(places))
+        shown = dict(zip(shown, [int(lengths @ weights) / int(ranks[-1]), *quantiles], strict=True))
     return pd.Series(shown, name="items of a row", dtype="float64")
 
 
@@ -461,19 +494,19 @@ def _alerts(
     risks: pd.DataFrame,
     k: int,
 ) -> Iterator[Alert]:
-    named = [*together.telling]
-    if itemsets.n_rows >= FEW:
+    named, n_rows = [*together.telling], together.rows
+    if n_rows >= FEW:
         for each in together.judged:
             hint = f"drop the column {each!r}: it identifies people"
             by = f"merge rows by the column with --by {quote(str(each))}; list published columns in --keep"
             yield Alert(f"column {each!r} differs in almost every row", hint, by)
-        if exposed := ". ".join(together.sentences()):
+        if exposed := ". ".join(together.sentences(index.n_rows)):
             drop = "drop columns that are not needed"
             protect = f"use KKm(k={k}, m=2, quasi={named}), or pass keep={named} to publish them as they are"
             keep = " ".join(quote(str(each)) for each in named)
-            policy = f"list them as quasi in a policy, or pass --keep {keep} to publish them as they are"
-            yield Alert(exposed, f"{drop}, {protect}", f"{drop}, {policy}")
-        yield from _grouping_columns(columns, itemsets.n_rows)
+            options = f"protect them with --quasi {keep}, or pass --keep {keep} to publish them as they are"
+            yield Alert(exposed, f"{drop}, {protect}", f"{drop}, {options}")
+        yield from _grouping_columns(columns, n_rows)
         if always := int(np.count_nonzero(index.singles == itemsets.n_present)):
             what = f"{always:,} {'item is' if always == 1 else 'items are'} in every row"
             hint = "if a column of years or ages was taken for an item, make the lists without it"

@@ -31,7 +31,7 @@ def suffix_hint(path: str | os.PathLike[str]) -> str | None:
     """Return how to convert a file, from its suffix, into Parquet or CSV."""
     suffix = Path(path).suffix.lower()
     if os.path.isdir(path):
-        return "it is a directory: pass a file; in anonymize and audit, --stream reads directories"
+        return "it is a directory: pass a file; --stream reads directories of Parquet files"
     if str(path).lower().endswith((".csv.gz", ".tsv.gz", ".tsv", ".jsonl")):
         return "such a file can be read, but not written"
     if suffix in (".gz", ".bz2", ".xz", ".zst", ".zip"):

@@ -47,6 +47,8 @@ RUNS = {
     "audit": ("audit", "in.parquet", "-k", "2", "--threats", "new.parquet"),
     "audit of a stream": ("audit", "in.parquet", "-k", "2", "--stream"),
     "risk": ("risk", "in.parquet", "-k", "2", "--quasi", "store", "--out", "new.csv"),
+    "risk of a stream": ("risk", "in.parquet", "-k", "2", "--stream"),
+    "profile of a stream": ("profile", "in.parquet", "-k", "2", "--stream"),
     "run": ("run", "policy.toml"),
     "compare": ("compare", "policy.toml"),
     "algorithms": ("algorithms",),

@@ -208,7 +208,29 @@ def test_an_audit_of_directories_needs_the_option_and_lists(run):
     code, _, err = run("audit", "--stream", "in.csv", "-k", "2")
     assert (code, "--stream reads no CSV" in err) == (2, True)
     code, _, err = run("risk", "baskets", "-k", "2")
-    assert (code, "in anonymize and audit, --stream reads" in err) == (2, True)  # risk has it not
+    assert (code, "--stream reads directories" in err) == (2, True)
+
+
+@pytest.mark.parametrize("command", ["risk", "profile"])
+def test_files_are_measured_as_one_table(run, command):
+    assert run(command, "--stream", "baskets", "-k", "2")[0] == 0
+    code, out, _ = run(command, "--stream", "in.parquet", "-k", "2")
+    whole = run(command, "in.parquet", "-k", "2")[1]
+    assert (code, out) == (0, whole.replace("OUT -k 2 -m 2", "OUT --stream -k 2 -m 2"))
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        (("risk", "-k", "2", "--quasi", "store"), "--stream takes no --quasi"),
+        (("profile", "--keep", "store"), "--stream takes no --keep"),
+        (("risk", "-k", "2", "--by", "who", "--item", "what"), "--stream reads list columns of Parquet"),
+        (("profile", "--stream", "nowhere"), "unrecognized arguments"),
+    ],
+)
+def test_measures_of_files_count_lists(run, asked, message):
+    code, out, err = run(*asked, "--stream", "baskets")
+    assert (code, out, message in err) == (2, "", True), err
 
 
 @pytest.mark.parametrize(("source", "target"), [("baskets", "out.parquet"), ("in.parquet", "out")])

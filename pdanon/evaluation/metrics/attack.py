@@ -205,3 +205,51 @@ def _labels_in_group(
         raise ParameterError("the mapping of the result lacks items of the original", where="original")
     published_as = np.append(codes_of(texts, published.texts()), -1)
     return published_as[labels[found]]
+
+
+def attack_itemsets(
+    items: Itemsets,
+    published: Itemsets,
+    mapping: pd.DataFrame,
+    *,
+    m: ItemLimit,
+    n: int,
+    random_state: int | np.random.Generator | None,
+) -> Attack:
+    """Simulate attacks as `attack`, on encoded columns with weights and a global mapping.
+
+    Parameters
+    ----------
+    items, published : Itemsets
+        The distinct rows of the original and of the release.
+    mapping : pandas.DataFrame
+        The mapping of the release.
+    m, n, random_state
+        As in `attack`.
+    """
+    most, n = check_m(m), check_count(n, "n", least=1, most=MOST_DRAWN)
+    before, after = SupportIndex.of(items), SupportIndex.of(published)
+    if before.n_rows != after.n_rows:
+        got = f"{before.n_rows:,} rows, and {after.n_rows:,} in the release"
+        raise ParameterError("the release has other rows", where="released", got=got)
+    if not before.n_non_empty:
+        raise ParameterError("no row has an item", where="source", got=f"{before.n_rows} rows")
+    if not (mapping["group"] == 0).all():
+        hint = "name an algorithm that recodes an item equally in the whole table, such as pcta"
+        raise ParameterError("the mapping is that of a local recoding", where="mapping", hint=hint)
+    rng = random_generator(random_state)
+    weights = np.where(items.lengths > 0, before.weights, 0)
+    rows = rng.choice(len(weights), n, p=weights / weights.sum())
+    codes, offsets = draw_subsets(items, rows, most, rng)
+    known = np.diff(offsets)
+    mapped, labels, texts = read_mapping(mapping, items)
+    became = np.full(items.n_items, -1, np.int64)
+    became[mapped] = np.append(codes_of(texts, published.texts()), -1)[labels]
+    kept = became[codes] >= 0
+    cases = np.repeat(np.arange(n), known)[kept]
+    guesses = became[codes][kept].astype(np.int32), offsets_of(np.bincount(cases, minlength=n))
+    known_labels, label_offsets = canonical_rows(*guesses, published.n_items)
+    matches = after.supports(known_labels, label_offsets)
+    matches[np.diff(label_offsets) == 0] = published.n_present  # all known items were suppressed
+    table = {"row": rows, "known": known, "before": before.supports(codes, offsets), "after": matches}
+    return Attack(pd.DataFrame(table), most)

@@ -1,0 +1,147 @@
+"""Targets of streams: files or directories that appear whole or not at all, for one run at a time."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from uuid import NAMESPACE_URL, uuid5
+
+import pandas as pd
+
+from pdanon.errors import FormatError, ParameterError, cause_of
+from pdanon.io.files import Draft, is_at, name_in_errors
+from pdanon.io.tables import write_confidential
+from pdanon.io.trees import ParquetTree
+
+
+def check_target(target: Path, tree: ParquetTree) -> None:
+    """Check that a release can be written to a path, which must not exist or be part of the source."""
+    check_absent(target)
+    if not target.absolute().parent.is_dir():
+        raise ParameterError("the directory of the target does not exist", where="target", got=str(target))
+    if tree.holds(target):
+        hint = "the release would become part of the source"
+        raise ParameterError("the target is within the source", where="target", got=str(target), hint=hint)
+
+
+def check_absent(target: Path) -> None:
+    """Check that a target does not exist, as a directory cannot be replaced in one step."""
+    _check_length(target)
+    if os.path.lexists(target):
+        hint = "remove it, or pass another target; nothing was read or written"
+        raise ParameterError("the target exists", where="target", got=str(target), hint=hint)
+
+
+def check_mapping_file(path: Path, target: Path, tree: ParquetTree) -> Path:
+    """Return the path of the mapping if it can be written there: neither in the source nor in the target."""
+    _check_length(path)
+    problem = hint = None
+    if path.suffix.lower() not in (".parquet", ".csv"):
+        problem = "must end in .parquet or .csv"
+    elif path.is_dir():
+        problem = "is a directory"
+    elif tree.reads(path):
+        problem, hint = "is within the source", "it would become part of the source"
+    elif Path(os.path.realpath(target)) in (real := Path(os.path.realpath(path)), *real.parents):
+        problem, hint = "is within the target", "it would become part of the release"
+    elif not path.absolute().parent.is_dir():
+        problem = "is in a directory that does not exist"
+    if problem:
+        raise ParameterError(f"the mapping {problem}", where="mapping", got=str(path), hint=hint)
+    return path
+
+
+def _check_length(path: Path) -> None:
+    """Check that the file system accepts the length of a path."""
+    with name_in_errors(path), suppress(FileNotFoundError, NotADirectoryError):
+        path.lstat()
+
+
+@contextmanager
+def lock_target(target: Path) -> Iterator[None]:
+    """Keep other runs from writing to a target until the block, or the process, ends."""
+    # Otherwise a second run could replace the mapping of the first, whose release is at the target.
+    lock = target.with_name(f".{uuid5(NAMESPACE_URL, target.name).hex}.lock")
+    try:
+        number = _lock(lock)
+    except BlockingIOError:
+        number = None
+    except OSError as error:
+        raise _write_error("release", target, error) from error
+    if number is None:
+        hint = "wait for its end, or pass another target; nothing was read or written"
+        raise ParameterError("another run writes to the target", where="target", got=str(target), hint=hint)
+    try:
+        yield
+    finally:
+        lock.unlink(missing_ok=True)  # before unlocking, so that no other run can hold the removed file
+        os.close(number)
+
+
+def _lock(path: Path) -> int:
+    """Open and lock the file of a path."""
+    import fcntl  # not available on all systems
+
+    while True:
+        number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+        try:
+            fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if is_at(path, number):
+                return number
+        except BaseException:
+            os.close(number)
+            raise
+        os.close(number)  # another run, which held the lock, removed the file in the meantime
+
+
+@contextmanager
+def draft_target(target: Path, before: Callable[[], object], *, directory: bool) -> Iterator[Path]:
+    """Create a temporary file or directory that becomes the target if the block ends without an error.
+
+    ``before`` is called when everything is written, before the target gets its name.
+    """
+    draft = None
+    try:
+        draft = Draft(target, directory=directory)
+        yield draft.path
+        if os.path.lexists(target):
+            raise ParameterError("the target was created by another process", where="target", got=str(target))
+        for each in (path for path in (draft.path, *draft.path.rglob("*")) if path.is_dir()):
+            _sync(each)
+        before()
+        draft.publish()
+    except OSError as error:  # from writing: errors of reading are a FormatError already
+        raise _write_error("release", target, error) from error
+    finally:
+        if draft is not None:
+            draft.remove()
+    _sync(target.absolute().parent)  # the new name is then on the disk, too
+
+
+def write_mapping(mapping: pd.DataFrame, path: Path | None) -> None:
+    """Write the mapping, if a path is given, and flush it to the disk."""
+    if path is None:
+        return
+    try:
+        write_confidential(mapping, path)
+        _sync(Path(os.path.realpath(path)).parent)
+    except OSError as error:
+        raise _write_error("mapping", path, error) from error
+
+
+def _write_error(what: str, path: Path, error: OSError) -> FormatError:
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+    hint = "free some space, or write to another disk" if full else "check its directory"
+    hint = f"{hint}; nothing is left of the release"
+    return FormatError(f"the {what} cannot be written", where=str(path), got=cause_of(error), hint=hint)
+
+
+def _sync(directory: Path) -> None:
+    number = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)
