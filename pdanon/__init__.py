@@ -66,11 +66,13 @@ from pdanon.errors import (
 )
 from pdanon.evaluation import metrics, plotting
 from pdanon.evaluation.comparison import compare
+from pdanon.evaluation.evidence.verification import Verification, verify
 from pdanon.evaluation.fingerprint import fingerprint
 from pdanon.evaluation.metrics.attack import Attack, attack
 from pdanon.evaluation.metrics.queries import Answers, Workload
 from pdanon.evaluation.metrics.risk import risk
 from pdanon.evaluation.profile import Profile, profile
+from pdanon.evaluation.thresholds import thresholds
 from pdanon.evaluation.tradeoff import tradeoff
 from pdanon.guarantees import (
     Coherence,
@@ -143,6 +145,7 @@ __all__ = [
     "Transaction",
     "TransactionalK",
     "UselessWarning",
+    "Verification",
     "Workload",
     "anonymize",
     "apply_mapping",
@@ -189,6 +192,7 @@ __all__ = [
     "suppress_to_k",
     "td_control",
     "tfirst",
+    "thresholds",
     "to_csv",
     "to_long",
     "to_onehot",
@@ -199,6 +203,7 @@ __all__ = [
     "tum_bound",
     "upcta",
     "utility",
+    "verify",
     "vpa",
 ]
 

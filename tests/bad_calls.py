@@ -140,6 +140,9 @@ GOOD: dict[str, Callable[[], Any]] = {
     "file": lambda: "good.toml",
     "path": lambda: "written.parquet",
     "report.path": lambda: "written.html",
+    "evidence.path": lambda: "written.json",
+    "verify.evidence": lambda: "good-evidence.json",
+    "verify.release": lambda: released().frame,
     "directory": lambda: f"saved-{time.monotonic_ns()}",
     "over.items": lambda: pa.array([RICE, TEA]),
     "cover_items.items": lambda: pa.array([RICE, TEA]),
@@ -233,7 +236,7 @@ NAMES = {
 POLICY_PARTS = {"parameters", "outputs", "comparison", "drop", "sensitive", "form"}
 MADE = {
     *("Anonymized", "Answers", "Attack", "Audit", "Explanation", "Hierarchy", "LazyRelease", "Plots"),
-    *("Profile", "Streamed", "Workload"),
+    *("Profile", "Streamed", "Threshold", "Verification", "Workload"),
 }
 
 
@@ -250,6 +253,8 @@ def targets() -> Iterator[Target]:
             module = importlib.import_module(f"pdanon.{name}")
             for member in members.split(", "):
                 yield target(f"{name}.{member}", getattr(module, member))
+        elif not callable(found):
+            continue
         elif not inspect.isclass(found):
             yield target(name, found)
         elif not issubclass(found, (Exception, Warning)):

@@ -13,6 +13,7 @@ import pandas as pd
 from pdanon.cli.output import note, show_warnings, stage
 from pdanon.cli.parser import flag, is_table
 from pdanon.errors import ParameterError, mask_credentials, read_safely
+from pdanon.evaluation.evidence.page import paths_of as evidence_paths
 from pdanon.guarantees.parameters import DefaultNumber, constraint_list
 from pdanon.io.files import check_replaceable
 from pdanon.io.forms import Form
@@ -72,7 +73,7 @@ def check_table(arguments: argparse.Namespace) -> None:
 def check_files(arguments: argparse.Namespace) -> None:
     """Check the paths of all files before any is read."""
     files = {name: value for name, value in vars(arguments).items() if isinstance(value, Path)}
-    check_distinct(files.values(), "arguments")
+    check_distinct((files | outputs_of(arguments)).values(), "arguments")
     for name, path in outputs_of(arguments).items():
         if name == "target" and arguments.stream:
             check_absent(path)
@@ -93,6 +94,8 @@ def check_files(arguments: argparse.Namespace) -> None:
 def outputs_of(arguments: argparse.Namespace) -> dict[str, Path]:
     """Return the files that a command writes, by their arguments."""
     paths = {name: getattr(arguments, name) for name in arguments.written}
+    if paths.get("evidence"):
+        paths["page"] = evidence_paths(paths["evidence"])[1]
     return {name: path for name, path in paths.items() if path is not None}
 
 
@@ -226,9 +229,10 @@ def check_stream(arguments: argparse.Namespace) -> None:
     if getattr(arguments, "quasi", None):
         hint = "drop --stream if the table fits into memory; audit and risk --stream take no --quasi either"
         raise ParameterError("--stream takes no --quasi, which needs all rows at once", hint=hint)
-    if arguments.report:
-        hint = "drop --stream if the table fits into memory"
-        raise ParameterError("--stream writes no report, which needs all rows at once", hint=hint)
+    for name in ("report", "evidence"):
+        if getattr(arguments, name):
+            hint = "drop --stream if the table fits into memory"
+            raise ParameterError(f"--stream writes no {name}, which needs all rows at once", hint=hint)
     if arguments.legend:
         hint = "pass --mapping FILE; its lines with a changed item are the legend"
         raise ParameterError("--stream writes no legend", hint=hint)
@@ -237,11 +241,11 @@ def check_stream(arguments: argparse.Namespace) -> None:
 # --- Input of a command: its table in any form, and the files that its options name
 
 
-def read(path: Path | str, arguments: argparse.Namespace) -> pd.DataFrame:
-    """Read the table of a command, with one row per person."""
+def read(path: Path | str, arguments: argparse.Namespace, form: Form | None = None) -> pd.DataFrame:
+    """Read the table of a command, with one row per person; by default in the form of the arguments."""
     with stage(f"reading {path}"), show_warnings():
         columns = [*(getattr(arguments, "quasi", None) or ()), *(getattr(arguments, "keep", None) or ())]
-        table = form_of(arguments).read(path, columns)
+        table = (form or form_of(arguments)).read(path, columns)
     for each in table.notes:
         note(f"{mask_credentials(str(path))}: {each}")
     return table.frame

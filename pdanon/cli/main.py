@@ -69,6 +69,7 @@ from pdanon.cli.parser import (
     algorithm_options,
     describe,
     facts_of_algorithm,
+    flag,
     guarantee_options,
     parser_of,
     summarize,
@@ -76,6 +77,9 @@ from pdanon.cli.parser import (
 from pdanon.cli.signals import exit_code, ignore_signals, raise_at_signals
 from pdanon.errors import GuaranteeError, InfeasibleError, ParameterError, PdanonError, cause_of
 from pdanon.evaluation import plotting
+from pdanon.evaluation.evidence.facts import Evidence, collect, read_json
+from pdanon.evaluation.evidence.page import evidence_files
+from pdanon.evaluation.evidence.verification import verify
 from pdanon.evaluation.fingerprint import fingerprint
 from pdanon.evaluation.metrics.risk import risk
 from pdanon.evaluation.profile import Profile, profile
@@ -85,6 +89,8 @@ from pdanon.guarantees.parameters import DefaultNumber, check_m_omitted, constra
 from pdanon.guarantees.sensitive_groups import COUNTS
 from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.io.files import remove_drafts
+from pdanon.io.forms import Form
+from pdanon.io.lines import is_text
 from pdanon.io.tables import (
     read_columns,
     write_confidential,
@@ -96,6 +102,7 @@ from pdanon.io.tables import (
 from pdanon.io.trees import ParquetTree
 from pdanon.itemsets.chunks import NAMES, ChunkTable, is_in_chunks
 from pdanon.itemsets.columns import find_column, label_positions
+from pdanon.itemsets.validation import is_uri
 from pdanon.policy import Policy
 from pdanon.recoding.counts import loss_lines
 from pdanon.recoding.result import Anonymized, in_chunks
@@ -428,6 +435,51 @@ def _count_files(number: int) -> str:
     return "1 file" if number == 1 else f"{number} files"
 
 
+def _verify(arguments: argparse.Namespace) -> Outcome:
+    """Compare evidence with the files of a release."""
+    stored, _ = read_json(arguments.evidence)
+    form = form_of(arguments)
+    text = {name: getattr(form, name) for name in ("separator", "delimiter", "encoding")}
+    column = stored.guarantee["column"]
+    found = verify(
+        arguments.evidence,
+        _read_verified(arguments.release, arguments, Form(column=column, **text)),
+        original=_read_original(stored, arguments, form),
+        **{name: _read_described(stored, arguments, name) for name in ("mapping", "classes")},
+    )
+    facts = {"matches": found.matches, "checks": found.checks}
+    return Outcome(facts, partial(print, found), 0 if found.matches else 1)
+
+
+def _read_original(stored: Evidence, arguments: argparse.Namespace, form: Form) -> pd.DataFrame | None:
+    """Read the original of a release, with the columns that the evidence lists."""
+    if arguments.original is None:
+        return None
+    described = stored.tables.get("original", stored.tables["release"])
+    names = [each["name"] for each in described["columns"]]
+    if not form.has_no_lists and form.column is None:
+        form = replace(form, column=stored.guarantee["column"])
+    arguments.keep = [name for name in names if name != form.lists] if form.drops_columns else None
+    return _read_verified(arguments.original, arguments, form)
+
+
+def _read_verified(path: str, arguments: argparse.Namespace, form: Form) -> pd.DataFrame:
+    """Read a table to verify."""
+    form.check(path, flag)
+    if is_text(path) and form.separator is None and not form.has_no_lists:
+        hint = "pass the separator of the items, such as --separator ' '; it is never guessed"
+        raise ParameterError("a CSV file needs --separator", where=path, hint=hint)
+    return read(path if is_uri(path) else Path(path), arguments, form)
+
+
+def _read_described(stored: Evidence, arguments: argparse.Namespace, name: str) -> pd.DataFrame | None:
+    """Read a further table of a release, with the columns that the evidence lists."""
+    path, columns = getattr(arguments, name), ["group", "item", "generalized"]
+    if name in stored.tables:
+        columns = [each["name"] for each in stored.tables[name]["columns"]]
+    return None if path is None else read_columns(path, columns)
+
+
 def _risk(arguments: argparse.Namespace) -> Outcome:
     (check_parts if arguments.stream else check_form)(arguments)
     check_files(arguments)
@@ -552,10 +604,9 @@ def _options_with_progress(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def _files_of(arguments: argparse.Namespace) -> dict[str, Path]:
     """Return the files that a command wrote: the release, the table, and then all others."""
-    names = {"target": "release", "out": "table"}
-    order = ["target", "out", *(name for name in arguments.written if name not in names)]
-    files = {names.get(name, name): getattr(arguments, name) for name in order if name in arguments.written}
-    return {name: path for name, path in files.items() if path is not None}
+    names, files = {"target": "release", "out": "table"}, outputs_of(arguments)
+    first = {names[name]: files.pop(name) for name in names if name in files}
+    return first | files
 
 
 def _print_written(arguments: argparse.Namespace) -> None:
@@ -575,6 +626,11 @@ def _write_release(result: Anonymized, arguments: argparse.Namespace, original: 
         files[arguments.classes] = partial(plain, result.published["classes"])
     if arguments.report:
         files[arguments.report] = partial(write_page, result, original=original)
+    confidential = [arguments.mapping] if arguments.mapping else []
+    if arguments.evidence:
+        writers, theirs = evidence_files(collect(result, original, head={}), arguments.evidence)
+        files |= writers
+        confidential += theirs
     files[arguments.target] = partial(
         write_table,
         result.frame,
@@ -582,7 +638,6 @@ def _write_release(result: Anonymized, arguments: argparse.Namespace, original: 
         separator=arguments.join or arguments.separator,
         escape_formulas=arguments.escape_formulas,
     )
-    confidential = [arguments.mapping] if arguments.mapping else []
     write_whole(files, confidential, overwrite=arguments.overwrite)
 
 
@@ -591,6 +646,7 @@ _COMMANDS: dict[str, Command] = {
     "tradeoff": _tradeoff,
     "anonymize": _anonymize,
     "audit": _audit,
+    "verify": _verify,
     "risk": _risk,
     "run": _run,
     "compare": _compare,

@@ -110,6 +110,14 @@ def new_page(text: str) -> Path:
     return new(text)
 
 
+def new_evidence(text: str) -> Path:
+    """Parse the path of evidence to write: its JSON, beside which there is a page."""
+    if Path(text).suffix not in (".json", ".html"):
+        hint = "such as evidence.json; evidence.html is written beside it"
+        raise argparse.ArgumentTypeError(f"{text!r} must end in .json or .html{_HINT}{hint}")
+    return new(text).with_suffix(".json")
+
+
 def new_picture(text: str) -> Path:
     """Parse the path of a picture to write."""
     if Path(text).suffix.lower() not in (".png", ".svg", ".pdf"):
@@ -385,6 +393,8 @@ _SUFFIXES = {
     "rules": (*_TABLE, "toml"),
     "hierarchy": ("csv",),
     "report": ("html",),
+    "evidence": ("json",),
+    **dict.fromkeys(("release", "original"), _READ),
     "picture": ("png", "svg", "pdf"),
     "policy": ("toml",),
 }
@@ -499,6 +509,20 @@ def _fill_anonymize(command: argparse.ArgumentParser) -> None:
     classes = "write the second table of a release by cahd, the counts of its groups: .parquet or .csv"
     _add_file(command, "--classes", new_table, classes)
     _add_file(command, "--report", new_page, "write a page about the release, for publication: .html")
+    evidence = "write the facts of the release for those who approve it: .json, and .html beside it"
+    _add_file(command, "--evidence", new_evidence, evidence)
+
+
+def _fill_verify(command: argparse.ArgumentParser) -> None:
+    evidence = "the JSON file of --evidence, or of result.evidence in Python"
+    command.add_argument("evidence", metavar="EVIDENCE", type=Path, help=evidence)
+    released = "the release: .parquet, also as a URI, .csv, .tsv or .jsonl"
+    command.add_argument("--release", metavar="FILE", required=True, help=released)
+    command.add_argument("--original", metavar="FILE", help="the original, to compare it and its risk")
+    mapping = "the mapping of the release; guarantees by constraints or rules need it"
+    _add_file(command, "--mapping", table_file, mapping)
+    _add_file(command, "--classes", table_file, "the second table of a release by cahd or disassociate")
+    _add_form(command)
 
 
 def _fill_profile(command: argparse.ArgumentParser) -> None:
@@ -655,7 +679,13 @@ def _add_form(command: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     return group
 
 
-_WRITTEN = (release, new_table, new_page, new_picture)  # types of arguments that name files to write
+_WRITTEN = (
+    release,
+    new_table,
+    new_page,
+    new_evidence,
+    new_picture,
+)  # types of arguments that name files to write
 _OUTSIDE_HELP = "let the policy write outside its own directory (default: refuse)"
 _MOST_KNOWN_HELP = KNOWN_HELP.partition(";")[0]
 _STREAM_HELP = (
@@ -692,6 +722,11 @@ _COMMANDS: dict[str, tuple[str, str, Callable[[argparse.ArgumentParser], None]]]
         "check whether a release has a guarantee; exit code 1 if not",
         "release.parquet -k 5 -m 2 --threats threats.parquet",
         _fill_audit,
+    ),
+    "verify": (
+        "compare evidence with the files of a release; exit code 1 if a fact differs",
+        "evidence.json --release release.parquet",
+        _fill_verify,
     ),
     "risk": (
         "show the share of rows that a few known items single out",

@@ -74,6 +74,36 @@ def fingerprint(frame: pd.DataFrame) -> str:
     return _table(check_frame(frame, "frame")).hex()
 
 
+def column_fingerprints(frame: pd.DataFrame) -> tuple[str, list[tuple[str, str]]]:
+    """Hash a table and each of its columns.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Original or released rows.
+
+    Returns
+    -------
+    str
+        The `fingerprint` of the table.
+    list of (str, str)
+        The name and the hash of each column and named level of the index. A column with few values is easier
+        to guess than a table: treat its hash like the column.
+
+    Examples
+    --------
+    >>> import pandas as pd, pdanon
+    >>> from pdanon.evaluation.fingerprint import column_fingerprints
+    >>> df = pd.DataFrame({"items": [["rice"]], "store": ["n"]})
+    >>> whole, columns = column_fingerprints(df)
+    >>> whole == pdanon.fingerprint(df), [name for name, _ in columns]
+    (True, ['items', 'store'])
+    """
+    columns = [*_columns(frame)]
+    whole = _hash("table", *(digest for _, digest in columns))
+    return whole.hex(), [(str(label), digest.hex()) for label, digest in columns]
+
+
 def content_hash(*parts: Any) -> str:
     """Hash values by their content.
 
@@ -176,9 +206,15 @@ def _digest(value: Any) -> bytes:
 
 def _table(frame: pd.DataFrame) -> bytes:
     """Hash the names and values of the columns and of the named levels of the index."""
+    return _hash("table", *(digest for _, digest in _columns(frame)))
+
+
+def _columns(frame: pd.DataFrame) -> Iterator[tuple[Hashable, bytes]]:
+    """Hash the name and the values of each column, and of each named level of the index."""
     columns = [(label, frame.iloc[:, place]) for place, label in enumerate(frame.columns)]
     levels = [(name, level) for name, level in _by_level(frame.index) if name is not None]
-    return _hash("table", *(_hash(repr(label), _column(column)) for label, column in [*columns, *levels]))
+    for label, column in [*columns, *levels]:
+        yield label, _hash(repr(label), _column(column))
 
 
 def _levels(index: pd.Index[Any]) -> bytes:

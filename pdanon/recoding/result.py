@@ -37,12 +37,13 @@ _CALLS = {
 }
 
 
-# `pdanon.evaluation`, which imports this module, registers the functions behind plot, report and explain.
+# `pdanon.evaluation`, which imports this module, registers the functions behind plot, report and others.
 class _Views:
     """The functions behind the views of results."""
 
     plot: Callable[[Anonymized], ResultPlots]
     report: Callable[[Anonymized, str | os.PathLike[str], pd.DataFrame | None, pd.DataFrame | None], None]
+    evidence: Callable[..., None]
     explain: Callable[[Anonymized, Any, pd.DataFrame], Explanation]
 
 
@@ -298,6 +299,87 @@ class Anonymized(Labelled):
         _Views.report(self, path, original, tradeoff)
 
     @called_by_name
+    def evidence(
+        self,
+        path: str | os.PathLike[str],
+        original: pd.DataFrame | None = None,
+        *,
+        title: str | None = None,
+        dataset: str | None = None,
+        purpose: str | None = None,
+        recipient: str | None = None,
+        prepared_by: str | None = None,
+        approved_by: str | None = None,
+        note: str | None = None,
+        population: pd.DataFrame | str | os.PathLike[str] | None = None,
+        redact: str = "unpublished",
+    ) -> None:
+        """Write what was promised, counted and published, for those who approve a release or check it later.
+
+        Two files are written: JSON, which `pdanon.verify` replays from the release, and a page with the same
+        facts. They state the promise in one sentence, the recount of the released rows, the risk, thresholds
+        of authorities, what is not protected, the loss, and fingerprints of all tables.
+
+        Parameters
+        ----------
+        path : path
+            The ``.json`` or the ``.html`` file; the other one is written beside it. Existing files are
+            replaced when both new ones are complete.
+        original : pandas.DataFrame, optional
+            The original, to count the risk before as well, and for its fingerprint.
+        title, dataset, purpose, recipient, prepared_by, approved_by, note : str, optional
+            Texts for the head of the page.
+        population : pandas.DataFrame or path, optional
+            One row for each person of the population from which the table was drawn, those of the table
+            included: a frame, or a ``.parquet`` file. Its columns have the values and labels of the release.
+            It gives the journalist risk.
+        redact : {"unpublished", "all", "none"}
+            The items of the guarantee, such as sensitive ones, that are not named: those that the release
+            does not publish, all (for a public page), or none (for the people who approve).
+
+        Raises
+        ------
+        FormatError
+            If a file cannot be written.
+        GuaranteeError
+            If the guarantee does not hold.
+        ParameterError
+            If the original has other rows than the release, the population is smaller or lacks rows of the
+            release, or another argument is invalid.
+
+        See Also
+        --------
+        pdanon.verify : Replay evidence from the files of a release.
+        pdanon.thresholds : The thresholds.
+
+        Notes
+        -----
+        Without ``redact="none"``, no item is named that the release does not publish. Counts, losses and the
+        fingerprints of the original and the mapping are facts about the original. With ``redact="all"`` and
+        without the original, the mapping has no fingerprint, and others may read new files; otherwise only
+        their owner can.
+
+        Evidence is not legal advice. Anyone can make other evidence: sign the files if that matters. The same
+        release gives the same bytes if the environment variable ``SOURCE_DATE_EPOCH`` fixes the time.
+
+        Cost: an audit of the release, a few counts of rows at risk in each table, up to m + 1 known items,
+        and the fingerprints.
+
+        Examples
+        --------
+        >>> import json, pathlib, tempfile, pandas as pd, pdanon
+        >>> df = pd.DataFrame({"items": [["rice", "tea"], ["rice", "salt"], ["rice", "tea"], ["tea"]]})
+        >>> with tempfile.TemporaryDirectory() as directory:
+        ...     path = pathlib.Path(directory) / "evidence.json"
+        ...     df.txanon.pcta(k=2, m=2).evidence(path, original=df, title="Baskets of May")
+        ...     json.loads(path.read_text())["promise"]
+        'Attackers who know up to 2 items in items of a person find at least 2 matching rows.'
+        """
+        head = {"title": title, "dataset": dataset, "purpose": purpose, "recipient": recipient}
+        head |= {"prepared_by": prepared_by, "approved_by": approved_by, "note": note}
+        _Views.evidence(self, path, original, head=head, population=population, redact=redact)
+
+    @called_by_name
     def explain(self, item: Any, original: pd.DataFrame) -> Explanation:
         """Explain why an item was generalized or suppressed.
 
@@ -430,10 +512,11 @@ def add_views(
     *,
     plot: Callable[[Anonymized], ResultPlots],
     report: Callable[[Anonymized, str | os.PathLike[str], pd.DataFrame | None, pd.DataFrame | None], None],
+    evidence: Callable[..., None],
     explain: Callable[[Anonymized, Any, pd.DataFrame], Explanation],
 ) -> None:
-    """Register the functions behind ``plot``, ``report`` and ``explain`` of results."""
-    _Views.plot, _Views.report, _Views.explain = plot, report, explain
+    """Register the functions behind ``plot``, ``report``, ``evidence`` and ``explain`` of results."""
+    _Views.plot, _Views.report, _Views.evidence, _Views.explain = plot, report, evidence, explain
 
 
 # --- The original of a release: checks that a frame is the original, and the labels of its items

@@ -255,22 +255,25 @@ def provenance(result: Anonymized, original: pd.DataFrame | None) -> str:
 
 def versions() -> str:
     """Return a table with the time of the report and the versions of the libraries."""
-    entries = {"report made": f"{_report_time():%Y-%m-%d %H:%M} UTC"}
-    entries |= {name: version(name) for name in _LIBRARIES} | {"Python": platform.python_version()}
+    entries = {"report made": report_time()} | library_versions()
     return table("Date and versions", ["", ""], [(Cell(name), Cell(text)) for name, text in entries.items()])
 
 
-def _report_time() -> datetime:
-    """Return the time in ``SOURCE_DATE_EPOCH``, for reproducible reports, or the current time."""
+def library_versions() -> dict[str, str]:
+    """Return the versions of pdanon, of the libraries that decide about its results, and of Python."""
+    return {name: version(name) for name in _LIBRARIES} | {"Python": platform.python_version()}
+
+
+def report_time() -> str:
+    """Return the time in ``SOURCE_DATE_EPOCH``, for reproducible reports, or the current time, as text."""
     epoch = os.environ.get("SOURCE_DATE_EPOCH")
-    if not epoch:
-        return datetime.now(UTC)
     try:
-        return datetime.fromtimestamp(int(epoch), UTC)
+        made = datetime.fromtimestamp(int(epoch), UTC) if epoch else datetime.now(UTC)
     except (ValueError, OverflowError, OSError):
         where = "environment variable SOURCE_DATE_EPOCH"
         hint = "set it to seconds since 1970, such as 1767225600, or unset it to use the current time"
         raise ParameterError("not a time", where=where, hint=hint) from None
+    return f"{made:%Y-%m-%d %H:%M} UTC"
 
 
 # --- The tradeoff of k and m, as plots and as a table

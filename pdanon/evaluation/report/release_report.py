@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Hashable, Iterator, Sized
+from collections.abc import Hashable, Iterator, Mapping, Sized
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -243,19 +243,22 @@ def _guarantee(result: Anonymized) -> str:
     )
 
 
-def _loss(result: Anonymized) -> str:
+def loss_table(loss: Mapping[str, float]) -> str:
+    """Return a table of the measures of information loss, with their meanings."""
     shares = {*SHARES, "singles", "pairs", "gap"}
     rows = []
-    for name, value in result.loss.items():
+    for name, value in loss.items():
         figures = share(value) if name in shares else Cell(f"{value:.4g}", value)
-        rows.append((Cell(str(name)), figures, Cell(_MEANINGS.get(str(name), ""))))
+        rows.append((Cell(name), figures, Cell(_MEANINGS.get(name, ""))))
+    return table("Information loss", ["measure", "value", "meaning"], rows)
+
+
+def _loss(result: Anonymized) -> str:
     picture = ""
     if set(SHARES) & set(result.loss.index):
         caption = "Information loss in percent."
         picture = figure(result.plot.loss, caption, "Information loss in percent, by measure")
-    return section(
-        "Information loss", picture, table("Information loss", ["measure", "value", "meaning"], rows)
-    )
+    return section("Information loss", picture, loss_table(dict(result.loss)))
 
 
 def _classes(result: Anonymized) -> str:

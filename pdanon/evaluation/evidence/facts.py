@@ -1,0 +1,348 @@
+"""The facts of a release as plain data, and as JSON with a schema."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from pdanon.errors import FormatError, GuaranteeError, ParameterError, cause_of
+from pdanon.evaluation.evidence.models import MayName, describe_guarantee
+from pdanon.evaluation.evidence.risks import count_risks
+from pdanon.evaluation.fingerprint import column_fingerprints, fingerprint
+from pdanon.evaluation.report.html import library_versions, report_time
+from pdanon.evaluation.report.release_report import parameter_texts
+from pdanon.evaluation.thresholds import thresholds
+from pdanon.guarantees import SensitiveGroups
+from pdanon.guarantees.promises import promise
+from pdanon.guarantees.verdict import Guarantee
+from pdanon.io.parquet import read_parquet
+from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.columns import find_column, is_list_column
+from pdanon.itemsets.validation import check_frame, check_known
+from pdanon.recoding.result import Anonymized, in_chunks, made_by, recoded_lists
+from pdanon.recoding.warnings import shortfall
+
+FORMAT, VERSION = "pdanon evidence", 1
+REDACTIONS = ("unpublished", "all", "none")
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The facts of a release; ``schema.json`` beside this file describes each of them.
+
+    Parameters
+    ----------
+    head : dict
+        What the caller says of the release: ``title``, ``dataset`` and others.
+    made : dict
+        The ``time``, and the ``versions`` of the libraries.
+    redact : {"unpublished", "all", "none"}
+        The items that are not named.
+    request : dict
+        The ``algorithm`` and its ``parameters``, as texts without items.
+    promise : str
+        The guarantee in one sentence.
+    guarantee : dict
+        The guarantee, by `describe_guarantee`.
+    verdict : dict
+        The recount of the released rows: ``holds, rows_at_risk, rows, alerts``.
+    risk : dict
+        The rows at risk, by `count_risks`.
+    thresholds : list of dict
+        Thresholds of authorities, with ``met``; None if it cannot be counted.
+    not_protected : list of str
+        Sentences about what the guarantee leaves open.
+    unmodified : list of dict
+        The columns that are published as they are: ``column, type, judged``.
+    loss : dict
+        Information loss by measure.
+    tables : dict
+        Rows and fingerprints of the tables: ``release``, and ``classes``, ``mapping`` and ``original``.
+    """
+
+    head: dict[str, str]
+    made: dict[str, Any]
+    redact: str
+    request: dict[str, Any]
+    promise: str
+    guarantee: dict[str, Any]
+    verdict: dict[str, Any]
+    risk: dict[str, Any]
+    thresholds: list[dict[str, Any]]
+    not_protected: list[str]
+    unmodified: list[dict[str, Any]]
+    loss: dict[str, float | None]
+    tables: dict[str, dict[str, Any]]
+
+    @property
+    def seal(self) -> str:
+        """A hash of all facts, which shows accidental changes; it is no signature."""
+        text = json.dumps(self._content(), sort_keys=True, separators=(",", ":"), allow_nan=False)
+        return sha256(text.encode()).hexdigest()
+
+    def to_json(self) -> str:
+        """Return the facts and their seal as JSON, in ASCII."""
+        return json.dumps(self._content() | {"seal": self.seal}, indent=1, allow_nan=False) + "\n"
+
+    def _content(self) -> dict[str, Any]:
+        return {"format": FORMAT, "version": VERSION, **asdict(self)}
+
+
+# --- Facts of a result
+
+
+def collect(
+    result: Anonymized,
+    original: pd.DataFrame | None = None,
+    *,
+    head: Mapping[str, str | None],
+    population: pd.DataFrame | str | os.PathLike[str] | None = None,
+    redact: str = "unpublished",
+) -> Evidence:
+    """Collect the facts of a result: see `Anonymized.evidence`."""
+    check_known(redact, REDACTIONS, "redaction", where="redact")
+    for name, text in head.items():
+        if text is not None and not isinstance(text, str):
+            raise ParameterError(f"{name} must be text", where=name, got=type(text).__name__)
+    if not result.holds:
+        hint = "look at this attempt of an algorithm, but do not release it"
+        raise GuaranteeError("the guarantee does not hold, so there is no evidence", hint=hint)
+    if original is not None:
+        _check_original(result, original)
+    lists = recoded_lists(result)
+    frame, guarantee, column = result.frame, result.guarantee, lists[0] if lists else None
+    audit = guarantee.audit(frame, column)
+    if not audit.holds:
+        hint = "the frame was changed after the release; make the release again"
+        got = f"{audit.rows_at_risk} rows at risk"
+        raise GuaranteeError("the guarantee does not hold any more", where="result.frame", got=got, hint=hint)
+    risk = count_risks(frame, guarantee, column, original, _read_population(population))
+    alerts = [shortfall(result.parameters, guarantee), result.useless, *result.unmodified.sentences()]
+    return Evidence(
+        head={name: text for name, text in head.items() if text is not None},
+        made={"time": report_time(), "versions": library_versions()},
+        redact=redact,
+        request={"algorithm": made_by(result, "unknown"), "parameters": parameter_texts(result)},
+        promise=promise(guarantee, column),
+        guarantee=describe_guarantee(guarantee, column, _may_name(result, redact)),
+        verdict={"holds": True, "rows_at_risk": 0, "rows": len(frame), "alerts": [*filter(None, alerts)]},
+        risk=risk,
+        thresholds=compare_thresholds(risk),
+        not_protected=list_limits(guarantee, [str(label) for label in result.passed_through]),
+        unmodified=_unmodified(result),
+        loss={str(name): _finite(value) for name, value in result.loss.items()},
+        tables=_tables(result, original, redact),
+    )
+
+
+def _check_original(result: Anonymized, original: Any) -> None:
+    """Check that a table has the rows of the release."""
+    check_frame(original, "original")
+    if not in_chunks(result) and len(original) != len(result.frame):
+        got = f"{len(original)} rows, and {len(result.frame)} in the release"
+        hint = "pass the original of the release"
+        raise ParameterError("not the rows of the release", where="original", got=got, hint=hint)
+
+
+def _read_population(population: Any) -> pd.DataFrame | None:
+    if population is None or isinstance(population, pd.DataFrame):
+        return population
+    if not isinstance(population, str | os.PathLike) or not os.fspath(population).endswith(".parquet"):
+        got, hint = type(population).__name__, "pass a frame, or the path of a .parquet file"
+        raise ParameterError("the population is not a table", where="population", got=got, hint=hint)
+    return read_parquet(population)
+
+
+def _may_name(result: Anonymized, redact: str) -> MayName:
+    """Return a function that says whether an item may be named."""
+    if redact != "unpublished":
+        return lambda text: redact == "none"
+    frame, published = result.frame, set[str]()
+    for place in range(frame.shape[1]):
+        if is_list_column(frame.iloc[:, place]):
+            published.update(Itemsets.from_series(frame.iloc[:, place]).texts())
+    if isinstance(result.guarantee, SensitiveGroups) and result.classes is not None:
+        published.update(result.classes["item"].dropna().astype("str"))
+    return published.__contains__
+
+
+def _unmodified(result: Anonymized) -> list[dict[str, Any]]:
+    frame, found = result.frame, []
+    for label in result.passed_through:
+        kind = str(frame.iloc[:, find_column(frame, label)].dtype)
+        found.append({"column": str(label), "type": kind, "judged": result.unmodified.is_judged(label)})
+    return found
+
+
+def _finite(value: Any) -> float | None:
+    return float(value) if math.isfinite(value) else None
+
+
+def _tables(result: Anonymized, original: pd.DataFrame | None, redact: str) -> dict[str, dict[str, Any]]:
+    """Return rows and fingerprints of the tables.
+
+    Hashes of single columns can be guessed, so only published tables have them. A mapping of few items can
+    be guessed, too.
+    """
+    tables = {
+        "release" if name == "frame" else name: describe_table(frame)
+        for name, frame in result.published.items()
+    }
+    confidential = {} if redact == "all" else {"mapping": result.mapping}
+    if original is not None:
+        confidential["original"] = original
+    return tables | {name: describe_table(frame, columns=False) for name, frame in confidential.items()}
+
+
+def describe_table(frame: pd.DataFrame, *, columns: bool = True) -> dict[str, Any]:
+    """Return the rows and the fingerprint of a table, and those of its ``columns``."""
+    if not columns:
+        names = [{"name": str(label)} for label in frame.columns]
+        return {"rows": len(frame), "columns": names, "fingerprint": fingerprint(frame)}
+    whole, parts = column_fingerprints(frame)
+    named = [{"name": name, "fingerprint": digest} for name, digest in parts]
+    return {"rows": len(frame), "columns": named, "fingerprint": whole}
+
+
+def compare_thresholds(risk: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return all thresholds, and whether the released rows meet them."""
+    fewest = None if risk["not_counted"] else risk["after"]["fewest"]
+    return [
+        {
+            "name": each.name,
+            "authority": each.authority,
+            "number": float(each.number),
+            "least": each.least,
+            "met": None if fewest is None else each.is_met(fewest),
+            "rule": each.rule,
+            "source": each.source,
+            "year": each.year,
+            "url": each.url,
+        }
+        for each in thresholds.values()
+    ]
+
+
+def list_limits(guarantee: Guarantee, unmodified: list[str]) -> list[str]:
+    """Return sentences about what a guarantee leaves open."""
+    names_items = any(hasattr(guarantee, name) for name in ("sensitive", "private"))
+    limits = ["Attackers who know more than that, or items that a person is known not to have."]
+    if getattr(guarantee, "k", None) is None:
+        limits.append("Singling out: some known items of a person may match a single row, and all in it.")
+    if unmodified:
+        limits.append(f"The unmodified columns, alone or combined with others: {', '.join(unmodified)}.")
+    if names_items:
+        limits.append("Combinations of sensitive items: each one is limited alone.")
+    else:
+        limits.append("What all matching rows have in common, which is learned without finding the row.")
+    return [
+        *limits,
+        "Differences in likelihood among the matching rows, for attackers with data about similar people.",
+        "Another release about the same people, if both are compared.",
+        "What the published algorithm reveals about the tables that could have led to this release.",
+        "Whether a person has a row in the table at all.",
+    ]
+
+
+# --- JSON
+
+
+def read_json(path: str | os.PathLike[str]) -> tuple[Evidence, str]:
+    """Read evidence.
+
+    Parameters
+    ----------
+    path : path
+        The JSON file.
+
+    Returns
+    -------
+    Evidence
+        Its facts.
+    str
+        Its seal, as stored.
+
+    Raises
+    ------
+    FormatError
+        If it cannot be read, is no evidence, or has the version of a later schema.
+    """
+    where, hint = os.fspath(path), "pass the .json file that result.evidence(path) wrote"
+    problem = content = None
+    try:
+        content = json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        problem, hint = cause_of(error), "check the path"
+    except (ValueError, RecursionError):
+        problem = "no JSON"
+    # Raised outside the handler: the error of the parser holds a part of the file.
+    if problem is not None:
+        raise FormatError("the evidence cannot be read", where=where, got=problem, hint=hint)
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise FormatError("this is no evidence of a release", where=where, hint=hint)
+    version = content.get("version")
+    if isinstance(version, int) and version > VERSION:
+        got = f"version {version}, this pdanon reads up to {VERSION}"
+        raise FormatError("a later pdanon made this", where=where, got=got, hint="install a later pdanon")
+    schema = json.loads(files("pdanon.evaluation.evidence").joinpath("schema.json").read_text("utf-8"))
+    if place := first_violation(content, schema):
+        hint = "it was damaged or edited; get the file again"
+        raise FormatError("the evidence does not follow its schema", where=where, got=place, hint=hint)
+    del content["format"], content["version"]
+    seal = content.pop("seal")
+    return Evidence(**content), seal
+
+
+_TYPES: dict[str, Any] = {
+    "object": dict,
+    "array": list,
+    "string": str,
+    "boolean": bool,
+    "integer": int,
+    "number": (int, float),
+    "null": type(None),
+}
+
+
+def first_violation(value: Any, schema: dict[str, Any], place: str = "") -> str:
+    """Return the place of the first value that violates a JSON Schema; empty if there is none.
+
+    Only the keywords of ``schema.json`` are known: ``type, properties, required, additionalProperties, items,
+    enum, const``.
+    """
+    kinds = schema.get("type", [])
+    kinds = [kinds] if isinstance(kinds, str) else kinds
+    if kinds and not any(_has_type(value, kind) for kind in kinds):
+        return place or "the whole"
+    if value not in schema.get("enum", [value]) or value != schema.get("const", value):
+        return place
+    if isinstance(value, list):
+        parts = [(each, schema.get("items", {}), f"{place}[{i}]") for i, each in enumerate(value)]
+    elif isinstance(value, dict):
+        known, others = schema.get("properties", {}), schema.get("additionalProperties", {})
+        if missing := [name for name in schema.get("required", []) if name not in value]:
+            return f"{place}.{missing[0]}".lstrip(".")
+        if others is False and value.keys() - known.keys():
+            return f"an unknown entry of {place}" if place else "an unknown entry"
+        parts = [
+            (each, known.get(name, others), f"{place}.{name}".lstrip(".") if name in known else f"{place}.*")
+            for name, each in value.items()
+        ]
+    else:
+        return ""
+    return next(filter(None, (first_violation(*part) for part in parts)), "")
+
+
+def _has_type(value: Any, kind: str) -> bool:
+    if isinstance(value, bool):
+        return kind == "boolean"
+    return isinstance(value, _TYPES[kind])
