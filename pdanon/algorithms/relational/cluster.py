@@ -110,7 +110,11 @@ def form_clusters(table: QuasiTable, k: int, rng: np.random.Generator, report: R
     first = np.unique(kinds, return_index=True)[1]  # a row of each combination of values
     while len(left) >= k:
         seed = int(rng.integers(len(left)))
-        distances = table.losses_with_each(left[seed : seed + 1], first)[kinds[left]]
+        center = left[seed : seed + 1]
+        if 2 * len(first) < len(left):  # otherwise looking up each row costs less
+            distances = table.losses_with_each(center, first)[kinds[left]]
+        else:
+            distances = table.losses_with_each(center, left)
         distances[seed] = -1  # the seed is in its own cluster, whatever rows equal it
         chosen = _least(distances, k)
         clusters.append(left[chosen])
