@@ -42,6 +42,19 @@ def run(topic: str) -> str:
     return "\n".join(lines) + "\n"
 
 
+def verdict(tables: str) -> list[str]:
+    """Count the bars that are met, and list the others."""
+    lines = [
+        text.strip("| ").split(" | ") for text in tables.splitlines() if text.endswith(("yes |", "no** |"))
+    ]
+    missed = [cells for cells in lines if cells[-1] != "yes"]
+    text = [f"{len(lines) - len(missed)} of {len(lines)} bars are met.", ""]
+    if missed:
+        text += ["| bar that is not met | measured | bar |", "|---|---|---|"]
+        text += [f"| {cells[0]} | {cells[-3]} | {cells[-2]} |" for cells in missed]
+    return [*text, ""]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("topics", nargs="*", help=f"of {', '.join(TOPICS)}; all if none is named")
@@ -53,7 +66,7 @@ def main() -> None:
         sections[TOPICS[topic]] = run(topic)
     if asked.write:
         order = [sections[title] for title in TOPICS.values() if title in sections]
-        write_section(PAGE, "benchmarks", order)
+        write_section(PAGE, "benchmarks", [*verdict("".join(order)), *order])
 
 
 if __name__ == "__main__":

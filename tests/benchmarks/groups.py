@@ -6,7 +6,7 @@ import pandas as pd
 import pdanon.datasets
 
 import pdanon
-from tests.benchmarks.measure import Figure, first_calls, frame, seconds
+from tests.benchmarks.measure import Figure, first_calls, frame, itemsets, matrix, ratio, seconds
 
 FIRST_CALLS = {
     "partition(k=5)": "df.txanon.partition(k=5, hierarchy=5)",
@@ -26,6 +26,14 @@ def figures() -> Iterator[Figure]:
         work = f"{name}, fan-out 10, BMS-WebView-2"
         yield Figure(work, "", None, f"{taken:.2f} s", f"< {bar} s", taken < bar)
         yield growth(f"{name}, made-up baskets", run)
+    x = matrix(itemsets("bms_webview2"))
+    yield ratio(
+        "clump(k=5), fan-out 10, BMS-WebView-2",
+        "X.T @ X",
+        lambda: pdanon.clump(baskets, k=5, hierarchy=10),
+        lambda: x.T @ x,
+        9.5,  # half of the time of 2026-11-22
+    )
     yield from first_calls(FIRST_CALLS)
 
 

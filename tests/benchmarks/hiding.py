@@ -1,17 +1,13 @@
-"""CAHD and disassociation, whole calls: which item is whose is hidden, and not what the items are.
-
-Seconds are of the processor, of all threads together: what else the machine has to do counts little.
-"""
+"""CAHD and disassociation, whole calls: which item is whose is hidden, and not what the items are."""
 
 import statistics
-import time
 from collections.abc import Callable, Iterator
 
 import numpy as np
 import pandas as pd
 
 import pdanon
-from tests.benchmarks.measure import Figure, frame, itemsets, matrix
+from tests.benchmarks.measure import Figure, frame, itemsets, matrix, seconds
 
 # Seconds of `cahd` and of `disassociate`.
 BARS = {
@@ -25,7 +21,7 @@ P, SENSITIVE = 10, 10
 def figures() -> Iterator[Figure]:
     for file, (name, *bars) in BARS.items():
         baskets, rows = frame(file), matrix(itemsets(file))
-        reference = statistics.median(processor(lambda rows=rows: rows.T @ rows) for _ in range(7))
+        reference = statistics.median(seconds(lambda rows=rows: rows.T @ rows) for _ in range(7))
         hidden = sensitive(baskets)
         calls: dict[str, Callable[[], object]] = {
             f"cahd(p={P}), {SENSITIVE} sensitive items, {name}": lambda df=baskets, items=hidden: pdanon.cahd(
@@ -37,16 +33,9 @@ def figures() -> Iterator[Figure]:
         }
         for (work, call), bar in zip(calls.items(), bars, strict=True):
             call()
-            taken = statistics.median(processor(call) for _ in range(3))
-            text = f"{taken:.2f} s of the processor, {taken / reference:.0f}x"
+            taken = statistics.median(seconds(call) for _ in range(3))
+            text = f"{taken:.2f} s, {taken / reference:.0f}x"
             yield Figure(work, "X.T @ X", reference, text, f"< {bar:g} s", taken < bar)
-
-
-def processor(run: Callable[[], object]) -> float:
-    """Seconds of the processor."""
-    start = time.process_time()
-    run()
-    return time.process_time() - start
 
 
 def sensitive(baskets: pd.DataFrame) -> list[object]:
