@@ -7,12 +7,12 @@ recodes the rows. The new files are read again to audit them.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -47,7 +47,7 @@ from pdanon.itemsets.mapping import check_mapping, relabel, relabel_by_groups
 from pdanon.itemsets.multisets import encode_visible
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.threads import prefetch
-from pdanon.itemsets.timing import show_activity
+from pdanon.itemsets.timing import Report, progress_bar, show_activity
 from pdanon.itemsets.validation import check_known, check_path, is_uri
 from pdanon.recoding.decision import Decision
 from pdanon.recoding.release import Facts, release
@@ -70,6 +70,7 @@ def __dir__() -> list[str]:
     return list(__all__)
 
 
+_Batch = TypeVar("_Batch")
 _Publisher: TypeAlias = Callable[[Itemsets], Itemsets | None]
 
 
@@ -231,7 +232,7 @@ def anonymize(
         stamps = tree.stamps()
         with _expect_unchanged(tree, stamps):
             positions = tree.find_columns(column, parameters.get("private"))
-        files = _Files(tree, released, kept, positions, stamps)
+        files = _Files(tree, released, kept, positions, stamps, parameters.get("progress", False))
         if algorithm is None:
             run = partial(files.choose_and_decide, request, options)
         else:
@@ -258,7 +259,7 @@ def audit(
     column : str, optional
         The list column. By default, the only one, besides a private column.
     progress : bool
-        Show a progress bar of the parts counted.
+        Show a progress bar of the rows read, and of the parts counted.
 
     Returns
     -------
@@ -287,10 +288,13 @@ def audit(
     """
     recountable = check_recountable(guarantee)
     tree = ParquetTree.find(check_path(source, "source"))
-    with show_activity(progress, "audit"), _expect_unchanged(tree, tree.stamps()):
+    with _expect_unchanged(tree, tree.stamps()):
         positions = tree.find_columns(column, getattr(guarantee, "private", None))
         names = tree.schema().names
-        return recountable.recount(_collapse(tree, [names[each] for each in positions], read=encode_visible))
+        labels = [names[each] for each in positions]
+        columns = _collapse(tree, labels, read=encode_visible, progress=progress)
+        with show_activity(progress, "audit"):
+            return recountable.recount(columns)
 
 
 @called_by_name
@@ -337,8 +341,9 @@ def risk(
     >>> table.equals(pdanon.risk(baskets, k=5, m=1))
     True
     """
+    columns, _ = _read_rows(source, column, progress)
     with show_activity(progress, "risk"):
-        return risk_of(_read_rows(source, column)[0].itemsets, k=k, m=m)
+        return risk_of(columns.itemsets, k=k, m=m)
 
 
 @called_by_name
@@ -386,7 +391,7 @@ def profile(
     >>> int(profile.counts["rows"])
     1000
     """
-    columns, first = _read_rows(source, column)
+    columns, first = _read_rows(source, column, progress)
     return profile_of(columns.itemsets, columns.label, first, k=k, m=m, progress=progress)
 
 
@@ -442,12 +447,14 @@ def attack(
     True
     """
     check_mapping(mapping)
+    original, published = (_read_rows(path, column, progress)[0].itemsets for path in (source, released))
     with show_activity(progress, "attack"):
-        original, published = (_read_rows(path, column)[0].itemsets for path in (source, released))
         return attack_itemsets(original, published, mapping, m=m, n=n, random_state=random_state)
 
 
-def _read_rows(source: str | os.PathLike[str], column: str | None) -> tuple[ListColumns, pd.DataFrame]:
+def _read_rows(
+    source: str | os.PathLike[str], column: str | None, progress: bool
+) -> tuple[ListColumns, pd.DataFrame]:
     """Return the distinct rows of the list column, and the first rows of the other columns."""
     tree = ParquetTree.find(check_path(source, "source"))
     with _expect_unchanged(tree, tree.stamps()):
@@ -455,7 +462,8 @@ def _read_rows(source: str | os.PathLike[str], column: str | None) -> tuple[List
         names = tree.schema().names
         refuse_chunks(pd.DataFrame(columns=names))
         labels = [names[each] for each in positions]
-        return replace(_collapse(tree, labels), label=labels[0]), _first_rows(tree, positions)
+        columns = _collapse(tree, labels, progress=progress)
+        return replace(columns, label=labels[0]), _first_rows(tree, positions)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -474,6 +482,8 @@ class _Files:
         Position of the list column, and of the private column if there is one.
     stamps : list
         State of the files at the start.
+    progress : bool
+        Show a progress bar of the rows read and written.
     """
 
     tree: ParquetTree
@@ -481,6 +491,7 @@ class _Files:
     mapping: Path | None
     positions: tuple[int, ...]
     stamps: list[object]
+    progress: bool = False
 
     @property
     def labels(self) -> list[str]:
@@ -497,14 +508,14 @@ class _Files:
     def decide(self, algorithm: str, parameters: dict[str, Any]) -> Decision[_FileRows]:
         """Decide for the distinct transactions."""
         with _expect_unchanged(self.tree, self.stamps):
-            columns = _collapse(self.tree, self.labels)
+            columns = _collapse(self.tree, self.labels, progress=self.progress)
             n_rows, decision = columns.n_rows, decide(columns, algorithm, parameters)
             return decision.with_rows(_FileRows(n_rows, decision.rows))
 
     def choose_and_decide(self, guarantee: Guarantee, options: dict[str, Any]) -> Decision[_FileRows]:
         """Decide by the algorithm that loses least on a sample of the transactions."""
         with _expect_unchanged(self.tree, self.stamps):
-            columns = _collapse(self.tree, self.labels)
+            columns = _collapse(self.tree, self.labels, progress=self.progress)
             n_rows, sample = columns.n_rows, _draw_sample(columns)
             given = {name: value for name, value in options.items() if name not in ("keep", "progress")}
             algorithm, parameters, tried = choose(sample, guarantee, _RECODES, **given)
@@ -552,8 +563,10 @@ class _WrittenFiles:
     def audit(self, guarantee: Guarantee) -> Audit:
         tree = self.files.tree
         with _expect_unchanged(tree, self.files.stamps):
-            _recode(tree, self.draft, self.files.positions, self.recoder)
-            written = _collapse(ParquetTree.find(self.draft), self.files.labels, read=encode_visible)
+            progress = self.files.progress
+            _recode(tree, self.draft, self.files.positions, self.recoder, progress)
+            draft, labels = ParquetTree.find(self.draft), self.files.labels
+            written = _collapse(draft, labels, read=encode_visible, progress=progress, task="audit")
             if written.n_rows != self.n_rows:
                 raise _change_error(tree)
             return check_recountable(guarantee).recount(written)
@@ -567,11 +580,31 @@ class _WrittenFiles:
 
 
 def _collapse(
-    tree: ParquetTree, labels: list[str], *, read: ArrowReader = Itemsets.from_arrow
+    tree: ParquetTree,
+    labels: list[str],
+    *,
+    read: ArrowReader = Itemsets.from_arrow,
+    progress: bool = False,
+    task: str = "read",
 ) -> ListColumns:
     """Return the distinct rows of the list column, with the private column if there is one."""
     batches = prefetch(tree.columns(labels, read), lambda columns: len(columns[0].codes))
-    return collapse_columns(batches, len(labels))
+    with _row_bar(progress, task, tree) as report:
+        return collapse_columns(_report_rows(batches, report, lambda each: each[0].n_rows), len(labels))
+
+
+def _row_bar(progress: bool, label: str, tree: ParquetTree) -> AbstractContextManager[Report]:
+    """Return a progress bar of the rows of all files."""
+    return progress_bar(progress, label, "rows", tree.rows() if progress else None)
+
+
+def _report_rows(
+    batches: Iterable[_Batch], report: Report, size: Callable[[_Batch], int]
+) -> Iterator[_Batch]:
+    """Yield batches, and report the number of rows of each when it is done."""
+    for batch in batches:
+        yield batch
+        report(size(batch))
 
 
 def _draw_sample(columns: ListColumns) -> pd.DataFrame:
@@ -619,7 +652,9 @@ def _publisher(recoder: Recoder) -> _Publisher:
     return publish
 
 
-def _recode(tree: ParquetTree, draft: Path, positions: tuple[int, ...], recoder: Recoder) -> None:
+def _recode(
+    tree: ParquetTree, draft: Path, positions: tuple[int, ...], recoder: Recoder, progress: bool = False
+) -> None:
     """Write each file with recoded items, as text or in their type."""
     position = positions[0]
     publish = _publisher(recoder)
@@ -627,11 +662,13 @@ def _recode(tree: ParquetTree, draft: Path, positions: tuple[int, ...], recoder:
     labels = [tree.schema().names[each] for each in positions]
     if not recoder.keeps_type:
         kinds[position] = pa.string()
-    for name in tree.names:
-        path = draft if tree.is_file else draft / name
-        with tree.open(name, labels) as file, open_writer(path, file.plain, kinds) as writer:
-            for table in prefetch(_recode_groups(tree, file, kinds, publish, writer.schema), len):
-                writer.write_table(table, row_group_size=max(len(table), 1))
+    with _row_bar(progress, "write", tree) as report:
+        for name in tree.names:
+            path = draft if tree.is_file else draft / name
+            with tree.open(name, labels) as file, open_writer(path, file.plain, kinds) as writer:
+                tables = prefetch(_recode_groups(tree, file, kinds, publish, writer.schema), len)
+                for table in _report_rows(tables, report, len):
+                    writer.write_table(table, row_group_size=max(len(table), 1))
 
 
 def _recode_groups(

@@ -110,3 +110,24 @@ def test_rows_in_chunks_are_refused(tmp_path):
     for measure in (stream.risk, stream.profile):
         with pytest.raises(ParameterError, match="no records"):
             measure(tmp_path / "out" / "frame.parquet", k=2)
+
+
+def test_progress_counts_rows_per_second(tmp_path, capsys):
+    write_parts(tmp_path / "in", [ROWS, ROWS[:5]])
+    made = stream.anonymize(tmp_path / "in", tmp_path / "out", algorithm=None, k=3, m=1, progress=True)
+    shown = capsys.readouterr().err
+    for task in ("read", "write", "audit"):
+        assert f"{task}: 100%" in shown
+    assert shown.count("29.0/29.0") == 3
+    assert "rows/s]" in shown
+    pieces = (tmp_path / "in", tmp_path / "out", made.mapping)
+    for measure in (
+        lambda **options: stream.risk(tmp_path / "in", k=3, **options),
+        lambda **options: stream.profile(tmp_path / "in", k=3, **options),
+        lambda **options: stream.audit(tmp_path / "in", pdanon.KmAnonymity(k=3, m=1), **options),
+        lambda **options: stream.attack(*pieces, n=5, random_state=1, **options),
+    ):
+        measure()
+        assert capsys.readouterr().err == ""
+        measure(progress=True)
+        assert "rows/s]" in capsys.readouterr().err

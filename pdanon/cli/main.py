@@ -336,13 +336,13 @@ def _anonymize_files(arguments: argparse.Namespace) -> Outcome:
     """Anonymize Parquet files, one row group after the other."""
     check_stream(arguments)
     name = arguments.algorithm
-    options = guarantee_options(arguments) if name is None else _options_with_progress(arguments)
+    options = guarantee_options(arguments) if name is None else algorithm_options(arguments)
     check_files(arguments)
     if arguments.dry_run:
         return plan(inputs_of(arguments), outputs_of(arguments).values())
     read_options(options, arguments)
-    request: dict[str, Any] = {"algorithm": name, "column": arguments.column, **options}
-    has_bar = bool(options.get("progress"))
+    has_bar = can_show_progress()
+    request = {"algorithm": name, "column": arguments.column, **options, "progress": has_bar}
     with stage(f"running {name or 'the algorithms'}", announced=not has_bar), show_warnings(_TO_KEEP):
         result = stream.anonymize(arguments.source, arguments.target, mapping=arguments.mapping, **request)
 

@@ -134,7 +134,7 @@ def progress_bar(show: bool, label: str, unit: str, total: int | None = None) ->
     show : bool
         Show a bar, on stderr or in the notebook.
     label, unit : str
-        The name of the work, and of its units.
+        The name of the work, and of its units. Numbers of rows are abbreviated, such as 1.2M.
     total : int, optional
         Number of units, if known. The bar then shows the share that is done.
     """
@@ -148,7 +148,7 @@ def progress_bar(show: bool, label: str, unit: str, total: int | None = None) ->
     except ImportError:
         hint = "pip install 'pdanon[progress]'"
         raise ParameterError("progress=True needs the package tqdm", hint=hint) from None
-    with tqdm(desc=label, unit=f" {unit}", total=total) as bar:
+    with tqdm(desc=label, unit=f" {unit}", total=total, unit_scale=unit == "rows") as bar:
 
         def report(done: int) -> None:
             bar.update(done)

@@ -81,6 +81,13 @@ def test_a_private_column_is_named(run):
     pd.testing.assert_frame_equal(released(Path("out.parquet")), expected.frame)
 
 
+def test_progress_is_for_terminals_and_not_for_quiet_commands(run, monkeypatch):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    for quiet in ((), ("--quiet",)):
+        err = run("risk", "--stream", "baskets", "-k", "2", *quiet)[2]
+        assert ("rows/s]" in err) == (not quiet)
+
+
 # --- Without an algorithm
 
 
