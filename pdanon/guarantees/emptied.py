@@ -61,7 +61,7 @@ class Suppression:
             return known
         check_mapping(mapping)
         gone = mapping["generalized"].isna().to_numpy(bool)
-        if "support" in mapping:
+        if "support" in mapping and gone.any():
             gone = gone & ~mapping["support"].isin([0]).to_numpy(bool)
         return cls(bool(gone.any()), *(_rows_of(mapping, name) for name in (EMPTY_ROWS, ROWS_WITHOUT_PUBLIC)))
 

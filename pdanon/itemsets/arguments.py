@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from functools import wraps
+from functools import cache, wraps
 from typing import Any, ParamSpec, TypeVar, cast
 
 from pdanon.errors import GuaranteeError, ParameterError, PdanonError, did_you_mean
@@ -61,6 +61,7 @@ _GUARANTEES = {
 }
 # Names of other functions or libraries for a parameter.
 _SYNONYMS = {"sensitive": "private", "private": "sensitive", "sep": "separator", "seed": "random_state"}
+_signature = cache(inspect.signature)  # of public functions and classes, which are few
 _OF_TRANSACTION = ("columns", "labels", "options", "sensitive", "l")  # parameters of pdanon.Transaction
 
 
@@ -139,7 +140,7 @@ def check_call(function: Callable[..., Any], args: tuple[Any, ...], given: Mappi
     CallError
         If an argument is missing, unexpected, or passed twice.
     """
-    signature = inspect.signature(function)
+    signature = _signature(function)
     try:
         signature.bind(*args, **given)
         return

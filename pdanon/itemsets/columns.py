@@ -140,16 +140,19 @@ def label_key(label: Any) -> Any:
 
 def with_column(frame: pd.DataFrame, position: int, column: pd.api.extensions.ExtensionArray) -> pd.DataFrame:
     """Copy a frame with one column replaced. Index, other columns and attrs stay."""
-    copy = release_copy(frame)
+    copy = release_copy(frame, replaced=position)
     copy.isetitem(position, column)
     return copy
 
 
-def release_copy(frame: pd.DataFrame) -> pd.DataFrame:
-    """Copy a frame, independent of its later changes, with lists that ``DataFrame.to_parquet`` can write."""
+def release_copy(frame: pd.DataFrame, *, replaced: int | None = None) -> pd.DataFrame:
+    """Copy a frame, independent of its later changes, with lists that ``DataFrame.to_parquet`` can write.
+
+    The column at the position ``replaced`` stays as it is.
+    """
     copy = copy_frame(frame)
     for position, dtype in enumerate(frame.dtypes):
-        if type(dtype) is pd.ArrowDtype and is_list_type(dtype.pyarrow_dtype):
+        if position != replaced and type(dtype) is pd.ArrowDtype and is_list_type(dtype.pyarrow_dtype):
             copy.isetitem(position, ListArray(arrow_values(copy.iloc[:, position])))
     return copy
 

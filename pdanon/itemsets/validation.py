@@ -63,6 +63,8 @@ def is_number(value: Any) -> bool:
 
 def check_frame(frame: Any, name: str = "the first argument") -> pd.DataFrame:
     """Check that an argument is a pandas DataFrame, to which public functions convert other tables."""
+    if isinstance(frame, pd.DataFrame):
+        return frame
     what = "a pandas DataFrame, or a table of polars, DuckDB or Arrow"
     return check_kind(frame, pd.DataFrame, name, what, frame_hint(frame))
 

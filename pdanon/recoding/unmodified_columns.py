@@ -231,7 +231,7 @@ def judged_columns(frame: pd.DataFrame, recoded: Collection[int], keep: Any) -> 
     others = [label for position, label in enumerate(frame.columns) if position not in recoded]
     judged = judged_labels([*others, *names], [frame.columns[position] for position in recoded], keep)
     settled = {label_key(label) for label in judged}
-    for each in _unmodified_columns(frame, recoded):
+    for each in _unmodified_columns(frame, recoded) if settled else ():
         if label_key(each.label) in settled and value_numbers(each.values) is None:
             what, hint = (
                 "the values of a column cannot be compared",
