@@ -6,6 +6,7 @@ import gc
 import os
 import shutil
 import subprocess
+import sys
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -29,6 +30,10 @@ settings.register_profile(
 settings.load_profile("pdanon")
 
 os.environ.pop("COLUMNS", None)  # of a narrow terminal: pandas would leave columns out of what it prints
+
+# Workers, the commands that tests start, and later runs compile no module again.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 SECRET = "zebra-7731"
 

@@ -30,6 +30,7 @@ from pdanon import (
     TransactionalK,
 )
 from pdanon.itemsets.columns import find_column
+from pdanon.itemsets.compatibility import arrow_values
 
 
 def tree_over(items):
@@ -129,10 +130,16 @@ every_algorithm = pytest.mark.parametrize("name", [*ARGUMENTS, *IN_CHUNKS])
 hiding = pytest.mark.parametrize("name", [name for name in ARGUMENTS if name not in WITH_SECRETS])
 
 
-def sets_of(frame):
+def listed(frame):
     """The rows of the list column, whatever its type; None for a missing row."""
     column = frame.iloc[:, find_column(frame)]
-    return [None if row is None or row is pd.NA else set(row) for row in column]
+    if isinstance(column.dtype, pd.ArrowDtype):
+        return arrow_values(column).to_pylist()
+    return [None if row is pd.NA else row for row in column]
+
+
+def sets_of(frame):
+    return [None if row is None else set(row) for row in listed(frame)]
 
 
 def rows_of(frame):
@@ -141,8 +148,7 @@ def rows_of(frame):
 
 def bags_of(frame):
     """The rows of the list column with what they hold several times; None for a missing row."""
-    column = frame.iloc[:, find_column(frame)]
-    return [None if row is None or row is pd.NA else sorted(row) for row in column]
+    return [None if row is None else sorted(row) for row in listed(frame)]
 
 
 def as_sets(bags):

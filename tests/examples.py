@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import os
 
+import pytest
+
 ALL = os.environ.get("PDANON_EXAMPLES") == "all"
 
 
 def examples(number: int) -> int:
     """So many, or a part of them."""
     return number if ALL else max(number // 5, 10)
+
+
+def seeds(number: int, first: int = 0) -> list:
+    """So many seeds, or a part of them, for a test with a case a seed."""
+    return [pytest.param(seed, marks=pytest.mark.seeds) for seed in range(first, first + examples(number))]

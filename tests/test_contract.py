@@ -48,6 +48,9 @@ from pdanon.itemsets.compatibility import arrow_values
 # Looks at each of so many child cuts at each of so many steps: seconds for what takes others no time.
 SLOW_DESCENT = {"hghs", "mhghs"}
 
+# Releases of all algorithms are drawn by the same functions: pictures of sets and of nodes are looked at.
+DRAWN = {"pcta", "apriori"}
+
 # Frames of no item, of one, or whose items are all in more than half of the rows that hold others.
 FEW_ITEMS = {
     *("no rows", "one empty row", "empty rows", "missing rows", "equal rows", "one item"),
@@ -196,7 +199,7 @@ def test_neither_order_nor_layout_of_rows_matters(name, rows, m, draw):
         (objects(rows, set), result.frame),
     ]:
         again = run(name, other, m=m)
-        pd.testing.assert_frame_equal(again.mapping, result.mapping)
+        assert again.mapping.equals(result.mapping)
         pd.testing.assert_series_equal(again.loss, result.loss)
         assert expected is None or expected.equals(again.frame)
 
@@ -270,7 +273,9 @@ def test_items_that_no_label_names_are_not_released(name, layout):
 
 
 @hiding
-def test_items_that_no_label_names_are_not_reported(name):
+def test_items_that_no_label_names_are_not_reported(name, request):
+    if name not in DRAWN:
+        request.getfixturevalue("tables_only")
     single = [f"{SECRET}-{number}" for number in range(6)]
     frame = frame_of([[item, "common"] for item in single])
     result = run(name, frame)

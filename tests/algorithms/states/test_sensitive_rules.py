@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from conftest import frame_of
 
-from examples import examples
+from examples import seeds
 from pdanon.algorithms.states.sensitive_rules import Demand, RuleSearch
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.support import SupportIndex
@@ -27,7 +27,7 @@ def every_rule(rows, hidden, share, size):
                 yield frozenset(known), label
 
 
-@pytest.mark.parametrize("seed", range(examples(100)))
+@pytest.mark.parametrize("seed", seeds(100))
 @pytest.mark.parametrize("size", [1, 2, 3, 4])
 def test_rules_are_all_that_there_are_in_dense_rows(size, seed):
     """Where many sets follow one and the same, each keeps the rows that it has."""
