@@ -172,6 +172,10 @@ class InfeasibleError(PdanonError):
         self.partial = partial
 
 
+class OutOfMemoryError(PdanonError, MemoryError):
+    """There is less memory than a call needs."""
+
+
 class GuaranteeError(PdanonError):
     """A release failed its own audit and is withheld: a defect of pdanon."""
 

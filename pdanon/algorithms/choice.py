@@ -49,6 +49,7 @@ from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.columns import is_list_column
 from pdanon.itemsets.compatibility import text_column
 from pdanon.itemsets.mapping import is_kept
+from pdanon.itemsets.memory import out_of_memory
 from pdanon.itemsets.timing import TimeLimitError, limit_time, progress_bar
 from pdanon.itemsets.validation import find_name
 from pdanon.recoding.labels import Labels, check_labels
@@ -356,6 +357,7 @@ class _Trials:
     warned: bool = False  # whether the warnings about other columns were issued, by a first run
     rows: list[dict[str, Any]] = field(default_factory=list)
     failures: list[InfeasibleError] = field(default_factory=list)
+    exhausted: Exception | None = None  # the last lack of memory
     late: bool = False  # whether a configuration was skipped or stopped for lack of time
 
     def add(self, step: Step) -> None:
@@ -388,8 +390,8 @@ class _Trials:
             self.failures.append(error)
         except TimeLimitError:
             row["reason"], self.late = f"{_LATE}stopped", True
-        except MemoryError:
-            row["reason"] = "not enough memory"
+        except MemoryError as error:
+            row["reason"], self.exhausted = "not enough memory", out_of_memory(error)
         row["seconds"] = perf_counter() - began
         self.warned = True
 
@@ -437,6 +439,8 @@ class _Trials:
                 got=f"{self.limit:g} seconds",
                 hint="pass a longer time_limit, or call an algorithm directly, without a limit",
             )
+        if self.best is None and self.exhausted is not None:  # the others may have found one
+            raise self.exhausted
         if self.best is None:
             algorithms = [row for row in self.rows if row["algorithm"] != "refine"]
             ran = [row for row in algorithms if "seconds" in row]

@@ -23,6 +23,7 @@ from pdanon.guarantees.parameters import DefaultNumber, materialize
 from pdanon.itemsets.codes import Codes
 from pdanon.itemsets.columns import check_free, find_columns
 from pdanon.itemsets.encoded_columns import ListColumns
+from pdanon.itemsets.memory import require_memory
 from pdanon.itemsets.timing import progress_bar
 from pdanon.itemsets.validation import check_known
 from pdanon.recoding.decision import Decision, ListRows, relabel
@@ -33,6 +34,7 @@ from pdanon.recoding.result import Anonymized
 Recodes: TypeAlias = Literal["items", "rows", "groups", "chunks", "values", "both"]
 # The families that recode a list column, and nothing else.
 OF_LISTS: tuple[Recodes, ...] = ("items", "rows", "groups", "chunks")
+_BYTES = 16  # per row and occurrence, that each algorithm needs for supports
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +142,8 @@ class Algorithm:
         position, *private = find_columns(frame, column, decide.keywords.get("private"))
         check_free(frame, self.adds)
         columns = ListColumns.of(frame, [position, *private])
+        rows = columns.itemsets
+        require_memory(_BYTES * (len(rows.codes) + rows.n_rows), self.name)
         writer = FrameWriter(frame, [position], private)
         return release(writer, partial(self.decision, columns, decide, labels, progress), keep)
 

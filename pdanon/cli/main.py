@@ -102,6 +102,7 @@ from pdanon.io.tables import (
 from pdanon.io.trees import ParquetTree
 from pdanon.itemsets.chunks import NAMES, ChunkTable, is_in_chunks
 from pdanon.itemsets.columns import find_column, label_positions
+from pdanon.itemsets.memory import out_of_memory
 from pdanon.itemsets.validation import is_uri
 from pdanon.policy import Policy
 from pdanon.recoding.counts import loss_lines
@@ -168,7 +169,8 @@ def _print_outcome(words: list[str]) -> int:
         except BrokenPipeError:
             raise
         except Exception as error:
-            failure, code = error, _report_error(error)
+            failure = out_of_memory(error)
+            code = _report_error(failure)
     if "--json" in options:
         command = next((word for word in words if word in _COMMANDS), None)
         print(document(command, outcome, failure, code, messages))
@@ -184,8 +186,6 @@ def _report_error(error: Exception) -> int:
     if isinstance(error, OSError):
         where = "" if error.filename is None else f"\n  where: {error.filename}"
         return report(f"error: {cause_of(error)}{where}", 2)
-    if isinstance(error, MemoryError):
-        return report("error: not enough memory", 2)
     print_stderr("".join(traceback.format_exception(error)).rstrip())
     return 2  # a defect is no verdict, so the code is not 1
 

@@ -9,11 +9,17 @@ import os
 import signal
 import sys
 from time import monotonic
+from types import TracebackType
 
 _PATIENCE = 5.0  # seconds for cleaning up, during which further signals are ignored
 
 # Ctrl-C; `timeout`, schedulers and containers; a closed terminal.
 _SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+
+_NO_MEMORY = (
+    "pdanon: error: there is not enough memory to load the program\n"
+    "  hint:  raise the limit of the process, such as ulimit -v 2000000\n"
+)
 
 _received: list[tuple[int, float]] = []  # the first signal, and when
 
@@ -23,12 +29,13 @@ class Interruption(KeyboardInterrupt):
 
 
 def end_at_signals() -> None:
-    """Let signals end this process with a message and an exit code, if it runs the command."""
+    """Let signals, and imports without memory, end the command with a message and an exit code."""
     if _is_command():
         for number in _SIGNALS:
             # A signal that is ignored stays ignored, as under nohup.
             if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
                 signal.signal(number, _end)
+        sys.excepthook = _report_memory
 
 
 def raise_at_signals() -> None:
@@ -67,6 +74,17 @@ def _end(number: int, frame: object) -> None:
             os.write(sys.stderr.fileno(), f"pdanon: {_message(number)}\n".encode())
     finally:  # also if the terminal is closed
         os._exit(128 + number)
+
+
+def _report_memory(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """End the process if the memory does not suffice for imports: Python's exit code 1 is a verdict."""
+    if isinstance(error, MemoryError) or "failed to map segment" in str(error):
+        try:
+            if sys.stderr is not None:
+                os.write(sys.stderr.fileno(), _NO_MEMORY.encode())
+        finally:
+            os._exit(2)
+    sys.__excepthook__(kind, error, trace)
 
 
 def _raise(number: int, frame: object) -> None:

@@ -9,6 +9,7 @@ from typing import Any, ParamSpec, TypeVar, cast
 
 from pdanon.errors import GuaranteeError, ParameterError, PdanonError, did_you_mean
 from pdanon.itemsets.libraries import call_with_tables, methods_take_tables
+from pdanon.itemsets.memory import explain_memory
 from pdanon.itemsets.validation import quote_word
 
 _Arguments = ParamSpec("_Arguments")
@@ -91,7 +92,7 @@ def unknown_method(accessor: type, name: str, what: str, where: str) -> MethodEr
 
 
 def called_by_name(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
-    """Decorate a public function: wrong arguments raise a `CallError` with a hint.
+    """Decorate a public function: wrong arguments and exhausted memory raise errors with a hint.
 
     The function also takes tables of other libraries, and returns its tables in the library of the first one.
     """
@@ -104,11 +105,14 @@ def called_by_name(function: Callable[_Arguments, _Result]) -> Callable[_Argumen
         except PdanonError as error:
             raise _from_here(error) from error.__cause__
 
-    return called
+    return explain_memory(called)
 
 
 def constructed_by_name(kind: _Class) -> _Class:
-    """Make a public class explain a wrong construction, as `called_by_name` does, and take other tables."""
+    """Make a public class explain a wrong construction, as `called_by_name` does, and take other tables.
+
+    An audit that exhausts the memory raises an `OutOfMemoryError`.
+    """
     construct = kind.__init__
     methods_take_tables(kind)
 
@@ -121,6 +125,8 @@ def constructed_by_name(kind: _Class) -> _Class:
             raise _from_here(error) from error.__cause__
 
     kind.__init__ = constructed
+    if "audit" in vars(kind):
+        kind.audit = explain_memory(kind.audit)
     return kind
 
 

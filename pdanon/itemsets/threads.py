@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pdanon.errors import ParameterError
+from pdanon.itemsets.memory import require_memory
 from pdanon.itemsets.timing import TimeLimitError, halt_on_error, part_done, seconds_left
 from pdanon.itemsets.validation import check_count
 
@@ -24,6 +25,7 @@ _VARIABLE = "PDANON_THREADS"
 _MOST = 1024  # more threads than any machine can use
 _PART = 2**14  # steps of a search per part
 _WORTH = 100_000  # steps of a loop below which a thread costs more than it saves
+_STACK = 2**25  # bytes that a thread may need
 _LONGEST = 2**24  # steps of a loop that cannot be interrupted: some tenths of a second
 
 _chosen: int | None = None
@@ -205,6 +207,9 @@ def _run_in_pool(
     function: Callable[..., _T], parts: Sequence[tuple[Any, ...]], n_threads: int, *, limited: bool
 ) -> list[_T]:
     """Run parts in threads. If waiting is interrupted, halt the threads and wait for their end."""
+    require_memory(
+        _STACK, "threads"
+    )  # a thread without memory for its first step would be waited for forever
     pool = ThreadPoolExecutor(n_threads, "pdanon", _mark_thread)
     try:
         with halt_on_error():

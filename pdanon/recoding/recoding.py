@@ -18,10 +18,12 @@ from pdanon.guarantees.emptied import EMPTY_ROWS
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.codes import Codes, Itemsets, compact, take_items, text_exceeds
 from pdanon.itemsets.lists import distinct
+from pdanon.itemsets.memory import require_memory
 from pdanon.itemsets.multisets import Multisets
 from pdanon.itemsets.set_labels import set_labels
 from pdanon.itemsets.support import SupportIndex
 
+_HASHED = 64  # bytes of a number while pandas finds distinct ones
 _MOST_TEXT = 2**28  # bytes of the labels of a mapping table, repeated in each line
 
 
@@ -156,6 +158,7 @@ class Recoding:
             items = np.arange(itemsets.n_items, dtype=np.int32)
             return Changes(np.zeros_like(supports), items, self.targets, supports, itemsets.codes)
         # In two steps, so that no key exceeds 64 bits; with hashes, in linear time.
+        require_memory(_HASHED * len(itemsets.codes), "the groups")  # pandas would crash without it
         edits = itemsets.codes * np.int64(len(self.labels) + 1) + self.targets + 1
         edit, edits = pd.factorize(edits, sort=True)
         cells = self.groups.astype(np.int64)[itemsets.rows] * len(edits) + edit

@@ -95,7 +95,15 @@ def test_output_is_closed(name):
 
 
 def test_a_defect_is_no_verdict(run, monkeypatch):
-    for error, said in [(MemoryError(), "pdanon: error: not enough memory\n"), (IndexError(), "Traceback")]:
+    for error, said in [
+        (MemoryError(), "pdanon: error: there is not enough memory\n"),
+        (
+            RuntimeError("can't start new thread"),
+            "pdanon: error: there is not enough memory to start a thread",
+        ),
+        (RuntimeError(), "Traceback"),
+        (IndexError(), "Traceback"),
+    ]:
         monkeypatch.setattr(cli, "read", Mock(side_effect=error))
         code, out, err = run("audit", "in.parquet", "-k", "2")
         assert (code, out) == (2, "")

@@ -1,0 +1,98 @@
+"""Errors about memory that state what is needed, as early as possible."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import wraps
+from typing import ParamSpec, TypeVar
+
+import numpy as np
+
+from pdanon.errors import OutOfMemoryError
+
+try:
+    import resource
+except ImportError:  # Windows has no limits of this kind
+    resource = None  # type: ignore[assignment]
+
+_Arguments = ParamSpec("_Arguments")
+_Result = TypeVar("_Result")
+
+_MB = 10**6
+_UNITS = {"bytes": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40, "PiB": 2**50, "EiB": 2**60}
+_NUMPY = re.compile(r"Unable to allocate ([\d.]+) (\w+)")
+_ARROW = re.compile(r"alloc of size (\d+) failed")
+# Phrases of messages of other errors.
+_PHRASES = {
+    "failed to map segment": "there is not enough memory to load a library",
+    "can't start new thread": "there is not enough memory to start a thread",
+}
+_HINT = (
+    "pass fewer rows, set PDANON_THREADS=1, or call pdanon.stream.anonymize (--stream), which holds one row "
+    "group of Parquet at a time"
+)
+
+
+def require_memory(n_bytes: int, purpose: str) -> None:
+    """Check before the work that it can allocate its memory.
+
+    Parameters
+    ----------
+    n_bytes : int
+        Memory that the work needs at once, in addition to what the process has.
+    purpose : str
+        The work, for the message.
+
+    Raises
+    ------
+    OutOfMemoryError
+        If that much cannot be allocated.
+    """
+    try:
+        np.empty(n_bytes, np.uint8)  # reserves addresses, and touches no page
+        return
+    except MemoryError:
+        pass
+    raise _error(f"there is not enough memory for {purpose}", n_bytes)
+
+
+def explain_memory(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
+    """Decorate a function: if memory is exhausted, it raises an `OutOfMemoryError`."""
+
+    @wraps(function)
+    def explained(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> _Result:
+        try:
+            return function(*args, **kwargs)
+        except (MemoryError, ImportError, RuntimeError) as error:
+            refused = out_of_memory(error)
+        # Raised outside the handler: the frames of the error hold the arrays that fill the memory.
+        raise refused
+
+    return explained
+
+
+def out_of_memory(error: Exception) -> Exception:
+    """Return the `OutOfMemoryError` for an error of Python, NumPy or Arrow; other errors as they are."""
+    message = str(error)
+    if isinstance(error, OutOfMemoryError):
+        return error
+    if not isinstance(error, MemoryError):
+        problems = (_error(problem) for phrase, problem in _PHRASES.items() if phrase in message)
+        return next(problems, error)
+    numpy, arrow = _NUMPY.search(message), _ARROW.search(message)
+    n_bytes = 0
+    if numpy is not None:
+        n_bytes = int(float(numpy[1]) * _UNITS.get(numpy[2], 0))
+    elif arrow is not None:
+        n_bytes = int(arrow[1])
+    return _error("there is not enough memory", n_bytes)
+
+
+def _error(problem: str, n_bytes: int = 0) -> OutOfMemoryError:
+    got = f"{n_bytes / _MB:,.0f} MB or more are needed in addition" if n_bytes else None
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0] if resource is not None else -1
+    if resource is None or limit == resource.RLIM_INFINITY:
+        return OutOfMemoryError(problem, got=got, hint=_HINT)
+    hint = f"raise the limit, now ulimit -v {limit // 1024}; or {_HINT}"
+    return OutOfMemoryError(problem, where="limit of the process", got=got, hint=hint)

@@ -1,0 +1,157 @@
+"""Limits of the memory: errors that state what is needed, and exit codes that are no verdict."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import traceback
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import pdanon
+from pdanon.errors import OutOfMemoryError, PdanonError
+from pdanon.itemsets.memory import out_of_memory, require_memory
+
+resource = pytest.importorskip("resource", reason="Windows has no limits of this kind")
+
+SECRET = "salmonella"
+FRAME = pd.DataFrame({"items": [["a"], ["a"], ["b"], ["b"]]})
+
+
+def test_memory_that_is_there_is_not_refused():
+    require_memory(0, "nothing")
+    require_memory(2**20, "little")
+
+
+def test_memory_is_required_before_the_work():
+    with pytest.raises(PdanonError, match="there is not enough memory for the work") as caught:
+        require_memory(2**60, "the work")
+    assert "1,152,921,504,607 MB or more are needed in addition" in str(caught.value)
+    assert "hint:  pass fewer rows" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (MemoryError(), "there is not enough memory"),
+        (MemoryError(SECRET), "there is not enough memory"),
+        (pa.ArrowMemoryError("malloc of size 64000000 failed"), "64 MB or more are needed"),
+        (pa.ArrowMemoryError("realloc of size 64000000 failed"), "64 MB or more are needed"),
+        (ImportError("x.so: failed to map segment from shared object"), "to load a library"),
+        (RuntimeError("can't start new thread"), "to start a thread"),
+    ],
+)
+def test_errors_of_libraries_are_explained(error, told):
+    explained = out_of_memory(error)
+    assert isinstance(explained, PdanonError)
+    assert isinstance(explained, MemoryError)
+    assert told in str(explained)
+    assert SECRET not in str(explained)
+
+
+def test_numpy_tells_what_it_needs():
+    with pytest.raises(MemoryError) as caught:
+        np.empty(2**50, np.uint8)
+    assert "1,125,899,907 MB or more" in str(out_of_memory(caught.value))
+
+
+@pytest.mark.parametrize("error", [ImportError("no module"), RuntimeError("other"), ValueError("memory")])
+def test_other_errors_stay(error):
+    assert out_of_memory(error) is error
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: pdanon.pcta(FRAME, k=2),
+        lambda: FRAME.txanon.pcta(k=2),
+        lambda: FRAME.txanon.risk(k=2),
+        lambda: pdanon.anonymize(FRAME, pdanon.KmAnonymity(2, 2)),
+        lambda: pdanon.KmAnonymity(2, 2).audit(FRAME),
+        lambda: pdanon.RhoUncertainty(rho=0.5, sensitive=["a"]).audit(FRAME),
+        lambda: pdanon.profile(FRAME),
+    ],
+)
+def test_calls_explain_that_there_is_no_memory(call, monkeypatch):
+    def exhausted(*_, **__):
+        raise MemoryError(SECRET)
+
+    monkeypatch.setattr("pdanon.itemsets.support.SupportIndex.__init__", exhausted)
+    with pytest.raises(OutOfMemoryError, match="there is not enough memory") as caught:
+        call()
+    shown = "".join(traceback.format_exception(caught.value))
+    assert SECRET not in shown
+    assert caught.value.__context__ is None  # its frames would hold the arrays that fill the memory
+
+
+# --- Processes with little memory
+
+
+PROGRAM = """
+import resource, sys, numpy as np, pdanon
+from pdanon.itemsets.threads import set_threads
+set_threads(int(sys.argv[1]))
+frame = pdanon.datasets.make_baskets(100_000, 2000, random_state=0)[["items"]]
+pdanon.pcta(frame.head(100), k=2, m=2)
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + int(sys.argv[2]) * 2**20, resource.RLIM_INFINITY))
+for call in (
+    lambda: pdanon.pcta(frame, k=5, m=2),
+    lambda: pdanon.coat(frame, k=5, m=3),
+    lambda: pdanon.apriori(frame, k=5, m=2, hierarchy=5),
+    lambda: pdanon.partition(frame, k=5, hierarchy=5),
+    lambda: pdanon.disassociate(frame, k=5, m=2),
+    lambda: pdanon.KmAnonymity(5, 3).audit(frame),
+    lambda: pdanon.risk(frame, k=5, m=2),
+):
+    try:
+        call()
+        print("done")
+    except pdanon.PdanonError as error:
+        print(type(error).__name__)
+        assert "memory" in str(error) and "ulimit -v" in str(error), str(error)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits as of Linux")
+@pytest.mark.slow
+@pytest.mark.parametrize("megabytes", [1, 10, 40])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_calls_end_with_an_error_in_little_memory(threads, megabytes):
+    words = [sys.executable, "-W", "ignore", "-c", PROGRAM, str(threads), str(megabytes)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert {*done.stdout.split()} <= {"done", "OutOfMemoryError"}
+    assert megabytes > 1 or "OutOfMemoryError" in done.stdout
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits as of Linux")
+@pytest.mark.parametrize(
+    "megabytes", [270, *(pytest.param(each, marks=pytest.mark.slow) for each in (330, 450, 550, 650))]
+)
+def test_a_command_in_little_memory_is_no_verdict(megabytes, tmp_path):
+    source, target = tmp_path / "in.parquet", tmp_path / "out.parquet"
+    if megabytes > 270:
+        pdanon.to_parquet(pdanon.datasets.make_baskets(100_000, 2000, random_state=0)[["items"]], source)
+    words = [sys.executable, "-m", "pdanon", "anonymize", source, target, "--algorithm", "pcta", "-k", "5"]
+    limit = megabytes * 2**20
+    done = subprocess.run(
+        words,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),
+    )
+    if done.returncode == 0:  # enough after all, as the size of the libraries differs
+        assert megabytes > 270
+        assert target.exists()
+        return
+    assert done.returncode == 2, done.stderr
+    assert "pdanon: error: " in done.stderr
+    assert "there is not enough memory" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert [*tmp_path.glob("out*")] == []
