@@ -21,8 +21,9 @@ from pdanon.algorithms.engines import SAMPLE, Recoder, check_algorithm, decide
 from pdanon.algorithms.registry import Algorithm, watch
 from pdanon.errors import ColumnError, ItemsetDtypeError, ParameterError, require_extra
 from pdanon.evaluation.fingerprint import rows_fingerprint
-from pdanon.evaluation.metrics.risk import risk_of
+from pdanon.evaluation.metrics.risk import remove_items, risk_of
 from pdanon.guarantees import KmAnonymity, check_recountable
+from pdanon.guarantees.named import NamedItems
 from pdanon.guarantees.parameters import ItemLimit
 from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.itemsets.arguments import as_method, called_by_name, unknown_method
@@ -148,6 +149,8 @@ class LazyRelease(Labelled):
         Number of rows.
     parameters : dict
         The parameters of the call.
+    risk : pandas.DataFrame or None
+        The risk beyond the guarantee, before and after, as in `pdanon.Anonymized`.
     """
 
     frame: dd.DataFrame
@@ -156,6 +159,7 @@ class LazyRelease(Labelled):
     loss: pd.Series[float]
     rows: int
     parameters: dict[str, Any]
+    risk: pd.DataFrame | None = None
 
     def __iter__(self) -> Iterator[Any]:
         return iter((self.frame, self.mapping))
@@ -301,7 +305,7 @@ class _WrittenPartitions:
     def result(self, facts: Facts) -> LazyRelease:
         decision = facts.decision
         known = decision.mapping, facts.guarantee, decision.loss
-        return LazyRelease(self.frame, *known, self.n_rows, dict(decision.parameters))
+        return LazyRelease(self.frame, *known, self.n_rows, dict(decision.parameters), facts.risk)
 
 
 def apply_mapping(
@@ -373,6 +377,7 @@ def risk(
     k: int,
     m: int = 2,
     quasi: Sequence[Hashable] | None = None,
+    sensitive: Sequence[Any] | None = None,
     progress: bool = False,
 ) -> pd.DataFrame:
     """Measure the risk from an attacker with a few known items; `pdanon.risk` without ``quasi``.
@@ -387,6 +392,8 @@ def risk(
         As in `pdanon.risk`.
     quasi : sequence of hashable, optional
         Not supported: workers reduce rows to their items, without other columns.
+    sensitive : sequence, optional
+        Items that the attacker does not know.
     progress : bool
         Show a progress bar of the count on the client.
 
@@ -405,6 +412,8 @@ def risk(
         hint = "compute the columns first: ddf[[...]].compute().txanon.risk(k=..., quasi=[...])"
         raise ParameterError("Dask counts only items", where="quasi", got="columns", hint=hint)
     rows = _count_transactions(frame, labels).itemsets
+    if sensitive is not None:
+        rows = remove_items(rows, NamedItems.some(sensitive, "sensitive"))
     with show_activity(progress, "risk"):
         return risk_of(rows, k=k, m=m)
 

@@ -96,6 +96,8 @@ class Streamed(Labelled):
         If no algorithm was named: the algorithms tried on a sample, as in `Anonymized`.
     sample : int or None
         The number of rows of that sample.
+    risk : pandas.DataFrame or None
+        The risk beyond the guarantee, before and after, as in `pdanon.Anonymized`.
     """
 
     paths: tuple[Path, ...]
@@ -106,6 +108,7 @@ class Streamed(Labelled):
     parameters: dict[str, Any]
     tried: pd.DataFrame | None = None
     sample: int | None = None
+    risk: pd.DataFrame | None = None
 
     def __repr__(self) -> str:
         return f"Streamed(rows={self.rows}, files={len(self.paths)}, guarantee={self.guarantee!r})"
@@ -576,7 +579,7 @@ class _WrittenFiles:
         paths = (target,) if tree.is_file else tuple(target / name for name in tree.names)
         known = decision.mapping, facts.guarantee, decision.loss
         choice = decision.rows.tried, decision.rows.sample
-        return Streamed(paths, *known, self.n_rows, dict(decision.parameters), *choice)
+        return Streamed(paths, *known, self.n_rows, dict(decision.parameters), *choice, facts.risk)
 
 
 def _collapse(

@@ -25,6 +25,7 @@ from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.support import MOST_ROWS
 from pdanon.recoding.counts import class_sizes, loss_lines
 from pdanon.recoding.result import Anonymized, headline, in_chunks
+from pdanon.recoding.risk import risk_lines
 from pdanon.stream import Streamed
 
 SCHEMA_VERSION = 1
@@ -150,7 +151,8 @@ def facts_of_release(
         records = int(class_sizes(result.classes).sum()) if in_chunks(result) else None
         facts |= {"rows": len(result.frame), "records": records, "summary": dict(headline(result))}
     else:
-        facts["summary"] = dict(loss_lines(result.mapping, result.loss))
+        lines = *risk_lines(result.guarantee, result.risk), *loss_lines(result.mapping, result.loss)
+        facts["summary"] = dict(lines)
     return facts | {"files": written(files)}
 
 

@@ -107,6 +107,7 @@ from pdanon.itemsets.validation import is_uri
 from pdanon.policy import Policy
 from pdanon.recoding.counts import loss_lines
 from pdanon.recoding.result import Anonymized, in_chunks
+from pdanon.recoding.risk import risk_lines
 from pdanon.recoding.warnings import shortfall
 
 
@@ -352,7 +353,8 @@ def _anonymize_files(arguments: argparse.Namespace) -> Outcome:
         if result.sample is not None:
             print(f"  chosen     on a sample of {result.sample:,} of {result.rows:,} rows")
         print(f"  guarantee  {result.guarantee!r}, audited")
-        for name, text in loss_lines(result.mapping, result.loss):
+        lines = [*risk_lines(result.guarantee, result.risk), *loss_lines(result.mapping, result.loss)]
+        for name, text in lines:
             print(f"  {name:<10} {text}")
         print(f"  written    {arguments.target}, {_count_files(len(result.paths))}")
         if arguments.mapping:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -21,11 +22,16 @@ from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.mapping import mapping_labels
 from pdanon.recoding.emptied import hide_emptied
 from pdanon.recoding.labels import Labels, relabel_sets
-from pdanon.recoding.loss import information_loss, with_measure
+from pdanon.recoding.loss import measure, with_measure
 from pdanon.recoding.recoding import Recoding, label_column, mapping_table
+from pdanon.recoding.risk import risk_of_lists
 
 Rows = TypeVar("Rows")
 Rows_co = TypeVar("Rows_co", covariant=True)
+
+
+def no_risk() -> None:
+    """Return None: there is no attacker beyond the guarantee, or nothing to count."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -49,6 +55,8 @@ class Decision(Generic[Rows_co]):
         The loss over time, if the first release was refined.
     problem : InfeasibleError, optional
         The reason why the decision is an attempt, which is not released.
+    risk : callable
+        Counts the risk beyond the guarantee, before and after, as `Attacker.count`. It holds the rows.
     """
 
     rows: Rows_co
@@ -58,6 +66,7 @@ class Decision(Generic[Rows_co]):
     parameters: Mapping[str, Any] = field(default_factory=dict)
     trace: pd.DataFrame | None = None
     problem: InfeasibleError | None = None
+    risk: Callable[[], pd.DataFrame | None] = no_risk
 
     def with_rows(self, rows: Rows) -> Decision[Rows]:
         """Return the same decision for rows in another place."""
@@ -150,10 +159,11 @@ def decide_lists(
     changes = recoding.changes(columns.itemsets)
     mapping = mapping_table(columns.itemsets, recoding, changes)
     mapping.attrs.update(attributes or {})
-    loss = information_loss(columns.itemsets, recoding, changes)
+    loss, remaining = measure(columns.itemsets, recoding, changes)
     rows = ListRows(replace(columns, itemsets=recoding.hide_missing(columns.itemsets)), recoding)
     known = guarantee.with_mapping(mapping)
-    return Decision(rows, known, mapping, loss, parameters or {}, trace, problem)
+    risk = partial(risk_of_lists, guarantee, columns.itemsets, recoding.targets, remaining.index)
+    return Decision(rows, known, mapping, loss, parameters or {}, trace, problem, risk)
 
 
 def relabel(decision: Decision[ListRows], labels: Labels) -> Decision[ListRows]:

@@ -262,7 +262,7 @@ def information_loss(
     Each original occurrence counts, even if several collapse into one generalized item. A table without
     occurrences has no loss.
     """
-    return _measure(itemsets, recoding, recoding.changes(itemsets) if changes is None else changes)[0]
+    return measure(itemsets, recoding, recoding.changes(itemsets) if changes is None else changes)[0]
 
 
 def joint_loss(columns: Sequence[tuple[Itemsets, Recoding, Changes]]) -> pd.Series[float]:
@@ -271,7 +271,7 @@ def joint_loss(columns: Sequence[tuple[Itemsets, Recoding, Changes]]) -> pd.Seri
     Each measure is averaged over the occurrences of all columns. The median is over all of them, and a pair
     has two items of the same column. UL is left out, as it is defined for one vocabulary.
     """
-    measured = [_measure(*column) for column in columns]
+    measured = [measure(*column) for column in columns]
     if len(measured) == 1:
         return measured[0][0]
     weights = np.array([int(remaining.changes.supports.sum()) for _, remaining in measured])
@@ -281,7 +281,8 @@ def joint_loss(columns: Sequence[tuple[Itemsets, Recoding, Changes]]) -> pd.Seri
     return joint
 
 
-def _measure(itemsets: Itemsets, recoding: Recoding, changes: Changes) -> tuple[pd.Series[float], Remaining]:
+def measure(itemsets: Itemsets, recoding: Recoding, changes: Changes) -> tuple[pd.Series[float], Remaining]:
+    """Return the losses of `information_loss`, and the released rows by which they are measured."""
     remaining = Remaining.of(itemsets, recoding, changes)
     published = changes.targets >= 0
     stands_for = np.append(recoding.covered, recoding.domain)[changes.targets]  # -1: the whole domain

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from pdanon.errors import GuaranteeError
 from pdanon.guarantees.verdict import Audit, Guarantee
-from pdanon.recoding.decision import Decision, WrittenRows
+from pdanon.recoding.decision import Decision, WrittenRows, no_risk
 from pdanon.recoding.result import Anonymized
 from pdanon.recoding.unmodified_columns import (
     UnmodifiedColumns,
@@ -44,6 +44,8 @@ class Facts:
         Description of what is almost empty; empty if nothing is.
     holds : bool
         Verdict of the audit.
+    risk : pandas.DataFrame or None
+        The risk beyond the guarantee, if it was counted.
     """
 
     decision: Decision[Any]
@@ -51,6 +53,7 @@ class Facts:
     unmodified: UnmodifiedColumns
     useless: str
     holds: bool
+    risk: pd.DataFrame | None
 
 
 class Written(Protocol[Result_co]):
@@ -115,7 +118,9 @@ def release(writer: Writer[Rows, Result], decide: Callable[[], Decision[Rows]], 
     """
     judged = writer.check_keep(keep)  # before the decision, which may take long
     decision = decide()
-    decision = replace(decision, parameters={**decision.parameters, **keep_parameter(judged)})
+    risk = decision.risk() if decision.problem is None else None
+    parameters = {**decision.parameters, **keep_parameter(judged)}
+    decision = replace(decision, parameters=parameters, risk=no_risk)  # which frees the rows that it holds
     pa.default_memory_pool().release_unused()  # Arrow keeps what it freed: too much beside the labels of rows
     with writer.write(decision) as written:
         unmodified = written.check_unmodified(decision.guarantee, judged)
@@ -125,7 +130,7 @@ def release(writer: Writer[Rows, Result], decide: Callable[[], Decision[Rows]], 
             warn_if_useless(useless, decision.guarantee)
         pa.default_memory_pool().release_unused()
         audit = written.audit(decision.guarantee)
-        facts = Facts(decision, audit.guarantee, unmodified, useless, audit.holds)
+        facts = Facts(decision, audit.guarantee, unmodified, useless, audit.holds, risk)
         if decision.problem is not None:
             decision.problem.partial = written.result(facts)
             raise decision.problem
@@ -222,4 +227,5 @@ class _WrittenFrame:
             facts.useless,
             facts.holds,
             decision.trace,
+            risk=facts.risk,
         )

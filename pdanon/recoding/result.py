@@ -24,6 +24,7 @@ from pdanon.itemsets.columns import is_list_column, may_hold_lists
 from pdanon.itemsets.libraries import holds_tables
 from pdanon.itemsets.mapping import global_mapping, is_kept
 from pdanon.recoding.counts import class_sizes, loss_lines
+from pdanon.recoding.risk import risk_lines
 from pdanon.recoding.unmodified_columns import UnmodifiedColumns
 from pdanon.recoding.views import Explanation, ResultPlots
 from pdanon.recoding.warnings import shortfall
@@ -31,7 +32,6 @@ from pdanon.recoding.warnings import shortfall
 # Functions that take a result or its frame, by name.
 _CALLS = {
     "audit": "pdanon.audit(result.frame, result.guarantee)",
-    "risk": "pdanon.risk(result.frame, k=5)",
     "attack": "pdanon.attack(original, result)",
     "refine": "pdanon.refine(original, result)",
 }
@@ -127,6 +127,11 @@ class Anonymized(Labelled):
         an unfinished refinement.
     cut_short : str
         The part of the search that a time limit ended; empty if the search was completed.
+    risk : pandas.DataFrame or None
+        The share of rows at risk if an attacker knows up to one item more than the guarantee covers, before
+        and after: ``known, rows, counted, singled_out, below_k, singled_out_before, below_k_before``. If
+        ``counted`` is below ``rows``, the shares are those of a random sample. None if the guarantee covers
+        any number of items, or none.
     """
 
     frame: pd.DataFrame
@@ -142,6 +147,7 @@ class Anonymized(Labelled):
     trace: pd.DataFrame | None = None
     tried: pd.DataFrame | None = None
     cut_short: str = ""
+    risk: pd.DataFrame | None = None
 
     def __iter__(self) -> Iterator[pd.DataFrame]:
         if self._publishes_classes:
@@ -446,6 +452,7 @@ def headline(result: Anonymized) -> Iterator[tuple[str, str]]:
     if result.classes is not None:
         sizes, (name, members) = class_sizes(result.classes), class_names(result)
         yield name, f"{len(sizes)}" + (f", the smallest of {sizes.min()} {members}" if len(sizes) else "")
+    yield from risk_lines(result.guarantee, result.risk)
     yield from loss_lines(result.mapping, result.loss)
     if short := shortfall(result.parameters, result.guarantee):
         yield "proven", short

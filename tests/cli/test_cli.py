@@ -63,6 +63,7 @@ def test_release_and_mapping_are_those_of_the_library(run):
     assert out.splitlines() == [
         "Anonymized: 4 rows, pcta",
         "  guarantee  KmAnonymity(k=2, m=2), audited",
+        "  beyond     with 3 known items, 0 % of the rows (25 % before) are singled out",
         "  changed    57.1 % of 7 occurrences, 0 % suppressed",
         "  labels     3 before, 2 after; a changed one stands for 2 items (median)",
         # Of 3 with rice and 1 with salt 1.5 are expected each; of 2 with rice and tea 1, of 1 with salt 3/4.

@@ -255,3 +255,24 @@ def test_the_picture_says_that_sensitive_items_are_not_known():
     ax = result.plot.risk(frame)
     assert "non-sensitive items" in " ".join(ax.get_xlabel().split())
     assert [text.get_text() for text in ax.texts][3:] == ["0", "0", "0"][: len(ax.texts) - 3]
+
+
+# --- sensitive items, which the attacker does not know
+
+
+@settings(max_examples=examples(30))
+@given(row_lists(items="abcdef", longest=5, least=1), st.sets(st.sampled_from("abcdefz"), min_size=1))
+def test_sensitive_items_count_in_no_row(rows, sensitive):
+    frame = frame_of(rows)
+    others = frame_of([None if row is None else {*row} - sensitive for row in rows])
+    table = frame.txanon.risk(k=3, m=2, sensitive=sorted(sensitive))
+    pd.testing.assert_frame_equal(table, others.txanon.risk(k=3, m=2))
+    frame["age"] = others["age"] = [30, 41] * (len(rows) // 2) + [30] * (len(rows) % 2)
+    known = {"k": 3, "m": 2, "quasi": ["age"]}
+    table = frame.txanon.risk(**known, sensitive=sorted(sensitive))
+    pd.testing.assert_frame_equal(table, others.txanon.risk(**known))
+
+
+def test_sensitive_items_are_a_list():
+    with pytest.raises(ParameterError, match="no sensitive item"):
+        frame_of([{"a"}]).txanon.risk(k=2, sensitive=[])

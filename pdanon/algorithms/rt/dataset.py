@@ -36,6 +36,7 @@ from pdanon.recoding.loss import joint_loss, with_measure
 from pdanon.recoding.recoding import Recoding, mapping_table
 from pdanon.recoding.release import FrameWriter, release
 from pdanon.recoding.result import Anonymized
+from pdanon.recoding.risk import risk_of_classes
 
 # --- Blocks: quasi-identifiers and items that an algorithm anonymizes together
 
@@ -259,7 +260,16 @@ class Dataset:
             mapping,
             with_measure(joint_loss(lost), "NCP_relational", classes.ncp),
             parameters,
+            risk=partial(self._count_risk, classes, recoded),
         )
+
+    def _count_risk(
+        self, classes: Classes, recoded: Sequence[tuple[Itemsets, Recoding]]
+    ) -> pd.DataFrame | None:
+        """Count the risk beyond the guarantee."""
+        released = [column.relabel(recoding.targets, recoding.labels) for column, recoding in recoded]
+        before = self.columns, equal_rows(self.frame, self.table.positions)
+        return risk_of_classes(self.guarantee, before, (released, self._class_of(classes)))
 
     def hide_emptied(self, groups: Numbers, numbers: Codes) -> Codes:
         """Suppress further occurrences until no row, or at least k rows, of each class are emptied.

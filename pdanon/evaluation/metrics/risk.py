@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -37,6 +38,7 @@ def risk(
     k: int,
     m: int = 2,
     quasi: Sequence[Hashable] | None = None,
+    sensitive: Sequence[Any] | None = None,
     progress: bool = False,
 ) -> pd.DataFrame:
     """Measure the share of rows that an attacker with knowledge of a few items can single out.
@@ -53,6 +55,9 @@ def risk(
         Maximum number of known items; at least 1. The table ends at the length of the longest row.
     quasi : sequence of hashable, optional
         Labels of columns whose values the attacker knows as well.
+    sensitive : sequence, optional
+        Items that the attacker does not know, such as diagnoses. They count in no row. Items that do not
+        occur are ignored, as a release may have suppressed them.
     progress : bool
         Show the finished parts of the count; their total number is not known in advance.
 
@@ -105,6 +110,8 @@ def risk(
     1      1   <NA>     3     1.000000  1.000000
     """
     refuse_chunks(check_frame(frame))
+    if sensitive is not None:
+        frame = _remove_from(frame, column, NamedItems.some(sensitive, "sensitive"))
     with show_activity(progress, "risk"):
         if quasi is None:
             return risk_of(Itemsets.from_series(list_column(frame, column)), k=k, m=m)
@@ -252,12 +259,11 @@ def exposure(
             raise ParameterError("not the rows of the release", where="original", got=got, hint=hint)
         frames = {"before": original, **frames}
     quasi = getattr(result.guarantee, "quasi", None)
-    if hidden := sensitive_of(result):
-        frames = {name: _remove_items(frame, column, hidden) for name, frame in frames.items()}
-    tables = {name: of_all_rows(risk(frame, column, k=k, m=m, quasi=quasi)) for name, frame in frames.items()}
+    known: dict[str, Any] = {"k": k, "m": m, "quasi": quasi, "sensitive": sensitive_of(result)}
+    tables = {name: of_all_rows(risk(frame, column, **known)) for name, frame in frames.items()}
     # The tables end at their longest rows; more known items than that change nothing.
-    known = max((table.index for table in tables.values()), key=len)
-    return {name: table.reindex(known, method="ffill").reset_index() for name, table in tables.items()}
+    numbers = max((table.index for table in tables.values()), key=len)
+    return {name: table.reindex(numbers, method="ffill").reset_index() for name, table in tables.items()}
 
 
 def sensitive_of(result: Anonymized) -> NamedItems | None:
@@ -266,11 +272,15 @@ def sensitive_of(result: Anonymized) -> NamedItems | None:
     return guarantee.sensitive if isinstance(guarantee, KLm | LmDiversity | SensitiveGroups) else None
 
 
-def _remove_items(frame: pd.DataFrame, column: Hashable | None, items: NamedItems) -> pd.DataFrame:
-    """Remove items from the lists of a frame; a row without other items gets an empty list."""
-    place = find_column(frame, column)
-    itemsets = read_visible(frame.iloc[:, place])
+def remove_items(itemsets: Itemsets, items: NamedItems) -> Itemsets:
+    """Remove items from the rows of a column; a row without other items becomes empty."""
     known = np.where(items.find(itemsets.vocabulary) >= 0, -1, np.arange(itemsets.n_items))
-    frame = frame.copy(deep=False)
-    frame.isetitem(place, itemsets.recode(known, itemsets.vocabulary).to_pandas())
+    return itemsets.recode(known.astype(np.int32), itemsets.vocabulary)
+
+
+def _remove_from(frame: pd.DataFrame, column: Hashable | None, items: NamedItems) -> pd.DataFrame:
+    """Remove items from the lists of a frame."""
+    place = find_column(frame, column)
+    frame, itemsets = frame.copy(deep=False), read_visible(frame.iloc[:, place])
+    frame.isetitem(place, remove_items(itemsets, items).to_pandas())
     return frame

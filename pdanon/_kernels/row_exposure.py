@@ -1,0 +1,338 @@
+"""Exposure of single rows: the size of the smallest rare itemset of a row, against the supports of all rows.
+
+The cost is that of the searched rows, however many others there are. The rows of an item are a list or, if
+the item is frequent, a bitmap. A search reads the rows of the item with the fewest, and stops as soon as a
+support is known to reach the threshold.
+"""
+
+import cython
+import numpy as np
+from cython.cimports.pdanon._kernels.counting import Code, Flag, Number, sort_part
+from numpy.typing import NDArray
+
+__all__ = ["smallest_rare"]
+
+WORD = cython.declare(cython.Py_ssize_t, 64)
+ONE = cython.declare(cython.ulonglong, 1)
+
+
+def smallest_rare(
+    chosen: Number[::1],
+    thresholds: Number[::1],
+    least: cython.Py_ssize_t,
+    m: cython.Py_ssize_t,
+    work: cython.longlong,
+    codes: Code[::1],
+    offsets: Number[::1],
+    weights: Number[::1],
+    supports: Number[::1],
+    is_hidden: Flag[::1],
+) -> NDArray[np.int32]:
+    """Return the size of the smallest rare itemset of rows, for descending thresholds of support.
+
+    The search ends after ``work`` steps. A row that takes as many steps again is not finished.
+
+    Parameters
+    ----------
+    chosen : ndarray of int64
+        The rows to search, in this order.
+    thresholds : ndarray of int64
+        A support below the threshold is rare. No threshold is above the previous one.
+    least, m : int
+        Minimum and maximum size of an itemset; at least 1. No smaller itemset is rare.
+    work : int
+        Maximum number of steps. A step takes one or two nanoseconds.
+    codes, offsets, weights : ndarray of int32, int64, int64
+        All rows.
+    supports : ndarray of int64, shape (items,)
+        Support of each item.
+    is_hidden : ndarray of bool, shape (items,)
+        Items that are part of no itemset.
+
+    Returns
+    -------
+    ndarray of int32, shape (finished rows, thresholds)
+        0 if no itemset of at most m items is rare.
+    """
+    cython.declare(i=cython.Py_ssize_t, t=cython.Py_ssize_t, n_done=cython.Py_ssize_t)
+    found = np.zeros((len(chosen), len(thresholds)), np.int32)
+    sizes: cython.int[:, ::1] = found
+    search = _RowSearch(m, work, codes, offsets, weights, supports, is_hidden, chosen)
+    n_done = 0
+    with cython.nogil:
+        for i in range(chosen.shape[0]):
+            if search.steps > work:
+                break
+            search.load(chosen[i])
+            for t in range(thresholds.shape[0]):
+                sizes[i, t] = search.smallest(thresholds[t], sizes[i, t - 1] if t else least)
+                if not sizes[i, t]:
+                    break
+            if search.is_late():
+                break
+            n_done += 1
+    return found[:n_done]
+
+
+@cython.final
+@cython.cclass
+class _RowSearch:
+    """A search for rare itemsets of one row, whose items are sorted by their number of rows."""
+
+    cython.declare(m=cython.Py_ssize_t, n=cython.Py_ssize_t, work=cython.longlong, steps=cython.longlong)
+    codes: Code[::1]
+    cython.declare(offsets=Number[::1], weights=Number[::1], supports=Number[::1])
+    cython.declare(
+        order=cython.longlong[::1], rank=cython.int[::1], items=cython.int[::1], prefix=cython.longlong[::1]
+    )
+    cython.declare(n_words=cython.Py_ssize_t, bitmap_of=cython.int[::1])  # -1: none
+    cython.declare(bitmaps=cython.ulonglong[:, ::1], starts=cython.longlong[::1], tids=cython.int[::1])
+    # The rows of the first items of the prefix, at each depth.
+    cython.declare(bits=cython.ulonglong[:, ::1], rows=cython.int[:, ::1], n_rows=cython.longlong[::1])
+
+    def __init__(
+        self,
+        m: cython.Py_ssize_t,
+        work: cython.longlong,
+        codes: Code[::1],
+        offsets: Number[::1],
+        weights: Number[::1],
+        supports: Number[::1],
+        is_hidden: Flag[::1],
+        chosen: Number[::1],
+    ) -> None:
+        cython.declare(i=cython.Py_ssize_t, longest=cython.Py_ssize_t, n_items=cython.Py_ssize_t)
+        self.m, self.work, self.codes, self.offsets, self.weights = m, work, codes, offsets, weights
+        self.supports = supports
+        self.n, n_items, longest = 0, len(supports), 1
+        counts = np.bincount(codes, minlength=n_items)
+        self.order, self.rank = np.argsort(counts, kind="stable"), np.empty(n_items, np.int32)
+        for i in range(n_items):
+            self.rank[self.order[i]] = -1 if is_hidden[self.order[i]] else i
+        for i in range(chosen.shape[0]):
+            longest = max(longest, offsets[chosen[i] + 1] - offsets[chosen[i]])
+        self.items, self.prefix = np.empty(longest, np.int32), np.empty(min(m, longest), np.int64)
+        self.n_words = (weights.shape[0] + WORD - 1) // WORD
+        is_dense = counts > self.n_words
+        self.bitmap_of = np.where(is_dense, np.cumsum(is_dense) - 1, -1).astype(np.int32)
+        self.bitmaps = np.zeros((is_dense.sum(), self.n_words), np.uint64)
+        self.starts = np.append(0, np.cumsum(np.where(is_dense, 0, counts)))
+        self.tids = np.empty(self.starts[n_items], np.int32)
+        self.bits = np.empty((len(self.prefix), self.n_words), np.uint64)
+        self.rows = np.empty((len(self.prefix), self.n_words), np.int32)
+        self.n_rows = np.zeros(len(self.prefix), np.int64)
+        free: cython.longlong[::1] = np.array(self.starts)
+        with cython.nogil:
+            self._place_rows(free)
+        self.steps = 2 * codes.shape[0]
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def _place_rows(self, free: cython.longlong[::1]) -> cython.void:
+        """Set the bit of each row with an item, or list the row if the item has no bitmap."""
+        cython.declare(row=cython.Py_ssize_t, position=cython.Py_ssize_t, item=cython.Py_ssize_t)
+        own: cython.Py_ssize_t
+        for row in range(self.weights.shape[0]):
+            for position in range(self.offsets[row], self.offsets[row + 1]):
+                item = self.codes[position]
+                own = self.bitmap_of[item]
+                if own >= 0:
+                    self.bitmaps[own, row // WORD] |= ONE << (row % WORD)
+                else:
+                    self.tids[free[item]] = row
+                    free[item] += 1
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def is_late(self) -> cython.bint:
+        """Return whether one row alone has taken too many steps."""
+        return self.steps > 2 * self.work
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def load(self, row: cython.Py_ssize_t) -> cython.void:
+        """Sort the items of a row by their number of rows."""
+        i: cython.Py_ssize_t
+        self.n = 0
+        for i in range(self.offsets[row], self.offsets[row + 1]):
+            self.items[self.n] = self.rank[self.codes[i]]
+            self.n += self.items[self.n] >= 0
+        sort_part(self.items, 0, self.n)
+        for i in range(self.n):
+            self.items[i] = self.order[self.items[i]]
+        self.steps += 4 * self.n + 50
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def smallest(self, k: cython.longlong, least: cython.Py_ssize_t) -> cython.int:
+        """Return the size of the smallest itemset with a support below k; there is none below ``least``."""
+        size: cython.Py_ssize_t
+        most: cython.Py_ssize_t = min(self.m, self.n)
+        if most < least or not self._has_rare(k, most):
+            return 0
+        for size in range(least, most):
+            if self._has_rare(k, size):
+                return size
+        return most
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def _has_rare(self, k: cython.longlong, size: cython.Py_ssize_t) -> cython.bint:
+        """Return whether an itemset of a size is rare; then each smaller rare one is part of such a one."""
+        depth: cython.Py_ssize_t
+        changed: cython.Py_ssize_t = 0  # the first place where the prefix differs from the previous one
+        for depth in range(self.n):
+            if self.supports[self.items[depth]] < k:
+                return True
+        if size == 1:
+            return False
+        for depth in range(size - 1):
+            self.prefix[depth] = depth
+        while not self.is_late():
+            if self._is_rare(k, size - 1, changed):
+                return True
+            depth = size - 2  # the next prefix in lexicographic order
+            while depth >= 0 and self.prefix[depth] == self.n - size + depth:
+                depth -= 1
+            if depth < 0:
+                return False
+            changed = depth
+            self.prefix[changed] += 1
+            for depth in range(changed + 1, size - 1):
+                self.prefix[depth] = self.prefix[depth - 1] + 1
+        return False
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def _is_rare(
+        self, k: cython.longlong, length: cython.Py_ssize_t, changed: cython.Py_ssize_t
+    ) -> cython.bint:
+        """Return whether the prefix is rare together with a later item of the row."""
+        cython.declare(depth=cython.Py_ssize_t, last=cython.Py_ssize_t)
+        is_dense: cython.bint = self.bitmap_of[self.items[self.prefix[0]]] >= 0  # then so is each later item
+        for depth in range(changed, length):
+            if is_dense:
+                self._intersect_bitmaps(depth)
+            else:
+                self._intersect_lists(depth)
+        for last in range(self.prefix[length - 1] + 1, self.n):
+            if is_dense:
+                if self._shares_few_bits(k, length - 1, self.bitmap_of[self.items[last]]):
+                    return True
+            elif self._shares_few_rows(k, length - 1, self.items[last]):
+                return True
+        return False
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def _intersect_bitmaps(self, depth: cython.Py_ssize_t) -> cython.void:
+        """Write the bitmap of the prefix up to a depth."""
+        word: cython.Py_ssize_t
+        own: cython.Py_ssize_t = self.bitmap_of[self.items[self.prefix[depth]]]
+        if depth:
+            for word in range(self.n_words):
+                self.bits[depth, word] = self.bits[depth - 1, word] & self.bitmaps[own, word]
+        else:
+            self.bits[0, :] = self.bitmaps[own, :]
+        self.steps += self.n_words // 2
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def _shares_few_bits(
+        self, k: cython.longlong, depth: cython.Py_ssize_t, own: cython.Py_ssize_t
+    ) -> cython.bint:
+        """Return whether the rows that a prefix shares with a bitmap have a weight below k."""
+        cython.declare(word=cython.Py_ssize_t, place=cython.Py_ssize_t, both=cython.ulonglong)
+        left: cython.longlong = k
+        for word in range(self.n_words):
+            both = self.bits[depth, word] & self.bitmaps[own, word]
+            place = word * WORD
+            while both:
+                if both & ONE:
+                    left -= self.weights[place]
+                both >>= ONE
+                place += 1
+            if left <= 0:
+                self.steps += word + 20
+                return False
+        self.steps += self.n_words + 20
+        return True
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def _intersect_lists(self, depth: cython.Py_ssize_t) -> cython.void:
+        """Write the list of the rows of the prefix up to a depth."""
+        cython.declare(i=cython.Py_ssize_t, place=cython.Py_ssize_t, n=cython.Py_ssize_t)
+        item: cython.Py_ssize_t = self.items[self.prefix[depth]]
+        place = self.starts[item]
+        if not depth:
+            n = self.starts[item + 1] - place
+            for i in range(n):
+                self.rows[0, i] = self.tids[place + i]
+        else:
+            n = 0
+            for i in range(self.n_rows[depth - 1]):
+                place = self._find(item, self.rows[depth - 1, i], place)
+                if place < 0:
+                    place = -place - 1
+                else:
+                    self.rows[depth, n] = self.rows[depth - 1, i]
+                    n += 1
+            self.steps += 2 * self.n_rows[depth - 1]
+        self.n_rows[depth] = n
+        self.steps += n + 10
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def _shares_few_rows(
+        self, k: cython.longlong, depth: cython.Py_ssize_t, item: cython.Py_ssize_t
+    ) -> cython.bint:
+        """Return whether the rows that a prefix shares with an item have a weight below k."""
+        cython.declare(i=cython.Py_ssize_t, place=cython.Py_ssize_t)
+        left: cython.longlong = k
+        place = self.starts[item]
+        for i in range(self.n_rows[depth]):
+            place = self._find(item, self.rows[depth, i], place)
+            if place < 0:
+                place = -place - 1
+                continue
+            left -= self.weights[self.rows[depth, i]]
+            if left <= 0:
+                self.steps += 2 * i + 10
+                return False
+        self.steps += 2 * self.n_rows[depth] + 10
+        return True
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def _find(
+        self, item: cython.Py_ssize_t, row: cython.Py_ssize_t, place: cython.Py_ssize_t
+    ) -> cython.Py_ssize_t:
+        """Look for a row among those of an item, in a list from ``place`` on.
+
+        Return its place, or -1 less the place from which to look for later rows.
+        """
+        cython.declare(own=cython.Py_ssize_t, end=cython.Py_ssize_t, step=cython.Py_ssize_t)
+        own = self.bitmap_of[item]
+        if own >= 0:
+            return place if self.bitmaps[own, row // WORD] >> (row % WORD) & ONE else -1 - place
+        end, step = self.starts[item + 1], 1
+        while place + step < end and self.tids[place + step] <= row:  # in growing steps, then in halves
+            place += step
+            step *= 2
+        while step > 1:
+            step //= 2
+            if place + step < end and self.tids[place + step] <= row:
+                place += step
+        return place if place < end and self.tids[place] == row else -1 - place

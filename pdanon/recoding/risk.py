@@ -1,0 +1,281 @@
+"""Risk beyond a guarantee: how far a release still hides rows from an attacker with one more known item."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pdanon._kernels.row_exposure import smallest_rare
+from pdanon.guarantees import (
+    Coherence,
+    DisassociatedKm,
+    KAnonymity,
+    KKm,
+    KLm,
+    KmAnonymity,
+    LmDiversity,
+    PSRules,
+    RhoUncertainty,
+    SensitiveGroups,
+    TransactionalK,
+)
+from pdanon.guarantees.kkm import Crowds
+from pdanon.guarantees.named import NamedItems
+from pdanon.guarantees.parameters import DEFAULT_M
+from pdanon.guarantees.rules import AllRules
+from pdanon.guarantees.verdict import Guarantee
+from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.support import SupportIndex
+from pdanon.recoding.counts import percent
+
+_MOST_ROWS = 10_000  # rows of a sample
+_SEED = 0
+# A release takes at least some milliseconds, and 200 ns for each occurrence, or more if m is above 1. Two
+# counts with this number of steps, about 2 ns each, take less than a quarter of this.
+_LEAST_STEPS = 400_000
+_STEPS, _STEPS_OF_PAIRS = 10, 4  # for each occurrence, and if at most 2 items are known
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Attacker:
+    """An attacker that a guarantee does not cover: one step beyond it.
+
+    Parameters
+    ----------
+    k : int or None
+        A row is at risk if fewer than k rows match, as in the guarantee; None if it has no k.
+    known : int
+        Maximum number of known items: one more than in the guarantee; 2 if it limits no number.
+    covered : int
+        Number of known items for which k rows match by the guarantee; 0 if it does not promise this.
+    hidden : NamedItems or None
+        Items that the attacker does not know.
+    """
+
+    k: int | None
+    known: int
+    covered: int
+    hidden: NamedItems | None
+
+    @classmethod
+    def beyond(cls, guarantee: Guarantee) -> Attacker | None:
+        """Return the attacker for a guarantee; None if it covers all items, or has other ones than rows."""
+        k, hidden = getattr(guarantee, "k", None), hidden_items(guarantee)
+        if isinstance(guarantee, (KAnonymity, TransactionalK, DisassociatedKm)):
+            return None
+        if isinstance(guarantee, (KmAnonymity, KKm, KLm, LmDiversity, SensitiveGroups, Coherence)):
+            covered = guarantee.p if isinstance(guarantee, Coherence) else guarantee.m
+            if covered is None:
+                return None
+            return cls(k, covered + 1, 0 if k is None else covered, hidden)
+        m = None
+        if isinstance(guarantee, RhoUncertainty):
+            m = guarantee.m
+        elif isinstance(guarantee, PSRules) and isinstance(guarantee.rules, AllRules):
+            m = guarantee.rules.m
+        return cls(k, int(DEFAULT_M) if m is None else m + 1, 0, hidden)
+
+    def count(self, before: Visible, after: Visible, n_occurrences: int) -> pd.DataFrame | None:
+        """Count the rows at risk in the original and in the release, on the same sample of rows.
+
+        Parameters
+        ----------
+        before, after : Visible
+            The original and the release.
+        n_occurrences : int
+            Number of occurrences of the original. The time of the count is proportional to it.
+
+        Returns
+        -------
+        pandas.DataFrame or None
+            ``known, rows, counted, singled_out, below_k, singled_out_before, below_k_before``. None if
+            there is no row, or no row can be counted in time.
+        """
+        work, n_rows = _steps_for(n_occurrences, self.known), after.n_rows
+        chosen = np.random.default_rng(_SEED).choice(n_rows, min(n_rows, _MOST_ROWS), replace=False)
+        sizes = after.smallest(chosen, self, self.covered + 1, work)
+        sizes_before = before.smallest(chosen[: len(sizes)], self, 1, work)
+        counted = len(sizes_before)
+        if not counted:
+            return None
+        known = np.arange(after.least_known, self.known + 1)
+        table: dict[str, Any] = {"known": known, "rows": n_rows, "counted": counted}
+        for suffix, found in (("", sizes[:counted]), ("_before", sizes_before)):
+            shares = [np.mean(found <= number, axis=0) for number in known]
+            below_k, singled_out = np.array(shares).T
+            table[f"singled_out{suffix}"] = singled_out
+            table[f"below_k{suffix}"] = below_k if self.k is not None else np.nan
+        return pd.DataFrame(table)
+
+
+def _steps_for(n_occurrences: int, known: int) -> int:
+    """Return the number of steps of a count that takes a small part of the time of the release."""
+    return max(_LEAST_STEPS, (_STEPS_OF_PAIRS if known <= 2 else _STEPS) * n_occurrences)
+
+
+def hidden_items(guarantee: Guarantee) -> NamedItems | None:
+    """Return the items of a guarantee that the attacker does not know, or None."""
+    if isinstance(guarantee, (KLm, LmDiversity, SensitiveGroups, RhoUncertainty, PSRules)):
+        named = guarantee.sensitive
+    else:
+        named = getattr(guarantee, "private", None)
+    return named if isinstance(named, NamedItems) else None
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Visible:
+    """Rows as an attacker sees them.
+
+    Parameters
+    ----------
+    index : SupportIndex
+        The items of each row; with classes, another code for an item in each class.
+    is_hidden : ndarray of bool
+        Items that the attacker does not know, by code.
+    own : ndarray of int64, optional
+        With classes, the row of ``index`` that represents each row of the table.
+    sizes : ndarray of int64, optional
+        With classes, the number of rows that match without any known item, by row of the table.
+    """
+
+    index: SupportIndex
+    is_hidden: NDArray[np.bool_]
+    own: NDArray[np.int64] | None = None
+    sizes: NDArray[np.int64] | None = None
+
+    @classmethod
+    def of_crowds(cls, crowds: Crowds, is_hidden: NDArray[np.bool_]) -> Visible:
+        """Return the rows of classes, given the items that the attacker does not know."""
+        sizes = crowds.sizes[crowds.members[crowds.own]]
+        return cls(crowds.index, is_hidden[crowds.item_of], crowds.own, sizes)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows of the table."""
+        return self.index.n_rows if self.own is None else len(self.own)
+
+    @property
+    def least_known(self) -> int:
+        """Minimum number of known items: with classes 0, as the attacker knows the class."""
+        return 1 if self.own is None else 0
+
+    def smallest(
+        self, chosen: NDArray[np.int64], attacker: Attacker, least: int, work: int
+    ) -> NDArray[np.int64]:
+        """Return the sizes of the smallest itemsets with support below k, and 1, of some rows.
+
+        A row without such an itemset has a size above that of the attacker. Rows whose class has fewer rows
+        than that have size 0. Fewer rows than chosen are returned if the search ends early.
+        """
+        rows, none = self._places(chosen), attacker.known + 1
+        thresholds = np.array([max(attacker.k or 2, 2), 2])
+        table = self.index.codes, self.index.offsets, self.index.weights, self.index.singles
+        found = smallest_rare(rows, thresholds, least, attacker.known, work, *table, self.is_hidden)
+        sizes = np.where(found > 0, found, none).astype(np.int64)
+        if self.sizes is not None:
+            sizes[self.sizes[chosen[: len(sizes)], None] < thresholds] = 0
+        return sizes
+
+    def _places(self, chosen: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the rows of ``index`` that stand for some rows of the table."""
+        if self.own is not None:
+            return self.own[chosen]
+        if len(self.index.weights) == self.n_rows:
+            return chosen
+        return np.searchsorted(np.cumsum(self.index.weights), chosen, side="right")
+
+
+def risk_of_classes(
+    guarantee: Guarantee,
+    before: tuple[Sequence[Itemsets], NDArray[np.int64]],
+    after: tuple[Sequence[Itemsets], NDArray[np.int64]],
+) -> pd.DataFrame | None:
+    """Count the risk beyond a guarantee of quasi-identifiers and items.
+
+    Parameters
+    ----------
+    guarantee : Guarantee
+        The guarantee of the release.
+    before, after : tuple of Itemsets and ndarray
+        The list columns, and the class of each row: rows with equal quasi-identifiers.
+
+    Returns
+    -------
+    pandas.DataFrame or None
+        As by `Attacker.count`; None if the guarantee covers all known items.
+    """
+    attacker = Attacker.beyond(guarantee)
+    if attacker is None:
+        return None
+    original, released = (
+        Visible.of_crowds(crowds, is_hidden_item(crowds.itemsets, attacker.hidden))
+        for crowds in (Crowds.of(*before), Crowds.of(*after))
+    )
+    return attacker.count(original, released, sum(len(column.codes) for column in before[0]))
+
+
+def risk_of_lists(
+    guarantee: Guarantee, original: Itemsets, targets: NDArray[Any], released: SupportIndex
+) -> pd.DataFrame | None:
+    """Count the risk beyond a guarantee of a recoded list column.
+
+    Parameters
+    ----------
+    guarantee : Guarantee
+        The guarantee of the release.
+    original : Itemsets
+        The original column.
+    targets : ndarray of int
+        The label of each item, or of each occurrence; -1 if it is suppressed.
+    released : SupportIndex
+        The released rows, with labels as codes.
+
+    Returns
+    -------
+    pandas.DataFrame or None
+        As by `Attacker.count`; None if the guarantee covers all known items.
+    """
+    attacker = Attacker.beyond(guarantee)
+    if attacker is None:
+        return None
+    is_hidden = is_hidden_item(original, attacker.hidden)
+    of_item = is_hidden if len(targets) == original.n_items else is_hidden[original.codes]
+    is_hidden_label = np.zeros(released.n_items, np.bool_)
+    is_hidden_label[targets[of_item & (targets >= 0)]] = True
+    rows = Visible(SupportIndex.of(original), is_hidden), Visible(released, is_hidden_label)
+    return attacker.count(*rows, len(original.codes))
+
+
+def is_hidden_item(itemsets: Itemsets, hidden: NamedItems | None) -> NDArray[np.bool_]:
+    """Return whether each item of a column is among those that an attacker does not know."""
+    if hidden is None:
+        return np.zeros(itemsets.n_items, np.bool_)
+    return hidden.find(itemsets.vocabulary) >= 0
+
+
+def risk_lines(guarantee: Guarantee, risk: pd.DataFrame | None) -> Iterator[tuple[str, str]]:
+    """Return the line that describes the risk beyond a guarantee, name and text, if it was counted."""
+    if risk is None:
+        return
+    last = risk.iloc[-1]
+    items = f"{int(last['known'])} known {'' if hidden_items(guarantee) is None else 'public '}items"
+    if getattr(guarantee, "quasi", None):
+        items = f"the quasi-identifiers and {items}"
+
+    def share(name: str, of: str = "") -> str:
+        return f"{percent(last[name])}{of} ({percent(last[f'{name}_before'])} before)"
+
+    k = getattr(guarantee, "k", None)
+    if k is None or k == 2:  # fewer than 2 rows match: singled out
+        text = f"with {items}, {share('singled_out', ' of the rows')} are singled out"
+    else:
+        text = f"with {items}, fewer than {k} rows match for {share('below_k', ' of the rows')}"
+        text += f", and {share('singled_out')} are singled out"
+    if last["counted"] < last["rows"]:
+        text += f"; of {int(last['counted']):,} sampled rows"
+    yield "beyond", text

@@ -1,0 +1,182 @@
+"""Risk beyond the guarantee: that of the exact count of all rows, before and after."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import frame_of, row_lists
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pdanon.datasets import make_baskets
+
+import pdanon
+import pdanon.stream
+from examples import examples
+from pdanon.recoding import risk as module
+from pdanon.recoding.risk import Attacker, hidden_items
+
+SHARES = ["singled_out", "below_k"]
+
+
+def exact(frame, **known):
+    """Return the exact shares of all rows, by the number of known items; constant beyond the longest row."""
+    table = pdanon.risk(frame, **known)
+    table = table[table["items"].isna()].set_index("known")[SHARES]
+    return table.reindex(range(table.index[0], known["m"] + 1), method="ffill")
+
+
+def check(result, original, **known):
+    """Compare the table of a result with exact counts."""
+    risk = result.risk.set_index("known")
+    assert (risk["counted"] == len(original)).all()
+    after, before = exact(result.frame, **known), exact(original, **known)
+    assert risk.index.tolist() == after.index.tolist()
+    np.testing.assert_allclose(risk[SHARES], after)
+    np.testing.assert_allclose(risk[[f"{name}_before" for name in SHARES]], before)
+
+
+@settings(max_examples=examples(40))
+@given(
+    row_lists(longest=6, least=5), st.integers(2, 4), st.integers(1, 3), st.sampled_from(["pcta", "apriori"])
+)
+def test_items(rows, k, m, algorithm):
+    frame = frame_of([*rows, *rows])
+    options = {"hierarchy": 2} if algorithm == "apriori" else {}
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            result = getattr(frame.txanon, algorithm)(k=k, m=m, **options)
+    except pdanon.InfeasibleError:
+        return
+    check(result, frame, k=k, m=m + 1)
+
+
+QUASI = st.lists(st.tuples(st.integers(20, 24), st.sampled_from("fm")), min_size=10, max_size=10)
+
+
+@settings(max_examples=examples(25))
+@given(row_lists(items="abcde", longest=4, least=6), QUASI, st.integers(2, 3), st.integers(1, 2))
+def test_quasi_identifiers_and_items(rows, quasi, k, m):
+    frame = frame_of(rows)
+    frame["age"], frame["sex"] = zip(*quasi[: len(rows)], strict=True)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            result = pdanon.rfirst(frame, k=k, m=m, quasi=["age", "sex"], random_state=0)
+    except pdanon.InfeasibleError:
+        return
+    check(result, frame, k=k, m=m + 1, quasi=["age", "sex"])
+
+
+@pytest.fixture
+def visits():
+    frame, column = make_baskets(300, 30, random_state=0)[["items"]], "items"
+    items = frame[column].itemset.supports().sort_values(ascending=False, kind="stable").index.tolist()
+    return frame, column, items
+
+
+def without(frame, column, items):
+    """Remove items from the rows."""
+    rows = [None if row is None else [each for each in row if each not in items] for row in frame[column]]
+    return pd.DataFrame({column: pdanon.as_itemsets(rows)}, index=frame.index)
+
+
+def release_of(frame, items, name):
+    """Return a release of an algorithm for sensitive items."""
+    secret = items[8:10]
+    calls = {
+        "coherence": {"h": 0.6, "k": 4, "p": 1, "private": secret},
+        "cahd": {"p": 3, "sensitive": secret, "k": 4, "m": 1},
+        "apriori": {"k": 4, "m": 1, "hierarchy": 4, "sensitive": secret, "l": 2},
+    }
+    return getattr(frame.txanon, name)(**calls[name]), secret
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", ["coherence", "cahd", "apriori"])
+def test_sensitive_items_are_not_known(visits, name):
+    frame, column, items = visits
+    result, secret = release_of(frame, items, name)
+    released = without(result.frame[[column]], column, secret)
+    risk = result.risk.iloc[-1]
+    assert risk["known"] == 2
+    found = exact(released, k=4, m=2).iloc[-1]
+    assert risk[SHARES].tolist() == pytest.approx(found.tolist())
+    before = exact(without(frame, column, secret), k=4, m=2).iloc[-1]
+    assert risk["below_k_before"] == pytest.approx(before["below_k"])
+    assert "2 known public items" in repr(result)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_without_k_only_singled_out_rows_are_counted(visits):
+    frame, _, items = visits
+    result = frame.txanon.suppress_control(rho=0.5, sensitive=items[8:10], m=1)
+    assert result.risk["below_k"].isna().all()
+    assert result.risk["singled_out_before"].iloc[-1] > 0
+    assert "of the rows" in repr(result)
+    assert "rows match" not in repr(result)
+
+
+@pytest.mark.parametrize(
+    "guarantee",
+    [
+        pdanon.KmAnonymity(k=5, m=None),
+        pdanon.KKm(k=5, m=None, quasi=["age"]),
+        pdanon.TransactionalK(k=5),
+        pdanon.KAnonymity(k=5, quasi=["age"]),
+        pdanon.DisassociatedKm(k=5, m=2),
+    ],
+    ids=lambda each: type(each).__name__,
+)
+def test_no_attacker_is_beyond_all_items(guarantee):
+    assert Attacker.beyond(guarantee) is None
+
+
+def test_any_two_items_are_beyond_listed_ones():
+    attacker = Attacker.beyond(pdanon.PrivacyConstraints(constraints=[["a", "b"]], k=5))
+    assert (attacker.known, attacker.covered, attacker.k) == (2, 0, 5)
+    rules = pdanon.PSRules(rules={"m": 3, "sensitive": ["flu"]}, k=5, c=0.5)
+    assert Attacker.beyond(rules).known == 4
+    assert hidden_items(rules) is not None
+
+
+def test_a_whole_row_has_no_line(visits):
+    frame, _, _ = visits
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        result = frame.txanon.pcta(k=3, m=None)
+    assert result.risk is None
+    assert "beyond" not in repr(result)
+
+
+def test_a_sample_is_named_and_near(visits, monkeypatch):
+    frame = make_baskets(4000, 60, random_state=1)[["items"]]
+    whole = frame.txanon.pcta(k=5, m=2)
+    monkeypatch.setattr(module, "_LEAST_STEPS", 10**9)
+    full = frame.txanon.pcta(k=5, m=2)
+    assert full.risk["counted"].tolist() == [4000] * 3
+    assert "sampled" not in repr(full)
+    counted = int(whole.risk["counted"].iloc[0])
+    assert 100 < counted < 4000
+    assert f"of {counted:,} sampled rows" in repr(whole)
+    shares = [f"{name}{suffix}" for name in SHARES for suffix in ("", "_before")]
+    off = (whole.risk[shares] - full.risk[shares]).abs().to_numpy().max()
+    assert off < 4 * 0.5 / np.sqrt(counted)  # four standard errors
+    assert frame.txanon.pcta(k=5, m=2).risk.equals(full.risk)
+
+
+def test_a_table_without_rows_has_no_risk():
+    frame = pd.DataFrame({"items": pdanon.as_itemsets([])})
+    assert frame.txanon.pcta(k=2, m=2).risk is None
+
+
+def test_files_have_the_risk_of_a_frame(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "_LEAST_STEPS", 10**9)
+    frame = make_baskets(500, 30, random_state=2)[["items"]]
+    pdanon.to_parquet(frame, tmp_path / "in.parquet")
+    result = pdanon.stream.anonymize(tmp_path / "in.parquet", tmp_path / "out.parquet", k=5, m=2)
+    expected = frame.txanon.pcta(k=5, m=2).risk
+    pd.testing.assert_frame_equal(result.risk, expected)
