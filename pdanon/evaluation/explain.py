@@ -4,28 +4,46 @@ from __future__ import annotations
 
 import warnings
 from contextlib import suppress
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias, get_args
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+from numpy.typing import NDArray
 
+from pdanon.algorithms.items.apriori import find_leaves
 from pdanon.algorithms.refinement import refine
 from pdanon.algorithms.registry import algorithm, parameters_of
 from pdanon.errors import ItemsetDtypeError, ParameterError, ReleaseWarning
-from pdanon.guarantees import KmAnonymity, PrivacyConstraints
+from pdanon.guarantees import (
+    Coherence,
+    KKm,
+    KLm,
+    KmAnonymity,
+    PrivacyConstraints,
+    PSRules,
+    RhoUncertainty,
+)
+from pdanon.guarantees.emptied import EMPTY_ROWS, ROWS_WITHOUT_PUBLIC, mark_emptied
+from pdanon.guarantees.k_anonymity import equal_rows
+from pdanon.guarantees.named import NamedItems
 from pdanon.guarantees.parameters import constraint_table
-from pdanon.guarantees.verdict import threat_table
+from pdanon.guarantees.verdict import Guarantee, threat_table
 from pdanon.hierarchy import Hierarchy
-from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.columns import with_column
-from pdanon.itemsets.compatibility import number_texts
+from pdanon.itemsets.codes import Codes, Itemsets, find_items, item_texts
+from pdanon.itemsets.columns import find_quasi, is_list_column, with_column
+from pdanon.itemsets.compatibility import arrow_values
 from pdanon.itemsets.lists import offsets_of
+from pdanon.itemsets.mapping import check_mapping, mapping_labels, mapping_values
 from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.table import ItemsetTable, no_itemsets
+from pdanon.itemsets.table import ItemsetTable
 from pdanon.recoding.recoding import Recoding, mapping_table
-from pdanon.recoding.result import Anonymized, labels_of, recoded_column
+from pdanon.recoding.result import Anonymized, labels_of, other_frame, recoded_column
 from pdanon.recoding.views import Explanation
+
+Explained: TypeAlias = KmAnonymity | PrivacyConstraints | KKm | KLm | Coherence | RhoUncertainty | PSRules
+_KINDS = get_args(Explained)
 
 
 def explain(result: Anonymized, item: Any, original: pd.DataFrame) -> Explanation:
@@ -33,35 +51,127 @@ def explain(result: Anonymized, item: Any, original: pd.DataFrame) -> Explanatio
     guarantee = _check_explainable(result)
     position = recoded_column(original, result)
     itemsets = Itemsets.from_series(original.iloc[:, position])
-    labels = labels_of(result, itemsets)
+    labels = Labels.of(result, itemsets)
     code = _find_code(item, itemsets)
-    threats, rarest = _find_threats(itemsets, code, guarantee)
-    k_alone = min(rarest, guarantee.k)
-    became = labels[code].as_py()
     restored = _restore(itemsets, labels, code, result)
+    k_alone, loss_then = None, None
+    if isinstance(guarantee, (KmAnonymity, PrivacyConstraints)):
+        found, rarest = _find_threats(itemsets, code, guarantee)
+        threats, lowest = _list_threats(itemsets, found), min(rarest, guarantee.k)
+        k_alone = lowest if lowest >= 2 else None
+        loss_then = _loss_at(lowest, original, position, result) if 2 <= lowest < guarantee.k else None
+    else:
+        threats = _audit_original(result, position, itemsets, code, guarantee)
     return Explanation(
         item=item,
-        became=became,
-        kept=became == itemsets.texts()[code],
-        k=guarantee.k,
-        threats=_list_threats(itemsets, threats),
-        exposed=_find_exposed(original, position, itemsets, restored, guarantee),
-        k_alone=k_alone if k_alone >= 2 else None,
+        became=labels.became(code),
+        kept=restored is None,
+        k=getattr(guarantee, "k", None),
+        threats=threats,
+        exposed=_find_exposed(result, position, itemsets, restored, threats, guarantee),
+        k_alone=k_alone,
         loss=result.loss,
-        loss_then=_loss_at(k_alone, original, position, result) if 2 <= k_alone < guarantee.k else None,
+        loss_then=loss_then,
     )
 
 
-def _check_explainable(result: Anonymized) -> KmAnonymity | PrivacyConstraints:
+def _check_explainable(result: Anonymized) -> Explained:
     """Return the guarantee of a result, if it can be explained item by item."""
-    if not isinstance(result.guarantee, (KmAnonymity, PrivacyConstraints)):
-        hint = "pass a result whose guarantee is KmAnonymity or PrivacyConstraints"
-        got = type(result.guarantee).__name__
+    guarantee = result.guarantee
+    if not isinstance(guarantee, _KINDS):
+        hint = f"pass a result with one of the guarantees {', '.join(each.__name__ for each in _KINDS)}"
+        got = type(guarantee).__name__
         raise ParameterError("this release cannot be explained", where="result", got=got, hint=hint)
-    if result.groups is not None:
-        hint = "read result.mapping, which lists the labels of an item by group; or explain a result of pcta"
-        raise ParameterError("a local recoding has several labels for an item", where="result", hint=hint)
-    return result.guarantee
+    if getattr(guarantee, "columns", None) is not None:
+        hint = "read result.mapping, which lists the labels of an item by column and group"
+        got = f"{len(guarantee.columns)} list columns"
+        raise ParameterError("a release of one list column is explained", where="result", got=got, hint=hint)
+    return guarantee
+
+
+# --- The labels of a release
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Labels:
+    """The labels of items: of each item in a global recoding, of each occurrence in a local one.
+
+    Parameters
+    ----------
+    items : ndarray of int32
+        The item of each entry.
+    numbers : ndarray of int64
+        The label of each entry, as a position in ``texts``; -1 if the item is suppressed.
+    texts : list of str
+        The distinct labels.
+    own : ndarray of int64
+        The position in ``texts`` of the text of each entry's item itself; -1 if it is not there.
+    groups : ndarray of int64
+        The group of each entry.
+    of_row : ndarray of int32, shape (rows,), optional
+        The group of each row in a local recoding.
+    """
+
+    items: Codes
+    numbers: NDArray[np.int64]
+    texts: list[str]
+    own: NDArray[np.int64]
+    groups: NDArray[np.int64]
+    of_row: Codes | None
+
+    @classmethod
+    def of(cls, result: Anonymized, itemsets: Itemsets) -> Labels:
+        """Read the mapping of a result; raise if it is not that of the original column."""
+        of_row = None
+        if result.groups is None:
+            items, became = np.arange(itemsets.n_items, dtype=np.int32), labels_of(result, itemsets)
+            groups = np.zeros(len(items), np.int64)
+        else:
+            of_row = result.groups.to_numpy().astype(np.int32)
+            items, groups = itemsets.codes, of_row[itemsets.rows].astype(np.int64)
+            became = labels_in_groups(result.mapping, itemsets, groups)
+        texts: list[str] = item_texts(became.dictionary).to_pylist()
+        number = {text: position for position, text in enumerate(texts)}
+        own = np.array([number.get(text, -1) for text in itemsets.texts()], np.int64)
+        numbers = np.array(became.indices.fill_null(-1), np.int64)
+        return cls(items, numbers, texts, own[items] if len(own) else own, groups, of_row)
+
+    @property
+    def is_kept(self) -> NDArray[np.bool_]:
+        """Whether the item of each entry is published as is."""
+        return (self.numbers == self.own) & (self.numbers >= 0)
+
+    def became(self, code: int) -> Any:
+        """Return the label of an item; several labels as a tuple, that of most rows first."""
+        numbers, counts = np.unique(self.numbers[self.items == code], return_counts=True)
+        order = np.argsort(-counts, kind="stable")
+        found = [self.texts[number] if number >= 0 else None for number in numbers[order].tolist()]
+        return found[0] if len(found) == 1 else tuple(found)
+
+
+def labels_in_groups(
+    mapping: pd.DataFrame, itemsets: Itemsets, groups: NDArray[np.int64]
+) -> pa.DictionaryArray:
+    """Return the label of each occurrence of the original, given its group; null if it is suppressed.
+
+    Raises
+    ------
+    ParameterError
+        If the mapping has other items in a group, or other supports.
+    """
+    check_mapping(mapping)
+    items = itemsets.lookup(mapping_values(mapping, "item"))
+    entries = mapping["group"].to_numpy(np.int64) * itemsets.n_items + items
+    order = np.argsort(entries, kind="stable")
+    wanted = groups * itemsets.n_items + itemsets.codes
+    place = np.minimum(np.searchsorted(entries, wanted, sorter=order), max(len(order) - 1, 0))
+    lines = order[place] if len(order) else place
+    counted = np.bincount(lines, minlength=len(mapping))
+    if (items < 0).any() or not len(order) or (entries[lines] != wanted).any():
+        raise other_frame("other items")
+    if (counted != mapping["support"].to_numpy()).any():
+        raise other_frame(f"{int((counted != mapping['support']).sum())} items with other supports")
+    return mapping_labels(mapping, itemsets.vocabulary.type).take(pa.array(lines))
 
 
 def _find_code(item: Any, itemsets: Itemsets) -> int:
@@ -149,33 +259,134 @@ def _lowest_support(rows: SupportIndex, m: int, most: int) -> int:
     return high
 
 
+# --- Threats of other guarantees, by an audit of the original
+
+
+def _audit_original(
+    result: Anonymized, position: int, itemsets: Itemsets, code: int, guarantee: Explained
+) -> pd.DataFrame:
+    """Return the threats with an item of the original, in the classes of the release.
+
+    A threat of `KLm` and `Coherence` does not name the sensitive item that may be inferred. So for a
+    sensitive item, the other ones are left out, and only its inferences remain.
+    """
+    name = "private" if isinstance(guarantee, Coherence) else "sensitive"
+    named = getattr(guarantee, name, None)
+    alone = isinstance(guarantee, (KLm, Coherence)) and _mark_named(named, itemsets)[code]
+    rows = np.arange(itemsets.n_rows)
+    if isinstance(guarantee, KKm):  # threats do not span two classes; for KLm, all sensitive items must occur
+        of_row = equal_rows(result.frame, find_quasi(result.frame, guarantee.quasi))
+        rows = np.flatnonzero(np.isin(of_row, of_row[itemsets.rows[itemsets.codes == code]]))
+    item = itemsets.vocabulary.take(pa.array([code]))
+    if alone:
+        hidden = _mark_named(named, itemsets)
+        hidden[code] = False
+        kept = np.where(hidden, -1, np.arange(itemsets.n_items)).astype(np.int32)
+        itemsets = itemsets.recode(kept, itemsets.vocabulary)
+        guarantee = replace(guarantee, mapping=None, **{name: item.to_pylist()})
+    itemsets = itemsets.take(rows)
+    frame = with_column(result.frame.iloc[rows], position, itemsets.to_pandas())
+    listed = _audit(guarantee, frame, position, itemsets, _recode_to_itself(itemsets))
+    if alone:
+        return listed[listed["why"].isin(["diversity", "breach"]).to_numpy()].reset_index(drop=True)
+    has_item = _has_item(listed["itemset"], item)
+    if "sensitive" in listed:
+        has_item |= _has_item(listed["sensitive"], item)
+    return listed[has_item].reset_index(drop=True)
+
+
+def _mark_named(named: Any, itemsets: Itemsets) -> NDArray[np.bool_]:
+    """Return whether each item is one of the named items; none is if they are in a column of their own."""
+    if not isinstance(named, NamedItems):
+        return np.zeros(itemsets.n_items, np.bool_)
+    return named.find(itemsets.vocabulary) >= 0
+
+
+def _has_item(column: pd.Series[Any], item: pa.Array) -> NDArray[np.bool_]:
+    """Return whether each row of a column of lists, or of items, has an item."""
+    if not is_list_column(column):
+        return find_items(arrow_values(column).combine_chunks(), item) >= 0
+    itemsets = Itemsets.from_series(column)
+    found = np.zeros(itemsets.n_rows, np.bool_)
+    found[itemsets.rows[np.isin(itemsets.codes, itemsets.lookup(item))]] = True
+    return found
+
+
+def _recode_to_itself(itemsets: Itemsets) -> Recoding:
+    return Recoding.of_suppressed(np.zeros(itemsets.n_items, np.bool_), itemsets)
+
+
+def _audit(
+    guarantee: Explained, frame: pd.DataFrame, position: int, itemsets: Itemsets, recoding: Recoding
+) -> pd.DataFrame:
+    """Return the threats of a frame whose list column has this recoding of the original."""
+    mapping = mapping_table(itemsets, recoding)
+    if isinstance(guarantee, Coherence):
+        is_public = ~_mark_named(guarantee.private, itemsets)[itemsets.codes]
+        n_public = np.bincount(itemsets.rows[is_public], minlength=itemsets.n_rows)
+        mapping.attrs[ROWS_WITHOUT_PUBLIC] = int(np.count_nonzero(n_public == 0))
+    if isinstance(guarantee, (KKm, KLm)):
+        mapping.attrs[EMPTY_ROWS] = _count_empty(guarantee, frame, position, itemsets)
+    listed = guarantee.with_mapping(mapping).audit(frame, frame.columns[position]).threats
+    return (
+        listed[["itemset", "support"]] if isinstance(guarantee, (KmAnonymity, PrivacyConstraints)) else listed
+    )
+
+
+def _count_empty(guarantee: KKm | KLm, frame: pd.DataFrame, position: int, original: Itemsets) -> int:
+    """Count the rows that look emptied, but had no item."""
+    published = Itemsets.from_series(frame.iloc[:, position])
+    class_of = equal_rows(frame, find_quasi(frame, guarantee.quasi))
+    is_empty = (published.lengths == 0) & ~published.nulls
+    few = mark_emptied(is_empty, published.lengths > 0, class_of, guarantee.k)
+    return int(np.count_nonzero(few & (original.lengths == 0)))
+
+
 # --- The release with the item restored
 
 
-def _restore(itemsets: Itemsets, labels: pa.StringArray, code: int, result: Anonymized) -> Recoding | None:
+def _restore(itemsets: Itemsets, labels: Labels, code: int, result: Anonymized) -> Recoding | None:
     """Undo one step of the recoding of an item; return None if the item is published as is."""
-    hierarchy = result.parameters.get("hierarchy")
-    texts = itemsets.texts()
-    if labels[code].as_py() == texts[code]:
+    changed = (labels.items == code) & ~labels.is_kept
+    if not changed.any():
         return None
-    if hierarchy is None:
-        clusters = number_texts(labels)
-        clusters[code] = clusters.max() + 1  # a set of its own
-        return Recoding.of_clusters(clusters.astype(np.int32), itemsets)
-    # Replace the node of the item by its children, for all items below the node.
-    tree, leaves = Hierarchy.over(hierarchy, itemsets.vocabulary)
+    transaction = result.parameters.get("transaction")
+    source = result.parameters.get("hierarchy") if transaction is None else transaction.hierarchy
+    if source is not None:
+        return _restore_nodes(itemsets, labels, code, changed, source, result.guarantee)
+    if labels.of_row is None and (labels.is_kept | (labels.numbers < 0)).all():
+        return Recoding.of_suppressed((labels.numbers < 0) & ~changed, itemsets)
+    clusters = np.where(labels.numbers >= 0, labels.groups * len(labels.texts) + labels.numbers, -1)
+    clusters[changed] = clusters.max() + 1  # a set of its own
+    return Recoding.of_clusters(clusters, itemsets, labels.of_row)
+
+
+def _restore_nodes(
+    itemsets: Itemsets,
+    labels: Labels,
+    code: int,
+    changed: NDArray[np.bool_],
+    source: Any,
+    guarantee: Guarantee,
+) -> Recoding:
+    """Replace the node of an item by its children, for all items of the group below the node."""
+    hidden = _mark_named(getattr(guarantee, "sensitive", None), itemsets)
+    tree, leaf_of, n_leaves = find_leaves(source, itemsets.vocabulary, hidden)
+    leaves = leaf_of[labels.items]
     number = {label: node for node, label in enumerate(tree.labels)}
-    nodes = np.array([number.get(label, -1) for label in labels.to_pylist()], np.int32)
+    node_of = np.array([*(number.get(text, -1) for text in labels.texts), -1], np.int32)
+    nodes = node_of[labels.numbers]
     below = (nodes <= leaves) & (leaves < nodes + tree.size[nodes])  # nodes are in pre-order
-    if not np.where(nodes < 0, labels.is_null().to_numpy(zero_copy_only=False), below).all():
+    if not np.where(nodes < 0, labels.numbers < 0, below).all():
         hint = "the file has changed; restore the hierarchy that the release was made with"
         raise ParameterError("not the hierarchy of the release", where="hierarchy", hint=hint)
-    if nodes[code] < 0:
-        nodes[code] = leaves[code]
-    else:
-        for each in np.flatnonzero(nodes == nodes[code]).tolist():
-            nodes[each] = _child(tree, int(nodes[each]), int(leaves[each]))
-    return Recoding.of_cut(nodes, tree)
+    units = labels.groups * tree.n_nodes + nodes
+    beside = (nodes >= 0) & np.isin(units, units[changed & (nodes >= 0)])
+    steps, step = np.unique(nodes[beside] * np.int64(tree.n_nodes) + leaves[beside], return_inverse=True)
+    children = [_child(tree, *divmod(each, tree.n_nodes)) for each in steps.tolist()]
+    nodes[changed & (nodes < 0)] = leaf_of[code]
+    nodes[beside] = np.array(children, np.int32)[step] if len(children) else nodes[beside]
+    return Recoding.of_cut(nodes, tree, labels.of_row, n_leaves=n_leaves)
 
 
 def _child(tree: Hierarchy, node: int, leaf: int) -> int:
@@ -189,18 +400,18 @@ def _list_threats(itemsets: Itemsets, threats: ItemsetTable) -> pd.DataFrame:
 
 
 def _find_exposed(
-    original: pd.DataFrame,
+    result: Anonymized,
     position: int,
     itemsets: Itemsets,
     restored: Recoding | None,
-    guarantee: KmAnonymity | PrivacyConstraints,
+    threats: pd.DataFrame,
+    guarantee: Explained,
 ) -> pd.DataFrame:
     """Return the threats that an audit of the release with the item restored finds."""
     if restored is None:
-        return _list_threats(itemsets, no_itemsets())
-    frame = with_column(original, position, restored.apply(itemsets).to_pandas())
-    audited = guarantee.with_mapping(mapping_table(itemsets, restored))
-    return audited.audit(frame, original.columns[position]).threats[["itemset", "support"]]
+        return threats.iloc[:0]
+    frame = with_column(result.frame, position, restored.apply(itemsets).to_pandas())
+    return _audit(guarantee, frame, position, itemsets, restored)
 
 
 def _loss_at(k: int, original: pd.DataFrame, position: int, result: Anonymized) -> pd.Series[float]:

@@ -20,7 +20,7 @@ from pdanon.io.files import new_directory
 from pdanon.io.parquet import to_parquet
 from pdanon.itemsets.arguments import CallError, MethodError, called_by_name
 from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.columns import is_list_column, may_hold_lists
+from pdanon.itemsets.columns import is_list_column, may_hold_lists, names_column
 from pdanon.itemsets.libraries import holds_tables
 from pdanon.itemsets.mapping import global_mapping, is_kept
 from pdanon.recoding.counts import class_sizes, loss_lines
@@ -399,22 +399,24 @@ class Anonymized(Labelled):
         Returns
         -------
         Explanation
-            The threats that contain the item, and the itemsets that would be at risk if it were restored.
-            Also the largest k that leaves the item unchanged. It describes the original and must not be
-            published.
+            The threats that contain the item, and those that would be there if it were restored. For
+            `KmAnonymity` and `PrivacyConstraints` also the largest k that leaves the item unchanged. It
+            describes the original and must not be published.
 
         Raises
         ------
         ParameterError
-            If the result is not of this frame, the item does not occur in it, or the recoding is local. If
-            the guarantee is neither `KmAnonymity` nor `PrivacyConstraints`.
+            If the result is not of this frame, the item does not occur in it, or several list columns were
+            recoded. If the guarantee is none of `KmAnonymity`, `PrivacyConstraints`, `KKm`, `KLm`,
+            `Coherence`, `RhoUncertainty` and `PSRules`.
 
         Notes
         -----
         An item without threats was changed for other items, which needed its rows.
 
         Cost: listing the rare itemsets of the rows with the item, and one audit. The algorithm runs once
-        more, with the k that leaves the item unchanged.
+        more, with the k that leaves the item unchanged. For the other guarantees, two audits that list all
+        threats; for `KKm`, those of the original in the classes with the item.
 
         Examples
         --------
@@ -540,6 +542,8 @@ def recoded_column(original: pd.DataFrame, result: Anonymized) -> int:
     if not isinstance(original, pd.DataFrame):
         raise other_frame(type(original).__name__)
     others = {*result.passed_through, *getattr(result.guarantee, "quasi", ())}
+    private = getattr(result.guarantee, "private", None)
+    others |= {private} if names_column(private) else set()
     columns = [i for i, label in enumerate(original.columns) if label not in others]
     if (
         len(original) != len(result.frame)

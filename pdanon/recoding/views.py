@@ -40,6 +40,9 @@ class ResultPlots(Protocol):
         """Draw the largest labels."""
 
 
+_INFERRED = ("inference", "breach", "diversity")  # in the column ``why`` of threats
+
+
 @holds_tables
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
 class Explanation:
@@ -49,24 +52,26 @@ class Explanation:
     ----------
     item : object
         The item, as passed.
-    became : str or None
-        The published label of the item; None if it was suppressed.
+    became : str, None or tuple
+        The published label of the item; None if it was suppressed. Several labels of a local recoding are a
+        tuple, that of most rows first.
     kept : bool
-        Whether the item is published as is.
-    k : int
-        The k of the release.
+        Whether the item is published as is, in all rows.
+    k : int or None
+        The k of the release, if its guarantee has one.
     threats : pandas.DataFrame
         The minimal threats of the original that contain the item: ``itemset, support``. A minimal threat is
         an itemset of up to m items with a support below k, all of whose subsets have support k. With
         ``m=None`` it is a row that fewer than k rows contain; with privacy constraints, a constraint that
-        fewer than k rows contain.
+        fewer than k rows contain. For other guarantees, the threats of an audit of the original, with its
+        columns: inferences of the item as well. Quasi-identifiers are those of the release.
     exposed : pandas.DataFrame
         The threats of the release if the item were restored: if it left its set, were not suppressed, or if
-        its node were replaced by the children of the node. ``itemset`` of published labels, and ``support``.
-        Empty if restoring the item is safe.
+        its node were replaced by the children of the node, in each group that changed it. ``itemset`` of
+        published labels, and the other columns of ``threats``. Empty if restoring the item is safe.
     k_alone : int or None
         The largest k, up to that of the release, at which no itemset with the item is rare. None if
-        there is no such k of at least 2.
+        there is no such k of at least 2, or for other guarantees than `KmAnonymity` and `PrivacyConstraints`.
     loss : pandas.Series
         The information loss of the release.
     loss_then : pandas.Series or None
@@ -75,9 +80,9 @@ class Explanation:
     """
 
     item: Any
-    became: str | None
+    became: str | tuple[str | None, ...] | None
     kept: bool
-    k: int
+    k: int | None
     threats: pd.DataFrame
     exposed: pd.DataFrame
     k_alone: int | None
@@ -92,12 +97,19 @@ class Explanation:
 
     def _lines(self) -> Iterator[tuple[str, str]]:
         """Yield names and counts; no text of an item."""
-        yield "item", "kept" if self.kept else "suppressed" if self.became is None else "generalized"
-        yield "threats", f"{_itemsets(self.threats)} with the item at risk{_lowest(self.threats)}; k={self.k}"
+        yield "item", self._describe_change()
+        k = "" if self.k is None else f"; k={self.k}"
+        yield "threats", f"{_count(self.threats)} with the item at risk{_lowest(self.threats)}{k}"
         if not self.kept:
-            would = f"{_itemsets(self.exposed)} would be at risk if it were restored"
+            would = f"{_count(self.exposed)} would be at risk if it were restored"
             yield "exposed", would + _lowest(self.exposed)
-        yield "alone", self._describe_k_alone()
+        if [*self.threats] == ["itemset", "support"]:
+            yield "alone", self._describe_k_alone()
+
+    def _describe_change(self) -> str:
+        if isinstance(self.became, tuple):
+            return f"{len(self.became)} labels, by group"
+        return "kept" if self.kept else "suppressed" if self.became is None else "generalized"
 
     def _describe_k_alone(self) -> str:
         if self.k_alone is None:
@@ -109,8 +121,11 @@ class Explanation:
         return f"no itemset with the item is at risk up to k={self.k_alone}; {changed}"
 
 
-def _itemsets(threats: pd.DataFrame) -> str:
-    return f"{len(threats)} itemset{'' if len(threats) == 1 else 's'}"
+def _count(threats: pd.DataFrame) -> str:
+    inferred = int(threats["why"].isin(_INFERRED).sum()) if "why" in threats else 0
+    found = {"itemset": len(threats) - inferred, "inference": inferred}
+    counted = [f"{n} {name}{'' if n == 1 else 's'}" for name, n in found.items() if n]
+    return " and ".join(counted) or "0 itemsets"
 
 
 def _lowest(threats: pd.DataFrame) -> str:
