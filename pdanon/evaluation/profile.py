@@ -128,7 +128,19 @@ class Profile:
             tables.append(self._columns_table())
         return card(self._title(), [*alerts, *self._facts()], shares=self._shares(), tables=tables)
 
-    def report(self, path: str | os.PathLike[str], *, tradeoff: pd.DataFrame | None = None) -> None:
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        tradeoff: pd.DataFrame | None = None,
+        title: str | None = None,
+        dataset: str | None = None,
+        purpose: str | None = None,
+        recipient: str | None = None,
+        prepared_by: str | None = None,
+        approved_by: str | None = None,
+        note: str | None = None,
+    ) -> None:
         """Write the profile as a page, for the people who decide about the release.
 
         The page is one HTML file that needs no network. It shows what to do first, the rows at risk, rows,
@@ -140,13 +152,15 @@ class Profile:
             The file. An existing file is replaced when the new one is complete.
         tradeoff : pandas.DataFrame, optional
             The table of `pdanon.tradeoff` for the same data, to show the cost of each k and m.
+        title, dataset, purpose, recipient, prepared_by, approved_by, note : str, optional
+            Texts for the head of the page.
 
         Raises
         ------
         FormatError
             If the file cannot be written.
         ParameterError
-            If ``tradeoff`` is not such a table, or ``SOURCE_DATE_EPOCH`` is not a time.
+            If ``tradeoff`` is not such a table, a text is none, or ``SOURCE_DATE_EPOCH`` is not a time.
 
         Notes
         -----
@@ -164,7 +178,9 @@ class Profile:
         >>> "do not publish it" in page, "rice" in page, "salt" in page
         (True, True, False)
         """
-        page = document("A first look", self._sections(tradeoff), _NOTE)
+        head = {"title": title, "dataset": dataset, "purpose": purpose, "recipient": recipient}
+        head |= {"prepared_by": prepared_by, "approved_by": approved_by, "note": note}
+        page = document("A first look", self._sections(tradeoff), _NOTE, head)
         write_document(page, path, confidential=True)
 
     def _sections(self, tradeoff: pd.DataFrame | None) -> Iterator[str]:

@@ -24,7 +24,7 @@ from pdanon.guarantees.verdict import Audit, threat_table
 from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.codes import Codes, Itemsets, join_columns
 from pdanon.itemsets.columns import find_column, find_quasi, quasi_labels
-from pdanon.itemsets.lists import offsets_of
+from pdanon.itemsets.lists import number_distinct, offsets_of
 from pdanon.itemsets.multisets import read_visible
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.table import ItemsetTable, empty_itemsets
@@ -342,7 +342,7 @@ class Crowds:
         present = np.column_stack([~column.nulls for column in columns])
         kind = np.zeros(len(of_row), np.int64)  # number of the combination of present columns, by row
         for column in present.T:
-            kind = np.unique(kind * 2 + column, return_inverse=True)[1]
+            kind = number_distinct(kind * 2 + column, 2 * int(kind.max(initial=0)) + 2)[1]
         kinds = present[np.unique(kind, return_index=True)[1]]
         chosen = [np.flatnonzero(present[:, columns_of_kind].all(axis=1)) for columns_of_kind in kinds]
         rows = np.concatenate([np.zeros(0, np.int64), *chosen])
@@ -354,7 +354,7 @@ class Crowds:
         n_items = max(itemsets.n_items, 1)
         # One code per pair of a crowd and an item: then all crowds are searched at once.
         pairs = members[taken.rows[kept]] * n_items + taken.codes[kept]
-        pairs, codes = np.unique(pairs, return_inverse=True)
+        pairs, codes = number_distinct(pairs, len(kinds) * n_classes * n_items)
         crowd_of, item_of = np.divmod(pairs, n_items)
         own = np.flatnonzero(kind[rows] == kind_of)
         return cls(

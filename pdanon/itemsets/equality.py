@@ -15,6 +15,7 @@ from pdanon.errors import PdanonError
 from pdanon.itemsets.codes import Codes, Offsets
 from pdanon.itemsets.columns import is_list_column
 from pdanon.itemsets.compatibility import arrow_values
+from pdanon.itemsets.lists import number_distinct
 from pdanon.itemsets.multisets import Multisets
 
 
@@ -117,8 +118,8 @@ def value_numbers(column: pd.Series[Any]) -> Numbers | None:
 
 def pair_numbers(one: Numbers, other: Numbers) -> Numbers:
     """Number the distinct pairs of two numbers per row, in ascending order of the pairs."""
-    pairs = one * (int(other.max(initial=0)) + 1) + other
-    return np.unique(pairs, return_inverse=True)[1]
+    rows, columns = (int(each.max(initial=0)) + 1 for each in (one, other))
+    return number_distinct(one * columns + other, rows * columns)[1]
 
 
 def row_numbers(bags: Multisets) -> Numbers:

@@ -177,6 +177,21 @@ def distinct(values: NDArray[_Value]) -> NDArray[_Value]:
     return ascending[is_first]
 
 
+def number_distinct(values: NDArray[np.int64], stop: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the distinct numbers of an array in ascending order, and the place of each number among them.
+
+    Parameters
+    ----------
+    values : ndarray of int64
+        Numbers from 0 to ``stop - 1``. A table of them replaces sorting if it is no longer than the array.
+    """
+    if stop > len(values):
+        return np.unique(values, return_inverse=True)
+    occurs = np.zeros(stop, np.bool_)
+    occurs[values] = True
+    return np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[values]
+
+
 def read_part(read: Callable[[], _Read], part: str) -> _Read:
     """Read a part of a table, and name it in an error about its items."""
     try:

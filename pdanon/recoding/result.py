@@ -42,7 +42,7 @@ class _Views:
     """The functions behind the views of results."""
 
     plot: Callable[[Anonymized], ResultPlots]
-    report: Callable[[Anonymized, str | os.PathLike[str], pd.DataFrame | None, pd.DataFrame | None], None]
+    report: Callable[..., None]
     evidence: Callable[..., None]
     explain: Callable[[Anonymized, Any, pd.DataFrame], Explanation]
 
@@ -258,6 +258,13 @@ class Anonymized(Labelled):
         original: pd.DataFrame | None = None,
         *,
         tradeoff: pd.DataFrame | None = None,
+        title: str | None = None,
+        dataset: str | None = None,
+        purpose: str | None = None,
+        recipient: str | None = None,
+        prepared_by: str | None = None,
+        approved_by: str | None = None,
+        note: str | None = None,
     ) -> None:
         """Write a page that presents the release to others.
 
@@ -273,14 +280,16 @@ class Anonymized(Labelled):
             The original, to show the risk before as well.
         tradeoff : pandas.DataFrame, optional
             The table of `pdanon.tradeoff` for the original, to show the loss of other k and m.
+        title, dataset, purpose, recipient, prepared_by, approved_by, note : str, optional
+            Texts for the head of the page.
 
         Raises
         ------
         FormatError
             If the file cannot be written.
         ParameterError
-            If the original has other rows than the release, ``tradeoff`` is no such table, or
-            ``SOURCE_DATE_EPOCH`` is not a time.
+            If the original has other rows than the release, ``tradeoff`` is no such table, a text is none,
+            or ``SOURCE_DATE_EPOCH`` is not a time.
 
         Notes
         -----
@@ -302,7 +311,9 @@ class Anonymized(Labelled):
         ...     "The release has its guarantee" in path.read_text(encoding="utf-8")
         True
         """
-        _Views.report(self, path, original, tradeoff)
+        head = {"title": title, "dataset": dataset, "purpose": purpose, "recipient": recipient}
+        head |= {"prepared_by": prepared_by, "approved_by": approved_by, "note": note}
+        _Views.report(self, path, original, tradeoff, head)
 
     @called_by_name
     def evidence(
@@ -520,7 +531,7 @@ def recoded_lists(result: Anonymized) -> list[Hashable]:
 def add_views(
     *,
     plot: Callable[[Anonymized], ResultPlots],
-    report: Callable[[Anonymized, str | os.PathLike[str], pd.DataFrame | None, pd.DataFrame | None], None],
+    report: Callable[..., None],
     evidence: Callable[..., None],
     explain: Callable[[Anonymized, Any, pd.DataFrame], Explanation],
 ) -> None:

@@ -8,6 +8,7 @@ import stat
 from dataclasses import replace
 from importlib.resources import files
 from itertools import combinations
+from time import process_time
 
 import jsonschema
 import numpy as np
@@ -573,3 +574,17 @@ def test_a_read_of_evidence_is_what_was_collected(proven):
     evidence, seal = read_json(path)
     assert seal == evidence.seal
     assert evidence.to_json() == path.read_text()
+
+
+# --- A million rows
+
+
+@pytest.mark.slow
+def test_a_million_rows_have_evidence_in_20_seconds(tmp_path):
+    frame = pdanon.datasets.make_baskets(1_000_000, items=500, random_state=1)[["items"]]
+    result = frame.txanon.pcta(k=11, m=2)
+    start = process_time()
+    result.evidence(tmp_path / "e.json", original=frame)
+    assert process_time() - start < 20
+    assert (tmp_path / "e.html").stat().st_size < 2_000_000
+    assert pdanon.verify(tmp_path / "e.json", result.frame, mapping=result.mapping).matches

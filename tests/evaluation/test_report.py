@@ -601,3 +601,21 @@ def test_light_and_dark_are_drawn(browser, page):
     light, dark = brightness(browser, page)
     assert light > 0.85
     assert dark < 0.25
+
+
+# --- The head of a page, by its publisher
+
+
+HEAD = {"title": "May <2026>", "dataset": "baskets", "prepared_by": "A & B", "approved_by": "the board"}
+
+
+@pytest.mark.usefixtures("tables_only")
+def test_reports_and_profiles_have_the_same_head(frame, result, tmp_path):
+    for number, subject in enumerate((result, frame.txanon.profile(k=2, m=1))):
+        subject.report(tmp_path / f"{number}.html", **HEAD)
+        page = Page((tmp_path / f"{number}.html").read_text(encoding="utf-8"))
+        assert page.texts("h1") == ["May <2026>"]
+        assert page.texts("td")[:3] == ["baskets", "A & B", "the board"]
+        with pytest.raises(pdanon.ParameterError, match="note must be text"):
+            subject.report(tmp_path / "wrong.html", note=5)
+    assert not (tmp_path / "wrong.html").exists()

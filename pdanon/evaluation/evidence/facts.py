@@ -18,7 +18,7 @@ from pdanon.errors import FormatError, GuaranteeError, ParameterError, cause_of
 from pdanon.evaluation.evidence.models import MayName, describe_guarantee
 from pdanon.evaluation.evidence.risks import count_risks
 from pdanon.evaluation.fingerprint import column_fingerprints, fingerprint
-from pdanon.evaluation.report.html import library_versions, report_time
+from pdanon.evaluation.report.html import check_head, library_versions, report_time
 from pdanon.evaluation.report.release_report import parameter_texts
 from pdanon.evaluation.thresholds import thresholds
 from pdanon.guarantees import SensitiveGroups
@@ -110,9 +110,7 @@ def collect(
 ) -> Evidence:
     """Collect the facts of a result: see `Anonymized.evidence`."""
     check_known(redact, REDACTIONS, "redaction", where="redact")
-    for name, text in head.items():
-        if text is not None and not isinstance(text, str):
-            raise ParameterError(f"{name} must be text", where=name, got=type(text).__name__)
+    given = check_head(head)
     if not result.holds:
         hint = "look at this attempt of an algorithm, but do not release it"
         raise GuaranteeError("the guarantee does not hold, so there is no evidence", hint=hint)
@@ -128,7 +126,7 @@ def collect(
     risk = count_risks(frame, guarantee, column, original, _read_population(population))
     alerts = [shortfall(result.parameters, guarantee), result.useless, *result.unmodified.sentences()]
     return Evidence(
-        head={name: text for name, text in head.items() if text is not None},
+        head=given,
         made={"time": report_time(), "versions": library_versions()},
         redact=redact,
         request={"algorithm": made_by(result, "unknown"), "parameters": parameter_texts(result)},

@@ -31,14 +31,6 @@ from pdanon.recoding.result import Anonymized
 _SUFFIXES = (".json", ".html")
 _MOST_NAMED = 100  # items, itemsets or rules on the page; the JSON has all
 
-_HEAD = {
-    "dataset": "data set",
-    "purpose": "purpose",
-    "recipient": "recipient",
-    "prepared_by": "prepared by",
-    "approved_by": "approved by",
-    "note": "note",
-}
 _NOTE = (
     "This page states what was counted. It is not legal advice, and does not decide whether the release is "
     "anonymous in the sense of a law."
@@ -100,7 +92,7 @@ def write_evidence(
 
 def render(evidence: Evidence) -> str:
     """Return the page as text."""
-    return document(evidence.head.get("title", "Evidence of a release"), _sections(evidence), _NOTE)
+    return document("Evidence of a release", _sections(evidence), _NOTE, evidence.head)
 
 
 def _sections(evidence: Evidence) -> Iterator[str]:
@@ -108,9 +100,6 @@ def _sections(evidence: Evidence) -> Iterator[str]:
     mark, kind = ("⚠", "warned") if alerts else ("✓", "holds")
     yield paragraph(f"{mark} The release has its guarantee.", f"verdict {kind}")
     yield "\n".join(paragraph(f"{alert}.", "alert warned") for alert in alerts)
-    head = [(Cell(name), Cell(evidence.head[key])) for key, name in _HEAD.items() if key in evidence.head]
-    if head:
-        yield table("Release", ["", ""], head)
     recount = (
         f"All {verdict['rows']:,} released rows were counted again for this page, without the algorithm. "
         f"{verdict['rows_at_risk']:,} of them are at risk."
@@ -156,7 +145,7 @@ def _items(evidence: Evidence) -> str:
     parts = []
     for name, items in named_items(evidence.guarantee):
         number, named = items["number"], items["named"]
-        parts.append(paragraph(f"{name}: {number:,}, {len(named):,} of them named here or in the JSON."))
+        parts.append(paragraph(f"{name}: {number:,} given, {len(named):,} named."))
         if named:
             rows = [[Cell(_item_text(each))] for each in named[:_MOST_NAMED]]
             parts.append(table(f"{name} ({len(rows):,} of {number:,})", [name], rows))
@@ -197,14 +186,12 @@ def _risk(risk: dict[str, Any]) -> str:
 
 
 def _attacker(risk: dict[str, Any]) -> str:
-    """Describe what the attacker knows."""
-    hides = " that are not hidden by the guarantee" if risk["hides_items"] else ""
-    number = {None: "all items", 1: "1 item"}.get(risk["items"], f"up to {risk['items']} items")
-    known = [
-        *risk["quasi"],
-        *([f"{number}{hides} in {', '.join(risk['columns'])}"] if risk["columns"] else []),
-    ]
-    text = f"The attacker knows of a person: {'; '.join(known)}. "
+    """Describe the knowledge of the attacker."""
+    number = {None: "all", 1: "1"}.get(risk["items"], f"up to {risk['items']}")
+    item = "item" if risk["items"] == 1 else "items"
+    kind = {"any": item, "public": f"public {item}", "not sensitive": f"not sensitive {item}"}[risk["kind"]]
+    columns = [f"{number} {kind} in {', '.join(risk['columns'])}"] if risk["columns"] else []
+    text = f"The attacker knows of a person: {'; '.join([*risk['quasi'], *columns])}. "
     return f"{text}Of all such knowledge, the one with the fewest matching rows counts."
 
 
@@ -241,24 +228,22 @@ def _beyond_text(risk: dict[str, Any], beyond: dict[str, Any]) -> str:
 
 def _thresholds(evidence: Evidence) -> str:
     words = {True: "met", False: "not met", None: "not counted"}
-    header = ["authority", "threshold", "rows needed", "here", "rule", "source"]
-    rows = [
-        [
-            Cell(each["authority"]),
-            Cell(f"{each['number']:g}", each["number"]),
-            count(each["least"]),
-            Cell(words[each["met"]]),
-            Cell(each["rule"]),
-            Cell(f"{each['source']} ({each['year']}), {each['url']}"),
-        ]
-        for each in evidence.thresholds
-    ]
+    rows, sources = [], []
+    for each in evidence.thresholds:
+        name, rule = Cell(each["name"]), Cell(f"{each['rule']} For: {each['authority']}.")
+        rows.append([name, count(each["least"]), Cell(words[each["met"]]), rule])
+        sources.append([name, Cell(f"{each['source']} ({each['year']})"), Cell(each["url"])])
     text = (
         "The fewest matching rows are compared with numbers that authorities publish for their own data, "
         "most of them for tables of counts. Whether one applies here is not decided. A risk of 0.09 needs 12 "
         "rows, because 1/11 is 0.0909."
     )
-    return section("Thresholds of authorities", paragraph(text), table("Thresholds", header, rows))
+    return section(
+        "Thresholds of authorities",
+        paragraph(text),
+        table("Thresholds", ["name", "rows needed", "here", "rule"], rows),
+        table("Sources", ["name", "document", "address"], sources),
+    )
 
 
 def _unmodified(columns: list[dict[str, Any]]) -> str:

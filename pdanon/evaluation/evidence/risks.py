@@ -54,7 +54,7 @@ def count_risks(
         "quasi": [str(label) for label in knowledge.quasi],
         "columns": [str(label) for label in knowledge.columns],
         "items": knowledge.m,
-        "hides_items": knowledge.hidden is not None or knowledge.public is not None,
+        "kind": knowledge.kind,
         "beyond": None if more is None or k is None else {"items": more.m},
         "journalist": None,
     }
@@ -64,7 +64,7 @@ def count_risks(
             matches = Matches.of(frame, knowledge)
             found[name] = _risks_of(matches, k)
             if found["beyond"] is not None:
-                found["beyond"][name] = int(matches.below(k, more.m).sum())  # type: ignore[union-attr, arg-type]
+                found["beyond"][name] = matches.count_below(k, more.m)  # type: ignore[union-attr, arg-type]
     if population is not None:
         fewest = Matches.in_population(release, population, knowledge).fewest()
         found["journalist"] = {"rows": len(population), "fewest": fewest, "risk": 1 / fewest}
@@ -73,13 +73,13 @@ def count_risks(
 
 def _risks_of(matches: Matches, k: int | None) -> dict[str, Any]:
     """Return the risks of one table."""
-    below = None if k is None else int(matches.below(k).sum())
+    below = None if k is None else matches.count_below(k)
     fewest = matches.fewest(1 if k is None or below else k)
     return {
         "rows": matches.n_rows,
         "fewest": fewest,
         "prosecutor": 1 / fewest,
         "marketer": matches.average_risk(fewest),
-        "singled_out": int(matches.below(2).sum()),
+        "singled_out": matches.count_below(2) if fewest < 2 else 0,
         "below_k": below,
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
@@ -43,6 +43,8 @@ class Knowledge:
         Items that are never known.
     public : NamedItems or None
         If given, only these items may be known.
+    is_public : bool
+        Whether the guarantee calls the items that may be known public.
     """
 
     quasi: tuple[Hashable, ...]
@@ -50,6 +52,7 @@ class Knowledge:
     m: int | None
     hidden: NamedItems | None = None
     public: NamedItems | None = None
+    is_public: bool = False
 
     @classmethod
     def of(cls, guarantee: Guarantee, column: Hashable | None) -> Knowledge:
@@ -70,15 +73,20 @@ class Knowledge:
         if isinstance(guarantee, TransactionalK):
             return cls(quasi, columns, None)
         if isinstance(guarantee, PublicK):
-            return cls(quasi, columns, None, public=guarantee.public)
+            return cls(quasi, columns, None, public=guarantee.public, is_public=True)
         if isinstance(guarantee, Coherence):
             hidden = guarantee.private if isinstance(guarantee.private, NamedItems) else None
-            return cls(quasi, columns, guarantee.p, hidden)
+            return cls(quasi, columns, guarantee.p, hidden, is_public=True)
         hides = isinstance(guarantee, KLm | LmDiversity | SensitiveGroups)
         hidden = guarantee.sensitive if hides else None  # type: ignore[attr-defined]
         promises_k = getattr(guarantee, "k", None) is not None and hasattr(guarantee, "m")
         m = guarantee.m if promises_k else getattr(guarantee, "m", None) or _DEFAULT_M  # type: ignore[attr-defined]
         return cls(quasi, columns, m, hidden)
+
+    @property
+    def kind(self) -> str:
+        """The items that may be known: ``any``, ``not sensitive`` or ``public``."""
+        return "public" if self.is_public else "any" if self.hidden is None else "not sensitive"
 
     def one_more(self) -> Knowledge | None:
         """Return the knowledge of one item more, or None if all or none are known."""
@@ -113,12 +121,15 @@ class Matches:
         Maximum number of known items.
     sought : ndarray of bool or None
         The rows for which matches are sought; None: all.
+    counts : dict
+        The numbers of rows that were counted, by k and m.
     """
 
     n_rows: int
     is_below: Callable[[int, int | None], NDArray[np.bool_]]
     m: int | None
     sought: NDArray[np.bool_] | None = None
+    counts: dict[tuple[int, int | None], int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, frame: pd.DataFrame, knowledge: Knowledge) -> Matches:
@@ -175,6 +186,12 @@ class Matches:
         found = self.is_below(k, self.m if m is None else m)
         return found if self.sought is None else found[self.sought]
 
+    def count_below(self, k: int, m: int | None = None) -> int:
+        """Count the rows with fewer than k matches, and remember their number."""
+        if (k, m) not in self.counts:
+            self.counts[k, m] = int(self.below(k, m).sum())
+        return self.counts[k, m]
+
     def fewest(self, least: int = 1) -> int:
         """Return the lowest number of matches of a row.
 
@@ -188,12 +205,12 @@ class Matches:
         Cost: one search for each doubling of ``least`` up to the result, and as many to bisect.
         """
         low, high = least, 2 * least
-        while high <= self.n_rows and not self.below(high).any():
+        while high <= self.n_rows and not self.count_below(high):
             low, high = high, 2 * high
         high = min(high, self.n_rows + 1)
         while high - low > 1:
             middle = (low + high) // 2
-            low, high = (low, middle) if self.below(middle).any() else (middle, high)
+            low, high = (low, middle) if self.count_below(middle) else (middle, high)
         return low
 
     def average_risk(self, fewest: int) -> float:
@@ -209,7 +226,7 @@ class Matches:
         The bound is at most twice the average, if no row has more than 16 times the fewest matches.
         """
         steps = [fewest * 2**power for power in range(_DOUBLINGS + 1)]
-        counts = [int(self.below(step).sum()) for step in steps[1:]]
+        counts = [self.count_below(step) for step in steps[1:]]
         total = self.n_rows if self.sought is None else int(self.sought.sum())
         in_band = np.diff([0, *counts, total])
         return float(sum(rows / step for rows, step in zip(in_band, steps, strict=True)) / max(total, 1))

@@ -8,7 +8,7 @@ import os
 import platform
 import re
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
@@ -186,21 +186,54 @@ def _inline(document: str, description: str) -> str:
     return element.replace("<svg", f'<svg role="img" aria-label="{escape_html(description)}"', 1).strip()
 
 
+# --- The head of a page, by its publisher
+
+
+_NO_HEAD: Mapping[str, Any] = {}
+_HEAD = {
+    "dataset": "data set",
+    "purpose": "purpose",
+    "recipient": "recipient",
+    "prepared_by": "prepared by",
+    "approved_by": "approved by",
+    "note": "note",
+}
+
+
+def check_head(head: Mapping[str, Any]) -> dict[str, str]:
+    """Check the texts of a head, and return those that are given."""
+    for name, text in head.items():
+        if text is not None and not isinstance(text, str):
+            hint = f"such as {name}='Baskets of May'"
+            raise ParameterError(f"{name} must be text", where=name, got=type(text).__name__, hint=hint)
+    return {name: text for name, text in head.items() if text is not None}
+
+
+def _head_table(head: Mapping[str, str]) -> str:
+    """Return a table of the texts of a head, without the title; empty if there are none."""
+    rows = [(Cell(name), Cell(head[key])) for key, name in _HEAD.items() if key in head]
+    return table("Head", ["", ""], rows) if rows else ""
+
+
 # --- A page as one file, with its style and script; the browser fetches nothing
 
 
-def document(title: str, sections: Iterable[str], note: str) -> str:
+def document(title: str, sections: Iterable[str], note: str, head: Mapping[str, Any] = _NO_HEAD) -> str:
     """Return a page as text.
 
     Parameters
     ----------
     title : str
-        Title of the page.
+        Title of the page, unless the head has one.
     sections : iterable of str
         Its HTML.
     note : str
         A note on the contents, for the footer.
+    head : mapping of str to str or None
+        Texts of the publisher: ``title, dataset, purpose, recipient, prepared_by, approved_by, note``.
     """
+    texts = check_head(head)
+    title, content = texts.get("title", title), [*filter(None, [_head_table(texts)]), *sections]
     script, style = _resource("report.js"), _resource("report.css")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return Template(_resource("report.html")).substitute(
@@ -210,7 +243,7 @@ def document(title: str, sections: Iterable[str], note: str) -> str:
         script=script,
         version=version("pdanon"),
         note=escape_html(note),
-        content="\n".join(sections),
+        content="\n".join(content),
     )
 
 

@@ -164,9 +164,10 @@ def write_report(
     path: str | os.PathLike[str],
     original: pd.DataFrame | None = None,
     tradeoff: pd.DataFrame | None = None,
+    head: Mapping[str, str | None] | None = None,
 ) -> None:
     """Write the report of a release, whole or not at all: see `Anonymized.report`."""
-    write_document(render(result, original, tradeoff), path)
+    write_document(render(result, original, tradeoff, head), path)
 
 
 def write_page(result: Anonymized, path: Path, original: pd.DataFrame | None = None) -> None:
@@ -175,10 +176,13 @@ def write_page(result: Anonymized, path: Path, original: pd.DataFrame | None = N
 
 
 def render(
-    result: Anonymized, original: pd.DataFrame | None = None, tradeoff: pd.DataFrame | None = None
+    result: Anonymized,
+    original: pd.DataFrame | None = None,
+    tradeoff: pd.DataFrame | None = None,
+    head: Mapping[str, str | None] | None = None,
 ) -> str:
     """Return the page as text."""
-    return document("Release report", _content(result, original, tradeoff), _NOTE)
+    return document("Release report", _content(result, original, tradeoff), _NOTE, head or {})
 
 
 def _content(
