@@ -29,6 +29,7 @@ from pdanon.guarantees import check_recountable
 from pdanon.guarantees.parameters import ItemLimit
 from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.io.files import check_name
+from pdanon.io.grouping import MEMORY, group_lines
 from pdanon.io.parquet import list_dtype
 from pdanon.io.targets import (
     check_mapping_file,
@@ -59,7 +60,7 @@ from pdanon.recoding.unmodified_columns import (
     judged_labels,
 )
 
-__all__ = ["Streamed", "anonymize", "attack", "audit", "profile", "risk"]
+__all__ = ["Streamed", "anonymize", "attack", "audit", "from_long", "profile", "risk"]
 
 _RECODES: tuple[Recodes, ...] = ("items", "rows")  # recodings for which distinct transactions suffice
 _REQUEST = (*REQUEST_PARAMETERS, "hierarchy", "keep", "progress")  # parameters without an algorithm
@@ -328,11 +329,7 @@ def risk(
     Raises
     ------
     FormatError, ColumnError, ItemsetDtypeError, ParameterError
-        As in `audit`.
-
-    Notes
-    -----
-    Cost: the files are read once; memory as for `anonymize`.
+        As in `audit`, which also has the same cost.
 
     Examples
     --------
@@ -453,6 +450,83 @@ def attack(
     original, published = (_read_rows(path, column, progress)[0].itemsets for path in (source, released))
     with show_activity(progress, "attack"):
         return attack_itemsets(original, published, mapping, m=m, n=n, random_state=random_state)
+
+
+@called_by_name
+def from_long(
+    source: str | os.PathLike[str],
+    target: str | os.PathLike[str],
+    *,
+    by: str | Sequence[str],
+    item: str,
+    keep: Sequence[str] = (),
+    memory: str = MEMORY,
+    delimiter: str | None = None,
+    encoding: str = "utf-8",
+) -> None:
+    """Convert lines that do not fit into memory, one per item, into a Parquet file with one row per person.
+
+    Parameters
+    ----------
+    source : path
+        The lines: CSV (``.csv``, ``.tsv``, also with ``.gz``), or Parquet in any form that `anonymize` takes.
+    target : path
+        The Parquet file. An existing file is replaced. Only the owner can read a new one.
+    by : str or list of str
+        The column that identifies the person of a line, or several columns that do so together.
+    item : str
+        The column of items, one per line. A line with a missing value adds no item. Blanks around a text are
+        removed.
+    keep : list of str
+        Columns with one value per person, which become columns of the rows.
+    memory : str
+        The memory limit of DuckDB, such as ``"4GB"``. Beyond it, lines are sorted on disk.
+    delimiter : str, optional
+        The delimiter of a CSV file. By default the most frequent one.
+    encoding : str
+        The encoding of a CSV file.
+
+    Raises
+    ------
+    ColumnError
+        If a column does not exist, or a person has several values in a kept column.
+    FormatError
+        If the source cannot be read, or the target cannot be written.
+    ItemsetDtypeError
+        If the item column holds lists.
+    ParameterError
+        If duckdb is not installed, a line has no person, or 20 or more lines all have different persons.
+
+    See Also
+    --------
+    pdanon.from_long : The same for a frame, with the rows in order of first appearance.
+
+    Notes
+    -----
+    Rows have the order of a hash of the person. Of a CSV file, the types of kept columns are guessed from
+    the first lines.
+
+    Cost: DuckDB stores and sorts the lines in a hidden directory beside the target, which only its owner can
+    read. It is removed at the end, unless the process is killed. Memory is bounded by the limit, one row
+    group of the source, and some hundred MB.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile, pandas as pd, pdanon, pdanon.stream
+    >>> lines = pd.DataFrame({"patient": [7, 7, 8, 7], "sex": ["f", "f", "m", "f"]})
+    >>> lines["code"] = ["I10", "E11", "J45", "I10"]
+    >>> with tempfile.TemporaryDirectory() as name:
+    ...     source, target = pathlib.Path(name) / "lines.csv", pathlib.Path(name) / "rows.parquet"
+    ...     lines.to_csv(source, index=False)
+    ...     pdanon.stream.from_long(source, target, by="patient", item="code", keep=["sex"])
+    ...     pdanon.read_parquet(target).sort_values("sex", ignore_index=True)
+      sex           code
+    0   f  ['E11' 'I10']
+    1   m        ['J45']
+    """
+    source, released = check_path(source, "source"), Path(check_path(target, "target"))
+    options: dict[str, Any] = {"memory": memory, "delimiter": delimiter, "encoding": encoding}
+    group_lines(source, released, by=by, item=item, keep=keep, **options)
 
 
 def _read_rows(

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import argparse
 import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -17,6 +20,7 @@ from pdanon.evaluation.evidence.page import paths_of as evidence_paths
 from pdanon.guarantees.parameters import DefaultNumber, constraint_list
 from pdanon.io.files import check_replaceable
 from pdanon.io.forms import Form
+from pdanon.io.grouping import MEMORY, group_lines
 from pdanon.io.lines import is_lines, is_parquet, is_text
 from pdanon.io.parquet import locate
 from pdanon.io.tables import check_distinct, is_csv, read_weights, suffix_hint
@@ -203,18 +207,23 @@ def check_classes(arguments: argparse.Namespace, adds: bool, repeats: bool) -> N
 
 
 def check_parts(arguments: argparse.Namespace) -> None:
-    """Check that the input of --stream is Parquet with list columns."""
-    for name in ("by", "item", "conflicts", "onehot", "prefix", "tick", "delimiter", "encoding", "join"):
+    """Check that the input of --stream is Parquet with list columns, or lines with one item each."""
+    lines = getattr(arguments, "item", None) is not None and arguments.command != "audit"
+    others = ("conflicts", "onehot", "prefix", "tick", "join")
+    for name in others if lines else ("by", "item", "delimiter", "encoding", *others):
         if getattr(arguments, name, None) is not None:
             hint = "drop --stream if the table fits into memory, or write lists with pdanon.to_parquet"
-            what = f"--stream reads list columns of Parquet and takes no {flag(name)}"
+            what = f"--stream reads lists, or lines by --by and --item, and takes no {flag(name)}"
             raise ParameterError(what, hint=hint)
-    csv = [path for path in (arguments.source, getattr(arguments, "target", "")) if is_text(path)]
-    if csv:
+    if lines:
+        form_of(arguments).check(arguments.source, flag)
+    paths = [*([] if lines else [arguments.source]), getattr(arguments, "target", "")]
+    if csv := [path for path in paths if is_text(path)]:
         convert = "convert the file with pdanon.read_csv and pdanon.to_parquet"
         hint = f"{convert}; only Parquet can be read in parts"
         raise ParameterError("--stream reads no CSV", where=str(csv[0]), hint=hint)
-    for name in ("quasi", "keep") if arguments.command in ("profile", "risk") else ():
+    counted = ("quasi",) if lines else ("quasi", "keep")
+    for name in counted if arguments.command in ("profile", "risk") else ():
         if getattr(arguments, name, None):
             hint = "drop --stream if the table fits into memory"
             what = f"--stream takes no {flag(name)}: it counts list columns"
@@ -249,6 +258,35 @@ def read(path: Path | str, arguments: argparse.Namespace, form: Form | None = No
     for each in table.notes:
         note(f"{mask_credentials(str(path))}: {each}")
     return table.frame
+
+
+@contextmanager
+def grouped_lines(arguments: argparse.Namespace) -> Iterator[None]:
+    """Replace lines of --stream by a temporary file with one row per person while the block runs."""
+    if getattr(arguments, "item", None) is None:
+        yield
+        return
+    source, target = arguments.source, getattr(arguments, "target", None)
+    near = tempfile.gettempdir() if target is None else target.absolute().parent
+    with tempfile.TemporaryDirectory(prefix=".pdanon-", dir=near) as directory:
+        with stage("grouping lines"):
+            notes = group_lines(
+                source,
+                Path(directory, "rows.parquet"),
+                by=arguments.by,
+                item=arguments.item,
+                keep=getattr(arguments, "keep", None) or (),
+                memory=MEMORY,
+                delimiter=arguments.delimiter,
+                encoding=arguments.encoding or "utf-8",
+            )
+        for each in notes:
+            note(f"{mask_credentials(str(source))}: {each}")
+        arguments.source, arguments.column = Path(directory, "rows.parquet"), arguments.item
+        try:
+            yield
+        finally:
+            arguments.source = source
 
 
 def read_options(options: dict[str, Any], arguments: argparse.Namespace) -> None:

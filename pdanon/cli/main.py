@@ -38,6 +38,7 @@ from pdanon.cli.checks import (
     check_parts,
     check_stream,
     form_of,
+    grouped_lines,
     inputs_of,
     outputs_of,
     read,
@@ -220,7 +221,7 @@ def _profile(arguments: argparse.Namespace) -> Outcome:
         return plan(inputs_of(arguments), outputs_of(arguments).values())
     has_bar = arguments.stream and can_show_progress()
     if arguments.stream:
-        with stage("counting", announced=not has_bar):
+        with grouped_lines(arguments), stage("counting", announced=not has_bar):
             request: dict[str, Any] = {"k": arguments.k, "m": arguments.m, "progress": has_bar}
             found = stream.profile(arguments.source, arguments.column, **request)
     else:
@@ -343,8 +344,9 @@ def _anonymize_files(arguments: argparse.Namespace) -> Outcome:
         return plan(inputs_of(arguments), outputs_of(arguments).values())
     read_options(options, arguments)
     has_bar = can_show_progress()
-    request = {"algorithm": name, "column": arguments.column, **options, "progress": has_bar}
-    with stage(f"running {name or 'the algorithms'}", announced=not has_bar), show_warnings(_TO_KEEP):
+    running = stage(f"running {name or 'the algorithms'}", announced=not has_bar)
+    with grouped_lines(arguments), running, show_warnings(_TO_KEEP):
+        request = {"algorithm": name, "column": arguments.column, **options, "progress": has_bar}
         result = stream.anonymize(arguments.source, arguments.target, mapping=arguments.mapping, **request)
 
     def show() -> None:
@@ -490,7 +492,7 @@ def _risk(arguments: argparse.Namespace) -> Outcome:
     request: dict[str, Any] = {"k": arguments.k, "m": arguments.m}
     if arguments.stream:
         has_bar = can_show_progress()
-        with stage("counting", announced=not has_bar):
+        with grouped_lines(arguments), stage("counting", announced=not has_bar):
             table = stream.risk(arguments.source, arguments.column, **request, progress=has_bar)
     else:
         frame = read(arguments.source, arguments)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 import pyarrow as pa
@@ -119,18 +119,21 @@ def unreadable_text(path: Path, encoding: str, problem: str | None) -> FormatErr
 
 def parse_csv(path: Path, text: Sequence[str], delimiter: str = ",", encoding: str = "utf-8") -> pa.Table:
     """Parse a CSV file, with some columns as text. Empty fields are missing unless quoted."""
-    convert = pa_csv.ConvertOptions(
-        column_types=dict.fromkeys(text, pa.string()),
-        null_values=[""],
-        strings_can_be_null=True,
-        quoted_strings_can_be_null=False,
-    )
-    return pa_csv.read_csv(
-        path,
-        read_options=pa_csv.ReadOptions(encoding=encoding),
-        parse_options=pa_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
-        convert_options=convert,
-    )
+    return pa_csv.read_csv(path, **csv_options(text, delimiter, encoding))
+
+
+def csv_options(text: Sequence[str], delimiter: str, encoding: str) -> dict[str, Any]:
+    """Return Arrow's options for a CSV file, as `parse_csv` uses them."""
+    return {
+        "read_options": pa_csv.ReadOptions(encoding=encoding),
+        "parse_options": pa_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+        "convert_options": pa_csv.ConvertOptions(
+            column_types=dict.fromkeys(text, pa.string()),
+            null_values=[""],
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,
+        ),
+    }
 
 
 def _guess_delimiter(path: Path, encoding: str) -> str:

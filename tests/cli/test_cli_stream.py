@@ -19,6 +19,7 @@ from pdanon.io.csv import to_csv
 from pdanon.io.parquet import read_parquet, to_parquet
 
 ROWS = [[f"{SECRET}-{item}" for item in row] for row in (["a", "b"], ["a", "c"], ["a", "b"], ["b"]) * 3]
+LINES = ("--by", "who", "--item", "what")
 PCTA = ("--algorithm", "pcta", "-k", "4", "-m", "2")
 
 
@@ -86,6 +87,35 @@ def test_progress_is_for_terminals_and_not_for_quiet_commands(run, monkeypatch):
     for quiet in ((), ("--quiet",)):
         err = run("risk", "--stream", "baskets", "-k", "2", *quiet)[2]
         assert ("rows/s]" in err) == (not quiet)
+
+
+# --- Lines with one item each
+
+
+def test_lines_are_grouped_on_disk(run):
+    pytest.importorskip("duckdb")
+    pairs = [(who, who % 2, item) for who, row in enumerate(ROWS) for item in row]
+    lines = pd.DataFrame(pairs, columns=["who", "store", "what"])
+    lines.to_csv("lines.csv", index=False, sep=";")
+    lines.to_parquet("lines.parquet", index=False)
+    before = {path.name for path in Path().iterdir()}
+    form = ("--by", "who", "--item", "what")
+    for source, target in (("lines.csv", "out1.parquet"), ("lines.parquet", "out2.parquet")):
+        asked = ("--stream", source, target, *PCTA, *form, "--keep", "store")
+        code, out, err = run("anonymize", *asked)
+        assert (code, f"{target}, 1 file" in out) == (0, True), err
+        expected = pdanon.pcta(frame_of(ROWS), k=4, m=2)
+        rows = sorted(map(sorted, rows_of(read_parquet(target).rename(columns={"what": "items"}))))
+        assert rows == sorted(map(sorted, rows_of(expected.frame)))
+        assert list(read_parquet(target)) == ["store", "what"]
+        measured = ("risk", source, *form, "-k", "2")
+        assert run(*measured, "--stream")[1] == run(*measured)[1]
+        code, out, _ = run("profile", "--stream", source, *form, "--keep", "store", "-k", "2")
+        assert (code, "Profile: 12 rows, lists in 'what'" in out) == (0, True)
+    assert {path.name for path in Path().iterdir()} - before == {"out1.parquet", "out2.parquet"}
+    code, _, err = run("anonymize", "--stream", "lines.csv", "out3.parquet", *PCTA, *form, "--keep", "what")
+    assert (code, "two tasks" in err) == (2, True)
+    assert not Path("out3.parquet").exists()
 
 
 # --- Without an algorithm
@@ -211,7 +241,7 @@ def test_an_audit_of_directories_needs_the_option_and_lists(run):
     code, _, err = run("audit", "baskets", "-k", "2")
     assert (code, "--stream reads directories" in err) == (2, True)
     code, _, err = run("audit", "--stream", "baskets", "-k", "2", "--by", "who", "--item", "what")
-    assert (code, "--stream reads list columns" in err) == (2, True)
+    assert (code, "takes no --by" in err) == (2, True)
     code, _, err = run("audit", "--stream", "in.csv", "-k", "2")
     assert (code, "--stream reads no CSV" in err) == (2, True)
     code, _, err = run("risk", "baskets", "-k", "2")
@@ -231,7 +261,12 @@ def test_files_are_measured_as_one_table(run, command):
     [
         (("risk", "-k", "2", "--quasi", "store"), "--stream takes no --quasi"),
         (("profile", "--keep", "store"), "--stream takes no --keep"),
-        (("risk", "-k", "2", "--by", "who", "--item", "what"), "--stream reads list columns of Parquet"),
+        (("risk", "-k", "2", "--by", "who", "--onehot"), "takes no --by"),
+        (
+            ("risk", "-k", "2", "--by", "who", "--item", "what", "--conflicts", "first"),
+            "takes no --conflicts",
+        ),
+        (("risk", "-k", "2", "--item", "what"), "--by and --item go together"),
         (("profile", "--stream", "nowhere"), "unrecognized arguments"),
     ],
 )

@@ -1,0 +1,262 @@
+"""Lines larger than memory, one per item, grouped into rows with lists: DuckDB sorts them on disk."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from pdanon.errors import ColumnError, FormatError, ItemsetDtypeError, ParameterError, cause_of, did_you_mean
+from pdanon.io.files import check_encoding, check_name, replace_file
+from pdanon.io.lines import check_fields, csv_options, delimiter_of, is_text, unreadable_text
+from pdanon.io.trees import ParquetTree
+from pdanon.itemsets.dtype import is_list_type, is_text_type
+from pdanon.itemsets.lists import offsets_of
+from pdanon.itemsets.validation import check_text, read_list
+
+MEMORY = "1GB"  # default limit of DuckDB
+_LINES = 2**18  # lines that are converted and written together
+_FEW = 20  # lines: among fewer, all may have different persons by chance
+
+
+def group_lines(
+    source: Path | str,
+    target: Path,
+    *,
+    by: Any,
+    item: Any,
+    keep: Any,
+    memory: Any,
+    delimiter: str | None,
+    encoding: str,
+) -> tuple[str, ...]:
+    """Write one row per person with the list of the items; parameters as in `pdanon.stream.from_long`.
+
+    Returns
+    -------
+    tuple of str
+        Notes about options that were guessed.
+    """
+    by = [by] if isinstance(by, str) else [check_text(each, "by") for each in read_list(by, "by")]
+    keep = [check_text(each, "keep") for each in read_list(keep, "keep")]
+    check_text(item, "item")
+    check_text(memory, "memory")
+    check_name(target)
+    if not target.absolute().parent.is_dir():
+        raise ParameterError("the directory of the target does not exist", where="target", got=str(target))
+    if twice := [name for name in (item, *keep) if [*by, item, *keep].count(name) > 1]:
+        raise ParameterError("a column has two tasks", got=", ".join(map(repr, twice)), hint="list it once")
+    batches, schema, notes = _open(source, [*by, item, *keep], (*by, item), delimiter, encoding)
+    if is_list_type(schema.field(item).type):
+        hint = "leave out by and item: the table has lists already"
+        raise ItemsetDtypeError("the item column holds lists", where=f"column {item!r}", hint=hint)
+    with _database(target, memory) as database:
+        database.register("batches", pa.RecordBatchReader.from_batches(schema, _clean(batches, schema, item)))
+        with _known_problems(source):
+            database.execute("CREATE TABLE lines AS SELECT * FROM batches")
+        _check(database, by, keep)
+        persons = ", ".join(map(_quote, by))
+        values = "".join(f", max({_quote(name)}) AS {_quote(name)}" for name in keep)
+        # In the order of a hash, a row does not show the rank of its person among the persons.
+        sorted_lines = database.sql(f"""
+            SELECT {", ".join(map(_quote, (*by, item, *keep)))} FROM (
+                SELECT DISTINCT {persons}, {_quote(item)} FROM lines
+            ) JOIN (SELECT {persons}{values} FROM lines GROUP BY {persons}) USING ({persons})
+            ORDER BY hash({persons}), {persons}, {_quote(item)}""")
+        reader = pa.RecordBatchReader.from_stream(sorted_lines)
+        kinds = [pa.field(name, reader.schema.field(name).type) for name in keep]
+        kinds.append(pa.field(item, pa.list_(reader.schema.field(item).type)))
+        with (
+            replace_file(target, confidential=True) as draft,
+            pq.ParquetWriter(draft, pa.schema(kinds)) as writer,
+        ):
+            for table in _rows(_merge(reader), [*by], item, [*keep]):
+                writer.write_table(table)
+    return notes
+
+
+# --- Lines in batches
+
+
+def _open(
+    source: Path | str, columns: list[str], text: Sequence[str], delimiter: str | None, encoding: str
+) -> tuple[Iterable[pa.RecordBatch], pa.Schema, tuple[str, ...]]:
+    """Return the batches of some columns, their schema, and notes about guessed options."""
+    if not is_text(source):
+        tree = ParquetTree.find(source)
+        schema = tree.schema()
+        _check_present(columns, schema.names, source)
+        schema = pa.schema([_decoded(schema.field(name)) for name in columns])
+        return _row_groups(tree, schema), schema, ()
+    path = Path(source)
+    mark, notes = delimiter_of(path, delimiter, check_encoding(encoding))
+    try:
+        reader = pa_csv.open_csv(path, **csv_options(text, mark, encoding))
+    except (OSError, UnicodeError, pa.ArrowException) as error:
+        reader, problem = None, cause_of(error)
+    if reader is None:  # raised outside the handler: the error of Arrow may show a line of the file
+        raise unreadable_text(path, encoding, problem)
+    check_fields(reader.schema.names, mark, path)
+    _check_present(columns, reader.schema.names, source)
+    schema = pa.schema([reader.schema.field(name) for name in columns])
+    return (batch.select(columns) for batch in reader), schema, notes
+
+
+def _decoded(field: pa.Field) -> pa.Field:
+    kind = field.type
+    return field.with_type(kind.value_type if pa.types.is_dictionary(kind) else kind)
+
+
+def _row_groups(tree: ParquetTree, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    for name in tree.names:
+        with tree.open(name) as file:
+            for number in range(file.plain.num_row_groups):
+                yield from file.read(number, schema.names).select(schema.names).cast(schema).to_batches()
+
+
+def _check_present(columns: Iterable[str], known: list[str], source: Path | str) -> None:
+    for name in columns:
+        if known.count(name) != 1:
+            what = "exists twice" if name in known else "does not exist"
+            raise ColumnError(f"column {name!r} {what}", where=str(source), hint=did_you_mean(name, known))
+
+
+def _clean(batches: Iterable[pa.RecordBatch], schema: pa.Schema, item: str) -> Iterator[pa.RecordBatch]:
+    """Remove blanks around items of text; items of blanks only become missing."""
+    place = schema.get_field_index(item)
+    for batch in batches:
+        if is_text_type(schema.field(place).type):
+            texts = pc.utf8_trim_whitespace(batch.column(place))
+            texts = pc.if_else(pc.equal(texts, ""), None, texts)
+            batch = batch.set_column(place, schema.field(place), texts)
+        yield batch
+
+
+# --- Grouping
+
+
+@contextmanager
+def _database(target: Path, memory: str) -> Iterator[Any]:
+    """Open a database in a new directory beside the target, which only its owner can read."""
+    try:
+        import duckdb
+    except ImportError:
+        hint = "pip install 'pdanon[lines]'"
+        raise ParameterError("lines are grouped by the package duckdb", hint=hint) from None
+    directory = tempfile.mkdtemp(prefix=".pdanon-", dir=target.absolute().parent)
+    try:
+        with duckdb.connect(os.path.join(directory, "lines.duckdb")) as database:
+            with _known_problems(memory):
+                database.execute("SET memory_limit = ?", [memory])
+            database.execute("SET temp_directory = ?", [directory])
+            database.execute("SET preserve_insertion_order = false")
+            yield database
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+@contextmanager
+def _known_problems(where: Path | str) -> Iterator[None]:
+    """Raise errors of DuckDB and Arrow without their messages, which may show a line of the file."""
+    problem = None
+    try:
+        yield
+    except (OSError, ValueError, pa.ArrowException) as error:
+        problem = cause_of(error)
+    except Exception as error:
+        if type(error).__module__.partition(".")[0] not in ("duckdb", "_duckdb"):
+            raise
+        problem = type(error).__name__
+    if problem is not None:
+        hint = "check that each column has one type; in CSV, it is guessed from the first lines"
+        raise FormatError("the lines cannot be grouped", where=str(where), got=problem, hint=hint)
+
+
+def _check(database: Any, by: Sequence[str], keep: Sequence[str]) -> None:
+    """Check that each line has a person, that persons have several lines, and that kept values agree."""
+    persons = ", ".join(map(_quote, by))
+    lacking = " OR ".join(f"{_quote(name)} IS NULL" for name in by)
+    n_lines, n_unknown = _count(database, f"SELECT count(*), count(*) FILTER (WHERE {lacking}) FROM lines")
+    (n_persons,) = _count(database, f"SELECT count(*) FROM (SELECT DISTINCT {persons} FROM lines)")
+    if n_unknown:
+        got = f"{n_unknown:,} of {n_lines:,} lines in which a value is missing"
+        raise ParameterError("some lines have no person", where="by", got=got, hint="drop them first")
+    if n_persons == n_lines >= _FEW:
+        hint = "pass the column that is the same in all lines of a person, such as a customer number"
+        got = f"{n_lines:,} lines with as many different values"
+        what = "each line has another person, so each person would have one item"
+        raise ParameterError(what, where="by", got=got, hint=hint)
+    for name in map(_quote, keep):
+        several = f"SELECT 1 FROM lines GROUP BY {persons} HAVING min({name}) <> max({name})"
+        (many,) = _count(database, f"SELECT count(*) FROM ({several})")
+        if many:
+            raise ColumnError(
+                "the lines of a person have several values in a column that is kept",
+                where=f"column {name}",
+                got=f"{many:,} of {n_persons:,} persons",
+                hint="unify spellings such as m and M, or leave it out of keep",
+            )
+
+
+def _count(database: Any, query: str) -> tuple[int, ...]:
+    (row,) = database.execute(query).fetchall()  # all: an unfinished result would block the next query
+    return tuple(row)
+
+
+def _quote(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _merge(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """Merge batches to tables of about as many lines as are written together."""
+    waiting: list[pa.RecordBatch] = []
+    for batch in batches:
+        waiting.append(batch)
+        if sum(map(len, waiting)) >= _LINES:
+            yield pa.Table.from_batches(waiting)
+            waiting = []
+    if waiting:
+        yield pa.Table.from_batches(waiting)
+
+
+def _rows(tables: Iterable[pa.Table], by: list[str], item: str, keep: list[str]) -> Iterator[pa.Table]:
+    """Yield rows with lists for sorted lines: consecutive lines with the same person are one row."""
+    rest: pa.Table | None = None
+    for table in tables:
+        lines = (table if rest is None else pa.concat_tables([rest, table])).combine_chunks()
+        starts = _starts(lines, by)
+        yield _lists(lines.slice(0, int(starts[-1])), starts[:-1], item, keep)
+        rest = lines.slice(int(starts[-1]))
+    if rest is not None:
+        yield _lists(rest, np.zeros(1, np.int64), item, keep)
+
+
+def _starts(lines: pa.Table, by: list[str]) -> NDArray[np.int64]:
+    """Return the first line of each person."""
+    changed = np.zeros(len(lines), np.bool_)
+    changed[0] = True
+    for name in by:
+        values = lines.column(name)
+        changed[1:] |= pc.not_equal(values.slice(1), values.slice(0, len(lines) - 1)).to_numpy()
+    return np.flatnonzero(changed)
+
+
+def _lists(lines: pa.Table, starts: NDArray[np.int64], item: str, keep: list[str]) -> pa.Table:
+    """Collect the items of each person; its lines begin at some positions."""
+    items = lines.column(item).combine_chunks()
+    present = pc.is_valid(items).to_numpy(zero_copy_only=False)
+    counts = np.add.reduceat(present, starts, dtype=np.int64) if len(starts) else starts
+    lists = pa.ListArray.from_arrays(pa.array(offsets_of(counts), pa.int32()), items.drop_null())
+    columns = [lines.column(name).take(pa.array(starts)) for name in keep]
+    return pa.table([*columns, lists], [*keep, item])
