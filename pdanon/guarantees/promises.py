@@ -28,7 +28,7 @@ def promise(guarantee: Any, column: Hashable | None = None) -> str:
     Parameters
     ----------
     guarantee : Guarantee
-        A guarantee of pdanon.
+        The guarantee. One that is not of pdanon is described by its repr.
     column : hashable, optional
         Label of the list column.
 
@@ -44,7 +44,7 @@ def promise(guarantee: Any, column: Hashable | None = None) -> str:
     >>> print(promise(pdanon.KKm(k=11, m=2, quasi=["year"]), "codes"))
     Attackers who know year and up to 2 items in codes of a person find at least 11 matching rows.
     """
-    raise NotImplementedError(f"no sentence for {type(guarantee).__name__}")
+    return f"The guarantee {guarantee!r} holds."
 
 
 @promise.register

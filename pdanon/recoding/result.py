@@ -14,6 +14,7 @@ import pyarrow as pa
 from pdanon.cards import Share, Verdict, card
 from pdanon.errors import GuaranteeError, ParameterError, ReleaseWarning, did_you_mean, escape_controls, warn
 from pdanon.guarantees.disassociated import DisassociatedKm
+from pdanon.guarantees.promises import promise
 from pdanon.guarantees.sensitive_groups import SensitiveGroups
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.io.files import new_directory
@@ -24,7 +25,7 @@ from pdanon.itemsets.columns import is_list_column, may_hold_lists, names_column
 from pdanon.itemsets.libraries import holds_tables
 from pdanon.itemsets.mapping import global_mapping, is_kept
 from pdanon.recoding.counts import class_sizes, loss_lines
-from pdanon.recoding.risk import risk_lines
+from pdanon.recoding.risk import risk_lines, risk_shares
 from pdanon.recoding.unmodified_columns import UnmodifiedColumns
 from pdanon.recoding.views import Explanation, ResultPlots
 from pdanon.recoding.warnings import shortfall
@@ -453,7 +454,10 @@ class Anonymized(Labelled):
         return escape_controls("\n".join(lines))
 
     def _repr_html_(self) -> str:
-        return card(self._title(), headline(self), verdict=verdict(self), shares=_shares(self))
+        kind, sentence = verdict(self)
+        if self.holds:
+            sentence = f"{sentence} {promise(self.guarantee, next(iter(recoded_lists(self)), None))}"
+        return card(self._title(), headline(self), verdict=(kind, sentence), shares=_shares(self))
 
     def _title(self) -> str:
         return f"Anonymized: {counted(self)}, {made_by(self)}"
@@ -489,10 +493,11 @@ def verdict(result: Anonymized) -> tuple[Verdict, str]:
 
 def _shares(result: Anonymized) -> dict[str, list[Share]]:
     """Return the shares in the lines of `headline`."""
-    loss = result.loss
-    if "occurrences" not in loss:
-        return {}
-    return {"changed": [Share(loss["occurrences"])], "error": [Share(loss["singles"]), Share(loss["pairs"])]}
+    shares, loss = dict(risk_shares(result.guarantee, result.risk)), result.loss
+    if "occurrences" in loss:
+        shares["changed"] = [Share(loss["occurrences"])]
+        shares["error"] = [Share(loss["singles"]), Share(loss["pairs"])]
+    return shares
 
 
 def made_by(result: Anonymized, unknown: str = "release") -> str:

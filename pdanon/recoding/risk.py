@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon._kernels.row_exposure import smallest_rare
+from pdanon.cards import Share
 from pdanon.guarantees import (
     Coherence,
     DisassociatedKm,
@@ -256,6 +257,17 @@ def is_hidden_item(itemsets: Itemsets, hidden: NamedItems | None) -> NDArray[np.
     if hidden is None:
         return np.zeros(itemsets.n_items, np.bool_)
     return hidden.find(itemsets.vocabulary) >= 0
+
+
+def risk_shares(guarantee: Guarantee, risk: pd.DataFrame | None) -> Iterator[tuple[str, list[Share]]]:
+    """Return the shares in the line of `risk_lines`."""
+    if risk is None:
+        return
+    last, names = risk.iloc[-1], ["below_k", "singled_out"]
+    k = getattr(guarantee, "k", None)
+    if k is None or k == 2:
+        names = ["singled_out"]
+    yield "beyond", [Share(last[name], last[f"{name}_before"]) for name in names]
 
 
 def risk_lines(guarantee: Guarantee, risk: pd.DataFrame | None) -> Iterator[tuple[str, str]]:

@@ -204,8 +204,13 @@ def test_jupyterlab_does_not_align_text_to_the_right(browser, tmp_path):
 
 
 def test_bars_are_the_shares_in_the_text():
-    widths = re.findall(r'width="([\d.]+)" height="10" fill="#1a9c94"', RESULT._repr_html_())
-    shares = RESULT.loss[["occurrences", "singles", "pairs"]]
-    assert [float(width) for width in widths] == pytest.approx(
-        (100 * shares.clip(upper=1)).tolist(), rel=1e-3
-    )
+    frame = pdanon.datasets.make_baskets(200, 12, mean_length=3, random_state=0)[["items"]]
+    result = frame.txanon.pcta(k=5, m=2)
+    page, risk = result._repr_html_(), result.risk.iloc[-1]
+    widths = re.findall(r'width="([\d.]+)" height="10" fill="#1a9c94"', page)
+    shares = [*risk[["below_k", "singled_out"]], *result.loss[["occurrences", "singles", "pairs"]]]
+    assert 0 < max(shares) <= 1
+    assert [float(width) / 100 for width in widths] == pytest.approx(shares, rel=1e-3)
+    before = [*risk[["below_k_before", "singled_out_before"]]]
+    lines = re.findall(r'x="([\d.]+)" width="1.5"', page)
+    assert [float(line) / 98.5 for line in lines] == pytest.approx(before, rel=1e-3)
