@@ -200,6 +200,10 @@ def _number_persons(ids: list[pd.Series[Any]]) -> tuple[NDArray[np.int32], int]:
     first, *others = [_number_values(column, "by") for column in ids]
     for each in others:
         first = pair_numbers(first, each)
+    # Usually the numbers are in order of first appearance, as those of a single column are.
+    highest = np.maximum.accumulate(first)
+    if len(first) and (np.diff(highest, prepend=first[0] - 1) <= 1).all() and first.min() == first[0]:
+        return (first - first[0]).astype(np.int32), int(highest[-1] - first[0]) + 1
     numbers, found = pd.factorize(first)
     return numbers.astype(np.int32), len(found)
 

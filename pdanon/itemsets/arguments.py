@@ -10,6 +10,7 @@ from typing import Any, ParamSpec, TypeVar, cast
 from pdanon.errors import GuaranteeError, ParameterError, PdanonError, did_you_mean
 from pdanon.itemsets.libraries import call_with_tables, methods_take_tables
 from pdanon.itemsets.memory import explain_memory
+from pdanon.itemsets.threads import read_variable
 from pdanon.itemsets.validation import quote_word
 
 _Arguments = ParamSpec("_Arguments")
@@ -101,6 +102,7 @@ def called_by_name(function: Callable[_Arguments, _Result]) -> Callable[_Argumen
     def called(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> _Result:
         try:
             check_call(function, args, kwargs)
+            read_variable()  # refused by each call, also those of small tables
             return cast(_Result, call_with_tables(function, args, kwargs))
         except PdanonError as error:
             raise _from_here(error) from error.__cause__

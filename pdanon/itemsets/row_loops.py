@@ -134,7 +134,7 @@ def transpose(codes: Codes, offsets: Offsets, n_items: int) -> tuple[Offsets, Co
 def _parts_with_items(offsets: Offsets, n_items: int) -> list[tuple[int, int]]:
     """Divide rows among threads, or not at all if one counter per item and part would outweigh the rows."""
     parts = even_parts(offsets)
-    return parts if 4 * len(parts) * n_items <= offsets[-1] else [(0, len(offsets) - 1)]
+    return parts if 2 * len(parts) * n_items <= offsets[-1] else [(0, len(offsets) - 1)]
 
 
 def pair_supports(rows: counting.Rows) -> tuple[Offsets, Codes, NDArray[np.int64]]:

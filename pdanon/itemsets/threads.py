@@ -72,7 +72,7 @@ def count_threads() -> int:
     ParameterError
         If the environment variable is no integer of at least 1.
     """
-    requested = _read_variable()
+    requested = read_variable()
     if getattr(_own, "busy", False):
         return 1
     if _chosen is not None:
@@ -88,8 +88,14 @@ def count_threads() -> int:
     return min(cores, limit)
 
 
-def _read_variable() -> int | None:
-    """Return the value of the environment variable, if it is set."""
+def read_variable() -> int | None:
+    """Return the number of threads of the environment variable, if it is set.
+
+    Raises
+    ------
+    ParameterError
+        If it is no integer of at least 1.
+    """
     text = os.environ.get(_VARIABLE)
     if text is None:
         return None
@@ -115,7 +121,7 @@ def even_parts(before: NDArray[Any]) -> list[tuple[int, int]]:
     """
     n_units, steps = len(before) - 1, int(before[-1])
     if steps < 2 * _WORTH:  # the usual case, in which counting the cores would take longer than the work
-        _read_variable()
+        read_variable()
         return [(0, n_units)]
     n_parts = max(min(max(min(count_threads(), steps // _WORTH), -(-steps // _LONGEST)), n_units), 1)
     return _split(before, n_parts)

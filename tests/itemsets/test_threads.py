@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import threading
 import time
@@ -10,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.feather
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -132,10 +134,22 @@ def test_a_timeout_of_a_part_is_its_own_error():
     assert caught.value is mine
 
 
-def test_the_variable_is_refused_where_a_release_is_asked_for(monkeypatch):
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda frame: frame.txanon.pcta(k=2),
+        lambda frame: pdanon.disassociate(frame, k=2, m=2),
+        lambda frame: pdanon.mondrian(frame.assign(age=1), k=2, quasi=["age"]),
+        lambda frame: pdanon.risk(frame, k=2),
+        lambda frame: pdanon.profile(frame),
+        lambda frame: pdanon.KmAnonymity(2, 2).audit(frame),
+        lambda frame: pdanon.from_long(frame.explode("items").assign(by=1), by="by", item="items"),
+    ],
+)
+def test_the_variable_is_refused_by_each_call(call, monkeypatch):
     monkeypatch.setenv("PDANON_THREADS", "none")
     with pytest.raises(pdanon.ParameterError, match="PDANON_THREADS must be"):
-        pd.DataFrame({"items": [["a"], ["a"]]}).txanon.pcta(k=2)
+        call(pd.DataFrame({"items": [["a"], ["a"]]}))
 
 
 @pytest.mark.parametrize("steps", [0, 1, 2**14, 2**16, 2**20])
@@ -342,3 +356,55 @@ def test_a_release_is_the_same_for_any_number_of_threads(baskets):
     for other in released[1:]:
         for expected, found in zip(released[0], other, strict=True):
             assert found.equals(expected)
+
+
+def long_table(frame):
+    """The lines of a table in any order."""
+    lines = pdanon.to_long(frame).sample(frac=1, random_state=0)
+    return pdanon.from_long(lines, by="row", item="items")
+
+
+def slow(call):
+    return pytest.param(call, marks=pytest.mark.slow)
+
+
+def ordinary(frame):
+    """Items of middling support: sensitive ones for groups of rows."""
+    return list(frame["items"].explode().value_counts().index[20:23])
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda frame: frame.txanon.pcta(k=5, m=2),
+        lambda frame: frame.txanon.coat(k=5, m=3),
+        lambda frame: frame.txanon.cahd(p=5, sensitive=ordinary(frame)),
+        lambda frame: frame.txanon.disassociate(k=5, m=2),
+        long_table,
+        slow(lambda frame: frame.txanon.apriori(k=5, m=2, hierarchy=3)),
+        slow(lambda frame: frame.txanon.cahd(p=5, sensitive=ordinary(frame), k=5, order="nn")),
+        slow(lambda frame: frame.txanon.partition(k=5, hierarchy=3)),
+        slow(lambda frame: pdanon.refine(frame, frame.txanon.pcta(k=5, m=2))),
+    ],
+    ids=["pcta", "coat", "cahd", "disassociate", "from_long", "apriori", "cahd nn", "partition", "refine"],
+)
+def test_every_byte_of_a_release_is_the_same_for_any_number_of_threads(call, monkeypatch):
+    monkeypatch.setattr(threads, "_WORTH", 50)
+    monkeypatch.setattr(threads, "_PART", 50)
+    table = pdanon.datasets.make_baskets(300, 40, random_state=0)[["items"]]
+    made = []
+    for n in (1, 2, 3, 8):
+        pdanon.set_threads(n)
+        made.append(call(table))
+    for other in made[1:]:
+        for expected, found in zip(parts_of(made[0]), parts_of(other), strict=True):
+            assert found == expected
+
+
+def parts_of(made):
+    """The bytes of a table, or of the tables of a release."""
+    tables = [made] if isinstance(made, pd.DataFrame) else [made.frame, made.mapping, made.loss.to_frame()]
+    for table in tables:
+        written = io.BytesIO()
+        pa.feather.write_feather(pa.Table.from_pandas(table), written, compression="uncompressed")
+        yield written.getvalue()
