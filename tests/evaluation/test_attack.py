@@ -10,10 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive import itemsets as naive
 from naive.queries import subsets
+from scipy import stats
 
 import pdanon
 from examples import examples
 from pdanon import ColumnError, ParameterError
+from pdanon.evaluation.metrics.attack import wilson_interval
 from pdanon.hierarchy import Hierarchy
 from pdanon.io.datasets import make_baskets
 
@@ -114,10 +116,65 @@ def test_report_has_numbers_only():
     assert SECRET not in repr(attack) + repr(attack.cases)
     assert repr(attack) == (
         "Attack: 4 cases, up to 1 items known\n"
-        "  original   50 % of the guesses are right; in the worst case 2 rows match\n"
-        "  release    33.3 % of the guesses are right; in the worst case 3 rows match"
+        "  original   50 % of the guesses are right (15 % to 85 %); in the worst case 2 rows match\n"
+        "  release    33.3 % of the guesses are right (7.51 % to 75.5 %); in the worst case 3 rows match"
     )
     assert "all items known" in repr(pdanon.attack(frame, frame.txanon.pcta(k=3, m=1), m=None, n=1))
+
+
+@pytest.mark.parametrize(
+    ("right", "n", "expected"),
+    [
+        (81, 263, (0.2553, 0.3662)),
+        (15, 148, (0.0624, 0.1605)),
+        (0, 20, (0.0, 0.1611)),
+        (1, 29, (0.0061, 0.1718)),
+    ],
+)
+def test_intervals_of_newcombe(right, n, expected):
+    """The score method in the examples of R. G. Newcombe, Statistics in Medicine 17, 1998."""
+    assert wilson_interval(right / n, n) == pytest.approx(expected, abs=5e-5)
+
+
+@given(st.integers(1, 10**6).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
+def test_intervals_of_scipy(counts):
+    right, n = counts
+    expected = stats.binomtest(right, n).proportion_ci(0.95, method="wilson")
+    assert wilson_interval(right / n, n) == pytest.approx((expected.low, expected.high), abs=1e-9)
+
+
+def test_intervals_hold_what_all_cases_have():
+    """With one known item, the rate of all cases is counted: of 200 simulations, few miss it."""
+    frame = frame_of(rows_of(BASKETS.head(60)))
+    result = frame.txanon.pcta(k=2, m=1)
+    counts = {item: sum(item in row for row in rows_of(frame)) for row in rows_of(frame) for item in row}
+    rows = [row for row in rows_of(frame) if row]
+    rate = np.mean([np.mean([1 / counts[item] for item in row]) for row in rows])
+    missed = 0
+    for seed in range(200):
+        attack = pdanon.attack(frame, result, m=1, n=50, random_state=seed)
+        low, high = attack.interval_before
+        missed += not low <= rate <= high
+        assert attack.interval[0] <= attack.rate <= attack.interval[1]
+    assert missed <= 10
+
+
+@pytest.mark.parametrize("algorithm", ["pcta", "coat", "apriori"])
+def test_a_frame_with_a_mapping_is_attacked_like_its_result(algorithm):
+    result = getattr(pdanon, algorithm)(BASKETS, k=6, m=2, **RELEASES[algorithm])
+    expected = pdanon.attack(BASKETS, result, m=2, n=300, random_state=1)
+    again = pdanon.attack(BASKETS, result.frame, mapping=result.mapping, m=2, n=300, random_state=1)
+    pd.testing.assert_frame_equal(again.cases, expected.cases)
+
+
+def test_a_frame_of_another_tool():
+    """Spices were merged and flu was removed, by hand; the mapping has no more than is needed."""
+    frame = frame_of([{"salt", "flu"}, {"sugar", "tea"}, {"tea"}])
+    released = frame_of([{"spice"}, {"spice", "tea"}, {"tea"}])
+    labels = {"flu": None, "salt": "spice", "sugar": "spice", "tea": "tea"}
+    mapping = pd.DataFrame({"group": 0, "item": [*labels], "generalized": [*labels.values()]})
+    cases = pdanon.attack(frame, released, mapping=mapping, m=None, n=60, random_state=1).cases
+    assert cases.groupby("row")["after"].first().to_dict() == {0: 2, 1: 1, 2: 2}
 
 
 FRAME = frame_of([{SECRET, "a"}, {"a", "b"}, {"b"}])
@@ -131,7 +188,13 @@ RESULT = FRAME.txanon.pcta(k=3, m=2)
         ({"m": 1.5}, "m must be"),
         ({"n": 0}, "n must be"),
         ({"n": "many"}, "n must be"),
-        ({"result": RESULT.frame}, "not a result"),
+        ({"result": [RESULT]}, "not a result"),
+        ({"result": RESULT.frame}, "a frame needs its mapping"),
+        ({"mapping": RESULT.mapping}, "given twice"),
+        ({"result": RESULT.frame, "mapping": RESULT.mapping.assign(group=1)}, "local recoding"),
+        ({"result": RESULT.frame, "mapping": RESULT.mapping.drop(columns="item")}, "lacks columns"),
+        ({"result": RESULT.frame, "mapping": RESULT.mapping.iloc[1:]}, "1 items without a row"),
+        ({"result": RESULT.frame.iloc[1:], "mapping": RESULT.mapping}, "3 and 2 rows"),
         ({"original": FRAME.iloc[1:]}, "2 and 3 rows"),
         ({"original": FRAME.iloc[::-1]}, "differ in their index"),
         ({"original": frame_of([{"a"}, {"b"}, {"c"}])}, "1 items without a row, 1 rows of"),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -19,11 +21,14 @@ from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Codes, Itemsets, Offsets, canonical_rows
 from pdanon.itemsets.libraries import holds_tables
 from pdanon.itemsets.lists import offsets_of
+from pdanon.itemsets.mapping import check_mapping
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.timing import show_activity
 from pdanon.itemsets.validation import MOST_DRAWN, check_count, random_generator
 from pdanon.recoding.counts import percent
 from pdanon.recoding.result import Anonymized
+
+_Z = NormalDist().inv_cdf(0.975)
 
 
 @holds_tables
@@ -54,6 +59,16 @@ class Attack:
         return float((1 / self.cases["before"]).mean())
 
     @property
+    def interval(self) -> tuple[float, float]:
+        """Wilson's 95 % interval of `rate`, for all cases that could have been drawn."""
+        return wilson_interval(self.rate, len(self.cases))
+
+    @property
+    def interval_before(self) -> tuple[float, float]:
+        """Wilson's 95 % interval of `rate_before`."""
+        return wilson_interval(self.rate_before, len(self.cases))
+
+    @property
     def fewest(self) -> int:
         """Lowest number of candidate rows of the release, over all cases."""
         return int(self.cases["after"].min())
@@ -75,18 +90,32 @@ class Attack:
         return f"Attack: {len(self.cases)} cases, {known} known"
 
     def _facts(self) -> Iterator[tuple[str, str]]:
-        figures = {"original": (self.rate_before, self.fewest_before), "release": (self.rate, self.fewest)}
-        for name, (rate, fewest) in figures.items():
+        before = self.rate_before, self.interval_before, self.fewest_before
+        figures = {"original": before, "release": (self.rate, self.interval, self.fewest)}
+        for name, (rate, interval, fewest) in figures.items():
             match = f"{fewest} row{' matches' if fewest == 1 else 's match'}"
-            yield name, f"{percent(rate)} of the guesses are right; in the worst case {match}"
+            between = " to ".join(map(percent, interval))
+            yield name, f"{percent(rate)} of the guesses are right ({between}); in the worst case {match}"
+
+
+def wilson_interval(share: float, n: int) -> tuple[float, float]:
+    """Return the interval of E. B. Wilson (1927) for a share of n independent cases, at 95 %.
+
+    The share is that of right guesses, or the mean of the chances of the guesses. The chances spread no
+    more than the guesses, so the interval of their mean is not too narrow.
+    """
+    middle, spread = share + _Z**2 / (2 * n), _Z * math.sqrt(share * (1 - share) / n + _Z**2 / (4 * n**2))
+    low, high = (end / (1 + _Z**2 / n) for end in (middle - spread, middle + spread))
+    return max(low, 0.0), min(high, 1.0)
 
 
 @called_by_name
 def attack(
     original: pd.DataFrame,
-    result: Anonymized,
+    result: Anonymized | pd.DataFrame,
     column: Hashable | None = None,
     *,
+    mapping: pd.DataFrame | None = None,
     m: ItemLimit = 2,
     n: int = 1000,
     random_state: int | np.random.Generator | None = None,
@@ -98,10 +127,13 @@ def attack(
     ----------
     original : pandas.DataFrame
         The frame that was anonymized.
-    result : Anonymized
-        The release.
+    result : Anonymized or pandas.DataFrame
+        The release; or its frame, from pdanon or any other tool, with the rows of the original.
     column : hashable, optional
         The list column. By default the only one.
+    mapping : pandas.DataFrame, optional
+        The mapping of a frame, of a global recoding: ``group`` (0), ``item`` and ``generalized``. A result
+        has its own.
     m : int or None
         Number of items that the attacker knows of a person; at least 1. None: all items. If a person has
         fewer items, the attacker knows all of them.
@@ -115,13 +147,14 @@ def attack(
     Returns
     -------
     Attack
-        ``rate``, ``fewest``, the same figures for the original, and the ``cases``; numbers only.
+        ``rate``, its ``interval``, ``fewest``, the same figures for the original, and the ``cases``; numbers
+        only.
 
     Raises
     ------
     ParameterError
         If a number is out of range, the parts do not belong together, no row has an item, or an item has
-        several labels in one group.
+        several labels in one group. If a frame has no mapping, or one of a local recoding.
 
     Notes
     -----
@@ -137,7 +170,15 @@ def attack(
     are possible. The audit of a release checks every itemset. k^m-anonymity guarantees that ``fewest`` is at
     least k; other models have other guarantees.
 
+    Wilson's interval has the rate of all possible cases in 95 of 100 simulations or more [1]_. It says
+    nothing about other attackers.
+
     Cost: the rows of the rarest label of each case.
+
+    References
+    ----------
+    .. [1] R. G. Newcombe, "Two-sided confidence intervals for the single proportion: comparison of seven
+       methods", Statistics in Medicine 17(8), 1998.
 
     Examples
     --------
@@ -147,13 +188,14 @@ def attack(
     >>> result = df.txanon.pcta(k=5, m=2)
     >>> pdanon.attack(df, result, m=2, n=200, random_state=1).fewest >= 5
     True
+    >>> pdanon.attack(df, result.frame, mapping=result.mapping, m=2, n=200, random_state=1).fewest >= 5
+    True
     """
     most, n = check_m(m), check_count(n, "n", least=1, most=MOST_DRAWN)
-    if not isinstance(result, Anonymized):
-        hint = "pass the result itself: result = pdanon.pcta(frame, k=5, m=2); pdanon.attack(frame, result)"
-        raise ParameterError("not a result", where="result", got=type(result).__name__, hint=hint)
-    release = Release.of(original, result, None, None, column)
+    mapping, groups = _read_release(result, mapping)
+    release = Release.of(original, result, mapping, None, column)
     release.check_rows()
+    groups = np.zeros(len(original), np.int64) if groups is None else groups
     able = np.flatnonzero(release.items.lengths > 0)
     if not len(able):
         raise ParameterError("no row has an item", where="original", got=f"{len(original)} rows")
@@ -162,7 +204,8 @@ def attack(
     codes, offsets = draw_subsets(release.items, rows, most, rng)
     known = np.diff(offsets)
     with show_activity(progress, "attack"):
-        labels, label_offsets = _translate(release, result, np.repeat(rows, known), codes, offsets)
+        groups = groups[np.repeat(rows, known)]
+        labels, label_offsets = _translate(release, mapping, groups, codes, offsets)
         # Distinct rows with weights: releases have many equal rows.
         before = SupportIndex.of(release.items).distinct().supports(codes, offsets)
         after = SupportIndex.of(release.published).distinct().supports(labels, label_offsets)
@@ -170,15 +213,35 @@ def attack(
     return Attack(pd.DataFrame({"row": rows, "known": known, "before": before, "after": after}), most)
 
 
+def _read_release(result: Any, mapping: pd.DataFrame | None) -> tuple[pd.DataFrame, NDArray[np.int64] | None]:
+    """Return the mapping of a release, and the group of each row in a local recoding."""
+    if isinstance(result, Anonymized):
+        if mapping is not None:
+            hint = "leave mapping= out: a result has its own"
+            raise ParameterError("the mapping is given twice", where="mapping", hint=hint)
+        return result.mapping, None if result.groups is None else np.asarray(result.groups, np.int64)
+    if not isinstance(result, pd.DataFrame):
+        hint = "pass the result itself: result = pdanon.pcta(frame, k=5, m=2); pdanon.attack(frame, result)"
+        raise ParameterError("not a result", where="result", got=type(result).__name__, hint=hint)
+    if mapping is None:
+        hint = "pass the result, or the labels of the items: pdanon.attack(frame, released, mapping=mapping)"
+        raise ParameterError("a frame needs its mapping", where="mapping", hint=hint)
+    check_mapping(mapping)
+    if not (mapping["group"] == 0).fillna(False).all():
+        hint = "pass the result itself, which has the group of each row"
+        raise ParameterError("the mapping is that of a local recoding", where="mapping", hint=hint)
+    return mapping, None
+
+
 def _translate(
-    release: Release, result: Anonymized, rows: NDArray[np.int64], codes: Codes, offsets: Offsets
+    release: Release, mapping: pd.DataFrame, groups: NDArray[np.int64], codes: Codes, offsets: Offsets
 ) -> tuple[Codes, Offsets]:
-    """Return the labels of the known items in their rows, ascending and distinct in each case."""
+    """Return the labels of the known items in their groups, ascending and distinct in each case."""
     published = release.published
-    if len(result.mapping) == 0:
+    if len(mapping) == 0:
         became: NDArray[Any] = published.lookup(release.items.vocabulary)[codes]
     else:
-        became = _labels_in_group(release.items, published, result, rows, codes)
+        became = _labels_in_group(release.items, published, mapping, groups, codes)
     kept = became >= 0
     cases = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))[kept]
     lengths = np.bincount(cases, minlength=len(offsets) - 1)
@@ -186,19 +249,18 @@ def _translate(
 
 
 def _labels_in_group(
-    items: Itemsets, published: Itemsets, result: Anonymized, rows: NDArray[np.int64], codes: Codes
+    items: Itemsets, published: Itemsets, mapping: pd.DataFrame, groups: NDArray[np.int64], codes: Codes
 ) -> NDArray[np.int64]:
-    """Return the label of each item in the group of its row; -1 if suppressed."""
-    mapped, labels, texts = read_mapping(result.mapping, items)
-    groups = np.zeros(len(result.frame), np.int64) if result.groups is None else result.groups.to_numpy()
-    entries = result.mapping["group"].to_numpy(np.int64) * items.n_items + mapped
+    """Return the label of each item in its group; -1 if suppressed."""
+    mapped, labels, texts = read_mapping(mapping, items)
+    entries = mapping["group"].to_numpy(np.int64) * items.n_items + mapped
     order = np.argsort(entries)
     if repeated := int((np.diff(entries[order]) == 0).sum()):
         problem = "an item has several labels in one group, and the rows with each label are unknown"
         got = f"{repeated} of {len(entries)} rows of the mapping"
         raise ParameterError(problem, where="result", got=got)
     # Items and groups are combined into one number, and searched among those of the mapping.
-    wanted = groups[rows].astype(np.int64) * items.n_items + codes
+    wanted = groups * items.n_items + codes
     place = np.minimum(np.searchsorted(entries, wanted, sorter=order), len(order) - 1)
     found = order[place]
     if (entries[found] != wanted).any():
