@@ -344,7 +344,7 @@ PARAMETERS = {
     "an attack on the frame": Mistake(
         lambda: FRAME.txanon.attack(pdanon.pcta(FRAME, k=2).frame),
         ParameterError,
-        "not a result",
+        "a frame needs its mapping",
         r"result itself.*pdanon.attack\(frame, result\)",
     ),
     "a risk of an index": Mistake(

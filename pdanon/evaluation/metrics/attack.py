@@ -224,7 +224,7 @@ def _read_release(result: Any, mapping: pd.DataFrame | None) -> tuple[pd.DataFra
         hint = "pass the result itself: result = pdanon.pcta(frame, k=5, m=2); pdanon.attack(frame, result)"
         raise ParameterError("not a result", where="result", got=type(result).__name__, hint=hint)
     if mapping is None:
-        hint = "pass the result, or the labels of the items: pdanon.attack(frame, released, mapping=mapping)"
+        hint = "pass the result itself, pdanon.attack(frame, result), or the labels, mapping=mapping"
         raise ParameterError("a frame needs its mapping", where="mapping", hint=hint)
     check_mapping(mapping)
     if not (mapping["group"] == 0).fillna(False).all():
