@@ -69,14 +69,19 @@ def compile_kernels(*, checked: bool) -> None:
     _copy_changed(ROOT / FOLDER, build / FOLDER)
     if not _has_compiler():
         _use_zig(build)
-    with chdir(build):
-        names = compiled["kernels"](FOLDER)
-        if checked:
-            _compile(names, DIRECTIVES | CHECKED, {SHARED, *names})
-        else:
-            _compile(names, DIRECTIVES, AS_FAST)
+    names, digest = compiled["kernels"](build / FOLDER), compiled["digest"](build / FOLDER)
+    stamp = build / compiled["STAMP"]
+    # Cython would compare dates, and an environment that pip has just made has newer files of Cython.
+    if not stamp.exists() or stamp.read_text() != digest:
+        stamp.unlink(missing_ok=True)
+        with chdir(build):
+            if checked:
+                _compile(names, DIRECTIVES | CHECKED, {SHARED, *names})
+            else:
+                _compile(names, DIRECTIVES, AS_FAST)
+        stamp.write_text(digest)
     _install({SHARED, *names}, build / "lib" / FOLDER, ROOT / FOLDER)
-    (ROOT / FOLDER / compiled["STAMP"]).write_text(compiled["digest"](build / FOLDER))
+    (ROOT / FOLDER / compiled["STAMP"]).write_text(digest)
 
 
 def _has_compiler() -> bool:
