@@ -87,7 +87,7 @@ def flat(key):
 # --- Inferences
 
 
-@settings(max_examples=examples(40))
+@settings(max_examples=examples(16))
 @given(
     rows=row_lists(least=3, most=10, longest=4),
     rho=st.sampled_from([0.3, 0.5, 0.7]),
@@ -114,7 +114,7 @@ def test_rho_uncertainty(rows, rho, m, name, data):
     assert (why.k, why.k_alone, why.loss_then) == (None, None, None)
 
 
-@settings(max_examples=examples(40))
+@settings(max_examples=examples(16))
 @given(
     rows=row_lists(least=3, most=10, longest=4),
     h=st.sampled_from([0.4, 0.7, 1]),
@@ -150,7 +150,7 @@ def test_coherence(rows, h, p, name, data):
         check(result, frame, rows, item, lambda table: keys(table, "why"), oracle)
 
 
-@settings(max_examples=examples(40))
+@settings(max_examples=examples(16))
 @given(rows=row_lists(least=4, most=10, longest=4), c=st.sampled_from([0.4, 0.7]), data=st.data())
 def test_ps_rules(rows, c, data):
     items = sorted(frozenset().union(*rows))
@@ -187,7 +187,7 @@ def test_ps_rules(rows, c, data):
 # --- Quasi-identifiers: the recoding is local
 
 
-@settings(max_examples=examples(40))
+@settings(max_examples=examples(16))
 @given(
     rows=row_lists(items="abcdef", least=6, most=12, longest=4),
     quasi=QUASI,
@@ -214,7 +214,7 @@ def test_quasi_identifiers(rows, quasi, m, nodes, data):
     check(result, frame, rows, item, listed, oracle, PATHS if nodes else None)
 
 
-@settings(max_examples=examples(40))
+@settings(max_examples=examples(16))
 @given(rows=row_lists(items="abcst", least=6, most=12, longest=4), quasi=QUASI, data=st.data())
 def test_quasi_identifiers_and_sensitive_items(rows, quasi, data):
     items = sorted(frozenset().union(*rows))

@@ -497,3 +497,36 @@ def test_a_relation_of_a_closed_connection():
 def test_an_interrupt_is_no_error_of_a_table():
     with pytest.raises(KeyboardInterrupt):
         pdanon.pcta(Stream(KeyboardInterrupt()), k=2, m=2)
+
+
+# --- all functions
+
+
+def public_functions():
+    """The public functions, and the methods of public classes, with a parameter for a pandas frame."""
+    modules = [pdanon, pdanon.constraints, pdanon.plotting, pdanon.metrics.classes]
+    modules += [pdanon.metrics.patterns, pdanon.metrics.reconstruction]
+    for module in modules:
+        for name in module.__all__ if module is pdanon else vars(module):
+            value = getattr(module, name)
+            members = vars(value) if isinstance(value, type) else {name: value}
+            of_module = module is pdanon or getattr(value, "__module__", "") == module.__name__
+            for member in members.values() if of_module else ():
+                function = getattr(member, "__func__", member)
+                annotations = {**getattr(function, "__annotations__", {})}
+                annotations.pop("return", None)
+                public = getattr(function, "__name__", "_")[0] != "_"
+                if public and any("pd.DataFrame" in str(each) for each in annotations.values()):
+                    yield function
+
+
+# Parts of plots, and `styled`, which formats frames of pandas for a notebook.
+INTERNAL = {"draw_bands", "draw_lengths", "draw_risk", "draw_shares"}
+INTERNAL |= {"check_columns", "check_tradeoff", "styled"}
+
+
+def test_every_public_function_takes_tables():
+    functions = {*public_functions()}
+    assert {"pcta", "audit", "are", "ml2", "frontier", "explain"} <= {each.__name__ for each in functions}
+    alone = {each.__name__ for each in functions if not hasattr(each, "__wrapped__")}
+    assert {*alone} - INTERNAL == set()
