@@ -7,7 +7,7 @@ recodes the rows. The new files are read again to audit them.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -51,6 +51,7 @@ from pdanon.itemsets.threads import prefetch
 from pdanon.itemsets.timing import Report, progress_bar, show_activity
 from pdanon.itemsets.validation import check_known, check_path, is_uri
 from pdanon.recoding.decision import Decision
+from pdanon.recoding.loss_bounds import check_max_loss
 from pdanon.recoding.release import Facts, release
 from pdanon.recoding.result import Labelled
 from pdanon.recoding.unmodified_columns import (
@@ -123,6 +124,7 @@ def anonymize(
     algorithm: str | None = "pcta",
     column: str | None = None,
     mapping: str | os.PathLike[str] | None = None,
+    max_loss: Mapping[str, float] | None = None,
     **parameters: Any,
 ) -> Streamed:
     """Anonymize Parquet files that do not fit into memory.
@@ -145,6 +147,8 @@ def anonymize(
     mapping : path, optional
         The file of the mapping, outside the source and the target, which ends in ``.parquet`` or ``.csv``. An
         existing file is replaced. Only the owner can read a new one.
+    max_loss : mapping, optional
+        Upper bounds on losses by measure, such as ``{"pairs": 0.5}``, as in `pdanon.anonymize`.
     **parameters
         Parameters of the algorithm, such as ``k``, ``m`` and ``hierarchy``. Without an algorithm, ``k`` and
         others of a policy without one.
@@ -227,6 +231,7 @@ def anonymize(
     if is_uri(target):
         hint = "pass a local path, and copy the complete release"
         raise ParameterError("the target is a URI", where="target", got=target, hint=hint)
+    most = check_max_loss(max_loss)
     tree, released = ParquetTree.find(source), Path(target)
     for path in (released, mapping or released):
         check_name(path)
@@ -241,7 +246,7 @@ def anonymize(
             run = partial(files.choose_and_decide, request, options)
         else:
             run = partial(files.decide, algorithm, parameters)
-        return release(files, run, parameters.get("keep", ()))
+        return release(files, run, parameters.get("keep", ()), most)
 
 
 def audit(

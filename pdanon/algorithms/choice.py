@@ -53,6 +53,7 @@ from pdanon.itemsets.memory import out_of_memory
 from pdanon.itemsets.timing import TimeLimitError, limit_time, progress_bar
 from pdanon.itemsets.validation import find_name
 from pdanon.recoding.labels import Labels, check_labels
+from pdanon.recoding.loss_bounds import check_max_loss, excess, refuse_loss
 from pdanon.recoding.result import Anonymized
 from pdanon.recoding.warnings import SHORT, shortfall, warn_if_short, warn_if_useless
 
@@ -148,6 +149,7 @@ def anonymize(
     utility: Any = None,
     hierarchies: Mapping[Hashable, HierarchyLike] | None = None,
     loss: str = "NCP",
+    max_loss: Mapping[str, float] | None = None,
     time_limit: float = 60,
     random_state: int | np.random.Generator | None = None,
     labels: Labels = "set",
@@ -177,6 +179,9 @@ def anonymize(
     loss : str
         The loss to minimize: ``"NCP"``, ``"LM"``, or a loss of results of this guarantee, by its name in
         any case, such as ``"occurrences"``, ``"singles"`` or ``"pairs"``. See the notes.
+    max_loss : mapping, optional
+        Upper bounds on losses of the result by measure, such as ``{"pairs": 0.5}``. A release above a bound,
+        or an almost empty one, is then an error.
     time_limit : float
         Seconds for the search for a lower loss, above 0. Afterwards no further algorithm is started, and a
         running one is stopped. The first release, whatever its loss, may take ten times as long.
@@ -203,7 +208,8 @@ def anonymize(
     Raises
     ------
     InfeasibleError
-        If no algorithm finds a release, or none does within ten times the time limit.
+        If no algorithm finds a release, or none does within ten times the time limit. If every release
+        exceeds a bound of ``max_loss``, or is almost empty while there are bounds.
     ParameterError
         If no algorithm supports the guarantee, the guarantee needs a hierarchy, or none of its algorithms
         uses the given hierarchy, blocks or labels. If a parameter is out of range.
@@ -286,7 +292,7 @@ def anonymize(
         given["utility"] = partition(utility)
     parameters = {each.name: getattr(guarantee, each.name) for each in fields(guarantee)}  # type: ignore[arg-type]
     parameters |= given | {"random_state": random_state, "keep": materialize(keep)}
-    trials = _Trials(frame, column, parameters, lowered, measure, end, time_limit)
+    trials = _Trials(frame, column, parameters, lowered, measure, end, time_limit, check_max_loss(max_loss))
     with progress_bar(progress, "anonymize", "algorithms") as report:
         for step in ways:
             trials.add(step)
@@ -352,8 +358,11 @@ class _Trials:
     measure: Callable[[Anonymized], float]
     end: float  # a value of perf_counter()
     limit: float  # seconds
+    most: Mapping[str, float] = field(default_factory=dict)  # bounds on losses
     best: Anonymized | None = None
-    least: tuple[bool, bool, float] = (True, True, np.inf)  # whether it falls short, is empty; loss
+    # Whether it falls short, is empty, exceeds a bound; loss.
+    least: tuple[bool, bool, bool, float] = (True, True, True, np.inf)
+    reached: dict[str, float] = field(default_factory=dict)  # least values of the bounded losses
     warned: bool = False  # whether the warnings about other columns were issued, by a first run
     rows: list[dict[str, Any]] = field(default_factory=list)
     failures: list[InfeasibleError] = field(default_factory=list)
@@ -382,7 +391,12 @@ class _Trials:
             falls_short = bool(shortfall(self.parameters, result.guarantee))
             if falls_short or result.useless:
                 row["reason"] = result.useless or f"only proven: {result.guarantee!r}"
-            rank = falls_short, bool(result.useless), row["loss"]
+            exceeded = excess(result.loss, self.most)
+            for name in self.most:
+                self.reached[name] = min(self.reached.get(name, np.inf), float(result.loss[name]))
+            if exceeded and not row["reason"]:
+                row["reason"] = f"above max_loss: {', '.join(exceeded)}"
+            rank = falls_short, bool(result.useless), bool(exceeded), row["loss"]
             if self.best is None or rank < self.least:  # of equal ranks, the first algorithm
                 self.best, self.least = result, rank
         except InfeasibleError as error:
@@ -451,6 +465,7 @@ class _Trials:
                 hint=f"{ran[0]['algorithm']}: {ran[0]['reason']}",
                 partial=next((each.partial for each in self.failures if each.partial is not None), None),
             )
+        refuse_loss(self.best.loss, self.best.useless, self.most, self.reached)
         warn_if_useless(self.best.useless, self.best.guarantee)
         warn_if_short(self.parameters, self.best.guarantee)
         readable = [name for name in READABLE if name in self.best.loss]
@@ -476,7 +491,7 @@ class _Trials:
 # Parameters of a request, besides the roles of columns.
 REQUEST_PARAMETERS = (
     *("k", "m", "l", "constraints", "rules", "c", "rho", "p", "sensitive"),
-    *("utility", "loss", "time_limit", "random_state", "labels"),
+    *("utility", "loss", "max_loss", "time_limit", "random_state", "labels"),
 )
 REQUIRED = {"k", "rho", "p"}  # one of them is required
 

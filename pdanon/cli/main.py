@@ -107,6 +107,7 @@ from pdanon.itemsets.memory import out_of_memory
 from pdanon.itemsets.validation import is_uri
 from pdanon.policy import Policy
 from pdanon.recoding.counts import loss_lines
+from pdanon.recoding.loss_bounds import check_max_loss, refuse_loss
 from pdanon.recoding.result import Anonymized, in_chunks
 from pdanon.recoding.risk import risk_lines
 from pdanon.recoding.warnings import shortfall
@@ -310,6 +311,9 @@ def _anonymize(arguments: argparse.Namespace) -> Outcome:
     check_form(arguments)
     name = arguments.algorithm
     options = guarantee_options(arguments) if name is None else _options_with_progress(arguments)
+    most = check_max_loss(dict(arguments.max_loss) or None)
+    if name is None and most:
+        options["max_loss"] = most
     record = ALGORITHMS.get(name)
     adds = "p" in options if record is None else bool(record.adds)
     check_classes(arguments, adds, repeats=record is not None and record.recodes == "chunks")
@@ -322,6 +326,7 @@ def _anonymize(arguments: argparse.Namespace) -> Outcome:
     with stage(f"running {name or 'the algorithms'}", announced=not has_bar), show_warnings(_TO_KEEP):
         run = least_lossy if name is None else algorithm(name)
         result = run(frame, arguments.column, **options)
+    refuse_loss(result.loss, result.useless, most)
     with stage(f"writing {arguments.target}"), show_warnings():
         _write_release(result, arguments, frame)
     if in_chunks(result) and options.get("keep"):
@@ -347,6 +352,7 @@ def _anonymize_files(arguments: argparse.Namespace) -> Outcome:
     running = stage(f"running {name or 'the algorithms'}", announced=not has_bar)
     with grouped_lines(arguments), running, show_warnings(_TO_KEEP):
         request = {"algorithm": name, "column": arguments.column, **options, "progress": has_bar}
+        request["max_loss"] = dict(arguments.max_loss) or None
         result = stream.anonymize(arguments.source, arguments.target, mapping=arguments.mapping, **request)
 
     def show() -> None:

@@ -250,6 +250,16 @@ def flag(parameter: str) -> str:
 # --- Passed options
 
 
+def bound(text: str) -> tuple[str, float]:
+    """Read a measure and the largest value that it may have."""
+    name, _, value = text.partition("=")
+    try:
+        return name.strip(), float(value)
+    except ValueError:
+        hint = f"{_HINT}write a measure and a number: --max-loss pairs=0.5"
+        raise argparse.ArgumentTypeError(f"{text!r} is not a measure with a number{hint}") from None
+
+
 def guarantee_options(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the passed options, and refuse those that need an algorithm."""
     options = _options(arguments)
@@ -497,6 +507,10 @@ def _fill_anonymize(command: argparse.ArgumentParser) -> None:
     _add_algorithm(command, "try several, and write the release with the lowest loss")
     _add_parameters(
         command, {"guarantee": DEMANDS | KNOWN, "algorithm": WAYS, "unmodified columns": UNMODIFIED}
+    )
+    most = "refuse a release that loses more, such as pairs=0.5 (can be repeated)"
+    command.add_argument(
+        "--max-loss", metavar="MEASURE=VALUE", type=bound, action="append", default=[], help=most
     )
     _add_form(command)
     join = "the separator of items in a release in CSV (default: that of --separator)"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
@@ -13,6 +13,7 @@ import pyarrow as pa
 from pdanon.errors import GuaranteeError
 from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.recoding.decision import Decision, WrittenRows, no_risk
+from pdanon.recoding.loss_bounds import refuse_loss
 from pdanon.recoding.result import Anonymized
 from pdanon.recoding.unmodified_columns import (
     UnmodifiedColumns,
@@ -86,7 +87,12 @@ class Writer(Protocol[Rows_contra, Result_co]):
         """Write the rows. They become visible if the block ends without an error."""
 
 
-def release(writer: Writer[Rows, Result], decide: Callable[[], Decision[Rows]], keep: Any = ()) -> Result:
+def release(
+    writer: Writer[Rows, Result],
+    decide: Callable[[], Decision[Rows]],
+    keep: Any = (),
+    max_loss: Mapping[str, float] | None = None,
+) -> Result:
     """Decide, write, audit and warn, for all releases.
 
     Parameters
@@ -97,6 +103,8 @@ def release(writer: Writer[Rows, Result], decide: Callable[[], Decision[Rows]], 
         Returns the decision.
     keep : sequence of hashable
         Columns that the caller has reviewed.
+    max_loss : mapping, optional
+        Upper bounds on losses, by measure.
 
     Returns
     -------
@@ -106,7 +114,8 @@ def release(writer: Writer[Rows, Result], decide: Callable[[], Decision[Rows]], 
     Raises
     ------
     InfeasibleError
-        If the decision is only an attempt. The attempt of a frame is the ``partial`` of the error.
+        If the decision is only an attempt. The attempt of a frame is the ``partial`` of the error. If there
+        are bounds, and the release exceeds one or is almost empty.
     GuaranteeError
         If the release fails its audit. It is withheld.
 
@@ -127,6 +136,7 @@ def release(writer: Writer[Rows, Result], decide: Callable[[], Decision[Rows]], 
         items = items_left(decision.mapping, decision.loss, written.n_rows, decision.guarantee)
         useless = ". ".join(filter(None, (items, written.columns_left())))
         if decision.problem is None:  # the error describes an attempt
+            refuse_loss(decision.loss, useless, max_loss or {})
             warn_if_useless(useless, decision.guarantee)
         pa.default_memory_pool().release_unused()
         audit = written.audit(decision.guarantee)

@@ -108,9 +108,9 @@ def items_left(
     2. The rows are recoded in groups. Groups with several items each, and together at least 5 % of the
        occurrences, have lost at least 95 % of theirs. They are suppressed, or their labels stand for at least
        95 % of the items of the column.
-    3. At least 95 % of the occurrences are changed. The average error of the count of a pair is at least 95 %
-       (``loss["pairs"]``), and that of an item at least 50 % (``loss["singles"]``). Nodes of a hierarchy can
-       be counted themselves: for them, NCP must be at least 50 % as well.
+    3. At least 95 % of the occurrences are changed, and the average error of the count of a pair is at least
+       95 % (``loss["pairs"]``). Nodes of a hierarchy can be counted themselves: for them, NCP must be at
+       least 50 % as well.
     4. All items that the guarantee protects are suppressed, as `RhoUncertainty` allows.
 
     All comparisons are of integers; errors are rounded to millionths.
@@ -209,14 +209,13 @@ def _unprotected_items(mapping: pd.DataFrame, guarantee: Guarantee | None) -> tu
 
 
 def _describe_errors(mapping: pd.DataFrame, loss: Mapping[str, float] | pd.Series[float], items: str) -> str:
-    """Describe a release with almost all occurrences changed, where no items or pairs can be counted."""
+    """Describe a release with almost all occurrences changed, where no pairs can be counted."""
     supports = mapping["support"].to_numpy(np.int64)
     changed, total = int(supports[~is_kept(mapping).to_numpy()].sum()), int(supports.sum())
-    errors = (round(_MILLION * float(loss.get(name, 0.0))) for name in ("pairs", "singles", "NCP"))
-    pairs, singles, ncp = errors
+    pairs, ncp = (round(_MILLION * float(loss.get(name, 0.0))) for name in ("pairs", "NCP"))
     if not (total and is_nearly_all(changed, total) and is_nearly_all(pairs, _MILLION)):
         return ""
-    if 2 * singles < _MILLION or ("LM" in loss and 2 * ncp < _MILLION):  # items or nodes can be counted
+    if "LM" in loss and 2 * ncp < _MILLION:  # nodes can be counted
         return ""
     return (
         f"{percent(changed / total)} of the occurrences of {items} are changed, and counts are off by "

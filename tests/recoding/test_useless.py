@@ -68,7 +68,7 @@ def test_a_single_item_that_is_kept_is_no_label():
         (5, 0.95, 0.5, True),
         (6, 0.95, 0.5, False),
         (5, 0.949999, 0.5, False),
-        (5, 0.95, 0.499999, False),
+        (5, 0.95, 0.0, True),
         (5, 2.5, 1.2, True),
     ],
 )
