@@ -46,15 +46,17 @@ from pdanon.guarantees.utility import partition
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
-from pdanon.itemsets.columns import is_list_column
+from pdanon.itemsets.columns import find_quasi, is_list_column
 from pdanon.itemsets.compatibility import text_column
 from pdanon.itemsets.mapping import is_kept
 from pdanon.itemsets.memory import out_of_memory
 from pdanon.itemsets.timing import TimeLimitError, limit_time, progress_bar
 from pdanon.itemsets.validation import find_name
 from pdanon.recoding.labels import Labels, check_labels
+from pdanon.recoding.loss import with_measure
 from pdanon.recoding.loss_bounds import check_max_loss, excess, refuse_loss
 from pdanon.recoding.result import Anonymized
+from pdanon.recoding.value_errors import combination_error
 from pdanon.recoding.warnings import SHORT, shortfall, warn_if_short, warn_if_useless
 
 
@@ -81,10 +83,14 @@ def _by_name(*names: str) -> dict[str, Callable[[Anonymized], float]]:
 
 
 READABLE = ("occurrences", "stands_for", "singles", "pairs", "suppressed")  # losses of items, by try
+_SHOWN = (*READABLE, "values")
 _OF_ITEMS = {"NCP": partial(_of_items, base=0), "LM": partial(_of_items, base=1)} | _by_name(*READABLE, "UL")
 _SUPPRESSED = {"NCP": _mean("S/N"), "LM": _mean("S/N")}  # a suppressed occurrence costs 1 in both
 _SUPPRESSED |= _by_name(*READABLE, "UL", "S/N")
-_OF_BOTH = {"NCP": _mean("NCP", "NCP_relational")} | _by_name(*READABLE, "NCP_relational")
+# Two kinds of loss: by default the mean error of counts, of pairs of items and of combinations of values.
+BOTH_ERRORS = ("pairs", "values")
+_OF_BOTH = {"counts": _mean(*BOTH_ERRORS), "NCP": _mean("NCP", "NCP_relational")}
+_OF_BOTH |= _by_name(*READABLE, "values", "NCP_relational")
 
 LOSSES: dict[type, Mapping[str, Callable[[Anonymized], float]]] = {
     KmAnonymity: _OF_ITEMS,
@@ -148,7 +154,7 @@ def anonymize(
     hierarchy: HierarchyLike | None = None,
     utility: Any = None,
     hierarchies: Mapping[Hashable, HierarchyLike] | None = None,
-    loss: str = "NCP",
+    loss: str | None = None,
     max_loss: Mapping[str, float] | None = None,
     time_limit: float = 60,
     random_state: int | np.random.Generator | None = None,
@@ -176,9 +182,10 @@ def anonymize(
         Blocks of items, as for `upcta`. Only items of the same block are then published as one.
     hierarchies : mapping, optional
         Hierarchy of each quasi-identifier, in any form that ``Hierarchy.of`` accepts.
-    loss : str
+    loss : str, optional
         The loss to minimize: ``"NCP"``, ``"LM"``, or a loss of results of this guarantee, by its name in
-        any case, such as ``"occurrences"``, ``"singles"`` or ``"pairs"``. See the notes.
+        any case, such as ``"occurrences"``, ``"singles"`` or ``"pairs"``. By default ``"NCP"``, and
+        ``"counts"`` for ``KKm`` and ``KLm``. See the notes.
     max_loss : mapping, optional
         Upper bounds on losses of the result by measure, such as ``{"pairs": 0.5}``. A release above a bound,
         or an almost empty one, is then an error.
@@ -245,9 +252,12 @@ def anonymize(
     ``tried`` may differ from ``result.loss``, which counts the leaves of the hierarchy. A kept item costs 0,
     and a suppressed item 1. Otherwise NCP is the number of items over that of all items. LM is the same
     with 1 less in both. Coherence and public items use ``S/N``, quasi-identifiers ``NCP_relational``, and
-    ``SensitiveGroups`` ``KL``. ``KKm`` and ``KLm`` use the mean of ``NCP_relational`` and ``NCP``. They
-    have no "LM". `refine` lowers NCP if it cannot lower the requested loss. Its release then counts only
-    if the requested loss is lower, too.
+    ``SensitiveGroups`` ``KL``. ``KKm`` and ``KLm`` have two kinds of loss. Their default ``"counts"`` is the
+    mean of two average relative errors: of the count of a pair of items (``pairs``), and of the count of a
+    combination of quasi-identifiers (``values``). The result has ``values`` as one more loss. Its repr also
+    shows the releases with the lowest error of each kind, and the call for each. "NCP" is the mean of
+    ``NCP_relational`` and ``NCP``. They have no "LM". `refine` lowers NCP if it cannot lower the requested
+    loss. Its release then counts only if the requested loss is lower, too.
 
     An almost empty release, see `UselessWarning`, is returned only if there is no better one. A release that
     is proven for fewer known items than requested ranks behind it.
@@ -286,7 +296,7 @@ def anonymize(
         given["labels"] = labels
     ways = _steps(guarantee, given)
     losses = LOSSES[type(guarantee)]
-    loss = find_name(loss, losses, "loss of this guarantee", where="loss")
+    loss = _default_loss(losses) if loss is None else find_name(loss, losses, _WHICH, where="loss")
     measure, lowered = losses[loss], loss if loss == "LM" else "NCP"
     if utility is not None:
         given["utility"] = partition(utility)
@@ -298,6 +308,14 @@ def anonymize(
             trials.add(step)
             report(1)
     return trials.outcome()
+
+
+_WHICH = "loss of this guarantee"
+
+
+def _default_loss(losses: Collection[str]) -> str:
+    """Return the loss that is minimized if none is named."""
+    return "counts" if "counts" in losses else "NCP"
 
 
 def _steps(guarantee: Guarantee, given: Mapping[str, Any]) -> list[Step]:
@@ -383,10 +401,10 @@ class _Trials:
             row["algorithm"] = f"{self.best.parameters['algorithm']}, refined"
         try:
             with limit_time(left):
-                result = self._run(step, left)
+                result = self._with_values(self._run(step, left))
             if result.cut_short:
                 row["reason"], self.late = f"{_LATE}ended with what it had", True
-            row |= {name: float(result.loss[name]) for name in READABLE if name in result.loss}
+            row |= {name: float(result.loss[name]) for name in _SHOWN if name in result.loss}
             row["loss"] = self.measure(result)
             falls_short = bool(shortfall(self.parameters, result.guarantee))
             if falls_short or result.useless:
@@ -408,6 +426,14 @@ class _Trials:
             row["reason"], self.exhausted = "not enough memory", out_of_memory(error)
         row["seconds"] = perf_counter() - began
         self.warned = True
+
+    def _with_values(self, result: Anonymized) -> Anonymized:
+        """Add the error of combinations of quasi-identifiers to the losses, if there are also items."""
+        if not isinstance(result.guarantee, KKm | KLm):
+            return result
+        positions = find_quasi(self.frame, result.guarantee.quasi)
+        error = combination_error(self.frame, result.frame, positions)
+        return replace(result, loss=with_measure(result.loss, "values", error))
 
     def _reason_to_skip(self, step: Step, left: float) -> str | None:
         """Return the reason why a configuration is skipped, if it is."""
@@ -468,7 +494,7 @@ class _Trials:
         refuse_loss(self.best.loss, self.best.useless, self.most, self.reached)
         warn_if_useless(self.best.useless, self.best.guarantee)
         warn_if_short(self.parameters, self.best.guarantee)
-        readable = [name for name in READABLE if name in self.best.loss]
+        readable = [name for name in _SHOWN if name in self.best.loss]
         figures = dict.fromkeys(["loss", *readable, "seconds"], partial(pd.array, dtype="float64"))
         makers: dict[str, Callable[..., Any]] = {"algorithm": text_column, **figures, "reason": text_column}
         columns = {name: make([row.get(name) for row in self.rows]) for name, make in makers.items()}
@@ -647,7 +673,7 @@ def choose(
     guarantee: Guarantee,
     recodes: Collection[Recodes],
     *,
-    loss: str = "NCP",
+    loss: str | None = None,
     time_limit: float = 60,
     **given: Any,
 ) -> tuple[str, dict[str, Any], pd.DataFrame]:
@@ -691,7 +717,8 @@ def choose(
         hint = "read the table into memory, or request another guarantee, such as k and m"
         raise ParameterError(f"no algorithm for {name} recodes rows in parts", where="algorithm", hint=hint)
     losses = LOSSES[type(guarantee)]
-    measure = losses[find_name(loss, losses, "loss of this guarantee", where="loss")]
+    name = _default_loss(losses) if loss is None else find_name(loss, losses, _WHICH, where="loss")
+    measure = losses[name]
     parameters = {each.name: getattr(guarantee, each.name) for each in fields(guarantee)} | given  # type: ignore[arg-type]
     if "utility" in given:
         parameters["utility"] = partition(given["utility"])

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 FEW = 20  # rows; in fewer, any column may be unique in each, and little can be left
 _NEARLY_ALL = 95  # percent
-_OWN_LINES = ("occurrences", "stands_for", "singles", "pairs", "suppressed")  # described in other lines
+_OWN_LINES = ("occurrences", "stands_for", "singles", "pairs", "suppressed", "values")  # have other lines
 
 
 def loss_lines(mapping: pd.DataFrame, loss: pd.Series[float]) -> Iterator[tuple[str, str]]:
@@ -22,8 +22,32 @@ def loss_lines(mapping: pd.DataFrame, loss: pd.Series[float]) -> Iterator[tuple[
         yield "changed", f"{percent(loss['occurrences'])} of {total:,} occurrences, {gone} suppressed"
         yield "labels", _labels(mapping, loss)
         errors = f"{percent(loss['singles'])} in an item's count, {percent(loss['pairs'])} in a pair's"
+        if "values" in loss:
+            errors += f", {percent(loss['values'])} in that of a combination of quasi-identifiers"
         yield "error", f"{errors} (expected from the labels, on average)"
     yield "details", losses(loss[[name for name in loss.index if name not in _OWN_LINES]])
+
+
+def choice_lines(tried: pd.DataFrame | None, chosen: pd.Series[float]) -> Iterator[tuple[str, str]]:
+    """Describe the tried releases with the lowest loss of one of two kinds, and how to get them."""
+    if tried is None or "values" not in tried:
+        return
+    errors = {"pairs": "a pair's count", "values": "a combination's count"}
+    known = tried[tried["reason"].isna() & tried["values"].notna()]
+    for low, high in (("pairs", "values"), ("values", "pairs")):
+        least = known.sort_values([low, high], kind="stable").head(1)
+        if len(least) and float(least[low].iloc[0]) < float(chosen[low]):
+            gain, cost = f"{percent(least[low].iloc[0])} in {errors[low]}", percent(least[high].iloc[0])
+            call = _call(least["algorithm"].iloc[0])
+            yield "instead", f"{gain}, but {cost} in {errors[high]}: call {call}"
+
+
+def _call(step: str) -> str:
+    """Write a configuration of `pdanon.anonymize` as a call."""
+    name, *options = step.split(", ")
+    pairs = (option.split("=") for option in options)
+    texts = [f"{key}={value if value[0].isdigit() else repr(value)}" for key, value in pairs]
+    return f"{name}({', '.join([*texts, '...'])})"
 
 
 def _labels(mapping: pd.DataFrame, loss: pd.Series[float]) -> str:

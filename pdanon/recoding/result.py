@@ -24,7 +24,7 @@ from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import is_list_column, may_hold_lists, names_column
 from pdanon.itemsets.libraries import holds_tables
 from pdanon.itemsets.mapping import global_mapping, is_kept
-from pdanon.recoding.counts import class_sizes, loss_lines
+from pdanon.recoding.counts import choice_lines, class_sizes, loss_lines
 from pdanon.recoding.risk import risk_lines, risk_shares
 from pdanon.recoding.unmodified_columns import UnmodifiedColumns
 from pdanon.recoding.views import Explanation, ResultPlots
@@ -124,8 +124,8 @@ class Anonymized(Labelled):
         Refined releases: the loss over time, ``seconds, loss``.
     tried : pandas.DataFrame or None
         Releases of `pdanon.anonymize`: the algorithms tried, ``algorithm, loss, seconds, reason``, and for
-        items the losses that need no formula. The reason explains a missing loss, an almost empty release, or
-        an unfinished refinement.
+        items the losses that need no formula; with quasi-identifiers also ``values``. The reason explains a
+        missing loss, an almost empty release, or an unfinished refinement.
     cut_short : str
         The part of the search that a time limit ended; empty if the search was completed.
     risk : pandas.DataFrame or None
@@ -471,6 +471,7 @@ def headline(result: Anonymized) -> Iterator[tuple[str, str]]:
         yield name, f"{len(sizes)}" + (f", the smallest of {sizes.min()} {members}" if len(sizes) else "")
     yield from risk_lines(result.guarantee, result.risk)
     yield from loss_lines(result.mapping, result.loss)
+    yield from choice_lines(result.tried, result.loss)
     if short := shortfall(result.parameters, result.guarantee):
         yield "proven", short
     if result.useless:

@@ -43,6 +43,7 @@ from pdanon.algorithms.registry import ALGORITHMS, algorithm, parameters_of
 from pdanon.errors import OutOfMemoryError
 from pdanon.guarantees.rules import AllRules
 from pdanon.itemsets.timing import TimeLimitError, check_time, limit_time, progress_bar, seconds_left
+from pdanon.recoding.counts import choice_lines
 
 TREE = {"*": {"A": {"A1": ["a", "b"], "A2": ["c"]}, "D": ["d", "e", "f"]}}
 BLOCKS = [["a", "b", "c"], ["d", "e", "f"]]
@@ -118,6 +119,7 @@ def test_the_guarantee_holds_and_all_is_the_same_again(name):
     tried = result.tried
     readable = ["occurrences", "stands_for", "singles", "pairs", "suppressed"]
     readable = readable if "occurrences" in result.loss else []
+    readable += ["values"] if isinstance(guarantee, KKm | KLm) else []
     assert [*tried] == ["algorithm", "loss", *readable, "seconds", "reason"]
     assert (tried["loss"].isna() == tried["reason"].notna()).all()
     assert all(result.loss[each] in tried[each].tolist() for each in readable)
@@ -282,7 +284,7 @@ class Strange:
         ),
         (KmAnonymity(2, 2), {"loss": "pair"}, "did you mean 'pairs'?"),
         (KmAnonymity(2, 2), {"loss": "NPC"}, "did you mean 'NCP'?"),
-        (KmAnonymity(2, 2), {"loss": None}, "there is no such loss of this guarantee"),
+        (KmAnonymity(2, 2), {"loss": 2}, "there is no such loss of this guarantee"),
         (KAnonymity(2, quasi=QUASI), {"loss": "LM"}, "there is no such loss of this guarantee"),
         (KmAnonymity(2, 2), {"time_limit": 0}, "time_limit must be a number of seconds above 0"),
         (KmAnonymity(2, 2), {"time_limit": float("nan")}, "time_limit must be a number"),
@@ -585,3 +587,34 @@ def test_k_and_m_are_short_for_their_guarantee():
 def test_what_must_hold_is_said_once(asked, match):
     with pytest.raises(ParameterError, match=match):
         pdanon.anonymize(FRAME, **asked)
+
+
+# --- Two kinds of loss
+
+
+def test_the_error_of_counts_decides_between_two_kinds_of_loss():
+    result = pdanon.anonymize(FRAME, KKm(k=3, m=2, quasi=QUASI), random_state=1)
+    tried = result.tried.dropna(subset="loss")
+    assert np.allclose(tried["loss"], (tried["pairs"] + tried["values"]) / 2)
+    assert result.loss["values"] == tried.sort_values("loss", kind="stable")["values"].iloc[0]
+    by_ncp = pdanon.anonymize(FRAME, KKm(k=3, m=2, quasi=QUASI), random_state=1, loss="NCP")
+    assert by_ncp.tried["values"].equals(result.tried["values"])
+
+
+def test_the_other_releases_are_named_with_their_calls():
+    tried = pd.DataFrame(
+        {
+            "algorithm": ["rfirst, cluster=mondrian", "rum_bound, delta=0.25", "rum_bound, delta=0.5"],
+            "pairs": [0.8, 0.3, 0.2],
+            "values": [0.1, 0.4, 0.9],
+            "reason": [None, None, "almost empty"],
+        }
+    )
+    lines = [text for _, text in choice_lines(tried, pd.Series({"pairs": 0.5, "values": 0.2}))]
+    assert lines == [
+        "30 % in a pair's count, but 40 % in a combination's count: call rum_bound(delta=0.25, ...)",
+        "10 % in a combination's count, but 80 % in a pair's count: call rfirst(cluster='mondrian', ...)",
+    ]
+    best = pd.Series({"pairs": 0.3, "values": 0.1})
+    assert list(choice_lines(tried, best)) == []
+    assert list(choice_lines(None, best)) == []

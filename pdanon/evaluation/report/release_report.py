@@ -145,6 +145,8 @@ _MEANINGS = {
     "UL": "Utility loss on a binary logarithmic scale: every step of 1 doubles it.",
     "suppressed": "Share of the occurrences of items that are suppressed.",
     "S/N": "Share of the occurrences of items that are suppressed, in public and private columns together.",
+    "values": "Average relative error of the estimated count of a combination of quasi-identifiers. The "
+    "estimate assumes that a published value stands for each of its values equally often.",
     "NCP_relational": "Average over the quasi-identifiers: the share of the range of values that the "
     "published value stands for.",
     "suppressed_rows": "Share of the rows whose quasi-identifiers are all suppressed.",
@@ -249,7 +251,7 @@ def _guarantee(result: Anonymized) -> str:
 
 def loss_table(loss: Mapping[str, float]) -> str:
     """Return a table of the measures of information loss, with their meanings."""
-    shares = {*SHARES, "singles", "pairs", "gap"}
+    shares = {*SHARES, "singles", "pairs", "values", "gap"}
     rows = []
     for name, value in loss.items():
         figures = share(value) if name in shares else Cell(f"{value:.4g}", value)
