@@ -12,16 +12,15 @@ from numpy.typing import NDArray
 from pdanon.errors import ParameterError
 from pdanon.guarantees.coherence import Coherence
 from pdanon.guarantees.k_anonymity import KAnonymity, PublicK, TransactionalK, equal_rows
-from pdanon.guarantees.kkm import Crowds, KLm
-from pdanon.guarantees.lm import LmDiversity
+from pdanon.guarantees.kkm import Crowds
 from pdanon.guarantees.named import NamedItems
-from pdanon.guarantees.sensitive_groups import SensitiveGroups
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_column, find_quasi, label_positions
 from pdanon.itemsets.multisets import read_visible
 from pdanon.itemsets.row_loops import first_equal_rows
 from pdanon.itemsets.support import SupportIndex
+from pdanon.recoding.risk import hidden_items
 
 _DEFAULT_M = 2  # known items, where a guarantee lists what is known, or limits no number
 _DOUBLINGS = 3  # the average risk is bounded by the rows below 2, 4 and 8 times the fewest matches
@@ -74,11 +73,9 @@ class Knowledge:
             return cls(quasi, columns, None)
         if isinstance(guarantee, PublicK):
             return cls(quasi, columns, None, public=guarantee.public, is_public=True)
+        hidden = hidden_items(guarantee)
         if isinstance(guarantee, Coherence):
-            hidden = guarantee.private if isinstance(guarantee.private, NamedItems) else None
             return cls(quasi, columns, guarantee.p, hidden, is_public=True)
-        hides = isinstance(guarantee, KLm | LmDiversity | SensitiveGroups)
-        hidden = guarantee.sensitive if hides else None  # type: ignore[attr-defined]
         promises_k = getattr(guarantee, "k", None) is not None and hasattr(guarantee, "m")
         m = guarantee.m if promises_k else getattr(guarantee, "m", None) or _DEFAULT_M  # type: ignore[attr-defined]
         return cls(quasi, columns, m, hidden)
