@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import wraps
+from mmap import ACCESS_COPY, mmap
 from typing import ParamSpec, TypeVar
-
-import numpy as np
 
 from pdanon.errors import OutOfMemoryError
 
@@ -50,9 +49,10 @@ def require_memory(n_bytes: int, purpose: str) -> None:
         If that much cannot be allocated.
     """
     try:
-        np.empty(n_bytes, np.uint8)  # reserves addresses, and touches no page
+        # Reserves addresses, and touches no page. A large array would change how NumPy's memory is kept.
+        mmap(-1, max(n_bytes, 1), access=ACCESS_COPY).close()
         return
-    except MemoryError:
+    except (OSError, OverflowError):
         pass
     raise _error(f"there is not enough memory for {purpose}", n_bytes)
 
