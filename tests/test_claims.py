@@ -644,6 +644,24 @@ def coherence_is_steeper():
     return (of.iloc[5], of.iloc[8]) == (2.86, 4.45)
 
 
+def time_grows_faster_than_the_output():
+    """The table of reasons has each exponent that is more than 0.2 above that of the output, and no other."""
+    found = set()
+    for table in tables_of("measured/speed/scaling.md", "scaling").values():
+        table = (
+            table.loc[table["size"].isin(["rows", "items", "row length"])] if "size" in table else table[:0]
+        )
+        for _, line in table.iterrows():
+            output = line["of the output"]
+            if np.isnan(output):
+                output = float(line["size"] != "items")
+            if line["exponent of time"] - max(output, 0) > 0.2:
+                found.add((line["call"], line["size"], f"{line['exponent of time']:.2f}"))
+    text = (ROOT / SCALING).read_text(encoding="utf-8").partition("## Tables")[0]
+    return found == set(re.findall(r"^\| `(\w+)` \| ([\w ]+) \| ([\d.]+) \|", text, re.MULTILINE))
+
+
+SCALING = "docs/measured/speed/scaling.md"
 SIX, INDEX = "docs/measured/loss.md", "docs/algorithms/index.md"
 PAPERS, CAHD = "docs/measured/papers/pcta.md", "docs/measured/papers/cahd.md"
 RHO = "docs/algorithms/rho.md"
@@ -808,6 +826,7 @@ CLAIMS = [
     ("docs/measured/speed.md", "2.2 s of processor time and 0.5 GB", baskets_by_the_million),
     ("docs/measured/speed.md", "116 s and 5.6 GB: 2.3 s a million", baskets_by_the_million),
     ("docs/measured/speed.md", "2.86 s a million for ten million rows and 4.45 s", coherence_is_steeper),
+    (SCALING, "more than 0.2 above those of the output", time_grows_faster_than_the_output),
     ("docs/refine.md", "22 to 45 % of the NCP of `pcta` is left", refinement_leaves),
     ("docs/algorithms/pcta.md", "more than half of it on the data sets", more_than_half_is_not_necessary),
     ("docs/algorithms/apriori.md", "the release loses 2.60 % (NCP)", apriori_on_clicks),

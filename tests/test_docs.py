@@ -187,7 +187,8 @@ def test_the_picture_shows_the_figures_of_today():
 
 def test_scripts_find_the_sections_that_they_write():
     docs = ROOT / "docs"
-    scripts = [*(docs / "scripts").glob("*.py"), ROOT / "tests" / "benchmarks" / "__main__.py"]
+    scripts = [*(docs / "scripts").glob("*.py")]
+    scripts += [ROOT / "tests" / "benchmarks" / f"{name}.py" for name in ("__main__", "scaling")]
     asked = []
     for script in scripts:
         text = script.read_text(encoding="utf-8").replace("(PAGE,", '("measured/speed/benchmarks.md",')
