@@ -145,7 +145,8 @@ def _read_table(value: Any, name: str) -> tuple[pd.DataFrame | pd.Series[Any], L
             index=pd.RangeIndex(table.num_rows),
         )
         frame.columns = pd.Index(table.column_names, dtype=object)
-        return frame, Library(_builder(value, source), table.schema)
+        views = _library_of(value) != "polars"
+        return frame, Library(_builder(value, source), table.schema, views=views)
     except Exception as error:
         got = type(error).__name__
     # Raised outside the handler: the chained error of a library may show a value.
@@ -162,15 +163,21 @@ def _is_column(value: Any) -> bool:
 def _to_series(values: pa.ChunkedArray) -> pd.Series[Any]:
     """Convert a column. pandas shares its values, except for categories and views of text."""
     if pa.types.is_dictionary(values.type):
-        return pd.Series(values.to_pandas())  # categories: quasi-identifiers may be grades
-    kind = _without_views(values.type)
+        kind = _without_views(values.type)
+        signed = pa.dictionary(pa.int32(), kind.value_type, kind.ordered)  # pandas reads no other codes
+        return pd.Series(_cast(values, signed).to_pandas())  # categories: quasi-identifiers may be grades
+    has_codes = is_list_type(values.type) and pa.types.is_dictionary(values.type.value_type)
+    kind = values.type if has_codes else _without_views(values.type)
     return pd.Series(ListArray(values if kind is values.type else values.cast(kind)))
 
 
 def _without_views(kind: pa.DataType) -> pa.DataType:
-    """Return a type of text, or of lists of text, without views: few functions of Arrow read them."""
-    if is_list_type(kind) and pa.types.is_string_view(kind.value_type):
-        return pa.large_list(pa.large_string())
+    """Return a type of text, codes, or lists of them, without views: few functions of Arrow read them."""
+    if is_list_type(kind):
+        inner = _without_views(kind.value_type)
+        return kind if inner.equals(kind.value_type) else pa.large_list(inner)
+    if pa.types.is_dictionary(kind) and pa.types.is_string_view(kind.value_type):
+        return pa.dictionary(kind.index_type, pa.large_string(), kind.ordered)
     return pa.large_string() if pa.types.is_string_view(kind) else kind
 
 
@@ -189,11 +196,14 @@ class Library:
         The types of the table that was read. Returned columns of the same name have their layout.
     is_column : bool
         Whether a single column was read.
+    views : bool
+        Whether text may be returned as views. polars makes its own; views that Arrow 19 casts crash it.
     """
 
     build: Callable[[pa.Table], Any]
     schema: pa.Schema
     is_column: bool = False
+    views: bool = True
 
     def translate(self, value: Any) -> Any:
         """Return frames, and what holds frames, in this library; everything else unchanged."""
@@ -230,12 +240,14 @@ class Library:
             places = self.schema.get_all_field_indices(name)
             before = self.schema.field(places[0]) if len(places) == 1 else pa.field(name, pa.null())
             values = _to_column(frame.iloc[:, position])
-            column = _as_before(values, before.type)
+            kind = before.type if self.views else _without_views(before.type)
+            column = values if values.type.equals(before.type) else _as_before(values, kind)
             columns.append(column)
             # Metadata may list values: a column that may have been recoded has none.
             recoded = _is_text(values.type) or is_list_type(values.type)
-            same = not recoded and column.type.equals(before.type, check_metadata=True)
-            fields.append(before if same else pa.field(name, column.type))
+            same = any(column.type.equals(each, check_metadata=True) for each in (before.type, kind))
+            noted = before if same and not recoded else pa.field(name, column.type)
+            fields.append(noted.with_type(column.type))
         return pa.Table.from_arrays(columns, schema=pa.schema(fields))
 
 

@@ -221,7 +221,7 @@ def lists_of(kind, rows=ROWS):
 LAYOUTS = [
     *(pa.list_(pa.string()), pa.large_list(pa.large_string()), pa.list_(pa.string_view())),
     *(pa.large_list(pa.string_view()), pa.list_(pa.dictionary(pa.int8(), pa.string()))),
-    pa.large_list(pa.dictionary(pa.uint32(), pa.large_string())),
+    pa.large_list(pa.dictionary(pa.int32(), pa.string())),
 ]
 
 
