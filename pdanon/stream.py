@@ -46,10 +46,9 @@ from pdanon.itemsets.dtype import is_text_type
 from pdanon.itemsets.encoded_columns import ListColumns, collapse_columns
 from pdanon.itemsets.mapping import check_mapping, relabel, relabel_by_groups
 from pdanon.itemsets.multisets import encode_visible
-from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.threads import prefetch
 from pdanon.itemsets.timing import Report, progress_bar, show_activity
-from pdanon.itemsets.validation import check_known, check_path, is_uri
+from pdanon.itemsets.validation import check_known, check_path, is_uri, read_list
 from pdanon.recoding.decision import Decision
 from pdanon.recoding.loss_bounds import check_max_loss
 from pdanon.recoding.release import Facts, release
@@ -125,6 +124,7 @@ def anonymize(
     column: str | None = None,
     mapping: str | os.PathLike[str] | None = None,
     max_loss: Mapping[str, float] | None = None,
+    drop: Sequence[str] = (),
     **parameters: Any,
 ) -> Streamed:
     """Anonymize Parquet files that do not fit into memory.
@@ -149,6 +149,8 @@ def anonymize(
         existing file is replaced. Only the owner can read a new one.
     max_loss : mapping, optional
         Upper bounds on losses by measure, such as ``{"pairs": 0.5}``, as in `pdanon.anonymize`.
+    drop : sequence of str
+        Columns that are not published.
     **parameters
         Parameters of the algorithm, such as ``k``, ``m`` and ``hierarchy``. Without an algorithm, ``k`` and
         others of a policy without one.
@@ -233,6 +235,11 @@ def anonymize(
         raise ParameterError("the target is a URI", where="target", got=target, hint=hint)
     most = check_max_loss(max_loss)
     tree, released = ParquetTree.find(source), Path(target)
+    if dropped := read_list(drop, "drop"):
+        known = tree.schema().names
+        for name in dropped:
+            check_known(name, known, "column", where="drop")
+        tree = replace(tree, dropped=frozenset(dropped))
     for path in (released, mapping or released):
         check_name(path)
     check_target(released, tree)
@@ -598,7 +605,7 @@ class _Files:
         """Decide by the algorithm that loses least on a sample of the transactions."""
         with _expect_unchanged(self.tree, self.stamps):
             columns = _collapse(self.tree, self.labels, progress=self.progress)
-            n_rows, sample = columns.n_rows, _draw_sample(columns)
+            n_rows, sample = columns.n_rows, pd.DataFrame({"items": columns.sample(SAMPLE).to_pandas()})
             given = {name: value for name, value in options.items() if name not in ("keep", "progress")}
             algorithm, parameters, tried = choose(sample, guarantee, _RECODES, **given)
             if "progress" in options:
@@ -689,15 +696,6 @@ def _report_rows(
         report(size(batch))
 
 
-def _draw_sample(columns: ListColumns) -> pd.DataFrame:
-    """Draw some transactions at random, all with the same chance, as a frame. The seed is fixed."""
-    numbers = np.arange(columns.n_rows)
-    if len(numbers) > SAMPLE:
-        numbers = np.sort(np.random.default_rng(0).choice(len(numbers), SAMPLE, replace=False))
-    rows = np.searchsorted(np.cumsum(SupportIndex.of(columns.itemsets).weights), numbers, side="right")
-    return pd.DataFrame({"items": columns.itemsets.take(rows).to_pandas()})
-
-
 @contextmanager
 def _expect_unchanged(tree: ParquetTree, stamps: list[object]) -> Iterator[None]:
     """Raise an error about changed files instead of any error that the change caused."""
@@ -747,7 +745,7 @@ def _recode(
     with _row_bar(progress, "write", tree) as report:
         for name in tree.names:
             path = draft if tree.is_file else draft / name
-            with tree.open(name, labels) as file, open_writer(path, file.plain, kinds) as writer:
+            with tree.open(name, labels) as file, open_writer(path, file, kinds) as writer:
                 tables = prefetch(_recode_groups(tree, file, kinds, publish, writer.schema), len)
                 for table in _report_rows(tables, report, len):
                     writer.write_table(table, row_group_size=max(len(table), 1))

@@ -352,3 +352,26 @@ def test_streams_release_what_frames_release(tmp_path):
 @pytest.mark.parametrize("lists", LISTS)
 def test_streams_release_what_frames_release_in_every_case(tmp_path, lists):
     assert differences([case for case in cases() if case[0].lists == lists], tmp_path) == []
+
+
+def test_dropped_columns_are_in_no_byte_of_the_release(tmp_path):
+    rows = [["a", "b"], ["a"], ["a", "b"], ["b"]] * 3
+    secret = [f"secret{number}" for number in range(12)]
+    frame = pd.DataFrame({"name": secret, "items": rows, "shop": ["n", "s"] * 6}).set_index("name")
+    pdanon.to_parquet(frame, tmp_path / "in.parquet")
+    made = stream.anonymize(tmp_path / "in.parquet", tmp_path / "out.parquet", k=3, m=1, drop=["name"])
+    content = (tmp_path / "out.parquet").read_bytes()
+    assert b"secret" not in content
+    assert b'"name": "name"' not in content
+    released = pd.read_parquet(tmp_path / "out.parquet")
+    assert list(released) == ["items", "shop"]
+    assert released.index.equals(pd.RangeIndex(12))
+    expected = frame.reset_index(drop=True).txanon.pcta(k=3, m=1)
+    assert [sorted(row) for row in released["items"]] == [sorted(row) for row in expected.frame["items"]]
+    assert made.rows == 12
+    first = stream.anonymize(tmp_path / "in.parquet", tmp_path / "two.parquet", k=3, m=1, drop=["shop"])
+    assert list(pd.read_parquet(first.paths[0])) == ["items"]
+    with pytest.raises(pdanon.ParameterError, match="did you mean 'shop'"):
+        stream.anonymize(tmp_path / "in.parquet", tmp_path / "no.parquet", k=3, drop=["shops"])
+    with pytest.raises(pdanon.ColumnError):
+        stream.anonymize(tmp_path / "in.parquet", tmp_path / "no.parquet", k=3, drop=["items"])

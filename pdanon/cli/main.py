@@ -59,8 +59,8 @@ from pdanon.cli.output import (
     print_result,
     print_risk,
     print_stderr,
+    print_streamed,
     print_tradeoff,
-    print_tried,
     report,
     show_warnings,
     stage,
@@ -106,10 +106,8 @@ from pdanon.itemsets.columns import find_column, label_positions
 from pdanon.itemsets.memory import out_of_memory
 from pdanon.itemsets.validation import is_uri
 from pdanon.policy import Policy
-from pdanon.recoding.counts import loss_lines
 from pdanon.recoding.loss_bounds import check_max_loss, refuse_loss
 from pdanon.recoding.result import Anonymized, in_chunks
-from pdanon.recoding.risk import risk_lines
 from pdanon.recoding.warnings import shortfall
 
 
@@ -153,7 +151,7 @@ def _code_of(argv: Sequence[str] | None) -> int:
             return _print_outcome(sys.argv[1:] if argv is None else [*argv])
     except BrokenPipeError:
         return 141
-    except OSError as error:
+    except Exception as error:  # while printing
         return _report_error(error)
 
 
@@ -356,14 +354,7 @@ def _anonymize_files(arguments: argparse.Namespace) -> Outcome:
         result = stream.anonymize(arguments.source, arguments.target, mapping=arguments.mapping, **request)
 
     def show() -> None:
-        print_tried(result.tried)
-        print(f"Anonymized: {result.rows} rows, {result.parameters['algorithm']}")
-        if result.sample is not None:
-            print(f"  chosen     on a sample of {result.sample:,} of {result.rows:,} rows")
-        print(f"  guarantee  {result.guarantee!r}, audited")
-        lines = [*risk_lines(result.guarantee, result.risk), *loss_lines(result.mapping, result.loss)]
-        for name, text in lines:
-            print(f"  {name:<10} {text}")
+        print_streamed(result)
         print(f"  written    {arguments.target}, {_count_files(len(result.paths))}")
         if arguments.mapping:
             print(f"  mapping    {arguments.mapping}")
@@ -522,6 +513,17 @@ def _run(arguments: argparse.Namespace) -> Outcome:
     if arguments.dry_run:
         return plan(policy.inputs, outputs.values())
     announce_files(outputs.values())
+    if policy.is_streamed:
+        has_bar = can_show_progress()
+        with stage(f"running {arguments.policy}", announced=not has_bar), show_warnings():
+            streamed = policy.run_stream(**allowed, progress=has_bar)
+
+        def show_files() -> None:
+            print_streamed(streamed)
+            for name, path in outputs.items():
+                print(f"  {name:10} {path}")
+
+        return Outcome(facts_of_release(streamed, outputs), show_files)
     with stage(f"running {arguments.policy}"), show_warnings():
         original = policy.read()
         result = policy.run(original)

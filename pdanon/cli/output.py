@@ -20,8 +20,11 @@ import pandas as pd
 from pdanon.errors import IdentifierWarning, PersonsWarning, ReleaseWarning, escape_controls, mask_credentials
 from pdanon.evaluation.metrics.risk import of_few_known
 from pdanon.evaluation.profile import Profile
+from pdanon.recoding.counts import loss_lines
 from pdanon.recoding.result import Anonymized
+from pdanon.recoding.risk import risk_lines
 from pdanon.recoding.warnings import REMEDY
+from pdanon.stream import Streamed
 
 PATIENCE = 2.0  # seconds after which a running stage is named on stderr
 
@@ -197,6 +200,18 @@ def print_result(result: Anonymized) -> None:
     """Print the algorithms that were tried, and the result."""
     print_tried(result.tried)
     print(result)
+
+
+def print_streamed(result: Streamed) -> None:
+    """Print a release of files."""
+    print_tried(result.tried)
+    print(f"Anonymized: {result.rows} rows, {result.parameters['algorithm']}")
+    if result.sample is not None:
+        print(f"  chosen     on a sample of {result.sample:,} of {result.rows:,} rows")
+    print(f"  guarantee  {result.guarantee!r}, audited")
+    lines = [*risk_lines(result.guarantee, result.risk), *loss_lines(result.mapping, result.loss)]
+    for name, text in lines:
+        print(f"  {name:<10} {text}")
 
 
 def print_tried(tried: pd.DataFrame | None) -> None:

@@ -64,6 +64,8 @@ class ParquetTree:
         The requested path, if it is not the root: that of one file, or with wildcards.
     directories : frozenset of str
         The real paths of the local directories in which a new file would belong to the tree.
+    dropped : frozenset of str
+        Columns of the files that are not part of the tree.
     """
 
     filesystem: fs.FileSystem
@@ -71,6 +73,7 @@ class ParquetTree:
     names: list[str]
     pattern: str | None = None
     directories: frozenset[str] = frozenset()
+    dropped: frozenset[str] = frozenset()
 
     @classmethod
     def find(cls, source: str | os.PathLike[str]) -> ParquetTree:
@@ -142,7 +145,7 @@ class ParquetTree:
         return sum(counts)
 
     def schema(self) -> pa.Schema:
-        """Return the schema of all files, without metadata.
+        """Return the schema of all files, without metadata and dropped columns.
 
         Raises
         ------
@@ -162,7 +165,7 @@ class ParquetTree:
                     hint=f"compared with {self.display_path(self.names[0])}",
                 )
         assert first is not None
-        return first
+        return _without(first, self.dropped)
 
     def find_columns(self, column: str | None, private: str | None = None) -> tuple[int, ...]:
         """Find the positions of the list column and, if ``private`` is set, of the private column."""
@@ -187,7 +190,7 @@ class ParquetTree:
             read_safely(lambda: _pandas_metadata(plain.schema_arrow, {}), where, "Parquet")
             texts = _text_leaves(plain, labels)
             with open_parquet(path, self.filesystem, texts) if texts else nullcontext() as coded:
-                yield TreeFile(where, plain, coded)
+                yield TreeFile(where, plain, coded, _without(plain.schema_arrow, self.dropped))
 
     def columns(self, labels: list[str], read: ArrowReader = Itemsets.from_arrow) -> Iterator[list[Itemsets]]:
         """Yield some list columns, by row group."""
@@ -211,14 +214,19 @@ class TreeFile:
     coded : pyarrow.parquet.ParquetFile or None
         The same file, with the text of some lists read as codes. None if there is no such text, or Arrow can
         read its encoding only as text.
+    schema : pyarrow.Schema
+        The schema of the columns that are read, with metadata.
     """
 
     path: str
     plain: pq.ParquetFile
     coded: pq.ParquetFile | None
+    schema: pa.Schema
 
     def read(self, number: int, columns: list[str] | None = None) -> pa.Table:
-        """Read a row group."""
+        """Read a row group, or some columns of it."""
+        if columns is None and len(self.schema) < len(self.plain.schema_arrow):
+            columns = self.schema.names
         if self.coded is not None:
             try:
                 return read_row_group(self.coded, number, self.path, columns)
@@ -238,17 +246,22 @@ class TreeFile:
         return replace(found, vocabulary=found.vocabulary.cast(kind))  # codes turn large text into text
 
 
+def _without(schema: pa.Schema, dropped: Collection[str]) -> pa.Schema:
+    """Return a schema without some columns."""
+    if not dropped:
+        return schema
+    return pa.schema([field for field in schema if field.name not in dropped], schema.metadata)
+
+
 @contextmanager
-def open_writer(
-    path: Path, file: pq.ParquetFile, lists: Mapping[int, pa.DataType]
-) -> Iterator[pq.ParquetWriter]:
+def open_writer(path: Path, file: TreeFile, lists: Mapping[int, pa.DataType]) -> Iterator[pq.ParquetWriter]:
     """Open a writer of a file like another one, in which some columns become lists.
 
     Parameters
     ----------
     path : path
         The new file. It is synced to disk when the block ends.
-    file : pyarrow.parquet.ParquetFile
+    file : TreeFile
         The other file.
     lists : mapping of int to pyarrow.DataType
         Types of items of the columns that become lists, by position. Text is written as codes into a
@@ -258,7 +271,7 @@ def open_writer(
     -----
     Metadata is dropped, except pandas' names and types of columns.
     """
-    schema = file.schema_arrow
+    schema = file.schema
     fields = [field.remove_metadata() for field in schema]
     metadata = _pandas_metadata(schema, {schema.names[position]: kind for position, kind in lists.items()})
     for position, kind in lists.items():
@@ -269,7 +282,8 @@ def open_writer(
         fields[position] = fields[position].with_type(pa.list_(coded))
     described = base64.b64encode(published.serialize().to_pybytes())
     # Arrow would store the schema with codes. Store the one with text instead, to be read as such.
-    options: dict[str, Any] = {"compression": _compression(file, min(lists)), "store_schema": False}
+    options: dict[str, Any] = {"compression": _compression(file.plain, schema.names[min(lists)])}
+    options["store_schema"] = False
     options["write_page_checksum"] = True
     options["write_batch_size"] = 2**16  # for statistics, Arrow scans the dictionary once per batch
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -307,13 +321,13 @@ def _text_leaves(file: pq.ParquetFile, labels: Collection[str]) -> list[int]:
     return [leaf for leaf in leaves if file.schema.column(leaf).physical_type == "BYTE_ARRAY"]
 
 
-def _compression(file: pq.ParquetFile, position: int) -> str:
+def _compression(file: pq.ParquetFile, name: str) -> str:
     """Return the compression of a column that was read: for damaged columns Arrow may abort here."""
     if not file.num_row_groups:
         return "snappy"
-    leaf = leaves_by_column(file.schema_arrow)[position].start
-    name = str(file.metadata.row_group(0).column(leaf).compression).lower()
-    return {"uncompressed": "none", "lz4_raw": "lz4"}.get(name, name)
+    leaf = leaves_by_column(file.schema_arrow)[file.schema_arrow.get_field_index(name)].start
+    codec = str(file.metadata.row_group(0).column(leaf).compression).lower()
+    return {"uncompressed": "none", "lz4_raw": "lz4"}.get(codec, codec)
 
 
 def _pandas_metadata(schema: pa.Schema, lists: Mapping[str, pa.DataType]) -> dict[bytes, bytes]:
@@ -322,6 +336,12 @@ def _pandas_metadata(schema: pa.Schema, lists: Mapping[str, pa.DataType]) -> dic
     if noted is None:
         return {}
     kept = {key: noted[key] for key in _KEPT if key in noted}
+    if "index_columns" in kept:  # a dropped index is none
+        levels = [each for each in kept["index_columns"] if isinstance(each, dict) or each in schema.names]
+        kept["index_columns"] = levels
+    if "columns" in kept:
+        named = [(each, each.get("field_name", each.get("name"))) for each in kept["columns"]]
+        kept["columns"] = [each for each, name in named if name is None or name in schema.names]
     for described in kept.get("columns", ()):
         kind = lists.get(described.get("field_name", described.get("name")))
         if kind is not None:

@@ -62,6 +62,14 @@ class ListColumns:
         private = read(frame.iloc[:, hidden[0]]) if hidden else None
         return cls(itemsets, private, frame.columns[position])
 
+    def sample(self, size: int) -> Itemsets:
+        """Draw transactions of the list column, all with the same chance. The seed is fixed."""
+        numbers = np.arange(self.n_rows)
+        if len(numbers) > size:
+            numbers = np.sort(np.random.default_rng(0).choice(len(numbers), size, replace=False))
+        weights = np.cumsum(SupportIndex.of(self.itemsets).weights)
+        return self.itemsets.take(np.searchsorted(weights, numbers, side="right"))
+
     @property
     def n_rows(self) -> int:
         """Number of transactions."""

@@ -23,7 +23,7 @@ from pdanon.guarantees.parameters import constraint_list
 from pdanon.io.files import check_replaceable
 from pdanon.io.forms import Form
 from pdanon.io.lines import is_lines, is_text
-from pdanon.io.parquet import locate
+from pdanon.io.parquet import list_dtype, locate
 from pdanon.io.tables import (
     check_distinct,
     is_csv,
@@ -35,6 +35,8 @@ from pdanon.io.tables import (
     write_table,
     write_whole,
 )
+from pdanon.io.targets import check_absent
+from pdanon.io.trees import ParquetTree
 from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.validation import (
     check_flag,
@@ -49,6 +51,7 @@ from pdanon.itemsets.validation import (
 )
 from pdanon.policy import schema
 from pdanon.recoding.result import Anonymized
+from pdanon.stream import Streamed, anonymize
 
 _BY_ROLE = dict.fromkeys(("column", "quasi", "keep"), "columns")
 _BY_ROLE |= dict.fromkeys(("hierarchy", "hierarchies"), "hierarchies")
@@ -187,6 +190,53 @@ class Policy:
         column = {"column": self.items} if self._reads_lists() else {}
         return algorithm(self.algorithm)(frame, **column, **options)
 
+    @property
+    def is_streamed(self) -> bool:
+        """Whether the input is a directory of Parquet files, or a path with wildcards."""
+        text = str(self.input)
+        pattern = any(mark in text for mark in "*?[") and not path.exists(text)
+        return pattern or (is_uri(text) and not is_lines(text)) or path.isdir(text)
+
+    def run_stream(
+        self, *, overwrite: bool = False, allow_outside: bool = False, progress: bool = False
+    ) -> Streamed:
+        """Anonymize a directory of Parquet files in parts, and write the release and the mapping.
+
+        Parameters
+        ----------
+        overwrite, allow_outside : bool
+            As `check_outputs`. An existing release is never replaced.
+        progress : bool
+            Show a progress bar.
+
+        Returns
+        -------
+        Streamed
+            The result of `pdanon.stream.anonymize`.
+
+        Raises
+        ------
+        PdanonError
+            If the files cannot be read, a column has no role, or the algorithm fails.
+        """
+        if "release" not in self.outputs:
+            hint = 'release = "released"'
+            raise ParameterError("the policy names no release", where=self._place("outputs"), hint=hint)
+        self.check_outputs(self.outputs.values(), overwrite=overwrite, allow_outside=allow_outside)
+        empty = ParquetTree.find(self.input).schema().empty_table()
+        frame = empty.to_pandas(types_mapper=list_dtype, ignore_metadata=True)
+        frame = frame[[name for name in frame.columns if "__index_level_" not in name]]  # of unnamed indexes
+        self._check_present(frame.columns)
+        self._roles.select_published(frame, self._place("columns"), lists=True)
+        if self.algorithm is None:
+            self._check_request()
+            options = self._read_all(self._roles.merge_request(self.parameters))
+        else:
+            options = self._read_all(self._roles.merge_parameters(self.algorithm, self.parameters))
+        options |= {"algorithm": self.algorithm, "drop": self.drop, "progress": progress}
+        mapping = self.outputs.get("mapping")
+        return anonymize(self.input, self.outputs["release"], column=self.items, mapping=mapping, **options)
+
     def compare(self, *, progress: bool = False, allow_outside: bool = False) -> pd.DataFrame:
         """Run the comparison of the policy with `pdanon.compare`, and write only the file of ``resume``.
 
@@ -233,11 +283,14 @@ class Policy:
         """
         columns = [*self.quasi, *self.keep]
         frame = self._form.read(self.input, columns).frame
-        present = [*frame.columns, *frame.index.names, *(self.drop if self._form.drops_columns else [])]
-        absent = [name for name in self._roles.columns if name not in present]
-        if absent:
-            raise ColumnError(f"the table lacks columns {absent}", where=str(self.input))
+        self._check_present(
+            [*frame.columns, *frame.index.names, *(self.drop if self._form.drops_columns else [])]
+        )
         return self._roles.select_published(frame, self._place("columns"), lists=self._reads_lists())
+
+    def _check_present(self, present: Iterable[Any]) -> None:
+        if absent := [name for name in self._roles.columns if name not in [*present]]:
+            raise ColumnError(f"the table lacks columns {absent}", where=str(self.input))
 
     @property
     def inputs(self) -> list[Path | str]:
@@ -281,7 +334,10 @@ class Policy:
                         "an output is outside the directory of the policy",
                     )
                     raise ParameterError(problem, where=where, got=str(real), hint=hint)
-            check_replaceable(file, overwrite=overwrite)
+            if self.is_streamed and Path(file) == self.outputs.get("release"):
+                check_absent(Path(file))  # a directory cannot be replaced in one step
+            else:
+                check_replaceable(file, overwrite=overwrite)
 
     def write(
         self,
@@ -433,7 +489,20 @@ class Policy:
             hint = "releases by cahd and disassociate have one"
             raise ParameterError(f"{name} publishes no second table", where=where, hint=hint)
 
+    def _check_stream(self) -> None:
+        """Check that a release in parts needs neither all rows at once nor another form."""
+        others = [name for name in self.outputs if name not in ("release", "mapping")]
+        where, hint = self._place(), "read one file, or leave it out: a directory is read in parts"
+        for name, value in {"quasi": self.quasi, "[input]": self.form, "[compare]": self.comparison}.items():
+            if any(value.values()) if isinstance(value, dict) else value:
+                raise ParameterError(f"{name} needs all rows at once", where=where, hint=hint)
+        if others:
+            got = ", ".join(others)
+            raise ParameterError("an output needs all rows at once", where=where, got=got, hint=hint)
+
     def _check_files(self) -> None:
+        if self.is_streamed:
+            return self._check_stream()
         for name, file in {"input": self.input, **self.outputs}.items():
             allowed: tuple[str, ...] = (".html",) if name == "report" else (".parquet", ".csv")
             allowed += (".tsv", ".jsonl") if name == "input" else ()
