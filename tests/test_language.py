@@ -8,6 +8,7 @@ import re
 import tokenize
 from collections import Counter
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -30,6 +31,12 @@ def sources() -> list[Path]:
     return sorted([*(ROOT / "pdanon").rglob("*.py"), *(ROOT / "pdanon").rglob("*.pyx"), *pages])
 
 
+@lru_cache(1)
+def nodes(path: Path) -> list[ast.AST]:
+    """The syntax tree of a module."""
+    return [*ast.walk(ast.parse(path.read_text(encoding="utf-8")))]
+
+
 def texts(path: Path) -> Iterator[str]:
     """Docstrings, messages and comments of a module; the prose of a page, a paragraph each."""
     source = path.read_text(encoding="utf-8")
@@ -37,7 +44,7 @@ def texts(path: Path) -> Iterator[str]:
         yield from prose(source)
         return
     if path.suffix == ".py":
-        for node in ast.walk(ast.parse(source)):
+        for node in nodes(path):
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value:
                 yield from prose(node.value)
             if isinstance(node, ast.JoinedStr):
@@ -58,7 +65,7 @@ def prose(text: str) -> Iterator[str]:
 def docstrings(path: Path) -> Iterator[str]:
     """The docstrings of a module."""
     kinds = ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes(path):
         if isinstance(node, kinds) and (text := ast.get_docstring(node)):
             yield text
 
