@@ -20,6 +20,7 @@ TOPICS = {
     "limits": "Many items, and long rows",
     "rt": "Quasi-identifiers and items together",
     "stream": "Larger than memory",
+    "beyond": "The risk beyond the guarantee",
 }
 PAGE = "measured/speed/benchmarks.md"
 
