@@ -427,23 +427,21 @@ def split_each(
 class Leaver:
     """Counts that an item would bring to another cluster, and that its own cluster would keep without it."""
 
+    cython.declare(n_few=cython.longlong, n_needing=cython.longlong, n_few_pairs=cython.longlong)
+    cython.declare(n_lacking=cython.longlong, n_tried=cython.longlong)  # exchanges tried, of all leavers
     beside: cython.longlong[::1]  # rows that contain it and another item of each cluster
-    n_few: cython.longlong
     few: cython.longlong[::1]  # clusters in fewer than k of its rows
     kept: cython.longlong[::1]  # rows of its own cluster and each other one, without it
-    n_needing: cython.longlong
     needing: cython.longlong[::1]  # clusters that become rare with its own
     needs: cython.longlong[::1]  # whether a cluster is in ``needing``
-    n_few_pairs: cython.longlong
     few_pairs: cython.int[:, ::1]  # pairs of clusters in fewer than k of its rows
-    n_lacking: cython.longlong
     lacking: cython.int[:, ::1]  # pairs of clusters that become rare with its own
     left: cython.longlong[::1]  # rows of its own cluster and each such pair, without it
 
     def __init__(self, slots: int, pairs: int) -> None:
         self.beside, self.few, self.kept, self.needing, self.needs = np.zeros((5, slots), np.int64)
         self.few_pairs, self.lacking = np.empty((2, pairs, 2), np.int32)
-        self.left = np.empty(pairs, np.int64)
+        self.left, self.n_tried = np.empty(pairs, np.int64), 0
 
 
 @cython.cfunc
@@ -725,6 +723,7 @@ def _replace_leaver(
             y = space.members[i]
             if state.worth[y] >= state.worth[x] and not by_support:
                 break
+            leaver.n_tried += 1
             if not _may_replace(y, x, leaver, tallies, state, rows, space):
                 continue
             if _exchange(x, y, state, rows, space):
@@ -787,8 +786,8 @@ def swap_each(
     state: State,
     rows: Rows,
     space: Space,
-) -> None:
-    """Exchange items, one after the other, where that is safe and lowers the loss."""
+) -> int:
+    """Exchange items, one by one, where that is safe and lowers the loss; return the number of tries."""
     slots = len(state.size)
     starts: cython.longlong[::1] = np.zeros(slots + 1, np.int64)
     free: cython.longlong[::1] = np.zeros(slots, np.int64)
@@ -798,3 +797,4 @@ def swap_each(
         for i in range(items.shape[0]):
             if _swap(items[i], starts, leaver, tallies, state, rows, space):
                 _list_members(order, starts, free, state, space)
+    return leaver.n_tried

@@ -105,7 +105,10 @@ def refine(
     items swap sets. Each item, in order of cost, swaps with the first item of another set for which the swap
     is safe and a gain. Sets are ordered by number, items by ascending cost. When the swaps gain at most
     1/1,000, sets are split whose halves must share rows. The search ends when there are none. At that point,
-    no move is left that gains more than 1/4,000, and all swaps together gain at most 1/1,000.
+    no round of moves gains more than 1/4,000, and no round of swaps more than 1/1,000.
+
+    In all, about 2**24 swaps are tried, then no more. This ends the search in large tables, where a round of
+    swaps takes longer than all moves.
 
     With ``PSRules``, the most expensive set is split first: into the items of most worth and the rest, or
     into every second item and the others. Then items move in order of cost. Each tries the 8 sets with the

@@ -116,6 +116,7 @@ _STEPS = 2**28  # counting steps between two checks of the time limit
 _BATCH = 8  # items that move between two checks of the time limit
 _BATCH_OF_SPLITS = 16
 _BATCH_OF_SWAPS = 16
+_MOST_SWAPS = 2**24  # swaps that are tried in a descent
 _MOST_IN_CUBE = 640  # clusters whose triples are all counted: 174 MB
 _MOST = 20_000  # clusters whose pairs are all counted, unless there are more at the start: 1.6 GB
 
@@ -199,6 +200,7 @@ class Refinement:
         self._is_exact = largest == 0 or m == largest
         self._order = np.argsort(worth, kind="stable")[::-1].copy()
         self.best = cluster.copy()
+        self._swaps = 0  # swaps that the current descent has tried
         self._least = 0
         self._curve: list[tuple[float, int]] = []
 
@@ -241,6 +243,7 @@ class Refinement:
             return
         n = self._index.n_items
         stage, all_awake, is_done = min(_FIRST, n), False, False
+        self._swaps = 0
         while not is_done and not is_over(self._started, limit):
             before = self._cost()
             self._move(self._order[:stage], limit)
@@ -307,13 +310,17 @@ class Refinement:
         return done
 
     def _swap(self, limit: float | None) -> bool:
-        """Swap items of different clusters, the most expensive first; return whether that gained much."""
+        """Swap items of different clusters, the most expensive first; return whether that gained much.
+
+        The number of swaps that are tried is limited: in large tables a round can take longer than all moves.
+        """
         before = self._cost()
         for first in range(0, len(self._order), _BATCH_OF_SWAPS):
-            if is_over(self._started, limit):
+            if self._swaps >= _MOST_SWAPS or is_over(self._started, limit):
                 break
             batch = self._order[first : first + _BATCH_OF_SWAPS]
-            set_search.swap_each(batch, self._order, self._tallies, self._state, self._rows, self._space)
+            work = batch, self._order, self._tallies, self._state, self._rows, self._space
+            self._swaps += set_search.swap_each(*work)
         return self._gained_since(before, 1000)
 
     def _gained_since(self, before: int, enough: int = _ENOUGH) -> bool:

@@ -337,6 +337,32 @@ def test_what_is_remembered_of_exchanges_changes_no_release(data, monkeypatch, m
     pd.testing.assert_frame_equal(pdanon.refine(frame, result).mapping, refined.mapping)
 
 
+def test_few_tried_swaps_end_the_search(data, monkeypatch):
+    """The search then ends after moves and splits: safe, and between the losses before and after."""
+    frame = pdanon.read_parquet(data / "groceries.parquet")
+    result = pdanon.coat(frame, k=5, m=2)
+    calls = []
+    swap_each = sets_search.set_search.swap_each
+
+    def counted(*work):
+        calls.append(swap_each(*work))
+        return calls[-1]
+
+    monkeypatch.setattr(sets_search.set_search, "swap_each", counted)
+    losses = [result.loss["NCP"]]
+    for most in (0, 1, 2**24):
+        calls.clear()
+        monkeypatch.setattr(sets_search, "_MOST_SWAPS", most)
+        refined = pdanon.refine(frame, result)
+        assert result.guarantee.audit(refined.frame).holds
+        assert sum(calls[:-1]) < max(most, 1)
+        losses.append(refined.loss["NCP"])
+    assert sum(calls) > 100
+    assert losses == sorted(losses, reverse=True)
+    assert losses[1] < losses[0]
+    assert losses[3] < losses[1]
+
+
 def test_a_set_is_parted_where_no_item_can_leave_alone():
     """In each half two items are needed beside x: nobody can go first, two can go together."""
     rows = [["a", "x"], ["b", "x"], ["c", "x"], ["d", "x"], ["x"]]
