@@ -136,8 +136,8 @@ def add_emptied(audit: Audit, emptied: int, n_present: int, itemsets: Itemsets) 
         return audit
 
     def list_threats() -> pd.DataFrame:
-        listed = list_emptied(itemsets, emptied)
-        return pd.concat([listed, audit.threats], ignore_index=True) if len(audit.threats) else listed
+        both = pd.concat([list_emptied(itemsets, emptied), audit.threats], ignore_index=True)
+        return both[audit.threats.columns]
 
     at_risk = max(audit.rows_at_risk, min(audit.rows_at_risk + emptied, n_present))
     return Audit(audit.guarantee, at_risk, list_threats)

@@ -194,8 +194,9 @@ class Policy:
     def is_streamed(self) -> bool:
         """Whether the input is a directory of Parquet files, or a path with wildcards."""
         text = str(self.input)
-        pattern = any(mark in text for mark in "*?[") and not path.exists(text)
-        return pattern or (is_uri(text) and not is_lines(text)) or path.isdir(text)
+        if is_uri(text):  # where ? begins the query
+            return "*" in text or not is_lines(text)
+        return path.isdir(text) or (any(mark in text for mark in "*?[") and not path.exists(text))
 
     def run_stream(
         self, *, overwrite: bool = False, allow_outside: bool = False, progress: bool = False

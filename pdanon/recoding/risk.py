@@ -97,14 +97,17 @@ class Attacker:
             ``known, rows, counted, singled_out, below_k, singled_out_before, below_k_before``. None if
             there is no row, or no row can be counted in time.
         """
-        work, n_rows = _steps_for(n_occurrences, self.known), after.n_rows
+        n_rows = after.n_rows
+        most_known = min(self.known, before.index.longest + 1)  # no row has more: the shares stay the same
+        least_size = min(self.covered + 1, most_known)
+        work = _steps_for(n_occurrences, most_known)
         chosen = np.random.default_rng(_SEED).choice(n_rows, min(n_rows, _MOST_ROWS), replace=False)
-        sizes = after.smallest(chosen, self, self.covered + 1, work)
-        sizes_before = before.smallest(chosen[: len(sizes)], self, 1, work)
+        sizes = after.smallest(chosen, self.k, least_size, most_known, work)
+        sizes_before = before.smallest(chosen[: len(sizes)], self.k, 1, most_known, work)
         counted = len(sizes_before)
         if not counted:
             return None
-        known = np.arange(after.least_known, self.known + 1)
+        known = np.arange(after.least_known, most_known + 1)
         table: dict[str, Any] = {"known": known, "rows": n_rows, "counted": counted}
         for suffix, found in (("", sizes[:counted]), ("_before", sizes_before)):
             shares = [np.mean(found <= number, axis=0) for number in known]
@@ -166,18 +169,17 @@ class Visible:
         return 1 if self.own is None else 0
 
     def smallest(
-        self, chosen: NDArray[np.int64], attacker: Attacker, least: int, work: int
+        self, chosen: NDArray[np.int64], k: int | None, least: int, most: int, work: int
     ) -> NDArray[np.int64]:
         """Return the sizes of the smallest itemsets with support below k, and 1, of some rows.
 
-        A row without such an itemset has a size above that of the attacker. Rows whose class has fewer rows
-        than that have size 0. Fewer rows than chosen are returned if the search ends early.
+        Only itemsets of ``least`` to ``most`` items count. A row without one has size ``most + 1``. Rows of
+        classes below these supports have size 0. If the search ends early, fewer rows are returned.
         """
-        rows, none = self._places(chosen), attacker.known + 1
-        thresholds = np.array([max(attacker.k or 2, 2), 2])
+        rows, thresholds = self._places(chosen), np.array([max(k or 2, 2), 2])
         table = self.index.codes, self.index.offsets, self.index.weights, self.index.singles
-        found = smallest_rare(rows, thresholds, least, attacker.known, work, *table, self.is_hidden)
-        sizes = np.where(found > 0, found, none).astype(np.int64)
+        found = smallest_rare(rows, thresholds, least, most, work, *table, self.is_hidden)
+        sizes = np.where(found > 0, found, most + 1).astype(np.int64)
         if self.sizes is not None:
             sizes[self.sizes[chosen[: len(sizes)], None] < thresholds] = 0
         return sizes

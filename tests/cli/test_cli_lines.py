@@ -88,7 +88,6 @@ def test_an_encoding_is_named_or_asked_for(tmp_path, capsys):
         (["--by", "who", "--item", "what", "--keep", "what"], "several values per person"),
         (["--by", "what", "--item", "who", "--keep", "country"], "2 of 2 persons"),
         (["--by", "who", "--item", "what", "--delimiter", "::"], "delimiter must be one character"),
-        (["--stream", "--algorithm", "pcta", "--by", "who", "--item", "what"], "--stream reads list columns"),
     ],
 )
 def test_lines_that_are_not_understood(tmp_path, capsys, arguments, message):

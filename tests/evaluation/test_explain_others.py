@@ -173,8 +173,7 @@ def test_ps_rules(rows, c, data):
         return {(known, inferred) for known, inferred, _ in found}
 
     def listed(table):
-        sensitive = table["sensitive"].map(frozenset)
-        return {*zip(map(frozenset, table["itemset"]), sensitive, strict=True)} if len(table) else set()
+        return {*zip(map(frozenset, table["itemset"]), map(frozenset, table["sensitive"]), strict=True)}
 
     asked = item
     why = result.explain(item, frame)
