@@ -9,6 +9,7 @@ from conftest import SECRET, frame_of, row_lists, rows_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive import itemsets as naive
+from naive.identification import persons_at_risk
 from naive.queries import subsets
 from scipy import stats
 
@@ -18,6 +19,9 @@ from pdanon import ColumnError, ParameterError
 from pdanon.evaluation.metrics.attack import wilson_interval
 from pdanon.hierarchy import Hierarchy
 from pdanon.io.datasets import make_baskets
+from pdanon.itemsets.codes import Itemsets
+from pdanon.recoding.cover import Cover, became_of
+from pdanon.recoding.identification import Persons, Sample, guess_rows
 
 BASKETS = make_baskets(600, 60, random_state=4)
 TREE = Hierarchy.balanced(BASKETS["items"].itemset.items, 3)
@@ -219,3 +223,142 @@ def test_what_an_item_became_must_be_known():
         pdanon.attack(FRAME, replace(RESULT, mapping=double))
     with pytest.raises(ColumnError, match="does not exist"):
         pdanon.attack(FRAME, RESULT, "codes")
+
+
+# --- An attacker with a sample
+
+
+HELD_OUT = make_baskets(600, 60, random_state=5)
+
+
+def test_a_sample_names_more_persons_than_the_number_of_candidates():
+    result = BASKETS.txanon.pcta(k=6, m=2)
+    attack = pdanon.attack(BASKETS, result, sample=HELD_OUT, random_state=1)
+    assert attack.k == 6
+    assert attack.fewest >= 6
+    assert attack.rate <= 1 / 6
+    assert attack.rate_before >= 1 / 5
+    assert attack.rate < attack.named < attack.rate_before
+    assert attack.cases.columns.tolist() == ["row", "known", "before", "after", "named", "largest"]
+    assert (attack.cases["before"] < 6).all()
+    again = pdanon.attack(BASKETS, result, sample=HELD_OUT, random_state=1)
+    pd.testing.assert_frame_equal(again.cases, attack.cases)
+
+
+def test_all_shares_have_intervals():
+    result = BASKETS.txanon.pcta(k=6, m=2)
+    attack = pdanon.attack(BASKETS, result, sample="split", random_state=1)
+    assert attack.shares.index.tolist() == ["original", "release", "named", "above 1/k", "above 1/2"]
+    assert (attack.shares["low"] <= attack.shares["share"]).all()
+    assert (attack.shares["share"] <= attack.shares["high"]).all()
+    assert attack.shares.loc["named", "share"] == attack.cases["named"].mean() == attack.named
+    assert attack.shares.loc["above 1/2", "share"] <= attack.shares.loc["above 1/k", "share"]
+    assert "a random half of the original, 300 rows" in repr(attack)
+    assert "% are named" in repr(attack)
+    assert pdanon.attack(BASKETS, result).shares.index.tolist() == ["original", "release"]
+
+
+def test_equal_candidates_are_not_above_one_in_k():
+    frame = frame_of([{"a"}, {"b"}, {"c"}])
+    result = frame.txanon.pcta(k=3, m=1)
+    attack = pdanon.attack(
+        frame, result, sample=frame_of([{"a"}, {"b"}, {"c"}, {"c"}]), n=300, random_state=1
+    )
+    assert attack.shares.loc["above 1/k", "share"] == 0
+    assert attack.rate == pytest.approx(1 / 3)
+    assert attack.shares.loc["named", "low"] <= 1 / 3 <= attack.shares.loc["named", "high"]
+
+
+def test_nobody_at_risk_is_no_error():
+    frame = frame_of([{"a", "b"}] * 5)
+    attack = pdanon.attack(frame, frame.txanon.pcta(k=5, m=2), sample="split", random_state=1)
+    assert attack.at_risk == 0
+    assert len(attack.cases) == 0
+    assert np.isnan(attack.named)
+    assert "0 persons at risk" in repr(attack)
+
+
+def _rate_of_all_cases(frame, result, sample, k):
+    """The rate that the intervals are to hold: over all persons at risk and all their rare pairs."""
+    items, published = (Itemsets.from_series(each["items"]) for each in (frame, result.frame))
+    at_risk = persons_at_risk(rows_of(frame), k, 2)
+    known = Sample(
+        Itemsets.from_series(sample["items"]), items, Cover.of_mapping(items, published, result.mapping)
+    )
+    rows = [row for row, pairs in at_risk.items() for _ in pairs]
+    pairs = [sorted(items.lookup(sorted(pair)).tolist()) for each in at_risk.values() for pair, _ in each]
+    codes = np.array([code for pair in pairs for code in pair], np.int32)
+    offsets = np.append(0, np.cumsum([len(pair) for pair in pairs]))
+    persons = Persons(np.array(rows), codes, offsets, np.ones(len(rows), np.int64))
+    became = became_of(items, published, result.mapping, np.zeros(len(codes), np.int64), codes)
+    chances = guess_rows(persons, became, published, known).chances
+    weights = np.array([1 / len(at_risk[row]) / len(at_risk) for row in rows])
+    return float(chances @ weights)
+
+
+@pytest.mark.slow
+def test_intervals_hold_the_known_rates_of_simulated_tables():
+    hits = n = 0
+    for seed in range(400):
+        rng = np.random.default_rng(seed)
+        kinds = rng.integers(0, 3, 80)  # rows of a kind prefer the same items
+        draws = rng.random((80, 9)) < 0.15 + 0.5 * (np.arange(9) % 3 == kinds[:, None])
+        rows = [frozenset("abcdefghi"[item] for item in np.flatnonzero(row)) for row in draws]
+        frame, sample = frame_of(rows[:40]), frame_of(rows[40:])
+        result = frame.txanon.pcta(k=4, m=2)
+        attack = pdanon.attack(frame, result, sample=sample, n=150, random_state=seed)
+        if not len(attack.cases):
+            continue
+        low, high = attack.shares.loc["named", ["low", "high"]]
+        n += 1
+        hits += low <= _rate_of_all_cases(frame, result, sample, 4) <= high
+    assert n >= 380
+    assert 0.92 <= hits / n <= 0.98  # 95 %, and two standard errors of 400 tables
+
+
+SAMPLES = {
+    "a list": ([["a"]], "sample must be"),
+    "another word": ("half", "no such sample"),
+    "without rows": (frame_of([]), "no item of the original"),
+    "without items": (frame_of([set(), None]), "no item of the original"),
+    "other items": (frame_of([{SECRET}]), "no item of the original"),
+    "another type": (pd.DataFrame({"items": [[1.5], [2.5]]}), "no item of the original"),
+    "another column": (frame_of([{"a"}]).rename(columns={"items": "lists"}), "column"),
+    "no lists": (pd.DataFrame({"items": ["a", "b"]}), "list"),
+}
+
+
+@pytest.mark.parametrize("case", SAMPLES)
+def test_refused_samples(case):
+    frame = frame_of([{"a"}, {"a"}, {"b"}])
+    sample, message = SAMPLES[case]
+    with pytest.raises(pdanon.PdanonError, match=message) as error:
+        pdanon.attack(frame, frame.txanon.pcta(k=2, m=1), sample=sample)
+    assert SECRET not in str(error.value)
+
+
+def test_the_original_as_sample_is_warned_of():
+    frame = frame_of([{"a"}, {"a"}, {"b"}])
+    with pytest.warns(pdanon.ReleaseWarning, match="knows every row"):
+        pdanon.attack(frame, frame.txanon.pcta(k=2, m=1), sample=frame.copy())
+
+
+def test_unknown_items_of_a_sample_are_reported():
+    frame = frame_of([{"a"}, {"a"}, {"b"}])
+    attack = pdanon.attack(frame, frame.txanon.pcta(k=2, m=1), sample=frame_of([{"a", SECRET}, {"b"}]))
+    assert "33.3 % of their items are not in the original" in repr(attack)
+    assert SECRET not in repr(attack)
+
+
+def test_a_release_without_k_needs_one():
+    frame = frame_of([{"a", "s"}, {"a"}, {"b"}, {"b"}])
+    result = frame.txanon.suppress_control(rho=0.6, sensitive=["s"])
+    with pytest.raises(ParameterError, match="pass k="):
+        pdanon.attack(frame, result, sample="split")
+    assert pdanon.attack(frame, result, sample="split", k=2, random_state=1).k == 2
+
+
+def test_an_attack_without_a_sample_names_nobody():
+    frame = frame_of([{"a"}, {"a"}, {"b"}])
+    with pytest.raises(ParameterError, match="without a sample"):
+        _ = pdanon.attack(frame, frame.txanon.pcta(k=2, m=1)).named

@@ -13,21 +13,26 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon.cards import Share, card
-from pdanon.errors import ParameterError
-from pdanon.evaluation.metrics.attacker_candidates import Release, codes_of, read_mapping
-from pdanon.evaluation.metrics.sampling import draw_subsets
-from pdanon.guarantees.parameters import ItemLimit, check_m
+from pdanon.errors import ParameterError, ReleaseWarning, warn
+from pdanon.evaluation.metrics.attacker_candidates import Release
+from pdanon.guarantees.parameters import ItemLimit, check_k, check_m
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Codes, Itemsets, Offsets, canonical_rows
+from pdanon.itemsets.columns import find_column
 from pdanon.itemsets.libraries import holds_tables
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.mapping import check_mapping
+from pdanon.itemsets.sampling import draw_subsets
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.timing import show_activity
-from pdanon.itemsets.validation import MOST_DRAWN, check_count, random_generator
+from pdanon.itemsets.validation import MOST_DRAWN, check_count, check_frame, check_known, random_generator
 from pdanon.recoding.counts import percent
+from pdanon.recoding.cover import became_of, codes_of, read_mapping
+from pdanon.recoding.identification import Sample, draw_persons, guess_rows, rows_at_risk
 from pdanon.recoding.result import Anonymized
 
+_ABOVE = "have a candidate row more probable than"
+_ROUNDED = 1e-9  # k equal probabilities may be a little above 1/k
 _Z = NormalDist().inv_cdf(0.975)
 
 
@@ -43,10 +48,50 @@ class Attack:
         ``before`` and ``after`` (candidate rows in the original and in the release).
     m : int or None
         Maximum number of known items.
+    k : int or None
+        With a sample: fewer than k rows of the original match the known items of a person at risk.
+    sample : str
+        With a sample: its description. The cases are then persons at risk, and have two more columns:
+        ``named`` (whether the guess with the sample is right) and ``largest`` (the largest probability of a
+        candidate row, by the attacker's estimate).
+    at_risk : float or None
+        With a sample: the share of rows at risk among the rows that could be attacked.
     """
 
     cases: pd.DataFrame
     m: int | None
+    k: int | None = None
+    sample: str = ""
+    at_risk: float | None = None
+
+    @property
+    def named(self) -> float:
+        """Share of persons at risk whose row the attacker guesses with the sample."""
+        return self._share("named")
+
+    @property
+    def shares(self) -> pd.DataFrame:
+        """All shares with Wilson's 95 % intervals: ``share, low, high``.
+
+        ``original`` and ``release``: right guesses among the candidate rows, all equally probable; these are
+        `rate_before` and `rate`. With a sample also ``named``, and ``above 1/k`` and ``above 1/2``: persons
+        with a candidate row whose probability, by the attacker's estimate, is above.
+        """
+        rows = {"original": self.rate_before, "release": self.rate}
+        if self.sample:
+            rows |= {name: self._share(name) for name in ("named", "above 1/k", "above 1/2")}
+        ends = [wilson_interval(share, len(self.cases)) for share in rows.values()]
+        low, high = zip(*ends, strict=True)
+        return pd.DataFrame({"share": [*rows.values()], "low": low, "high": high}, index=[*rows])
+
+    def _share(self, name: str) -> float:
+        if not self.sample:
+            hint = "pass one: pdanon.attack(original, result, sample=other_rows), or sample='split'"
+            raise ParameterError("this attack was made without a sample", where=name, hint=hint)
+        if name == "named":
+            return float(self.cases["named"].mean())
+        bound = 1 / 2 if self.k is None or name == "above 1/2" else 1 / self.k
+        return float((self.cases["largest"] > bound * (1 + _ROUNDED)).mean())
 
     @property
     def rate(self) -> float:
@@ -87,15 +132,31 @@ class Attack:
 
     def _title(self) -> str:
         known = "all items" if self.m is None else f"up to {self.m} items"
-        return f"Attack: {len(self.cases)} cases, {known} known"
+        cases = "persons at risk" if self.sample else "cases"
+        return f"Attack: {len(self.cases)} {cases}, {known} known"
 
     def _facts(self) -> Iterator[tuple[str, str]]:
+        if self.sample:
+            yield "sample", self.sample
+            items = "all their items" if self.m is None else f"{self.m} of their items"
+            yield (
+                "at risk",
+                f"{percent(self.at_risk or 0.0)} of the rows: fewer than {self.k} rows hold {items}",
+            )
+        if not len(self.cases):
+            return
         before = self.rate_before, self.interval_before, self.fewest_before
         figures = {"original": before, "release": (self.rate, self.interval, self.fewest)}
         for name, (rate, interval, fewest) in figures.items():
             match = f"{fewest} row{' matches' if fewest == 1 else 's match'}"
             between = " to ".join(map(percent, interval))
             yield name, f"{percent(rate)} of the guesses are right ({between}); in the worst case {match}"
+        if self.sample:
+            shares = self.shares
+            for name, of in (("named", "are named"), ("above 1/k", _ABOVE), ("above 1/2", _ABOVE)):
+                share, low, high = map(percent, shares.loc[name])
+                bound = f" {name.removeprefix('above ').replace('k', str(self.k))}" if of is _ABOVE else ""
+                yield name, f"{share} {of}{bound} ({low} to {high})"
 
 
 def wilson_interval(share: float, n: int) -> tuple[float, float]:
@@ -116,12 +177,14 @@ def attack(
     column: Hashable | None = None,
     *,
     mapping: pd.DataFrame | None = None,
+    sample: pd.DataFrame | str | None = None,
+    k: int | None = None,
     m: ItemLimit = 2,
     n: int = 1000,
     random_state: int | np.random.Generator | None = None,
     progress: bool = False,
 ) -> Attack:
-    """Simulate attacks on a release.
+    """Simulate attacks on a release, by an attacker who guesses at random or learns from a sample.
 
     Parameters
     ----------
@@ -134,11 +197,20 @@ def attack(
     mapping : pandas.DataFrame, optional
         The mapping of a frame, of a global recoding: ``group`` (0), ``item`` and ``generalized``. A result
         has its own.
+    sample : pandas.DataFrame or "split", optional
+        Other rows of the same kind, from which the attacker learns which items occur together: the same list
+        column, and rows that are not in the original. Hold some rows back before you anonymize. ``"split"``:
+        the sample is a random half of the original, and only persons of the other half are attacked.
+        By default, the attacker has none.
+    k : int, optional
+        With a sample: a person is at risk if fewer than k rows of the original match the known items. By
+        default the k of the guarantee.
     m : int or None
         Number of items that the attacker knows of a person; at least 1. None: all items. If a person has
         fewer items, the attacker knows all of them.
     n : int
-        Number of cases.
+        Number of cases. With a sample, they are fewer if no row is at risk, or if the rare itemsets of some
+        rows are too few to be found.
     random_state : int, Generator or None
         Seed, or source of randomness.
     progress : bool
@@ -148,13 +220,21 @@ def attack(
     -------
     Attack
         ``rate``, its ``interval``, ``fewest``, the same figures for the original, and the ``cases``; numbers
-        only.
+        only. With a sample also ``named``, and ``shares`` lists all shares with their intervals.
 
     Raises
     ------
     ParameterError
         If a number is out of range, the parts do not belong together, no row has an item, or an item has
-        several labels in one group. If a frame has no mapping, or one of a local recoding.
+        several labels in one group. If a frame has no mapping, or one of a local recoding. If the sample has
+        no item of the original, or the guarantee has no k and none is passed.
+    ColumnError
+        If the sample lacks the list column.
+
+    Warns
+    -----
+    ReleaseWarning
+        If the sample is the original itself: the attacker then knows every row.
 
     Notes
     -----
@@ -173,7 +253,19 @@ def attack(
     Wilson's interval has the rate of all possible cases in 95 of 100 simulations or more [1]_. It says
     nothing about other attackers.
 
-    Cost: the rows of the rarest label of each case.
+    **With a sample**, each case is a person at risk: a row that holds m items which fewer than k rows hold
+    together, and m such items, both drawn uniformly. For each candidate row, the attacker estimates the
+    probability that its labels stand for the known items. This is naive Bayes: an item is as probable as it
+    is frequent among the items of its label, times the share of its rows in the sample with each other label
+    of the candidate row. The attacker guesses the row with the largest probability. A person is *named* if
+    the guess is right. ``rate`` is the share without a sample, for the same persons.
+
+    A real attacker may learn better: the figures are no upper bound. A held-out sample counts most honestly.
+    The rows of a split are in the release as well. When the attacker weighs such a row, the sample counts
+    without it.
+
+    Cost: the rows of the rarest label of each case. With a sample also one count of the rows at risk, and for
+    each known label its rows in the sample, times the items of the label.
 
     References
     ----------
@@ -190,6 +282,12 @@ def attack(
     True
     >>> pdanon.attack(df, result.frame, mapping=result.mapping, m=2, n=200, random_state=1).fewest >= 5
     True
+
+    An attacker with other baskets names more persons than one who guesses among the matching rows:
+
+    >>> attack = pdanon.attack(df, result, sample=make_baskets(500, 50, random_state=2), random_state=1)
+    >>> bool(attack.named > attack.rate)
+    True
     """
     most, n = check_m(m), check_count(n, "n", least=1, most=MOST_DRAWN)
     mapping, groups = _read_release(result, mapping)
@@ -200,6 +298,10 @@ def attack(
     if not len(able):
         raise ParameterError("no row has an item", where="original", got=f"{len(original)} rows")
     rng = random_generator(random_state)
+    if sample is not None:
+        k = _check_risk(result, k)
+        with show_activity(progress, "attack"):
+            return _attack_with_sample(release, column, mapping, groups, sample, k, most, n, rng)
     rows = rng.choice(able, n)
     codes, offsets = draw_subsets(release.items, rows, most, rng)
     known = np.diff(offsets)
@@ -211,6 +313,80 @@ def attack(
         after = SupportIndex.of(release.published).distinct().supports(labels, label_offsets)
         after[np.diff(label_offsets) == 0] = release.published.n_present  # all known items were suppressed
     return Attack(pd.DataFrame({"row": rows, "known": known, "before": before, "after": after}), most)
+
+
+def _check_risk(result: Anonymized | pd.DataFrame, k: int | None) -> int:
+    """Return the number of matching rows below which a person is at risk."""
+    promised = getattr(result.guarantee, "k", None) if isinstance(result, Anonymized) else None
+    if k is None and promised is None:
+        hint = "pass k=: persons are at risk if fewer than k rows of the original match what is known"
+        raise ParameterError(
+            "a release without k needs one for an attack with a sample", where="k", hint=hint
+        )
+    return check_k(promised if k is None else k)
+
+
+def _attack_with_sample(
+    release: Release,
+    column: Hashable | None,
+    mapping: pd.DataFrame,
+    groups: NDArray[np.int64],
+    given: pd.DataFrame | str,
+    k: int,
+    m: int | None,
+    n: int,
+    rng: np.random.Generator,
+) -> Attack:
+    """Attack persons at risk with a sample."""
+    items, published = release.items, release.published
+    able = np.flatnonzero(rows_at_risk(items, k, m))
+    if isinstance(given, str):
+        check_known(given, ("split",), "sample", where="sample")
+        half = np.sort(rng.permutation(items.n_rows)[: items.n_rows // 2])
+        sample = Sample(items.take(half), items, release.cover, half)
+        able = np.setdiff1d(able, half)
+        rows_attacked = items.n_rows - len(half)
+        told = f"a random half of the original, {len(half):,} rows; persons of the other half are attacked"
+    else:
+        other, unknown = _read_sample(release, given, column)
+        sample, rows_attacked = Sample(other, items, release.cover), items.n_rows
+        told = f"{other.n_rows:,} other rows"
+        if unknown:
+            told += f"; {percent(unknown)} of their items are not in the original"
+    persons = draw_persons(items, able, k, m, n, rng)
+    known = np.diff(persons.offsets)
+    became = became_of(
+        release.items, published, mapping, groups[np.repeat(persons.rows, known)], persons.codes
+    )
+    guesses = guess_rows(persons, became, published, sample)
+    cases = {"row": persons.rows, "known": known, "before": persons.supports, "after": guesses.candidates}
+    named = rng.random(len(known)) < guesses.chances
+    table = pd.DataFrame({**cases, "named": named, "largest": guesses.largest})
+    return Attack(table, m, k, told, len(able) / max(rows_attacked, 1))
+
+
+def _read_sample(release: Release, given: Any, column: Hashable | None) -> tuple[Itemsets, float]:
+    """Return the rows of a sample, and the share of its occurrences that are unknown items."""
+    given = check_frame(given, "sample")
+    label = release.original.columns[find_column(release.original, column)]
+    sample = Itemsets.from_series(given.iloc[:, find_column(given, label)])
+    found = release.items.lookup(sample.vocabulary)[sample.codes] >= 0
+    if not found.any():
+        got = f"{sample.n_rows:,} rows with {sample.n_items:,} items of type {sample.vocabulary.type}, and "
+        got += f"{release.items.n_items:,} items of type {release.items.vocabulary.type}"
+        hint = "pass other rows of the same kind, with the same items"
+        raise ParameterError("the sample has no item of the original", where="sample", got=got, hint=hint)
+    if _is_same(sample, release.items):
+        hint = "hold rows back before you anonymize, and pass these; or pass sample='split'"
+        warn(ReleaseWarning("the sample is the original: its attacker knows every row", hint=hint))
+    return sample, float(1 - found.mean())
+
+
+def _is_same(one: Itemsets, other: Itemsets) -> bool:
+    """Return whether two columns have the same rows in the same order."""
+    if one.n_items != other.n_items or not np.array_equal(one.offsets, other.offsets):
+        return False
+    return bool(np.array_equal(other.lookup(one.vocabulary)[one.codes], other.codes))
 
 
 def _read_release(result: Any, mapping: pd.DataFrame | None) -> tuple[pd.DataFrame, NDArray[np.int64] | None]:
@@ -238,35 +414,11 @@ def _translate(
 ) -> tuple[Codes, Offsets]:
     """Return the labels of the known items in their groups, ascending and distinct in each case."""
     published = release.published
-    if len(mapping) == 0:
-        became: NDArray[Any] = published.lookup(release.items.vocabulary)[codes]
-    else:
-        became = _labels_in_group(release.items, published, mapping, groups, codes)
+    became = became_of(release.items, published, mapping, groups, codes)
     kept = became >= 0
     cases = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))[kept]
     lengths = np.bincount(cases, minlength=len(offsets) - 1)
     return canonical_rows(became[kept].astype(np.int32), offsets_of(lengths), published.n_items)
-
-
-def _labels_in_group(
-    items: Itemsets, published: Itemsets, mapping: pd.DataFrame, groups: NDArray[np.int64], codes: Codes
-) -> NDArray[np.int64]:
-    """Return the label of each item in its group; -1 if suppressed."""
-    mapped, labels, texts = read_mapping(mapping, items)
-    entries = mapping["group"].to_numpy(np.int64) * items.n_items + mapped
-    order = np.argsort(entries)
-    if repeated := int((np.diff(entries[order]) == 0).sum()):
-        problem = "an item has several labels in one group, and the rows with each label are unknown"
-        got = f"{repeated} of {len(entries)} rows of the mapping"
-        raise ParameterError(problem, where="result", got=got)
-    # Items and groups are combined into one number, and searched among those of the mapping.
-    wanted = groups * items.n_items + codes
-    place = np.minimum(np.searchsorted(entries, wanted, sorter=order), len(order) - 1)
-    found = order[place]
-    if (entries[found] != wanted).any():
-        raise ParameterError("the mapping of the result lacks items of the original", where="original")
-    published_as = np.append(codes_of(texts, published.texts()), -1)
-    return published_as[labels[found]]
 
 
 def attack_itemsets(

@@ -16,7 +16,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pdanon.errors import ParameterError
-from pdanon.evaluation.metrics.attacker_candidates import codes_of, read_mapping
 from pdanon.evaluation.metrics.queries import (
     Mode,
     Workload,
@@ -34,6 +33,7 @@ from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.table import ItemsetTable, from_matrices, no_itemsets
 from pdanon.itemsets.timing import show_activity
 from pdanon.itemsets.validation import check_count
+from pdanon.recoding.cover import codes_of, read_mapping
 from pdanon.recoding.result import Anonymized
 
 __all__ = ["frequent_itemsets", "item_errors", "ml2", "pair_errors", "tkd"]

@@ -22,13 +22,11 @@ from pdanon.cards import card
 from pdanon.errors import ColumnError, ParameterError
 from pdanon.evaluation.metrics.attacker_candidates import (
     Condition,
-    Cover,
     Factors,
     Release,
     check_condition,
     draw_conditions,
 )
-from pdanon.evaluation.metrics.sampling import draw_rows, keep_items, query_frame
 from pdanon.guarantees.parameters import check_share
 from pdanon.hierarchy import HierarchyLike
 from pdanon.io.files import replace_file
@@ -39,6 +37,7 @@ from pdanon.itemsets.codes import Itemsets, Offsets
 from pdanon.itemsets.columns import find_column, find_quasi, list_column
 from pdanon.itemsets.libraries import holds_tables
 from pdanon.itemsets.lists import offsets_of
+from pdanon.itemsets.sampling import draw_rows, keep_items, query_frame
 from pdanon.itemsets.support import SupportIndex, csr
 from pdanon.itemsets.table import ItemsetTable
 from pdanon.itemsets.threads import even_parts, search, share
@@ -51,6 +50,7 @@ from pdanon.itemsets.validation import (
     random_generator,
     read_list,
 )
+from pdanon.recoding.cover import Cover
 from pdanon.recoding.result import Anonymized
 
 MOST_ITEMSETS = 1_000_000  # about a gigabyte; the number is exponential in the length of dense rows

@@ -1,0 +1,81 @@
+"""A naive attacker with a sample: exact fractions, one row and one item at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from fractions import Fraction
+from itertools import combinations
+from typing import Any
+
+Row = frozenset[Any]
+
+
+def persons_at_risk(rows: Sequence[Row], k: int, m: int) -> dict[int, list[tuple[Row, int]]]:
+    """Return the rare itemsets of m items of each row at risk, with supports; all items if it has fewer."""
+    found: dict[int, list[tuple[Row, int]]] = {}
+    for number, row in enumerate(rows):
+        known = [frozenset(each) for each in combinations(sorted(row), min(m, len(row)))] if row else []
+        rare = [(each, support) for each in known if (support := sum(each <= other for other in rows)) < k]
+        if rare:
+            found[number] = rare
+    return found
+
+
+class NaiveAttacker:
+    """Estimates for each released row the probability that its labels stand for known items.
+
+    Parameters
+    ----------
+    published : sequence of frozenset
+        The labels of each released row.
+    members : mapping
+        The items of each label.
+    sample : sequence of frozenset
+        The rows of the attacker.
+    own : mapping, optional
+        The items of those released rows that the sample consists of, by row.
+    """
+
+    def __init__(
+        self,
+        published: Sequence[Row],
+        members: Mapping[Any, Collection[Any]],
+        sample: Sequence[Row],
+        own: Mapping[int, Row] | None = None,
+    ) -> None:
+        self.published, self.members, self.own = published, members, own or {}
+        known = {item for items in members.values() for item in items}
+        self.sample = [row & known for row in sample]
+
+    def labels(self, row: Row) -> Row:
+        """Return all labels that may stand for the items of a row."""
+        return frozenset(label for label, items in self.members.items() if row & frozenset(items))
+
+    def probability(self, item: Any, label: Any, number: int) -> Fraction:
+        """Return the probability that a label of a released row stands for an item."""
+        weights = {each: self._weight(each, label, number) for each in self.members[label]}
+        return weights[item] / sum(weights.values())
+
+    def _weight(self, item: Any, label: Any, number: int) -> Fraction:
+        having = [row for row in self.sample if item in row]
+        if item in self.own.get(number, ()):  # without the row itself
+            having.remove(self.own[number])
+        weight = len(having) + Fraction(1, 2)
+        for other in self.published[number] - {label}:
+            in_all = sum(other in self.labels(row) for row in self.sample)
+            share = max(Fraction(in_all), Fraction(1, 2)) / len(self.sample)
+            weight *= (sum(other in self.labels(row) for row in having) + share) / (len(having) + 1)
+        return weight
+
+    def guess(self, became: Mapping[Any, Any]) -> dict[int, Fraction]:
+        """Return the probability of each candidate row, given the label of each known item, or None."""
+        wanted = {label for label in became.values() if label is not None}
+        weights = {}
+        for number, row in enumerate(self.published):
+            if wanted <= row:
+                weights[number] = Fraction(1)
+                for item, label in became.items():
+                    if label is not None:
+                        weights[number] *= self.probability(item, label, number)
+        total = sum(weights.values())
+        return {number: weight / total for number, weight in weights.items()}

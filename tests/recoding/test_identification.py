@@ -1,0 +1,90 @@
+"""An attacker with a sample: persons at risk and guesses against a naive attacker. Generated data only."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from conftest import frame_of, row_lists, rows_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from naive.identification import NaiveAttacker, persons_at_risk
+
+import pdanon
+from examples import examples
+from pdanon.itemsets.codes import Itemsets
+from pdanon.recoding.cover import Cover, became_of
+from pdanon.recoding.identification import Sample, draw_persons, guess_rows, rows_at_risk
+
+TREE = {"*": {"A": ["a", "b"], "B": ["c", "d"], "C": ["e", "f"]}}
+OPTIONS = {"pcta": {}, "lra": {"hierarchy": TREE, "parts": 2}, "hghs": {"hierarchy": TREE}}
+
+
+@settings(max_examples=examples(60))
+@given(row_lists(least=3), st.integers(2, 4), st.integers(1, 3))
+def test_persons_at_risk_are_the_naive_ones(rows, k, m):
+    itemsets = Itemsets.from_series(frame_of(rows)["items"])
+    able = np.flatnonzero(rows_at_risk(itemsets, k, m))
+    wanted = persons_at_risk(rows, k, m)
+    assert able.tolist() == sorted(wanted)
+    persons = draw_persons(itemsets, able, k, m, 20, np.random.default_rng(0))
+    assert len(persons.rows) == (20 if len(able) else 0)
+    texts = itemsets.texts()
+    for number, row in enumerate(persons.rows.tolist()):
+        known = persons.codes[persons.offsets[number] : persons.offsets[number + 1]]
+        assert (frozenset(texts[code] for code in known), persons.supports[number]) in wanted[row]
+
+
+def test_rare_itemsets_are_drawn_uniformly():
+    rows = [frozenset("abcd"), *[frozenset("ab")] * 9, *[frozenset("cd")] * 9]
+    itemsets = Itemsets.from_series(frame_of(rows)["items"])
+    persons = draw_persons(itemsets, np.array([0]), 3, 2, 4000, np.random.default_rng(1))
+    pairs, counts = np.unique(persons.codes.reshape(-1, 2), axis=0, return_counts=True)
+    assert pairs.tolist() == [[0, 2], [0, 3], [1, 2], [1, 3]]
+    assert (abs(counts - 1000) < 120).all()
+
+
+@settings(max_examples=examples(100), deadline=None)
+@given(
+    row_lists(least=3),
+    row_lists("abcdefg", least=1),
+    st.integers(2, 3),
+    st.integers(1, 3),
+    st.sampled_from(sorted(OPTIONS)),
+    st.booleans(),
+)
+def test_guesses_are_those_of_a_naive_attacker(rows, sample, k, m, algorithm, is_split):
+    frame = frame_of(rows)
+    if sum(map(bool, rows)) < k:
+        return
+    try:
+        result = getattr(pdanon, algorithm)(frame, k=k, m=2, **OPTIONS[algorithm])
+    except pdanon.InfeasibleError:
+        return
+    items, published = (Itemsets.from_series(each["items"]) for each in (frame, result.frame))
+    cover = Cover.of_mapping(items, published, result.mapping)
+    if is_split:
+        own = np.arange(0, len(rows), 2)
+        known, held = Sample(items.take(own), items, cover, own), {row: rows[row] for row in own.tolist()}
+        sample = list(held.values())
+    else:
+        known, held = Sample(Itemsets.from_series(frame_of(sample)["items"]), items, cover), None
+    texts, names = items.texts(), published.texts()
+    members = {name: [texts[code] for code in known.members(label)] for label, name in enumerate(names)}
+    naive = NaiveAttacker(rows_of(result.frame), members, sample, held)
+    persons = draw_persons(
+        items, np.flatnonzero(rows_at_risk(items, k, m)), k, m, 6, np.random.default_rng(0)
+    )
+    groups = np.zeros(len(rows), np.int64) if result.groups is None else result.groups.to_numpy(np.int64)
+    groups = groups[np.repeat(persons.rows, np.diff(persons.offsets))]
+    became = became_of(items, published, result.mapping, groups, persons.codes)
+    guesses = guess_rows(persons, became, published, known)
+    for number, row in enumerate(persons.rows.tolist()):
+        place = slice(*persons.offsets[number : number + 2])
+        labels = [names[label] if label >= 0 else None for label in became[place].tolist()]
+        pairs = zip((texts[code] for code in persons.codes[place].tolist()), labels, strict=True)
+        chances = naive.guess(dict(pairs))
+        best = max(chances.values())
+        ties = [each for each, chance in chances.items() if chance == best]
+        assert guesses.candidates[number] == len(chances)
+        assert guesses.largest[number] == pytest.approx(float(best), rel=1e-9)
+        assert guesses.chances[number] == pytest.approx((row in ties) / len(ties))
