@@ -85,6 +85,9 @@ def check_files(arguments: argparse.Namespace) -> None:
             check_replaceable(path, overwrite=arguments.overwrite)
     if getattr(arguments, "join", None) is not None and not is_csv(arguments.target):
         raise ParameterError("--join needs a release in CSV", where=str(arguments.target))
+    if getattr(arguments, "head", None) and not (arguments.report or arguments.evidence):
+        hint = "pass --evidence evidence.json, --report release.html or both"
+        raise ParameterError("--head is of a page, and none is written", hint=hint)
     if is_text(arguments.source) and not form_of(arguments).has_no_lists:
         _check_separator(arguments)
     if arguments.separator is not None or getattr(arguments, "join", None) is not None:

@@ -507,7 +507,7 @@ def _run(arguments: argparse.Namespace) -> Outcome:
     if "release" not in policy.outputs:
         where = f"{arguments.policy}, [outputs]"
         raise ParameterError("the policy names no release", where=where, hint='release = "released.parquet"')
-    outputs = {name: file for name, file in policy.outputs.items() if name != "comparison"}
+    outputs = {name: file for name, file in policy.files.items() if name != "comparison"}
     allowed = {"overwrite": arguments.overwrite, "allow_outside": arguments.allow_outside}
     policy.check_outputs(outputs.values(), **allowed)
     if arguments.dry_run:
@@ -532,7 +532,7 @@ def _run(arguments: argparse.Namespace) -> Outcome:
 
     def show() -> None:
         print_result(result)
-        for name in ("release", "classes", "mapping", "legend", "loss", "report"):
+        for name in ("release", "classes", "mapping", "legend", "loss", "report", "evidence", "page"):
             if name in outputs:
                 print(f"  {name:10} {outputs[name]}")
 
@@ -629,6 +629,7 @@ def _print_written(arguments: argparse.Namespace) -> None:
 def _write_release(result: Anonymized, arguments: argparse.Namespace, original: pd.DataFrame) -> None:
     """Write all requested files or none, and the release last."""
     files: dict[Path, Callable[[Path], object]] = {}
+    head = dict(arguments.head)
     plain = partial(write_plain, escape_formulas=arguments.escape_formulas)
     if arguments.mapping:
         files[arguments.mapping] = partial(plain, result.mapping)
@@ -637,10 +638,10 @@ def _write_release(result: Anonymized, arguments: argparse.Namespace, original: 
     if arguments.classes:
         files[arguments.classes] = partial(plain, result.published["classes"])
     if arguments.report:
-        files[arguments.report] = partial(write_page, result, original=original)
+        files[arguments.report] = partial(write_page, result, original=original, head=head)
     confidential = [arguments.mapping] if arguments.mapping else []
     if arguments.evidence:
-        writers, theirs = evidence_files(collect(result, original, head={}), arguments.evidence)
+        writers, theirs = evidence_files(collect(result, original, head=head), arguments.evidence)
         files |= writers
         confidential += theirs
     files[arguments.target] = partial(

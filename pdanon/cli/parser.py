@@ -20,6 +20,7 @@ from pdanon.algorithms.choice import REQUIRED, check_sensitive
 from pdanon.algorithms.registry import ALGORITHMS, OF_LISTS, algorithm, functions, parameters_of
 from pdanon.cli.output import Outcome
 from pdanon.errors import ParameterError, did_you_mean, mask_credentials
+from pdanon.evaluation.report.html import HEAD
 from pdanon.guarantees.parameters import DEFAULT_M
 from pdanon.io.tables import suffix_hint
 from pdanon.itemsets.validation import is_uri
@@ -258,6 +259,15 @@ def bound(text: str) -> tuple[str, float]:
     except ValueError:
         hint = f"{_HINT}write a measure and a number: --max-loss pairs=0.5"
         raise argparse.ArgumentTypeError(f"{text!r} is not a measure with a number{hint}") from None
+
+
+def head_text(text: str) -> tuple[str, str]:
+    """Read the name of a text of a head, and the text."""
+    name, mark, value = text.partition("=")
+    if not mark or name not in HEAD:
+        hint = f"{_HINT}write one of {', '.join(HEAD)}, and its text: --head title='Baskets of May'"
+        raise argparse.ArgumentTypeError(f"{text!r} is not a text of a head{hint}")
+    return name, value
 
 
 def guarantee_options(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -525,6 +535,10 @@ def _fill_anonymize(command: argparse.ArgumentParser) -> None:
     _add_file(command, "--report", new_page, "write a page about the release, for publication: .html")
     evidence = "write the facts of the release for those who approve it: .json, and .html beside it"
     _add_file(command, "--evidence", new_evidence, evidence)
+    texts = f"a text for the head of the report and of the evidence ({', '.join(HEAD)}; can be repeated)"
+    command.add_argument(
+        "--head", metavar="NAME=TEXT", type=head_text, action="append", default=[], help=texts
+    )
 
 
 def _fill_verify(command: argparse.ArgumentParser) -> None:

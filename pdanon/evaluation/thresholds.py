@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from fractions import Fraction
-from math import ceil
 
 import pandas as pd
 
@@ -22,8 +20,8 @@ class Threshold:
         Short name.
     authority : str
         The authority, and what the threshold applies to.
-    number : int or fractions.Fraction
-        As published: the least number of people, at least 1; or the largest risk of identification, below 1.
+    least : int
+        The least number of people.
     rule : str
         What the source demands.
     source : str
@@ -36,16 +34,11 @@ class Threshold:
 
     name: str
     authority: str
-    number: int | Fraction
+    least: int
     rule: str
     source: str
     year: int
     url: str
-
-    @property
-    def least(self) -> int:
-        """The least number of matching rows that meets the threshold."""
-        return ceil(1 / self.number) if self.number < 1 else int(self.number)
 
     def is_met(self, matching: int) -> bool:
         """Return whether a number of matching rows meets the threshold.
@@ -55,15 +48,11 @@ class Threshold:
         matching : int
             The least number of rows that match what an attacker knows.
 
-        Notes
-        -----
-        A risk is compared exactly. For 0.09, 12 rows are needed: 1/11 is 0.0909.
-
         Examples
         --------
         >>> import pdanon
-        >>> [pdanon.thresholds[name].is_met(11) for name in ("CMS", "EMA")]
-        [True, False]
+        >>> [pdanon.thresholds[name].is_met(10) for name in ("CMS", "NHS Digital")]
+        [False, True]
         """
         return matching >= self.least
 
@@ -75,12 +64,10 @@ class Thresholds:
     --------
     >>> import pdanon
     >>> pdanon.thresholds
-             name  number  least  year
-              CMS   11.00     11  2024
-          PCORnet   11.00     11  2017
-      NHS Digital    8.00      8  2018
-              EMA    0.09     12  2017
-    Health Canada    0.09     12  2019
+           name  least  year
+            CMS     11  2024
+        PCORnet     11  2017
+    NHS Digital      8  2018
     >>> pdanon.thresholds["NHS Digital"].rule
     'Counts of 1 to 7 are not shown. Other counts are rounded to the nearest 5.'
     """
@@ -102,13 +89,12 @@ class Thresholds:
         return tuple(self._known.values())
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a table: ``name, number, least, authority, rule, source, year, url``."""
-        names = ["name", "number", "least", "authority", "rule", "source", "year", "url"]
-        table = pd.DataFrame([{name: getattr(each, name) for name in names} for each in self.values()])
-        return table.astype({"number": float})
+        """Return a table: ``name, least, authority, rule, source, year, url``."""
+        names = ["name", "least", "authority", "rule", "source", "year", "url"]
+        return pd.DataFrame([{name: getattr(each, name) for name in names} for each in self.values()])
 
     def __repr__(self) -> str:
-        return str(self.to_frame()[["name", "number", "least", "year"]].to_string(index=False))
+        return str(self.to_frame()[["name", "least", "year"]].to_string(index=False))
 
 
 thresholds = Thresholds(
@@ -141,26 +127,6 @@ thresholds = Thresholds(
             "https://digital.nhs.uk/data-and-information/data-tools-and-services/data-services/"
             "hospital-episode-statistics/"
             "change-to-disclosure-control-methodology-for-hes-and-ecds-from-september-2018",
-        ),
-        Threshold(
-            "EMA",
-            "European Medicines Agency, clinical reports published under policy 0070",
-            Fraction(9, 100),
-            "The risk of identification is at most 0.09.",
-            "External guidance on the implementation of policy 0070, EMA/90915/2016, version 1.3",
-            2017,
-            "https://www.ema.europa.eu/en/human-regulatory-overview/marketing-authorisation/"
-            "clinical-data-publication",
-        ),
-        Threshold(
-            "Health Canada",
-            "Health Canada, public release of clinical information",
-            Fraction(9, 100),
-            "The risk of identification is at most 0.09.",
-            "Public Release of Clinical Information: guidance document, version 1.0",
-            2019,
-            "https://www.canada.ca/en/health-canada/services/drug-health-product-review-approval/"
-            "profile-public-release-clinical-information-guidance/document.html",
         ),
     )
 )

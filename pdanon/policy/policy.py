@@ -18,6 +18,9 @@ from pdanon.algorithms.choice import REQUEST_PARAMETERS, REQUIRED, check_sensiti
 from pdanon.algorithms.registry import ALGORITHMS, algorithm, of_lists, parameters_of
 from pdanon.errors import ColumnError, ParameterError, mask_credentials
 from pdanon.evaluation.comparison import compare, list_tasks
+from pdanon.evaluation.evidence.facts import collect
+from pdanon.evaluation.evidence.page import evidence_files, paths_of
+from pdanon.evaluation.report.html import HEAD
 from pdanon.evaluation.report.release_report import write_page
 from pdanon.guarantees.parameters import constraint_list
 from pdanon.io.files import check_replaceable
@@ -55,6 +58,11 @@ from pdanon.stream import Streamed, anonymize
 
 _BY_ROLE = dict.fromkeys(("column", "quasi", "keep"), "columns")
 _BY_ROLE |= dict.fromkeys(("hierarchy", "hierarchies"), "hierarchies")
+_SUFFIXES = {  # of files, other than those of tables
+    "input": (".parquet", ".csv", ".tsv", ".jsonl"),
+    "report": (".html",),
+    "evidence": (".json", ".html"),
+}
 
 
 @constructed_by_name
@@ -81,8 +89,8 @@ class Policy:
     separator : str, optional
         The separator of items in CSV files.
     outputs : dict
-        Paths of ``release``, ``classes``, ``mapping``, ``legend``, ``loss``, ``report`` and ``comparison``.
-        Only outputs with a path are written.
+        Paths of ``release``, ``classes``, ``mapping``, ``legend``, ``loss``, ``report``, ``evidence`` and
+        ``comparison``. Only outputs with a path are written.
     comparison : dict
         Arguments of `compare`: ``algorithms, vary, measures, n_jobs, resume``.
     source : pathlib.Path, optional
@@ -93,6 +101,9 @@ class Policy:
         The form of the table. With one row per item: ``by`` and ``item``. With one column per item:
         ``onehot`` or ``prefix``, and ``tick``. For both: ``conflicts``, ``"refuse"`` or ``"first"``. For
         CSV: ``delimiter``, ``encoding``, and ``separator`` if it differs from that of the release.
+    head : dict
+        Texts for the head of the report and of the evidence: ``title, dataset, purpose, recipient,
+        prepared_by, approved_by, note``.
 
     Notes
     -----
@@ -137,6 +148,7 @@ class Policy:
     source: Path | None = None
     keep: list[str] = field(default_factory=list)
     form: dict[str, Any] = field(default_factory=dict)
+    head: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     def from_toml(cls, file: str | PathLike[str]) -> Policy:
@@ -302,6 +314,14 @@ class Policy:
         values += [value for parameters in settings for value in _leaves(parameters)]
         return list(dict.fromkeys(file for file in values if isinstance(file, Path) or file is self.input))
 
+    @property
+    def files(self) -> dict[str, Path]:
+        """The files of the outputs, by name. The page of the evidence is beside its JSON."""
+        if "evidence" not in self.outputs:
+            return self.outputs
+        facts, page = paths_of(self.outputs["evidence"])
+        return self.outputs | {"evidence": facts, "page": page}
+
     def check_outputs(
         self, files: Iterable[Path], *, overwrite: bool = False, allow_outside: bool = False
     ) -> None:
@@ -366,12 +386,17 @@ class Policy:
             tables = {"classes": result.published["classes"], **tables}
         writers: dict[str, Callable[[Path], object]] = {
             **{name: partial(write_plain, table) for name, table in tables.items()},
-            "report": partial(write_page, result, original=original),
+            "report": partial(write_page, result, original=original, head=self.head),
             "release": partial(write_table, result.frame, column=self.items, separator=self.separator),
         }
         files = {self.outputs[name]: write for name, write in writers.items() if name in self.outputs}
-        self.check_outputs([*files], overwrite=overwrite, allow_outside=allow_outside)
         confidential = [self.outputs["mapping"]] if "mapping" in self.outputs else []
+        if "evidence" in self.outputs:
+            evidence, theirs = evidence_files(
+                collect(result, original, head=self.head), self.outputs["evidence"]
+            )
+            files, confidential = {**evidence, **files}, [*confidential, *theirs]  # the release stays last
+        self.check_outputs([*files], overwrite=overwrite, allow_outside=allow_outside)
         write_whole(files, confidential, overwrite=overwrite)
 
     def write_comparison(
@@ -417,9 +442,12 @@ class Policy:
         object.__setattr__(self, "input", locate(check_path(self.input, "input")))
         if self.source is not None:
             check_path(self.source, "source")
-        for name in ("parameters", "hierarchies", "outputs", "comparison", "form"):
+        for name in ("parameters", "hierarchies", "outputs", "comparison", "form", "head"):
             schema.check_depth(check_kind(getattr(self, name), dict, name, "a dict"), name)
         schema.check_input(self.form, self._place("input"))
+        for name, text in self.head.items():
+            check_known(name, HEAD, "text of a head", where=self._place("head"))
+            check_text(text, name)
         for name in ("quasi", "keep", "drop"):
             check_kind(getattr(self, name), list, name, "a list of column names")
         for name in ("algorithm", "items", "separator"):
@@ -505,19 +533,18 @@ class Policy:
         if self.is_streamed:
             return self._check_stream()
         for name, file in {"input": self.input, **self.outputs}.items():
-            allowed: tuple[str, ...] = (".html",) if name == "report" else (".parquet", ".csv")
-            allowed += (".tsv", ".jsonl") if name == "input" else ()
+            allowed = _SUFFIXES.get(name, (".parquet", ".csv"))
             if not (is_lines(file) if name == "input" else Path(file).suffix.lower() in allowed):
                 problem = f"{name} must end in {' or '.join(allowed)}"
                 raise ParameterError(problem, where=self._place(), got=str(file), hint=suffix_hint(file))
-        for file in self.outputs.values():
+        for file in self.files.values():
             if file.is_dir() or not file.parent.is_dir():
                 problem = "is a directory" if file.is_dir() else "is in a directory that does not exist"
                 raise ParameterError(f"an output {problem}", where=self._place("outputs"), got=str(file))
         files = [*self.inputs, self.comparison.get("resume")]
         inputs = {path.realpath(check_path(file)): file for file in files if isinstance(file, Path)}
         for file in inputs.values():
-            check_distinct([*self.outputs.values(), file], "entries of the policy")
+            check_distinct([*self.files.values(), file], "entries of the policy")
         lists = is_text(self.input) and not self._form.has_no_lists
         lacking = [self.input] if lists and self._form.separator is None else []
         release = self.outputs.get("release")

@@ -15,6 +15,7 @@ import pandas as pd
 from pdanon.algorithms.registry import ALGORITHMS, algorithm, of_lists, parameters_of
 from pdanon.algorithms.rt.transaction import Transaction, as_transaction
 from pdanon.errors import ColumnError, FormatError, ParameterError, cause_of, file_hint
+from pdanon.evaluation.report.html import HEAD
 from pdanon.itemsets.columns import is_list_column
 from pdanon.itemsets.validation import check_kind, check_known, is_uri
 
@@ -24,7 +25,7 @@ _KEYS: dict[str, dict[str, tuple[type, ...]]] = {
         "algorithm": (str,),
         "input": (str, dict),
         "separator": (str,),
-        **dict.fromkeys(("parameters", "columns", "hierarchies", "outputs", "compare"), (dict,)),
+        **dict.fromkeys(("parameters", "columns", "hierarchies", "outputs", "compare", "head"), (dict,)),
     },
     "input": {
         "file": (str,),
@@ -36,8 +37,9 @@ _KEYS: dict[str, dict[str, tuple[type, ...]]] = {
     },
     "columns": {"items": (str,), "quasi": (list,), "keep": (list,), "drop": (list,)},
     "outputs": dict.fromkeys(
-        ("release", "classes", "mapping", "legend", "loss", "report", "comparison"), (str,)
+        ("release", "classes", "mapping", "legend", "loss", "report", "evidence", "comparison"), (str,)
     ),
+    "head": dict.fromkeys(HEAD, (str,)),
     "compare": {
         "algorithms": (dict,),
         "vary": (dict,),
@@ -71,6 +73,7 @@ def read_toml(source: Path) -> dict[str, Any]:
         "separator": tables.get("separator"),
         "outputs": {name: here(value) for name, value in tables.get("outputs", {}).items()},
         "comparison": _resolve_comparison(source, tables.get("compare", {})),
+        "head": tables.get("head", {}),
     }
 
 
@@ -101,7 +104,7 @@ def _load(source: Path) -> dict[str, Any]:
         raise ParameterError("the input needs a file", where=where, hint='file = "invoices.csv"')
     check_input(_input(tables), f"{source}, [input]")
     _check_roles(tables.get("columns", {}), f"{source}, [columns]")
-    for name in ("columns", "outputs", "compare"):
+    for name in ("columns", "outputs", "compare", "head"):
         _check_keys(tables.get(name, {}), name, f"{source}, [{name}]")
     check_comparison(tables.get("compare", {}), f"{source}, [compare]")
     return tables

@@ -35,6 +35,7 @@ _CALLS = {
     "audit": "pdanon.audit(result.frame, result.guarantee)",
     "attack": "pdanon.attack(original, result)",
     "refine": "pdanon.refine(original, result)",
+    "to_html": "result.report('release.html') writes a page about the release",
 }
 
 
@@ -164,7 +165,7 @@ class Anonymized(Labelled):
         """Say where a method of frames is, or which name may be meant."""
         known = [each for each in dir(type(self)) if not each.startswith("_")]
         hint = _CALLS.get(name) or did_you_mean(name, known) or f"known: {', '.join(known)}"
-        if hasattr(pd.DataFrame, name) and not name.startswith("_"):
+        if name not in _CALLS and hasattr(pd.DataFrame, name) and not name.startswith("_"):
             hint = f"result.frame.{name}; result.save(directory) writes all published tables"
         raise MethodError("a result has no such attribute", where="result", got=repr(name), hint=hint)
 

@@ -34,6 +34,31 @@ def test_a_release_matches_its_evidence(evidence, run):
     assert all(stat.S_IMODE(Path(name).stat().st_mode) == 0o600 for name in ("e.json", "e.html"))
 
 
+def test_the_head_is_on_both_pages(here, run):  # noqa: F811
+    texts = ("--head", "title=Baskets of May", "--head", "note=a=b <c>")
+    code, _, err = run(*RELEASE, "--report", "r.html", *texts)
+    assert (code, err) == (0, "")
+    assert json.loads(Path("e.json").read_text())["head"] == {"title": "Baskets of May", "note": "a=b <c>"}
+    for page in ("e.html", "r.html"):
+        text = Path(page).read_text()
+        assert "<title>Baskets of May</title>" in text
+        assert "a=b &lt;c&gt;" in text
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ((*RELEASE, "--head", "titel=May"), "'titel=May' is not a text of a head"),
+        ((*RELEASE, "--head", "title"), "write one of title, dataset"),
+        ((*RELEASE[:-2], "--head", "title=May"), "pass --evidence evidence.json"),
+    ],
+)
+def test_a_head_without_a_page_or_a_name_is_refused(here, run, words, message):  # noqa: F811
+    code, _, err = run(*words)
+    assert (code, message in err) == (2, True), err
+    assert not Path("out.parquet").exists()
+
+
 def test_another_release_does_not_match(evidence, run):
     for other, part in {"in.parquet": "release, guarantee", "less.parquet": "release"}.items():
         pdanon.to_parquet(pdanon.read_parquet("out.parquet").iloc[1:], "less.parquet")

@@ -88,6 +88,34 @@ def test_run_gives_what_the_library_gives(here):
     assert (here / "mapping.csv").read_text().count(MERGED) == 2
 
 
+def test_evidence_and_report_have_the_head_of_the_policy(here):
+    text = POLICY.replace("[outputs]", "[outputs]\nevidence = 'proof.html'")
+    policy = policy_of(here, text + '\n[head]\ntitle = "Baskets of May"\n')
+    frame = policy.read()
+    result = policy.run(frame)
+    policy.write(result, frame)
+    assert {"proof.json", "proof.html"} <= set(written(here))
+    assert pdanon.verify(here / "proof.json", result.frame, original=frame).matches
+    for page in ("proof.html", "report.html"):
+        assert "<title>Baskets of May</title>" in (here / page).read_text(encoding="utf-8")
+    with pytest.raises(ParameterError, match="exists"):
+        policy.write(result, frame)
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ('evidence = "proof.pdf"', "evidence must end in .json or .html"),
+        ('evidence = "report.json"', "two entries of the policy name the same file"),
+        ('[head]\ntitel = "May"', "did you mean 'title'"),
+        ("[head]\ntitle = 5", "title"),
+    ],
+)
+def test_evidence_that_cannot_be_written_is_refused_before(here, more, message):
+    with pytest.raises(ParameterError, match=message):
+        policy_of(here, POLICY + more)
+
+
 @pytest.mark.parametrize("given", [True, False])
 def test_the_report_is_about_what_was_read(here, given):
     policy = policy_of(here)

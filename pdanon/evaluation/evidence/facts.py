@@ -218,7 +218,6 @@ def compare_thresholds(risk: dict[str, Any]) -> list[dict[str, Any]]:
         {
             "name": each.name,
             "authority": each.authority,
-            "number": float(each.number),
             "least": each.least,
             "met": None if fewest is None else each.is_met(fewest),
             "rule": each.rule,

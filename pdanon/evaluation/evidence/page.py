@@ -235,8 +235,7 @@ def _thresholds(evidence: Evidence) -> str:
         sources.append([name, Cell(f"{each['source']} ({each['year']})"), Cell(each["url"])])
     text = (
         "The fewest matching rows are compared with numbers that authorities publish for their own data, "
-        "most of them for tables of counts. Whether one applies here is not decided. A risk of 0.09 needs 12 "
-        "rows, because 1/11 is 0.0909."
+        "most of them for tables of counts. Whether one applies here is not decided."
     )
     return section(
         "Thresholds of authorities",

@@ -198,6 +198,7 @@ _HEAD = {
     "approved_by": "approved by",
     "note": "note",
 }
+HEAD = ("title", *_HEAD)  # texts of the publisher
 
 
 def check_head(head: Mapping[str, Any]) -> dict[str, str]:
@@ -230,7 +231,7 @@ def document(title: str, sections: Iterable[str], note: str, head: Mapping[str, 
     note : str
         A note on the contents, for the footer.
     head : mapping of str to str or None
-        Texts of the publisher: ``title, dataset, purpose, recipient, prepared_by, approved_by, note``.
+        Texts of the publisher, by their names in ``HEAD``.
     """
     texts = check_head(head)
     title, content = texts.get("title", title), [*filter(None, [_head_table(texts)]), *sections]

@@ -172,9 +172,14 @@ def write_report(
     write_document(render(result, original, tradeoff, head), path)
 
 
-def write_page(result: Anonymized, path: Path, original: pd.DataFrame | None = None) -> None:
+def write_page(
+    result: Anonymized,
+    path: Path,
+    original: pd.DataFrame | None = None,
+    head: Mapping[str, str | None] | None = None,
+) -> None:
     """Write the page to a temporary file."""
-    write_draft(render(result, original), path)
+    write_draft(render(result, original, head=head), path)
 
 
 def render(
