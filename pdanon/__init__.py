@@ -69,6 +69,7 @@ from pdanon.evaluation.comparison import compare
 from pdanon.evaluation.evidence.verification import Verification, verify
 from pdanon.evaluation.fingerprint import fingerprint
 from pdanon.evaluation.metrics.attack import Attack, attack
+from pdanon.evaluation.metrics.bound import bound
 from pdanon.evaluation.metrics.queries import Answers, Workload
 from pdanon.evaluation.metrics.risk import risk
 from pdanon.evaluation.profile import Profile, profile
@@ -104,6 +105,7 @@ from pdanon.itemsets.codes import as_itemsets
 from pdanon.itemsets.mapping import apply_mapping
 from pdanon.itemsets.threads import set_threads
 from pdanon.policy import Policy
+from pdanon.recoding.bounds import Bound
 from pdanon.recoding.reconstruction import reconstruct
 from pdanon.recoding.result import Anonymized
 from pdanon.recoding.views import Explanation
@@ -113,6 +115,7 @@ __all__ = [
     "Answers",
     "Attack",
     "Audit",
+    "Bound",
     "Coherence",
     "ColumnError",
     "DisassociatedKm",
@@ -153,6 +156,7 @@ __all__ = [
     "as_itemsets",
     "attack",
     "audit",
+    "bound",
     "cahd",
     "clump",
     "cluster",

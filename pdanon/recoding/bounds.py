@@ -1,0 +1,316 @@
+"""Lower bounds on the loss of all releases that recode an item equally in all rows.
+
+Items are in conflict if a release cannot publish all of them as they are, because they are a rare itemset. In
+each conflict, at least one item must change. The weight of the changed items is bounded by prices: each
+conflict has a price, and the prices of the conflicts with an item sum to at most its weight.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pdanon._kernels.cliques import Packing
+from pdanon.cards import Share, card
+from pdanon.guarantees import KmAnonymity, PrivacyConstraints
+from pdanon.guarantees.generalized_itemsets import generalize_itemsets
+from pdanon.itemsets.codes import Codes, Itemsets, Numbers, Offsets
+from pdanon.itemsets.lists import offsets_of
+from pdanon.itemsets.support import SupportIndex, csr
+from pdanon.itemsets.table import ItemsetTable, concatenate
+from pdanon.itemsets.timing import TimeLimitError, check_time, seconds_left, time_is_up
+
+BOUNDED = (KmAnonymity, PrivacyConstraints)
+LOSSES = ("occurrences", "NCP")
+
+_LARGEST = 3  # items of the rare itemsets that are listed
+_MOST_VISITED = 2 * 10**8  # itemsets that a search for rare itemsets of 3 items may visit
+_PASSES, _STEPS = 100, 2 * 10**8  # of a packing; a step takes about 2 ns
+_LEAST_STEPS, _STEPS_OF_OCCURRENCE = 2 * 10**6, 40  # of one that takes a small part of the time of a release
+_ROWS = 3000  # rows added to a linear program at once
+_TOLERANCE = 1e-6  # of sums of shares
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Bound:
+    """A lower bound on the loss of all releases with a guarantee, of one kind.
+
+    Parameters
+    ----------
+    guarantee : Guarantee
+        The guarantee.
+    loss : {"occurrences", "NCP"}
+        The loss.
+    changed : int
+        Lower bound on the number of occurrences that change.
+    total : int
+        Number of occurrences.
+    n_items : int
+        Number of items that occur.
+    reached : float or None
+        The loss of a release, to compare.
+    """
+
+    guarantee: KmAnonymity | PrivacyConstraints
+    loss: str
+    changed: int
+    total: int
+    n_items: int
+    reached: float | None = None
+
+    @property
+    def least(self) -> float:
+        """The lower bound on the loss, from 0 to 1. It is never above the loss of a result."""
+        # Results sum NCP in floats. Their occurrences are a quotient of integers, as here.
+        return float(self._exact) * (1 if self.loss == "occurrences" else 1 - 1e-9)
+
+    @property
+    def _exact(self) -> Fraction:
+        share = Fraction(self.changed, max(self.total, 1))
+        return share if self.loss == "occurrences" else share * Fraction(2, max(self.n_items, 2))
+
+    @property
+    def is_reached(self) -> bool:
+        """Whether the release to compare is proven to have the least loss."""
+        return self.loss == "occurrences" and self.reached is not None and self.reached <= self.least
+
+    @property
+    def sentence(self) -> str:
+        """The bound as a sentence, rounded down to 4 digits, without its last point."""
+        exact = 100 * self._exact
+        quotient = Context(4, ROUND_FLOOR).divide(Decimal(exact.numerator), Decimal(exact.denominator))
+        what = "changes less" if self.loss == "occurrences" else "has less NCP"
+        return f"no release by sets {what} than {quotient.normalize():f} %"
+
+    def __repr__(self) -> str:
+        lines = [self._title, *(f"  {name:<10} {text}" for name, text in self._lines())]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        shares = {} if self.reached is None else {"reached": [Share(self.reached, self.least)]}
+        return card(self._title, self._lines(), shares=shares)
+
+    @property
+    def _title(self) -> str:
+        return f"Bound: {self.sentence}"
+
+    def _lines(self) -> Iterator[tuple[str, str]]:
+        yield "guarantee", repr(self.guarantee)
+        yield "proven", f"{self.changed:,} of {self.total:,} occurrences change in any release by sets"
+        if self.reached is not None:
+            yield "reached", f"{100 * self.reached:.4g} %{', which is optimal' if self.is_reached else ''}"
+
+
+def can_bound(guarantee: Any, groups: Any) -> bool:
+    """Return whether the bound holds for a release: one label for each item, and a guarantee with a bound."""
+    return isinstance(guarantee, BOUNDED) and groups is None
+
+
+def bound_changes(
+    itemsets: Itemsets, guarantee: KmAnonymity | PrivacyConstraints, *, exhaustive: bool = False
+) -> Bound:
+    """Bound the number of occurrences that any release by sets changes.
+
+    Parameters
+    ----------
+    itemsets : Itemsets
+        The original column.
+    guarantee : KmAnonymity or PrivacyConstraints
+        The guarantee.
+    exhaustive : bool
+        Raise the bound by linear programs until the time limit of the block, see `limit_time`, or until there
+        is no further condition. By default, the number of steps is proportional to the occurrences.
+
+    Returns
+    -------
+    Bound
+        A valid bound, also if the time limit is reached before anything is counted.
+    """
+    index = SupportIndex.of(itemsets)
+    weights, total = index.singles, int(index.singles.sum())
+    least = 0
+    try:
+        conflicts = Conflicts.of(_rare_itemsets(itemsets, index.distinct(), guarantee), weights)
+        least = conflicts.forced
+        steps = _STEPS if exhaustive else max(_LEAST_STEPS, _STEPS_OF_OCCURRENCE * len(itemsets.codes))
+        found, rows = conflicts.pack(steps)
+        least += found
+        if exhaustive and least < total:
+            for found in conflicts.relax(rows):
+                least = max(least, conflicts.forced + found)
+    except TimeLimitError:
+        pass
+    return Bound(guarantee, "occurrences", least, total, int((weights > 0).sum()))
+
+
+def _rare_itemsets(
+    itemsets: Itemsets, index: SupportIndex, guarantee: KmAnonymity | PrivacyConstraints
+) -> ItemsetTable:
+    """List the itemsets that a release cannot have: not all their items can be published as they are."""
+    check_time()
+    k = guarantee.k
+    if isinstance(guarantee, PrivacyConstraints):
+        wanted = generalize_itemsets(
+            Itemsets.from_series(guarantee.constraints), itemsets, None, "constraint"
+        )
+        supports = index.supports(wanted.codes, wanted.offsets)
+        rare = (supports > 0) & (supports < k)
+        return ItemsetTable(wanted.codes, wanted.offsets, supports).take(rare).distinct().ordered()
+    largest = _LARGEST if guarantee.m is None else min(guarantee.m, _LARGEST)
+    if largest > 2 and index.search_bound(largest) > _MOST_VISITED:
+        largest = 2
+    return index.rare(k, largest)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Conflicts:
+    """Conflicts between items: in each, at least one item changes.
+
+    Parameters
+    ----------
+    forced : int
+        Weight of the items that change in any case. The others are in no conflict with them.
+    weights : ndarray of int64
+        Weight of each item; 0 if it changes in any case.
+    starts, partners : ndarray
+        The conflicting pairs in CSR form, in both directions.
+    larger : ItemsetTable
+        The larger conflicts.
+    """
+
+    forced: int
+    weights: Numbers
+    starts: Offsets
+    partners: Codes
+    larger: ItemsetTable
+
+    @classmethod
+    def of(cls, rare: ItemsetTable, weights: Numbers) -> Conflicts:
+        """Return the conflicts of distinct rare itemsets in order of size."""
+        sizes = np.diff(rare.offsets)
+        must = np.zeros(len(weights), np.bool_)
+        must[rare.codes[: (sizes == 1).sum()]] = True
+        n_forced = np.bincount(np.repeat(np.arange(len(rare)), sizes)[must[rare.codes]], minlength=len(rare))
+        free = n_forced == 0
+        pairs = rare.take(free & (sizes == 2)).codes.reshape(-1, 2)
+        both = np.concatenate((pairs, pairs[:, ::-1]))
+        both = both[np.lexsort((both[:, 1], both[:, 0]))]
+        starts = offsets_of(np.bincount(both[:, 0], minlength=len(weights)))
+        partners = np.ascontiguousarray(both[:, 1])
+        left = np.where(must, 0, weights)
+        return cls(int(weights[must].sum()), left, starts, partners, rare.take(free & (sizes > 2)))
+
+    def pack(self, steps: int) -> tuple[int, ItemsetTable]:
+        """Bound the weight of the changed items by parts of their weights, in exact integers.
+
+        Parameters
+        ----------
+        steps : int
+            Number of steps after which no further pass begins.
+
+        Returns
+        -------
+        bound : int
+            The best bound of the passes.
+        rows : ItemsetTable
+            The cliques of the first pass, as conditions for `relax`.
+        """
+        packing, best = self._packing(self.weights), 0
+        rows: ItemsetTable | None = None
+        for _ in range(_PASSES):
+            found, done = packing.improve()
+            best = max(best, found)
+            if rows is None:
+                rows = _distinct_cliques(packing)
+            if done >= steps or time_is_up():
+                break
+        assert rows is not None
+        return best, rows
+
+    def _packing(self, weights: Numbers) -> Packing:
+        return Packing(self.starts, self.partners, self.larger.codes, self.larger.offsets, weights)
+
+    def relax(self, rows: ItemsetTable) -> Iterator[int]:
+        """Bound the weight of the changed items by linear programs with more and more conditions.
+
+        Parameters
+        ----------
+        rows : ItemsetTable
+            The first conditions: itemsets, and the number of their items that may stay unchanged.
+
+        Yields
+        ------
+        int
+            A bound, from the prices that the solver returns. Any prices give a valid bound, which is computed
+            in integers.
+        """
+        added = rows
+        while (len(added) or rows is added) and (solved := self._solve(rows)) is not None:
+            shares, prices = solved
+            yield self._changed(rows, prices)
+            added = self._violated(shares)
+            rows = concatenate([rows, added])
+
+    def _violated(self, shares: NDArray[np.float64]) -> ItemsetTable:
+        """List the conditions that shares of unchanged items violate most.
+
+        The supports of the table are the numbers of items that may stay unchanged.
+        """
+        shares = np.where(shares > _TOLERANCE, shares, 0.0)
+        heaviest = int(self.weights.max(initial=1))
+        # Cliques grow by share, then by weight. All products are exact in floats.
+        worth = (shares * 2**20).astype(np.int64) * 2**20 + (self.weights * (2**20 - 2)) // heaviest + 1
+        order = np.argsort(-worth, kind="stable").astype(np.int32)
+        order = order[(shares[order] > 0) & (np.diff(self.starts)[order] > 0)]
+        packing = self._packing(worth)
+        packing.find_violated(order, shares, 1 + _TOLERANCE, _ROWS)
+        larger = ItemsetTable(self.larger.codes, self.larger.offsets, np.diff(self.larger.offsets) - 1)
+        rows = concatenate([_distinct_cliques(packing), larger])
+        if not len(rows):
+            return rows
+        excess = np.add.reduceat(shares[rows.codes], rows.offsets[:-1]) - rows.supports
+        most = np.argsort(-excess, kind="stable")[:_ROWS]
+        return rows.take(most[excess[most] > _TOLERANCE])
+
+    def _solve(self, rows: ItemsetTable) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+        """Find the shares of unchanged items with the most weight, and prices of the rows; None if late."""
+        from scipy.optimize import linprog
+
+        if time_is_up():
+            return None
+        matrix = csr((np.ones(len(rows.codes)), rows.codes, rows.offsets), len(rows), len(self.weights))
+        limit = {"time_limit": seconds_left()} if np.isfinite(seconds_left()) else {}
+        result = linprog(-self.weights, matrix, rows.supports, bounds=(0, 1), method="highs", options=limit)
+        if result.status != 0:
+            return None
+        return result.x, -result.ineqlin.marginals
+
+    def _changed(self, rows: ItemsetTable, prices: NDArray[np.float64]) -> int:
+        """Return the bound that prices of conditions prove.
+
+        The unchanged items weigh at most the sum of price times largest sum of all conditions, and what the
+        prices leave of the weight of each item. Prices are rounded to fractions with a power of two.
+        """
+        total = int(self.weights.sum())
+        bits = max(62 - total.bit_length() - len(rows.codes).bit_length(), 0)
+        scale = 1 << min(bits, 30)
+        exact = np.rint(np.clip(np.nan_to_num(prices), 0, total) * scale).astype(np.int64)
+        paid = np.zeros(len(self.weights), np.int64)
+        np.add.at(paid, rows.codes, np.repeat(exact, np.diff(rows.offsets)))
+        unpaid = np.maximum(self.weights * scale - paid, 0)
+        unchanged = (int(exact @ rows.supports) + int(unpaid.sum())) // scale
+        return total - unchanged
+
+
+def _distinct_cliques(packing: Packing) -> ItemsetTable:
+    """Return the stored cliques, and 1 for each: the number of items that may stay unchanged."""
+    codes, offsets = packing.cliques()
+    numbers = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    table = ItemsetTable(codes[np.lexsort((codes, numbers))], offsets, np.ones(len(offsets) - 1, np.int64))
+    return table.distinct()
