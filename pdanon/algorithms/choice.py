@@ -194,7 +194,8 @@ def anonymize(
         running one is stopped. The first release, whatever its loss, may take ten times as long.
     random_state : int, Generator or None
         Seed or generator of the random numbers, for algorithms that start with random rows: those for
-        quasi-identifiers.
+        quasi-identifiers. Also that of the secret order of the items by which `pcta`, `coat` and `refine`
+        break ties.
     labels : {"set", "short", "first"} or callable
         Labels of sets of items: ``(a,b)``, ``G017``, ``a +1``, or the text that a function returns for the
         list of their items. ``result.legend`` lists the items of each. Nodes keep their names.
@@ -459,7 +460,8 @@ class _Trials:
                 warnings.simplefilter("ignore", ReleaseWarning)
             if step.algorithm == "refine":
                 assert self.best is not None
-                return refine(self.frame, self.best, loss=self.loss)
+                seed = self.parameters.get("random_state")
+                return refine(self.frame, self.best, loss=self.loss, random_state=seed)
             function = algorithm(step.algorithm)
             accepted = parameters_of(function)
             known = {**self.parameters, "time_limit": min(left / 2, step.way.most), **step.way.options}

@@ -499,7 +499,11 @@ class Policy:
         schema.check_transaction(parameters)
         record = ALGORITHMS[name]
         self._check_classes(name, adds=bool(record.adds), repeats=record.recodes == "chunks")
-        if "random_state" in accepted and ("how" not in accepted or parameters.get("how") == "sample"):
+        if "how" in accepted:
+            draws = parameters.get("how") == "sample"
+        else:  # algorithms for items draw only with a seed
+            draws = "random_state" in accepted and record.recodes != "items"
+        if draws:
             self._check_seed(f"{name} draws at random")
 
     def _check_seed(self, problem: str) -> None:

@@ -113,7 +113,7 @@ class Anonymized(Labelled):
     loss : pandas.Series
         Information loss by measure. It counts facts about the original: publish it if they may be known.
     parameters : dict
-        The parameters of the call. Confidential if they name items.
+        The parameters of the call. Confidential if they name items, or the seed of a secret order of items.
     unmodified : UnmodifiedColumns
         The unmodified columns, and the number of rows that they identify. Confidential.
     useless : str

@@ -310,13 +310,13 @@ def test_roles_become_parameters(here, stand_in):
         received.update(column=column, quasi=quasi, hierarchies=hierarchies, hierarchy=hierarchy)
         return pdanon.pcta(frame, column, k=k)
 
-    stand_in("both", both)
+    stand_in("rfirst", both)
     changes = {
-        "a": ('"pcta"', '"both"'),
+        "a": ('"pcta"', '"rfirst"'),
         "c": ('keep = ["store"]', 'quasi = ["store"]'),
         "o": ("[outputs]", '[hierarchies]\nitems = 2\nstore = "stores.csv"\n[outputs]'),
     }
-    with pytest.raises(ParameterError, match=r"both draws at random(.|\n)*random_state = 1"):
+    with pytest.raises(ParameterError, match=r"rfirst draws at random(.|\n)*random_state = 1"):
         policy_of(here, **changes)
     policy_of(here, **changes, r=("k = 2", "k = 2\nrandom_state = 1")).run()
     assert received == {

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from pdanon.algorithms.states.clusters import Clusters
+from pdanon.algorithms.states.item_order import ItemOrder
 from pdanon.algorithms.states.sets_search import Refinement, check_refinable
 from pdanon.algorithms.weights import item_weights
 from pdanon.errors import InfeasibleError
@@ -50,6 +51,7 @@ def decide_within_blocks(
     max_suppressed: float,
     weights: Any,
     refine: bool,
+    random_state: Any = None,
 ) -> Decision[ListRows]:
     """Decide as COAT, which merges the least frequent item first (``least_first``), or as UPCTA."""
     itemsets = columns.itemsets
@@ -59,13 +61,14 @@ def decide_within_blocks(
     guarantee = privacy_model(constraints, k, m, itemsets)
     if check_flag(refine, "refine"):
         check_refinable(guarantee)
-    index = SupportIndex.of(itemsets)
+    order = ItemOrder.draw(itemsets, random_state)
+    index = SupportIndex.of(order.itemsets)
     allowed = int(share * itemsets.n_items)  # a fraction: rounded down exactly
-    importance, block_of = item_weights(weights, itemsets), item_blocks(blocks, itemsets)
+    importance, block_of = item_weights(weights, order.itemsets), item_blocks(blocks, order.itemsets)
     clusters = Clusters(index, importance, block_of, spare=allowed, least_first=least_first)
     problem = None
     try:
-        protect(clusters, guarantee, itemsets, report)
+        protect(clusters, guarantee, order.itemsets, report)
         suppresses = bool((clusters.labels < 0).any())
         check_rows(index.n_rows if suppresses else itemsets.n_present, guarantee.k)
     except InfeasibleError as error:
@@ -73,8 +76,8 @@ def decide_within_blocks(
     labels, trace = clusters.labels, None
     del clusters, index  # free memory: losses are measured with a new index
     if refine and problem is None:
-        labels, trace = refine_sets(itemsets, labels, guarantee, block_of)
-    recoding = Recoding.of_clusters(labels, itemsets)
+        labels, trace = refine_sets(order.itemsets, labels, guarantee, block_of)
+    recoding = Recoding.of_clusters(order.restore(labels), itemsets)
     read = {"constraints": constraints, "utility": blocks}
     decided = decide_lists(columns, recoding, guarantee, read, trace=trace, problem=problem)
     if problem is not None:

@@ -10,6 +10,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from pdanon.algorithms.items._clustering import decide_within_blocks, merge_occurrences
@@ -33,6 +34,7 @@ def coat(
     max_suppressed: float = 0.0,
     weights: Mapping[Any, float] | pd.Series[float] | None = None,
     refine: bool = False,
+    random_state: int | np.random.Generator | None = None,
     labels: Labels = "set",
     keep: Sequence[Hashable] = (),
     progress: bool = False,
@@ -65,6 +67,9 @@ def coat(
         Importance of each item, in [0, 1]; 1 for items not listed. Items of low importance are merged first.
     refine : bool
         Move items between the sets of a block afterwards, as `pdanon.refine` does, to lower the NCP.
+    random_state : int, Generator or None
+        Seed or generator of a secret order of the items, by which ties are broken. By default they are broken
+        by the order of the items, which an attacker knows. See the notes.
     labels : {"set", "short", "first"} or callable
         Labels of the sets: ``(a,b)``, ``G017``, ``a +1``, or the text that a function returns for the list of
         their items. ``result.legend`` lists the items of each set.
@@ -110,6 +115,11 @@ def coat(
     The definition in the paper also requires that the subsets of a constraint that no row contains are safe;
     see `pdanon.constraints.with_subsets`.
 
+    **Secret ties.** The algorithm is public. An attacker can exclude originals by running it, so that a row
+    has fewer than k candidates. With ``random_state``, ties are broken by a drawn order of the items. Such
+    tables are then rarer, but not impossible. The loss may change in either direction. Keep the seed secret:
+    reports and evidence leave it out.
+
     Cost: 8 bytes of memory per occurrence and 24 bytes per row. Supports of pairs are counted when they are
     needed. Those that take long to count are kept, in at most 0.07 GB. If m is 3 or more: one bit per
     remaining set and distinct row, and lists of about 4 million rare itemsets. There are fewer steps than
@@ -150,6 +160,7 @@ def coat(
         max_suppressed=max_suppressed,
         weights=weights,
         refine=refine,
+        random_state=random_state,
     )
     return RECORD.release(frame, column, decision, labels=labels, keep=keep, progress=progress)
 

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pdanon.algorithms.refinement.task import Task
+from pdanon.algorithms.states.item_order import ItemOrder
 from pdanon.algorithms.states.rules import ItemSet, RuleCheck, rows_of, rules_of
 from pdanon.algorithms.states.sets_search import KINDS, LOSSES, Price, Refinement, trace_of
 from pdanon.errors import ParameterError
@@ -275,16 +276,18 @@ def refine_sets(task: Task) -> Anonymized:
     itemsets, result = task.itemsets, task.result
     labels = _read_clusters(task, itemsets)
     utility = result.parameters.get("utility")
-    blocks = item_blocks(utility, itemsets)
+    order = ItemOrder.draw(itemsets, task.options["random_state"])
+    rows, start = order.itemsets, order.arrange(labels)
     search: Refinement | ProtectedSets
     if isinstance(result.guarantee, PSRules):
-        rules = rules_of(result.guarantee, itemsets)
-        price = Price.of(task.options["loss"], itemsets, rules.index.singles, rules.index.n_rows)
-        search = ProtectedSets(rules, labels, price, task.started)
+        rules = rules_of(result.guarantee, rows)
+        price = Price.of(task.options["loss"], rows, rules.index.singles, rules.index.n_rows)
+        search = ProtectedSets(rules, start, price, task.started)
     else:
-        search = Refinement(itemsets, labels, result.guarantee, blocks, task.options["loss"], task.started)
+        blocks = item_blocks(utility, rows)
+        search = Refinement(rows, start, result.guarantee, blocks, task.options["loss"], task.started)
     cut_short = task.run(search)
-    recoding = Recoding.of_clusters(search.best.astype(np.int32), itemsets)
+    recoding = Recoding.of_clusters(order.restore(search.best.astype(np.int32)), itemsets)
     before = Recoding.of_clusters(labels.astype(np.int32), itemsets)
     refined = task.publish(itemsets, recoding, search.trace, cut_short, before)
     check_release(refined.mapping, utility, int((labels < 0).sum()))

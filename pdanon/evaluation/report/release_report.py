@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pdanon.algorithms.registry import ALGORITHMS
 from pdanon.algorithms.rt.transaction import Transaction, set_parameters
 from pdanon.cards import SHARES, SIGNS, facts
 from pdanon.evaluation.metrics.risk import exposure, sensitive_of
@@ -361,8 +362,11 @@ _NAMES = (
 
 
 def parameter_texts(result: Anonymized) -> dict[str, str]:
-    """Return the parameters as texts; a value that may hold items is shown by its size."""
+    """Return the parameters as texts, without secret seeds; values that may hold items by their size."""
     given = {name: value for name, value in result.parameters.items() if value is not None or name == "m"}
+    record = ALGORITHMS.get(str(given.get("algorithm")))
+    if record is None or record.recodes == "items":  # the seed of a secret order
+        given = {name: value for name, value in given.items() if not name.endswith("random_state")}
     if isinstance(transaction := given.get("transaction"), Transaction):
         given |= {"transaction": transaction.algorithm, **set_parameters(transaction)}
     return {name: _describe_value(name, value, result.frame) for name, value in given.items()}

@@ -1,0 +1,209 @@
+"""Secret orders of items: the same algorithm on renamed items, and tables that minimality gives away."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from functools import partial
+from itertools import combinations, product
+from math import factorial, prod
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from conftest import frame_of, row_lists, rows_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import pdanon
+from examples import examples
+from pdanon.algorithms.states.item_order import ItemOrder
+from pdanon.io.datasets import make_baskets
+from pdanon.itemsets.codes import Itemsets
+
+BASKETS = make_baskets(400, 40, random_state=3)
+
+
+def sets_of(result):
+    """The items that are published as one, and the suppressed ones."""
+    table = result.mapping
+    return {
+        frozenset(part["item"]) for _, part in table.assign(g=table["generalized"].fillna("")).groupby("g")
+    }
+
+
+def renamed(rows, seed):
+    """The rows with items renamed so that the drawn order is the order of the names; and the old names."""
+    items = sorted(frozenset().union(*rows))
+    order = np.random.default_rng(seed).permutation(len(items)).tolist()
+    new = {items[item]: f"{place:03}" for place, item in enumerate(order)}
+    return [frozenset(new[item] for item in row) for row in rows], {name: item for item, name in new.items()}
+
+
+@settings(max_examples=examples(60), deadline=None)
+@given(
+    row_lists(least=4, most=14),
+    st.integers(2, 3),
+    st.integers(1, 3) | st.none(),
+    st.integers(0, 99),
+    st.sampled_from(["pcta", "coat"]),
+    st.booleans(),
+)
+def test_a_drawn_order_is_that_of_renamed_items(rows, k, m, seed, algorithm, refine):
+    if sum(map(bool, rows)) < k:
+        return
+    function = getattr(pdanon, algorithm)
+    drawn = function(frame_of(rows), k=k, m=m, random_state=seed, refine=refine)
+    other, old = renamed(rows, seed)
+    wanted = function(frame_of(other), k=k, m=m, refine=refine)
+    assert sets_of(drawn) == {frozenset(old[item] for item in each) for each in sets_of(wanted)}
+    assert drawn.loss["NCP"] == wanted.loss["NCP"]
+
+
+def test_refine_draws_an_order_too():
+    start = BASKETS.txanon.pcta(k=5, m=2)
+    refined = [BASKETS.txanon.refine(start, random_state=seed) for seed in (None, *range(8))]
+    assert all(each.loss["NCP"] <= start.loss["NCP"] for each in refined)
+    assert len({each.loss["NCP"] for each in refined}) > 1
+    again = BASKETS.txanon.refine(start, random_state=3)
+    assert again.frame.equals(refined[4].frame)
+
+
+def test_weights_blocks_and_constraints_follow_their_items():
+    items = BASKETS["items"].itemset.items.tolist()
+    options = {
+        "k": 4,
+        "weights": {items[0]: 0.1, items[7]: 0.0},
+        "utility": [items[:15], items[15:]],
+        "max_suppressed": 1.0,
+        "constraints": [[items[3]], [items[1], items[9]], [items[20], items[2], items[30]]],
+    }
+    rows = rows_of(BASKETS)
+    drawn = pdanon.coat(BASKETS, random_state=5, **options)
+    other, old = renamed(rows, 5)
+    new = {item: name for name, item in old.items()}
+    there = options | {
+        "weights": {new[item]: weight for item, weight in options["weights"].items()},
+        "utility": [[new[item] for item in block] for block in options["utility"]],
+        "constraints": [[new[item] for item in each] for each in options["constraints"]],
+    }
+    wanted = pdanon.coat(frame_of(other), **there)
+    assert sets_of(drawn) == {frozenset(old[item] for item in each) for each in sets_of(wanted)}
+    refined = pdanon.refine(BASKETS, drawn, random_state=8)
+    assert refined.loss["NCP"] <= drawn.loss["NCP"]
+
+
+def test_numbers_as_items_keep_their_type():
+    lists = pa.array([[3, 1], [2], [1, 2, 3], [3]], pa.list_(pa.int32()))
+    order = ItemOrder.draw(Itemsets.from_arrow(lists), 1)
+    assert sorted(order.items.tolist()) == [0, 1, 2]
+    names = order.itemsets.vocabulary.to_pylist()
+    rows = np.split(order.itemsets.codes, order.itemsets.offsets[1:-1])
+    assert [{names[code] for code in row} for row in rows] == [{1, 3}, {2}, {1, 2, 3}, {3}]
+    assert all((np.diff(row) > 0).all() for row in rows)
+    assert order.restore(order.arrange(np.array([5, 6, 7]))).tolist() == [5, 6, 7]
+
+
+def test_the_seed_decides():
+    releases = [BASKETS.txanon.pcta(k=5, m=2, random_state=seed) for seed in (1, 1, 2)]
+    assert releases[0].frame.equals(releases[1].frame)
+    assert not releases[0].frame.equals(releases[2].frame)
+    rng = np.random.default_rng(1)
+    assert releases[0].frame.equals(BASKETS.txanon.pcta(k=5, m=2, random_state=rng).frame)
+    choice = BASKETS.txanon.anonymize(k=5, m=2, random_state=1)
+    assert choice.frame.equals(BASKETS.txanon.anonymize(k=5, m=2, random_state=1).frame)
+
+
+SEED = 918273645
+
+
+@pytest.mark.parametrize("refine", [False, True])
+def test_the_seed_is_in_no_report(tmp_path, refine):
+    result = BASKETS.txanon.pcta(k=5, m=2, random_state=SEED)
+    if refine:
+        result = BASKETS.txanon.refine(result, random_state=SEED)
+    result.report(tmp_path / "report.html", original=BASKETS)
+    result.evidence(tmp_path / "evidence.json", original=BASKETS)
+    pdanon.to_parquet(result.frame, tmp_path / "frame.parquet")
+    texts = [repr(result), result._repr_html_(), str(result.frame.attrs), repr(result.guarantee)]
+    texts += [path.read_bytes().decode("latin-1") for path in tmp_path.iterdir()]
+    assert not any(str(SEED) in text for text in texts)
+    assert "algorithm" in json.loads((tmp_path / "evidence.json").read_text())["request"]
+
+
+# --- Minimality: an attacker runs the algorithm on all tables of 3 items
+
+
+ITEMS = "abc"
+ROWS = [frozenset(each) for size in (1, 2, 3) for each in combinations(ITEMS, size)]
+
+
+def _seeds():
+    """One seed for each order of the items."""
+    found = {}
+    for seed in range(60):
+        found.setdefault(tuple(np.random.default_rng(seed).permutation(3).tolist()), seed)
+    assert len(found) == 6
+    return list(found.values())
+
+
+def _releases(function, n_rows, m, seed):
+    """The release of each multiset of rows, as the label of each item."""
+    found = {}
+    for numbers in product(range(len(ROWS)), repeat=n_rows):
+        if list(numbers) != sorted(numbers):
+            continue
+        rows = [ROWS[number] for number in numbers]
+        result = function(frame_of(rows), k=2, m=m, random_state=seed)
+        found[numbers] = dict(zip(result.mapping["item"], result.mapping["generalized"], strict=True))
+    return found
+
+
+def _given_away(n_rows, m, made, consistent):
+    """Count the tables whose release leaves fewer than 2 rows for some of their itemsets.
+
+    ``made`` has the releases by the seed of the publisher, ``consistent`` those by all seeds that the
+    attacker has to consider.
+    """
+    rows_in = defaultdict(set)  # by release: the itemsets and the rows that may hold them
+    for releases in consistent:
+        for numbers in product(range(len(ROWS)), repeat=n_rows):
+            label = releases[tuple(sorted(numbers))]
+            published = tuple(frozenset(label[item] for item in ROWS[number]) for number in numbers)
+            for row, number in enumerate(numbers):
+                rows_in[published, row].add(number)
+    count = 0
+    for numbers, label in made.items():
+        published = tuple(frozenset(label[item] for item in ROWS[number]) for number in numbers)
+        known = {
+            frozenset(each)
+            for number in numbers
+            for size in range(1, m + 1)
+            for each in combinations(sorted(ROWS[number]), size)
+        }
+        for each in known:
+            rows = sum(any(each <= ROWS[o] for o in rows_in[published, row]) for row in range(n_rows))
+            if rows < 2:
+                count += factorial(n_rows) // prod(map(factorial, Counter(numbers).values()))
+                break
+    return count
+
+
+FUNCTIONS = {
+    "pcta": pdanon.pcta,
+    "coat": pdanon.coat,
+    "refined": partial(pdanon.pcta, refine=True),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "n_rows", "m"), [("pcta", 3, 1), ("coat", 3, 1), ("refined", 3, 1), ("pcta", 4, 2)]
+)
+def test_an_unknown_seed_hides_most_tables_that_minimality_gives_away(name, n_rows, m):
+    known = _releases(FUNCTIONS[name], n_rows, m, None)
+    before = _given_away(n_rows, m, known, [known])
+    drawn = [_releases(FUNCTIONS[name], n_rows, m, seed) for seed in _seeds()]
+    after = np.mean([_given_away(n_rows, m, each, drawn) for each in drawn])
+    assert before > 0
+    assert after <= 0.2 * before
