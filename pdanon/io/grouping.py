@@ -191,7 +191,9 @@ def _check(database: Any, by: Sequence[str], keep: Sequence[str]) -> None:
     (n_persons,) = _count(database, f"SELECT count(*) FROM (SELECT DISTINCT {persons} FROM lines)")
     if n_unknown:
         got = f"{n_unknown:,} of {n_lines:,} lines in which a value is missing"
-        raise ParameterError("some lines have no person", where="by", got=got, hint="drop them first")
+        raise ParameterError(
+            "some lines have no person", where="by", got=got, hint="leave them out of the file"
+        )
     if n_persons == n_lines >= _FEW:
         hint = "pass the column that is the same in all lines of a person, such as a customer number"
         got = f"{n_lines:,} lines with as many different values"

@@ -195,7 +195,7 @@ def _number_persons(ids: list[pd.Series[Any]]) -> tuple[NDArray[np.int32], int]:
             "some lines have no person",
             where="by",
             got=f"{int(missing.sum())} of {len(missing)} lines in which a value is missing",
-            hint=f"drop them: frame.dropna(subset={[column.name for column in ids]})",
+            hint=f"leave them out, as by frame.dropna(subset={[column.name for column in ids]})",
         )
     first, *others = [_number_values(column, "by") for column in ids]
     for each in others:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ from numpy.typing import NDArray
 
 FEW = 20  # rows; in fewer, any column may be unique in each, and little can be left
 _NEARLY_ALL = 95  # percent
+_Z = NormalDist().inv_cdf(0.975)
 _OWN_LINES = ("occurrences", "stands_for", "singles", "pairs", "suppressed", "values")  # have other lines
 
 
@@ -65,6 +68,17 @@ def _labels(mapping: pd.DataFrame, loss: pd.Series[float]) -> str:
 def percent(share: float) -> str:
     """Return a share as text. Only a full share is "100 %", and only an empty one "0 %"."""
     return f"{100 * share if share >= 1 else min(100 * share, 99.9):.3g} %"
+
+
+def wilson_interval(share: float, n: int) -> tuple[float, float]:
+    """Return the interval of E. B. Wilson (1927) for a share of n independent cases, at 95 %.
+
+    The share may also be the mean of chances. These spread no more than the cases, so the interval of their
+    mean is not too narrow.
+    """
+    middle, spread = share + _Z**2 / (2 * n), _Z * math.sqrt(share * (1 - share) / n + _Z**2 / (4 * n**2))
+    low, high = (end / (1 + _Z**2 / n) for end in (middle - spread, middle + spread))
+    return max(low, 0.0), min(high, 1.0)
 
 
 def is_nearly_all(part: Any, whole: Any) -> Any:

@@ -32,9 +32,10 @@ from pdanon.guarantees.rules import AllRules
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.support import SupportIndex
-from pdanon.recoding.counts import percent
+from pdanon.recoding.counts import percent, wilson_interval
 
 _MOST_ROWS = 10_000  # rows of a sample
+_FEW_ROWS = 400  # a share of a smaller sample may be off by 5 percentage points or more
 _SEED = 0
 # A release takes at least some milliseconds, and 200 ns for each occurrence, or more if m is above 1. Two
 # counts with this number of steps, about 2 ns each, take less than a quarter of this.
@@ -273,7 +274,10 @@ def risk_shares(guarantee: Guarantee, risk: pd.DataFrame | None) -> Iterator[tup
 
 
 def risk_lines(guarantee: Guarantee, risk: pd.DataFrame | None) -> Iterator[tuple[str, str]]:
-    """Return the line that describes the risk beyond a guarantee, name and text, if it was counted."""
+    """Return the line that describes the risk beyond a guarantee, name and text, if it was counted.
+
+    Of a small sample it states the intervals of the shares, at 95 %.
+    """
     if risk is None:
         return
     last = risk.iloc[-1]
@@ -281,8 +285,15 @@ def risk_lines(guarantee: Guarantee, risk: pd.DataFrame | None) -> Iterator[tupl
     if getattr(guarantee, "quasi", None):
         items = f"the quasi-identifiers and {items}"
 
+    sampled = int(last["counted"]) if last["counted"] < last["rows"] else None
+
+    def estimate(name: str) -> str:
+        if sampled is None or sampled >= _FEW_ROWS:
+            return percent(last[name])
+        return " to ".join(map(percent, wilson_interval(last[name], sampled)))
+
     def share(name: str, of: str = "") -> str:
-        return f"{percent(last[name])}{of} ({percent(last[f'{name}_before'])} before)"
+        return f"{estimate(name)}{of} ({estimate(f'{name}_before')} before)"
 
     k = getattr(guarantee, "k", None)
     if k is None or k == 2:  # fewer than 2 rows match: singled out
@@ -290,6 +301,6 @@ def risk_lines(guarantee: Guarantee, risk: pd.DataFrame | None) -> Iterator[tupl
     else:
         text = f"with {items}, fewer than {k} rows match for {share('below_k', ' of the rows')}"
         text += f", and {share('singled_out')} are singled out"
-    if last["counted"] < last["rows"]:
-        text += f"; of {int(last['counted']):,} sampled rows"
+    if sampled is not None:
+        text += f"; of {sampled:,} sampled rows"
     yield "beyond", text

@@ -16,10 +16,10 @@ from scipy import stats
 import pdanon
 from examples import examples
 from pdanon import ColumnError, ParameterError
-from pdanon.evaluation.metrics.attack import wilson_interval
 from pdanon.hierarchy import Hierarchy
 from pdanon.io.datasets import make_baskets
 from pdanon.itemsets.codes import Itemsets
+from pdanon.recoding.counts import wilson_interval
 from pdanon.recoding.cover import Cover, became_of
 from pdanon.recoding.identification import Persons, Sample, guess_rows
 

@@ -15,6 +15,7 @@ from pdanon.datasets import make_baskets
 import pdanon
 import pdanon.stream
 from examples import examples
+from pdanon.recoding import counts
 from pdanon.recoding import risk as module
 from pdanon.recoding.risk import Attacker, hidden_items
 
@@ -179,6 +180,17 @@ def test_more_known_items_than_the_longest_row_has_are_no_other_case(visits):
         result = frame.txanon.suppress_control(rho=0.5, sensitive=items[:1], m=m)
         assert result.risk["known"].tolist() == [*range(1, longest + 2)]
         assert frame.txanon.pcta(k=3, m=m).risk["known"].iloc[-1] == longest + 1
+
+
+def test_a_small_sample_gives_intervals(monkeypatch):
+    monkeypatch.setattr(module, "_LEAST_STEPS", 0)
+    monkeypatch.setattr(module, "_STEPS", 1)
+    result = make_baskets(2000, 60, random_state=1)[["items"]].txanon.pcta(k=5, m=2)
+    counted, share = (result.risk.iloc[-1][name] for name in ("counted", "below_k"))
+    assert 1 <= counted < 400
+    low, high = (f"{100 * end:.3g} %" for end in counts.wilson_interval(share, int(counted)))
+    assert f"fewer than 5 rows match for {low} to {high} of the rows (" in repr(result)
+    assert f"; of {counted:.0f} sampled rows" in repr(result)
 
 
 def test_a_table_without_rows_has_no_risk():

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -26,14 +24,13 @@ from pdanon.itemsets.sampling import draw_subsets
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.timing import show_activity
 from pdanon.itemsets.validation import MOST_DRAWN, check_count, check_frame, check_known, random_generator
-from pdanon.recoding.counts import percent
+from pdanon.recoding.counts import percent, wilson_interval
 from pdanon.recoding.cover import became_of, codes_of, read_mapping
 from pdanon.recoding.identification import Sample, draw_persons, guess_rows, rows_at_risk
 from pdanon.recoding.result import Anonymized
 
 _ABOVE = "have a candidate row more probable than"
 _ROUNDED = 1e-9  # k equal probabilities may be a little above 1/k
-_Z = NormalDist().inv_cdf(0.975)
 
 
 @holds_tables
@@ -157,17 +154,6 @@ class Attack:
                 share, low, high = map(percent, shares.loc[name])
                 bound = f" {name.removeprefix('above ').replace('k', str(self.k))}" if of is _ABOVE else ""
                 yield name, f"{share} {of}{bound} ({low} to {high})"
-
-
-def wilson_interval(share: float, n: int) -> tuple[float, float]:
-    """Return the interval of E. B. Wilson (1927) for a share of n independent cases, at 95 %.
-
-    The share is that of right guesses, or the mean of the chances of the guesses. The chances spread no
-    more than the guesses, so the interval of their mean is not too narrow.
-    """
-    middle, spread = share + _Z**2 / (2 * n), _Z * math.sqrt(share * (1 - share) / n + _Z**2 / (4 * n**2))
-    low, high = (end / (1 + _Z**2 / n) for end in (middle - spread, middle + spread))
-    return max(low, 0.0), min(high, 1.0)
 
 
 @called_by_name
