@@ -36,7 +36,9 @@ cdef void count_local_pairs(
     Number[::1] weights,
 ) noexcept nogil
 
-cdef long long support(Code[::1] sets, Py_ssize_t first, Py_ssize_t last, Rows rows) noexcept nogil
+cdef long long support(
+    Code[::1] sets, Py_ssize_t first, Py_ssize_t last, Rows rows, long long enough
+) noexcept nogil
 
 
 cdef inline Py_ssize_t rarest(Code[::1] sets, Py_ssize_t first, Py_ssize_t last, Number[::1] starts) noexcept nogil:

@@ -521,21 +521,26 @@ def _count_partners(
     return n_touched
 
 
-def itemset_supports(sets: Code[::1], set_offsets: Number[::1], rows: Rows) -> NDArray[np.int64]:
-    """Count the support of each given itemset (ascending codes); the empty itemset is in all rows."""
+def itemset_supports(
+    sets: Code[::1], set_offsets: Number[::1], rows: Rows, enough: cython.longlong
+) -> NDArray[np.int64]:
+    """Count the support of each given itemset (ascending codes); the empty itemset is in all rows.
+
+    A count ends when it reaches ``enough``.
+    """
     result = np.empty(len(set_offsets) - 1, np.int64)
     supports: cython.longlong[::1] = result
     i: cython.Py_ssize_t
     with cython.nogil:
         for i in range(supports.shape[0]):
-            supports[i] = support(sets, set_offsets[i], set_offsets[i + 1], rows)
+            supports[i] = support(sets, set_offsets[i], set_offsets[i + 1], rows, enough)
     return result
 
 
 def support(
-    sets: Code[::1], first: cython.Py_ssize_t, last: cython.Py_ssize_t, rows: Rows
+    sets: Code[::1], first: cython.Py_ssize_t, last: cython.Py_ssize_t, rows: Rows, enough: cython.longlong
 ) -> cython.longlong:
-    """Return the support of the itemset ``sets[first:last]``."""
+    """Return the support of the itemset ``sets[first:last]``, or a part of it that reaches ``enough``."""
     cython.declare(slot=cython.Py_ssize_t, row=cython.Py_ssize_t)
     if first == last:
         return total(rows.weights)
@@ -545,6 +550,8 @@ def support(
         row = rows.tids[slot]
         if contains(rows.codes, rows.offsets[row], rows.offsets[row + 1], sets, first, last):
             held += rows.weights[row]
+            if held >= enough:
+                break
     return held
 
 

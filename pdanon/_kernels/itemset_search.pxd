@@ -6,7 +6,7 @@ cdef class Nodes:
     cdef long long[:, ::1] bounds
     cdef int[:, ::1] sources
     cdef long long[::1] n_rows
-    cdef int[:, ::1] names
+    cdef int[:, ::1] names, origins
     cdef long long[::1] n_names
     cdef int[:, ::1] counts
 

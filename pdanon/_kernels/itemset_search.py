@@ -12,11 +12,10 @@ from cython.cimports.pdanon._kernels.counting import (
     Rows,
     count_local_pairs,
     grown,
-    support,
 )
 from numpy.typing import NDArray
 
-__all__ = ["count_frequent", "mark_items", "mark_pairs", "minimal", "rare_itemsets"]
+__all__ = ["count_frequent", "minimal", "rare_itemsets"]
 
 
 # --- Nodes of a search, each with the rows that contain its prefix
@@ -30,7 +29,8 @@ class Nodes:
     A node has the rows of its prefix, reduced to the items that extend the prefix, which have local numbers.
     Row i is ``items[depth, bounds[depth, i]:bounds[depth, i + 1]]``, from row ``sources[depth, i]`` of all
     rows. There are ``n_rows[depth]`` rows and ``n_names[depth]`` items; local number j is item ``names[depth,
-    j]``. ``counts[depth]`` is the matrix of the supports of pairs of local items.
+    j]``, and number ``origins[depth, j]`` of the node above. ``counts[depth]`` is the matrix of the supports
+    of pairs of local items.
 
     Parameters
     ----------
@@ -53,6 +53,7 @@ class Nodes:
         self.sources = np.empty((depths, rows), np.int32)
         self.n_rows = np.zeros(depths, np.int64)
         self.names = np.empty((depths, names), np.int32)
+        self.origins = np.empty((depths, names), np.int32)
         self.n_names = np.zeros(depths, np.int64)
         self.counts = np.empty((depths, names * names), np.int32)
 
@@ -83,6 +84,7 @@ class Nodes:
             if self.counts[depth, b * d + c] >= floor:
                 keep[c] = n
                 self.names[depth + 1, n] = self.names[depth, c]
+                self.origins[depth + 1, n] = cython.cast(cython.int, c)
                 n += 1
         self.n_names[depth + 1] = n
         self._fill_rows(depth, b, keep)
@@ -122,60 +124,6 @@ class Nodes:
 
 
 # --- Rare itemsets
-
-
-def mark_items(codes: Code[::1], offsets: Number[::1], is_rare: Flag[::1], exposed: cython.int[::1]) -> None:
-    """Set ``exposed[row] = 1`` in rows that contain a rare item."""
-    cython.declare(row=cython.Py_ssize_t, position=cython.Py_ssize_t)
-    with cython.nogil:
-        for row in range(offsets.shape[0] - 1):
-            for position in range(offsets[row], offsets[row + 1]):
-                if is_rare[codes[position]]:
-                    exposed[row] = 1
-                    break
-
-
-def mark_pairs(
-    codes: Code[::1],
-    offsets: Number[::1],
-    rare_starts: Number[::1],
-    rare_items: Code[::1],
-    exposed: cython.int[::1],
-) -> None:
-    """Set ``exposed[row] = 2`` in rows that contain a rare pair and are not exposed yet.
-
-    ``rare_items[rare_starts[a]:rare_starts[a + 1]]`` are the partners b > a of the rare pairs.
-    """
-    last_row: cython.longlong[::1] = np.zeros(len(rare_starts) - 1, np.int64)  # with each item, plus one
-    cython.declare(row=cython.Py_ssize_t, position=cython.Py_ssize_t)
-    with cython.nogil:
-        for row in range(offsets.shape[0] - 1):
-            if exposed[row]:
-                continue
-            for position in range(offsets[row], offsets[row + 1]):
-                last_row[codes[position]] = row + 1
-            for position in range(offsets[row], offsets[row + 1]):
-                if _has_partner(codes[position], row, rare_starts, rare_items, last_row):
-                    exposed[row] = 2
-                    break
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _has_partner(
-    a: cython.Py_ssize_t,
-    row: cython.Py_ssize_t,
-    rare_starts: Number[::1],
-    rare_items: Code[::1],
-    last_row: cython.longlong[::1],
-) -> cython.bint:
-    """Return whether an item forms a rare pair with another item of the row."""
-    slot: cython.Py_ssize_t
-    for slot in range(rare_starts[a], rare_starts[a + 1]):
-        if last_row[rare_items[slot]] == row + 1:
-            return True
-    return False
 
 
 def rare_itemsets(
@@ -239,10 +187,12 @@ class _RareSearch:
     halt: Flag[::1]
     nodes: Nodes
     cursor: cython.longlong[::1]  # the next child of each node
-    cython.declare(prefix=cython.int[::1], subset=cython.int[::1])
+    prefix: cython.int[::1]
     local: cython.int[::1]  # local number of each item, -1 between two nodes
     cython.declare(wanted=cython.uchar[::1], found=cython.int[::1], found_starts=cython.longlong[::1])
     cython.declare(found_supports=cython.longlong[::1], n_found=cython.Py_ssize_t, size=cython.Py_ssize_t)
+    candidates: cython.int[::1]  # local pairs of a node that may be listed
+    cython.declare(others=cython.int[::1], here=cython.int[::1])  # supports of pairs, and items of a row
 
     def __init__(
         self,
@@ -263,11 +213,16 @@ class _RareSearch:
         n_items = len(pair_starts) - 1
         self.nodes = nodes
         self.cursor = np.zeros(m - 2, np.int64)
-        self.prefix, self.subset = np.empty(m, np.int32), np.empty(m, np.int32)
+        self.prefix = np.empty(m, np.int32)
         self.local, self.wanted = np.full(n_items, -1, np.int32), np.ones(n_items, np.bool_)
         self.found = np.empty(256, np.int32)
         self.found_starts, self.found_supports = np.zeros(128, np.int64), np.empty(128, np.int64)
         self.n_found, self.size = 0, 0
+        n_names = nodes.names.shape[1]
+        tests_subsets = listing and minimal and m > 3
+        self.candidates = np.empty(256, np.int32)
+        self.others = np.empty(n_names * n_names if tests_subsets else 0, np.int32)
+        self.here = np.empty(n_names, np.int32)
 
     @cython.cfunc
     @cython.nogil
@@ -424,49 +379,112 @@ class _RareSearch:
     def _list(self, depth: cython.Py_ssize_t, length: cython.Py_ssize_t) -> cython.int:
         """List the pairs of a node that have a support to list together with the prefix.
 
-        The pair itself must be in ``pair_items``.
+        The pair itself must be in ``pair_items``. With ``minimal``, no subset without one item of the prefix
+        may be rare. The subsets without an item of the pair are not.
         """
-        cython.declare(slot=cython.Py_ssize_t, i=cython.int)
+        cython.declare(slot=cython.Py_ssize_t, i=cython.int, omitted=cython.Py_ssize_t)
         d: cython.Py_ssize_t = self.nodes.n_names[depth]
-        cython.declare(j=cython.Py_ssize_t, name=cython.Py_ssize_t, count=cython.longlong)
+        cython.declare(j=cython.Py_ssize_t, count=cython.longlong, n=cython.Py_ssize_t)
+        n = 0
         for i in range(d):
             self.local[self.nodes.names[depth, i]] = i
         for i in range(d):
-            name = self.nodes.names[depth, i]
-            self.prefix[length - 2] = name
+            name: cython.Py_ssize_t = self.nodes.names[depth, i]
             for slot in range(self.pair_starts[name], self.pair_starts[name + 1]):
                 j = self.local[self.pair_items[slot]]
-                if j >= 0:
-                    count = self.nodes.counts[depth, i * d + j]
-                    self.prefix[length - 1] = self.pair_items[slot]
-                    if self.least <= count <= self.largest and self._is_listed(length):
-                        if self.counts.shape[0]:
-                            self.counts[count] += 1
-                        else:
-                            self._append(length, count)
+                if j >= 0 and self._may_list(depth, i, j):
+                    if n + 2 > self.candidates.shape[0]:
+                        self.candidates = grown(self.candidates, n, 2 * n + 2)
+                    self.candidates[n], self.candidates[n + 1] = i, cython.cast(cython.int, j)
+                    n += 2
+        if self.minimal:  # `pair_items` has no rare pairs then
+            for omitted in range(depth):
+                n = self._drop_with_rare_subset(n, depth, omitted)
         for i in range(d):
             self.local[self.nodes.names[depth, i]] = -1
+        for slot in range(0, n, 2):
+            count = self.nodes.counts[depth, self.candidates[slot] * d + self.candidates[slot + 1]]
+            if self.counts.shape[0]:
+                self.counts[count] += 1
+                continue
+            self.prefix[length - 2] = self.nodes.names[depth, self.candidates[slot]]
+            self.prefix[length - 1] = self.nodes.names[depth, self.candidates[slot + 1]]
+            self._append(length, count)
         return 0
 
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def _is_listed(self, length: cython.Py_ssize_t) -> cython.bint:
-        """Return whether the prefix is to be listed: with ``minimal``, only if no proper subset is rare.
-
-        It suffices to test the subsets with one item less.
-        """
-        i: cython.Py_ssize_t
-        if not self.minimal or length == 3:  # `pair_items` has no rare pairs then
+    def _may_list(self, depth: cython.Py_ssize_t, i: cython.Py_ssize_t, j: cython.Py_ssize_t) -> cython.bint:
+        """Return whether a pair of a node has a support to list, and is not rare in the node above."""
+        if not self.least <= self.nodes.counts[depth, i * self.nodes.n_names[depth] + j] <= self.largest:
+            return False
+        if not self.minimal or depth == 0:
             return True
-        for i in range(1, length):
-            self.subset[i - 1] = self.prefix[i]
-        for i in range(length - 1):  # without the last item: the prefix of the node, which is not rare
-            if i:
-                self.subset[i - 1] = self.prefix[i - 1]
-            if support(self.subset, 0, length - 1, self.rows) < self.k:
-                return False
-        return True
+        one: cython.Py_ssize_t = self.nodes.origins[depth, i]
+        other: cython.Py_ssize_t = self.nodes.origins[depth, j]
+        return self.nodes.counts[depth - 1, one * self.nodes.n_names[depth - 1] + other] >= self.k
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def _drop_with_rare_subset(
+        self, n: cython.Py_ssize_t, depth: cython.Py_ssize_t, omitted: cython.Py_ssize_t
+    ) -> cython.Py_ssize_t:
+        """Drop the first n candidates that are rare together with the prefix without one item.
+
+        Return the number of remaining ones.
+        """
+        cython.declare(slot=cython.Py_ssize_t, kept=cython.Py_ssize_t)
+        d: cython.Py_ssize_t = self.nodes.n_names[depth]
+        self.others[: d * d if n else 0] = 0
+        if n:
+            self._count_without(depth, omitted)
+        kept = 0
+        for slot in range(0, n, 2):
+            if self.others[self.candidates[slot] * d + self.candidates[slot + 1]] >= self.k:
+                self.candidates[kept] = self.candidates[slot]
+                self.candidates[kept + 1] = self.candidates[slot + 1]
+                kept += 2
+        return kept
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def _count_without(self, depth: cython.Py_ssize_t, omitted: cython.Py_ssize_t) -> cython.void:
+        """Count the pairs of a node in the rows that contain its prefix without one item."""
+        cython.declare(slot=cython.Py_ssize_t, position=cython.Py_ssize_t, row=cython.Py_ssize_t)
+        first: cython.Py_ssize_t = 1 if omitted == 0 else 0
+        after: cython.Py_ssize_t = 2 if omitted <= 1 else 1
+        item: cython.Py_ssize_t = self.prefix[first]
+        for slot in range(self.rows.starts[item], self.rows.starts[item + 1]):
+            row = self.rows.tids[slot]
+            n: cython.Py_ssize_t = 0
+            place: cython.Py_ssize_t = after  # of the next item of the prefix that the row must contain
+            for position in range(self.rows.positions[slot] + 1, self.rows.offsets[row + 1]):
+                code: cython.Py_ssize_t = self.rows.codes[position]
+                if place <= depth and code >= self.prefix[place]:
+                    if code > self.prefix[place]:
+                        break
+                    place += 2 if place + 1 == omitted else 1
+                elif self.local[code] >= 0:
+                    self.here[n] = self.local[code]
+                    n += 1
+            if place > depth:
+                self._add_pairs(n, depth, self.rows.weights[row])
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def _add_pairs(
+        self, n: cython.Py_ssize_t, depth: cython.Py_ssize_t, weight: cython.longlong
+    ) -> cython.void:
+        """Add the pairs of the first n local items in ``here``, ascending, to ``others``."""
+        cython.declare(p=cython.Py_ssize_t, q=cython.Py_ssize_t, line=cython.Py_ssize_t)
+        for p in range(n):
+            line = self.here[p] * self.nodes.n_names[depth]
+            for q in range(p + 1, n):
+                self.others[line + self.here[q]] += cython.cast(cython.int, weight)
 
     @cython.cfunc
     @cython.nogil

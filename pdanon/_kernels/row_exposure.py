@@ -10,7 +10,7 @@ import numpy as np
 from cython.cimports.pdanon._kernels.counting import Code, Flag, Number, sort_part
 from numpy.typing import NDArray
 
-__all__ = ["smallest_rare"]
+__all__ = ["mark_items", "mark_pairs", "smallest_rare"]
 
 WORD = cython.declare(cython.Py_ssize_t, 64)
 ONE = cython.declare(cython.ulonglong, 1)
@@ -336,3 +336,60 @@ class _RowSearch:
             if place + step < end and self.tids[place + step] <= row:
                 place += step
         return place if place < end and self.tids[place] == row else -1 - place
+
+
+# --- Rows that contain a rare item or pair
+
+
+def mark_items(codes: Code[::1], offsets: Number[::1], is_rare: Flag[::1], exposed: cython.int[::1]) -> None:
+    """Set ``exposed[row] = 1`` in rows that contain a rare item."""
+    cython.declare(row=cython.Py_ssize_t, position=cython.Py_ssize_t)
+    with cython.nogil:
+        for row in range(offsets.shape[0] - 1):
+            for position in range(offsets[row], offsets[row + 1]):
+                if is_rare[codes[position]]:
+                    exposed[row] = 1
+                    break
+
+
+def mark_pairs(
+    codes: Code[::1],
+    offsets: Number[::1],
+    rare_starts: Number[::1],
+    rare_items: Code[::1],
+    exposed: cython.int[::1],
+) -> None:
+    """Set ``exposed[row] = 2`` in rows that contain a rare pair and are not exposed yet.
+
+    ``rare_items[rare_starts[a]:rare_starts[a + 1]]`` are the partners b > a of the rare pairs.
+    """
+    last_row: cython.longlong[::1] = np.zeros(len(rare_starts) - 1, np.int64)  # with each item, plus one
+    cython.declare(row=cython.Py_ssize_t, position=cython.Py_ssize_t)
+    with cython.nogil:
+        for row in range(offsets.shape[0] - 1):
+            if exposed[row]:
+                continue
+            for position in range(offsets[row], offsets[row + 1]):
+                last_row[codes[position]] = row + 1
+            for position in range(offsets[row], offsets[row + 1]):
+                if _has_partner(codes[position], row, rare_starts, rare_items, last_row):
+                    exposed[row] = 2
+                    break
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _has_partner(
+    a: cython.Py_ssize_t,
+    row: cython.Py_ssize_t,
+    rare_starts: Number[::1],
+    rare_items: Code[::1],
+    last_row: cython.longlong[::1],
+) -> cython.bint:
+    """Return whether an item forms a rare pair with another item of the row."""
+    slot: cython.Py_ssize_t
+    for slot in range(rare_starts[a], rare_starts[a + 1]):
+        if last_row[rare_items[slot]] == row + 1:
+            return True
+    return False

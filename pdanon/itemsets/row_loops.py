@@ -186,11 +186,14 @@ def _refuse_too_many(rows: counting.Rows, at_most: NDArray[np.int64]) -> None:
         )
 
 
-def supports(rows: counting.Rows, codes: Codes, offsets: Offsets) -> NDArray[np.int64]:
-    """Count the support of each given sorted itemset. The empty itemset is in every row."""
+def supports(rows: counting.Rows, codes: Codes, offsets: Offsets, enough: int) -> NDArray[np.int64]:
+    """Count the support of each given sorted itemset, at least up to ``enough``.
+
+    The empty itemset is in every row.
+    """
 
     def part(begin: int, end: int) -> NDArray[np.int64]:
-        return counting.itemset_supports(codes, offsets[begin : end + 1], rows)
+        return counting.itemset_supports(codes, offsets[begin : end + 1], rows, enough)
 
     return np.concatenate(share(part, even_parts(_visited_rows(rows, codes, offsets))))
 

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pdanon._kernels import counting, itemset_search
+from pdanon._kernels import counting, itemset_search, row_exposure
 from pdanon.errors import InfeasibleError, ParameterError
 from pdanon.itemsets import row_loops
 from pdanon.itemsets.codes import Codes, Itemsets, Offsets
@@ -107,19 +107,21 @@ class SupportIndex:
         starts = np.searchsorted(cells, np.arange(n + 1) * n)
         return starts, (cells % max(n, 1)).astype(np.int32), counts[cells].astype(np.int64)
 
-    def supports(self, codes: Codes, offsets: Offsets) -> NDArray[np.int64]:
+    def supports(self, codes: Codes, offsets: Offsets, enough: int = MOST_ROWS) -> NDArray[np.int64]:
         """Count the support of each given itemset.
 
         Parameters
         ----------
         codes, offsets : ndarray
             Itemsets in CSR form, each sorted. The empty itemset is in every row.
+        enough : int
+            Counts may end here: a support of at least ``enough`` may be reported lower, but not below it.
 
         Returns
         -------
         ndarray of int64
         """
-        return row_loops.supports(self.rows, codes, offsets)
+        return row_loops.supports(self.rows, codes, offsets, enough)
 
     def distinct(self) -> SupportIndex:
         """Merge equal rows, and sum their weights."""
@@ -156,7 +158,7 @@ class SupportIndex:
         These are exactly the rows that contain a rare itemset of any size.
         """
         rows = self.distinct()
-        supports = rows.supports(rows.codes, rows.offsets)
+        supports = rows.supports(rows.codes, rows.offsets, k)
         rare = (np.diff(rows.offsets) > 0) & (supports < k)
         return ItemsetTable(rows.codes, rows.offsets, supports).take(rare).ordered()
 
@@ -185,7 +187,8 @@ class SupportIndex:
         if m >= 2:
             tables.append(rest._rare_pairs(k, minimal))
         if m >= 3:
-            exposed = np.zeros(len(self.weights), np.int32)
+            rest = rest.distinct()
+            exposed = np.zeros(len(rest.weights), np.int32)
             tables += rest._mine_rare(k, m, minimal, True, exposed)
         check_time()
         found = concatenate(tables)
@@ -207,14 +210,14 @@ class SupportIndex:
         if m is None:
             numbers, rows = self._number_rows()
             lengths = np.diff(rows.offsets).astype(np.int32)
-            return np.where(rows.supports(rows.codes, rows.offsets) < k, lengths, 0)[numbers]
+            return np.where(rows.supports(rows.codes, rows.offsets, k) < k, lengths, 0)[numbers]
         exposed = np.zeros(len(self.weights), np.int32)
-        self._expose(exposed, itemset_search.mark_items, self.singles < k)
+        self._expose(exposed, row_exposure.mark_items, self.singles < k)
         m = min(m, self.longest)
         rest = self._drop_rare_items(k) if m >= 2 else self
         if m >= 2:
             ranked = rest.ranked[1]
-            ranked._expose(exposed, itemset_search.mark_pairs, *ranked.pairs_where(lambda s: s < k)[:2])
+            ranked._expose(exposed, row_exposure.mark_pairs, *ranked.pairs_where(lambda s: s < k)[:2])
         if m >= 3:
             rest._expose_larger(k, m, exposed, of_larger_k)
         return exposed
@@ -231,18 +234,24 @@ class SupportIndex:
         self, k: int, m: int, exposed: NDArray[np.int32], of_larger_k: NDArray[np.int32] | None
     ) -> None:
         """Set sizes from 3 on in ascending order. Skip rows that have a size or can have none."""
+        numbers, rows = self._number_rows()
         least = np.ones(len(exposed), np.int32)  # lower bound on the size of a rare itemset of each row
         if of_larger_k is not None:
             least = np.where(of_larger_k > 0, of_larger_k, m + 1).astype(np.int32)
-        elif m > 3:
-            least[~self.at_risk(k, None)] = m + 1
+        if m > 3:  # no itemset of a row has less support than all its items together
+            is_open = np.zeros(len(rows.weights), np.bool_)
+            is_open[numbers[(least <= m) & (exposed == 0)]] = True
+            some = rows.within(is_open)
+            is_open[is_open] = rows.supports(some.codes, some.offsets, k) < k
+            least[~is_open[numbers]] = m + 1
         for size in range(3, m + 1):
             is_open = (least <= size) & (exposed == 0)
             if not is_open.any():
                 continue
-            found = np.where(is_open, 0, 1).astype(np.int32)
-            self._mine_rare(k, size, True, False, found)
-            exposed[is_open] = found[is_open]
+            found = np.ones(len(rows.weights), np.int32)
+            found[numbers[is_open]] = 0
+            rows._mine_rare(k, size, True, False, found)
+            exposed[is_open] = found[numbers[is_open]]
 
     def search_bound(self, m: int) -> float:
         """Return an upper bound on the itemsets of size at most m that a search visits, row by row."""

@@ -136,7 +136,7 @@ def test_rare_itemsets_of_long_and_many_rows(seed):
     rows = [frozenset(item for item in range(24) if draw.random() < density) for _ in range(12)]
     rows += [frozenset(draw.sample(range(24), 5)) for _ in range(20)]
     index = index_of(rows, n_items=24)
-    for k, m in [(2, 3), (4, 3), (3, 4)]:
+    for k, m in [(2, 3), (4, 3), (3, 4), (4, 5)]:
         every = naive.rare_itemsets(rows, k, m)
         assert listed(index.rare(k, m, minimal=False)) == table(every)
         # An itemset all of whose proper subsets occur in k rows: those one smaller decide.
