@@ -53,6 +53,7 @@ from pdanon.itemsets.validation import (
     read_list,
 )
 from pdanon.policy import schema
+from pdanon.recoding.loss_bounds import check_max_loss, refuse_loss
 from pdanon.recoding.result import Anonymized
 from pdanon.stream import Streamed, anonymize
 
@@ -190,7 +191,8 @@ class Policy:
         Raises
         ------
         PdanonError
-            If the table cannot be read, a column has no role, or the algorithm fails.
+            If the table cannot be read, a column has no role, the algorithm fails, or the release exceeds a
+            bound of ``max_loss``.
         """
         if self.algorithm is None:
             self._check_request()
@@ -199,8 +201,11 @@ class Policy:
             request = self._read_all(self._roles.merge_request(self.parameters))
             return least_lossy(frame, self.items, **request)
         options = self._read_all(self._roles.merge_parameters(self.algorithm, self.parameters))
+        most = check_max_loss(options.pop("max_loss", None))
         column = {"column": self.items} if self._reads_lists() else {}
-        return algorithm(self.algorithm)(frame, **column, **options)
+        result: Anonymized = algorithm(self.algorithm)(frame, **column, **options)
+        refuse_loss(result.loss, result.useless, most)
+        return result
 
     @property
     def is_streamed(self) -> bool:
@@ -495,6 +500,7 @@ class Policy:
         self._check_roles_unset()
         self._roles.check_protected(name, self._place())
         parameters = self._roles.merge_parameters(name, self.parameters)
+        check_max_loss(parameters.pop("max_loss", None))
         list_tasks({name: parameters}, {})
         schema.check_transaction(parameters)
         record = ALGORITHMS[name]

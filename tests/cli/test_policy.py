@@ -88,6 +88,18 @@ def test_run_gives_what_the_library_gives(here):
     assert (here / "mapping.csv").read_text().count(MERGED) == 2
 
 
+@pytest.mark.parametrize("named", [True, False])
+def test_a_release_that_loses_too_much_is_refused(here, named):
+    text = POLICY if named else POLICY.replace('algorithm = "pcta"\n', "")
+    changes = {"most": ("m = 2", "m = 2\nmax_loss = { occurrences = 0.1 }")}
+    with pytest.raises(InfeasibleError, match="max_loss"):  # half of the occurrences change
+        policy_of(here, text, **changes).run()
+    allowed = {"most": ("m = 2", "m = 2\nmax_loss = { occurrences = 0.99 }")}
+    assert policy_of(here, text, **allowed).run().holds
+    with pytest.raises(ParameterError, match="no such measure"):
+        policy_of(here, text, most=("m = 2", "m = 2\nmax_loss = { occurences = 0.1 }")).run()
+
+
 def test_evidence_and_report_have_the_head_of_the_policy(here):
     text = POLICY.replace("[outputs]", "[outputs]\nevidence = 'proof.html'")
     policy = policy_of(here, text + '\n[head]\ntitle = "Baskets of May"\n')
