@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from pdanon.algorithms.choice import REQUEST_PARAMETERS, choose, requested_guarantee, split_request
+from pdanon.algorithms.choice import REQUEST_PARAMETERS, choose, split_request
 from pdanon.algorithms.engines import SAMPLE, Recoder, check_algorithm, decide
 from pdanon.algorithms.registry import Recodes
 from pdanon.errors import FormatError, ParameterError, read_safely
@@ -27,6 +27,7 @@ from pdanon.evaluation.metrics.risk import risk_of
 from pdanon.evaluation.profile import Profile, profile_of
 from pdanon.guarantees import check_recountable
 from pdanon.guarantees.parameters import ItemLimit
+from pdanon.guarantees.requested import requested_guarantee
 from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.io.files import check_name
 from pdanon.io.grouping import MEMORY, group_lines

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, S
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from inspect import signature
+from math import ceil
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -35,13 +36,11 @@ from pdanon.guarantees import (
 )
 from pdanon.guarantees.parameters import (
     DEFAULT_M,
-    DefaultNumber,
     ItemLimit,
-    check_k,
-    check_m_omitted,
     check_seconds,
     materialize,
 )
+from pdanon.guarantees.requested import requested_guarantee
 from pdanon.guarantees.utility import partition
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.hierarchy import HierarchyLike
@@ -50,11 +49,12 @@ from pdanon.itemsets.columns import find_quasi, is_list_column
 from pdanon.itemsets.compatibility import text_column
 from pdanon.itemsets.mapping import is_kept
 from pdanon.itemsets.memory import out_of_memory
-from pdanon.itemsets.timing import TimeLimitError, limit_time, progress_bar
+from pdanon.itemsets.timing import Report, TimeLimitError, limit_time, progress_bar
 from pdanon.itemsets.validation import find_name
 from pdanon.recoding.labels import Labels, check_labels
 from pdanon.recoding.loss import with_measure
 from pdanon.recoding.loss_bounds import check_max_loss, excess, refuse_loss
+from pdanon.recoding.named_bound import NamedBound
 from pdanon.recoding.result import Anonymized
 from pdanon.recoding.value_errors import combination_error
 from pdanon.recoding.warnings import SHORT, shortfall, warn_if_short, warn_if_useless
@@ -156,6 +156,7 @@ def anonymize(
     hierarchies: Mapping[Hashable, HierarchyLike] | None = None,
     loss: str | None = None,
     max_loss: Mapping[str, float] | None = None,
+    max_named: float | None = None,
     time_limit: float = 60,
     random_state: int | np.random.Generator | None = None,
     labels: Labels = "set",
@@ -189,6 +190,10 @@ def anonymize(
     max_loss : mapping, optional
         Upper bounds on losses of the result by measure, such as ``{"pairs": 0.5}``. A release above a bound,
         or an almost empty one, is then an error.
+    max_named : float, optional
+        Upper bound on the share of persons at risk whom an attacker with a sample names, in [0, 1], by
+        `attack` with ``sample="split"``. Releases are decided with a larger k as needed, and promise the
+        given k. Only for ``KmAnonymity`` and ``PrivacyConstraints``. See the notes.
     time_limit : float
         Seconds for the search for a lower loss, above 0. Afterwards no further algorithm is started, and a
         running one is stopped. The first release, whatever its loss, may take ten times as long.
@@ -209,15 +214,15 @@ def anonymize(
     Anonymized
         The release with the lowest loss (ties: the first algorithm). ``tried`` has a row for each algorithm:
         ``algorithm, loss, seconds, reason``, and for items the losses that need no formula (``occurrences,
-        stands_for, singles, pairs, suppressed``). The reason explains a missing loss, an almost empty
-        release, or an unfinished refinement. ``cut_short`` and the repr of the result report what the time
-        limit ended.
+        stands_for, singles, pairs, suppressed``); with ``max_named`` also ``named``. The reason explains a
+        missing loss, an almost empty release, or an unfinished refinement. ``cut_short`` and the repr of the
+        result report what the time limit ended.
 
     Raises
     ------
     InfeasibleError
         If no algorithm finds a release, or none does within ten times the time limit. If every release
-        exceeds a bound of ``max_loss``, or is almost empty while there are bounds.
+        exceeds a bound of ``max_loss`` or ``max_named``, or is almost empty while there are bounds.
     ParameterError
         If no algorithm supports the guarantee, the guarantee needs a hierarchy, or none of its algorithms
         uses the given hierarchy, blocks or labels. If a parameter is out of range.
@@ -263,6 +268,14 @@ def anonymize(
     An almost empty release, see `UselessWarning`, is returned only if there is no better one. A release that
     is proven for fewer known items than requested ranks behind it.
 
+    With ``max_named``, all algorithms are tried again with a larger k, half as large again each time, until
+    persons named in the release with the lowest loss are few enough. The k between the last two is then
+    narrowed down. Among the releases within the bounds, that with the lowest loss is returned: a refined one
+    with a larger k, or an unrefined one with a smaller. It is audited with the given k, and
+    ``parameters["decided_k"]`` is the larger. The share is that of 2,000 persons who hold m items (2 with
+    constraints) that fewer than k rows hold together, over four splits of the rows. It is an estimate, and
+    attackers may know more.
+
     Time: the limit bounds the search for a lower loss. It does not apply until there is a first release: the
     fastest algorithm may take up to ten times the limit. After the limit, no algorithm is started, and a
     running one is stopped at its next progress report. `optimal` gets half of the remaining time, with
@@ -303,11 +316,13 @@ def anonymize(
         given["utility"] = partition(utility)
     parameters = {each.name: getattr(guarantee, each.name) for each in fields(guarantee)}  # type: ignore[arg-type]
     parameters |= given | {"random_state": random_state, "keep": materialize(keep)}
-    trials = _Trials(frame, column, parameters, lowered, measure, end, time_limit, check_max_loss(max_loss))
+    most = check_max_loss(max_loss)
+    naming = None if max_named is None else NamedBound.of(frame, column, guarantee, max_named)
+    trials = _Trials(frame, column, parameters, lowered, measure, end, time_limit, most, naming)
     with progress_bar(progress, "anonymize", "algorithms") as report:
-        for step in ways:
-            trials.add(step)
-            report(1)
+        trials.try_all(ways, report)
+        if naming is not None:
+            trials = _raise_k(trials, ways, report)
     return trials.outcome()
 
 
@@ -362,6 +377,7 @@ def _transaction(known: Mapping[str, Any]) -> Transaction:
 
 # --- Trials
 
+
 _LATE = "no time left: "  # first words of a reason
 _PATIENCE = 10  # factor of the limit for the first release
 
@@ -378,6 +394,7 @@ class _Trials:
     end: float  # a value of perf_counter()
     limit: float  # seconds
     most: Mapping[str, float] = field(default_factory=dict)  # bounds on losses
+    naming: NamedBound | None = None
     best: Anonymized | None = None
     # Whether it falls short, is empty, exceeds a bound; loss.
     least: tuple[bool, bool, bool, float] = (True, True, True, np.inf)
@@ -387,19 +404,37 @@ class _Trials:
     failures: list[InfeasibleError] = field(default_factory=list)
     exhausted: Exception | None = None  # the last lack of memory
     late: bool = False  # whether a configuration was skipped or stopped for lack of time
+    patience: int = _PATIENCE  # factor of the limit for the first release
+    lowest: tuple[float, float] = (np.inf, 0.0)  # the lowest loss, and the share named there
+    promising: bool = False  # whether a release is within the bounds on losses, and not almost empty
+
+    def try_all(self, ways: Iterable[Step], report: Report) -> None:
+        """Try all configurations."""
+        for step in ways:
+            self.add(step)
+            report(1)
+
+    def with_k(self, k: int) -> _Trials:
+        """Return trials with another k, in the same table."""
+        trials = replace(self, parameters={**self.parameters, "k": k}, patience=1)
+        trials.best, trials.least = None, (True, True, True, np.inf)
+        trials.lowest, trials.promising = (np.inf, 0.0), False
+        return trials
 
     def add(self, step: Step) -> None:
         """Try one more configuration, if it applies and there is time."""
         began = perf_counter()
         left = self.end - began
         if self.best is None:  # the first release may take longer
-            left += (_PATIENCE - 1) * self.limit
+            left += (self.patience - 1) * self.limit
         row: dict[str, Any] = {"algorithm": str(step), "reason": self._reason_to_skip(step, left)}
         self.rows.append(row)
         if row["reason"]:
             return
         if step.algorithm == "refine" and self.best is not None:
             row["algorithm"] = f"{self.best.parameters['algorithm']}, refined"
+        if self.naming is not None and self.parameters["k"] != self.naming.k:
+            row["algorithm"] += f", k={self.parameters['k']}"
         try:
             with limit_time(left):
                 result = self._with_values(self._run(step, left))
@@ -415,6 +450,9 @@ class _Trials:
                 self.reached[name] = min(self.reached.get(name, np.inf), float(result.loss[name]))
             if exceeded and not row["reason"]:
                 row["reason"] = f"above max_loss: {', '.join(exceeded)}"
+            self.promising |= not exceeded and not result.useless
+            if self.naming is not None:
+                exceeded += self._exceed_named(row, result)
             rank = falls_short, bool(result.useless), bool(exceeded), row["loss"]
             if self.best is None or rank < self.least:  # of equal ranks, the first algorithm
                 self.best, self.least = result, rank
@@ -427,6 +465,17 @@ class _Trials:
             row["reason"], self.exhausted = "not enough memory", out_of_memory(error)
         row["seconds"] = perf_counter() - began
         self.warned = True
+
+    def _exceed_named(self, row: dict[str, Any], result: Anonymized) -> list[str]:
+        """Measure the share of persons named; return the name of the bound if it is above."""
+        assert self.naming is not None
+        named = row["named"] = self.naming.share(result)
+        self.reached["named"] = min(self.reached.get("named", np.inf), named)
+        self.lowest = min(self.lowest, (row["loss"], named))
+        if named <= self.naming.most:
+            return []
+        row["reason"] = row["reason"] or "above max_named"
+        return ["max_named"]
 
     def _with_values(self, result: Anonymized) -> Anonymized:
         """Add the error of combinations of quasi-identifiers to the losses, if there are also items."""
@@ -494,13 +543,38 @@ class _Trials:
                 partial=next((each.partial for each in self.failures if each.partial is not None), None),
             )
         refuse_loss(self.best.loss, self.best.useless, self.most, self.reached)
+        if self.naming is not None:
+            self._refuse_named()
+            self.best = self.naming.promise(self.best)
         warn_if_useless(self.best.useless, self.best.guarantee)
         warn_if_short(self.parameters, self.best.guarantee)
         readable = [name for name in _SHOWN if name in self.best.loss]
+        readable += ["named"] if self.naming is not None else []
         figures = dict.fromkeys(["loss", *readable, "seconds"], partial(pd.array, dtype="float64"))
         makers: dict[str, Callable[..., Any]] = {"algorithm": text_column, **figures, "reason": text_column}
         columns = {name: make([row.get(name) for row in self.rows]) for name, make in makers.items()}
         return replace(self.best, tried=pd.DataFrame(columns), cut_short=self._describe_limit())
+
+    def _refuse_named(self) -> None:
+        """Raise if the best release is above the bound on persons named, or almost empty."""
+        assert self.naming is not None
+        assert self.best is not None
+        named = self.naming.share(self.best)
+        if named <= self.naming.most and not self.best.useless:
+            return
+        got = f"the least that was reached is {self.reached['named']:.4g}"
+        if self.best.useless:
+            got = self.best.useless
+        elif self.late:
+            got += f", within {self.limit:g} seconds"
+        raise InfeasibleError(
+            f"every release names more persons than max_named allows: {self.naming.most:g}"
+            if named > self.naming.most
+            else "the release keeps almost no information, which max_named does not allow",
+            where="max_named",
+            got=got,
+            hint="pass a larger max_named, max_loss or time_limit, or remove rare items",
+        )
 
     def _describe_limit(self) -> str:
         """Describe the algorithms that the time limit stopped or skipped."""
@@ -514,49 +588,44 @@ class _Trials:
         return f"stopped at the time limit of {self.limit:g} s; more time may lose less. {ways}"
 
 
+_FACTOR = 1.5  # between two values of k
+_CLOSE = 1.1
+
+
+def _raise_k(trials: _Trials, ways: Sequence[Step], report: Report) -> _Trials:
+    """Try all configurations with larger k until few enough persons are named; return the best trials."""
+    assert trials.naming is not None
+    rounds, fails, meets = [trials], trials.naming.k, 0
+    ways = [step for step, row in zip(ways, trials.rows, strict=True) if "seconds" in row]
+    while rounds[-1].promising:  # a larger k loses more
+        k = rounds[-1].parameters["k"]
+        if rounds[-1].lowest[1] <= trials.naming.most:
+            meets = k
+        else:
+            fails = k
+        if meets == trials.naming.k or (
+            meets and max(int((fails * meets) ** 0.5), fails + 1) >= meets / _CLOSE
+        ):
+            break
+        following = max(int((fails * meets) ** 0.5), fails + 1) if meets else ceil(fails * _FACTOR)
+        if perf_counter() >= trials.end:
+            trials.rows.append({"algorithm": f"k={following}", "reason": f"{_LATE}not started"})
+            trials.late = True
+            break
+        rounds.append(rounds[-1].with_k(following))
+        rounds[-1].try_all(ways, report)
+    best = min(rounds, key=lambda each: each.least)
+    best.late = any(each.late for each in rounds)
+    return best
+
+
 # --- Requests without a guarantee: that of some parameters
 
 # Parameters of a request, besides the roles of columns.
 REQUEST_PARAMETERS = (
     *("k", "m", "l", "constraints", "rules", "c", "rho", "p", "sensitive"),
-    *("utility", "loss", "max_loss", "time_limit", "random_state", "labels"),
+    *("utility", "loss", "max_loss", "max_named", "time_limit", "random_state", "labels"),
 )
-REQUIRED = {"k", "rho", "p"}  # one of them is required
-
-
-def check_sensitive(
-    given: Collection[str], where: str | None = None, spelled: Callable[[str], str] = str
-) -> None:
-    """Check that parameters for sensitive items belong to one guarantee.
-
-    Parameters
-    ----------
-    given : collection of str
-        The names of parameters.
-    where : str, optional
-        The place of the parameters, for messages.
-    spelled : callable
-        Returns the spelling of a parameter there.
-    """
-    rho, p, l, sensitive = map(spelled, ("rho", "p", "l", "sensitive"))  # noqa: E741
-    kinds = [name for name in ("rho", "p", "l") if name in given]
-    if not kinds and "sensitive" not in given:
-        return
-    if len(kinds) != 1:
-        hint = f"{rho} bounds the confidence of an inference, {l} the share of matching rows with an item, "
-        hint += f"{p} that of the rows of a group"
-        raise ParameterError(f"{sensitive} needs {rho}, {p} or {l}, or an algorithm", where=where, hint=hint)
-    kind = spelled(kinds[0])
-    if "sensitive" not in given:
-        hint = f"list the items that must not be inferred in {sensitive}"
-        raise ParameterError(f"{kind} and {sensitive} go together", where=where, hint=hint)
-    if kinds == ["l"] and "k" not in given:
-        hint = f"pass {spelled('k')} as well, as diversity alone does not hide a row"
-        raise ParameterError(f"{kind} and {spelled('k')} go together", where=where, hint=hint)
-    others = [name for name in ("constraints", "rules", "c", "k") if name in given]
-    if others and (others != ["k"] or kinds == ["rho"]):
-        hint = "request one or the other"
-        raise ParameterError(f"{kind} excludes {spelled(others[0])}", where=where, hint=hint)
 
 
 def least_lossy(frame: pd.DataFrame, column: str | None = None, **request: Any) -> Anonymized:
@@ -581,90 +650,6 @@ def split_request(request: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str,
     own = signature(requested_guarantee).parameters
     guarantee = {name: value for name, value in request.items() if name in own}
     return guarantee, {name: value for name, value in request.items() if name not in own}
-
-
-def requested_guarantee(
-    *,
-    k: int | None = None,
-    m: ItemLimit = DEFAULT_M,
-    constraints: Iterable[Any] | None = None,
-    rules: Any = None,
-    c: float | None = None,
-    rho: float | None = None,
-    p: int | None = None,
-    l: int | None = None,  # noqa: E741
-    sensitive: Sequence[Any] | None = None,
-    quasi: Sequence[str] = (),
-    lists: bool = True,
-) -> Guarantee:
-    """Return the guarantee for some parameters of guarantees.
-
-    Parameters
-    ----------
-    k, m, constraints, rules, c, rho, p, l, sensitive
-        Parameters of guarantees.
-    quasi : sequence of str
-        Columns that an attacker may know, besides the items.
-    lists : bool
-        Whether there is a list column.
-    """
-    if rho is not None or p is not None:
-        return _of_sensitive(rho, p, sensitive, k, m, quasi)
-    k = check_k(k)
-    if l is not None:
-        return _of_diversity(k, l, m, quasi, sensitive)
-    if quasi and constraints is not None:
-        hint = "leave constraints out, or give the columns of quasi another role"
-        raise ParameterError("no algorithm protects quasi-identifiers by constraints", hint=hint)
-    if rules is not None or c is not None:
-        return _of_rules(rules, k, c, m, alone=not quasi and constraints is None)
-    if constraints is not None:
-        check_m_omitted(m)
-        return PrivacyConstraints(constraints=constraints, k=k)
-    if quasi and not lists:
-        if not isinstance(m, DefaultNumber):
-            problem = "m counts items, but there is no list column"
-            raise ParameterError(problem, where="m", hint="leave it out")
-        return KAnonymity(k, quasi=quasi)
-    return KKm(k=k, m=m, quasi=quasi) if quasi else KmAnonymity(k, m)
-
-
-def _of_sensitive(
-    rho: float | None, p: int | None, sensitive: Any, k: int | None, m: ItemLimit, quasi: Sequence[str]
-) -> RhoUncertainty | SensitiveGroups:
-    """Return the guarantee for sensitive items; it covers no other columns."""
-    if quasi:
-        hint = "give the columns of quasi another role, or pass an algorithm for both, such as rum_bound"
-        raise ParameterError("rho and p do not protect quasi-identifiers", hint=hint)
-    if rho is not None:
-        return RhoUncertainty(rho=rho, sensitive=sensitive, m=None if isinstance(m, DefaultNumber) else m)
-    assert p is not None
-    return SensitiveGroups(p=p, sensitive=sensitive, k=k, m=m)
-
-
-def _of_diversity(
-    k: int,
-    l: int,  # noqa: E741
-    m: ItemLimit,
-    quasi: Sequence[str],
-    sensitive: Any,
-) -> KLm | LmDiversity:
-    """Return the guarantee for sensitive items that few of the matching rows have."""
-    if quasi:
-        return KLm(k=k, l=l, m=m, quasi=quasi, sensitive=sensitive)
-    return LmDiversity(l=l, m=m, sensitive=sensitive, k=k)
-
-
-def _of_rules(rules: Any, k: int, c: float | None, m: ItemLimit, *, alone: bool) -> PSRules:
-    """Return the guarantee for rules; it covers no other columns or constraints."""
-    if rules is None or c is None:
-        hint = "pass what must not be inferred as rules=, and the maximum confidence as c=, such as c=0.5"
-        raise ParameterError("rules and c go together", where="rules", hint=hint)
-    if not alone:
-        hint = "leave constraints out, and give the columns of quasi another role"
-        raise ParameterError("rules exclude constraints and quasi-identifiers", where="rules", hint=hint)
-    check_m_omitted(m, "rules")
-    return PSRules(rules=rules, k=k, c=c)
 
 
 # --- Choice on a sample, for rows that only some algorithms can recode
@@ -710,6 +695,9 @@ def choose(
     ParameterError
         If none has such a recoding.
     """
+    if "max_named" in given:
+        hint = "read the table into memory with pdanon.read_parquet, or leave it out"
+        raise ParameterError("max_named needs all rows", where="max_named", hint=hint)
     end = perf_counter() + check_seconds(time_limit, "time_limit")
     changing = {name: value for name, value in given.items() if name != "random_state"}
     known = [step for step in _steps(guarantee, changing) if step.algorithm != "refine"]

@@ -16,12 +16,12 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NoReturn, TypeAlias
 
-from pdanon.algorithms.choice import REQUIRED, check_sensitive
 from pdanon.algorithms.registry import ALGORITHMS, OF_LISTS, algorithm, functions, parameters_of
 from pdanon.cli.output import Outcome
 from pdanon.errors import ParameterError, did_you_mean, mask_credentials
 from pdanon.evaluation.report.html import HEAD
 from pdanon.guarantees.parameters import DEFAULT_M
+from pdanon.guarantees.requested import REQUIRED, check_sensitive
 from pdanon.io.tables import suffix_hint
 from pdanon.itemsets.validation import is_uri
 from pdanon.recoding.labels import LABELS
@@ -205,6 +205,12 @@ WAYS: dict[str, dict[str, Any]] = {
         "help": "without --algorithm: the loss to minimize, such as ncp, occurrences, singles or pairs "
         "(default: NCP); with coherence: the cost of suppressing an item, support or unit",
     },
+    "max_named": {
+        "type": float,
+        "metavar": "SHARE",
+        "help": "without --algorithm: maximum share of persons at risk, 0 to 1, whom an attacker names "
+        "who has learned from similar rows; k is raised as needed",
+    },
     "scope": {"choices": ["all", "sensitive"], "help": "with --rho: the items that may be suppressed"},
     "r": {"type": int, "help": "number of groups that are examined for each row"},
     "score": {"choices": ["increase", "total"], "help": "distortion of a group to minimize"},
@@ -236,7 +242,7 @@ UNMODIFIED: dict[str, dict[str, Any]] = {  # all algorithms take these
 PARAMETERS = DEMANDS | WAYS | KNOWN | UNMODIFIED
 _OF_GUARANTEES = (  # options that need no --algorithm
     *("k", "m", "l", "constraints", "rules", "c", "rho", "p", "sensitive", "quasi"),
-    *("hierarchy", "loss", "time_limit", "labels", "random_state", "keep"),
+    *("hierarchy", "loss", "max_named", "time_limit", "labels", "random_state", "keep"),
 )
 
 

@@ -25,6 +25,7 @@ from pdanon.algorithms.workers import processes
 from pdanon.cards import Measures
 from pdanon.errors import FormatError, ParameterError, PdanonError, ReleaseWarning, one_line
 from pdanon.evaluation.fingerprint import content_hash
+from pdanon.evaluation.metrics.attack import check_sample, share_named
 from pdanon.guarantees.parameters import DEFAULT_M, DefaultNumber, ItemLimit, check_k, check_m
 from pdanon.io.files import replace_file
 from pdanon.io.parquet import read_parquet, to_parquet
@@ -181,6 +182,7 @@ def compare(
     m: ItemLimit = DEFAULT_M,
     vary: Mapping[str, Iterable[Any] | Mapping[str, Any]] | None = None,
     workload: Any = None,
+    sample: pd.DataFrame | str | None = None,
     measures: Mapping[str, Measure] | Iterable[str] | None = None,
     loss: str | None = None,
     n_jobs: int = 1,
@@ -203,6 +205,9 @@ def compare(
         neither numbers nor words, pass a mapping from a name, which the table shows, to the value.
     workload : object with a method ``are(frame, result)``, optional
         Queries whose average relative error is measured.
+    sample : pandas.DataFrame or "split", optional
+        Other rows of the same kind, or ``"split"``, as for `attack`. The column ``named`` is then the share
+        of persons at risk whom an attacker with this sample names.
     measures : mapping or list of str, optional
         Functions of the frame and the result that return a number, by name; or the names of the losses to
         show. By default all losses.
@@ -222,8 +227,9 @@ def compare(
     -------
     pandas.DataFrame
         One row per configuration: ``algorithm``, ``label``, one column per parameter, ``seconds``,
-        ``memory`` (bytes), the losses, ``ARE`` with a workload, the measures, ``holds`` (the verdict of
-        another audit of the released frame) and ``reason``. The reason is the error of a configuration
+        ``memory`` (bytes), the losses, ``ARE`` with a workload, ``named`` with a sample, the measures,
+        ``holds`` (the verdict of another audit of the released frame) and ``reason``. Releases without k, in
+        parts, or as bags have no ``named``. The reason is the error of a configuration
         without a result, or the text of `UselessWarning` if almost no information is left.
 
     Raises
@@ -285,7 +291,9 @@ def compare(
     if workload is not None and not callable(getattr(workload, "are", None)):
         hint = "pass a pdanon.Workload, or an object with a method are(frame, result)"
         raise ParameterError("not a workload", where="workload", got=type(workload).__name__, hint=hint)
-    comparison = _Comparison(frame, column, tasks, workload, extra)
+    if sample is not None:
+        check_sample(frame, column, sample)
+    comparison = _Comparison(frame, column, tasks, workload, extra, sample)
     keys = comparison.keys() if resume is not None else [str(number) for number in range(len(tasks))]
     rows = {} if resume is None else _read_rows(resume)
     missing = [number for number, key in enumerate(keys) if key not in rows]
@@ -300,7 +308,8 @@ def compare(
                 with replace_file(resume, confidential=True) as draft:
                     to_parquet(pd.DataFrame(finished), draft)
             report(1)
-    table = _table(tasks, [rows[key] for key in keys], losses, workload is not None, extra)
+    further = [name for name, given in (("ARE", workload), ("named", sample)) if given is not None]
+    table = _table(tasks, [rows[key] for key in keys], losses, further, extra)
     if loss is None or loss not in table:  # no result may have this loss
         return Measures(table)
     return Measures(table.sort_values(loss, kind="stable", ignore_index=True))
@@ -328,7 +337,15 @@ def _add_numbers(vary: Any, k: int | None, m: ItemLimit) -> Any:
 def _measures(measures: Any, tasks: list[Task]) -> tuple[list[str] | None, dict[str, Measure]]:
     """Return the losses to show, or None for all, and further measures by name."""
     if isinstance(measures, Mapping):
-        taken = {*_NAMING, *_COSTS, *LOSSES, "ARE", *_VERDICT, *(key for task in tasks for key in task.shown)}
+        taken = {
+            *_NAMING,
+            *_COSTS,
+            *LOSSES,
+            "ARE",
+            "named",
+            *_VERDICT,
+            *(key for task in tasks for key in task.shown),
+        }
         for name, measure in measures.items():
             if not isinstance(name, str) or name in taken or not callable(measure):
                 hint = "pass a function of the frame and the result, under a name that no column has"
@@ -353,11 +370,13 @@ class _Comparison:
     tasks: list[Task]
     workload: Any
     extra: dict[str, Measure]
+    sample: Any
 
     def keys(self) -> list[str]:
         """Return a content hash per task, which identifies its row in the file of ``resume``."""
         data = self.frame, repr(self.column), self.workload
-        common = content_hash(version("pdanon"), *data, sorted(self.extra))
+        sampled = [] if self.sample is None else [self.sample]
+        common = content_hash(version("pdanon"), *data, sorted(self.extra), *sampled)
         return [
             content_hash(common, task.algorithm, {key: _content(task.parameters[key]) for key in task.shown})
             for task in self.tasks
@@ -400,6 +419,8 @@ class _Comparison:
         if self.workload is not None:
             answers = self.workload.are(self.frame, result)
             row["ARE"] = float(getattr(answers, "are", answers))
+        if self.sample is not None:
+            row["named"] = share_named(self.frame, result, self.column, self.sample)
         for name, measure in self.extra.items():
             row[name] = float(measure(self.frame, result))
 
@@ -488,7 +509,11 @@ def _read_rows(path: str | os.PathLike[str]) -> dict[str, Row]:
 
 
 def _table(
-    tasks: list[Task], rows: list[Row], losses: list[str] | None, with_are: bool, extra: Mapping[str, Measure]
+    tasks: list[Task],
+    rows: list[Row],
+    losses: list[str] | None,
+    further: list[str],
+    extra: Mapping[str, Measure],
 ) -> pd.DataFrame:
     shown = dict.fromkeys(key for task in tasks for key in task.shown)
     if losses is None:
@@ -496,7 +521,7 @@ def _table(
     table = pd.DataFrame({name: text_column([getattr(task, name) for task in tasks]) for name in _NAMING})
     for key in shown:
         table[key] = _typed_array([task.shown.get(key, pd.NA) for task in tasks])
-    figures: dict[str, Any] = dict.fromkeys((*losses, *(["ARE"] if with_are else []), *extra), "float64")
+    figures: dict[str, Any] = dict.fromkeys((*losses, *further, *extra), "float64")
     kinds = {"seconds": "float64", "memory": "Int64", **figures, "holds": "boolean"}
     for name, kind in kinds.items():
         table[name] = pd.array([row.get(name) for row in rows], dtype=kind)

@@ -17,6 +17,7 @@ from pdanon.algorithms.registry import parameters_of
 from pdanon.cards import Measures
 from pdanon.errors import InfeasibleError, ParameterError, ReleaseWarning, one_line
 from pdanon.evaluation.comparison import check_combinations
+from pdanon.evaluation.metrics.attack import check_sample, share_named
 from pdanon.evaluation.metrics.risk import risk
 from pdanon.guarantees.parameters import check_finite_m, check_k
 from pdanon.itemsets.arguments import called_by_name
@@ -38,6 +39,7 @@ def tradeoff(
     k: Sequence[int] = (3, 5, 11),
     m: Sequence[int] = (1, 2, 3),
     algorithm: str | None = None,
+    sample: pd.DataFrame | str | None = None,
     progress: bool = False,
     **options: Any,
 ) -> pd.DataFrame:
@@ -53,6 +55,8 @@ def tradeoff(
         Values to try, in all combinations: each k at least 2, each m at least 1.
     algorithm : str, optional
         The algorithm. By default `anonymize` selects the best.
+    sample : pandas.DataFrame or "split", optional
+        Other rows of the same kind, or ``"split"``, as for `attack`, to measure ``named`` as well.
     progress : bool
         Show a progress bar.
     **options
@@ -62,7 +66,8 @@ def tradeoff(
     -------
     pandas.DataFrame
         One row per release: ``k, m``; ``below_k``, the share of rows with fewer than k matches if m + 1
-        items are known, one more than the guarantee covers; the losses ``occurrences, singles, pairs,
+        items are known, one more than the guarantee covers; with a sample ``named``, the share of persons at
+        risk whom its attacker names; the losses ``occurrences, singles, pairs,
         suppressed, NCP``; ``seconds``; and ``reason``, the reason why a release is infeasible.
 
     Raises
@@ -102,12 +107,15 @@ def tradeoff(
         raise ParameterError(problem, where="algorithm", hint=hint)
     pairs = list(product(_check_values(k, "k", check_k), _check_values(m, "m", check_finite_m)))
     check_combinations(len(pairs), "k and m")
+    if sample is not None:
+        check_sample(frame, column, sample)
     rows: list[dict[str, Any]] = []
     with progress_bar(progress, "tradeoff", "releases", len(pairs)) as report:
         for each in pairs:
-            rows.append(_measure_release(frame, frame.columns[position], *each, algorithm, options))
+            rows.append(_measure_release(frame, frame.columns[position], *each, algorithm, options, sample))
             report(1)
-    table = pd.DataFrame(rows, columns=["k", "m", "below_k", *_MEASURES, "seconds", "reason"])
+    risks = ["below_k"] if sample is None else ["below_k", "named"]
+    table = pd.DataFrame(rows, columns=["k", "m", *risks, *_MEASURES, "seconds", "reason"])
     return Measures(table.assign(reason=text_column(table["reason"])))
 
 
@@ -119,7 +127,13 @@ def _check_values(values: Any, name: str, check: Callable[[Any], int]) -> list[i
 
 
 def _measure_release(
-    frame: pd.DataFrame, column: Hashable, k: int, m: int, algorithm: str | None, options: dict[str, Any]
+    frame: pd.DataFrame,
+    column: Hashable,
+    k: int,
+    m: int,
+    algorithm: str | None,
+    options: dict[str, Any],
+    sample: pd.DataFrame | str | None,
 ) -> dict[str, Any]:
     """Make and measure one release, or return the reason why it is infeasible."""
     began = perf_counter()
@@ -132,6 +146,8 @@ def _measure_release(
         except InfeasibleError as error:
             return {**row, "reason": one_line(error)}
     row["seconds"] = perf_counter() - began
+    if sample is not None:
+        row["named"] = share_named(frame, result, column, sample)
     left = of_all_rows(risk(result.frame, column, k=k, m=m + 1))["below_k"]
     losses = {name: result.loss[name] for name in _MEASURES if name in result.loss}
     return {**row, "below_k": left.iloc[-1] if len(left) else 0.0, **losses}

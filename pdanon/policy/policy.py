@@ -14,7 +14,7 @@ from typing import Any
 
 import pandas as pd
 
-from pdanon.algorithms.choice import REQUEST_PARAMETERS, REQUIRED, check_sensitive, least_lossy
+from pdanon.algorithms.choice import REQUEST_PARAMETERS, least_lossy
 from pdanon.algorithms.registry import ALGORITHMS, algorithm, of_lists, parameters_of
 from pdanon.errors import ColumnError, ParameterError, mask_credentials
 from pdanon.evaluation.comparison import compare, list_tasks
@@ -23,6 +23,7 @@ from pdanon.evaluation.evidence.page import evidence_files, paths_of
 from pdanon.evaluation.report.html import HEAD
 from pdanon.evaluation.report.release_report import write_page
 from pdanon.guarantees.parameters import constraint_list
+from pdanon.guarantees.requested import REQUIRED, check_sensitive
 from pdanon.io.files import check_replaceable
 from pdanon.io.forms import Form
 from pdanon.io.lines import is_lines, is_text

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon.itemsets.codes import Codes, Itemsets, Numbers, Offsets, canonical_rows
@@ -20,7 +21,7 @@ from pdanon.itemsets.sampling import draw_subsets
 from pdanon.itemsets.support import SupportIndex, csr
 from pdanon.itemsets.table import ItemsetTable, concatenate
 from pdanon.itemsets.timing import part_done
-from pdanon.recoding.cover import Cover
+from pdanon.recoding.cover import Cover, became_of
 
 _TIE = 1e-9  # logarithms of equal probabilities differ by rounding
 _MOST_DRAWN = 2**20  # items of the rows of a round of draws
@@ -115,12 +116,13 @@ class Sample:
     cover : Cover
         The labels of each item.
     own : ndarray of int64, optional
-        The rows of the original that the sample consists of. By default, it has other rows.
+        The rows of the original that the sample consists of, ascending. By default, it has other rows.
     """
 
     def __init__(
         self, itemsets: Itemsets, original: Itemsets, cover: Cover, own: Numbers | None = None
     ) -> None:
+        self.own = np.empty(0, np.int64) if own is None else own
         code_of = original.lookup(itemsets.vocabulary)
         kept = code_of[itemsets.codes] >= 0
         places = np.append(0, np.cumsum(kept))[itemsets.offsets]
@@ -130,16 +132,10 @@ class Sample:
         stands = csr((np.ones(len(cover.labels)), cover.labels, cover.offsets), original.n_items, n_labels)
         self.labels = self.items @ stands
         self.labels.data[:] = 1
-        self._rows = self.labels.tocsc()
+        self._rows, self._holders = self.labels.tocsc(), self.items.tocsc()
         self._members = stands.tocsc()
         # A label that no row of the sample holds counts half a row.
         self._shares = np.maximum(np.diff(self._rows.indptr), 0.5) / max(n_rows, 1)
-        self._held = None
-        if own is not None:
-            in_sample = np.zeros(len(original.offsets) - 1, np.bool_)
-            in_sample[own] = True
-            held = np.where(in_sample[original.rows], 1.0, 0.0)
-            self._held = csr((held, original.codes, original.offsets), len(in_sample), original.n_items)
 
     def members(self, label: int) -> Numbers:
         """Return the items that a label stands for."""
@@ -147,11 +143,11 @@ class Sample:
         members: Numbers = np.sort(stands.indices[stands.indptr[label] : stands.indptr[label + 1]])
         return members.astype(np.int64)
 
-    def log_probabilities(self, label: int, wanted: Numbers, rows: Numbers, published: Any) -> Floats:
-        """Estimate the probabilities that a label of released rows stands for some of its items.
+    def weigh(self, label: int, wanted: Numbers, rows: Numbers, published: Any) -> tuple[Floats, Floats]:
+        """Weigh some items of a label of released rows, by naive Bayes.
 
-        By naive Bayes: the probability of an item is in proportion to its number of rows in the sample, times
-        their share with each other label of the released row.
+        The probability that the label stands for an item is in proportion to its weight: its number of rows
+        in the sample, times their share with each other label of the released row.
 
         Parameters
         ----------
@@ -166,14 +162,13 @@ class Sample:
 
         Returns
         -------
-        ndarray of float64, shape (rows, wanted)
-            Natural logarithms.
+        weights, others : ndarray of float64, shape (rows, wanted)
+            The weight of the item, and that of all other items of the label, as natural logarithms.
 
         Notes
         -----
         Each item counts half a row more than the sample has. Each share is estimated as if one more row held
-        the item, with each other label in proportion to its share of all rows. If the sample consists of rows
-        of the original, the own items of a released row count as if the sample lacked it.
+        the item, with each other label in proportion to its share of all rows.
         """
         members = self.members(label)
         having = self._rows.indices[self._rows.indptr[label] : self._rows.indptr[label + 1]]
@@ -181,34 +176,38 @@ class Sample:
         together = (items.T @ self.labels[having]).tocsr()
         together.sort_indices()
         supports = np.asarray(items.sum(axis=0)).ravel()
+        gains = np.log1p(together.data / self._shares[together.indices])
+        gains[together.indices == label] = 0
+        gains = csr((gains, together.indices, together.indptr), *together.shape)
         place = np.searchsorted(members, wanted)
-        found = np.empty((len(rows), len(wanted)))
+        weights, others = np.empty((2, len(rows), len(wanted)))
         size = max(_MOST_CELLS // max(len(members), 1), 1)
         for begin in range(0, len(rows), size):
             part = rows[begin : begin + size]
             labels = published[part]
-            others = np.diff(labels.indptr) - 1.0
-            logs = self._sum_logs(label, labels, others, together, supports, 0)
-            if self._held is not None:  # without the row itself, where the sample has it
-                held = self._held[part][:, members].toarray() > 0
-                logs = np.where(held, self._sum_logs(label, labels, others, together, supports, 1), logs)
+            n_others = np.diff(labels.indptr)[:, None] - 1.0
+            logs = np.log(supports + _PRIOR) - n_others * np.log1p(supports) + (labels @ gains.T).toarray()
             largest = logs.max(axis=1, keepdims=True)
-            total = largest[:, 0] + np.log(np.exp(logs - largest).sum(axis=1))
-            found[begin : begin + len(part)] = logs[:, place] - total[:, None]
-        return found
+            parts = np.exp(logs - largest)
+            rest = parts.sum(axis=1, keepdims=True) - parts[:, place]
+            weights[begin : begin + len(part)] = logs[:, place]
+            with np.errstate(divide="ignore"):  # no weight is left
+                others[begin : begin + len(part)] = np.log(np.maximum(rest, 0)) + largest
+        return weights, others
 
-    def _sum_logs(
-        self, label: int, labels: Any, others: Floats, together: Any, supports: Floats, without: int
-    ) -> Floats:
-        """Return the logarithms of the products of naive Bayes, but for a factor of each row."""
-        rows = np.maximum(supports - without, 0)
-        shares = self._shares[together.indices]
-        counts = np.maximum(together.data - without, 0)
-        gains = np.where(together.indices == label, 0.0, np.log1p(counts / shares))
-        table = csr((gains, together.indices, together.indptr), *together.shape)
-        base = np.log(rows + _PRIOR) - others[:, None] * np.log1p(rows)
-        sums: Floats = base + (labels @ table.T).toarray()
-        return sums
+    def weigh_without(self, person: int, label: int, item: int, rows: Numbers, published: Any) -> Floats:
+        """Weigh an item as `weigh`, as if the sample lacked the row of a person, which holds the item."""
+        items = self._holders
+        having = items.indices[items.indptr[item] : items.indptr[item + 1]]
+        counts = np.bincount(self.labels[having].indices, minlength=len(self._shares)).astype(np.float64)
+        own = np.searchsorted(self.own, person)
+        counts[self.labels.indices[self.labels.indptr[own] : self.labels.indptr[own + 1]]] -= 1
+        gains = np.log1p(counts / self._shares)
+        gains[label] = 0
+        labels, support = published[rows], len(having) - 1
+        n_others = np.diff(labels.indptr) - 1.0
+        logs: Floats = np.log(support + _PRIOR) - n_others * np.log1p(support) + labels @ gains
+        return logs
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -230,7 +229,83 @@ class Guesses:
     largest: Floats
 
 
-def guess_rows(persons: Persons, became: Numbers, published: Itemsets, sample: Sample) -> Guesses:
+class SampleAttack:
+    """An attacker with a sample, and the persons that he attacks in releases of one original.
+
+    Parameters
+    ----------
+    itemsets : Itemsets
+        The original column.
+    sample : Itemsets or None
+        The sample. None: a random half of the original, for the rows of the other half, and the reverse.
+    k : int
+        A person is at risk if fewer than k rows of the original hold the known items.
+    m : int or None
+        Number of known items; None: all items of a row.
+    n : int
+        Number of persons.
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Attributes
+    ----------
+    itemsets : Itemsets
+        The original column.
+    persons : Persons
+        The persons at risk.
+    at_risk : float
+        The share of rows at risk.
+    """
+
+    def __init__(
+        self,
+        itemsets: Itemsets,
+        sample: Itemsets | None,
+        k: int,
+        m: int | None,
+        n: int,
+        rng: np.random.Generator,
+    ) -> None:
+        self.itemsets, n_rows = itemsets, itemsets.n_rows
+        able = np.flatnonzero(rows_at_risk(itemsets, k, m))
+        self._learned_from = np.zeros(n_rows, np.int64)  # the sample by which a row is weighed
+        self._samples: list[tuple[Itemsets, Numbers | None]]
+        if sample is None:
+            self._learned_from[rng.permutation(n_rows)[: n_rows // 2]] = 1
+            halves = [np.flatnonzero(self._learned_from != half) for half in range(2)]
+            self._samples = [(itemsets.take(half), half) for half in halves]
+        else:
+            self._samples = [(sample, None)]
+        self.at_risk = len(able) / max(n_rows, 1)
+        self.persons = draw_persons(itemsets, able, k, m, n, rng)
+
+    def guess(self, published: Itemsets, mapping: pd.DataFrame, groups: Numbers | None) -> Guesses:
+        """Guess the row of each person in a release.
+
+        Parameters
+        ----------
+        published : Itemsets
+            The released column.
+        mapping : pandas.DataFrame
+            The mapping of the release; without rows if items are published as they are.
+        groups : ndarray of int64 or None
+            The group of each row, in a local recoding.
+        """
+        persons, original = self.persons, self.itemsets
+        if len(mapping):
+            cover = Cover.of_mapping(original, published, mapping)
+        else:
+            cover = Cover.of_itself(original, published)
+        rows = np.repeat(persons.rows, np.diff(persons.offsets))
+        of_known = np.zeros(len(rows), np.int64) if groups is None else groups[rows]
+        became = became_of(original, published, mapping, of_known, persons.codes)
+        samples = [Sample(rows, original, cover, own) for rows, own in self._samples]
+        return guess_rows(persons, became, published, samples, self._learned_from)
+
+
+def guess_rows(
+    persons: Persons, became: Numbers, published: Itemsets, samples: list[Sample], learned_from: Numbers
+) -> Guesses:
     """Guess the released row of each person.
 
     Parameters
@@ -241,8 +316,10 @@ def guess_rows(persons: Persons, became: Numbers, published: Itemsets, sample: S
         The label of each known item; -1 if it is suppressed.
     published : Itemsets
         The release.
-    sample : Sample
-        What the attacker learns from.
+    samples : list of Sample
+        The samples that the attacker learns from.
+    learned_from : ndarray of int64, shape (rows,)
+        The number of the sample by which each released row is weighed.
 
     Notes
     -----
@@ -265,7 +342,16 @@ def guess_rows(persons: Persons, became: Numbers, published: Itemsets, sample: S
     for begin, end in _parts(np.where(hidden, 0, candidates)):
         found = [_rows_with(index, labels[offsets[i] : offsets[i + 1]]) for i in range(begin, end)]
         slots = np.flatnonzero(kept & (of_person >= begin) & (of_person < end))
-        logs = _weigh(found, of_person[slots] - begin, persons.codes[slots], became[slots], rows, sample)
+        logs = _weigh(
+            found,
+            of_person[slots] - begin,
+            persons.rows[begin:end],
+            persons.codes[slots].astype(np.int64),
+            became[slots],
+            rows,
+            samples,
+            learned_from,
+        )
         for number, (own, log) in enumerate(zip(found, logs, strict=True), begin):
             if hidden[number]:
                 continue
@@ -306,19 +392,39 @@ def _rows_with(index: SupportIndex, labels: Codes) -> Numbers:
 
 
 def _weigh(
-    found: list[Numbers], persons: Numbers, items: Codes, labels: Numbers, rows: Any, sample: Sample
+    found: list[Numbers],
+    persons: Numbers,
+    own: Numbers,
+    items: Numbers,
+    labels: Numbers,
+    rows: Any,
+    samples: list[Sample],
+    learned_from: Numbers,
 ) -> list[Floats]:
-    """Return the logarithm of the probability of each candidate row, but for a factor, person by person."""
+    """Return the logarithm of the probability of each candidate row, but for a factor, person by person.
+
+    ``persons``, ``items`` and ``labels`` are the known items with their labels, and the number of the person.
+    Where the sample holds the row of the person, ``own``, the known item is weighed without it.
+    """
     logs = [np.zeros(len(own)) for own in found]
     place = np.empty(rows.shape[0], np.int64)
     for label in np.unique(labels).tolist():
-        if len(sample.members(label)) == 1:
+        if len(samples[0].members(label)) == 1:
             continue  # the label is the item
         here = np.flatnonzero(labels == label)
         needed = np.unique(np.concatenate([found[person] for person in persons[here].tolist()]))
-        wanted, which = np.unique(items[here].astype(np.int64), return_inverse=True)
+        wanted, which = np.unique(items[here], return_inverse=True)
         place[needed] = np.arange(len(needed))
-        found_logs = sample.log_probabilities(label, wanted, needed, rows)
+        weights, others = np.empty((2, len(needed), len(wanted)))
+        for number, sample in enumerate(samples):
+            weighed = learned_from[needed] == number
+            weights[weighed], others[weighed] = sample.weigh(label, wanted, needed[weighed], rows)
         for person, column in zip(persons[here].tolist(), which.tolist(), strict=True):
-            logs[person] += found_logs[place[found[person]], column]
+            candidates, row = found[person], int(own[person])
+            weight = weights[place[candidates], column]
+            beside = learned_from[candidates] != learned_from[row]  # their sample holds the person
+            if beside.any():
+                sample = samples[1 - learned_from[row]]
+                weight[beside] = sample.weigh_without(row, label, wanted[column], candidates[beside], rows)
+            logs[person] -= np.logaddexp(0, others[place[candidates], column] - weight)
     return logs

@@ -175,3 +175,17 @@ def test_what_is_refused(run, tmp_path, asked, code, message):
     assert (got, out) == (code, "")
     assert message in err
     assert {path.name for path in tmp_path.iterdir()} == before
+
+
+def test_the_command_bounds_named_persons(run, tmp_path):
+    frame = pdanon.datasets.make_baskets(300, 20, random_state=2)
+    pdanon.to_parquet(frame, tmp_path / "in.parquet")
+    call = "anonymize", str(tmp_path / "in.parquet"), str(tmp_path / "out.parquet"), "-k", "4"
+    code, _, _ = run(*call, "--max-named", "1")
+    assert code == 0
+    code, _, err = run(*call, "--max-named", "1.5", "--overwrite")
+    assert code == 2
+    assert "max_named" in err
+    code, _, err = run(*call, "--max-named", "0.5", "--algorithm", "pcta", "--overwrite")
+    assert code == 2
+    assert "--max-named" in err

@@ -253,7 +253,7 @@ def test_all_shares_have_intervals():
     assert (attack.shares["share"] <= attack.shares["high"]).all()
     assert attack.shares.loc["named", "share"] == attack.cases["named"].mean() == attack.named
     assert attack.shares.loc["above 1/2", "share"] <= attack.shares.loc["above 1/k", "share"]
-    assert "a random half of the original, 300 rows" in repr(attack)
+    assert "sample     each half of the original, drawn at random, for the rows of the other" in repr(attack)
     assert "% are named" in repr(attack)
     assert pdanon.attack(BASKETS, result).shares.index.tolist() == ["original", "release"]
 
@@ -291,7 +291,7 @@ def _rate_of_all_cases(frame, result, sample, k):
     offsets = np.append(0, np.cumsum([len(pair) for pair in pairs]))
     persons = Persons(np.array(rows), codes, offsets, np.ones(len(rows), np.int64))
     became = became_of(items, published, result.mapping, np.zeros(len(codes), np.int64), codes)
-    chances = guess_rows(persons, became, published, known).chances
+    chances = guess_rows(persons, became, published, [known], np.zeros(len(frame), np.int64)).chances
     weights = np.array([1 / len(at_risk[row]) / len(at_risk) for row in rows])
     return float(chances @ weights)
 

@@ -30,52 +30,55 @@ class NaiveAttacker:
         The labels of each released row.
     members : mapping
         The items of each label.
-    sample : sequence of frozenset
+    samples : sequence of sequences of frozenset
         The rows of the attacker.
-    own : mapping, optional
-        The items of those released rows that the sample consists of, by row.
+    learned_from : sequence of int
+        The number of the sample by which each released row is weighed.
     """
 
     def __init__(
         self,
         published: Sequence[Row],
         members: Mapping[Any, Collection[Any]],
-        sample: Sequence[Row],
-        own: Mapping[int, Row] | None = None,
+        samples: Sequence[Sequence[Row]],
+        learned_from: Sequence[int],
     ) -> None:
-        self.published, self.members, self.own = published, members, own or {}
-        known = {item for items in members.values() for item in items}
-        self.sample = [row & known for row in sample]
+        self.published, self.members, self.learned_from = published, members, learned_from
+        self.known = frozenset(item for items in members.values() for item in items)
+        self.samples = [[row & self.known for row in sample] for sample in samples]
 
     def labels(self, row: Row) -> Row:
         """Return all labels that may stand for the items of a row."""
         return frozenset(label for label, items in self.members.items() if row & frozenset(items))
 
-    def probability(self, item: Any, label: Any, number: int) -> Fraction:
-        """Return the probability that a label of a released row stands for an item."""
+    def probability(self, item: Any, label: Any, number: int, person: int, row: Row) -> Fraction:
+        """Return the probability that a label of a released row stands for a known item of a person's row."""
         weights = {each: self._weight(each, label, number) for each in self.members[label]}
+        if len(self.samples) > 1 and self.learned_from[number] != self.learned_from[person]:
+            weights[item] = self._weight(item, label, number, row)
         return weights[item] / sum(weights.values())
 
-    def _weight(self, item: Any, label: Any, number: int) -> Fraction:
-        having = [row for row in self.sample if item in row]
-        if item in self.own.get(number, ()):  # without the row itself
-            having.remove(self.own[number])
+    def _weight(self, item: Any, label: Any, number: int, without: Row | None = None) -> Fraction:
+        sample = self.samples[self.learned_from[number]]
+        having = [row for row in sample if item in row]
+        if without is not None:
+            having.remove(without & self.known)
         weight = len(having) + Fraction(1, 2)
         for other in self.published[number] - {label}:
-            in_all = sum(other in self.labels(row) for row in self.sample)
-            share = max(Fraction(in_all), Fraction(1, 2)) / len(self.sample)
+            in_all = sum(other in self.labels(row) for row in sample)
+            share = max(Fraction(in_all), Fraction(1, 2)) / len(sample)
             weight *= (sum(other in self.labels(row) for row in having) + share) / (len(having) + 1)
         return weight
 
-    def guess(self, became: Mapping[Any, Any]) -> dict[int, Fraction]:
-        """Return the probability of each candidate row, given the label of each known item, or None."""
+    def guess(self, became: Mapping[Any, Any], person: int, row: Row) -> dict[int, Fraction]:
+        """Return the probability of each candidate row of a person, given the label of each known item."""
         wanted = {label for label in became.values() if label is not None}
         weights = {}
-        for number, row in enumerate(self.published):
-            if wanted <= row:
+        for number, labels in enumerate(self.published):
+            if wanted <= labels:
                 weights[number] = Fraction(1)
                 for item, label in became.items():
                     if label is not None:
-                        weights[number] *= self.probability(item, label, number)
+                        weights[number] *= self.probability(item, label, number, person, row)
         total = sum(weights.values())
         return {number: weight / total for number, weight in weights.items()}

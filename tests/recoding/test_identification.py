@@ -63,26 +63,28 @@ def test_guesses_are_those_of_a_naive_attacker(rows, sample, k, m, algorithm, is
     items, published = (Itemsets.from_series(each["items"]) for each in (frame, result.frame))
     cover = Cover.of_mapping(items, published, result.mapping)
     if is_split:
-        own = np.arange(0, len(rows), 2)
-        known, held = Sample(items.take(own), items, cover, own), {row: rows[row] for row in own.tolist()}
-        sample = list(held.values())
+        learned_from = np.arange(len(rows)) % 2
+        halves = [np.flatnonzero(learned_from != half) for half in (0, 1)]
+        known = [Sample(items.take(half), items, cover, half) for half in halves]
+        samples = [rows[1::2], rows[::2]]
     else:
-        known, held = Sample(Itemsets.from_series(frame_of(sample)["items"]), items, cover), None
+        known = [Sample(Itemsets.from_series(frame_of(sample)["items"]), items, cover)]
+        samples, learned_from = [sample], np.zeros(len(rows), np.int64)
     texts, names = items.texts(), published.texts()
-    members = {name: [texts[code] for code in known.members(label)] for label, name in enumerate(names)}
-    naive = NaiveAttacker(rows_of(result.frame), members, sample, held)
+    members = {name: [texts[code] for code in known[0].members(label)] for label, name in enumerate(names)}
+    naive = NaiveAttacker(rows_of(result.frame), members, samples, learned_from)
     persons = draw_persons(
         items, np.flatnonzero(rows_at_risk(items, k, m)), k, m, 6, np.random.default_rng(0)
     )
     groups = np.zeros(len(rows), np.int64) if result.groups is None else result.groups.to_numpy(np.int64)
     groups = groups[np.repeat(persons.rows, np.diff(persons.offsets))]
     became = became_of(items, published, result.mapping, groups, persons.codes)
-    guesses = guess_rows(persons, became, published, known)
+    guesses = guess_rows(persons, became, published, known, learned_from)
     for number, row in enumerate(persons.rows.tolist()):
         place = slice(*persons.offsets[number : number + 2])
         labels = [names[label] if label >= 0 else None for label in became[place].tolist()]
         pairs = zip((texts[code] for code in persons.codes[place].tolist()), labels, strict=True)
-        chances = naive.guess(dict(pairs))
+        chances = naive.guess(dict(pairs), row, rows[row])
         best = max(chances.values())
         ties = [each for each, chance in chances.items() if chance == best]
         assert guesses.candidates[number] == len(chances)

@@ -10,10 +10,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pdanon.algorithms.registry import ALGORITHMS
 from pdanon.cards import Share, card
 from pdanon.errors import ParameterError, ReleaseWarning, warn
 from pdanon.evaluation.metrics.attacker_candidates import Release
-from pdanon.guarantees.parameters import ItemLimit, check_k, check_m
+from pdanon.guarantees.parameters import DEFAULT_M, ItemLimit, check_k, check_m
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Codes, Itemsets, Offsets, canonical_rows
 from pdanon.itemsets.columns import find_column
@@ -26,7 +27,7 @@ from pdanon.itemsets.timing import show_activity
 from pdanon.itemsets.validation import MOST_DRAWN, check_count, check_frame, check_known, random_generator
 from pdanon.recoding.counts import percent, wilson_interval
 from pdanon.recoding.cover import became_of, codes_of, read_mapping
-from pdanon.recoding.identification import Sample, draw_persons, guess_rows, rows_at_risk
+from pdanon.recoding.identification import SampleAttack
 from pdanon.recoding.result import Anonymized
 
 _ABOVE = "have a candidate row more probable than"
@@ -186,8 +187,8 @@ def attack(
     sample : pandas.DataFrame or "split", optional
         Other rows of the same kind, from which the attacker learns which items occur together: the same list
         column, and rows that are not in the original. Hold some rows back before you anonymize. ``"split"``:
-        the sample is a random half of the original, and only persons of the other half are attacked.
-        By default, the attacker has none.
+        the original is split into random halves, and the rows of each are weighed by what the attacker
+        learns from the other half. By default, the attacker has no sample.
     k : int, optional
         With a sample: a person is at risk if fewer than k rows of the original match the known items. By
         default the k of the guarantee.
@@ -246,9 +247,9 @@ def attack(
     of the candidate row. The attacker guesses the row with the largest probability. A person is *named* if
     the guess is right. ``rate`` is the share without a sample, for the same persons.
 
-    A real attacker may learn better: the figures are no upper bound. A held-out sample counts most honestly.
-    The rows of a split are in the release as well. When the attacker weighs such a row, the sample counts
-    without it.
+    A real attacker may learn better: the figures are no upper bound. Held-out rows are the fairest sample.
+    With a split, the attacker has half as many rows as the release. Where they include the attacked row, a
+    known item is weighed without it.
 
     Cost: the rows of the rarest label of each case. With a sample also one count of the rows at risk, and for
     each known label its rows in the sample, times the items of the label.
@@ -324,48 +325,64 @@ def _attack_with_sample(
     rng: np.random.Generator,
 ) -> Attack:
     """Attack persons at risk with a sample."""
-    items, published = release.items, release.published
-    able = np.flatnonzero(rows_at_risk(items, k, m))
-    if isinstance(given, str):
-        check_known(given, ("split",), "sample", where="sample")
-        half = np.sort(rng.permutation(items.n_rows)[: items.n_rows // 2])
-        sample = Sample(items.take(half), items, release.cover, half)
-        able = np.setdiff1d(able, half)
-        rows_attacked = items.n_rows - len(half)
-        told = f"a random half of the original, {len(half):,} rows; persons of the other half are attacked"
+    items = release.items
+    sample, unknown = _read_sample(
+        items, release.original.columns[find_column(release.original, column)], given
+    )
+    if sample is None:
+        told = "each half of the original, drawn at random, for the rows of the other"
     else:
-        other, unknown = _read_sample(release, given, column)
-        sample, rows_attacked = Sample(other, items, release.cover), items.n_rows
-        told = f"{other.n_rows:,} other rows"
+        told = f"{sample.n_rows:,} other rows"
         if unknown:
             told += f"; {percent(unknown)} of their items are not in the original"
-    persons = draw_persons(items, able, k, m, n, rng)
+    attack = SampleAttack(items, sample, k, m, n, rng)
+    guesses, persons = attack.guess(release.published, mapping, groups), attack.persons
     known = np.diff(persons.offsets)
-    became = became_of(
-        release.items, published, mapping, groups[np.repeat(persons.rows, known)], persons.codes
-    )
-    guesses = guess_rows(persons, became, published, sample)
     cases = {"row": persons.rows, "known": known, "before": persons.supports, "after": guesses.candidates}
     named = rng.random(len(known)) < guesses.chances
     table = pd.DataFrame({**cases, "named": named, "largest": guesses.largest})
-    return Attack(table, m, k, told, len(able) / max(rows_attacked, 1))
+    return Attack(table, m, k, told, attack.at_risk)
 
 
-def _read_sample(release: Release, given: Any, column: Hashable | None) -> tuple[Itemsets, float]:
-    """Return the rows of a sample, and the share of its occurrences that are unknown items."""
+def _read_sample(items: Itemsets, label: Hashable, given: Any) -> tuple[Itemsets | None, float]:
+    """Return the rows of a sample, None for a split, and the share of occurrences of unknown items."""
+    if isinstance(given, str):
+        check_known(given, ("split",), "sample", where="sample")
+        return None, 0.0
     given = check_frame(given, "sample")
-    label = release.original.columns[find_column(release.original, column)]
     sample = Itemsets.from_series(given.iloc[:, find_column(given, label)])
-    found = release.items.lookup(sample.vocabulary)[sample.codes] >= 0
+    found = items.lookup(sample.vocabulary)[sample.codes] >= 0
     if not found.any():
         got = f"{sample.n_rows:,} rows with {sample.n_items:,} items of type {sample.vocabulary.type}, and "
-        got += f"{release.items.n_items:,} items of type {release.items.vocabulary.type}"
+        got += f"{items.n_items:,} items of type {items.vocabulary.type}"
         hint = "pass other rows of the same kind, with the same items"
         raise ParameterError("the sample has no item of the original", where="sample", got=got, hint=hint)
-    if _is_same(sample, release.items):
+    if _is_same(sample, items):
         hint = "hold rows back before you anonymize, and pass these; or pass sample='split'"
         warn(ReleaseWarning("the sample is the original: its attacker knows every row", hint=hint))
     return sample, float(1 - found.mean())
+
+
+def check_sample(frame: pd.DataFrame, column: Hashable | None, sample: Any) -> None:
+    """Check the parameter ``sample`` of `attack` before any release is made."""
+    position = find_column(frame, column)
+    _read_sample(Itemsets.from_series(frame.iloc[:, position]), frame.columns[position], sample)
+
+
+def share_named(
+    original: pd.DataFrame, result: Anonymized, column: Hashable | None, sample: pd.DataFrame | str
+) -> float:
+    """Return the share of persons at risk whom an attacker with a sample names, with a fixed seed.
+
+    NaN if the guarantee has no k, nobody is at risk, or rows are published in parts or as bags.
+    """
+    record = ALGORITHMS.get(str(result.parameters.get("algorithm")))
+    in_rows = record is None or not (record.repeats or record.recodes == "chunks")
+    if getattr(result.guarantee, "k", None) is None or not in_rows:
+        return math.nan
+    m = getattr(result.guarantee, "m", DEFAULT_M)
+    named = attack(original, result, column, sample=sample, m=m, random_state=0)
+    return named.named if len(named.cases) else math.nan
 
 
 def _is_same(one: Itemsets, other: Itemsets) -> bool:

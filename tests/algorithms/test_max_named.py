@@ -1,0 +1,112 @@
+"""Releases with an upper bound on the persons that an attacker with a sample names. Generated data only."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from conftest import frame_of
+
+import pdanon
+from pdanon import InfeasibleError, ParameterError
+
+
+def kinds(n, seed, n_kinds=8, n_each=5):
+    """Rows of several kinds, which prefer the items of their kind."""
+    rng = np.random.default_rng(seed)
+    own = np.repeat(np.arange(n_kinds), n_each)
+    chances = np.where(own == rng.integers(0, n_kinds, n)[:, None], 0.5, 0.03)
+    rows = rng.random((n, len(own))) < chances
+    return frame_of([{f"p{item:02}" for item in np.flatnonzero(row)} for row in rows])
+
+
+TABLE = kinds(600, 1, 6, 4)
+
+
+def test_a_bound_raises_k_and_promises_the_given_one():
+    free = TABLE.txanon.anonymize(k=5, m=2)
+    attacks = [TABLE.txanon.attack(free, sample="split", random_state=seed) for seed in range(9, 13)]
+    before = np.mean([attack.named for attack in attacks])
+    result = TABLE.txanon.anonymize(k=5, m=2, max_named=before * 0.8)
+    assert result.guarantee == pdanon.KmAnonymity(k=5, m=2)
+    assert result.parameters["k"] == 5
+    assert result.parameters["decided_k"] > 5
+    assert result.loss["NCP"] > free.loss["NCP"]
+    assert pdanon.audit(result.frame, pdanon.KmAnonymity(k=result.parameters["decided_k"], m=2)).holds
+    attacks = [TABLE.txanon.attack(result, sample="split", random_state=seed) for seed in range(9, 13)]
+    assert {attack.k for attack in attacks} == {5}
+    assert np.mean([attack.named for attack in attacks]) <= before * 0.8 * 1.4  # other splits than those
+    tried = result.tried
+    within = tried[tried["named"] <= before * 0.8]
+    assert result.loss["NCP"] == pytest.approx(within["loss"].min())
+    assert (tried.loc[tried["named"] > before * 0.8, "reason"] == "above max_named").all()
+    # The risk beyond the guarantee is that of the promised k.
+    assert result.risk["below_k_before"].iloc[-1] == pytest.approx(
+        free.risk["below_k_before"].iloc[-1], abs=0.05
+    )
+
+
+def test_a_bound_that_the_release_keeps_changes_nothing():
+    free, bounded = (TABLE.txanon.anonymize(k=5, m=2, **more) for more in ({}, {"max_named": 1.0}))
+    assert bounded.frame.equals(free.frame)
+    assert bounded.parameters == free.parameters
+    assert "named" in bounded.tried
+    assert "named" not in free.tried
+
+
+@pytest.mark.slow
+def test_bounds_on_loss_and_on_named_persons_hold_together():
+    with pytest.raises(InfeasibleError, match="max_loss"):
+        TABLE.txanon.anonymize(k=5, m=2, max_named=0.02, max_loss={"NCP": 0.001})
+    free = TABLE.txanon.anonymize(k=5, m=2)
+    most = free.loss["NCP"] * 50
+    both = TABLE.txanon.anonymize(k=5, m=2, max_named=0.1, max_loss={"NCP": most})
+    assert both.loss["NCP"] <= most
+
+
+def test_a_bound_that_nothing_meets_is_an_error():
+    frame = frame_of([{"a"}, {"b"}, {"c"}] * 2)
+    with pytest.raises(InfeasibleError, match="max_named") as error:
+        frame.txanon.anonymize(k=3, m=2, max_named=0.01)
+    assert "larger max_named" in str(error.value)
+
+
+def test_constraints_are_bounded_too():
+    result = TABLE.txanon.anonymize(
+        pdanon.PrivacyConstraints(constraints=[["p00", "p10"], ["p01"]], k=5), max_named=0.9
+    )
+    assert isinstance(result.guarantee, pdanon.PrivacyConstraints)
+
+
+@pytest.mark.parametrize("most", [-0.1, 1.1, "0.1", float("nan"), True])
+def test_refused_bounds(most):
+    with pytest.raises(ParameterError, match="max_named"):
+        TABLE.txanon.anonymize(k=5, m=2, max_named=most)
+
+
+def test_other_guarantees_have_no_bound():
+    with pytest.raises(ParameterError, match="max_named needs k and m"):
+        TABLE.txanon.anonymize(pdanon.RhoUncertainty(rho=0.5, sensitive=["p00"]), max_named=0.5)
+
+
+def test_files_have_no_bound(tmp_path):
+    pdanon.to_parquet(TABLE, tmp_path / "in.parquet")
+    with pytest.raises(ParameterError, match="max_named needs all rows"):
+        pdanon.stream.anonymize(
+            tmp_path / "in.parquet", tmp_path / "out.parquet", algorithm=None, k=5, max_named=0.5
+        )
+
+
+def test_comparisons_and_tradeoffs_show_the_share():
+    other = kinds(600, 2, 6, 4)
+    table = pdanon.compare(TABLE, {"pcta": {}, "disassociate": {}}, k=5, m=2, sample=other)
+    result = TABLE.txanon.pcta(k=5, m=2)
+    attack = TABLE.txanon.attack(result, sample=other, random_state=0)
+    assert table["named"].iloc[0] == attack.named
+    assert np.isnan(table["named"].iloc[1])
+    shares = TABLE.txanon.tradeoff(k=[5], m=[2], algorithm="pcta", sample=other)
+    assert shares["named"].tolist() == [attack.named]
+    assert "named" not in TABLE.txanon.tradeoff(k=[5], m=[1], algorithm="pcta")
+    for call in (pdanon.compare, pdanon.tradeoff):
+        given = [{"pcta": {"k": 5}}] if call is pdanon.compare else []
+        with pytest.raises(ParameterError, match="no item of the original"):
+            call(TABLE, *given, sample=frame_of([{"unknown"}]))
