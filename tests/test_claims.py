@@ -1053,8 +1053,8 @@ def named_after(release, published, sample):
 def test_rows_that_match_are_not_equally_likely():
     for page, sentence in (
         ("docs/k_and_m.md", "That is not a chance of one in *k*."),
-        ("docs/limits.md", "releases leave more of it than others"),
-        ("docs/refine.md", "a release with more detail says more to an attacker"),
+        ("docs/limits.md", "The more detail a release keeps, the more persons are named"),
+        ("docs/refine.md", "A release with more detail says more to an attacker"),
         ("docs/attackers.md", "the more so the more detail a release keeps"),
     ):
         assert sentence in text_of(page)
@@ -1067,6 +1067,22 @@ def test_rows_that_match_are_not_equally_likely():
     assert named_refined > 1.25 * at_random_refined
     assert named_refined > 1.25 * named
     assert stands_out_refined > 1.5 * stands_out > 0
+
+
+def test_named_persons_are_those_of_the_table():
+    page = (ROOT / "docs" / "measured" / "named.md").read_text(encoding="utf-8")
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in page.splitlines() if line[:1] == "|"]
+    named = {tuple(row[:2]): round(float(row[4])) for row in rows if len(row) == 8 and row[2] == "5"}
+    sentence = (
+        "names 46 % of the persons at risk in a [refined](refine.md) release with `k=5`, and 18 % in one of"
+    )
+    assert sentence in text_of("docs/limits.md")
+    assert "with `k=5`, between 6 % and 46 % in [four tables]" in text_of("docs/attackers.md")
+    assert (named["BMS-WebView-1", "refined"], named["BMS-WebView-1", "pcta"]) == (46, 18)
+    for name in ("groceries", "BMS-WebView-1"):
+        shares = [named[name, each] for each in ("pcta", "coat", "refined")]
+        assert f"| {name} | {shares[0]} % | {shares[1]} % | {shares[2]} % |" in text_of("docs/refine.md")
+    assert (min(named.values()), max(named.values())) == (6, 46)
 
 
 def released(rows):

@@ -300,8 +300,9 @@ class Anonymized(Labelled):
         suppressed items and the risk before, and the fingerprint are facts about the original: publish the
         page if they may be known.
 
-        The risk is also counted for m + 1 known items, which takes as long as an audit for them. The same
-        release gives the same bytes if the environment variable ``SOURCE_DATE_EPOCH`` fixes the time.
+        The risk is also counted for m + 1 known items, which takes as long as an audit for them. With the
+        original, the page also has the share of persons at risk whom an attacker with a sample names. The
+        same release gives the same bytes if the environment variable ``SOURCE_DATE_EPOCH`` fixes the time.
 
         Examples
         --------

@@ -622,3 +622,16 @@ def test_reports_and_profiles_have_the_same_head(frame, result, tmp_path):
         with pytest.raises(pdanon.ParameterError, match="note must be text"):
             subject.report(tmp_path / "wrong.html", note=5)
     assert not (tmp_path / "wrong.html").exists()
+
+
+def test_the_page_states_the_persons_named_by_an_attacker_with_a_sample(tmp_path):
+    frame = pdanon.datasets.make_baskets(400, 30, random_state=1)
+    result = frame.txanon.pcta(k=5, m=2)
+    named = frame.txanon.attack(result, sample="split", random_state=0).named
+    for name, original in (("with", frame), ("without", None)):
+        result.report(tmp_path / name, original=original)
+    page = (tmp_path / "with").read_text(encoding="utf-8")
+    assert f"an attacker with similar rows names {100 * named:.3g} % of the persons" in page.replace(
+        "\u00a0", " "
+    )
+    assert "similar rows" not in (tmp_path / "without").read_text(encoding="utf-8")

@@ -282,14 +282,14 @@ def attack(
     release = Release.of(original, result, mapping, None, column)
     release.check_rows()
     groups = np.zeros(len(original), np.int64) if groups is None else groups
-    able = np.flatnonzero(release.items.lengths > 0)
-    if not len(able):
-        raise ParameterError("no row has an item", where="original", got=f"{len(original)} rows")
     rng = random_generator(random_state)
     if sample is not None:
         k = _check_risk(result, k)
         with show_activity(progress, "attack"):
             return _attack_with_sample(release, column, mapping, groups, sample, k, most, n, rng)
+    able = np.flatnonzero(release.items.lengths > 0)
+    if not len(able):
+        raise ParameterError("no row has an item", where="original", got=f"{len(original)} rows")
     rows = rng.choice(able, n)
     codes, offsets = draw_subsets(release.items, rows, most, rng)
     known = np.diff(offsets)

@@ -7,6 +7,7 @@ import os
 from collections.abc import Hashable, Iterator, Mapping, Sized
 from fractions import Fraction
 from functools import partial
+from math import isnan
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import pandas as pd
 from pdanon.algorithms.registry import ALGORITHMS
 from pdanon.algorithms.rt.transaction import Transaction, set_parameters
 from pdanon.cards import SHARES, SIGNS, facts
+from pdanon.evaluation.metrics.attack import share_named
 from pdanon.evaluation.metrics.risk import exposure, sensitive_of
 from pdanon.evaluation.plotting import draw_risk
 from pdanon.evaluation.report.html import (
@@ -75,6 +77,7 @@ def risk_section(result: Anonymized, original: pd.DataFrame | None, column: Hash
         figure(draw, caption, f"{title}, column {column}"),
         _risk_table(tables, k, promised),
         *map(paragraph, _explain_risk(tables, k, promised)),
+        *map(paragraph, _describe_named(result, original, column)),
     )
 
 
@@ -87,6 +90,21 @@ def _describe_risk(result: Anonymized, column: Hashable) -> str:
         f"those that reveal most{beside}.{hidden} The row of the person is singled out if no other row "
         f"matches. The table shows the shares of the {len(result.frame):,} rows that are singled out, and "
         f"that have fewer than {k} matching rows."
+    )
+
+
+def _describe_named(result: Anonymized, original: pd.DataFrame | None, column: Hashable) -> Iterator[str]:
+    """Describe the share of persons at risk that an attacker with similar rows names."""
+    if original is None or len(recoded_lists(result)) > 1:
+        return
+    found = share_named(original, result, column, "split")
+    if isnan(found):
+        return
+    k = result.guarantee.k  # type: ignore[attr-defined]
+    yield (
+        "The matching rows are not equally likely if an attacker knows which items occur together. In a "
+        f"simulation, an attacker with similar rows names {share(found).text} of the persons "
+        f"whose known items fewer than {k} rows of the original hold together."
     )
 
 
