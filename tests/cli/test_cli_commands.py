@@ -352,7 +352,8 @@ def test_every_algorithm_is_listed(run):
         assert hasattr(pdanon, algorithms[name]["guarantee"].partition("(")[0])
         assert algorithms[name]["does"] == algorithm.__doc__.splitlines()[0]
     assert algorithms["apriori"]["options"] == "-k [-m] --hierarchy [--sensitive] [-l]"
-    assert algorithms["pcta"]["options"] == "-k [-m] [--constraints] [--weights] [--refine] [--labels]"
+    options = "-k [-m] [--constraints] [--weights] [--refine] [--random-state] [--labels]"
+    assert algorithms["pcta"]["options"] == options
     assert algorithms["suppress_to_k"]["options"] == "none"
     assert algorithms["suppress_to_k"]["elsewhere"] == "k, public: in a policy or Python"
     assert algorithms["coat"]["elsewhere"] == "[utility], [max_suppressed]: in a policy or Python"

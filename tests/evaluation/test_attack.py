@@ -275,7 +275,9 @@ def test_nobody_at_risk_is_no_error():
     assert attack.at_risk == 0
     assert len(attack.cases) == 0
     assert np.isnan(attack.named)
+    assert attack.shares.isna().all(axis=None)
     assert "0 persons at risk" in repr(attack)
+    assert "0 persons at risk" in attack._repr_html_()
 
 
 def _rate_of_all_cases(frame, result, sample, k):

@@ -79,7 +79,9 @@ class Attack:
         rows = {"original": self.rate_before, "release": self.rate}
         if self.sample:
             rows |= {name: self._share(name) for name in ("named", "above 1/k", "above 1/2")}
-        ends = [wilson_interval(share, len(self.cases)) for share in rows.values()]
+        if not (n := len(self.cases)):  # nobody is at risk
+            return pd.DataFrame(math.nan, index=[*rows], columns=["share", "low", "high"])
+        ends = [wilson_interval(share, n) for share in rows.values()]
         low, high = zip(*ends, strict=True)
         return pd.DataFrame({"share": [*rows.values()], "low": low, "high": high}, index=[*rows])
 
