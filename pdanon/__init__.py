@@ -213,9 +213,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import on first use: engines for tables larger than memory or on several machines, and the version."""
-    if name in ("dask", "stream"):
-        return import_module(f"pdanon.{name}")
+    """Import on first use: what needs Dask, and the version."""
+    if name == "dask":
+        return import_module("pdanon.dask")
     if name == "__version__":
         return import_module("importlib.metadata").version("pdanon")
     raise AttributeError(f"module 'pdanon' has no attribute {name!r}")

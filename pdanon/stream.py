@@ -49,7 +49,7 @@ from pdanon.itemsets.mapping import check_mapping, relabel, relabel_by_groups
 from pdanon.itemsets.multisets import encode_visible
 from pdanon.itemsets.threads import prefetch
 from pdanon.itemsets.timing import Report, progress_bar, show_activity
-from pdanon.itemsets.validation import check_known, check_path, is_uri, read_list
+from pdanon.itemsets.validation import check_flag, check_known, check_path, is_uri, read_list
 from pdanon.recoding.decision import Decision
 from pdanon.recoding.loss_bounds import check_max_loss
 from pdanon.recoding.release import Facts, release
@@ -685,7 +685,7 @@ def _collapse(
 
 def _row_bar(progress: bool, label: str, tree: ParquetTree) -> AbstractContextManager[Report]:
     """Return a progress bar of the rows of all files."""
-    return progress_bar(progress, label, "rows", tree.rows() if progress else None)
+    return progress_bar(progress, label, "rows", tree.rows() if check_flag(progress, "progress") else None)
 
 
 def _report_rows(

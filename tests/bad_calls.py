@@ -60,6 +60,12 @@ def good_dask() -> Any:
     return dd.from_pandas(frame.assign(items=pdanon.as_itemsets(frame["items"])), npartitions=2)
 
 
+def good_policy() -> Any:
+    """A policy whose release does not exist yet: a directory is never replaced."""
+    Path("written.parquet").unlink(missing_ok=True)
+    return pdanon.Policy.from_toml("good.toml")
+
+
 # By name of the parameter, or by function and parameter where it means something of its own.
 GOOD: dict[str, Callable[[], Any]] = {
     "frame": good_frame,
@@ -77,6 +83,7 @@ GOOD: dict[str, Callable[[], Any]] = {
     "guarantee": lambda: pdanon.KmAnonymity(2, 2),
     "anonymize.k": lambda: 2,
     "audit.k": lambda: 2,
+    "bound.k": lambda: 2,
     "cahd.k": lambda: 2,
     "SensitiveGroups.k": lambda: 2,
     "k": lambda: 2,
@@ -156,6 +163,14 @@ GOOD: dict[str, Callable[[], Any]] = {
     "stream.anonymize.target": lambda: f"new-{time.monotonic_ns()}.parquet",
     "stream.anonymize.mapping": lambda: "written.csv",
     "stream.audit.source": lambda: "good.parquet",
+    "stream.risk.source": lambda: "good.parquet",
+    "stream.profile.source": lambda: "good.parquet",
+    "stream.attack.source": lambda: "good.parquet",
+    "stream.attack.released": lambda: "good-released.parquet",
+    "stream.from_long.source": lambda: "good-lines.csv",
+    "stream.from_long.target": lambda: f"new-{time.monotonic_ns()}.parquet",
+    "stream.from_long.by": lambda: "who",
+    "stream.from_long.item": lambda: "what",
     "generalize.mapping": lambda: {RICE: "food", SALT: "food"},
     "frontier.risk": lambda: "risk",
     "from_long.frame": lambda: pd.DataFrame(
@@ -180,6 +195,7 @@ GOOD: dict[str, Callable[[], Any]] = {
     "check_outputs.files": lambda: ["written.parquet"],
     "check_outputs.overwrite": lambda: True,
     "write.overwrite": lambda: True,
+    "run_stream.overwrite": lambda: True,
     "write_comparison.overwrite": lambda: True,
     "input": lambda: Path("good.parquet"),
     "Policy.items": lambda: "items",
@@ -197,7 +213,7 @@ INSTANCES: dict[str, Callable[[], Any]] = {
     "Anonymized": lambda: released(),
     "Plots": lambda: released().plot,
     "Hierarchy": lambda: pdanon.Hierarchy.of(TREE),
-    "Policy": lambda: pdanon.Policy.from_toml("good.toml"),
+    "Policy": lambda: good_policy(),
     "Workload": lambda: pdanon.Workload.from_frame(pd.DataFrame({"items": [[RICE], [TEA]]})),
     "KmAnonymity": lambda: pdanon.KmAnonymity(2, 2),
     "DisassociatedKm": lambda: pdanon.DisassociatedKm(k=2, m=2),
@@ -225,6 +241,8 @@ NAMES = {
     "item",
     "quasi",
     "keep",
+    "drop",
+    "max_loss",
     "columns",
     "column",
     "hierarchies",
@@ -233,7 +251,7 @@ NAMES = {
     "vary",
     "measures",
 }
-POLICY_PARTS = {"parameters", "outputs", "comparison", "drop", "sensitive", "form"}
+POLICY_PARTS = {"parameters", "outputs", "comparison", "drop", "sensitive", "form", "head"}
 MADE = {
     *("Anonymized", "Answers", "Attack", "Audit", "Explanation", "Hierarchy", "LazyRelease", "Plots"),
     *("Profile", "Streamed", "Threshold", "Verification", "Workload"),
@@ -423,7 +441,7 @@ def problem_of(call: Call, seconds: float = SECONDS) -> str | None:
     if problem is None and taken > seconds:
         problem = f"took {taken:.1f} s"
     # A warning that pandas or matplotlib words for users is as good as one of pdanon.
-    ours = (UserWarning, pdanon.IdentifierWarning)
+    ours = (UserWarning, pdanon.IdentifierWarning, pdanon.ReleaseWarning)
     strange = [each for each in told if each.category not in ours]
     if problem is None and strange:
         problem = f"warned: {strange[0].category.__name__} {str(strange[0].message)[:100]!a}"

@@ -141,6 +141,7 @@ def write_files() -> None:
     pdanon.to_parquet(frame.drop(columns="items"), "no-lists.parquet")
     pdanon.to_parquet(pd.DataFrame({"items": [[RICE, TEA], [SALT]]}), "good-sets.parquet")
     pdanon.to_parquet(pd.DataFrame({"items": [[RICE], [TEA]]}), "good-queries.parquet")
+    pdanon.to_parquet(released().frame, "good-released.parquet")
     released().mapping.to_csv("good-mapping.csv", index=False)
     released().evidence("good-evidence.json")
     Path("good-weights.csv").write_text(f"item,weight\n{RICE},0.5\n")

@@ -49,6 +49,9 @@ def group_lines(
         Notes about options that were guessed.
     """
     by = [by] if isinstance(by, str) else [check_text(each, "by") for each in read_list(by, "by")]
+    if not by:
+        hint = "pass the columns that tell persons apart, such as by='customer'"
+        raise ParameterError("by names no column", where="by", hint=hint)
     keep = [check_text(each, "keep") for each in read_list(keep, "keep")]
     check_text(item, "item")
     check_text(memory, "memory")
