@@ -26,6 +26,7 @@ from pdanon.recoding.cover import Cover, became_of
 _TIE = 1e-9  # logarithms of equal probabilities differ by rounding
 _MOST_DRAWN = 2**20  # items of the rows of a round of draws
 _MOST_ROUNDS = 40
+_FEW_ROUNDS = 4  # before all pairs are counted
 _MOST_CANDIDATES = 2**22  # of the persons that are weighed together
 _MOST_CELLS = 2**21  # candidate rows times items of a label
 _PRIOR = 0.5  # occurrences added to each item
@@ -83,7 +84,7 @@ def draw_persons(
     index, lengths = SupportIndex.of(itemsets).distinct(), itemsets.lengths
     left, repeats = np.arange(len(rows)), 1
     found: list[tuple[Numbers, ItemsetTable]] = []
-    for _ in range(_MOST_ROUNDS):
+    for _ in range(_FEW_ROUNDS if m == 2 else _MOST_ROUNDS):
         if not len(left):
             break
         several = max(_MOST_DRAWN // (int(lengths[rows[left]].max()) * repeats), 1)
@@ -96,12 +97,34 @@ def draw_persons(
         found.append((persons, known))
         left = np.setdiff1d(left, persons)
         repeats = min(2 * repeats, 2**12)
+    if m == 2 and len(left):
+        found.append((left, _draw_rare_pairs(itemsets, index, rows[left], k, rng)))
     if not found:
         return Persons(rows, np.empty(0, np.int32), np.zeros(1, np.int64), np.empty(0, np.int64))
     persons = np.concatenate([each for each, _ in found])
     order = np.argsort(persons, kind="stable")
     known = concatenate([known for _, known in found]).take(order)
     return Persons(rows[persons[order]], known.codes, known.offsets, known.supports)
+
+
+def _draw_rare_pairs(
+    itemsets: Itemsets, index: SupportIndex, rows: Numbers, k: int, rng: np.random.Generator
+) -> ItemsetTable:
+    """Draw one of the rare pairs of items of each row, uniformly; each row has one."""
+    starts, partners, supports = index.sorted_pairs()
+    rare = supports < k
+    numbers = np.repeat(np.arange(index.n_items), np.diff(starts))[rare] * index.n_items + partners[rare]
+    supports = supports[rare]
+    pairs, found = np.empty((len(rows), 2), np.int32), np.empty(len(rows), np.int64)
+    for place, row in enumerate(rows.tolist()):
+        codes = itemsets.codes[itemsets.offsets[row] : itemsets.offsets[row + 1]].astype(np.int64)
+        one, other = np.triu_indices(len(codes), 1)
+        wanted = codes[one] * index.n_items + codes[other]
+        at = np.minimum(np.searchsorted(numbers, wanted), len(numbers) - 1)
+        chosen = rng.choice(np.flatnonzero(numbers[at] == wanted))
+        pairs[place] = codes[one[chosen]], codes[other[chosen]]
+        found[place] = supports[at[chosen]]
+    return ItemsetTable(pairs.ravel(), np.arange(0, 2 * len(rows) + 1, 2), found)
 
 
 class Sample:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
 import numpy as np
 import pytest
 from conftest import frame_of, row_lists, rows_of
@@ -12,6 +14,7 @@ from naive.identification import NaiveAttacker, persons_at_risk
 import pdanon
 from examples import examples
 from pdanon.itemsets.codes import Itemsets
+from pdanon.recoding import identification
 from pdanon.recoding.cover import Cover, became_of
 from pdanon.recoding.identification import Sample, draw_persons, guess_rows, rows_at_risk
 
@@ -20,8 +23,13 @@ OPTIONS = {"pcta": {}, "lra": {"hierarchy": TREE, "parts": 2}, "hghs": {"hierarc
 
 
 @settings(max_examples=examples(60))
-@given(row_lists(least=3), st.integers(2, 4), st.integers(1, 3))
-def test_persons_at_risk_are_the_naive_ones(rows, k, m):
+@given(row_lists(least=3), st.integers(2, 4), st.integers(1, 3), st.sampled_from([1, 4]))
+def test_persons_at_risk_are_the_naive_ones(rows, k, m, rounds):
+    with mock.patch.object(identification, "_FEW_ROUNDS", rounds):
+        _compare_persons(rows, k, m)
+
+
+def _compare_persons(rows, k, m):
     itemsets = Itemsets.from_series(frame_of(rows)["items"])
     able = np.flatnonzero(rows_at_risk(itemsets, k, m))
     wanted = persons_at_risk(rows, k, m)
@@ -34,7 +42,9 @@ def test_persons_at_risk_are_the_naive_ones(rows, k, m):
         assert (frozenset(texts[code] for code in known), persons.supports[number]) in wanted[row]
 
 
-def test_rare_itemsets_are_drawn_uniformly():
+@pytest.mark.parametrize("rounds", [4, 0])
+def test_rare_itemsets_are_drawn_uniformly(monkeypatch, rounds):
+    monkeypatch.setattr(identification, "_FEW_ROUNDS", rounds)
     rows = [frozenset("abcd"), *[frozenset("ab")] * 9, *[frozenset("cd")] * 9]
     itemsets = Itemsets.from_series(frame_of(rows)["items"])
     persons = draw_persons(itemsets, np.array([0]), 3, 2, 4000, np.random.default_rng(1))
