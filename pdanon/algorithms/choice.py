@@ -51,6 +51,7 @@ from pdanon.itemsets.mapping import is_kept
 from pdanon.itemsets.memory import out_of_memory
 from pdanon.itemsets.timing import Report, TimeLimitError, limit_time, progress_bar
 from pdanon.itemsets.validation import find_name
+from pdanon.recoding.bounds import Bound
 from pdanon.recoding.labels import Labels, check_labels
 from pdanon.recoding.loss import with_measure
 from pdanon.recoding.loss_bounds import check_max_loss, excess, refuse_loss
@@ -399,6 +400,7 @@ class _Trials:
     # Whether it falls short, is empty, exceeds a bound; loss.
     least: tuple[bool, bool, bool, float] = (True, True, True, np.inf)
     reached: dict[str, float] = field(default_factory=dict)  # least values of the bounded losses
+    bound: Bound | None = None  # on the loss of any release with the guarantee, of a refined one
     warned: bool = False  # whether the warnings about other columns were issued, by a first run
     rows: list[dict[str, Any]] = field(default_factory=list)
     failures: list[InfeasibleError] = field(default_factory=list)
@@ -443,6 +445,8 @@ class _Trials:
             row |= {name: float(result.loss[name]) for name in _SHOWN if name in result.loss}
             row["loss"] = self.measure(result)
             falls_short = bool(shortfall(self.parameters, result.guarantee))
+            if not falls_short:
+                self.bound = result.bound or self.bound
             if falls_short or result.useless:
                 row["reason"] = result.useless or f"only proven: {result.guarantee!r}"
             exceeded = excess(result.loss, self.most)
@@ -553,7 +557,10 @@ class _Trials:
         figures = dict.fromkeys(["loss", *readable, "seconds"], partial(pd.array, dtype="float64"))
         makers: dict[str, Callable[..., Any]] = {"algorithm": text_column, **figures, "reason": text_column}
         columns = {name: make([row.get(name) for row in self.rows]) for name, make in makers.items()}
-        return replace(self.best, tried=pd.DataFrame(columns), cut_short=self._describe_limit())
+        best, bound = self.best, self.best.bound
+        if bound is None and self.bound is not None and best.groups is None:
+            bound = self.bound.beside(best.loss["occurrences"])
+        return replace(best, tried=pd.DataFrame(columns), cut_short=self._describe_limit(), bound=bound)
 
     def _refuse_named(self) -> None:
         """Raise if the best release is above the bound on persons named, or almost empty."""

@@ -8,10 +8,9 @@ conflict has a price, and the prices of the conflicts with an item sum to at mos
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,6 +74,10 @@ class Bound:
         share = Fraction(self.changed, max(self.total, 1))
         return share if self.loss == "occurrences" else share * Fraction(2, max(self.n_items, 2))
 
+    def beside(self, reached: float) -> Bound:
+        """Return the bound with the loss of a release."""
+        return replace(self, reached=float(reached))
+
     @property
     def is_reached(self) -> bool:
         """Whether the release to compare is proven to have the least loss."""
@@ -107,9 +110,10 @@ class Bound:
             yield "reached", f"{100 * self.reached:.4g} %{', which is optimal' if self.is_reached else ''}"
 
 
-def can_bound(guarantee: Any, groups: Any) -> bool:
-    """Return whether the bound holds for a release: one label for each item, and a guarantee with a bound."""
-    return isinstance(guarantee, BOUNDED) and groups is None
+def bound_lines(bound: Bound | None) -> Iterator[tuple[str, str]]:
+    """Return the line of a result with a bound, name and text. A bound of 0 is left out."""
+    if bound is not None and bound.changed:
+        yield "bound", bound.sentence + (", so this one is optimal" if bound.is_reached else "")
 
 
 def bound_changes(

@@ -24,6 +24,7 @@ from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import is_list_column, may_hold_lists, names_column
 from pdanon.itemsets.libraries import holds_tables
 from pdanon.itemsets.mapping import global_mapping, is_kept
+from pdanon.recoding.bounds import Bound, bound_lines
 from pdanon.recoding.counts import choice_lines, class_sizes, loss_lines
 from pdanon.recoding.risk import risk_lines, risk_shares
 from pdanon.recoding.unmodified_columns import UnmodifiedColumns
@@ -134,6 +135,9 @@ class Anonymized(Labelled):
         and after: ``known, rows, counted, singled_out, below_k, singled_out_before, below_k_before``. If
         ``counted`` is below ``rows``, the shares are those of a random sample. None if the guarantee covers
         any number of items, or none.
+    bound : Bound or None
+        Refined releases of items, with one label for an item in all rows: a lower bound on the occurrences
+        that any release by sets changes. `pdanon.bound` proves it for other releases, or a higher one.
     """
 
     frame: pd.DataFrame
@@ -150,6 +154,7 @@ class Anonymized(Labelled):
     tried: pd.DataFrame | None = None
     cut_short: str = ""
     risk: pd.DataFrame | None = None
+    bound: Bound | None = None
 
     def __iter__(self) -> Iterator[pd.DataFrame]:
         if self._publishes_classes:
@@ -472,7 +477,10 @@ def headline(result: Anonymized) -> Iterator[tuple[str, str]]:
         sizes, (name, members) = class_sizes(result.classes), class_names(result)
         yield name, f"{len(sizes)}" + (f", the smallest of {sizes.min()} {members}" if len(sizes) else "")
     yield from risk_lines(result.guarantee, result.risk)
-    yield from loss_lines(result.mapping, result.loss)
+    for name, text in loss_lines(result.mapping, result.loss):
+        yield name, text
+        if name == "changed":
+            yield from bound_lines(result.bound)
     yield from choice_lines(result.tried, result.loss)
     if short := shortfall(result.parameters, result.guarantee):
         yield "proven", short

@@ -17,6 +17,7 @@ from pdanon.datasets import make_baskets
 import pdanon
 from examples import ALL, seeds
 from pdanon import KmAnonymity, ParameterError, PrivacyConstraints
+from pdanon.evaluation.report.release_report import known_losses
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.table import from_matrices
 from pdanon.recoding.bounds import Conflicts, bound_changes
@@ -135,6 +136,37 @@ def test_a_bound_that_is_reached():
 def test_the_bound_is_printed_rounded_down(changed, total, text):
     found = pdanon.Bound(KmAnonymity(2, 2), "occurrences", changed, total, 5)
     assert found.sentence.endswith(f"than {text}")
+
+
+# --- Results
+
+
+def test_refined_releases_have_their_bound():
+    baskets = make_baskets(300, 30, random_state=0)[["items"]]
+    chosen = baskets.txanon.anonymize(k=5, m=2)
+    refined = baskets.txanon.refine(baskets.txanon.pcta(k=5, m=2))
+    for result in (chosen, refined, baskets.txanon.refine(refined)):
+        found = result.bound
+        assert found.reached == result.loss["occurrences"] >= found.least > 0
+        assert found.changed <= baskets.txanon.bound(result).changed
+        assert f"  bound      {found.sentence}" in repr(result)
+        assert known_losses(result)["least_occurrences"] == found.least
+    assert baskets.txanon.pcta(k=5, m=2).bound is None
+
+
+def test_releases_of_separate_groups_have_no_bound():
+    baskets = make_baskets(300, 30, random_state=0)[["items"]]
+    result = baskets.txanon.lra(k=5, m=2, hierarchy=5, parts=3)
+    assert baskets.txanon.refine(result).bound is None
+
+
+def test_a_bound_by_constraints_and_blocks():
+    baskets = make_baskets(300, 30, random_state=0)[["items"]]
+    blocks = pdanon.utility.by_size(baskets["items"].itemset.items, 10)
+    listed = pdanon.constraints.random(baskets, 200, 2, random_state=0)
+    for options in ({"m": 2}, {"constraints": listed}):
+        result = baskets.txanon.refine(baskets.txanon.coat(k=5, utility=blocks, **options))
+        assert 0 < result.bound.least <= result.loss["occurrences"]
 
 
 # --- Limits and bad input

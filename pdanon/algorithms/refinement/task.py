@@ -14,6 +14,7 @@ from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.timing import is_over
 from pdanon.itemsets.validation import check_known, random_generator
+from pdanon.recoding.bounds import BOUNDED, Bound, bound_changes
 from pdanon.recoding.decision import Decision, ListRows, decide_lists, relabel
 from pdanon.recoding.labels import Labels
 from pdanon.recoding.recoding import Recoding
@@ -106,7 +107,15 @@ class Task:
             return relabel(found, self.labels)
 
         result = release(FrameWriter(self.original, [self.position]), decide, self.result.unmodified.judged)
-        return replace(result, cut_short=cut_short)
+        return replace(result, cut_short=cut_short, bound=self._bound(result, itemsets))
+
+    def _bound(self, result: Anonymized, itemsets: Itemsets) -> Bound | None:
+        """Return the bound for the guarantee, that of the first release if it has one."""
+        guarantee = result.guarantee
+        if not isinstance(guarantee, BOUNDED) or result.groups is not None:
+            return None
+        known = self.result.bound or bound_changes(itemsets, guarantee)
+        return known.beside(result.loss["occurrences"])
 
     def _hide_emptied(
         self, columns: ListColumns, recoding: Recoding, trace: pd.DataFrame, before: Recoding

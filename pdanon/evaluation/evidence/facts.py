@@ -19,7 +19,7 @@ from pdanon.evaluation.evidence.models import MayName, describe_guarantee
 from pdanon.evaluation.evidence.risks import count_risks
 from pdanon.evaluation.fingerprint import column_fingerprints, fingerprint
 from pdanon.evaluation.report.html import check_head, library_versions, report_time
-from pdanon.evaluation.report.release_report import parameter_texts
+from pdanon.evaluation.report.release_report import known_losses, parameter_texts
 from pdanon.evaluation.thresholds import thresholds
 from pdanon.guarantees import SensitiveGroups
 from pdanon.guarantees.promises import promise
@@ -137,7 +137,7 @@ def collect(
         thresholds=compare_thresholds(risk),
         not_protected=list_limits(guarantee, [str(label) for label in result.passed_through]),
         unmodified=_unmodified(result),
-        loss={str(name): _finite(value) for name, value in result.loss.items()},
+        loss={str(name): _finite(value) for name, value in known_losses(result).items()},
         tables=_tables(result, original, redact),
     )
 

@@ -17,7 +17,7 @@ from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import list_column
 from pdanon.itemsets.timing import limit_time
 from pdanon.itemsets.validation import find_name
-from pdanon.recoding.bounds import BOUNDED, LOSSES, Bound, bound_changes, can_bound
+from pdanon.recoding.bounds import BOUNDED, LOSSES, Bound, bound_changes
 from pdanon.recoding.result import Anonymized, labels_of, recoded_column
 
 
@@ -128,7 +128,7 @@ def _beside(frame: pd.DataFrame, result: Anonymized, loss: str, seconds: float) 
     if not isinstance(guarantee, BOUNDED):
         raise _no_bound(guarantee)
     itemsets = Itemsets.from_series(frame.iloc[:, recoded_column(frame, result)])
-    if not can_bound(guarantee, result.groups):
+    if result.groups is not None:
         hint = "pass a release that recodes an item equally in all rows, such as by pcta"
         raise ParameterError("groups of rows are recoded separately", where="guarantee", hint=hint)
     labels_of(result, itemsets)
@@ -137,7 +137,7 @@ def _beside(frame: pd.DataFrame, result: Anonymized, loss: str, seconds: float) 
         raise ParameterError(problem, where="loss", got=loss, hint="pass loss='occurrences'")
     with limit_time(seconds):
         found = bound_changes(itemsets, guarantee, exhaustive=True)
-    return replace(found, loss=loss, reached=float(result.loss[loss]))
+    return replace(found, loss=loss).beside(result.loss[loss])
 
 
 def _no_bound(guarantee: Any) -> ParameterError:

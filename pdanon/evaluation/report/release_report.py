@@ -152,6 +152,8 @@ _NOTE = (
 
 _MEANINGS = {
     "occurrences": "Share of the occurrences of items that are generalized or suppressed.",
+    "least_occurrences": "The share of occurrences that any release by sets with this guarantee changes at "
+    "least, proven from the original.",
     "stands_for": "Median number of items that the label of a generalized occurrence stands for.",
     "singles": "Average relative error of the estimated count of an item, weighted by its count. The "
     "estimate assumes that a label stands for each of its items equally often.",
@@ -275,7 +277,7 @@ def _guarantee(result: Anonymized) -> str:
 
 def loss_table(loss: Mapping[str, float]) -> str:
     """Return a table of the measures of information loss, with their meanings."""
-    shares = {*SHARES, "singles", "pairs", "values", "gap"}
+    shares = {*SHARES, "least_occurrences", "singles", "pairs", "values", "gap"}
     rows = []
     for name, value in loss.items():
         figures = share(value) if name in shares else Cell(f"{value:.4g}", value)
@@ -283,12 +285,18 @@ def loss_table(loss: Mapping[str, float]) -> str:
     return table("Information loss", ["measure", "value", "meaning"], rows)
 
 
+def known_losses(result: Anonymized) -> dict[str, float]:
+    """Return the losses of a release by name, and the lower bound on ``occurrences`` if it is known."""
+    known = {str(name): float(value) for name, value in result.loss.items()}
+    return known if result.bound is None else known | {"least_occurrences": result.bound.least}
+
+
 def _loss(result: Anonymized) -> str:
     picture = ""
     if set(SHARES) & set(result.loss.index):
         caption = "Information loss in percent."
         picture = figure(result.plot.loss, caption, "Information loss in percent, by measure")
-    return section("Information loss", picture, loss_table(dict(result.loss)))
+    return section("Information loss", picture, loss_table(known_losses(result)))
 
 
 def _classes(result: Anonymized) -> str:
