@@ -205,6 +205,23 @@ def test_index_that_has_a_name_passes_through(frame):
 
 
 @pytest.mark.usefixtures("tables_only")
+def test_a_label_of_many_items_is_short_until_it_is_opened():
+    rows = [[item] for item in "abcdefg"] + [["x"]] * 9
+    release = frame_of(rows).txanon.pcta(k=7, m=1)
+    assert {*release.mapping["generalized"]} == {"(a,b,c,d,e,f,g)", "x"}
+    text = pdanon.evaluation.report.release_report.render(release)
+    assert (
+        "<details><summary>(a,b,c,d,e, 2 more)</summary>(a,<wbr>b,<wbr>c,<wbr>d,<wbr>e,<wbr>f,<wbr>g)<"
+        in text
+    )
+    few = frame_of(rows[2:]).txanon.pcta(k=5, m=1)  # five items: shown whole
+    assert "<details>" not in pdanon.evaluation.report.release_report.render(few)
+    tree = pd.DataFrame({"child": [*"abcdefgx"], "parent": ["(a, food)"] * 7 + ["x0"]})
+    nodes = frame_of(rows).txanon.apriori(k=7, m=1, hierarchy=tree)
+    assert "<details>" not in pdanon.evaluation.report.release_report.render(nodes)
+
+
+@pytest.mark.usefixtures("tables_only")
 def test_two_recoded_columns_are_measured_one_by_one(frame, result):
     two = result.frame.assign(other=pdanon.as_itemsets([["x"], ["x"], ["y"], ["y"]]))
     page = Page(pdanon.evaluation.report.release_report.render(replace(result, frame=two)))

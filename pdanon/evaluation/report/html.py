@@ -33,10 +33,11 @@ _NUMBER = ' class="number"'
 
 
 class Cell(NamedTuple):
-    """The text of a table cell, and its number, if it has one, for sorting."""
+    """The text of a table cell, its number, if it has one, for sorting, and a short form of a long text."""
 
     text: str
     value: float | None = None
+    short: str = ""
 
 
 def count(number: Any) -> Cell:
@@ -89,7 +90,8 @@ def _row_html(cells: Sequence[Cell]) -> str:
 
 def _cell_html(cell: Cell) -> str:
     """Escape a text, and allow line breaks after commas, because the label of a set can be long."""
-    return escape_html(cell.text).replace(",", ",<wbr>" if cell.value is None else ",")
+    text = escape_html(cell.text).replace(",", ",<wbr>" if cell.value is None else ",")
+    return f"<details><summary>{escape_html(cell.short)}</summary>{text}</details>" if cell.short else text
 
 
 def _attributes(cell: Cell) -> str:

@@ -145,6 +145,7 @@ def _explain_risk(tables: dict[str, pd.DataFrame], k: int, promised: int | None)
 
 
 MOST_LABELS = 100
+MOST_SHOWN = 5  # items of a label; the others are shown on a click
 
 _NOTE = (
     "This page contains counts and published labels. It contains no row of the data, and no suppressed item."
@@ -352,11 +353,26 @@ def _labels(result: Anonymized, column: Hashable) -> str:
     stands_for = sizes.reindex(released.texts()).fillna(1).to_numpy(np.int64)
     order = np.lexsort((-supports, -stands_for))[:MOST_LABELS]  # the most general labels first
     texts = released.texts()
-    rows = [(Cell(texts[i]), count(stands_for[i]), count(supports[i])) for i in order]
+    short = _short_labels(result.mapping)
+    cells = {i: Cell(texts[i], short=short.get(texts[i], "")) for i in order}
+    rows = [(cells[i], count(stands_for[i]), count(supports[i])) for i in order]
     some = f"the {len(order):,} largest of {len(texts):,}" if len(order) < len(texts) else f"{len(texts):,}"
     caption = f"Labels in the column {column} ({some})"
     header = ["label", "items", "parts" if in_chunks(result) else "rows"]
     return section("Published labels", table(caption, header, rows, sortable=True))
+
+
+def _short_labels(mapping: pd.DataFrame) -> dict[str, str]:
+    """Return a short form of the labels that list many items, such as ``(a,b,c,d,e, 12 more)``."""
+    labels = mapping["generalized"].astype("str")
+    items = mapping["item"].astype("str").groupby(labels, sort=False).unique()
+    long = items[items.map(len) > MOST_SHOWN]
+    shown = {label: ",".join(own[:MOST_SHOWN]) for label, own in long.items()}
+    return {
+        label: f"({text}, {len(long[label]) - MOST_SHOWN:,} more)"
+        for label, text in shown.items()
+        if label.startswith(f"({text},")  # no node of a hierarchy, and no label that is short already
+    }
 
 
 def _unmodified_columns(result: Anonymized) -> str:
