@@ -64,11 +64,13 @@ def partition(
     ColumnError, ItemsetDtypeError, ParameterError
         If the column or a parameter is invalid.
 
-    Notes ----- Guarantee: ``TransactionalK(k)``. At first, all items are published as the root. The rows of a
-    group have equal lists at all times. A group is split by the children of one of its nodes that its rows
-    contain. The node with the largest decrease of NCP is chosen (then: the first in the hierarchy). If fewer
-    than k rows have the same children, they stay as they are. If these rows together are fewer than k, other
-    rows join them, those with the least decrease (then: the first).
+    Notes
+    -----
+    Guarantee: ``TransactionalK(k)``. At first, all items are published as the root. The rows of a group have
+    equal lists at all times. A group is split by the children of one of its nodes that its rows contain. The
+    node with the largest decrease of NCP is chosen (then: the first in the hierarchy). If fewer than k rows
+    have the same children, they stay as they are. If these rows together are fewer than k, other rows join
+    them, those with the least decrease (then: the first).
 
     Empty rows stay empty. Missing rows become empty if there are empty rows. If there are some empty rows,
     but fewer than k, the shortest rows (then: the first) are suppressed until there are k. If fewer than k
