@@ -57,7 +57,7 @@ def test_a_drawn_order_is_that_of_renamed_items(rows, k, m, seed, algorithm, ref
     other, old = renamed(rows, seed)
     wanted = function(frame_of(other), k=k, m=m, refine=refine)
     assert sets_of(drawn) == {frozenset(old[item] for item in each) for each in sets_of(wanted)}
-    assert drawn.loss["NCP"] == wanted.loss["NCP"]
+    assert drawn.loss["NCP"] == pytest.approx(wanted.loss["NCP"], rel=1e-12)  # summed in another order
 
 
 def test_refine_draws_an_order_too():
