@@ -364,15 +364,17 @@ def _labels(result: Anonymized, column: Hashable) -> str:
 
 def _short_labels(mapping: pd.DataFrame) -> dict[str, str]:
     """Return a short form of the labels that list many items, such as ``(a,b,c,d,e, 12 more)``."""
-    labels = mapping["generalized"].astype("str")
-    items = mapping["item"].astype("str").groupby(labels, sort=False).unique()
-    long = items[items.map(len) > MOST_SHOWN]
-    shown = {label: ",".join(own[:MOST_SHOWN]) for label, own in long.items()}
-    return {
-        label: f"({text}, {len(long[label]) - MOST_SHOWN:,} more)"
-        for label, text in shown.items()
-        if label.startswith(f"({text},")  # no node of a hierarchy, and no label that is short already
-    }
+    pairs = mapping[["generalized", "item"]].astype("str").drop_duplicates()
+    items: dict[str, list[str]] = {}
+    for label, item in zip(pairs["generalized"], pairs["item"], strict=True):
+        items.setdefault(label, []).append(item)
+    short = {}
+    for label, own in items.items():
+        listed = ",".join(own[:MOST_SHOWN])
+        # No node of a hierarchy, and no label that is short already.
+        if len(own) > MOST_SHOWN and label.startswith(f"({listed},"):
+            short[label] = f"({listed}, {len(own) - MOST_SHOWN:,} more)"
+    return short
 
 
 def _unmodified_columns(result: Anonymized) -> str:
