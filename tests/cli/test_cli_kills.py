@@ -69,6 +69,9 @@ def here(tmp_path, monkeypatch):
     for number in range(3):
         to_parquet(frame, f"parts/{number}.parquet")
     Path("policy.toml").write_text(POLICY)
+    for name in CATCHABLE:  # whoever runs the tests may ignore them, as nohup does
+        by_default = signal.default_int_handler if name == "SIGINT" else signal.SIG_DFL
+        signal.signal(getattr(signal, name), by_default)
 
 
 def hidden():

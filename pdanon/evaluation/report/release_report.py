@@ -364,7 +364,8 @@ def _labels(result: Anonymized, column: Hashable) -> str:
 
 def _short_labels(mapping: pd.DataFrame) -> dict[str, str]:
     """Return a short form of the labels that list many items, such as ``(a,b,c,d,e, 12 more)``."""
-    pairs = mapping[["generalized", "item"]].astype("str").drop_duplicates()
+    published = mapping[mapping["generalized"].notna()]
+    pairs = published[["generalized", "item"]].astype("str").drop_duplicates()
     items: dict[str, list[str]] = {}
     for label, item in zip(pairs["generalized"], pairs["item"], strict=True):
         items.setdefault(label, []).append(item)
