@@ -146,7 +146,39 @@ def labels_of_groups():
 def refinement_leaves():
     (table,) = tables_of("measured/refine.md", "refine-sets").values()
     share = table["share left"]
-    return (round(share.min(), 2), round(share.max(), 2)) == (0.22, 0.45)
+    return (round(share.min(), 2), round(share.max(), 2)) == (0.20, 0.44)
+
+
+def necessary():
+    """Releases beside the bound, and the losses of those for NCP and for the balanced loss."""
+    return tables_of("measured/refine.md", "necessary").values()
+
+
+def anonymize_is_near_the_bound():
+    table = next(iter(necessary())).query("k == 5")
+    over = table["anonymize, %"] / table["bound, %"]
+    near = over[over < 1.2]
+    coat = (table["coat, %"] / table["bound, %"])[over < 1.2]
+    return (
+        (len(over), len(near)) == (6, 5)
+        and (round(near.min(), 2), round(near.max(), 2)) == (1.00, 1.02)
+        and (round(coat.min(), 1), round(coat.max(), 1)) == (1.3, 2.3)
+    )
+
+
+def bound_on_ncp_is_weak():
+    table = next(iter(necessary())).query("k == 5")
+    times = table["for NCP, %"] / table["NCP: bound, %"]
+    return (round(times.min(), 1), round(times.max(), 1)) == (1.3, 5.5)
+
+
+def balanced_losses():
+    table = list(necessary())[1].query("k == 5").set_index("data").drop(columns="k")
+    page = (ROOT / "docs" / "refine.md").read_text(encoding="utf-8")
+    return all(
+        f"| {name} | {' | '.join(f'{x:.1f}' for x in row[:6])} | {row[6]:.3f} | {row[7]:.3f} |" in page
+        for name, *row in table.drop(index=["diabetes", "foodmart"]).itertuples()
+    )
 
 
 def more_than_half_is_not_necessary():
@@ -171,12 +203,12 @@ ROOTS = ["apriori", "direct", "vpa", "optimal", "lra"]
 
 def refinement_takes():
     times = six("Processor").loc[["pcta, refined", "coat, refined"]]
-    return round(times.min().min()) == 3 and 80 < times.max().max() <= 90
+    return round(times.min().min()) == 5 and round(times.max().max()) == 29
 
 
 def anonymize_leaves():
     left = six("NCP").loc["anonymize"] / six("NCP").loc["pcta"]
-    return (round(left.min(), 2), round(left.max(), 2)) == (0.12, 0.70)
+    return (round(left.min(), 2), round(left.max(), 2)) == (0.11, 0.62)
 
 
 def coat_loses_less_than_pcta():
@@ -186,9 +218,9 @@ def coat_loses_less_than_pcta():
     return (ratio < 1).all() and all(ends) and times.between(0.5, 1.5).all()
 
 
-def sets_lose_at_most_a_quarter():
-    ncp = six("NCP")
-    return (ncp.loc["anonymize"] <= 0.25 * ncp.loc[WITH_A_HIERARCHY].min()).all()
+def sets_lose_a_quarter():
+    share = (six("NCP").loc["anonymize"] / six("NCP").loc[WITH_A_HIERARCHY].min()).max()
+    return round(share, 2) <= 0.26 and 1 / share >= 3.8
 
 
 def sets_that_lose_more():
@@ -221,7 +253,7 @@ def rare_categories_cost_everything():
 def much_is_changed():
     changed, ncp = six("changed").loc["anonymize"], six("NCP").loc["anonymize"]
     shares = changed[["BMS-WebView-2", "Groceries", "MSWeb"]].round().tolist()
-    return shares == [95, 23, 24] and round(ncp["BMS-WebView-2"], 1) == 0.2
+    return shares == [76, 18, 20] and round(ncp["BMS-WebView-2"], 1) == 0.3
 
 
 def coat_suppresses_more_in_blocks():
@@ -613,7 +645,14 @@ def links_go_to_term_chunks():
 
 def refinement_of_sets_takes_seconds():
     (table,) = tables_of("measured/refine.md", "refine-sets").values()
-    return (round(table["s, refine"].min(), 1), round(table["s, refine"].max())) == (0.4, 11)
+    return (round(table["s, refine"].min()), round(table["s, refine"].max())) == (1, 20)
+
+
+def errors_fall_but_once():
+    (table,) = tables_of("measured/refine.md", "refine-sets").values()
+    before, after = table["AvgRE, subset"], table.iloc[:, table.columns.get_loc("AvgRE, subset") + 1]
+    rises = table[after > before]
+    return len(table) == 14 and rises[["data", "k"]].to_numpy().tolist() == [["BMS-WebView-2", 10]]
 
 
 def refinement_of_rules_leaves():
@@ -666,22 +705,21 @@ SIX, INDEX = "docs/measured/loss.md", "docs/algorithms/index.md"
 PAPERS, CAHD = "docs/measured/papers/pcta.md", "docs/measured/papers/cahd.md"
 RHO = "docs/algorithms/rho.md"
 CLAIMS = [
-    (SIX, "`anonymize` left 12 to 70 % of the NCP of `pcta`.", anonymize_leaves),
-    (SIX, "Refinement takes 3 to 90 times as long as `pcta`", refinement_takes),
+    (SIX, "`anonymize` left 11 to 62 % of the NCP of `pcta`.", anonymize_leaves),
+    (SIX, "Refinement takes 5 to 29 times as long as `pcta`", refinement_takes),
     (SIX, "`coat` lost less NCP than `pcta` on all six**, from a tenth less", coat_loses_less_than_pcta),
-    (SIX, "lost at most a quarter of what any algorithm with one did", sets_lose_at_most_a_quarter),
+    (SIX, "lost at most 26 % of what any algorithm with one did", sets_lose_a_quarter),
     (
         "docs/rt.md",
         "The codes gain 0.14 points of NCP, and the error of a pair grows from 42 to 46 %",
         delta_buys_little_for_few_combinations,
     ),
     ("docs/rt.md", "the error of a pair falls from 88 to 45 %", delta_pays_for_many_combinations),
-    (INDEX, "`anonymize` left 12 to 70 % of the NCP of `pcta`", anonymize_leaves),
-    (INDEX, "That was `coat` each time.", coat_loses_less_than_pcta),
+    (INDEX, "`anonymize` left 11 to 62 % of the NCP of `pcta`", anonymize_leaves),
     ("docs/algorithms/pcta.md", "[COAT](coat.md) lost less on [six data sets]", coat_loses_less_than_pcta),
     ("docs/algorithms/pcta.md", "on one PCTA lost more than a hierarchy", pcta_alone_does_not),
     ("docs/algorithms/coat.md", "it lost less NCP than PCTA on [six data sets]", coat_loses_less_than_pcta),
-    (INDEX, "Algorithms with a hierarchy lost at least four times as much", sets_lose_at_most_a_quarter),
+    (INDEX, "Algorithms with a hierarchy lost at least 3.8 times as much", sets_lose_a_quarter),
     (
         INDEX,
         "published nothing but the root of the hierarchy for one of the six",
@@ -712,7 +750,7 @@ CLAIMS = [
     ),
     (SIX, "`pcta` alone lost one and a half times as much as the best cut", pcta_alone_does_not),
     (SIX, "`hghs` and `mhghs`, which may suppress, removed 2 %", rare_categories_cost_everything),
-    (SIX, "95 % of the occurrences are changed", much_is_changed),
+    (SIX, "76 % of the occurrences are changed", much_is_changed),
     (
         SIX,
         "COAT suppresses more than UPCTA.** That happened on Retail alone.",
@@ -820,14 +858,22 @@ CLAIMS = [
     ("docs/measured/papers/rho.md", "the loss is 10.610 %", a_hierarchy_and_restoring_help),
     ("docs/measured/papers/ps_rules.md", "NCP is 9.04 %, and 16.85 %", single_items_matter_for_listed_rules),
     ("docs/measured/loss/disassociate.md", "**33 to 59 % of the", links_go_to_term_chunks),
-    ("docs/refine.md", "It takes [0.4 to 11 seconds]", refinement_of_sets_takes_seconds),
+    ("docs/refine.md", "It takes [1 to 20 seconds]", refinement_of_sets_takes_seconds),
     ("docs/refine.md", "53 to 59 % of the NCP is left", refinement_of_rules_leaves),
     ("docs/refine.md", "16 to 22 % of the loss is left", refinement_of_blocks_leaves),
     ("docs/measured/speed.md", "2.2 s of processor time and 0.5 GB", baskets_by_the_million),
     ("docs/measured/speed.md", "116 s and 5.6 GB: 2.3 s a million", baskets_by_the_million),
     ("docs/measured/speed.md", "2.86 s a million for ten million rows and 4.45 s", coherence_is_steeper),
     (SCALING, "more than 0.2 above those of the output", time_grows_faster_than_the_output),
-    ("docs/refine.md", "22 to 45 % of the NCP of `pcta` is left", refinement_leaves),
+    ("docs/refine.md", "20 to 44 % of the NCP of `pcta` is left", refinement_leaves),
+    (
+        "docs/refine.md",
+        "`anonymize` changes 1.00 to 1.02 times what is necessary on five of six tables",
+        anonymize_is_near_the_bound,
+    ),
+    ("docs/refine.md", "the least NCP that was found is 1.3 to 5.5 times the bound", bound_on_ncp_is_weak),
+    ("docs/refine.md", "With `k=5`, `anonymize` leaves", balanced_losses),
+    ("docs/refine.md", "but for one of 14 cases: BMS-WebView-2 with k=10", errors_fall_but_once),
     ("docs/algorithms/pcta.md", "more than half of it on the data sets", more_than_half_is_not_necessary),
     ("docs/algorithms/apriori.md", "the release loses 2.60 % (NCP)", apriori_on_clicks),
 ]
@@ -1074,15 +1120,15 @@ def test_named_persons_are_those_of_the_table():
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in page.splitlines() if line[:1] == "|"]
     named = {tuple(row[:2]): round(float(row[4])) for row in rows if len(row) == 8 and row[2] == "5"}
     sentence = (
-        "names 47 % of the persons at risk in a [refined](refine.md) release with `k=5`, and 18 % in one of"
+        "names 38 % of the persons at risk in a [refined](refine.md) release with `k=5`, and 18 % in one of"
     )
     assert sentence in text_of("docs/limits.md")
-    assert "with `k=5`, between 6 % and 47 % in [four tables]" in text_of("docs/attackers.md")
-    assert (named["BMS-WebView-1", "refined"], named["BMS-WebView-1", "pcta"]) == (47, 18)
+    assert "with `k=5`, between 6 % and 38 % in [four tables]" in text_of("docs/attackers.md")
+    assert (named["BMS-WebView-1", "refined"], named["BMS-WebView-1", "pcta"]) == (38, 18)
     for name in ("groceries", "BMS-WebView-1"):
         shares = [named[name, each] for each in ("pcta", "coat", "refined")]
         assert f"| {name} | {shares[0]} % | {shares[1]} % | {shares[2]} % |" in text_of("docs/refine.md")
-    assert (min(named.values()), max(named.values())) == (6, 47)
+    assert (min(named.values()), max(named.values())) == (6, 38)
 
 
 def released(rows):

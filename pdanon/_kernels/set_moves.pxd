@@ -12,12 +12,15 @@ cdef class Rows:
 cdef class State:
     cdef long long k
     cdef readonly int largest  # largest set of clusters that must not be rare: 1, 2 or 3; 0 for constraints
-    cdef int loss  # 0 for NCP, 1 for LM, 2 for UL
+    cdef int loss  # 0 for NCP, 1 for LM, 2 for UL, 3 for balanced
+    cdef double change  # balanced: cost of an occurrence that changes
+    cdef double spread  # balanced: cost of the spread of the worth in a cluster
     cdef long long top  # clusters from here on are empty
     cdef readonly long long lack  # sum of what rare supports lack to k
     cdef readonly long long[::1] label  # cluster of each item, -1 if it is suppressed
     cdef readonly long long[::1] size  # members of each cluster
     cdef readonly long long[::1] held  # sum of the worth of the members of each cluster
+    cdef readonly double[::1] squares  # sum of the squared worth of the members of each cluster
     cdef readonly long long[::1] support  # support of each cluster
     cdef int[:, ::1] co  # support of each pair of clusters; 0 on the diagonal
     cdef int[::1] cube  # support of each triple of clusters, by `spot`

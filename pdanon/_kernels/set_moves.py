@@ -12,7 +12,7 @@ from typing import Any
 
 import cython
 import numpy as np
-from cython.cimports.libc.math import ldexp, log2
+from cython.cimports.libc.math import ldexp, log2, sqrt
 from cython.cimports.pdanon._kernels.counting import Number
 from numpy.typing import NDArray
 
@@ -48,6 +48,8 @@ class State:
         k: int,
         largest: int,
         loss: int,
+        change: float,
+        spread: float,
         top: int,
         label: Array,
         size: Array,
@@ -62,10 +64,14 @@ class State:
     ) -> None:
         n, slots = len(label), len(size)
         self.k, self.largest, self.loss = k, largest, loss
+        self.change, self.spread = change, spread
         self.top, self.lack = top, 0
         self.label, self.size, self.held, self.home = label, size, held, home
         self.singles, self.worth, self.block = singles, worth, block
         self.itemsets, self.bounds = itemsets, bounds
+        kept = np.flatnonzero(np.asarray(label) >= 0)
+        squares = np.asarray(worth, np.float64)[kept] ** 2
+        self.squares = np.bincount(label[kept], squares, minlength=slots).astype(np.float64)
         self.support = np.zeros(slots, np.int64)
         self.co = np.zeros((slots if largest >= 2 else 0, slots), np.int32)
         self.cube = np.zeros(comb(slots, 3) if largest == 3 else 0, np.int32)
@@ -257,12 +263,15 @@ def move_to(x: cython.longlong, b: cython.longlong, state: State, rows: Rows, sp
             _count(b, rows.weights[row], n, state, space)
             if constrained:
                 _flip(b, row, state)
+    square: cython.double = cython.cast(cython.double, state.worth[x]) * state.worth[x]
     if a >= 0:
         state.size[a] -= 1
         state.held[a] -= state.worth[x]
+        state.squares[a] -= square
     if b >= 0:
         state.size[b] += 1
         state.held[b] += state.worth[x]
+        state.squares[b] += square
         state.home[b] = state.block[x]
         state.top = max(state.top, b + 1)
     state.label[x] = b
@@ -537,22 +546,37 @@ def _power_of_two(exponent: cython.longlong) -> cython.double:
 def _price(
     size: cython.longlong,
     held: cython.longlong,
+    squares: cython.double,
     support: cython.longlong,
-    loss: cython.longlong,
     scale: cython.longlong,
+    state: State,
 ) -> cython.double:
-    """Return the loss of a cluster; UL (``loss`` 2) is divided by ``2**scale``."""
-    if loss == 2:
+    """Return the loss of a cluster; UL is divided by ``2**scale``."""
+    if state.loss == 2:
         return (_power_of_two(size - scale) - _power_of_two(-scale)) * support
-    return cython.cast(cython.double, size - loss) * held if size > 1 else 0.0
+    if size <= 1:
+        return 0.0
+    if state.loss == 3:
+        sum_of_worth: cython.double = cython.cast(cython.double, held)
+        spread: cython.double = size * squares - sum_of_worth * sum_of_worth
+        return (size + state.change) * sum_of_worth + state.spread * sqrt(max(spread, 0.0))
+    return cython.cast(cython.double, size - state.loss) * held
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _price_of(c: cython.longlong, scale: cython.longlong, state: State) -> cython.double:
+    """Return the loss of a cluster as it is; UL is divided by ``2**scale``."""
+    return _price(state.size[c], state.held[c], state.squares[c], state.support[c], scale, state)
 
 
 def price_of_two(
     a: cython.longlong, b: cython.longlong, scale: cython.longlong, state: State
 ) -> cython.double:
     """Return the sum of the losses of two clusters; UL is divided by ``2**scale``."""
-    one = _price(state.size[a], state.held[a], state.support[a], state.loss, scale)
-    return one + _price(state.size[b], state.held[b], state.support[b], state.loss, scale)
+    return _price_of(a, scale, state) + _price_of(b, scale, state)
 
 
 def tally(
@@ -660,30 +684,39 @@ def fill_gains(x: cython.longlong, lost: cython.longlong, state: State, space: S
     The values of UL differ by orders of magnitude. So its gain is the logarithm, plus a constant that makes
     it positive. A gain within the rounding error counts as 0.
     """
-    a = state.label[x]
+    a: cython.longlong = state.label[x]
+    b: cython.longlong
     n: cython.longlong = state.label.shape[0]
     loss: cython.longlong = state.loss
     worth: cython.longlong = state.worth[x]
     singles: cython.longlong = state.singles[x]
     scale: cython.longlong = 0
+    square: cython.double = cython.cast(cython.double, worth) * worth
     cython.declare(size=cython.longlong, before=cython.double, after=cython.double)
     for b in range(min(state.top + 1, state.size.shape[0])):
         size = state.size[b]
         if loss == 2:
             scale = max(size + 1, state.size[a] if a >= 0 else n)
-        before = _price(size, state.held[b], state.support[b], loss, scale)
+        before = _price_of(b, scale, state)
         together = state.support[b] + singles - space.beside[b]
-        after = _price(size + 1, state.held[b] + worth, together, loss, scale)
+        after = _price(size + 1, state.held[b] + worth, state.squares[b] + square, together, scale, state)
         if a >= 0:
-            before += _price(state.size[a], state.held[a], state.support[a], loss, scale)
-            after += _price(state.size[a] - 1, state.held[a] - worth, state.support[a] - lost, loss, scale)
+            left: cython.longlong = state.support[a] - lost
+            before += _price_of(a, scale, state)
+            after += _price(
+                state.size[a] - 1, state.held[a] - worth, state.squares[a] - square, left, scale, state
+            )
         elif loss == 2:
-            before += _price(n, 0, singles, loss, scale)
+            before += _price(n, 0, 0.0, singles, scale, state)
+        elif loss == 3:
+            before += (n + state.change) * worth
         else:
             before += cython.cast(cython.double, n - loss) * worth
         gain: cython.double = before - after
         if loss == 2:
             gain = log2(gain) + scale + 64.0 if gain > 1e-12 * before else 0.0
+        elif loss == 3 and gain <= 1e-12 * before:
+            gain = 0.0
         space.gains[b] = gain
 
 

@@ -17,6 +17,7 @@ import pandas as pd
 from pdanon.algorithms.refinement import refine
 from pdanon.algorithms.registry import ALGORITHMS, Recodes, Way, algorithm, of_lists, parameters_of
 from pdanon.algorithms.rt.transaction import Transaction
+from pdanon.algorithms.states.sets_search import balanced_loss
 from pdanon.errors import InfeasibleError, ParameterError, ReleaseWarning, UselessWarning, one_line
 from pdanon.guarantees import (
     Coherence,
@@ -73,6 +74,13 @@ def _of_items(result: Anonymized, *, base: int) -> float:
     return float(int(costs @ supports) / most) if most else 0.0
 
 
+def _balanced(result: Anonymized) -> float:
+    """Return the balanced loss over the items that occur, the same for sets and nodes."""
+    mapping = result.mapping
+    labels, supports = pd.factorize(mapping["generalized"])[0], mapping["support"].to_numpy(np.int64)
+    return balanced_loss(labels, supports, ~is_kept(mapping).to_numpy(np.bool_))
+
+
 def _mean(*names: str) -> Callable[[Anonymized], float]:
     """Return the mean of losses of a result."""
     return lambda result: float(sum(result.loss[name] for name in names) / len(names))
@@ -86,6 +94,7 @@ def _by_name(*names: str) -> dict[str, Callable[[Anonymized], float]]:
 READABLE = ("occurrences", "stands_for", "singles", "pairs", "suppressed")  # losses of items, by try
 _SHOWN = (*READABLE, "values")
 _OF_ITEMS = {"NCP": partial(_of_items, base=0), "LM": partial(_of_items, base=1)} | _by_name(*READABLE, "UL")
+_OF_SETS = _OF_ITEMS | {"balanced": _balanced}
 _SUPPRESSED = {"NCP": _mean("S/N"), "LM": _mean("S/N")}  # a suppressed occurrence costs 1 in both
 _SUPPRESSED |= _by_name(*READABLE, "UL", "S/N")
 # Two kinds of loss: by default the mean error of counts, of pairs of items and of combinations of values.
@@ -94,8 +103,8 @@ _OF_BOTH = {"counts": _mean(*BOTH_ERRORS), "NCP": _mean("NCP", "NCP_relational")
 _OF_BOTH |= _by_name(*READABLE, "values", "NCP_relational")
 
 LOSSES: dict[type, Mapping[str, Callable[[Anonymized], float]]] = {
-    KmAnonymity: _OF_ITEMS,
-    PrivacyConstraints: _OF_ITEMS,
+    KmAnonymity: _OF_SETS,
+    PrivacyConstraints: _OF_SETS,
     PSRules: _OF_ITEMS,
     LmDiversity: _OF_ITEMS,
     Coherence: _SUPPRESSED,
@@ -186,8 +195,9 @@ def anonymize(
         Hierarchy of each quasi-identifier, in any form that ``Hierarchy.of`` accepts.
     loss : str, optional
         The loss to minimize: ``"NCP"``, ``"LM"``, or a loss of results of this guarantee, by its name in
-        any case, such as ``"occurrences"``, ``"singles"`` or ``"pairs"``. By default ``"NCP"``, and
-        ``"counts"`` for ``KKm`` and ``KLm``. See the notes.
+        any case, such as ``"occurrences"``, ``"singles"`` or ``"pairs"``. By default ``"balanced"``, as in
+        `refine`, for ``KmAnonymity`` and ``PrivacyConstraints``, ``"counts"`` for ``KKm`` and ``KLm``, and
+        ``"NCP"`` for others. See the notes.
     max_loss : mapping, optional
         Upper bounds on losses of the result by measure, such as ``{"pairs": 0.5}``. A release above a bound,
         or an almost empty one, is then an error.
@@ -258,13 +268,17 @@ def anonymize(
     Sets and nodes are compared by one measure: a label counts the occurring items that it stands for. So
     ``tried`` may differ from ``result.loss``, which counts the leaves of the hierarchy. A kept item costs 0,
     and a suppressed item 1. Otherwise NCP is the number of items over that of all items. LM is the same
-    with 1 less in both. Coherence and public items use ``S/N``, quasi-identifiers ``NCP_relational``, and
-    ``SensitiveGroups`` ``KL``. ``KKm`` and ``KLm`` have two kinds of loss. Their default ``"counts"`` is the
-    mean of two average relative errors: of the count of a pair of items (``pairs``), and of the count of a
-    combination of quasi-identifiers (``values``). The result has ``values`` as one more loss. Its repr also
-    shows the releases with the lowest error of each kind, and the call for each. "NCP" is the mean of
-    ``NCP_relational`` and ``NCP``. They have no "LM". `refine` lowers NCP if it cannot lower the requested
-    loss. Its release then counts only if the requested loss is lower, too.
+    with 1 less in both. ``"balanced"`` is the loss of `refine`, for nodes as for sets. Coherence and public
+    items use ``S/N``, quasi-identifiers ``NCP_relational``, and ``SensitiveGroups`` ``KL``. ``KKm`` and
+    ``KLm`` have two kinds of loss. Their default ``"counts"`` is the mean of two average relative errors: of
+    the count of a pair of items (``pairs``), and of the count of a combination of quasi-identifiers
+    (``values``). The result has ``values`` as one more loss. Its repr also shows the releases with the lowest
+    error of each kind, and the call for each. "NCP" is the mean of ``NCP_relational`` and ``NCP``. They have
+    no "LM".
+
+    `refine` lowers NCP if it cannot lower the requested loss, and the balanced loss for ``occurrences``,
+    ``stands_for``, ``singles``, ``pairs`` and ``suppressed`` of sets. Its release then counts only if the
+    requested loss is lower, too.
 
     An almost empty release, see `UselessWarning`, is returned only if there is no better one. A release that
     is proven for fewer known items than requested ranks behind it.
@@ -297,10 +311,10 @@ def anonymize(
     KmAnonymity(k=2, m=2)
     >>> result.tried[["algorithm", "loss", "reason"]].round(3).head(4)
            algorithm   loss         reason
-    0           pcta  0.381            NaN
+    0           pcta  0.555            NaN
     1          upcta    NaN  needs utility
-    2           coat  0.381            NaN
-    3  pcta, refined  0.381            NaN
+    2           coat  0.555            NaN
+    3  pcta, refined  0.555            NaN
     """
     began = perf_counter()
     guarantee, column = read_guarantee(guarantee, column, k, m)
@@ -312,7 +326,7 @@ def anonymize(
     ways = _steps(guarantee, given)
     losses = LOSSES[type(guarantee)]
     loss = _default_loss(losses) if loss is None else find_name(loss, losses, _WHICH, where="loss")
-    measure, lowered = losses[loss], loss if loss == "LM" else "NCP"
+    measure, lowered = losses[loss], _lowered(loss, losses)
     if utility is not None:
         given["utility"] = partition(utility)
     parameters = {each.name: getattr(guarantee, each.name) for each in fields(guarantee)}  # type: ignore[arg-type]
@@ -330,9 +344,16 @@ def anonymize(
 _WHICH = "loss of this guarantee"
 
 
+def _lowered(loss: str, losses: Collection[str]) -> str:
+    """Return the loss that refinement lowers for the sake of another: balanced for those it consists of."""
+    if loss in ("LM", "NCP", "UL") or "balanced" not in losses:
+        return "LM" if loss == "LM" else "NCP"
+    return "balanced"
+
+
 def _default_loss(losses: Collection[str]) -> str:
     """Return the loss that is minimized if none is named."""
-    return "counts" if "counts" in losses else "NCP"
+    return next(name for name in ("counts", "balanced", "NCP") if name in losses)
 
 
 def _steps(guarantee: Guarantee, given: Mapping[str, Any]) -> list[Step]:
@@ -513,8 +534,10 @@ class _Trials:
                 warnings.simplefilter("ignore", ReleaseWarning)
             if step.algorithm == "refine":
                 assert self.best is not None
+                of_nodes = self.best.parameters.get("hierarchy") is not None
+                loss = "NCP" if of_nodes and self.loss == "balanced" else self.loss
                 seed = self.parameters.get("random_state")
-                return refine(self.frame, self.best, loss=self.loss, random_state=seed)
+                return refine(self.frame, self.best, loss=loss, random_state=seed)
             function = algorithm(step.algorithm)
             accepted = parameters_of(function)
             known = {**self.parameters, "time_limit": min(left / 2, step.way.most), **step.way.options}

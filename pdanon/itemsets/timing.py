@@ -57,6 +57,25 @@ def is_over(started: float, limit: float | None) -> bool:
     return time_is_up() or (limit is not None and time.perf_counter() - started >= limit)
 
 
+def time_spent(since: float, started: float, limit: float | None) -> float:
+    """Return the share of the time from a moment to the limit that is spent: 0 without a limit, 1 after it.
+
+    It is 1, too, in a block that is to halt.
+
+    Parameters
+    ----------
+    since, started : float
+        The moment, and the start of the limit: values of ``time.perf_counter()``.
+    limit : float or None
+        Limit in seconds. An earlier one of an outer block counts as well.
+    """
+    part_done()
+    if halt_flag()[0]:
+        return 1.0
+    end = min(_end.get(), inf if limit is None else started + limit)
+    return (time.perf_counter() - since) / (end - since) if time.perf_counter() < end else 1.0
+
+
 def check_time() -> None:
     """Raise `TimeLimitError` if the limit is reached."""
     if time_is_up():

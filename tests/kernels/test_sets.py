@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from itertools import combinations
 
@@ -9,10 +10,11 @@ import numpy as np
 import pytest
 
 from kernels.arrays import csr, draw_rows, rows_of
-from pdanon._kernels import set_moves, set_search
+from pdanon._kernels import set_annealing, set_moves, set_search
 
 TIMES = 60
 N_ITEMS, SLOTS = 6, 6
+CHANGE, SPREAD = 2.5, 1.5  # of the balanced loss
 
 
 class Naive:
@@ -42,11 +44,24 @@ class Naive:
         return sum(k - support for support in supports if 0 < support < k)
 
     def cost(self, labels=None):
-        """Return NCP, LM or UL.
+        """Return NCP, LM, UL or the balanced loss.
 
         For NCP and LM, an item costs its worth times the size of its cluster; LM subtracts 1 from the size.
+        The balanced loss adds ``CHANGE`` to the size. It also adds the standard deviation of the worth in a
+        cluster, times its size and ``SPREAD``.
         """
         labels = self.labels if labels is None else labels
+        if self.loss == 3:
+            members = [
+                [worth for worth, own in zip(self.worth, labels, strict=True) if own == label]
+                for label in sorted(set(labels) - {-1})
+            ]
+            members = [each for each in members if len(each) > 1]
+            lost = sum(each for each, label in zip(self.worth, labels, strict=True) if label < 0)
+            return (N_ITEMS + CHANGE) * lost + sum(
+                (len(each) + CHANGE) * sum(each) + SPREAD * len(each) * float(np.std(each))
+                for each in members
+            )
         if self.loss == 2:
             clusters = [
                 (labels.count(label), self.support(label, labels=labels)) for label in set(labels) - {-1}
@@ -89,6 +104,8 @@ def state_of(naive, k, largest):
         k=k,
         largest=largest,
         loss=naive.loss,
+        change=CHANGE,
+        spread=SPREAD,
         top=int(labels.max(initial=-1)) + 1,
         label=labels.copy(),
         size=np.bincount(labels[kept], minlength=SLOTS),
@@ -123,7 +140,7 @@ def draw_cases(largest, safe):
         labels = (np.unique([-1, *labels], return_inverse=True)[1][1:] - 1).tolist()
         sizes = rng.integers(1, 4, rng.integers(1, 6))
         constraints = [sorted(rng.choice(N_ITEMS, size, replace=False).tolist()) for size in sizes]
-        worth, loss = rng.integers(1, 6, N_ITEMS), int(rng.integers(0, 3))
+        worth, loss = rng.integers(1, 6, N_ITEMS), int(rng.integers(0, 4))
         naive = Naive(rows, weights, labels, worth, loss, block, constraints)
         if safe and naive.lack(k, largest):
             naive.labels = block.tolist() if 0 in block else [0] * N_ITEMS
@@ -198,3 +215,68 @@ def test_splits_and_swaps(largest):
                 assert done or naive.cost() == before
             gained += naive.cost() < before
     assert gained > 5
+
+
+# --- Annealing: supports and losses stay exact, and the best clusters are safe
+
+
+def annealing_of(naive, k, change, spread, seed):
+    names = ("codes", "offsets", "weights", "starts", "tids")
+    counted = rows_of(naive.rows, naive.weights, N_ITEMS)
+    rows = set_moves.Rows(**{name: np.asarray(getattr(counted, name)) for name in names})
+    clusters = set_annealing.Annealing(
+        k=k,
+        label=np.array(naive.labels, np.int64),
+        slots=SLOTS,
+        singles=np.array([naive.support_alone(x) for x in range(N_ITEMS)]),
+        worth=np.array(naive.worth, np.int64),
+        block=naive.block,
+        change=change,
+        spread=spread,
+        seed=seed,
+    )
+    set_annealing.count(clusters, rows)
+    return clusters, rows
+
+
+@pytest.mark.parametrize(("change", "spread", "loss"), [(0.0, 0.0, 0), (-1.0, 0.0, 1), (CHANGE, SPREAD, 3)])
+def test_annealing_counts_exactly_and_keeps_the_best_safe_clusters(change, spread, loss):
+    moved = unsafe = 0
+    for seed, (_, naive, k) in enumerate(draw_cases(2, safe=True)):
+        start, naive.loss = list(naive.labels), loss
+        clusters, rows = annealing_of(naive, k, change, spread, seed + 1)
+        suppressed = sum(w for w, label in zip(naive.worth, start, strict=True) if label < 0)
+        suppressed *= N_ITEMS + change  # the kernel leaves out these items
+        least = naive.cost()
+        for temperature in (20.0, 5.0, 1.0):
+            set_annealing.sweep(temperature, temperature / 2, clusters, rows)
+            state = clusters.state
+            labels = state["label"].tolist()
+            pairs = state["pairs"]
+            for c, d in combinations(range(len(pairs)), 2):
+                assert pairs[c, d] == pairs[d, c] == naive.support(c, d, labels=labels)
+            assert pairs.diagonal().tolist() == [naive.support(c, labels=labels) for c in range(len(pairs))]
+            assert state["lack"] == naive.lack(k, 2, labels)
+            assert math.isclose(state["cost"] + suppressed, naive.cost(labels), abs_tol=1e-6)
+            kept = [x for x in range(N_ITEMS) if labels[x] >= 0]
+            assert all(naive.block[x] == naive.block[labels.index(labels[x])] for x in kept)
+            assert [label < 0 for label in labels] == [label < 0 for label in start]
+            best = clusters.best.tolist()
+            assert naive.lack(k, 2, best) == 0
+            assert naive.cost(best) <= least + 1e-6
+            assert math.isclose(state["least"] + suppressed, naive.cost(best), abs_tol=1e-6)
+            least = naive.cost(best)
+            moved, unsafe = moved + (labels != start), unsafe + (state["lack"] > 0)
+    assert moved > TIMES // 4
+    assert unsafe
+
+
+def test_equal_seeds_anneal_equally():
+    _, naive, k = next(draw_cases(2, safe=True))
+    found = []
+    for seed in (5, 5, 7):
+        clusters, rows = annealing_of(naive, k, 0.0, 0.0, seed)
+        for _ in range(20):
+            set_annealing.sweep(30.0, 1.0, clusters, rows)
+        found.append(clusters.state["label"].tolist())
+    assert found[0] == found[1] != found[2]

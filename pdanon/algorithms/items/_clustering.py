@@ -102,8 +102,8 @@ def refine_sets(
     guarantee: Guarantee,
     block_of: Numbers | None = None,
 ) -> tuple[Codes, pd.DataFrame]:
-    """Move items between sets until no move lowers the NCP; return the set of each item, and the trace."""
-    search = Refinement(itemsets, labels, guarantee, block_of)
+    """Lower the balanced loss as `pdanon.refine` does; return the set of each item, and the trace."""
+    search = Refinement(itemsets, labels, guarantee, block_of, "balanced")
     search.descend()
     return search.best.astype(np.int32), search.trace
 

@@ -66,7 +66,7 @@ def coat(
     weights : mapping or Series, optional
         Importance of each item, in [0, 1]; 1 for items not listed. Items of low importance are merged first.
     refine : bool
-        Move items between the sets of a block afterwards, as `pdanon.refine` does, to lower the NCP.
+        Lower the balanced loss afterwards, as `pdanon.refine` does: move items between the sets of a block.
     random_state : int, Generator or None
         Seed or generator of a secret order of the items, by which ties are broken. By default they are broken
         by the order of the items, which an attacker knows. See the notes.

@@ -64,7 +64,7 @@ def upcta(
     weights : mapping or Series, optional
         Importance of each item, in [0, 1]; 1 for items not listed. Items of low importance are merged first.
     refine : bool
-        Move items between the sets of a block afterwards, as `pdanon.refine` does, to lower the NCP.
+        Lower the balanced loss afterwards, as `pdanon.refine` does: move items between the sets of a block.
     labels : {"set", "short", "first"} or callable
         Labels of the sets: ``(a,b)``, ``G017``, ``a +1``, or the text that a function returns for the list of
         their items. ``result.legend`` lists the items of each set.

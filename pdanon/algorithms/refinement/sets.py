@@ -72,7 +72,7 @@ class ProtectedSets:
         self._place(self._list_sets(labels))
         self._least = self._cost()
         self._best = self._labels.copy()
-        self._curve: list[tuple[float, int]] = []
+        self._curve: list[tuple[float, float]] = []
 
     def _check_start(self, limit: float | None) -> bool:
         """Check that the sets protect the rules at the start; return whether the time sufficed.
@@ -257,11 +257,11 @@ class ProtectedSets:
         ends = np.flatnonzero(np.diff(labels[order])) + 1
         return [self._make_set(*items) for items in np.split(order, ends) if len(items)]
 
-    def _cost(self) -> int:
+    def _cost(self) -> float:
         """Return the loss as an exact integer."""
         return self._price.cost(self._size, self._worth, self._support, self._gone)
 
-    def _keep(self, cost: int) -> None:
+    def _keep(self, cost: float) -> None:
         """Keep the sets as the best state if they lose less."""
         if cost < self._least:
             self._least, self._best = cost, self._labels.copy()
@@ -280,6 +280,10 @@ def refine_sets(task: Task) -> Anonymized:
     rows, start = order.itemsets, order.arrange(labels)
     search: Refinement | ProtectedSets
     if isinstance(result.guarantee, PSRules):
+        if task.options["loss"] == "balanced":
+            hint = "lower NCP, LM or UL, or pass a release with KmAnonymity or PrivacyConstraints"
+            problem = "the balanced loss of a release with PSRules cannot be lowered"
+            raise ParameterError(problem, where="loss", hint=hint)
         rules = rules_of(result.guarantee, rows)
         price = Price.of(task.options["loss"], rows, rules.index.singles, rules.index.n_rows)
         search = ProtectedSets(rules, start, price, task.started)
@@ -287,6 +291,8 @@ def refine_sets(task: Task) -> Anonymized:
         blocks = item_blocks(utility, rows)
         search = Refinement(rows, start, result.guarantee, blocks, task.options["loss"], task.started)
     cut_short = task.run(search)
+    if isinstance(search, Refinement) and search.hurried:
+        cut_short = cut_short or task.limit_note
     recoding = Recoding.of_clusters(order.restore(search.best.astype(np.int32)), itemsets)
     before = Recoding.of_clusters(labels.astype(np.int32), itemsets)
     refined = task.publish(itemsets, recoding, search.trace, cut_short, before)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
 
+from pdanon.algorithms.states.sets_search import balanced_loss
 from pdanon.errors import InfeasibleError
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.encoded_columns import ListColumns
@@ -85,8 +87,11 @@ class Task:
     @property
     def cut_short(self) -> str:
         """A note if the time limit ended the descent, read right after it; else empty."""
-        if not is_over(self.started, self.limit):
-            return ""
+        return self.limit_note if is_over(self.started, self.limit) else ""
+
+    @property
+    def limit_note(self) -> str:
+        """A note that the time limit shortened the search."""
         seconds = "" if self.limit is None else f" of {self.limit:g} s"
         return f"stopped at the time limit{seconds}; more time may lose less"
 
@@ -128,11 +133,12 @@ class Task:
         if found.rows.recoding is recoding:
             return found
         recoded, loss = found.rows.recoding, self.options["loss"]
-        if not isinstance(loss, str) or loss not in _BASES:  # UL and weights are no sums over occurrences
+        if not isinstance(loss, str) or loss == "UL":  # neither UL nor weights are compared here
             return None
         if not before.hierarchical and (recoded.targets < 0).sum() > (before.targets < 0).sum():
             return None  # sets must not suppress more than before
-        now, then = (_sum_loss(each, columns.itemsets, _BASES[loss]) for each in (recoded, before))
+        measure = _balanced_loss if loss == "balanced" else partial(_sum_loss, base=_BASES[loss])
+        now, then = (measure(each, columns.itemsets) for each in (recoded, before))
         return replace(found, trace=extend_trace(trace, now, then)) if now < then else None
 
     def run(self, search: Search) -> str:
@@ -150,14 +156,20 @@ class Task:
         return cut_short
 
 
-def extend_trace(trace: pd.DataFrame, now: int, then: int) -> pd.DataFrame:
+def extend_trace(trace: pd.DataFrame, now: float, then: float) -> pd.DataFrame:
     """Return a trace that ends with the loss of the release, in proportion ``now / then`` to the first."""
     loss = trace["loss"].to_numpy()
-    least = loss[0] * now / max(then, 1) if len(loss) else 0.0
+    least = loss[0] * now / then if len(loss) and then else 0.0
     if not len(loss) or loss[-1] * (1 + 1e-9) >= least:  # a tolerance for rounding
         return trace
     above = trace[loss > least * (1 + 1e-9)]
     return pd.concat([above, trace.tail(1).assign(loss=least)], ignore_index=True)
+
+
+def _balanced_loss(recoding: Recoding, itemsets: Itemsets) -> float:
+    """Return the balanced loss of a recoding to sets."""
+    supports, labels = np.bincount(itemsets.codes, minlength=itemsets.n_items), recoding.targets
+    return balanced_loss(labels.astype(np.int64), supports, np.append(recoding.covered, 0)[labels] > 1)
 
 
 def _sum_loss(recoding: Recoding, itemsets: Itemsets, base: int) -> int:

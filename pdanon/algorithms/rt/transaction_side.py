@@ -89,7 +89,8 @@ class ClassSearch:
         since = time.perf_counter() if started is None else started
         if self.cover is None:
             blocks = None if self.blocks is None else self.blocks[items]
-            return Refinement(rows, became, self.guarantee, blocks, "LM" if self.base else "NCP", since)
+            loss = "LM" if self.base else "NCP"
+            return Refinement(rows, became, self.guarantee, blocks, loss, since, sweeps=0)
         tree, leaves = self.cover
         index = SupportIndex.of(rows)
         one = np.zeros(len(index.weights), np.int32)

@@ -1,0 +1,119 @@
+"""Annealing: a search for sets that may break the guarantee on its way, at a price."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import inf
+
+import numpy as np
+
+from pdanon._kernels import set_annealing, set_moves
+from pdanon.itemsets.codes import Numbers
+
+SWEEPS = 40  # of an annealing without a time limit
+_HOT, _COLD = 120.0, 10.0  # first and last temperature, where the mean weight of an occurrence is 1
+_WARMER = 100  # the temperature doubles for each so many items that a changed occurrence costs
+_PENALTY = 300.0  # first price of a row that is lacking, where that weight is 1
+_LACKING = 0.7  # part of the sweeps in which the sets may be unsafe
+_RISE, _FALL, _DROP = 1.1, 0.85, 0.7  # factors of the penalty
+_PRESS = 1.25  # factor of the penalty in the last sweeps, while the sets are unsafe
+_SLOTS = 2048  # sets that there is always room for
+MOST_SETS = 4096  # sets of a table that is annealed; there is room for twice as many: 270 MB for their pairs
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Annealing:
+    """Safe sets of items whose loss is to be lowered, with at most two known items.
+
+    A set of more than one item costs ``(size + change) * held + spread * sqrt(size * squares - held**2)``:
+    ``held`` is the sum of the worth of its items, ``squares`` that of the squares.
+
+    Parameters
+    ----------
+    rows : set_moves.Rows
+        The distinct transactions.
+    k : int
+        Supports of sets and of pairs of sets are 0 or at least k.
+    singles, worth, blocks : ndarray of int64, shape (items,)
+        Support, weight and block of each item. Only items of the same block share a set.
+    change, spread : float
+        Parameters of the loss.
+    """
+
+    rows: set_moves.Rows
+    k: int
+    singles: Numbers
+    worth: Numbers
+    blocks: Numbers
+    change: float
+    spread: float
+
+    def anneal(
+        self, labels: Numbers, sweeps: int, seed: int, spent: Callable[[], float]
+    ) -> tuple[Numbers, Numbers, bool]:
+        """Return safe sets that cost no more than the given ones, and the last sets.
+
+        Parameters
+        ----------
+        labels : ndarray of int64, shape (items,)
+            The set of each item, numbers from 0 without gaps; -1 if it is suppressed. They are safe.
+        sweeps : int
+            Number of sweeps. A sweep moves each item that is not suppressed once.
+        seed : int
+            Seed of the random moves.
+        spent : callable
+            Called after each sweep: the share of the time that is spent. 1 ends the search.
+
+        Returns
+        -------
+        best, last : ndarray of int64, shape (items,)
+            The set of each item. The last sets may be unsafe.
+        bool
+            Whether there was time for all sweeps.
+
+        Notes
+        -----
+        The temperature falls from sweep to sweep. The penalty for a row that is lacking holds their number
+        near a bound, which falls from one for each item to 0. So neither needs to be known for the data.
+        Afterwards unsafe sets raise the penalty. If they are unsafe in the end, up to as many sweeps follow.
+        If half of the time does not suffice, fewer sweeps go the same way in larger steps.
+        """
+        n, n_sets = len(labels), int(labels.max(initial=-1)) + 1
+        clusters = set_annealing.Annealing(
+            k=self.k,
+            label=labels,
+            slots=min(n, max(2 * n_sets, _SLOTS)),
+            singles=self.singles,
+            worth=self.worth,
+            block=self.blocks,
+            change=self.change,
+            spread=self.spread,
+            seed=_mix(seed),
+        )
+        set_annealing.count(clusters, self.rows)
+        unit = float(self.worth.sum() / max(self.singles.sum(), 1)) * (1 + max(self.change, 0) / _WARMER)
+        penalty, cooling = _PENALTY * unit, (_COLD / _HOT) ** (1 / max(sweeps - 1, 1))
+        temperature = _HOT * unit
+        done, number = 0.0 if spent() < 1 else inf, 0  # sweeps of the way that are done, and sweeps in fact
+        while done < sweeps or (clusters.lack and done < 2 * sweeps):
+            set_annealing.sweep(temperature, penalty, clusters, self.rows)
+            left = 1 - done / (_LACKING * sweeps)
+            allowed = n * left**3 if left > 0 else 0.0
+            if clusters.lack > allowed:
+                factor = _RISE if left > 0 else _PRESS
+            else:
+                factor = _DROP if 2 * clusters.lack < allowed else _FALL
+            number += 1
+            step = max(1.0, 2 * sweeps * spent() - done)
+            done += step
+            # In larger steps the price of a row must rise as far, but may fall less.
+            penalty *= factor ** min(step, SWEEPS) if factor > 1 else factor
+            temperature = max(temperature * cooling**step, _COLD * unit)
+        last = clusters.state["label"].astype(np.int64)
+        return clusters.best.astype(np.int64), last, done == number
+
+
+def _mix(seed: int) -> int:
+    """Return a word that is not 0, with bits that differ for seeds next to one another."""
+    return (seed * 0x9E3779B97F4A7C15 % 2**64) | 1
