@@ -7,6 +7,7 @@ stays.
 import sys
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
@@ -24,10 +25,10 @@ KNOWN = (2, 3)
 
 def lines(name: str, hierarchy: object) -> list[str]:
     df = frame(name)
-    pdanon.anonymize(df.head(500), pdanon.KmAnonymity(2, 3), hierarchy=hierarchy)  # loads compiled code
+    asked: dict[str, Any] = {"hierarchy": hierarchy, "loss": "NCP"}
+    pdanon.anonymize(df.head(500), pdanon.KmAnonymity(2, 3), **asked)  # the first call loads compiled code
     found = [
-        pdanon.anonymize(df, pdanon.KmAnonymity(5, m), hierarchy=hierarchy).tried.dropna(subset="loss")
-        for m in KNOWN
+        pdanon.anonymize(df, pdanon.KmAnonymity(5, m), **asked).tried.dropna(subset="loss") for m in KNOWN
     ]
     table = ["| algorithm " + "".join(f"| NCP, %, m = {m} | s " for m in KNOWN) + "|", "|---" * 5 + "|"]
     for rows in zip(*(tried.itertuples() for tried in found), strict=True):
