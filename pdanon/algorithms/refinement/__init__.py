@@ -180,11 +180,10 @@ def refine(
     True
     """
     started = time.perf_counter()
-    loss = None if loss is None else check_loss(loss)
     limit = None if time_limit is None else check_seconds(time_limit, "time_limit")
     refined = _select_refinement(result)
+    loss = _default_loss(refined, result) if loss is None else check_loss(loss)
     position = recoded_column(original, result)
-    loss = _default_loss(refined, result) if loss is None else loss
     options = {"loss": loss, "time_limit": time_limit, "random_state": random_state}
     with show_activity(progress, "refine"):
         return refined(Task(original, position, result, options, limit, started))

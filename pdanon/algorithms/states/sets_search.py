@@ -35,7 +35,7 @@ def trace_of(curve: Iterable[tuple[float, float]]) -> pd.DataFrame:
     return pd.DataFrame(list(curve), columns=["seconds", "loss"], dtype="float64")
 
 
-# --- The loss that a search lowers, as an exact integer
+# --- The loss that a search lowers: an exact integer, except for the balanced one
 
 
 LOSSES = {"NCP": 0, "LM": 1, "UL": 2, "balanced": 3}

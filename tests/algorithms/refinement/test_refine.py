@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import time
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
@@ -590,6 +592,29 @@ def test_the_number_of_threads_changes_nothing(data):
         pdanon.set_threads(None)
     assert frames[0].equals(frames[1])
     assert frames[0].equals(frames[2])
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the timer is that of POSIX")
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_an_interrupt_ends_the_annealings(data, n_threads):
+    frame = pdanon.read_parquet(data / "groceries.parquet")
+    result = pdanon.coat(frame, k=5, m=2)
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    pdanon.set_threads(n_threads)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.5)
+        started = time.perf_counter()
+        with pytest.raises(KeyboardInterrupt):
+            pdanon.refine(frame, result, time_limit=60)
+        assert time.perf_counter() - started < 10
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+        pdanon.set_threads(None)
 
 
 def test_an_annealing_with_little_time_takes_larger_steps(data, monkeypatch):
