@@ -275,6 +275,9 @@ def check_release(mapping: pd.DataFrame, blocks: pd.DataFrame | None, allowed: i
 
 def _distinct(items: Iterable[Any]) -> pd.Series[Any]:
     """Return the distinct items in their order."""
+    if isinstance(items, pd.DataFrame):  # it would be read as the names of its columns
+        hint = 'pass the items of a column, such as df["items"].itemset.items'
+        raise ParameterError("items must not be a table", where="items", got=type(items).__name__, hint=hint)
     known = list(items) if isinstance(items, str) else read_list(items, "items")
     as_itemsets([known])  # raises if the items are of several types
     return pd.Series(list(dict.fromkeys(known)), name="item")

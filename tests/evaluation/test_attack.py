@@ -276,6 +276,8 @@ def test_nobody_at_risk_is_no_error():
     assert len(attack.cases) == 0
     assert np.isnan(attack.named)
     assert attack.shares.isna().all(axis=None)
+    with pytest.raises(ParameterError, match="nobody is at risk, so there are no cases"):
+        _ = attack.fewest
     assert "0 persons at risk" in repr(attack)
     assert "0 persons at risk" in attack._repr_html_()
 

@@ -182,6 +182,13 @@ def test_codes_that_begin_alike_share_a_block(codes, length):
     assert sorted({*own.values()}) == [*range(len({*own.values()}))]
 
 
+@pytest.mark.parametrize("blocks", [utility.by_size, utility.by_prefix])
+def test_a_table_is_not_read_as_the_names_of_its_columns(blocks):
+    with pytest.raises(ParameterError, match="items must not be a table") as caught:
+        blocks(frame_of([{"a", "b"}]), 1)
+    assert "itemset.items" in str(caught.value)
+
+
 def test_what_has_no_beginning_is_refused():
     with pytest.raises(ParameterError, match="length must be an integer of at least 1"):
         utility.by_prefix(["E11"], 0)

@@ -117,12 +117,18 @@ class Attack:
     @property
     def fewest(self) -> int:
         """Lowest number of candidate rows of the release, over all cases."""
-        return int(self.cases["after"].min())
+        return self._fewest("after")
 
     @property
     def fewest_before(self) -> int:
         """Lowest number of candidate rows of the original, over all cases."""
-        return int(self.cases["before"].min())
+        return self._fewest("before")
+
+    def _fewest(self, rows: str) -> int:
+        if not len(self.cases):
+            hint = "pass a larger k: more persons are at risk"
+            raise ParameterError("nobody is at risk, so there are no cases", where="Attack.fewest", hint=hint)
+        return int(self.cases[rows].min())
 
     def __repr__(self) -> str:
         return "\n".join([self._title(), *(f"  {name:<10} {text}" for name, text in self._facts())])
