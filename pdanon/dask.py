@@ -8,25 +8,28 @@ The import registers ``ddf.txanon`` and ``series.itemset`` with some methods of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial, wraps
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from pdanon.algorithms.engines import SAMPLE, Recoder, check_algorithm, decide
+from pdanon.algorithms.engines import SAMPLE, Plan, Recoder, plan
 from pdanon.algorithms.registry import Algorithm, watch
 from pdanon.errors import ColumnError, ItemsetDtypeError, ParameterError, require_extra
 from pdanon.evaluation.fingerprint import rows_fingerprint
+from pdanon.evaluation.metrics.attack import Attack, attack_itemsets
 from pdanon.evaluation.metrics.risk import remove_items, risk_of
+from pdanon.evaluation.profile import Profile, profile_of
 from pdanon.guarantees import KmAnonymity, check_recountable
 from pdanon.guarantees.named import NamedItems
 from pdanon.guarantees.parameters import ItemLimit
 from pdanon.guarantees.verdict import Audit, Guarantee
-from pdanon.itemsets.arguments import as_method, called_by_name, unknown_method
+from pdanon.itemsets.arguments import MethodError, as_method, called_by_name, unknown_method
 from pdanon.itemsets.chunks import refuse_chunks
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_column, find_columns, is_list_column, with_column
@@ -34,16 +37,17 @@ from pdanon.itemsets.dtype import ListDtype
 from pdanon.itemsets.encoded_columns import ListColumns, Reader, collapse_columns
 from pdanon.itemsets.lists import read_part
 from pdanon.itemsets.mapping import apply_mapping as recode_frame
-from pdanon.itemsets.mapping import relabel
+from pdanon.itemsets.mapping import check_mapping, relabel
 from pdanon.itemsets.multisets import read_visible
 from pdanon.itemsets.support import supports
 from pdanon.itemsets.timing import show_activity
 from pdanon.recoding.decision import Decision
+from pdanon.recoding.loss_bounds import check_max_loss
 from pdanon.recoding.release import Facts, release
 from pdanon.recoding.result import Anonymized, Labelled
 from pdanon.recoding.unmodified_columns import UnmodifiedColumns, count_unmodified, judged_columns
 
-__all__ = ["LazyRelease", "anonymize", "apply_mapping", "audit", "risk"]
+__all__ = ["LazyRelease", "anonymize", "apply_mapping", "attack", "audit", "profile", "risk"]
 
 
 def __dir__() -> list[str]:
@@ -149,6 +153,10 @@ class LazyRelease(Labelled):
         Number of rows.
     parameters : dict
         The parameters of the call.
+    tried : pandas.DataFrame or None
+        If no algorithm was named: the algorithms tried on a sample, as in `pdanon.Anonymized`.
+    sample : int or None
+        The number of rows of that sample.
     risk : pandas.DataFrame or None
         The risk beyond the guarantee, before and after, as in `pdanon.Anonymized`.
     """
@@ -159,6 +167,8 @@ class LazyRelease(Labelled):
     loss: pd.Series[float]
     rows: int
     parameters: dict[str, Any]
+    tried: pd.DataFrame | None = None
+    sample: int | None = None
     risk: pd.DataFrame | None = None
 
     def __iter__(self) -> Iterator[Any]:
@@ -170,7 +180,12 @@ class LazyRelease(Labelled):
 
 
 def anonymize(
-    frame: dd.DataFrame, *, algorithm: str = "pcta", column: Hashable | None = None, **parameters: Any
+    frame: dd.DataFrame,
+    *,
+    algorithm: str | None = "pcta",
+    column: Hashable | None = None,
+    max_loss: Mapping[str, float] | None = None,
+    **parameters: Any,
 ) -> LazyRelease:
     """Anonymize a Dask DataFrame; ``ddf.txanon.pcta(k=5, m=2)`` is short for it.
 
@@ -178,13 +193,17 @@ def anonymize(
     ----------
     frame : dask.dataframe.DataFrame
         One row per person, with a column of Arrow lists. Divisions may be unknown.
-    algorithm : str
+    algorithm : str or None
         An algorithm that recodes an item equally in the whole table, such as ``pcta``. The error for any
-        other algorithm lists them.
+        other algorithm lists them. None, as in ``ddf.txanon.anonymize(k=5, m=2)``: the one that loses least
+        on a sample.
     column : hashable, optional
         The list column. By default, the only one, besides a private column.
+    max_loss : mapping, optional
+        Upper bounds on losses by measure, such as ``{"pairs": 0.5}``, as in `pdanon.anonymize`.
     **parameters
-        Parameters of the algorithm, such as ``k``, ``m`` and ``hierarchy``.
+        Parameters of the algorithm, such as ``k``, ``m`` and ``hierarchy``. Without an algorithm, ``k`` and
+        others of `pdanon.anonymize`.
 
     Returns
     -------
@@ -198,7 +217,7 @@ def anonymize(
     ColumnError, ItemsetDtypeError
         If there is no column of Arrow lists, or a partition has no lists or items of another type.
     InfeasibleError, HierarchyError
-        As in the algorithm.
+        As in the algorithm. Without one, if the sample cannot decide. If a bound on the loss is exceeded.
 
     Warns
     -----
@@ -211,6 +230,9 @@ def anonymize(
     -----
     Guarantee: that of the algorithm, audited on the released frame. The release equals that of the algorithm
     for a frame with all rows, whatever the partitions.
+
+    Without an algorithm, those with the guarantee are tried on 10,000 transactions, drawn with a fixed seed.
+    The best one decides for all rows.
 
     The frame is computed twice, to count and to audit, and again with each computation of the release.
     Persist it first if this is expensive or may give other rows. Rows other than those counted raise an
@@ -231,18 +253,20 @@ def anonymize(
     >>> result.frame.txanon.audit(result.guarantee).holds
     True
     """
-    check_algorithm(algorithm, parameters)
+    decide, most = plan(algorithm, parameters), check_max_loss(max_loss)
     partitions = _Partitions(frame, _list_columns(frame, column, parameters.get("private")))
-    return release(partitions, partial(partitions.decide, algorithm, parameters), parameters.get("keep", ()))
+    return release(partitions, partial(partitions.decide, decide), parameters.get("keep", ()), most)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _PartitionRows:
-    """Recoding of rows, their number, and their fingerprint."""
+    """Recoding of rows, their number and fingerprint, and the choice of its algorithm on a sample."""
 
     n_rows: int
     fingerprint: int
     recoder: Recoder
+    tried: pd.DataFrame | None = None
+    sample: int | None = None
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -265,12 +289,12 @@ class _Partitions:
         recoded = [position for position, label in enumerate(self.frame.columns) if label in self.labels]
         return judged_columns(self.frame._meta, recoded, keep)
 
-    def decide(self, algorithm: str, parameters: dict[str, Any]) -> Decision[_PartitionRows]:
+    def decide(self, decide: Plan) -> Decision[_PartitionRows]:
         """Decide for the distinct transactions, on the client."""
         columns = _count_transactions(self.frame, self.labels)
-        n_rows, fingerprint = columns.n_rows, rows_fingerprint(columns.columns)
-        decision = decide(columns, algorithm, parameters)
-        return decision.with_rows(_PartitionRows(n_rows, fingerprint, decision.rows))
+        known = columns.n_rows, rows_fingerprint(columns.columns)
+        decision, tried, sample = decide(columns)
+        return decision.with_rows(_PartitionRows(*known, decision.rows, tried, sample))
 
     @contextmanager
     def write(self, decision: Decision[_PartitionRows]) -> Iterator[_WrittenPartitions]:
@@ -303,9 +327,9 @@ class _WrittenPartitions:
         return check_recountable(guarantee).recount(self.seen.published)
 
     def result(self, facts: Facts) -> LazyRelease:
-        decision = facts.decision
-        known = decision.mapping, facts.guarantee, decision.loss
-        return LazyRelease(self.frame, *known, self.n_rows, dict(decision.parameters), facts.risk)
+        decision, rows = facts.decision, facts.decision.rows
+        known = decision.mapping, facts.guarantee, decision.loss, rows.n_rows, dict(decision.parameters)
+        return LazyRelease(self.frame, *known, rows.tried, rows.sample, facts.risk)
 
 
 def apply_mapping(
@@ -418,22 +442,133 @@ def risk(
         return risk_of(rows, k=k, m=m)
 
 
+@called_by_name
+def profile(
+    frame: dd.DataFrame,
+    column: Hashable | None = None,
+    *,
+    k: int = 5,
+    m: int = 3,
+    progress: bool = False,
+) -> Profile:
+    """Profile a raw Dask DataFrame.
+
+    Parameters
+    ----------
+    frame : dask.dataframe.DataFrame
+        One row per person.
+    column : hashable, optional
+        The list column. By default, the only one.
+    k, m, progress
+        As in `pdanon.profile`.
+
+    Returns
+    -------
+    Profile
+        As `pdanon.profile` of all rows. The other columns are counted in the first 10,000 rows, and repeated
+        rows are not counted.
+
+    Raises
+    ------
+    ColumnError, ItemsetDtypeError, ParameterError
+        As in `audit`.
+
+    Notes
+    -----
+    Cost: workers count the rows once, and the first partitions are computed once more. The client holds the
+    distinct transactions.
+    """
+    (label,) = _list_columns(frame, column)
+    refuse_chunks(frame._meta)
+    rows = _count_transactions(frame, [label]).itemsets
+    others = frame.drop(columns=[label]).head(SAMPLE, npartitions=-1)
+    return profile_of(rows, label, others, k=k, m=m, progress=progress)
+
+
+@called_by_name
+def attack(
+    frame: dd.DataFrame,
+    result: LazyRelease | dd.DataFrame,
+    column: Hashable | None = None,
+    *,
+    mapping: pd.DataFrame | None = None,
+    m: ItemLimit = 2,
+    n: int = 1000,
+    random_state: int | np.random.Generator | None = None,
+    progress: bool = False,
+) -> Attack:
+    """Simulate attacks on a release of a Dask DataFrame.
+
+    Parameters
+    ----------
+    frame : dask.dataframe.DataFrame
+        The original.
+    result : LazyRelease or dask.dataframe.DataFrame
+        The release, or its frame, such as one read from the written files.
+    column : hashable, optional
+        The list column. By default, the only one.
+    mapping : pandas.DataFrame, optional
+        The mapping of a frame. A result has its own.
+    m, n, random_state, progress
+        As in `pdanon.attack`.
+
+    Returns
+    -------
+    Attack
+        As `pdanon.attack`. ``row`` is the number of the attacked transaction among the distinct ones.
+
+    Raises
+    ------
+    ColumnError, ItemsetDtypeError, ParameterError
+        As in `audit`. If the frames are not an original and its release, or a frame has no mapping.
+
+    Notes
+    -----
+    Cost: workers count the rows of both. The client holds the distinct transactions of both.
+    """
+    if isinstance(result, LazyRelease):
+        result, mapping = result
+    elif mapping is None:
+        hint = "pass the result itself, or the labels, mapping=mapping"
+        raise ParameterError("a frame needs its mapping", where="mapping", hint=hint)
+    check_mapping(mapping)
+    (label,) = _list_columns(frame, column)
+    _list_columns(result, label)
+    original, published = (_count_transactions(each, [label]).itemsets for each in (frame, result))
+    with show_activity(progress, "attack"):
+        return attack_itemsets(original, published, mapping, m=m, n=n, random_state=random_state)
+
+
 @extensions.register_dataframe_accessor("txanon")
 class TxanonAccessor:
     """Anonymization of the list column of a Dask DataFrame.
 
-    The methods are `audit`, `risk`, `apply_mapping` and all algorithms, with the parameters of their pandas
-    counterparts. An algorithm returns a `LazyRelease`. Algorithms that recode items differently in different
-    rows raise an error.
+    The methods are `anonymize`, `audit`, `risk`, `attack`, `profile`, `apply_mapping` and all algorithms,
+    with the parameters of their pandas counterparts. `anonymize` and the algorithms return a `LazyRelease`.
+    Algorithms that recode items differently in different rows raise an error.
     """
 
     def __init__(self, frame: dd.DataFrame) -> None:
         _check_lists(frame._meta)
         self._obj = frame
 
+    def __repr__(self) -> str:
+        lists = [label for label in self._obj.columns if is_list_column(self._obj._meta[label])]
+        return f"ddf.txanon of {', '.join(map(repr, lists))}, in {self._obj.npartitions} partitions"
+
     def __getattr__(self, name: str) -> Any:
-        """Raise an error that lists the methods."""
+        """Raise an error that lists the methods, or says how to call the one of pandas."""
+        if not name.startswith("_") and hasattr(pd.DataFrame.txanon, name):  # type: ignore[attr-defined]
+            problem, hint = (
+                "the method needs all rows at once",
+                f"pass them: ddf.compute().txanon.{name}(...)",
+            )
+            raise MethodError(problem, where="ddf.txanon", got=repr(name), hint=hint)
         raise unknown_method(TxanonAccessor, name, "Dask has no such method", "ddf.txanon")
+
+    def anonymize(self, column: Hashable | None = None, **request: Any) -> LazyRelease:
+        """Release the frame by the algorithm that loses least on a sample; parameters as in `anonymize`."""
+        return anonymize(self._obj, algorithm=None, column=column, **request)
 
 
 def _as_method(function: Callable[..., Anonymized]) -> Callable[..., LazyRelease]:
@@ -446,7 +581,7 @@ def _as_method(function: Callable[..., Anonymized]) -> Callable[..., LazyRelease
     return method
 
 
-for _function in (audit, risk, apply_mapping):
+for _function in (audit, risk, attack, profile, apply_mapping):
     setattr(TxanonAccessor, _function.__name__, as_method(_function))
 
 

@@ -18,8 +18,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from pdanon.algorithms.choice import REQUEST_PARAMETERS, choose, split_request
-from pdanon.algorithms.engines import SAMPLE, Recoder, check_algorithm, decide
+from pdanon.algorithms.engines import SAMPLE, Plan, Recoder, plan
 from pdanon.algorithms.registry import Recodes
 from pdanon.errors import FormatError, ParameterError, read_safely
 from pdanon.evaluation.metrics.attack import Attack, attack_itemsets
@@ -27,7 +26,6 @@ from pdanon.evaluation.metrics.risk import risk_of
 from pdanon.evaluation.profile import Profile, profile_of
 from pdanon.guarantees import check_recountable
 from pdanon.guarantees.parameters import ItemLimit
-from pdanon.guarantees.requested import requested_guarantee
 from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.io.files import check_name
 from pdanon.io.grouping import MEMORY, group_lines
@@ -64,7 +62,6 @@ from pdanon.recoding.unmodified_columns import (
 __all__ = ["Streamed", "anonymize", "attack", "audit", "from_long", "profile", "risk"]
 
 _RECODES: tuple[Recodes, ...] = ("items", "rows")  # recodings for which distinct transactions suffice
-_REQUEST = (*REQUEST_PARAMETERS, "hierarchy", "keep", "progress")  # parameters without an algorithm
 
 
 def __dir__() -> list[str]:
@@ -222,13 +219,7 @@ def anonymize(
     >>> released.txanon.audit(result.guarantee).holds
     True
     """
-    if algorithm is None:
-        for name in parameters:
-            check_known(name, _REQUEST, "parameter of anonymize, as no algorithm is named", where=name)
-        guarantee, options = split_request(parameters)
-        request = requested_guarantee(**guarantee)
-    else:
-        check_algorithm(algorithm, parameters, _RECODES)
+    decide = plan(algorithm, parameters, _RECODES)
     source, target = check_path(source, "source"), check_path(target, "target")
     mapping = None if mapping is None else check_path(mapping, "mapping")
     if is_uri(target):
@@ -250,11 +241,7 @@ def anonymize(
         with _expect_unchanged(tree, stamps):
             positions = tree.find_columns(column, parameters.get("private"))
         files = _Files(tree, released, kept, positions, stamps, parameters.get("progress", False))
-        if algorithm is None:
-            run = partial(files.choose_and_decide, request, options)
-        else:
-            run = partial(files.decide, algorithm, parameters)
-        return release(files, run, parameters.get("keep", ()), most)
+        return release(files, partial(files.decide, decide), parameters.get("keep", ()), most)
 
 
 def audit(
@@ -595,24 +582,12 @@ class _Files:
             others = _unmodified_columns(self.tree.schema().names, self.positions)
             return judged_labels(others, self.labels, keep)
 
-    def decide(self, algorithm: str, parameters: dict[str, Any]) -> Decision[_FileRows]:
+    def decide(self, decide: Plan) -> Decision[_FileRows]:
         """Decide for the distinct transactions."""
         with _expect_unchanged(self.tree, self.stamps):
             columns = _collapse(self.tree, self.labels, progress=self.progress)
-            n_rows, decision = columns.n_rows, decide(columns, algorithm, parameters)
-            return decision.with_rows(_FileRows(n_rows, decision.rows))
-
-    def choose_and_decide(self, guarantee: Guarantee, options: dict[str, Any]) -> Decision[_FileRows]:
-        """Decide by the algorithm that loses least on a sample of the transactions."""
-        with _expect_unchanged(self.tree, self.stamps):
-            columns = _collapse(self.tree, self.labels, progress=self.progress)
-            n_rows, sample = columns.n_rows, pd.DataFrame({"items": columns.sample(SAMPLE).to_pandas()})
-            given = {name: value for name, value in options.items() if name not in ("keep", "progress")}
-            algorithm, parameters, tried = choose(sample, guarantee, _RECODES, **given)
-            if "progress" in options:
-                parameters["progress"] = options["progress"]
-            decision = decide(columns, algorithm, parameters)
-            return decision.with_rows(_FileRows(n_rows, decision.rows, tried, len(sample)))
+            n_rows, (decision, tried, sample) = columns.n_rows, decide(columns)
+            return decision.with_rows(_FileRows(n_rows, decision.rows, tried, sample))
 
     @contextmanager
     def write(self, decision: Decision[_FileRows]) -> Iterator[_WrittenFiles]:

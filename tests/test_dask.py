@@ -23,6 +23,7 @@ from test_stream import ALGORITHMS, KINDS, TYPES, frame_in_memory, released_in_m
 
 import pdanon
 import pdanon.dask
+import pdanon.stream
 from examples import examples
 from pdanon.errors import (
     ColumnError,
@@ -409,16 +410,86 @@ def test_what_only_pandas_has_is_refused_in_words(capsys):
         ddf.txanon.risk(k=2, quasi=["sex"])
     with pytest.raises(ParameterError, match="has no parameter 'qasi'"):
         ddf.txanon.risk(k=2, qasi=["sex"])
-    with pytest.raises(PdanonError, match="Dask has no such method") as caught:
-        ddf.txanon.anonymize(k=2)
+    with pytest.raises(PdanonError, match="the method needs all rows at once") as caught:
+        ddf.txanon.refine(k=2)
+    assert "ddf.compute().txanon.refine(...)" in str(caught.value)
     assert isinstance(caught.value, AttributeError)  # what hasattr and completion go by
-    assert not hasattr(ddf.txanon, "profile")
+    with pytest.raises(PdanonError, match="Dask has no such method"):
+        _ = ddf.txanon.refin
+    assert not hasattr(ddf.txanon, "compare")
     guarantee = pdanon.KmAnonymity(k=2, m=2)
     assert ddf.txanon.audit(guarantee, progress=True).rows_at_risk == 1
     assert ddf.txanon.risk(k=2, progress=True).equals(ddf.txanon.risk(k=2))
     shown = capsys.readouterr().err
     assert "audit" in shown
     assert "risk" in shown
+
+
+@pytest.mark.parametrize("partitions", [1, 4])
+def test_without_an_algorithm_the_best_one_on_a_sample_decides(partitions, tmp_path):
+    frame = frame_in_memory(table_of())
+    result = evenly(frame, partitions).txanon.anonymize(k=3, m=2)
+    assert result.tried["algorithm"].tolist()[:2] == ["pcta", "upcta"]
+    assert result.sample == len(frame)
+    name = result.parameters["algorithm"]
+    assert result.tried.set_index("algorithm")["loss"].idxmin() == name
+    pd.testing.assert_frame_equal(result.frame.compute(), getattr(frame.txanon, name)(k=3, m=2).frame)
+    pdanon.to_parquet(frame, tmp_path / "in.parquet")
+    streamed = pdanon.stream.anonymize(
+        tmp_path / "in.parquet", tmp_path / "out.parquet", algorithm=None, k=3, m=2
+    )
+    pd.testing.assert_frame_equal(streamed.mapping, result.mapping)
+
+
+def test_a_request_is_checked_before_any_row_is_read():
+    def never(part):
+        raise AssertionError
+
+    ddf = dd.from_map(never, [0], meta=frame_of([["a"]]))
+    with pytest.raises(ParameterError, match="there is no such parameter of anonymize"):
+        ddf.txanon.anonymize(k=2, qasi=["sex"])
+    with pytest.raises(ParameterError, match="max_loss"):
+        ddf.txanon.pcta(k=2, max_loss={"pairs": "few"})
+
+
+def test_a_release_that_loses_more_than_allowed_is_refused():
+    ddf = evenly(frame_of([["a", "b"], ["a"], ["b", "c"], ["c"]] * 2), 2)
+    with pytest.raises(InfeasibleError, match="loses more than max_loss allows"):
+        ddf.txanon.anonymize(k=4, m=2, max_loss={"occurrences": 0})
+
+
+def test_a_profile_is_that_of_the_frame():
+    frame = frame_in_memory(table_of()).assign(sex=["m", "f", "f"] * 50)
+    found, expected = evenly(frame, 3).txanon.profile(k=3, m=2), frame.txanon.profile(k=3, m=2)
+    pd.testing.assert_frame_equal(found.risk, expected.risk)
+    # Dask converts text to another dtype.
+    assert found.columns.drop(columns="dtype").equals(expected.columns.drop(columns="dtype"))
+    for name in ("lengths", "supports"):
+        assert getattr(found, name).equals(getattr(expected, name))
+    assert found.counts["repeated rows"] == -1  # not counted
+    pd.testing.assert_series_equal(found.counts[:-1], expected.counts[:-1])
+
+
+def test_attacks_are_those_on_the_whole_release():
+    frame = frame_in_memory(table_of())
+    ddf = evenly(frame, 3)
+    result = ddf.txanon.pcta(k=3, m=2)
+    attack = ddf.txanon.attack(result, m=2, n=2000, random_state=1)
+    assert attack.fewest >= 3
+    assert attack.fewest_before < 3
+    again = ddf.txanon.attack(result.frame, mapping=result.mapping, m=2, n=2000, random_state=1)
+    pd.testing.assert_frame_equal(again.cases, attack.cases)
+    whole = frame.txanon.attack(frame.txanon.pcta(k=3, m=2), m=2, n=2000, random_state=1)
+    low, high = whole.interval
+    assert low <= attack.rate <= high
+    with pytest.raises(ParameterError, match="a frame needs its mapping"):
+        ddf.txanon.attack(result.frame)
+    with pytest.raises(ParameterError, match="other rows"):
+        ddf.txanon.attack(evenly(result.frame.compute().head(9), 2), mapping=result.mapping)
+
+
+def test_the_accessor_shows_its_columns_and_partitions_but_no_item():
+    assert repr(evenly(frame_of([[SECRET], ["a"]]), 2).txanon) == "ddf.txanon of 'items', in 2 partitions"
 
 
 def test_constraints_are_audited_with_the_mapping():

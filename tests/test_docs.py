@@ -12,6 +12,7 @@ import pytest
 from families import ALGORITHMS, RT
 
 import pdanon
+import pdanon.stream
 from pdanon import errors
 from pdanon.algorithms import registry
 from pdanon.cli.main import main
@@ -116,23 +117,23 @@ def test_errors_and_warnings_have_public_names():
 
 
 def test_the_reference_says_which_functions_are_methods_of_which_accessor():
-    """Its table, of every function, beside the accessors themselves."""
+    """Its table, of every function, beside the accessors and the functions for files themselves."""
     dask = pytest.importorskip("pdanon.dask")
     reference = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
-    lines = re.findall(r"^\| (.+?) \| (yes|no)\b.* \| (yes|no)\b.* \|$", reference, re.MULTILINE)
-    assert len(lines) == 5
+    lines = re.findall(r"^\| (.+?)" + r" \| (yes|no)\b[^|]*" * 3 + r"\|$", reference, re.MULTILINE)
+    assert len(lines) == 10
     said = {}
-    for names, pandas, on_dask in lines:
-        listed = (
-            registry.ALGORITHMS if names.startswith("all [algorithms]") else re.findall(r"`(\w+)`", names)
-        )
-        said |= dict.fromkeys(listed, (pandas == "yes", on_dask == "yes"))
+    for names, *places in lines:
+        algorithms = names.startswith("all [algorithms]")
+        listed = registry.ALGORITHMS if algorithms else re.findall(r"`(\w+)`", names)
+        assert said.keys().isdisjoint(listed)
+        said |= dict.fromkeys(listed, tuple(place == "yes" for place in places))
     functions = [name for name in pdanon.__all__ if inspect.isfunction(getattr(pdanon, name))]
     accessors = (pdanon.accessors.TxanonAccessor, dask.TxanonAccessor)
-    assert said == {name: tuple(name in vars(each) for each in accessors) for name in functions}
-    for accessor, column in zip(accessors, (0, 1), strict=True):
-        methods = {name for name in vars(accessor) if not name.startswith("_")}
-        assert methods == {name for name, has in said.items() if has[column]}
+    found = [{name for name in vars(each) if not name.startswith("_")} for each in accessors]
+    found.insert(1, {*pdanon.stream.__all__} - {"Streamed"} | registry.ALGORITHMS.keys())
+    assert said == {name: tuple(name in each for each in found) for name in functions}
+    assert set().union(*found) == {name for name, places in said.items() if any(places)}
 
 
 TOGETHER = {"suppress_control": "rho", "td_control": "rho"}  # algorithms that share a page

@@ -22,6 +22,7 @@ from pyarrow import fs
 
 import pdanon
 from pdanon import stream
+from pdanon.algorithms import engines
 from pdanon.algorithms.engines import Recoder
 from pdanon.errors import (
     ColumnError,
@@ -661,7 +662,7 @@ def test_a_refusal_has_no_attempt_that_could_be_taken_for_a_release(tmp_path):
 
 @pytest.mark.parametrize(("name", "asked"), [("pcta", {"k": 2}), ("lra", IN_BLOCKS["lra, all items"])])
 def test_files_that_change_meanwhile_are_noticed(name, asked, tmp_path, monkeypatch):
-    table, source, decide = table_of(), one_file(table_of(), tmp_path), stream.decide
+    table, source, decide = table_of(), one_file(table_of(), tmp_path), engines.decide
     fewer = pa.table({"number": [0, 1], "items": [["a1"], ["a2"]]})
     others = [table_of(seed=1), table.slice(0, 149), table.take(np.arange(150)[::-1]), fewer]
     others += [table.drop_columns("items"), table.drop_columns("number"), table_of(KINDS["integers"]), None]
@@ -675,7 +676,7 @@ def test_files_that_change_meanwhile_are_noticed(name, asked, tmp_path, monkeypa
             return decide(*args)
 
         pq.write_table(table, source)
-        monkeypatch.setattr(stream, "decide", change_too)
+        monkeypatch.setattr(engines, "decide", change_too)
         with pytest.raises(FormatError, match="have changed since they were first read"):
             stream.anonymize(source, tmp_path / "out", algorithm=name, mapping=tmp_path / "map.csv", **asked)
     assert list(tmp_path.iterdir()) == []

@@ -6,24 +6,94 @@ The engine that holds the rows recodes and audits them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import pandas as pd
 import pyarrow as pa
 
+from pdanon.algorithms.choice import REQUEST_PARAMETERS, choose, split_request
 from pdanon.algorithms.items.lra import Parts
 from pdanon.algorithms.registry import ALGORITHMS, Recodes, functions, parameters_of
 from pdanon.algorithms.registry import algorithm as find_algorithm
 from pdanon.errors import ParameterError
+from pdanon.guarantees.requested import requested_guarantee
+from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.arguments import check_call
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.mapping import global_mapping
+from pdanon.itemsets.validation import check_known
 from pdanon.recoding.decision import Decision, ListRows
 
-SAMPLE = 10_000  # number of first rows in which unmodified columns are counted
+SAMPLE = 10_000  # rows in which unmodified columns are counted, and rows on which an algorithm is chosen
+_REQUEST = (*REQUEST_PARAMETERS, "hierarchy", "keep", "progress")  # parameters without an algorithm
+
+
+class Chosen(NamedTuple):
+    """A decision. Without a named algorithm also those tried on a sample, and its number of rows."""
+
+    decision: Decision[Recoder]
+    tried: pd.DataFrame | None = None
+    sample: int | None = None
+
+
+Plan: TypeAlias = Callable[[ListColumns], Chosen]
+
+
+def plan(
+    algorithm: str | None, parameters: dict[str, Any], recodes: tuple[Recodes, ...] = ("items",)
+) -> Plan:
+    """Check a call, before any row is read, and return what decides for distinct transactions.
+
+    Parameters
+    ----------
+    algorithm : str or None
+        The name of the algorithm. None: the one that loses least on a sample.
+    parameters : dict
+        Its parameters. Without an algorithm, those of `pdanon.anonymize`.
+    recodes : tuple of str
+        The recodings that the engine supports, as in `Algorithm`.
+
+    Raises
+    ------
+    ParameterError
+        If the algorithm needs all rows at once, or does not exist. Without one, if a parameter is unknown, or
+        they describe no guarantee.
+    CallError
+        If the algorithm has no such parameters.
+    """
+    if algorithm is not None:
+        check_algorithm(algorithm, parameters, recodes)
+        return lambda columns: Chosen(decide(columns, algorithm, parameters))
+    for name in parameters:
+        check_known(name, _REQUEST, "parameter of anonymize, as no algorithm is named", where=name)
+    given, options = split_request(parameters)
+    return partial(_decide_by_sample, requested_guarantee(**given), options, recodes)
+
+
+def _decide_by_sample(
+    guarantee: Guarantee, options: dict[str, Any], recodes: tuple[Recodes, ...], columns: ListColumns
+) -> Chosen:
+    """Decide by the algorithm that loses least on a sample of the transactions."""
+    sample = pd.DataFrame({"items": columns.sample(SAMPLE).to_pandas()})
+    given = {name: value for name, value in options.items() if name not in ("keep", "progress")}
+    algorithm, parameters, tried = choose(sample, guarantee, recodes, **given)
+    if "progress" in options:
+        parameters["progress"] = options["progress"]
+    return Chosen(decide(columns, algorithm, parameters), tried, len(sample))
+
+
+_REASONS: dict[Recodes, str] = {
+    "items": "",  # which each engine supports
+    "rows": "it orders the rows, and recodes each part of them apart",
+    "groups": "it groups similar rows of the whole table",
+    "chunks": "it groups similar rows of the whole table",
+    "values": "it groups rows with similar quasi-identifiers",
+    "both": "it groups rows with similar quasi-identifiers",
+}
 
 
 def check_algorithm(name: str, parameters: dict[str, Any], recodes: tuple[Recodes, ...] = ("items",)) -> None:
@@ -48,11 +118,12 @@ def check_algorithm(name: str, parameters: dict[str, Any], recodes: tuple[Recode
     function = find_algorithm(name)
     accepted = sorted(functions(*recodes))
     if name not in accepted:
+        reason = _REASONS[ALGORITHMS[name].recodes]
         raise ParameterError(
-            "the algorithm needs all rows at once",
+            f"the algorithm needs all rows at once: {reason}",
             where="algorithm",
             got=name,
-            hint=f"pass one of {', '.join(accepted)}",
+            hint=f"read the table into memory, or pass one of {', '.join(accepted)}",
         )
     check_call(function, (None,), parameters)
 

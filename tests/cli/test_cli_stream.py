@@ -14,6 +14,7 @@ from conftest import SECRET, frame_of, rows_of
 
 import pdanon
 from pdanon import stream
+from pdanon.algorithms import engines
 from pdanon.cli import output
 from pdanon.io.csv import to_csv
 from pdanon.io.parquet import read_parquet, to_parquet
@@ -123,7 +124,7 @@ def test_lines_are_grouped_on_disk(run):
 
 @pytest.mark.parametrize("size", [8, 10_000])
 def test_without_an_algorithm_a_sample_decides(run, monkeypatch, size):
-    monkeypatch.setattr(stream, "SAMPLE", size)
+    monkeypatch.setattr(engines, "SAMPLE", size)
     asked = ("baskets", "out", "-k", "2", "-m", "1", "--hierarchy", "2", "--loss", "pairs")
     code, out, err = run("anonymize", "--stream", *asked)
     assert (code, err) == (0, "")
@@ -145,7 +146,7 @@ def audit_holds(path):
 
 
 def test_the_chosen_algorithm_decides_on_all_rows(monkeypatch):
-    monkeypatch.setattr(stream, "SAMPLE", 8)
+    monkeypatch.setattr(engines, "SAMPLE", 8)
     made = stream.anonymize("baskets", "out", algorithm=None, k=4, m=2)
     expected = getattr(pdanon, made.parameters["algorithm"])(frame_of(ROWS), k=4, m=2)
     assert rows_of(released(Path("out"))) == rows_of(expected.frame)
@@ -163,7 +164,7 @@ def test_the_chosen_algorithm_decides_on_all_rows(monkeypatch):
     ],
 )
 def test_a_choice_that_cannot_be_made_is_refused(run, monkeypatch, asked, code, message):
-    monkeypatch.setattr(stream, "SAMPLE", 8)
+    monkeypatch.setattr(engines, "SAMPLE", 8)
     got, out, err = run("anonymize", "--stream", "baskets", "out", *asked)
     assert (got, out) == (code, "")
     assert message in err
