@@ -16,6 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pdanon.errors import ParameterError
+from pdanon.evaluation.metrics.association_rules import rules
 from pdanon.evaluation.metrics.queries import (
     Mode,
     Workload,
@@ -25,6 +26,7 @@ from pdanon.evaluation.metrics.queries import (
     _mine,
     frequent_itemsets,
 )
+from pdanon.evaluation.metrics.rule_errors import RuleErrors, rule_errors
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_column, list_column
@@ -36,7 +38,16 @@ from pdanon.itemsets.validation import check_count
 from pdanon.recoding.cover import codes_of, read_mapping
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["frequent_itemsets", "item_errors", "ml2", "pair_errors", "tkd"]
+__all__ = [
+    "RuleErrors",
+    "frequent_itemsets",
+    "item_errors",
+    "ml2",
+    "pair_errors",
+    "rule_errors",
+    "rules",
+    "tkd",
+]
 
 
 @takes_tables

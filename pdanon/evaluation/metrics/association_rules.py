@@ -1,0 +1,251 @@
+"""Association rules of a table. Frequent itemsets are mined by mlxtend.
+
+Agrawal, Imielinski, Swami, "Mining Association Rules between Sets of Items in Large Databases", SIGMOD 1993.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pdanon.errors import ParameterError
+from pdanon.evaluation.metrics.queries import _check_max_size, _min_rows, _mine
+from pdanon.guarantees.parameters import check_share
+from pdanon.itemsets.chunks import refuse_chunks
+from pdanon.itemsets.codes import Codes, Itemsets, Numbers
+from pdanon.itemsets.columns import list_column
+from pdanon.itemsets.dtype import ListArray
+from pdanon.itemsets.libraries import takes_tables
+from pdanon.itemsets.table import ItemsetTable
+from pdanon.itemsets.timing import show_activity
+from pdanon.itemsets.validation import check_frame
+
+MOST_RULES = 5_000_000  # about a gigabyte as a table
+_MOST_SPLITS = 100_000_000  # splits of frequent itemsets into two sides: about 30 seconds
+_CELLS = 2**22  # upper bound on the subsets of a block of itemsets, unless one itemset has more
+
+
+@takes_tables
+def rules(
+    frame: pd.DataFrame,
+    column: Hashable | None = None,
+    *,
+    min_support: float,
+    min_confidence: float,
+    max_size: int | None = None,
+    progress: bool = False,
+) -> pd.DataFrame:
+    """List the association rules of a table.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Original or released rows.
+    column : hashable, optional
+        The list column. By default the only one.
+    min_support : float
+        Minimum share of the rows that contain all items of a rule, in (0, 1].
+    min_confidence : float
+        Minimum share, in (0, 1], of the rows with the antecedent that contain the consequent, too.
+    max_size : int, optional
+        Maximum number of items of a rule, both sides together. By default any.
+    progress : bool
+        Show the finished parts; their total number is not known in advance.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``antecedent`` and ``consequent``, disjoint and not empty; ``support`` (rows with both);
+        ``confidence``; and ``lift``, the confidence divided by the share of all rows that contain the
+        consequent. By descending confidence, then by descending support, size and items.
+
+    Raises
+    ------
+    ParameterError
+        If a number is out of range; if the table has chunks of rows; if there are more than 1,000,000
+        frequent itemsets or 5,000,000 rules; or if mlxtend is missing: ``pip install 'pdanon[patterns]'``.
+
+    Notes
+    -----
+    Confidences are compared with the minimum as exact fractions. In a release, a label is an item: a rule
+    over ``(a,b)`` is a statement about rows that contain a or b.
+
+    Cost: that of `frequent_itemsets`, and time to look up each subset of each frequent itemset.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from pdanon.metrics import patterns
+    >>> df = pd.DataFrame({"items": [["rice", "tea"], ["rice", "tea"], ["tea"], ["rice", "salt", "tea"]]})
+    >>> patterns.rules(df, min_support=0.5, min_confidence=0.75)
+      antecedent consequent  support  confidence  lift
+    0   ['rice']    ['tea']        3        1.00   1.0
+    1    ['tea']   ['rice']        3        0.75   1.0
+    """
+    with show_activity(progress, "association rules"):
+        share = check_confidence(min_confidence)
+        refuse_chunks(check_frame(frame))
+        itemsets = Itemsets.from_series(list_column(frame, column))
+        found = RuleTable.mine(itemsets, _min_rows(min_support, itemsets.n_rows), share, max_size)
+        return found.to_frame(itemsets)
+
+
+def check_confidence(min_confidence: Any) -> Fraction:
+    """Check a minimum confidence, in (0, 1]."""
+    share = check_share(min_confidence, "min_confidence")
+    if share == 0:
+        raise ParameterError("min_confidence must be above 0", got=min_confidence)
+    return share
+
+
+# --- Mining: each rule splits a frequent itemset, and both sides are frequent, too
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Frequent:
+    """Frequent itemsets that are found by their items. Itemset 0 is the empty one.
+
+    Parameters
+    ----------
+    sets : ItemsetTable
+        The other itemsets, by size, then by items.
+    supports : ndarray of int64
+        The support of each itemset, that of the empty one included.
+    keys : ndarray of int64
+        Each other itemset as a number: that of its prefix without the last item, and this item. Ascending.
+    n_items : int
+        Codes are in ``range(n_items)``.
+    """
+
+    sets: ItemsetTable
+    supports: Numbers
+    keys: Numbers
+    n_items: int
+
+    @classmethod
+    def mine(cls, itemsets: Itemsets, least: int, max_size: int | None) -> Frequent:
+        """Mine the itemsets that at least a number of rows contain."""
+        sets = _mine(itemsets, least, _check_max_size(max_size)).ordered()
+        supports = np.append(itemsets.n_rows, sets.supports)
+        found = cls(sets, supports, np.empty(0, np.int64), itemsets.n_items)
+        for _, codes in found.by_size():  # the prefixes are one item smaller, and have numbers already
+            keys = found.find(codes[:, :-1]) * found.n_items + codes[:, -1]
+            found = replace(found, keys=np.append(found.keys, keys))
+        return found
+
+    def by_size(self) -> Iterator[tuple[Numbers, Codes]]:
+        """Yield the numbers and the codes of all itemsets of one size, as the rows of a matrix."""
+        sizes = np.diff(self.sets.offsets)
+        for size in range(1, int(sizes.max(initial=0)) + 1):
+            first, end = np.searchsorted(sizes, [size, size + 1])
+            codes = self.sets.codes[self.sets.offsets[first] : self.sets.offsets[end]]
+            yield np.arange(first, end) + 1, codes.reshape(-1, size)
+
+    def find(self, codes: Codes) -> Numbers:
+        """Return the number of each row of a matrix of ascending codes; -1 if it is not frequent.
+
+        Negative codes are no items.
+        """
+        numbers = np.zeros(len(codes), np.int64)
+        for column in codes.T:
+            numbers = np.where(column < 0, numbers, self.extend(numbers, column))
+        return numbers
+
+    def extend(self, numbers: Numbers, items: Codes) -> Numbers:
+        """Return the number of each itemset with one more item, which is beyond its last; -1 if not frequent.
+
+        The shapes are broadcast. An itemset -1 is not frequent.
+        """
+        keys = np.where(numbers >= 0, numbers * self.n_items + items, -1)
+        places = np.searchsorted(self.keys, keys)
+        known = np.append(self.keys, -2)
+        return np.where(known[places] == keys, places + 1, -1)
+
+    def take(self, numbers: Numbers) -> ItemsetTable:
+        """Return the itemsets with some numbers, of which none is empty."""
+        return self.sets.take(numbers - 1)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class RuleTable:
+    """Rules as the numbers of their frequent itemsets: of all items, and of both sides."""
+
+    frequent: Frequent
+    wholes: Numbers
+    antecedents: Numbers
+    consequents: Numbers
+
+    @classmethod
+    def mine(cls, itemsets: Itemsets, least: int, share: Fraction, max_size: int | None) -> RuleTable:
+        """Mine the rules of a support and a confidence; the strongest first."""
+        frequent = Frequent.mine(itemsets, least, max_size)
+        splits = float((np.exp2(np.diff(frequent.sets.offsets)) - 2).sum())
+        parts, n_found = [np.empty((3, 0), np.int64)], 0
+        for numbers, codes in frequent.by_size():
+            step = max(_CELLS >> codes.shape[1], 1)
+            for first in range(0, len(codes), step):
+                if splits > _MOST_SPLITS or n_found > MOST_RULES:
+                    got = f"more than {MOST_RULES:,}, or more than {_MOST_SPLITS:,} candidates"
+                    hint = "pass a larger min_support or min_confidence, or a smaller max_size"
+                    raise ParameterError("too many association rules", got=got, hint=hint)
+                block = slice(first, first + step)
+                parts.append(_split(frequent, numbers[block], codes[block], share))
+                n_found += parts[-1].shape[1]
+        rules = cls(frequent, *np.concatenate(parts, axis=1))
+        wholes, antecedents, consequents = rules.wholes, rules.antecedents, rules.consequents
+        order = np.lexsort((antecedents, wholes, -rules.supports, -rules.confidences))
+        return cls(frequent, wholes[order], antecedents[order], consequents[order])
+
+    def __len__(self) -> int:
+        return len(self.wholes)
+
+    @property
+    def supports(self) -> Numbers:
+        """Number of rows with all items of each rule."""
+        return self.frequent.supports[self.wholes]
+
+    @property
+    def confidences(self) -> NDArray[np.float64]:
+        """Share of the rows with the antecedent that contain the consequent, too."""
+        return self.supports / self.frequent.supports[self.antecedents]
+
+    def to_frame(self, itemsets: Itemsets) -> pd.DataFrame:
+        """Return the table of `rules`, with the items of a column."""
+        shares = self.frequent.supports / max(itemsets.n_rows, 1)
+        return pd.DataFrame(
+            {
+                "antecedent": self._items(self.antecedents, itemsets),
+                "consequent": self._items(self.consequents, itemsets),
+                "support": self.supports,
+                "confidence": self.confidences,
+                "lift": self.confidences / shares[self.consequents],
+            }
+        )
+
+    def _items(self, numbers: Numbers, itemsets: Itemsets) -> ListArray:
+        found = self.frequent.take(numbers)
+        nulls = np.zeros(len(found), np.bool_)
+        return Itemsets(found.codes, found.offsets, itemsets.vocabulary, nulls).to_pandas()
+
+
+def _split(frequent: Frequent, numbers: Numbers, codes: Codes, share: Fraction) -> Numbers:
+    """Split itemsets of one size in all ways with enough confidence.
+
+    Returns
+    -------
+    ndarray of int64, shape (3, rules)
+        The numbers of the itemset, the antecedent and the consequent.
+    """
+    subsets = np.zeros((len(codes), 1), np.int64)  # subset i has the items at the bits of i
+    for column in codes.T:
+        subsets = np.hstack((subsets, frequent.extend(subsets, column[:, None])))
+    antecedents, consequents = subsets[:, 1:-1], subsets[:, -2:0:-1]
+    support, base = frequent.supports[numbers][:, None], frequent.supports[antecedents]
+    rows, places = np.nonzero(support * share.denominator >= base * share.numerator)
+    return np.stack((numbers[rows], antecedents[rows, places], consequents[rows, places]))
