@@ -82,6 +82,10 @@ TABLES = {
         .table
     ),
     "errors of items": lambda table: pdanon.metrics.patterns.item_errors(table, pdanon.pcta(table, k=2, m=2)),
+    "rules": lambda table: pdanon.metrics.patterns.rules(table, min_support=0.2, min_confidence=0.5),
+    "errors of rules": lambda table: (
+        pdanon.metrics.patterns.rule_errors(table, table, min_support=0.2, min_confidence=0.5).released
+    ),
     "reconstruct": lambda table: pdanon.reconstruct(pdanon.disassociate(table, k=2, m=2), random_state=0)[0],
     "cahd": lambda table: pdanon.cahd(table, p=2, sensitive=["salt"]).classes,
 }

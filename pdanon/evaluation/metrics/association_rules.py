@@ -168,7 +168,7 @@ class Frequent:
         return np.where(known[places] == keys, places + 1, -1)
 
     def take(self, numbers: Numbers) -> ItemsetTable:
-        """Return the itemsets with some numbers, of which none is empty."""
+        """Return the itemsets with some numbers, without the empty itemset."""
         return self.sets.take(numbers - 1)
 
 
