@@ -7,6 +7,7 @@ Information Systems 28, 2011.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from pdanon.itemsets.compatibility import arrow_values
 from pdanon.itemsets.mapping import global_mapping
 from pdanon.itemsets.validation import check_count, is_integer, read_list
 
-__all__ = ["by_level", "by_prefix", "by_size"]
+__all__ = ["by_level", "by_prefix", "by_size", "from_rules"]
 
 
 def __dir__() -> list[str]:
@@ -158,6 +159,75 @@ def by_size(items: Iterable[Any], size: int) -> pd.DataFrame:
     check_count(size, "size", least=1)
     distinct = _distinct(items)
     return pd.DataFrame({"item": distinct, "block": np.arange(len(distinct)) // min(size, len(distinct) + 1)})
+
+
+def from_rules(rules: Any, items: Iterable[Any]) -> pd.DataFrame:
+    """Create a block of its own for each item of some association rules, and one block of all other items.
+
+    Parameters
+    ----------
+    rules : DataFrame, or iterable of pairs of lists
+        The rules to keep: a table with the list columns ``antecedent`` and ``consequent``, as
+        ``pdanon.metrics.patterns.rules`` returns it; or pairs, such as ``[(["rice"], ["tea"])]``.
+    items : iterable
+        All items of the data, such as ``df["items"].itemset.items``. Repeated items are ignored.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns ``item`` and ``block`` (int, from 0), in the order of the items.
+
+    Raises
+    ------
+    ParameterError
+        If the rules have another form, or name an item that is not among ``items``.
+    ItemsetDtypeError
+        If the items are of several types.
+
+    Notes
+    -----
+    No item of a rule is merged with another item, so it is published as is or suppressed. A rule has the
+    same support and confidence as in the original, unless one of its items is suppressed. With
+    ``max_suppressed=0``, every rule is kept, or the release is infeasible: an item in fewer than k rows, or
+    two such items in fewer than k common rows, can only be suppressed.
+
+    Examples
+    --------
+    >>> from pdanon.guarantees import utility
+    >>> utility.from_rules([(["rice"], ["tea"])], ["milk", "rice", "salt", "tea"])
+       item  block
+    0  milk      0
+    1  rice      1
+    2  salt      0
+    3   tea      2
+    """
+    distinct, sides = _distinct(items), _sides(rules)
+    as_itemsets(sides)  # raises if the items are of several types
+    named = set(chain.from_iterable(sides))
+    if unknown := len(named.difference(distinct)):
+        got = f"{unknown} of {len(named)} items of the rules"
+        hint = "check the spelling and type of the items"
+        raise ParameterError("a rule has an item that does not occur", where="rules", got=got, hint=hint)
+    alone = distinct.isin(named).to_numpy(np.bool_)
+    return pd.DataFrame({"item": distinct, "block": np.where(alone, np.cumsum(alone), 0)})
+
+
+def _sides(rules: Any) -> list[list[Any]]:
+    """Return the antecedents and the consequents of rules."""
+    hint = "pass the table of pdanon.metrics.patterns.rules, or pairs of lists: [(['rice'], ['tea'])]"
+    if isinstance(rules, pd.DataFrame):
+        if [list(rules.columns).count(name) for name in ("antecedent", "consequent")] != [1, 1]:
+            problem = "the table of rules lacks a column, or has it twice"
+            raise ParameterError(problem, where="rules", hint=hint)
+        pairs = list(zip(rules["antecedent"], rules["consequent"], strict=True))
+    else:
+        pairs = [
+            read_list(pair, "rules", hint, "a list of pairs") for pair in read_list(rules, "rules", hint)
+        ]
+    if wrong := sum(len(pair) != 2 for pair in pairs):
+        got = f"{wrong} of {len(pairs)} are no pairs"
+        raise ParameterError("a rule has two sides", where="rules", got=got, hint=hint)
+    return [read_list(side, "rules", hint, "a list of items") for pair in pairs for side in pair]
 
 
 def partition(utility: Any) -> pd.DataFrame:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from datetime import date
+from importlib.util import find_spec
 
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import SECRET, frame_of
+from conftest import SECRET, frame_of, row_lists
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from trees import naive_rows, ragged, trees
@@ -207,3 +208,65 @@ def test_sets_of_a_release_keep_to_the_beginnings():
         "(I1,I2)": {"I"},
         "(M1,M2)": {"M"},
     }
+
+
+# --- made from rules
+
+
+def test_blocks_of_rules_are_single_items():
+    rules = pd.DataFrame({"antecedent": [["b"], ["b", "d"]], "consequent": [["d"], ["e"]]})
+    items = ["a", "b", "c", "d", "e", "f", "b"]
+    for given_rules in (rules, [(["b"], ["d"]), (["b", "d"], ["e"])]):
+        blocks = utility.from_rules(given_rules, items)
+        assert blocks["item"].tolist() == ["a", "b", "c", "d", "e", "f"]
+        assert blocks["block"].tolist() == [0, 1, 0, 2, 3, 0]
+    assert utility.from_rules([], items)["block"].tolist() == [0] * 6
+    numbers = pd.DataFrame({"antecedent": [np.array([2])], "consequent": [np.array([3])]})
+    assert utility.from_rules(numbers, [1, 2, 3])["block"].tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("rules", "message"),
+    [
+        ([(["a"], [SECRET])], "1 of 2 items of the rules"),
+        ([([1], [2])], "2 of 2 items of the rules"),
+        ([(["a"],)], "a rule has two sides"),
+        ([("a", "b")], "rules must be a list of items"),
+        (["a"], "rules must be a list of pairs"),
+        (3, "rules must be a list"),
+        (pd.DataFrame({"antecedent": [["a"]]}), "lacks a column"),
+    ],
+)
+def test_bad_rules_are_refused_without_item_text(rules, message):
+    with pytest.raises(ParameterError, match=message) as caught:
+        utility.from_rules(rules, ["a", "b"])
+    assert SECRET not in str(caught.value)
+
+
+@pytest.mark.skipif(find_spec("mlxtend") is None, reason="no mlxtend")
+@settings(max_examples=examples(200))
+@given(row_lists(least=3), st.sampled_from(["coat", "upcta"]), st.booleans(), st.booleans())
+def test_rules_of_published_items_are_kept(rows, name, may_suppress, refined):
+    """A rule is kept, with its confidence, or one of its items is suppressed."""
+    frame = frame_of(rows)
+    thresholds = {"min_support": 0.3, "min_confidence": 0.5}
+    rules = pdanon.metrics.patterns.rules(frame, **thresholds)
+    if rules.empty:
+        return
+    blocks = utility.from_rules(rules, frame["items"].itemset.items)
+    parameters = {"k": 2, "m": 2, "utility": blocks, "max_suppressed": 1 if may_suppress else 0}
+    if sum(map(bool, rows)) < 2:
+        return
+    try:
+        result = getattr(frame.txanon, name)(**parameters, refine=refined)
+    except pdanon.InfeasibleError:
+        assert not may_suppress
+        return
+    gone = set(result.mapping.loc[result.mapping["generalized"].isna(), "item"])
+    before = pdanon.metrics.patterns.rule_errors(frame, result, **thresholds).original
+    items = [{*left, *right} for left, right in zip(before["antecedent"], before["consequent"], strict=True)]
+    expected = ["lost" if gone & each else "kept" for each in items]
+    assert before["verdict"].tolist() == expected
+    assert may_suppress or "lost" not in expected
+    kept = before[before["verdict"] == "kept"]
+    assert kept["estimate"].tolist() == pytest.approx(kept["confidence"].tolist())
