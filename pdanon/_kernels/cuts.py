@@ -27,6 +27,7 @@ __all__ = [
     "Supports",
     "forced_nodes",
     "lift_all",
+    "node_counts",
     "node_of",
     "pair_demands",
     "satisfy_itemsets",
@@ -692,3 +693,51 @@ def _write_lowest_parents(
             out[end] = above
             end += 1
     return end
+
+
+# --- Rows of leaves
+
+
+def node_counts(
+    offsets: Number[::1], leaves: Code[::1], parent: Code[::1]
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
+    """Count the leaves of each row below each node that has any: number of nodes by row, nodes, counts.
+
+    The leaves of a row ascend, and so do its nodes. A leaf is below itself.
+    """
+    sizes = np.zeros(len(offsets) - 1, np.int64)
+    n_nodes: cython.longlong[::1] = sizes
+    last: cython.longlong[::1] = np.full(len(parent), -1, np.int64)  # last row with each node
+    cython.declare(at=cython.Py_ssize_t, node=cython.Py_ssize_t, row=cython.Py_ssize_t)
+    with cython.nogil:
+        for row in range(n_nodes.shape[0]):
+            for at in range(offsets[row], offsets[row + 1]):
+                node = leaves[at]
+                while node >= 0 and last[node] != row:
+                    last[node] = row
+                    n_nodes[row] += 1
+                    node = parent[node]
+    found = np.empty(sizes.sum(), np.int32)
+    nodes: cython.int[::1] = found
+    numbers = np.zeros(len(found), np.int32)
+    counts: cython.int[::1] = numbers
+    place: cython.longlong[::1] = np.full(len(parent), -1, np.int64)  # of each node in the last row with it
+    first: cython.Py_ssize_t = 0  # place of the current row
+    end: cython.Py_ssize_t = 0
+    with cython.nogil:
+        for row in range(n_nodes.shape[0]):
+            for at in range(offsets[row], offsets[row + 1]):
+                node = leaves[at]
+                while node >= 0 and place[node] < first:  # the new nodes of a path are its lower end
+                    node = parent[node]
+                    end += 1
+                slot: cython.Py_ssize_t = end - 1
+                node = leaves[at]
+                while node >= 0:
+                    if place[node] < first:
+                        place[node], nodes[slot] = slot, cython.cast(cython.int, node)
+                        slot -= 1
+                    counts[place[node]] += 1
+                    node = parent[node]
+            first = end
+    return sizes, found, numbers

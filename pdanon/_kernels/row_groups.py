@@ -27,6 +27,8 @@ Array = NDArray[Any]
 class Clumps:
     """Rows, and the groups of some of them; the rows of a group are at first equal to its seed.
 
+    Rows come in descending order of their lengths, so that the search for a row can end early.
+
     The distortion of a group times ``scale`` is ``scale * length - size * saved``, where ``saved`` is the sum
     of count times weight over the nodes.
     """
@@ -49,6 +51,7 @@ class Clumps:
     open_after: cython.longlong[::1]  # path to the first open group at or after each one
     after: cython.longlong[::1]  # next row without a group, in a ring closed by the number of rows
     before: cython.longlong[::1]  # previous one
+    last: cython.Py_ssize_t  # last of the rows that may take the place of the current one
 
     def __init__(
         self,
@@ -69,7 +72,10 @@ class Clumps:
         self.saved, self.have = np.zeros(len(seeds), np.int64), np.zeros(len(weight), np.int64)
         self.near, self.filling, self.n_open = 0, False, -1
         self.open_after = np.arange(len(seeds) + 1)
-        self.after, self.before = np.empty((2, len(group_of) + 1), np.int64)
+        unplaced = np.append(np.flatnonzero(group_of < 0), len(group_of))
+        links = np.empty((2, len(group_of) + 1), np.int64)
+        links[0, np.roll(unplaced, 1)], links[1, unplaced] = unplaced, np.roll(unplaced, 1)
+        self.after, self.before = links
 
 
 def clump(
@@ -91,20 +97,19 @@ def clump(
     done: cython.longlong = 0
     with cython.nogil:
         if clumps.n_open < 0:
-            _prepare(k, clumps)
+            _prepare(k, ahead, clumps)
         row = clumps.after[n_rows]
         while row < n_rows and done < limit:
             while clumps.near < clumps.seeds.shape[0] and clumps.seeds[clumps.near] < row:
                 clumps.near += 1  # rows come in ascending order
-            _scatter(row, clumps)
+            _scatter(clumps.starts[row], clumps.starts[row + 1], clumps)
             group = _nearest_group(clumps.near, min(r, clumps.n_open), increase, clumps.lengths[row], clumps)
-            _reset_counts(row, clumps)
+            _clear(clumps.starts[row], clumps.starts[row + 1], clumps)
             if clumps.filling and ahead > 0:
-                row = _best_row(row, ahead, group, clumps)
+                row = _best_row(row, group, clumps)
             _insert(row, group, clumps)
             clumps.group_of[row] = group
-            clumps.after[clumps.before[row]] = clumps.after[row]
-            clumps.before[clumps.after[row]] = clumps.before[row]
+            _unlink(row, clumps)
             if clumps.filling and clumps.size[group] == k:
                 clumps.open_after[group] = group + 1
                 clumps.n_open -= 1
@@ -119,10 +124,14 @@ def clump(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _prepare(k: cython.longlong, clumps: Clumps) -> cython.void:
-    """Prepare the groups before the first row."""
+def _prepare(k: cython.longlong, ahead: cython.longlong, clumps: Clumps) -> cython.void:
+    """Prepare the groups and rows before the first row."""
     _count_saved(clumps)
-    _list_unplaced(clumps)
+    clumps.last = clumps.after[clumps.group_of.shape[0]]
+    for _ in range(ahead):
+        if clumps.after[clumps.last] == clumps.group_of.shape[0]:
+            break
+        clumps.last = clumps.after[clumps.last]
     clumps.n_open = _open_small(k, clumps)
     clumps.filling = clumps.n_open > 0
     if not clumps.filling:
@@ -167,34 +176,31 @@ def _open_all(clumps: Clumps) -> cython.longlong:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _list_unplaced(clumps: Clumps) -> cython.void:
-    """Link the rows without a group, in a ring."""
-    n_rows: cython.Py_ssize_t = clumps.group_of.shape[0]
-    last: cython.Py_ssize_t = n_rows
-    for row in range(n_rows):
-        if clumps.group_of[row] < 0:
-            clumps.after[last] = row
-            clumps.before[row] = last
-            last = row
-    clumps.after[last] = n_rows
-    clumps.before[n_rows] = last
+def _unlink(row: cython.Py_ssize_t, clumps: Clumps) -> cython.void:
+    """Remove a row up to ``last`` from the ring; the row after ``last`` may then take a place, too."""
+    if clumps.after[clumps.last] < clumps.group_of.shape[0]:
+        clumps.last = clumps.after[clumps.last]
+    elif row == clumps.last:
+        clumps.last = clumps.before[row]
+    clumps.after[clumps.before[row]] = clumps.after[row]
+    clumps.before[clumps.after[row]] = clumps.before[row]
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _scatter(row: cython.Py_ssize_t, clumps: Clumps) -> cython.void:
-    """Write the counts of a row to ``have``."""
-    for place in range(clumps.starts[row], clumps.starts[row + 1]):
+def _scatter(start: cython.Py_ssize_t, end: cython.Py_ssize_t, clumps: Clumps) -> cython.void:
+    """Write the counts of a row or group to ``have``."""
+    for place in range(start, end):
         clumps.have[clumps.nodes[place]] = clumps.counts[place]
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _reset_counts(row: cython.Py_ssize_t, clumps: Clumps) -> cython.void:
-    """Reset the counts of a row in ``have``."""
-    for place in range(clumps.starts[row], clumps.starts[row + 1]):
+def _clear(start: cython.Py_ssize_t, end: cython.Py_ssize_t, clumps: Clumps) -> cython.void:
+    """Reset the counts of a row or group in ``have``."""
+    for place in range(start, end):
         clumps.have[clumps.nodes[place]] = 0
 
 
@@ -260,29 +266,29 @@ def _nearest_group(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _best_row(
-    row: cython.Py_ssize_t, ahead: cython.longlong, group: cython.Py_ssize_t, clumps: Clumps
-) -> cython.Py_ssize_t:
+def _best_row(row: cython.Py_ssize_t, group: cython.Py_ssize_t, clumps: Clumps) -> cython.Py_ssize_t:
     """Find the row that distorts a group least; a tie goes to the first row.
 
-    Only ``row`` and the next ``ahead`` rows without a group are compared.
+    The rows from ``row`` to ``last`` are compared, from the shortest to the longest. A row saves at most what
+    the group saves, so the search ends at the first one that is too long.
     """
     first: cython.Py_ssize_t = clumps.starts[clumps.seeds[group]]
-    for place in range(first, clumps.ends[group]):
-        clumps.have[clumps.nodes[place]] = clumps.counts[place]
+    _scatter(first, clumps.ends[group], clumps)
+    size: cython.longlong = clumps.size[group] + 1
     best: cython.Py_ssize_t = -1
     least: cython.longlong = 0
-    other: cython.Py_ssize_t = row
-    for _ in range(ahead + 1):
-        if other == clumps.lengths.shape[0]:
+    other: cython.Py_ssize_t = clumps.last
+    while True:
+        score: cython.longlong = clumps.scale * clumps.lengths[other]
+        if best >= 0 and score - size * clumps.saved[group] > least:
             break
-        common: cython.longlong = _common(clumps.starts[other], clumps.starts[other + 1], clumps)
-        score: cython.longlong = clumps.scale * clumps.lengths[other] - (clumps.size[group] + 1) * common
-        if best < 0 or score < least:
+        score -= size * _common(clumps.starts[other], clumps.starts[other + 1], clumps)
+        if best < 0 or score <= least:
             best, least = other, score
-        other = clumps.after[other]
-    for place in range(first, clumps.ends[group]):
-        clumps.have[clumps.nodes[place]] = 0
+        if other == row:
+            break
+        other = clumps.before[other]
+    _clear(first, clumps.ends[group], clumps)
     return best
 
 
@@ -294,7 +300,7 @@ def _insert(row: cython.Py_ssize_t, group: cython.Py_ssize_t, clumps: Clumps) ->
     start: cython.Py_ssize_t = clumps.starts[clumps.seeds[group]]
     end: cython.Py_ssize_t = start
     saved: cython.longlong = 0
-    _scatter(row, clumps)
+    _scatter(clumps.starts[row], clumps.starts[row + 1], clumps)
     for place in range(start, clumps.ends[group]):
         node = clumps.nodes[place]
         own: cython.longlong = clumps.counts[place]
@@ -304,7 +310,7 @@ def _insert(row: cython.Py_ssize_t, group: cython.Py_ssize_t, clumps: Clumps) ->
             saved += count * clumps.weight[node]
             end += 1
     clumps.ends[group], clumps.saved[group] = end, saved
-    _reset_counts(row, clumps)
+    _clear(clumps.starts[row], clumps.starts[row + 1], clumps)
     clumps.size[group] += 1
     clumps.length[group] += clumps.lengths[row]
 

@@ -1,7 +1,7 @@
 """Trees of hierarchies: arrays by node, comparison of leaves, and sources (files, frames, dicts and rules).
 
-Each source first yields child-to-parent links. One function builds the tree from them, and so refuses two
-parents, a cycle, or an empty name for all sources.
+A source yields child-to-parent links. One function builds the tree from them, and so refuses two parents, a
+cycle, or an empty name for all of them. Only a balanced tree is built directly: it has neither.
 """
 
 from __future__ import annotations
@@ -188,18 +188,31 @@ def dict_tree(tree: Mapping[Any, Any]) -> Tree:
 def balanced_tree(items: Iterable[Any], fanout: int) -> Tree:
     """Group ``fanout`` consecutive items, then the groups, until one root remains."""
     _check_fanout(fanout)
-    rows = [[text] for text in dict.fromkeys(_texts(items))]
+    leaves = list(dict.fromkeys(_texts(items)))
+    _refuse_empty(leaves)
+    _refuse_nameless([place for place, leaf in enumerate(leaves) if not leaf], "item")
+    _refuse_unwritable([place for place, leaf in enumerate(leaves) if not is_encodable(leaf)], "item")
+    groups: list[list[tuple[str, int]]] = [[] for _ in leaves]  # by first leaf: names, and ends
     taken: set[str] = set()
     width = fanout
-    while width < len(rows):
-        for start in range(0, len(rows), width):
-            group = rows[start : start + width]
-            if len(group) > width // fanout:
-                name = free_name(f"{group[0][0]}..{group[-1][0]}", taken)
-                for row in group:
-                    row.append(name)
+    while width < len(leaves):
+        for start in range(0, len(leaves), width):
+            end = min(start + width, len(leaves))
+            if end - start > width // fanout:
+                name = free_name(f"{leaves[start]}..{leaves[end - 1]}", taken)
+                groups[start].append((name, end))
         width *= fanout
-    return _build_rows(rows, "item")
+    names, parent, above = [_ROOT], [-1], [(0, len(leaves))]  # above: nodes over the current leaf, and ends
+    for place, leaf in enumerate(leaves):
+        while above[-1][1] == place:
+            above.pop()
+        for name, end in reversed(groups[place]):
+            parent.append(above[-1][0])
+            above.append((len(names), end))
+            names.append(name)
+        parent.append(above[-1][0])
+        names.append(leaf)
+    return tuple(names), np.array(parent, np.int32)
 
 
 def interval_tree(values: Iterable[Any], width: float | Decimal, fanout: int) -> Tree:
@@ -267,11 +280,9 @@ def _build_tree(links: Iterable[_Link], place: str) -> Tree:
                 nameless.add(where)
         if above is not None and parent.setdefault(node, above) != above:
             torn.setdefault(node, where)
-    if not seen:
-        raise HierarchyError("the hierarchy is empty")
+    _refuse_empty(seen)
     inner = set(parent.values())
-    hint = "set a name, or drop the entry; names may be missing only at the end of a row"
-    _refuse("a name is empty", nameless, place, hint)
+    _refuse_nameless(nameless, place)
     hint = "each node has one parent: rename one of the two, or drop it"
     torn_inner = [torn[key] for key in torn if key in inner]
     torn_leaves = [torn[key] for key in torn if key not in inner]
@@ -288,7 +299,7 @@ def _build_tree(links: Iterable[_Link], place: str) -> Tree:
     _refuse("a node is on a cycle, or below one", unreached, place, hint)
     names = tuple(str(name) for name, _ in order)
     unwritable = [seen[key] for key, name in zip(order, names, strict=True) if not is_encodable(name)]
-    _refuse("a name holds half of a surrogate pair", unwritable, place)
+    _refuse_unwritable(unwritable, place)
     return names, np.array([order[parent[key]] if key in parent else -1 for key in order], np.int32)
 
 
@@ -305,6 +316,23 @@ def _number_preorder(nodes: Iterable[_Key], parent: Mapping[_Key, _Key], root: _
         order[node] = len(order)
         stack.extend(reversed(children.get(node, [])))
     return order
+
+
+def _refuse_empty(nodes: Collection[Any]) -> None:
+    """Refuse a hierarchy without nodes."""
+    if not nodes:
+        raise HierarchyError("the hierarchy is empty")
+
+
+def _refuse_nameless(found: Collection[int], place: str) -> None:
+    """Refuse empty names."""
+    hint = "set a name, or drop the entry; names may be missing only at the end of a row"
+    _refuse("a name is empty", found, place, hint)
+
+
+def _refuse_unwritable(found: Collection[int], place: str) -> None:
+    """Refuse names that UTF-8 cannot encode."""
+    _refuse("a name holds half of a surrogate pair", found, place)
 
 
 def _refuse(what: str, found: Collection[int], place: str, hint: str | None = None) -> None:

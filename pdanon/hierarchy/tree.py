@@ -410,10 +410,11 @@ class Hierarchy:
         is appended to the name.
         """
         taken = set(self.names)
-        leaf_of = self._leaf_of
+        is_leaf = self.is_leaf.tolist()
+        leaves = {name for name, leaf in zip(self.names, is_leaf, strict=True) if leaf}
         return tuple(
-            sources.free_name(name, taken) if name in leaf_of and not leaf else name
-            for name, leaf in zip(self.names, self.is_leaf.tolist(), strict=True)
+            sources.free_name(name, taken) if name in leaves and not leaf else name
+            for name, leaf in zip(self.names, is_leaf, strict=True)
         )
 
     def children(self, node: int) -> Nodes:

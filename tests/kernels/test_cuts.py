@@ -204,3 +204,17 @@ def test_set_demands():
                 assert is_met
             if is_met:
                 assert not any(set(each) <= cut for each in sets)
+
+
+def test_node_counts():
+    for seed in range(TIMES):
+        tree = Tree(np.random.default_rng(seed))
+        expected = [
+            {node: n for node in range(tree.n) if (n := len(set(row) & set(tree.leaves_below[node])))}
+            for row in tree.items
+        ]
+        leaves, offsets = csr(tree.items)
+        sizes, nodes, counts = cuts.node_counts(offsets, leaves, np.array(tree.parent, np.int32))
+        assert sizes.tolist() == [len(each) for each in expected]
+        assert nodes.tolist() == [node for each in expected for node in each]
+        assert counts.tolist() == [n for each in expected for n in each.values()]

@@ -21,6 +21,7 @@ class Rows:
             sorted(rng.choice(leaves, rng.integers(1, len(leaves) + 1), replace=False).tolist())
             for _ in range(rng.integers(2, most))
         ]
+        self.sets.sort(key=len, reverse=True)  # as Clump takes them
         self.counts = [
             {node: n for node in range(tree.n) if (n := len(set(row) & set(tree.leaves_below[node])))}
             for row in self.sets

@@ -23,8 +23,6 @@ from pdanon.itemsets.table import ItemsetTable
 from pdanon.itemsets.threads import even_parts, share
 from pdanon.itemsets.timing import Report
 
-_SORTED = 16  # weight of a number to sort, against one to copy
-
 
 @dataclass(frozen=True, eq=False, slots=True)
 class LeafRows:
@@ -113,18 +111,11 @@ def node_counts(rows: LeafRows, tree: Hierarchy) -> tuple[Offsets, Codes, Codes]
 
     Only positive counts are listed, ascending by node within a row. A leaf is below itself.
     """
-    paths = ancestors(tree)
 
     def part(begin: int, end: int) -> tuple[Numbers, Codes, Codes]:
-        own = slice(*rows.offsets[[begin, end]])
-        row_of = np.repeat(np.arange(end - begin, dtype=np.int64), rows.lengths[begin:end])
-        above = paths[:, rows.leaves[own]]
-        keys, counts = np.unique((row_of * tree.n_nodes + above)[above >= 0], return_counts=True)
-        row_of, nodes = np.divmod(keys, tree.n_nodes)
-        sizes = np.bincount(row_of, minlength=end - begin)
-        return sizes, nodes.astype(np.int32), counts.astype(np.int32)
+        return cuts.node_counts(rows.offsets[begin : end + 1], rows.leaves, tree.parent)
 
-    sizes, nodes, counts = zip(*share(part, even_parts(rows.offsets * len(paths) * _SORTED)), strict=True)
+    sizes, nodes, counts = zip(*share(part, even_parts(rows.offsets * (tree.height + 1))), strict=True)
     return offsets_of(np.concatenate(sizes)), np.concatenate(nodes), np.concatenate(counts)
 
 
