@@ -187,9 +187,12 @@ class SupportIndex:
         if m >= 2:
             tables.append(rest._rare_pairs(k, minimal))
         if m >= 3:
-            rest = rest.distinct()
-            exposed = np.zeros(len(rest.weights), np.int32)
-            tables += rest._mine_rare(k, m, minimal, True, exposed)
+            order, ranked = rest.ranked
+            # All pairs of a minimal rare itemset of at least 3 items are frequent: the search extends cliques.
+            cliques = ranked.pairs_where(lambda s: s >= (k if minimal else 1))
+            rows = ranked.distinct()
+            exposed = np.zeros(len(rows.weights), np.int32)
+            tables += rows._mine_rare(k, m, cliques, exposed, order, minimal=minimal)
         check_time()
         found = concatenate(tables)
         refuse_long_list(found)
@@ -199,28 +202,36 @@ class SupportIndex:
         """Return whether each row contains a rare itemset of at most m items; of any size if m is None."""
         return self.exposure(k, m if m is not None and m < self.longest else None) > 0
 
-    def exposure(
-        self, k: int, m: int | None, of_larger_k: NDArray[np.int32] | None = None
-    ) -> NDArray[np.int32]:
+    def exposure(self, k: int, m: int | None) -> NDArray[np.int32]:
         """Return the size of the smallest rare itemset of each row, up to m; 0 where there is none.
 
-        With ``m=None`` it is the length of the row, if it contains a rare itemset of any size. Pass the
-        result of a larger k to search fewer rows: an itemset that is rare for k is rare for a larger k.
+        With ``m=None`` it is the length of the row, if it contains a rare itemset of any size.
         """
         if m is None:
             numbers, rows = self._number_rows()
             lengths = np.diff(rows.offsets).astype(np.int32)
             return np.where(rows.supports(rows.codes, rows.offsets, k) < k, lengths, 0)[numbers]
-        exposed = np.zeros(len(self.weights), np.int32)
-        self._expose(exposed, row_exposure.mark_items, self.singles < k)
+        return self.exposures((k,), m)[0]
+
+    def exposures(self, ks: Sequence[int], m: int) -> list[NDArray[np.int32]]:
+        """Return the `exposure` for several k, in descending order; pairs are counted once.
+
+        An itemset that is rare for k is rare for a larger k. So only rows exposed for that are searched.
+        """
         m = min(m, self.longest)
-        rest = self._drop_rare_items(k) if m >= 2 else self
-        if m >= 2:
-            ranked = rest.ranked[1]
-            ranked._expose(exposed, row_exposure.mark_pairs, *ranked.pairs_where(lambda s: s < k)[:2])
-        if m >= 3:
-            rest._expose_larger(k, m, exposed, of_larger_k)
-        return exposed
+        _, ranked = self._drop_rare_items(ks[-1]).ranked
+        least = np.ones(len(self.weights), np.int32)  # lower bound on the size of a rare itemset of each row
+        found = []
+        for k in ks:
+            exposed = np.zeros(len(self.weights), np.int32)
+            self._expose(exposed, row_exposure.mark_items, self.singles < k)
+            if m >= 2:
+                ranked._expose(exposed, row_exposure.mark_pairs, *ranked._select_pairs(lambda s: s < k))
+            if m >= 3:
+                ranked._expose_larger(k, m, exposed, least)
+            least = np.where(exposed > 0, exposed, m + 1).astype(np.int32)
+            found.append(exposed)
+        return found
 
     def _expose(self, exposed: NDArray[np.int32], mark: Callable[..., None], *rare: NDArray[Any]) -> None:
         """Mark the rows that hold one of the given items or pairs."""
@@ -230,14 +241,14 @@ class SupportIndex:
 
         share(part, even_parts(self.offsets))
 
-    def _expose_larger(
-        self, k: int, m: int, exposed: NDArray[np.int32], of_larger_k: NDArray[np.int32] | None
-    ) -> None:
-        """Set sizes from 3 on in ascending order. Skip rows that have a size or can have none."""
-        numbers, rows = self._number_rows()
-        least = np.ones(len(exposed), np.int32)  # lower bound on the size of a rare itemset of each row
-        if of_larger_k is not None:
-            least = np.where(of_larger_k > 0, of_larger_k, m + 1).astype(np.int32)
+    def _expose_larger(self, k: int, m: int, exposed: NDArray[np.int32], least: NDArray[np.int32]) -> None:
+        """Set sizes from 3 on in ascending order. Skip rows that have a size or can have none.
+
+        The codes of the rows are ranks. ``least`` is a lower bound on the size in each row.
+        """
+        numbers, rows = self._drop_rare_items(k)._number_rows()
+        cliques = self.pairs_where(lambda s: s >= k)
+        least = least.copy()
         if m > 3:  # no itemset of a row has less support than all its items together
             is_open = np.zeros(len(rows.weights), np.bool_)
             is_open[numbers[(least <= m) & (exposed == 0)]] = True
@@ -250,7 +261,7 @@ class SupportIndex:
                 continue
             found = np.ones(len(rows.weights), np.int32)
             found[numbers[is_open]] = 0
-            rows._mine_rare(k, size, True, False, found)
+            rows._mine_rare(k, size, cliques, found)
             exposed[is_open] = found[numbers[is_open]]
 
     def search_bound(self, m: int) -> float:
@@ -283,9 +294,15 @@ class SupportIndex:
 
     def pairs_where(self, wanted: Callable[[NDArray[np.int64]], NDArray[np.bool_]]) -> tuple[Offsets, Codes]:
         """Return the `pairs` whose supports satisfy a condition: ``starts, partners``, partners sorted."""
+        return _sort_partners(*self._select_pairs(wanted), self.n_items)[:2]
+
+    def _select_pairs(
+        self, wanted: Callable[[NDArray[np.int64]], NDArray[np.bool_]]
+    ) -> tuple[Offsets, Codes]:
+        """Return the `pairs` whose supports satisfy a condition, partners in any order."""
         starts, partners, supports = self.pairs
-        kept = wanted(supports)
-        return _sort_partners(offsets_of(kept)[starts], partners[kept], self.n_items)[:2]
+        kept = np.flatnonzero(wanted(supports))
+        return np.searchsorted(kept, starts), partners[kept]
 
     def sorted_pairs(self) -> tuple[Offsets, Codes, NDArray[np.int64]]:
         """Return `pairs` with the partners of each item sorted."""
@@ -308,12 +325,21 @@ class SupportIndex:
         return ItemsetTable(codes, np.arange(0, len(codes) + 1, 2), supports[rare])
 
     def _mine_rare(
-        self, k: int, m: int, minimal: bool, listing: bool, exposed: NDArray[np.int32]
+        self,
+        k: int,
+        m: int,
+        cliques: tuple[Offsets, Codes],
+        exposed: NDArray[np.int32],
+        order: Codes | None = None,
+        *,
+        minimal: bool = True,
     ) -> list[ItemsetTable]:
-        """Search rare itemsets of size 3 and more, in parts, between which it can be stopped."""
-        order, ranked = self.ranked
-        # All pairs of a minimal rare itemset of at least 3 items are frequent: the search extends cliques.
-        cliques = ranked.pairs_where(lambda s: s >= (k if minimal else 1))[:2]
+        """Search rare itemsets of size 3 and more, in parts, between which it can be stopped.
+
+        The codes of the rows are ranks. With ``order``, the item of each rank, the itemsets are listed.
+        """
+        listing = order is not None
+        items = np.empty(0, np.int32) if order is None else order
         nothing, room = np.empty(0, np.int64), np.array([MOST_ITEMSETS])
 
         def part(begin: int, end: int) -> ItemsetTable:
@@ -321,10 +347,10 @@ class SupportIndex:
                 check_time()
             task = k, m, minimal, listing, begin, end
             # Threads may write to the same element of `exposed`, but then the same number.
-            output = order, exposed, 1, k - 1, nothing, room, halt_flag()
-            return ItemsetTable(*itemset_search.rare_itemsets(*task, ranked.rows, *cliques, *output))
+            output = items, exposed, 1, k - 1, nothing, room, halt_flag()
+            return ItemsetTable(*itemset_search.rare_itemsets(*task, self.rows, *cliques, *output))
 
-        return search(part, many_parts(ranked.transpose[0], 51), self.search_bound(m), limited=listing)
+        return search(part, many_parts(self.transpose[0], 51), self.search_bound(m), limited=listing)
 
 
 def threats_beyond_pairs(rows: Callable[[], SupportIndex], k: int, m: int | None) -> Iterator[ItemsetTable]:

@@ -124,8 +124,10 @@ def test_exposure_is_the_size_of_the_smallest_rare_itemset_of_a_row(sample, k, m
     exposed = index_of(rows, weights).exposure(k, m)
     size_of = dict(zip(written_out, naive.exposure(written_out, k, m), strict=True))
     assert exposed.tolist() == [size_of[row] for row in rows]
-    of_larger_k = index_of(rows, weights).exposure(k + 2, m)
-    assert index_of(rows, weights).exposure(k, m, of_larger_k).tolist() == exposed.tolist()
+    if m is not None:
+        for_more, for_k = index_of(rows, weights).exposures((k + 2, k), m)
+        assert for_more.tolist() == index_of(rows, weights).exposure(k + 2, m).tolist()
+        assert for_k.tolist() == exposed.tolist()
 
 
 @pytest.mark.parametrize("seed", range(6))

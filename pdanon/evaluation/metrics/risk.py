@@ -158,9 +158,8 @@ def _smallest(index: SupportIndex, k: int, known: range) -> list[NDArray[np.int6
 
     If a row has no such itemset, its size is ``known.stop``.
     """
-    below_k = index.exposure(k, known[-1])
-    # An itemset with support 1 has support below k: only rows below k need another search.
-    singled_out = below_k if k == 2 else index.exposure(2, known[-1], below_k)
+    below_k, *others = index.exposures((k,) if k == 2 else (k, 2), known[-1])
+    singled_out = others[0] if others else below_k
     return [np.where(sizes > 0, sizes, known.stop) for sizes in (singled_out, below_k)]
 
 
