@@ -18,7 +18,6 @@ from pdanon._kernels import counting, itemset_search, row_exposure
 from pdanon.errors import InfeasibleError, ParameterError
 from pdanon.itemsets import row_loops
 from pdanon.itemsets.codes import Codes, Itemsets, Offsets
-from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.table import MOST_ITEMSETS, ItemsetTable, concatenate, refuse_long_list
 from pdanon.itemsets.threads import even_parts, many_parts, search, share
 from pdanon.itemsets.timing import check_time, halt_flag
@@ -187,8 +186,8 @@ class SupportIndex:
         if m >= 2:
             tables.append(rest._rare_pairs(k, minimal))
         if m >= 3:
+            # All pairs of a minimal rare itemset of at least 3 items are frequent.
             order, ranked = rest.ranked
-            # All pairs of a minimal rare itemset of at least 3 items are frequent: the search extends cliques.
             cliques = ranked.pairs_where(lambda s: s >= (k if minimal else 1))
             rows = ranked.distinct()
             exposed = np.zeros(len(rows.weights), np.int32)
@@ -226,7 +225,8 @@ class SupportIndex:
             exposed = np.zeros(len(self.weights), np.int32)
             self._expose(exposed, row_exposure.mark_items, self.singles < k)
             if m >= 2:
-                ranked._expose(exposed, row_exposure.mark_pairs, *ranked._select_pairs(lambda s: s < k))
+                rare = ranked._select_pairs(lambda s, k=k: s < k)
+                ranked._expose(exposed, row_exposure.mark_pairs, *rare)
             if m >= 3:
                 ranked._expose_larger(k, m, exposed, least)
             least = np.where(exposed > 0, exposed, m + 1).astype(np.int32)
