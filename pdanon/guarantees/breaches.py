@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from pdanon._kernels import breaches as kernels
 from pdanon._kernels.itemset_search import minimal
-from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.codes import Codes, Itemsets
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.table import MOST_ITEMSETS, ItemsetTable, concatenate, no_itemsets, refuse_long_list
 from pdanon.itemsets.threads import count_threads, many_parts, search
@@ -70,6 +70,24 @@ def breaches(
     The parameters are those of `rows_at_risk`. Itemsets are ordered by size, then by codes.
     """
     return minimal_sets(_search(known, secrets, share, m, k, None))
+
+
+def likeliest_secrets(
+    known: SupportIndex, secrets: SupportIndex, itemsets: ItemsetTable
+) -> tuple[Codes, NDArray[np.int64]]:
+    """Find the secret item in most of the rows with each itemset of known items, and its number of rows.
+
+    Of equal secret items the first is found, and -1 if no row has one.
+    """
+    is_empty = np.diff(itemsets.offsets) == 0
+    rows = secrets.codes, secrets.offsets, secrets.n_items
+    larger = itemsets.take(~is_empty)
+    items, counts = np.full(len(itemsets), -1, np.int32), np.zeros(len(itemsets), np.int64)
+    found = kernels.likeliest_secrets(known.rows, *rows, larger.codes, larger.offsets)
+    items[~is_empty], counts[~is_empty] = found
+    if is_empty.any() and secrets.singles.any():
+        items[is_empty], counts[is_empty] = secrets.singles.argmax(), secrets.singles.max()
+    return items, counts
 
 
 def _search(

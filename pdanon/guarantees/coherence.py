@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from pdanon.guarantees.breaches import minimal_sets, rows_at_risk, threats
+from pdanon.guarantees.breaches import likeliest_secrets, minimal_sets, rows_at_risk, threats
 from pdanon.guarantees.emptied import Suppression, add_emptied, count_emptied
 from pdanon.guarantees.named import MappedItems, NamedItems, refuse_members, refuse_overlaps
 from pdanon.guarantees.parameters import check_k, check_share, format_share
@@ -83,8 +83,8 @@ class Coherence:
     >>> audit
     Audit(holds=False, rows_at_risk=2, guarantee=Coherence(h=0.8, k=2, p=2, private=1 items))
     >>> audit.threats
-        itemset  support     why
-    0  ['salt']        2  breach
+        itemset  support     why private  probability
+    0  ['salt']        2  breach     flu          1.0
     """
 
     h: Any
@@ -115,7 +115,8 @@ class Coherence:
         -------
         Audit
             ``threats`` are the minimal moles: the minimal public itemsets that violate the guarantee. ``why``
-            is ``support`` or ``breach``. If the empty itemset is a threat, all rows are at risk. With a
+            is ``support`` or ``breach``. ``private`` is the private item in most of the ``support`` rows, and
+            ``probability`` its share of them. If the empty itemset is a threat, all rows are at risk. With a
             mapping: if rows lost all public items, and fewer than k rows have none, ``threats`` is the empty
             itemset with ``emptied`` as ``why``.
 
@@ -144,7 +145,7 @@ class Coherence:
         for rows in parts.crowds():
             n_rows, most = rows.n_rows, int(rows.supports[rows.is_private].max(initial=0))
             if 0 < n_rows < self.k or most * self.h.denominator > self.h.numerator * n_rows:
-                return Audit(self, n_rows, partial(self._list_threats, parts, empty_itemset(n_rows)))
+                return Audit(self, n_rows, partial(self._list_threats, rows, empty_itemset(n_rows)))
         bounds: Any = {"share": self.h, "m": self.p, "k": self.k}
         crowds, private = [parts], parts.columns.private
         has_private = ~parts.itemsets.nulls if private is None else ~private.nulls
@@ -171,11 +172,16 @@ class Coherence:
         return count_emptied(parts.public, self.k - bare, replace(suppression, empty_rows=bare))
 
     def _list_threats(self, parts: PublicAndPrivate, threats: ItemsetTable) -> pd.DataFrame:
-        """Return threats over the public items as a DataFrame."""
+        """Return threats over the public items as a DataFrame, with the likeliest private item of each."""
         public = np.flatnonzero(~parts.is_private)[: parts.itemsets.n_items]
         vocabulary = parts.itemsets.vocabulary.take(pa.array(public))
         why = np.where(threats.supports < self.k, "support", "breach")
-        return threat_table(replace(parts.itemsets, vocabulary=vocabulary), threats, why)
+        table = threat_table(replace(parts.itemsets, vocabulary=vocabulary), threats, why)
+        items, counts = likeliest_secrets(parts.part(~parts.is_private), parts.part(parts.is_private), threats)
+        private = parts.private_vocabulary.take(pa.array(items, mask=items < 0))
+        table["private"] = pd.array(private, dtype=pd.ArrowDtype(private.type))
+        table["probability"] = counts / threats.supports
+        return table
 
     def with_mapping(self, mapping: pd.DataFrame) -> Coherence:
         """Return the guarantee for a release with this mapping."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from pdanon.errors import ParameterError
@@ -111,6 +112,14 @@ class PublicAndPrivate:
         is_public = ~self.is_private[self.itemsets.codes]
         offsets = offsets_of(is_public)[self.itemsets.offsets]
         return replace(self.itemsets, codes=self.itemsets.codes[is_public], offsets=offsets)
+
+    @property
+    def private_vocabulary(self) -> pa.Array:
+        """The private items, in the order of their codes."""
+        hidden = self.columns.private
+        if hidden is not None:
+            return hidden.vocabulary
+        return self.itemsets.vocabulary.take(pa.array(np.flatnonzero(self.is_private)))
 
     @property
     def index(self) -> SupportIndex:

@@ -150,3 +150,20 @@ def test_eliminate():
             assert (
                 breaches.eliminate(*csr(moles), starts, codes, losses, by_moles, by_loss).tolist() == expected
             )
+
+
+def test_likeliest_secrets():
+    for rng, known, secret, weights, _, _ in draw_cases():
+        every = [each for size in range(1, 5) for each in combinations(range(N_KNOWN), size)]
+        sets = [every[i] for i in rng.permutation(len(every))]
+        rows = rows_of(known, weights, N_KNOWN)
+        items, counts = breaches.likeliest_secrets(rows, *csr(secret), N_SECRET, *csr(sets))
+        for each, item, found in zip(sets, items.tolist(), counts.tolist(), strict=True):
+            held = [
+                (inside, int(weight))
+                for row, inside, weight in zip(known, secret, weights, strict=True)
+                if set(each) <= set(row)
+            ]
+            shares = [sum(weight for inside, weight in held if one in inside) for one in range(N_SECRET)]
+            assert found == max(shares)
+            assert item == (shares.index(max(shares)) if max(shares) else -1)
