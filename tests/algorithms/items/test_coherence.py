@@ -146,6 +146,36 @@ def test_audit_is_the_definition(rows, h, k, p):
     for mole, (support, why) in threats.items():
         assert support == sum(mole <= row for row in rows)
         assert why == ("support" if support < k else "breach")
+    for mole, item, probability in audit.threats[["itemset", "private", "probability"]].itertuples(
+        index=False
+    ):
+        mole = frozenset(mole)
+        assert probability == float(naive.breach(rows, mole, private))
+        assert pd.isna(item) == (probability == 0)
+        assert pd.isna(item) or naive.breach(rows, mole, {item}) == naive.breach(rows, mole, private)
+
+
+@settings(max_examples=examples(60))
+@given(
+    rows=row_lists("abcdeXYZ", longest=7, most=14, least=2), missing=st.sets(st.integers(0, 13)), **COHERENCES
+)
+def test_probabilities_with_a_private_column(rows, missing, h, k, p):
+    """The attacker knows that a row has private data: missing rows do not count."""
+    frame = two_columns(rows, "XYZ")
+    frame["diagnoses"] = [
+        None if row in missing else [*items] for row, items in enumerate(frame["diagnoses"])
+    ]
+    rows = [None if number in missing else row for number, row in enumerate(rows)]
+    frame["diagnoses"] = pdanon.as_itemsets(frame["diagnoses"])
+    if not any(row & set("XYZ") for row in rows if row):
+        return
+    threats = frame.txanon.audit(Coherence(h=h, k=k, p=p, private="diagnoses"), "bought").threats
+    for mole, support, _, item, probability in threats.itertuples(index=False):
+        held = [row for row in rows if row is not None and frozenset(mole) <= row]
+        shares = {each: sum(each in row for row in held) for each in "XYZ"}
+        assert probability * support == pytest.approx(max(shares.values()))
+        assert pd.isna(item) or shares[item] == max(shares.values())
+        assert support == len(held) or not held or not len(mole)
 
 
 @settings(max_examples=examples(60))
