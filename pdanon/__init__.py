@@ -70,6 +70,7 @@ from pdanon.evaluation.evidence.verification import Verification, verify
 from pdanon.evaluation.fingerprint import fingerprint
 from pdanon.evaluation.metrics.attack import Attack, attack
 from pdanon.evaluation.metrics.bound import bound
+from pdanon.evaluation.metrics.breach import breach
 from pdanon.evaluation.metrics.queries import Answers, Workload
 from pdanon.evaluation.metrics.risk import risk
 from pdanon.evaluation.profile import Profile, profile
@@ -157,6 +158,7 @@ __all__ = [
     "attack",
     "audit",
     "bound",
+    "breach",
     "cahd",
     "clump",
     "cluster",

@@ -23,6 +23,7 @@ from pdanon.evaluation.comparison import compare
 from pdanon.evaluation.fingerprint import fingerprint
 from pdanon.evaluation.metrics.attack import attack
 from pdanon.evaluation.metrics.bound import bound
+from pdanon.evaluation.metrics.breach import breach
 from pdanon.evaluation.metrics.risk import risk, risk_of
 from pdanon.evaluation.profile import profile
 from pdanon.evaluation.tradeoff import tradeoff
@@ -139,7 +140,7 @@ class TxanonAccessor:
 
 
 _FUNCTIONS: tuple[Callable[..., Any], ...] = (
-    *(audit, risk, attack, bound, lcg, apply_mapping, refine, anonymize),
+    *(audit, risk, attack, bound, breach, lcg, apply_mapping, refine, anonymize),
     *(profile, tradeoff, compare, to_long, to_onehot, fingerprint),
 )
 for _function in _FUNCTIONS:

@@ -7,18 +7,10 @@ from typing import Any
 
 import cython
 import numpy as np
-from cython.cimports.pdanon._kernels.counting import Code, Flag, Number, Rows, contains, grown, rarest
+from cython.cimports.pdanon._kernels.counting import Code, Flag, Number, grown
 from numpy.typing import NDArray
 
-__all__ = [
-    "Breaches",
-    "MoleRows",
-    "eliminate",
-    "likeliest_secrets",
-    "minimal_moles",
-    "private_begins",
-    "private_peaks",
-]
+__all__ = ["Breaches", "MoleRows", "eliminate", "minimal_moles", "private_begins", "private_peaks"]
 
 Array = NDArray[Any]
 
@@ -394,49 +386,6 @@ class Breaches:
                 if not self.held[self.rows[i]]:
                     return size
         return size
-
-
-def likeliest_secrets(
-    known: Rows,
-    secret_codes: Code[::1],
-    secret_offsets: Number[::1],
-    n_secrets: cython.int,
-    sets: Code[::1],
-    bounds: Number[::1],
-) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Find the secret item in most of the rows with each itemset of known items, and its number of rows.
-
-    Itemsets are not empty. Of equal secret items the lowest is found, and -1 if there is none.
-    """
-    n_sets: cython.Py_ssize_t = bounds.shape[0] - 1
-    items, peaks = np.full(n_sets, -1, np.int32), np.zeros(n_sets, np.int64)
-    found: cython.int[::1] = items
-    counts: cython.longlong[::1] = peaks
-    shared: cython.longlong[::1] = np.zeros(n_secrets, np.int64)
-    met: cython.int[::1] = np.empty(n_secrets, np.int32)
-    cython.declare(i=cython.Py_ssize_t, slot=cython.Py_ssize_t, row=cython.Py_ssize_t, item=cython.Py_ssize_t)
-    cython.declare(n_met=cython.Py_ssize_t, place=cython.Py_ssize_t, begin=cython.longlong)
-    with cython.nogil:
-        for i in range(n_sets):
-            n_met = 0
-            item = rarest(sets, bounds[i], bounds[i + 1], known.starts)
-            for slot in range(known.starts[item], known.starts[item + 1]):
-                row = known.tids[slot]
-                begin = known.offsets[row]
-                if contains(known.codes, begin, known.offsets[row + 1], sets, bounds[i], bounds[i + 1]):
-                    for place in range(secret_offsets[row], secret_offsets[row + 1]):
-                        item = secret_codes[place]
-                        if shared[item] == 0:
-                            met[n_met] = cython.cast(cython.int, item)
-                            n_met += 1
-                        shared[item] += known.weights[row]
-            for place in range(n_met):
-                item = met[place]
-                if shared[item] > counts[i] or (shared[item] == counts[i] and item < found[i]):
-                    counts[i] = shared[item]
-                    found[i] = cython.cast(cython.int, item)
-                shared[item] = 0
-    return items, peaks
 
 
 # --- Minimal moles, and the selection of items that hit all of them

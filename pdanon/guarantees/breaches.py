@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pdanon._kernels import breaches as kernels
+from pdanon._kernels import row_exposure
 from pdanon._kernels.itemset_search import minimal
 from pdanon.itemsets.codes import Codes, Itemsets
 from pdanon.itemsets.support import SupportIndex
@@ -83,7 +84,7 @@ def likeliest_secrets(
     rows = secrets.codes, secrets.offsets, secrets.n_items
     larger = itemsets.take(~is_empty)
     items, counts = np.full(len(itemsets), -1, np.int32), np.zeros(len(itemsets), np.int64)
-    found = kernels.likeliest_secrets(known.rows, *rows, larger.codes, larger.offsets)
+    found = row_exposure.likeliest_secrets(known.rows, *rows, larger.codes, larger.offsets)
     items[~is_empty], counts[~is_empty] = found
     if is_empty.any() and secrets.singles.any():
         items[is_empty], counts[is_empty] = secrets.singles.argmax(), secrets.singles.max()

@@ -177,7 +177,9 @@ class Coherence:
         vocabulary = parts.itemsets.vocabulary.take(pa.array(public))
         why = np.where(threats.supports < self.k, "support", "breach")
         table = threat_table(replace(parts.itemsets, vocabulary=vocabulary), threats, why)
-        items, counts = likeliest_secrets(parts.part(~parts.is_private), parts.part(parts.is_private), threats)
+        items, counts = likeliest_secrets(
+            parts.part(~parts.is_private), parts.part(parts.is_private), threats
+        )
         private = parts.private_vocabulary.take(pa.array(items, mask=items < 0))
         table["private"] = pd.array(private, dtype=pd.ArrowDtype(private.type))
         table["probability"] = counts / threats.supports

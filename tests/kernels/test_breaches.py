@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 
 from kernels.arrays import TIMES, csr, draw_rows, lists, rows_of, support_of
-from pdanon._kernels import breaches
+from pdanon._kernels import breaches, row_exposure
 
 N_KNOWN, N_SECRET = 5, 3
 HALT = np.zeros(1, np.bool_)
@@ -157,7 +157,7 @@ def test_likeliest_secrets():
         every = [each for size in range(1, 5) for each in combinations(range(N_KNOWN), size)]
         sets = [every[i] for i in rng.permutation(len(every))]
         rows = rows_of(known, weights, N_KNOWN)
-        items, counts = breaches.likeliest_secrets(rows, *csr(secret), N_SECRET, *csr(sets))
+        items, counts = row_exposure.likeliest_secrets(rows, *csr(secret), N_SECRET, *csr(sets))
         for each, item, found in zip(sets, items.tolist(), counts.tolist(), strict=True):
             held = [
                 (inside, int(weight))
