@@ -123,8 +123,6 @@ class TxanonAccessor:
     """
 
     def __init__(self, frame: pd.DataFrame) -> None:
-        if not any(may_hold_lists(frame.iloc[:, i]) for i in range(frame.shape[1])):
-            find_column(frame)
         self._obj = frame
 
     def __repr__(self) -> str:

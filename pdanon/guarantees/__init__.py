@@ -18,10 +18,12 @@ from pdanon.guarantees.parameters import DEFAULT_M, DefaultNumber, ItemLimit
 from pdanon.guarantees.ps import PSRules
 from pdanon.guarantees.rho import RhoUncertainty
 from pdanon.guarantees.sensitive_groups import SensitiveGroups
+from pdanon.guarantees.units import audit_units
 from pdanon.guarantees.verdict import Audit, Guarantee, Recountable
+from pdanon.io.units import refuse_without_unit
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.timing import show_activity
-from pdanon.itemsets.validation import is_number
+from pdanon.itemsets.validation import check_flag, is_number
 
 __all__ = [
     "Coherence",
@@ -52,6 +54,9 @@ def audit(
     *,
     k: int | None = None,
     m: ItemLimit = DEFAULT_M,
+    unit: Hashable | None = None,
+    item: Hashable | None = None,
+    counts: bool = False,
     progress: bool = False,
 ) -> Audit:
     """Verify from scratch whether a guarantee holds for a frame.
@@ -66,6 +71,13 @@ def audit(
         The list column. By default the only one.
     k, m
         Short for the guarantee ``KmAnonymity(k, m)``.
+    unit : hashable, optional
+        The column that names the person of a row, if a person has several rows. The guarantee is then
+        counted over persons, whose rows are known to belong together.
+    item : hashable, optional
+        The column of items, if each row is a line with one item instead of a list. It requires ``unit``.
+    counts : bool
+        Whether the attacker also knows how often a person has a label. It requires ``unit``.
     progress : bool
         Show the finished parts of the count; their total number is not known in advance.
 
@@ -84,6 +96,11 @@ def audit(
     An attacker sees repeated labels, so a repeated label counts as another label. Only `PrivacyConstraints`
     and the listed rules of `PSRules` ignore repetitions.
 
+    With ``unit``, ``rows_at_risk`` counts persons. Without ``counts``, a label that a person has in several
+    rows counts once. The values of all other columns of the frame are known as well: an item of
+    `KmAnonymity` is then a row of the person, its label together with its values. Leave out columns that
+    are not published. Other guarantees allow no other columns.
+
     Examples
     --------
     >>> import pandas as pd, pdanon
@@ -92,7 +109,12 @@ def audit(
     Audit(holds=False, rows_at_risk=1, guarantee=KmAnonymity(k=2, m=2))
     """
     guarantee, column = read_guarantee(guarantee, column, k, m)
+    if unit is None:
+        refuse_without_unit(item, counts)
     with show_activity(progress, "audit"):
+        if unit is not None:
+            counted = check_flag(counts, "counts")
+            return audit_units(guarantee, frame, column, unit=unit, item=item, counts=counted)
         return guarantee.audit(frame, column)
 
 

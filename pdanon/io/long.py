@@ -113,15 +113,9 @@ def from_long(
     if any(same_label(column.name, item) for column in kept):
         hint = "leave it out of keep: the lists hold all items of a person"
         raise ParameterError("the item column has several values per person", where="keep", hint=hint)
-    persons, n_persons = _number_persons(ids)
-    if n_persons == len(frame) >= _FEW:
-        raise ParameterError(
-            "each line has another person, so each person would have one item",
-            where="by",
-            got=f"{len(frame)} lines with as many different values",
-            hint="pass the column that is the same in all lines of a person, such as a customer number",
-        )
-    _warn_of_shared_persons(frame, [column.name for column in ids], item, persons, n_persons)
+    persons, n_persons = number_persons(ids)
+    refuse_single_lines(len(frame), n_persons)
+    warn_of_shared_persons(frame, [column.name for column in ids], item, persons, n_persons)
     columns = {column.name: _first_values(column, persons, n_persons, conflicts) for column in kept}
     sets = pd.Series(_collect_sets(items, persons, n_persons).to_pandas(), name=item)
     return pd.concat([*(pd.Series(values, name=label) for label, values in columns.items()), sets], axis=1)
@@ -187,17 +181,25 @@ def to_long(frame: pd.DataFrame, column: Hashable | None = None, *, by: str = "r
     return pd.concat([pd.Series(lines, name=by), long.iloc[:, [*order, position]]], axis=1)
 
 
-def _number_persons(ids: list[pd.Series[Any]]) -> tuple[NDArray[np.int32], int]:
-    """Number the person of each line, in order of first appearance, and count the persons."""
+def number_persons(ids: list[pd.Series[Any]], where: str = "by") -> tuple[NDArray[np.int32], int]:
+    """Number the person of each line, in order of first appearance, and count the persons.
+
+    Parameters
+    ----------
+    ids : list of pandas.Series
+        The columns that identify the person of a line together.
+    where : str
+        The parameter that names them, for messages.
+    """
     missing = np.logical_or.reduce([column.isna().to_numpy(bool) for column in ids])
     if missing.any():
         raise ParameterError(
             "some lines have no person",
-            where="by",
+            where=where,
             got=f"{int(missing.sum())} of {len(missing)} lines in which a value is missing",
             hint=f"leave them out, as by frame.dropna(subset={[column.name for column in ids]})",
         )
-    first, *others = [_number_values(column, "by") for column in ids]
+    first, *others = [_number_values(column, where) for column in ids]
     for each in others:
         first = pair_numbers(first, each)
     # Usually the numbers are in order of first appearance, as those of a single column are.
@@ -208,8 +210,24 @@ def _number_persons(ids: list[pd.Series[Any]]) -> tuple[NDArray[np.int32], int]:
     return numbers.astype(np.int32), len(found)
 
 
-def _warn_of_shared_persons(
-    frame: pd.DataFrame, by: list[Hashable], item: Hashable, rows: NDArray[np.int32], n_rows: int
+def refuse_single_lines(n_lines: int, n_persons: int, where: str = "by") -> None:
+    """Refuse 20 or more lines that all have different persons."""
+    if n_persons == n_lines >= _FEW:
+        raise ParameterError(
+            "each line has another person, so each person would have one item",
+            where=where,
+            got=f"{n_lines} lines with as many different values",
+            hint="pass the column that is the same in all lines of a person, such as a customer number",
+        )
+
+
+def warn_of_shared_persons(
+    frame: pd.DataFrame,
+    by: list[Hashable],
+    item: Hashable,
+    rows: NDArray[np.int32],
+    n_rows: int,
+    where: str = "by",
 ) -> None:
     """Warn if a column named for persons repeats a value over rows, unless ``by`` is such a column."""
     if n_rows < _FEW or any(map(is_named_for_persons, by)):
@@ -222,7 +240,7 @@ def _warn_of_shared_persons(
         if n_rows // 100 < owners < owned:
             one = by[0] if len(by) == 1 else by
             what = f"{owned:,} rows, one per {one!r}, share {owners:,} values of {column.name!r}"
-            hint = f"pass by={column.name!r}, or drop that column if a row need not be a person"
+            hint = f"pass {where}={column.name!r}, or drop that column if a row need not be a person"
             warn(PersonsWarning(f"{what}: if these are persons, their rows {_HIDE}", hint=hint))
 
 
@@ -275,13 +293,13 @@ def _collect_sets(column: pd.Series[Any], persons: NDArray[np.int32], n_persons:
         )
         raise ItemsetDtypeError("the item column holds lists", where=f"column {column.name!r}", hint=hint)
     lines = np.flatnonzero(column.notna().to_numpy(bool))
-    items, own = _read_items(column.iloc[lines]), persons[lines]
+    items, own = read_items(column.iloc[lines]), persons[lines]
     starts, order, _ = row_loops.transpose(own, np.arange(len(own) + 1), n_persons)
     lists = pa.LargeListArray.from_arrays(starts, items.take(pa.array(order)))
     return without_blanks(Itemsets.from_arrow(lists))
 
 
-def _read_items(column: pd.Series[Any]) -> pa.Array:
+def read_items(column: pd.Series[Any]) -> pa.Array:
     """Return the values of a column without missing ones as items, texts in a dictionary."""
     if pd.api.types.is_object_dtype(column.dtype):
         return object_items(list(column.array))

@@ -1,0 +1,100 @@
+"""Audits of tables in which a person, the unit of the guarantee, has several rows."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from pdanon.errors import ColumnError, ParameterError
+from pdanon.guarantees.km import KmAnonymity
+from pdanon.guarantees.verdict import Audit, Guarantee
+from pdanon.io.units import KnownRows, UnitRows, UnitTable
+from pdanon.itemsets.equality import Numbers, value_numbers
+from pdanon.itemsets.lists import arrow_lists
+
+
+def audit_units(
+    guarantee: Guarantee,
+    frame: pd.DataFrame,
+    column: Hashable | None,
+    *,
+    unit: Hashable,
+    item: Hashable,
+    counts: bool,
+) -> Audit:
+    """Recount a table in which a unit may have several rows.
+
+    Parameters
+    ----------
+    guarantee : Guarantee
+        A guarantee of list columns, for units instead of rows.
+    frame : pandas.DataFrame
+        The table. All columns other than those of units and items are known to the attacker as well.
+    column, unit, item, counts
+        As in `pdanon.audit`.
+
+    Raises
+    ------
+    ParameterError
+        If there are other columns, and the guarantee is not `KmAnonymity`.
+    """
+    table = UnitTable.of(frame, unit, item, column, as_shown=True)
+    label = frame.columns[table.column]
+    if not table.others:
+        return guarantee.audit(table.bags() if counts else table.sets(), label)
+    columns = {frame.columns[place]: frame.iloc[:, place] for place in table.others}
+    return audit_rows(guarantee, label, table.rows, columns, counts)
+
+
+def audit_rows(
+    guarantee: Guarantee,
+    label: Hashable,
+    rows: UnitRows,
+    columns: Mapping[Hashable, pd.Series[Any]],
+    counts: bool,
+) -> Audit:
+    """Audit rows together with the values of other columns, which the attacker knows as well.
+
+    Parameters
+    ----------
+    guarantee : KmAnonymity
+        The guarantee; others cannot include values of columns.
+    label : hashable
+        The label of the column of items.
+    rows : UnitRows
+        The rows as they are published.
+    columns : mapping
+        The other columns, by label.
+    counts : bool
+        Whether the attacker knows how often.
+    """
+    if not isinstance(guarantee, KmAnonymity):
+        hint = "leave out all columns but those of units and items"
+        what = "only KmAnonymity covers other columns of the rows of a unit"
+        raise ParameterError(what, where="guarantee", got=type(guarantee).__name__, hint=hint)
+    values = [number_values(name, each) for name, each in columns.items()]
+    known = KnownRows(rows, values, [str(name) for name in columns], counts)
+    audit = guarantee.audit(known.to_frame(label), label)
+
+    def list_threats() -> pd.DataFrame:
+        return _describe(audit.threats, known, [*columns.values()])
+
+    return Audit(audit.guarantee, audit.rows_at_risk, list_threats)
+
+
+def number_values(name: Hashable, column: pd.Series[Any]) -> Numbers:
+    """Number the values of a column that is published with the labels."""
+    numbers = value_numbers(column)
+    if numbers is None:
+        hint = "leave the column out, or convert it to text"
+        raise ColumnError("the values of a column cannot be compared", where=f"column {name!r}", hint=hint)
+    return numbers
+
+
+def _describe(threats: pd.DataFrame, known: KnownRows, columns: Sequence[pd.Series[Any]]) -> pd.DataFrame:
+    """Replace numbers by texts in a table of threats."""
+    lists = arrow_lists(threats["itemset"]).to_pylist()
+    texts = known.describe([number for each in lists for number in each], columns)
+    return threats.assign(itemset=[[texts[number] for number in each] for each in lists])

@@ -1,0 +1,299 @@
+"""Units: persons with several rows, as lines with one item each or as rows with lists."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from pdanon.errors import ColumnError, ItemsetDtypeError, ParameterError
+from pdanon.io.long import number_persons, read_items, refuse_single_lines, warn_of_shared_persons
+from pdanon.io.text import without_blanks
+from pdanon.itemsets import row_loops
+from pdanon.itemsets.codes import Itemsets, canonical_rows
+from pdanon.itemsets.columns import (
+    find_column,
+    is_list_column,
+    label_position,
+    label_positions,
+    same_label,
+)
+from pdanon.itemsets.equality import Numbers, pair_numbers
+from pdanon.itemsets.lists import offsets_of
+from pdanon.itemsets.multisets import Multisets
+from pdanon.itemsets.validation import check_flag, check_frame
+
+_Levels = Iterator[tuple[bool, tuple[int, ...]]]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class UnitRows:
+    """Rows of labels, and the unit of each row.
+
+    Parameters
+    ----------
+    numbers : ndarray of int32, shape (rows,)
+        The unit of each row, from 0 on.
+    n_units : int
+        Number of units.
+    bags : Multisets
+        The labels of each row. Missing rows have none.
+    """
+
+    numbers: NDArray[np.int32]
+    n_units: int
+    bags: Multisets
+
+    @property
+    def of_occurrence(self) -> NDArray[np.int32]:
+        """The unit of each occurrence."""
+        return np.repeat(self.numbers, np.diff(self.bags.offsets))
+
+    def gather(self) -> Multisets:
+        """Return the labels of all rows of a unit, as often as its rows have them."""
+        codes, offsets = _by_unit(self.bags.codes, self.of_occurrence, self.n_units)
+        return Multisets(_sorted(codes, offsets), offsets, *self._rest)
+
+    def sets(self) -> Itemsets:
+        """Return the distinct labels of each unit."""
+        codes, offsets = _by_unit(self.bags.codes, self.of_occurrence, self.n_units)
+        return Itemsets(*canonical_rows(codes, offsets, len(self.bags.vocabulary)), *self._rest)
+
+    @property
+    def _rest(self) -> tuple[pa.Array, NDArray[np.bool_]]:
+        return self.bags.vocabulary, np.zeros(self.n_units, np.bool_)
+
+
+def _by_unit(
+    items: NDArray[Any], units: NDArray[np.int32], n_units: int
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Sort items by their units; return also where the items of each unit begin."""
+    offsets, order, _ = row_loops.transpose(units, np.arange(len(units) + 1), n_units)
+    return items[order], offsets
+
+
+def _sorted(codes: NDArray[np.int32], offsets: NDArray[np.int64]) -> NDArray[np.int32]:
+    """Sort the codes of each row, and keep repetitions."""
+    most = int(codes.max(initial=-1)) + 1
+    return row_loops.recode_rows(codes, offsets, np.arange(most), most, repeats=True)[0]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class UnitTable:
+    """A table in which a unit may have several rows.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        The table.
+    unit, column : int
+        Positions of the column of units and of the column of items.
+    is_long : bool
+        Whether a row is a line with at most one item, instead of a list.
+    rows : UnitRows
+        Its rows.
+    """
+
+    frame: pd.DataFrame
+    unit: int
+    column: int
+    is_long: bool
+    rows: UnitRows
+
+    @classmethod
+    def of(
+        cls, frame: pd.DataFrame, unit: Hashable, item: Hashable, column: Hashable, *, as_shown: bool = False
+    ) -> UnitTable:
+        """Read a table.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+            Lines with an item each, or rows with lists.
+        unit : hashable
+            The column that names the unit of a row.
+        item : hashable, optional
+            The column of items of lines.
+        column : hashable, optional
+            The list column of rows. By default the only one.
+        as_shown : bool
+            Read items exactly as they are written, for audits. Otherwise blanks around a text of a line are
+            removed, as by `from_long`.
+
+        Raises
+        ------
+        ColumnError, ItemsetDtypeError, ParameterError
+            If a column is missing or of the wrong kind, or a row has no unit.
+        """
+        place = label_position(check_frame(frame), unit)
+        if is_list_column(frame.iloc[:, place]):
+            hint = "pass the column that is the same in all rows of a person, such as a customer number"
+            raise ColumnError("the column of units holds lists", where="unit", got=f"{unit!r}", hint=hint)
+        position = _item_position(frame, item, column)
+        if place == position:
+            hint = "unit= names the persons, and item= or column= what they have"
+            raise ParameterError("units and items are one column", where="unit", got=f"{unit!r}", hint=hint)
+        numbers, n_units = number_persons([frame.iloc[:, place]], "unit")
+        items, is_long = frame.iloc[:, position], item is not None
+        if is_long and not as_shown:
+            refuse_single_lines(len(frame), n_units, "unit")
+            warn_of_shared_persons(frame, [unit], item, numbers, n_units, "unit")
+        bags = _read_lines(items, as_shown) if is_long else Multisets.from_series(items)
+        return cls(frame, place, position, is_long, UnitRows(numbers, n_units, bags))
+
+    @property
+    def others(self) -> list[int]:
+        """Positions of all columns but those of units and items."""
+        return [place for place in range(self.frame.shape[1]) if place not in (self.unit, self.column)]
+
+    def sets(self) -> pd.DataFrame:
+        """Return a frame with one row per unit, in order of first appearance: the set of its items."""
+        return self._lists(self.rows.sets().to_pandas())
+
+    def bags(self) -> pd.DataFrame:
+        """Return the frame of `sets` with each item as often as the rows of the unit have it."""
+        return self._lists(self.rows.gather().to_pandas())
+
+    def _lists(self, values: pd.api.extensions.ExtensionArray) -> pd.DataFrame:
+        lists = pd.DataFrame({0: values})
+        lists.columns = self.frame.columns[[self.column]]
+        return lists
+
+
+def refuse_without_unit(item: Any, counts: Any) -> None:
+    """Refuse parameters of units if no unit is named."""
+    passed = {"item": item is not None, "counts": check_flag(counts, "counts")}
+    for name in (name for name, is_passed in passed.items() if is_passed):
+        hint = "pass the column that names the person of a row: unit='customer'"
+        raise ParameterError(f"{name} needs unit", where=name, hint=hint)
+
+
+def _item_position(frame: pd.DataFrame, item: Hashable, column: Hashable) -> int:
+    """Return the position of the items of lines, or that of the list column."""
+    if item is not None and column is not None:
+        hint = "pass item= for lines with an item each, or column= for rows with lists"
+        raise ParameterError("the items are named twice", where="item and column", hint=hint)
+    if item is not None:
+        (position,) = label_positions(frame, [item])
+        if is_list_column(frame.iloc[:, position]):
+            hint = f"pass column={item!r} instead: the lists of a unit are merged"
+            raise ItemsetDtypeError("the item column holds lists", where="item", hint=hint)
+        return position
+    if column is None and not any(is_list_column(frame.iloc[:, i]) for i in range(frame.shape[1])):
+        hint = "name the column of items, one per line: item='product'"
+        raise ColumnError("the frame has no list-valued column", where="item", hint=hint)
+    position = find_column(frame, column)
+    if not is_list_column(frame.iloc[:, position]) and frame.iloc[:, position].notna().any():
+        hint = f"for lines with one item each, pass item={column!r} instead"
+        raise ItemsetDtypeError("the column does not hold lists", where="column", hint=hint)
+    return position
+
+
+def _read_lines(column: pd.Series[Any], as_shown: bool) -> Multisets:
+    """Read the item of each line as a row of at most one item."""
+    present = column.notna().to_numpy(bool)
+    items = read_items(column.iloc[np.flatnonzero(present)])
+    rows = Itemsets.from_arrow(pa.LargeListArray.from_arrays(offsets_of(present), items))
+    rows = rows if as_shown else without_blanks(rows)
+    return Multisets(rows.codes, rows.offsets, rows.vocabulary, rows.nulls)
+
+
+# --- What an attacker may know of the rows of a unit
+
+
+class KnownRows:
+    """All that an attacker may know of a row, as items of its unit: its label, values of it, or both.
+
+    Parameters
+    ----------
+    rows : UnitRows
+        Rows as they are published.
+    values : sequence of ndarray of int64
+        Numbers from 0 on of the values of each other column, by row.
+    names : sequence of str
+        The name of each of these columns.
+    counts : bool
+        Whether the attacker also knows how often the unit has a label, a value, or both.
+
+    Notes
+    -----
+    Who knows less of a row than all of it matches at least as many units. So without counts, an item is all
+    of a row: its label and all values. With counts, "the label twice" may be two different rows. So each
+    subset of a row is an item of its own, as often as the unit has it.
+    """
+
+    def __init__(
+        self, rows: UnitRows, values: Sequence[Numbers], names: Sequence[str], counts: bool
+    ) -> None:
+        self._rows, self._names, self._counts = rows, names, counts
+        lengths = np.diff(rows.bags.offsets)
+        entries = np.maximum(lengths, 1)  # a row without labels still shows its values
+        self._row = np.repeat(np.arange(len(lengths)), entries)
+        self._label = np.full(len(self._row), -1, np.int64)
+        self._label[np.repeat(lengths > 0, entries)] = rows.bags.codes
+        self._first = np.r_[True, np.diff(self._row) > 0][: len(self._row)]
+        self._values = [each[self._row] for each in values]
+
+    def to_frame(self, column: Hashable) -> pd.DataFrame:
+        """Return one row per unit with the numbers of what may be known, for an audit."""
+        units, items, before = [], [], 0
+        for has_label, places in self._levels():
+            entries, numbers = self._number(has_label, places)
+            units.append(self._rows.numbers[self._row[entries]])
+            items.append(numbers + before)
+            before += int(numbers.max(initial=-1)) + 1
+        known, offsets = _by_unit(np.concatenate(items), np.concatenate(units), self._rows.n_units)
+        lists = pa.LargeListArray.from_arrays(offsets, pa.array(known))
+        bags = Multisets.from_arrow(lists) if self._counts else Itemsets.from_arrow(lists)
+        frame = pd.DataFrame({0: bags.to_pandas()})
+        frame.columns = pd.Index([column], dtype=object)
+        return frame
+
+    def describe(self, numbers: Sequence[int], columns: Sequence[pd.Series[Any]]) -> dict[int, str]:
+        """Return a text for each number of `to_frame`, with the values of the columns."""
+        texts, before = {}, 0
+        labels = Itemsets(*_parts(self._rows.bags)).texts()
+        wanted = np.unique(np.asarray(numbers, np.int64))
+        for has_label, places in self._levels():
+            entries, own = self._number(has_label, places)
+            distinct, first = np.unique(own, return_index=True)
+            for number in np.intersect1d(wanted - before, distinct).tolist():
+                entry = entries[first[np.searchsorted(distinct, number)]]
+                parts = [labels[self._label[entry]]] if has_label and self._label[entry] >= 0 else []
+                parts += [f"{self._names[i]}={columns[i].iloc[self._row[entry]]}" for i in places]
+                texts[number + before] = ", ".join(parts)
+            before += int(own.max(initial=-1)) + 1
+        return texts
+
+    def _levels(self) -> _Levels:
+        """Yield the parts of a row that are items: whether its label, and which columns."""
+        columns = range(len(self._values))
+        if not self._counts:
+            yield True, tuple(columns)
+            return
+        for size in range(len(columns) + 1):
+            for places in combinations(columns, size):
+                yield True, places
+                if places:
+                    yield False, places
+
+    def _number(self, has_label: bool, places: tuple[int, ...]) -> tuple[NDArray[np.int64], Numbers]:
+        """Return the entries with a part of a row, and the number of the part of each."""
+        some = self._label >= 0 if self._counts or not self._values else np.ones(len(self._row), np.bool_)
+        entries = np.flatnonzero(some if has_label else self._first)
+        parts = [self._label[entries] + 1] if has_label else []
+        parts += [self._values[i][entries] for i in places]
+        numbers = parts[0]
+        for each in parts[1:]:
+            numbers = pair_numbers(numbers, each)
+        return entries, numbers
+
+
+def _parts(bags: Multisets) -> tuple[Any, ...]:
+    return bags.codes, bags.offsets, bags.vocabulary, bags.nulls
