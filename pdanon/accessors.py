@@ -36,7 +36,7 @@ from pdanon.io.text import to_text
 from pdanon.itemsets.arguments import as_method, unknown_method
 from pdanon.itemsets.chunks import refuse_chunks
 from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.columns import find_column, is_list_column, may_hold_lists
+from pdanon.itemsets.columns import find_column, is_list_column
 from pdanon.itemsets.mapping import apply_mapping
 from pdanon.itemsets.support import supports
 from pdanon.itemsets.table_hints import column_hint

@@ -58,6 +58,7 @@ from pdanon.recoding.loss import with_measure
 from pdanon.recoding.loss_bounds import check_max_loss, excess, refuse_loss
 from pdanon.recoding.named_bound import NamedBound
 from pdanon.recoding.result import Anonymized
+from pdanon.recoding.units import over_units
 from pdanon.recoding.value_errors import combination_error
 from pdanon.recoding.warnings import SHORT, shortfall, warn_if_short, warn_if_useless
 
@@ -154,6 +155,7 @@ def steps(model: type) -> list[Step]:
 
 
 @called_by_name
+@over_units
 def anonymize(
     frame: pd.DataFrame,
     guarantee: Guarantee | None = None,
@@ -170,6 +172,9 @@ def anonymize(
     time_limit: float = 60,
     random_state: int | np.random.Generator | None = None,
     labels: Labels = "set",
+    unit: Hashable | None = None,
+    item: Hashable | None = None,
+    counts: bool = False,
     keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
@@ -215,6 +220,13 @@ def anonymize(
     labels : {"set", "short", "first"} or callable
         Labels of sets of items: ``(a,b)``, ``G017``, ``a +1``, or the text that a function returns for the
         list of their items. ``result.legend`` lists the items of each. Nodes keep their names.
+    unit : hashable, optional
+        The column that names the person of a row, if a person has several rows. The guarantee then covers
+        persons, and labels go back to their rows. See `One person, many rows <../unit.md>`_.
+    item : hashable, optional
+        The column of items, if each row is a line with one item instead of a list. It requires ``unit``.
+    counts : bool
+        Publish each line with an item, and cover how often a person has a label. It requires ``unit``.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
     progress : bool

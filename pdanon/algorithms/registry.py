@@ -34,6 +34,8 @@ from pdanon.recoding.result import Anonymized
 Recodes: TypeAlias = Literal["items", "rows", "groups", "chunks", "values", "both"]
 # The families that recode a list column, and nothing else.
 OF_LISTS: tuple[Recodes, ...] = ("items", "rows", "groups", "chunks")
+# The parameters of tables in which a person has several rows.
+OF_UNITS = ("unit", "item", "counts")
 _BYTES = 16  # per row and occurrence, that each algorithm needs for supports
 
 
@@ -263,9 +265,10 @@ def functions(*recodes: str) -> dict[str, Callable[..., Anonymized]]:
 
 
 def parameters_of(function: Callable[..., Anonymized]) -> dict[str, inspect.Parameter]:
-    """Return the parameters of an algorithm by name, without the frame and the column."""
+    """Return the parameters of an algorithm by name, without the frame, the column and those of units."""
     parameters = inspect.signature(function).parameters
-    return {name: each for name, each in parameters.items() if each.kind is each.KEYWORD_ONLY}
+    own = {name: each for name, each in parameters.items() if each.kind is each.KEYWORD_ONLY}
+    return {name: each for name, each in own.items() if name not in OF_UNITS}
 
 
 def of_lists(function: Callable[..., Anonymized]) -> bool:

@@ -22,7 +22,6 @@ from pdanon.itemsets.columns import (
     is_list_column,
     label_position,
     label_positions,
-    same_label,
 )
 from pdanon.itemsets.equality import Numbers, pair_numbers
 from pdanon.itemsets.lists import offsets_of
@@ -228,9 +227,7 @@ class KnownRows:
     subset of a row is an item of its own, as often as the unit has it.
     """
 
-    def __init__(
-        self, rows: UnitRows, values: Sequence[Numbers], names: Sequence[str], counts: bool
-    ) -> None:
+    def __init__(self, rows: UnitRows, values: Sequence[Numbers], names: Sequence[str], counts: bool) -> None:
         self._rows, self._names, self._counts = rows, names, counts
         lengths = np.diff(rows.bags.offsets)
         entries = np.maximum(lengths, 1)  # a row without labels still shows its values

@@ -29,9 +29,11 @@ from pdanon.itemsets.timing import Report
 from pdanon.recoding.decision import Decision, ListRows, decide_lists
 from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.result import Anonymized
+from pdanon.recoding.units import over_units
 
 
 @called_by_name
+@over_units
 def apriori(
     frame: pd.DataFrame,
     column: Hashable | None = None,
@@ -41,6 +43,9 @@ def apriori(
     hierarchy: HierarchyLike,
     sensitive: Iterable[Any] | None = None,
     l: int | None = None,  # noqa: E741  (its name in the literature)
+    unit: Hashable | None = None,
+    item: Hashable | None = None,
+    counts: bool = False,
     keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
@@ -64,6 +69,13 @@ def apriori(
         together with ``l``.
     l : int, optional
         A sensitive item is in at most 1/l of the rows that match an attacker's knowledge; at least 2.
+    unit : hashable, optional
+        The column that names the person of a row, if a person has several rows. The guarantee then covers
+        persons, and labels go back to their rows. See `One person, many rows <../unit.md>`_.
+    item : hashable, optional
+        The column of items, if each row is a line with one item instead of a list. It requires ``unit``.
+    counts : bool
+        Publish each line with an item, and cover how often a person has a label. It requires ``unit``.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
     progress : bool

@@ -26,6 +26,7 @@ from pdanon.itemsets.timing import Report
 from pdanon.itemsets.validation import check_count, check_known
 from pdanon.recoding.decision import Decision, ListRows
 from pdanon.recoding.result import Anonymized
+from pdanon.recoding.units import over_units
 
 _BATCH = 256  # rows placed between reports
 
@@ -33,6 +34,7 @@ Score: TypeAlias = Literal["increase", "total"]
 
 
 @called_by_name
+@over_units
 def clump(
     frame: pd.DataFrame,
     column: Hashable | None = None,
@@ -42,6 +44,9 @@ def clump(
     r: int = 10,
     score: Score = "increase",
     lookahead: int = 300,
+    unit: Hashable | None = None,
+    item: Hashable | None = None,
+    counts: bool = False,
     keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
@@ -66,6 +71,13 @@ def clump(
     lookahead : int
         Number of following rows compared for a place in a group; at least 0. With 0, the current row gets the
         place. Otherwise, the row with the least distortion of the group gets it.
+    unit : hashable, optional
+        The column that names the person of a row, if a person has several rows. The guarantee then covers
+        persons, and labels go back to their rows. See `One person, many rows <../unit.md>`_.
+    item : hashable, optional
+        The column of items, if each row is a line with one item instead of a list. It requires ``unit``.
+    counts : bool
+        Publish each line with an item, and cover how often a person has a label. It requires ``unit``.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
     progress : bool

@@ -31,6 +31,7 @@ from pdanon.itemsets.timing import Report, halt_flag
 from pdanon.itemsets.validation import check_known
 from pdanon.recoding.decision import Decision, ListRows
 from pdanon.recoding.result import Anonymized
+from pdanon.recoding.units import over_units
 
 
 class Moles:
@@ -162,6 +163,7 @@ CRITERIA = ("mm/il", "mm", "1/il")
 
 
 @called_by_name
+@over_units
 def coherence(
     frame: pd.DataFrame,
     column: Hashable | None = None,
@@ -172,6 +174,9 @@ def coherence(
     private: Any,
     criterion: str = "mm/il",
     loss: str | Mapping[Any, float] | pd.Series[float] = "support",
+    unit: Hashable | None = None,
+    item: Hashable | None = None,
+    counts: bool = False,
     keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
@@ -199,6 +204,13 @@ def coherence(
     loss : {"support", "unit"}, mapping or Series
         Cost of suppressing an item: the number of rows that contain it, 1, or a non-negative number for each
         public item. Fractional numbers are rounded to six decimals.
+    unit : hashable, optional
+        The column that names the person of a row, if a person has several rows. The guarantee then covers
+        persons, and labels go back to their rows. See `One person, many rows <../unit.md>`_.
+    item : hashable, optional
+        The column of items, if each row is a line with one item instead of a list. It requires ``unit``.
+    counts : bool
+        Publish each line with an item, and cover how often a person has a label. It requires ``unit``.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
     progress : bool

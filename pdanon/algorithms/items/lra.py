@@ -30,9 +30,11 @@ from pdanon.itemsets.timing import Report
 from pdanon.recoding.decision import Decision, ListRows, decide_lists
 from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.result import Anonymized
+from pdanon.recoding.units import over_units
 
 
 @called_by_name
+@over_units
 def lra(
     frame: pd.DataFrame,
     column: Hashable | None = None,
@@ -41,6 +43,9 @@ def lra(
     m: ItemLimit = 2,
     hierarchy: HierarchyLike,
     parts: int,
+    unit: Hashable | None = None,
+    item: Hashable | None = None,
+    counts: bool = False,
     keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
@@ -61,6 +66,13 @@ def lra(
         fan-out of a balanced hierarchy over the sorted items.
     parts : int
         Number of parts of the rows; at least 1. There are fewer if a part would have fewer than k rows.
+    unit : hashable, optional
+        The column that names the person of a row, if a person has several rows. The guarantee then covers
+        persons, and labels go back to their rows. See `One person, many rows <../unit.md>`_.
+    item : hashable, optional
+        The column of items, if each row is a line with one item instead of a list. It requires ``unit``.
+    counts : bool
+        Publish each line with an item, and cover how often a person has a label. It requires ``unit``.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
     progress : bool

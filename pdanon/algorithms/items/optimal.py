@@ -38,6 +38,7 @@ from pdanon.itemsets.validation import check_flag
 from pdanon.recoding.decision import Decision, ListRows, decide_lists
 from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.result import Anonymized
+from pdanon.recoding.units import over_units
 
 
 def solve_program(
@@ -300,6 +301,7 @@ _FEW = 2_000  # the same for clauses: a threat can have k - 1 of them
 
 
 @called_by_name
+@over_units
 def optimal(
     frame: pd.DataFrame,
     column: Hashable | None = None,
@@ -309,6 +311,9 @@ def optimal(
     hierarchy: HierarchyLike,
     suppress: bool = False,
     time_limit: float = 60,
+    unit: Hashable | None = None,
+    item: Hashable | None = None,
+    counts: bool = False,
     keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
@@ -335,6 +340,13 @@ def optimal(
     time_limit : float
         Upper bound on the search, in seconds; not negative. It excludes building the program and, without
         ``suppress``, the greedy solution that replaces an unsolved program.
+    unit : hashable, optional
+        The column that names the person of a row, if a person has several rows. The guarantee then covers
+        persons, and labels go back to their rows. See `One person, many rows <../unit.md>`_.
+    item : hashable, optional
+        The column of items, if each row is a line with one item instead of a list. It requires ``unit``.
+    counts : bool
+        Publish each line with an item, and cover how often a person has a label. It requires ``unit``.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
     progress : bool

@@ -20,9 +20,11 @@ from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.timing import Report
 from pdanon.recoding.decision import Decision, ListRows
 from pdanon.recoding.result import Anonymized
+from pdanon.recoding.units import over_units
 
 
 @called_by_name
+@over_units
 def suppress_public(
     frame: pd.DataFrame,
     column: Hashable | None = None,
@@ -31,6 +33,9 @@ def suppress_public(
     k: int,
     p: int,
     private: Any,
+    unit: Hashable | None = None,
+    item: Hashable | None = None,
+    counts: bool = False,
     keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
@@ -52,6 +57,13 @@ def suppress_public(
     private : list of items, Series of bool, or str
         The private items; or a Series that marks each item as private; or the name of a second list column
         whose items are all private. All other items are public.
+    unit : hashable, optional
+        The column that names the person of a row, if a person has several rows. The guarantee then covers
+        persons, and labels go back to their rows. See `One person, many rows <../unit.md>`_.
+    item : hashable, optional
+        The column of items, if each row is a line with one item instead of a list. It requires ``unit``.
+    counts : bool
+        Publish each line with an item, and cover how often a person has a label. It requires ``unit``.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
     progress : bool

@@ -24,15 +24,20 @@ from pdanon.itemsets.support import check_rows
 from pdanon.itemsets.timing import Report
 from pdanon.recoding.decision import Decision, ListRows
 from pdanon.recoding.result import Anonymized
+from pdanon.recoding.units import over_units
 
 
 @called_by_name
+@over_units
 def suppress_to_k(
     frame: pd.DataFrame,
     column: Hashable | None = None,
     *,
     k: int,
     public: Any,
+    unit: Hashable | None = None,
+    item: Hashable | None = None,
+    counts: bool = False,
     keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
@@ -49,6 +54,13 @@ def suppress_to_k(
     public : list of items, or Series of bool
         The public items; or a Series that marks each item as public. Other items are not suppressed, and are
         not part of the quasi-identifier.
+    unit : hashable, optional
+        The column that names the person of a row, if a person has several rows. The guarantee then covers
+        persons, and labels go back to their rows. See `One person, many rows <../unit.md>`_.
+    item : hashable, optional
+        The column of items, if each row is a line with one item instead of a list. It requires ``unit``.
+    counts : bool
+        Publish each line with an item, and cover how often a person has a label. It requires ``unit``.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
     progress : bool

@@ -39,6 +39,7 @@ from pdanon.itemsets.timing import Report, check_time
 from pdanon.recoding.decision import Decision, ListRows, decide_lists
 from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.result import Anonymized
+from pdanon.recoding.units import over_units
 
 _EASY = 10**5  # sets of labels; beyond, larger rules are checked only when the cut stops
 
@@ -255,6 +256,7 @@ class Expansion:
 
 
 @called_by_name
+@over_units
 def td_control(
     frame: pd.DataFrame,
     column: Hashable | None = None,
@@ -264,6 +266,9 @@ def td_control(
     m: ItemLimit = None,
     hierarchy: HierarchyLike,
     scope: Scope = "all",
+    unit: Hashable | None = None,
+    item: Hashable | None = None,
+    counts: bool = False,
     keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
@@ -288,6 +293,13 @@ def td_control(
         generalized.
     scope : {"all", "sensitive"}
         What may be suppressed: nodes of the hierarchy and sensitive items, or only sensitive items.
+    unit : hashable, optional
+        The column that names the person of a row, if a person has several rows. The guarantee then covers
+        persons, and labels go back to their rows. See `One person, many rows <../unit.md>`_.
+    item : hashable, optional
+        The column of items, if each row is a line with one item instead of a list. It requires ``unit``.
+    counts : bool
+        Publish each line with an item, and cover how often a person has a label. It requires ``unit``.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
     progress : bool

@@ -26,9 +26,11 @@ from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.timing import Report
 from pdanon.recoding.decision import Decision, ListRows
 from pdanon.recoding.result import Anonymized
+from pdanon.recoding.units import over_units
 
 
 @called_by_name
+@over_units
 def vpa(
     frame: pd.DataFrame,
     column: Hashable | None = None,
@@ -37,6 +39,9 @@ def vpa(
     m: ItemLimit = 2,
     hierarchy: HierarchyLike,
     parts: int,
+    unit: Hashable | None = None,
+    item: Hashable | None = None,
+    counts: bool = False,
     keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
@@ -58,6 +63,13 @@ def vpa(
     parts : int
         Number of parts; at least 1. Each is a subtree of the hierarchy. The subtree with the most leaves is
         split into its children until there are enough. There can be more if a node has many children.
+    unit : hashable, optional
+        The column that names the person of a row, if a person has several rows. The guarantee then covers
+        persons, and labels go back to their rows. See `One person, many rows <../unit.md>`_.
+    item : hashable, optional
+        The column of items, if each row is a line with one item instead of a list. It requires ``unit``.
+    counts : bool
+        Publish each line with an item, and cover how often a person has a label. It requires ``unit``.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
     progress : bool

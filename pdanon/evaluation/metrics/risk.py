@@ -16,6 +16,7 @@ from pdanon.guarantees.lm import LmDiversity
 from pdanon.guarantees.named import NamedItems
 from pdanon.guarantees.parameters import check_finite_m, check_k
 from pdanon.guarantees.sensitive_groups import SensitiveGroups
+from pdanon.io.units import UnitTable, refuse_without_unit
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.chunks import refuse_chunks
 from pdanon.itemsets.codes import Itemsets
@@ -39,6 +40,8 @@ def risk(
     m: int = 2,
     quasi: Sequence[Hashable] | None = None,
     sensitive: Sequence[Any] | None = None,
+    unit: Hashable | None = None,
+    item: Hashable | None = None,
     progress: bool = False,
 ) -> pd.DataFrame:
     """Measure the share of rows that an attacker with knowledge of a few items can single out.
@@ -58,6 +61,11 @@ def risk(
     sensitive : sequence, optional
         Items that the attacker does not know, such as diagnoses. They count in no row. Items that do not
         occur are ignored, as a release may have suppressed them.
+    unit : hashable, optional
+        The column that names the person of a row, if a person has several rows. The table then counts
+        persons, with the distinct items of all their rows. Do not pass it together with ``quasi``.
+    item : hashable, optional
+        The column of items, if each row is a line with one item instead of a list. It requires ``unit``.
     progress : bool
         Show the finished parts of the count; their total number is not known in advance.
 
@@ -110,6 +118,14 @@ def risk(
     1      1   <NA>     3     1.000000  1.000000
     """
     refuse_chunks(check_frame(frame))
+    if unit is None:
+        refuse_without_unit(item, False)
+    else:
+        if quasi is not None:
+            hint = "gather the rows first: pdanon.from_long(frame, by=..., item=..., keep=[...])"
+            raise ParameterError("quasi and unit do not go together", where="quasi", hint=hint)
+        frame = UnitTable.of(frame, unit, item, column).sets()
+        column = frame.columns[0]
     if sensitive is not None:
         frame = _remove_from(frame, column, NamedItems.some(sensitive, "sensitive"))
     with show_activity(progress, "risk"):

@@ -1,0 +1,356 @@
+"""Releases of tables in which a person, the unit of the guarantee, has several rows.
+
+The rows of a unit are gathered to the set of its items, any algorithm recodes these sets, and the labels go
+back to the rows. So no algorithm knows of units.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import wraps
+from typing import Any, ParamSpec
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from pdanon.errors import GuaranteeError, InfeasibleError, ParameterError, ReleaseWarning, warn
+from pdanon.guarantees.km import KmAnonymity
+from pdanon.guarantees.units import audit_rows, audit_units, number_values
+from pdanon.guarantees.verdict import Guarantee
+from pdanon.io.units import UnitRows, UnitTable, refuse_without_unit
+from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.columns import column_labels, label_positions
+from pdanon.itemsets.compatibility import text_column
+from pdanon.itemsets.equality import Numbers, pair_numbers
+from pdanon.itemsets.gray_order import ranks_of
+from pdanon.itemsets.lists import offsets_of
+from pdanon.itemsets.mapping import global_mapping, relabel
+from pdanon.itemsets.multisets import Multisets
+from pdanon.itemsets.validation import check_flag
+from pdanon.recoding.result import Anonymized
+from pdanon.recoding.unmodified_columns import UnmodifiedColumns, keep_parameter
+
+_Arguments = ParamSpec("_Arguments")
+_Values = Mapping[Hashable, "pd.Series[Any]"]  # of the rows of a release, by the label of the column
+
+_CALENDAR = ("day", "week", "month", "quarter")  # by which times are published, the finest first
+
+
+def over_units(function: Callable[_Arguments, Anonymized]) -> Callable[_Arguments, Anonymized]:
+    """Decorate an algorithm for list columns: with ``unit``, it recodes the sets of units.
+
+    The decorator consumes the arguments ``unit``, ``item`` and ``counts``, and then also ``keep``.
+    """
+    signature = inspect.signature(function)
+
+    @wraps(function)
+    def called(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> Anonymized:
+        call = signature.bind(*args, **kwargs)
+        given = call.arguments
+        unit, item, counts = given.pop("unit", None), given.pop("item", None), given.pop("counts", False)
+        if unit is None:
+            refuse_without_unit(item, counts)
+            return function(*call.args, **call.kwargs)
+        named = "guarantee" if isinstance(given.get("guarantee"), str) else "column"  # as `read_guarantee`
+        table = UnitTable.of(given["frame"], unit, item, given.get(named))
+        keep = column_labels(given.pop("keep", ()), "keep")
+        release = _UnitRelease(table, _kept_columns(table, keep), check_flag(counts, "counts"))
+        given["frame"] = table.sets()
+        given[named] = given["frame"].columns[0]
+        result = release.publish(function(*call.args, **call.kwargs))
+        parameters = {"unit": unit, "item": item, "counts": release.counts, **keep_parameter(keep)}
+        return replace(result, parameters={**result.parameters, **parameters})
+
+    return called
+
+
+def _kept_columns(table: UnitTable, keep: Sequence[Hashable]) -> list[int]:
+    """Return the positions of the columns to keep."""
+    positions = label_positions(table.frame, keep)
+    if table.column in positions:
+        hint = "leave it out of keep: its labels are published"
+        raise ParameterError("the column of items is recoded", where="keep", hint=hint)
+    return sorted(positions)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _UnitRelease:
+    """A release of rows that belong to units.
+
+    Parameters
+    ----------
+    table : UnitTable
+        The original.
+    kept : sequence of int
+        Positions of the columns to publish. Those of units are published as numbers if it is not among them.
+    counts : bool
+        Whether each line with an item is published, instead of the distinct ones.
+    """
+
+    table: UnitTable
+    kept: Sequence[int]
+    counts: bool
+
+    def publish(self, result: Anonymized) -> Anonymized:
+        """Return the release of rows, for a release of the sets of units."""
+        table, guarantee = self.table, result.guarantee
+        places = [place for place in self.kept if place != table.unit]
+        if not table.is_long or self.counts or places:
+            rows, sources = self._recoded_rows(result)
+            repeats = self.counts
+        else:
+            rows, repeats = _lines(result.frame)
+            sources = np.full(len(rows.numbers), -1)
+        values = {table.frame.columns[place]: _values(table.frame, place, sources) for place in places}
+        values = self._hide(guarantee, rows, values)
+        frame = self._to_frame(rows, values)
+        self._audit(guarantee, frame, repeats)
+        if not table.is_long and not self.counts:
+            self._warn_of_counts(guarantee, rows)
+        return replace(result, frame=frame, groups=None, unmodified=UnmodifiedColumns())
+
+    # --- Labels
+
+    def _recoded_rows(self, result: Anonymized) -> tuple[UnitRows, NDArray[np.int64]]:
+        """Return the rows of the original with labels, and the position of each; -1 for none.
+
+        Lines without a label are left out. A unit without labels has one line.
+        """
+        if result.mapping["group"].ne(0).any():
+            hint = "choose an algorithm with one label for an item, such as pcta"
+            if self.table.is_long:
+                hint = f"leave out counts= and keep=, or {hint}"
+            raise ParameterError(
+                "labels of single rows need the same label for an item in all persons",
+                where="unit",
+                got=f"{result.parameters.get('algorithm')}, which recodes groups of persons",
+                hint=hint,
+            )
+        own, units, n_units = self.table.rows.bags, self.table.rows.numbers, self.table.rows.n_units
+        items = Itemsets(own.codes, own.offsets, own.vocabulary, own.nulls)  # repeated ones are dropped
+        labels = relabel(items, *global_mapping(result.mapping), missing_as_empty=True)
+        if not self.table.is_long:
+            bags = Multisets(labels.codes, labels.offsets, labels.vocabulary, labels.nulls)
+            return UnitRows(units, n_units, bags), np.arange(len(units))
+        sources = np.flatnonzero(labels.lengths > 0)
+        has_label = np.zeros(n_units, np.bool_)
+        has_label[units[sources]] = True
+        empty = np.flatnonzero(~has_label).astype(np.int32)
+        numbers = np.concatenate([units[sources], empty])
+        sources = np.concatenate([sources, np.full(len(empty), -1)])
+        offsets = offsets_of(sources >= 0)
+        bags = Multisets(labels.codes, offsets, labels.vocabulary, np.zeros(len(numbers), np.bool_))
+        return UnitRows(numbers, n_units, bags), sources
+
+    # --- Other columns
+
+    def _hide(self, guarantee: Guarantee, rows: UnitRows, values: _Values) -> _Values:
+        """Publish times by larger parts of the calendar until the guarantee covers labels and values.
+
+        Raises
+        ------
+        InfeasibleError
+            If it does not by quarters, or no column holds times.
+        """
+        if not values and not self.counts:
+            return values
+        if self._is_safe(guarantee, rows, values):
+            return values
+        times = [name for name, column in values.items() if is_time(column)]
+        others = {name: column for name, column in values.items() if name not in times}
+        if times and self._is_safe(guarantee, rows, others):
+            for part in _CALENDAR:
+                coarse = {name: by_calendar(values[name], part) for name in times}
+                if self._is_safe(guarantee, rows, {**values, **coarse}):
+                    names = ", ".join(map(repr, times))
+                    hint = f"convert them beforehand to publish another part of the calendar than the {part}"
+                    warn(ReleaseWarning(f"times in {names} are published by {part}", hint=hint))
+                    return {**values, **coarse}
+        raise InfeasibleError(
+            "the guarantee does not cover what the rows show beside the sets of labels",
+            where="counts and keep" if self.counts else "keep",
+            got=f"of {rows.n_units:,} units at risk, if an attacker knows the labels and "
+            + "; ".join(self._exposures(guarantee, rows, values)),
+            hint="leave out columns at risk, or generalize them; times of a datetime dtype are generalized "
+            "to quarters at most; or pass a smaller m",
+        )
+
+    def _is_safe(self, guarantee: Guarantee, rows: UnitRows, values: _Values) -> bool:
+        return self._at_risk(guarantee, rows, values, self.counts) == 0
+
+    def _at_risk(self, guarantee: Guarantee, rows: UnitRows, values: _Values, counts: bool) -> int:
+        """Count the units at risk if an attacker knows labels and values."""
+        label = self.table.frame.columns[self.table.column]
+        if values:
+            return audit_rows(guarantee, label, rows, values, counts).rows_at_risk
+        lists = pd.DataFrame({label: (rows.gather() if counts else rows.sets()).to_pandas()})
+        return guarantee.audit(lists, label).rows_at_risk
+
+    def _exposures(self, guarantee: Guarantee, rows: UnitRows, values: _Values) -> list[str]:
+        """Describe how many units are at risk by how often, by each column, and by all of them."""
+        found = []
+        if self.counts:
+            found.append(f"how often: {self._at_risk(guarantee, rows, {}, True):,}")
+        for name, column in values.items():
+            parts = _CALENDAR if is_time(column) else ()
+            shown = {f"{name}": column, **{f"its {part}": by_calendar(column, part) for part in parts}}
+            for text, each in shown.items():
+                found.append(f"{text}: {self._at_risk(guarantee, rows, {name: each}, False):,}")
+        if len(values) + self.counts > 1:
+            found.append(f"all of these: {self._at_risk(guarantee, rows, values, self.counts):,}")
+        return found
+
+    # --- The table
+
+    def _to_frame(self, rows: UnitRows, values: _Values) -> pd.DataFrame:
+        """Return the table. Its order depends on its content only, and so do the numbers of units."""
+        table = self.table
+        content = _label_ranks(rows, table.is_long)
+        for name, column in values.items():
+            content = pair_numbers(content, _value_ranks(name, column))
+        if table.unit in self.kept:
+            ids = table.frame.iloc[:, table.unit]
+            first = pd.Series(np.arange(len(ids))).groupby(table.rows.numbers).first().to_numpy()
+            ids = ids.iloc[first].reset_index(drop=True)
+            place = _places(_value_ranks(ids.name, ids))
+        else:
+            ids, place = None, _unit_places(rows, content)
+        order = np.lexsort((content, place[rows.numbers]))
+        if table.is_long and values and not self.counts:  # larger parts of the calendar make lines equal
+            known = np.stack([place[rows.numbers], content])[:, order]
+            order = order[np.append(True, (np.diff(known) != 0).any(axis=0))]
+        columns: dict[int, Any] = {
+            table.unit: place[rows.numbers[order]] if ids is None else ids.array.take(rows.numbers[order]),
+            table.column: _label_column(rows, order, table.is_long),
+        }
+        for place_, name in enumerate(table.frame.columns):
+            if place_ in self.kept and place_ != table.unit:
+                columns[place_] = values[name].array.take(order)
+        used = sorted(columns)
+        frame = pd.DataFrame({number: columns[number] for number in used})
+        frame.columns = table.frame.columns[used]
+        frame.attrs = dict(table.frame.attrs)
+        return frame
+
+    def _audit(self, guarantee: Guarantee, frame: pd.DataFrame, counts: bool) -> None:
+        """Recount the table as it is published."""
+        unit, label = (self.table.frame.columns[place] for place in (self.table.unit, self.table.column))
+        item, column = (label, None) if self.table.is_long else (None, label)
+        audit = audit_units(guarantee, frame, column, unit=unit, item=item, counts=counts)
+        if not audit.holds:
+            raise GuaranteeError(
+                "the release does not have its guarantee and is withheld",
+                got=f"{audit.rows_at_risk} units at risk under {audit.guarantee!r}",
+                hint="this is a defect of pdanon; please report it with the parameters that were used",
+            )
+
+    def _warn_of_counts(self, guarantee: Guarantee, rows: UnitRows) -> None:
+        """Warn if units could be singled out by how often their rows have a label."""
+        if isinstance(guarantee, KmAnonymity) and (few := self._at_risk(guarantee, rows, {}, True)):
+            what = f"{few:,} of {rows.n_units:,} persons are at risk if an attacker knows how often"
+            what += " they have a label, which the rows show"
+            hint = "convert the rows to lines by pdanon.to_long: item= publishes a label of a person once"
+            warn(ReleaseWarning(what, hint=hint))
+
+
+# --- Rows without values of other columns
+
+
+def _lines(frame: pd.DataFrame) -> tuple[UnitRows, bool]:
+    """Return a line for each label of each unit, and whether a unit repeats a label.
+
+    A unit without labels has a line without a label.
+    """
+    bags = Multisets.from_series(frame.iloc[:, 0])
+    lengths = np.diff(bags.offsets)
+    lines = np.maximum(lengths, 1)
+    offsets = offsets_of(np.repeat(lengths > 0, lines))
+    numbers = np.repeat(np.arange(len(lengths), dtype=np.int32), lines)
+    units = np.repeat(np.arange(len(lengths)), lengths)
+    repeats = (np.diff(bags.codes) == 0) & (np.diff(units) == 0)
+    rows = Multisets(bags.codes, offsets, bags.vocabulary, np.zeros(len(numbers), np.bool_))
+    return UnitRows(numbers, len(lengths), rows), bool(repeats.any())
+
+
+def _label_column(rows: UnitRows, order: NDArray[np.int64], is_long: bool) -> Any:
+    """Return the column of labels: lists, or the label of each line."""
+    bags = rows.bags.take(order)
+    if not is_long:
+        return bags.to_pandas()
+    has_label = np.diff(bags.offsets) > 0
+    codes = np.full(len(order), -1)
+    codes[has_label] = bags.codes
+    labels = bags.vocabulary.take(pa.array(codes, mask=~has_label))
+    return pd.array(labels, dtype=pd.ArrowDtype(labels.type))
+
+
+# --- Orders that depend on content only
+
+
+def _label_ranks(rows: UnitRows, is_long: bool) -> Numbers:
+    """Rank rows by their labels; equal ones share a rank."""
+    bags = rows.bags
+    if not is_long:
+        return ranks_of(bags.codes, bags.offsets, len(bags.vocabulary))
+    ranks = np.zeros(len(rows.numbers), np.int64)
+    ranks[np.diff(bags.offsets) > 0] = bags.codes.astype(np.int64) + 1
+    return ranks
+
+
+def _value_ranks(name: Hashable, column: pd.Series[Any]) -> Numbers:
+    """Rank the values of a column by their texts."""
+    numbers = number_values(name, column)
+    _, first, own = np.unique(numbers, return_index=True, return_inverse=True)
+    texts = column.iloc[first].astype(str).to_numpy(object)
+    ranks = np.empty(len(first), np.int64)
+    ranks[np.argsort(texts, kind="stable")] = np.arange(len(first))
+    return ranks[own]
+
+
+def _unit_places(rows: UnitRows, content: Numbers) -> NDArray[np.int64]:
+    """Return the place of each unit in the order of the contents of their rows. Ties have equal rows."""
+    order = np.lexsort((content, rows.numbers))
+    offsets = offsets_of(np.bincount(rows.numbers, minlength=rows.n_units))
+    ranks = ranks_of(content[order].astype(np.int32), offsets, int(content.max(initial=-1)) + 1)
+    return _places(ranks)
+
+
+def _places(ranks: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the place of each number in ascending order."""
+    places = np.empty(len(ranks), np.int64)
+    places[np.argsort(ranks, kind="stable")] = np.arange(len(ranks))
+    return places
+
+
+# --- Values of other columns
+
+
+def _values(frame: pd.DataFrame, place: int, sources: NDArray[np.int64]) -> pd.Series[Any]:
+    """Return the values of rows of the original; missing for -1."""
+    column = frame.iloc[:, place].reset_index(drop=True)
+    return (column.reindex(sources) if (sources < 0).any() else column.take(sources)).reset_index(drop=True)
+
+
+def is_time(column: pd.Series[Any]) -> bool:
+    """Return whether a column holds dates or times."""
+    if pd.api.types.is_datetime64_any_dtype(column.dtype):
+        return True
+    if pd.api.types.is_object_dtype(column.dtype):
+        return pd.api.types.infer_dtype(column, skipna=True) in ("date", "datetime")
+    dtype = column.dtype
+    return isinstance(dtype, pd.ArrowDtype) and pa.types.is_date(dtype.pyarrow_dtype)
+
+
+def by_calendar(column: pd.Series[Any], part: str) -> pd.Series[Any]:
+    """Return texts such as ``2025-03-09``, ``2025-W10``, ``2025-03`` and ``2025-Q1`` for times."""
+    numbers, times = pd.factorize(pd.DatetimeIndex(pd.to_datetime(column)))
+    formats = {"day": "%Y-%m-%d", "week": "%G-W%V", "month": "%Y-%m"}
+    if part == "quarter":
+        texts = [f"{year}-Q{quarter}" for year, quarter in zip(times.year, times.quarter, strict=True)]
+    else:
+        texts = times.strftime(formats[part]).tolist()
+    return pd.Series(text_column(np.array([*texts, None], object)[numbers]), name=column.name)
