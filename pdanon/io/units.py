@@ -222,9 +222,9 @@ class KnownRows:
 
     Notes
     -----
-    Who knows less of a row than all of it matches at least as many units. So without counts, an item is all
-    of a row: its label and all values. With counts, "the label twice" may be two different rows. So each
-    subset of a row is an item of its own, as often as the unit has it.
+    An attacker who knows a part of a row matches at least as many units as one who knows all of it. So
+    without counts, an item is a whole row: its label and all values. With counts, "the label twice" may be
+    two different rows. So each part of a row is an item of its own, as often as the unit has it.
     """
 
     def __init__(self, rows: UnitRows, values: Sequence[Numbers], names: Sequence[str], counts: bool) -> None:
@@ -262,7 +262,7 @@ class KnownRows:
             distinct, first = np.unique(own, return_index=True)
             for number in np.intersect1d(wanted - before, distinct).tolist():
                 entry = entries[first[np.searchsorted(distinct, number)]]
-                parts = [labels[self._label[entry]]] if has_label and self._label[entry] >= 0 else []
+                parts = [labels[self._label[entry]]] if has_label else []
                 parts += [f"{self._names[i]}={columns[i].iloc[self._row[entry]]}" for i in places]
                 texts[number + before] = ", ".join(parts)
             before += int(own.max(initial=-1)) + 1
@@ -273,6 +273,8 @@ class KnownRows:
         columns = range(len(self._values))
         if not self._counts:
             yield True, tuple(columns)
+            if self._values and (self._label < 0).any():
+                yield False, tuple(columns)
             return
         for size in range(len(columns) + 1):
             for places in combinations(columns, size):
@@ -282,8 +284,7 @@ class KnownRows:
 
     def _number(self, has_label: bool, places: tuple[int, ...]) -> tuple[NDArray[np.int64], Numbers]:
         """Return the entries with a part of a row, and the number of the part of each."""
-        some = self._label >= 0 if self._counts or not self._values else np.ones(len(self._row), np.bool_)
-        entries = np.flatnonzero(some if has_label else self._first)
+        entries = np.flatnonzero(self._label >= 0 if has_label else self._first)
         parts = [self._label[entries] + 1] if has_label else []
         parts += [self._values[i][entries] for i in places]
         numbers = parts[0]

@@ -305,10 +305,8 @@ def _value_ranks(name: Hashable, column: pd.Series[Any]) -> Numbers:
     """Rank the values of a column by their texts."""
     numbers = number_values(name, column)
     _, first, own = np.unique(numbers, return_index=True, return_inverse=True)
-    texts = column.iloc[first].astype(str).to_numpy(object)
-    ranks = np.empty(len(first), np.int64)
-    ranks[np.argsort(texts, kind="stable")] = np.arange(len(first))
-    return ranks[own]
+    texts = np.array([str(value) for value in column.iloc[first]], object)
+    return _places(texts)[own]
 
 
 def _unit_places(rows: UnitRows, content: Numbers) -> NDArray[np.int64]:
@@ -320,7 +318,7 @@ def _unit_places(rows: UnitRows, content: Numbers) -> NDArray[np.int64]:
 
 
 def _places(ranks: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the place of each number in ascending order."""
+    """Return the place of each value in ascending order."""
     places = np.empty(len(ranks), np.int64)
     places[np.argsort(ranks, kind="stable")] = np.arange(len(ranks))
     return places
@@ -332,7 +330,11 @@ def _places(ranks: NDArray[Any]) -> NDArray[np.int64]:
 def _values(frame: pd.DataFrame, place: int, sources: NDArray[np.int64]) -> pd.Series[Any]:
     """Return the values of rows of the original; missing for -1."""
     column = frame.iloc[:, place].reset_index(drop=True)
-    return (column.reindex(sources) if (sources < 0).any() else column.take(sources)).reset_index(drop=True)
+    if (sources < 0).any():
+        if column.dtype.kind in "iub":  # which has no missing values
+            column = column.convert_dtypes()
+        return column.reindex(sources).reset_index(drop=True)
+    return column.take(sources).reset_index(drop=True)
 
 
 def is_time(column: pd.Series[Any]) -> bool:

@@ -1,0 +1,268 @@
+"""Releases and audits of tables in which a person has several rows."""
+
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from naive.units import units_at_risk
+
+import pdanon
+from examples import examples
+from pdanon import KmAnonymity
+from pdanon.errors import (
+    ColumnError,
+    InfeasibleError,
+    ItemsetDtypeError,
+    ParameterError,
+    PdanonError,
+    ReleaseWarning,
+)
+
+INVOICES = Path(__file__).parents[2] / "examples" / "invoices.csv"
+LONG = {"unit": "who", "item": "what"}
+
+
+def random_lines(rng, n_columns=0, missing=True):
+    """Up to 24 lines of up to 6 persons, or twice as many that are equal in pairs."""
+    n, items = int(rng.integers(1, 25)), ["a", "b", "c", "d"][: rng.integers(1, 5)]
+    lines = pd.DataFrame({"who": rng.integers(0, rng.integers(1, 7), n)})
+    lines["what"] = rng.choice([*items, None] if missing and rng.random() < 0.3 else items, n)
+    for place in range(n_columns):
+        lines[f"c{place}"] = rng.integers(0, rng.integers(1, 4), n)
+    if rng.random() < 0.3:
+        lines = pd.concat([lines, lines.assign(who=lines["who"] + 10)], ignore_index=True)
+    return lines.astype({"what": object})
+
+
+def by_unit(lines, columns):
+    """The rows of each person, as the naive attacker reads them."""
+    table = {}
+    for who, what, *values in zip(
+        lines["who"], lines["what"], *(lines[name] for name in columns), strict=True
+    ):
+        shown = (None if pd.isna(each) else int(each) for each in values)
+        table.setdefault(who, []).append((None if pd.isna(what) else what, *shown))
+    return table
+
+
+def lists_of(lines, rng):
+    """The same table with a list for some of the lines of a person that are equal in other columns."""
+    others = [name for name in lines if name != "what"]
+    visit = rng.integers(0, 2, len(lines))
+    rows = lines.assign(visit=visit).groupby([*others, "visit"], sort=False)["what"]
+    return rows.agg(lambda items: [item for item in items if isinstance(item, str)]).reset_index()
+
+
+@pytest.mark.parametrize("counts", [False, True])
+@pytest.mark.parametrize("n_columns", [0, 1, 2])
+@pytest.mark.parametrize("as_lists", [False, True])
+def test_audits_count_the_persons_whom_a_naive_attacker_finds(n_columns, counts, as_lists):
+    rng = np.random.default_rng([n_columns, counts, as_lists])
+    columns, verdicts = [f"c{place}" for place in range(n_columns)], set()
+    for _ in range(examples(600 if n_columns < 2 else 150)):
+        lines = random_lines(rng, n_columns, missing=not as_lists)
+        k, m = int(rng.integers(2, 4)), int(rng.integers(1, 4 if n_columns == 0 else 3))
+        guarantee = KmAnonymity(k, m)
+        if as_lists and (n_columns == 0 or not counts):  # a list of two labels is one row with its values
+            rows = lists_of(lines, rng).drop(columns="visit")
+            audit = rows.txanon.audit(guarantee, "what", unit="who", counts=counts)
+        else:
+            audit = lines.txanon.audit(guarantee, **LONG, counts=counts)
+        expected = units_at_risk(by_unit(lines, columns), k, m, counts)
+        assert (audit.rows_at_risk, audit.holds) == (len(expected), not expected)
+        assert audit.holds == audit.threats.empty
+        verdicts.add(audit.holds)
+    assert verdicts == {True, False}
+
+
+@pytest.mark.parametrize("counts", [False, True])
+@pytest.mark.parametrize("n_columns", [0, 1, 2])
+def test_releases_of_lines_withstand_a_naive_attacker(n_columns, counts):
+    rng, outcomes = np.random.default_rng([7, n_columns, counts]), set()
+    columns = [f"c{place}" for place in range(n_columns)]
+    for _ in range(examples(400)):
+        lines, k, m = random_lines(rng, n_columns), 2, int(rng.integers(1, 3))
+        lines["spare"] = 0
+        before = lines.copy()
+        try:
+            result = pdanon.pcta(lines, k=k, m=m, **LONG, counts=counts, keep=columns)
+        except InfeasibleError:
+            outcomes.add("refused")
+            continue
+        finally:
+            pd.testing.assert_frame_equal(lines, before)
+        frame = result.frame
+        assert [*frame] == ["who", "what", *columns]
+        assert not units_at_risk(by_unit(frame, columns), k, m, counts)
+        assert sorted(frame["who"].unique()) == [*range(lines["who"].nunique())]
+        labels = dict(zip(result.mapping["item"], result.mapping["generalized"], strict=True))
+        recoded = lines.assign(what=lines["what"].map(labels))[["who", "what", *columns]]
+        shown = recoded.dropna(subset="what")
+        expected = shown if counts else shown.drop_duplicates()
+        assert bags_of(frame.dropna(subset="what"), columns) == bags_of(expected, columns)
+        shuffled = lines.sample(frac=1, random_state=int(rng.integers(2**31)))
+        again = pdanon.pcta(shuffled, k=k, m=m, **LONG, counts=counts, keep=columns)
+        pd.testing.assert_frame_equal(again.frame, frame)
+        outcomes.add("released")
+    assert outcomes == {"refused", "released"}
+
+
+def bags_of(lines, columns):
+    """The bag of the rows of each person, without who it is."""
+    return sorted(sorted(map(repr, rows)) for rows in by_unit(lines, columns).values())
+
+
+def test_releases_of_lists_label_every_row_of_a_person():
+    rng, outcomes = np.random.default_rng(3), set()
+    for _ in range(examples(400)):
+        rows = lists_of(random_lines(rng), rng).drop(columns="visit")
+        counts, m = bool(rng.integers(2)), int(rng.integers(1, 3))
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ReleaseWarning)
+                result = rows.txanon.pcta("what", k=2, m=m, unit="who", counts=counts)
+        except InfeasibleError:
+            outcomes.add(counts)
+            continue
+        lines = result.frame.explode("what", ignore_index=True)
+        assert not units_at_risk(by_unit(lines, []), 2, m, counts)
+        labels = dict(zip(result.mapping["item"], result.mapping["generalized"], strict=True))
+        expected = [sorted({labels[item] for item in row}) for row in rows["what"]]
+        shown = [(who, [*row]) for who, row in zip(result.frame["who"], result.frame["what"], strict=True)]
+        own = [*zip(rows["who"], expected, strict=True)]
+        assert sorted(rows_of_each(shown)) == sorted(rows_of_each(own))
+        outcomes.add("released")
+    assert outcomes == {False, True, "released"}
+
+
+def rows_of_each(rows):
+    """The rows of each person in order, without who it is."""
+    table = {}
+    for who, row in rows:
+        table.setdefault(who, []).append(row)
+    return [sorted(rows) for rows in table.values()]
+
+
+# --- Invoices
+
+
+@pytest.fixture(scope="module")
+def invoices():
+    return pd.read_csv(INVOICES)
+
+
+@pytest.mark.parametrize(
+    ("columns", "counts", "expected"),
+    [
+        ([], True, (7, 336)),
+        (["date"], False, (1911, 1975)),
+        (["month"], False, (0, 1085)),
+        (["store"], False, (0, 580)),
+    ],
+)
+def test_kept_columns_expose_customers_whose_labels_are_safe(invoices, columns, counts, expected):
+    customers = {"unit": "customer", "item": "product"}
+    mapping = pdanon.pcta(invoices, k=5, m=2, **customers).mapping
+    labels = dict(zip(mapping["item"], mapping["generalized"], strict=True))
+    lines = invoices.assign(product=invoices["product"].map(labels), month=invoices["date"].str[:7])
+    shown = lines[["customer", "product", *columns]]
+    found = [shown.txanon.audit(k=5, m=m, **customers, counts=counts).rows_at_risk for m in (1, 2)]
+    assert (found[0], found[1]) == expected
+    dates = lines[["customer", "date"]]
+    assert dates.txanon.audit(k=5, m=2, unit="customer", item="date").rows_at_risk == 357
+
+
+def test_by_default_a_customer_has_one_line_for_each_label(invoices):
+    result = invoices.txanon.pcta(k=5, m=2, unit="customer", item="product")
+    assert (len(invoices), invoices["customer"].nunique(), len(result.frame)) == (9557, 2000, 8893)
+    assert not result.frame.duplicated().any()
+    audit = result.frame.txanon.audit(result.guarantee, unit="customer", item="product", counts=True)
+    assert audit.holds
+    sets = pdanon.from_long(invoices, by="customer", item="product")
+    pd.testing.assert_frame_equal(result.mapping, sets.txanon.pcta(k=5, m=2).mapping)
+    own = {"unit": "customer", "item": "product", "counts": False}
+    assert own.items() <= result.parameters.items()
+    pd.testing.assert_frame_equal(
+        invoices.txanon.risk(k=5, unit="customer", item="product"), sets.txanon.risk(k=5)
+    )
+
+
+def test_times_are_published_by_the_smallest_part_of_the_calendar_that_is_safe():
+    days = pd.to_datetime(["2025-01-01", "2025-01-20", "2025-02-03", "2025-04-01"] * 5)
+    lines = pd.DataFrame({"who": range(20), "what": "a", "when": days})
+    lines = pd.concat([lines, lines.assign(when=days.shift(2, "D"))], ignore_index=True)
+    with pytest.warns(ReleaseWarning, match="times in 'when' are published by week"):
+        frame = pdanon.pcta(lines, k=5, m=1, **LONG, keep=["when"]).frame
+    assert sorted(frame["when"].unique()) == ["2025-W01", "2025-W04", "2025-W06", "2025-W14"]
+    lines["when"] += pd.to_timedelta(lines["who"] * 7, "D")
+    with pytest.warns(ReleaseWarning, match="published by quarter"):
+        frame = pdanon.pcta(lines, k=3, m=2, **LONG, keep=["when"]).frame
+    assert set(frame["when"]) <= {"2025-Q1", "2025-Q2", "2025-Q3"}
+
+
+def test_a_refusal_counts_the_persons_at_risk_by_each_column(invoices):
+    lines = invoices.assign(date=pd.to_datetime(invoices["date"]))
+    with pytest.raises(InfeasibleError) as caught:
+        lines.txanon.pcta(k=5, m=2, unit="customer", item="product", keep=["date", "store"], counts=True)
+    for part in ("how often: 336", "date: 1,975", "its month: 1,085", "store: 580", "all of these: 2,000"):
+        assert part in str(caught.value)
+    assert not any(product in str(caught.value) for product in lines["product"].unique())
+
+
+def test_units_keep_their_names_only_if_they_are_listed(invoices):
+    result = invoices.txanon.pcta(k=5, m=2, unit="customer", item="product", keep=["customer"])
+    assert {*result.frame["customer"]} == {*invoices["customer"]}
+    assert result.parameters["keep"] == ["customer"]
+    labels = dict(zip(result.mapping["item"], result.mapping["generalized"], strict=True))
+    own = invoices.assign(product=invoices["product"].map(labels))[["customer", "product"]].drop_duplicates()
+    ordered = own.sort_values(["customer", "product"], ignore_index=True)
+    pd.testing.assert_frame_equal(result.frame, ordered, check_dtype=False)
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "message"),
+    [
+        ({"unit": "nobody", "item": "what"}, ColumnError, "'nobody' does not exist"),
+        ({"unit": "who", "item": "nothing"}, ColumnError, "'nothing' does not exist"),
+        ({"unit": "who"}, ColumnError, "name the column of items"),
+        ({"unit": "who", "column": "what"}, ItemsetDtypeError, "pass item='what'"),
+        ({"unit": "who", "item": "lists"}, ItemsetDtypeError, "pass column='lists'"),
+        ({"unit": "lists", "item": "what"}, ColumnError, "the column of units holds lists"),
+        ({"unit": "what", "item": "what"}, ParameterError, "units and items are one column"),
+        ({"unit": "some", "item": "what"}, ParameterError, "3 of 24 lines"),
+        ({"unit": "line", "item": "what"}, ParameterError, "each line has another person"),
+        ({"unit": "who", "item": "what", "column": "what"}, ParameterError, "named twice"),
+        ({"item": "what"}, ParameterError, "item needs unit"),
+        ({"counts": True}, ParameterError, "counts needs unit"),
+        ({"unit": "who", "item": "what", "counts": 2}, ParameterError, "counts"),
+        ({"unit": "who", "item": "what", "keep": ["what"]}, ParameterError, "leave it out of keep"),
+        ({"unit": "who", "item": "what", "keep": ["nothing"]}, ColumnError, "'nothing' does not exist"),
+    ],
+)
+def test_wrong_calls_are_explained(options, kind, message):
+    lines = pd.DataFrame({"who": [1, 2, 3, 4] * 6, "what": ["a", "b"] * 12, "line": range(24)})
+    lines["some"] = [None] * 3 + [1] * 21
+    if "lists" in options.values():
+        lines["lists"] = [["a"]] * 24
+    with pytest.raises(kind) as caught:
+        lines.txanon.pcta(k=2, m=1, **options)
+    assert message in str(caught.value)
+
+
+def test_what_units_do_not_allow_is_explained(invoices):
+    customers = {"unit": "customer", "item": "product"}
+    tree = pdanon.Hierarchy.balanced(sorted(invoices["product"].unique()), 5)
+    result = invoices.txanon.partition(k=5, hierarchy=tree, **customers)
+    assert result.frame.txanon.audit(result.guarantee, **customers).holds
+    with pytest.raises(ParameterError, match="with one label for an item"):
+        invoices.txanon.partition(k=5, hierarchy=tree, **customers, counts=True)
+    with pytest.raises(ParameterError, match="quasi and unit"):
+        invoices.txanon.risk(k=5, quasi=["store"], **customers)
+    with pytest.raises(ParameterError, match="only KmAnonymity covers other columns"):
+        invoices.txanon.audit(result.guarantee, **customers)
+    with pytest.raises(ParameterError, match="item needs unit"):
+        invoices.txanon.risk(k=5, item="product")
+    with pytest.raises(PdanonError, match="has no parameter 'unit'"):
+        invoices.txanon.cahd(p=2, sensitive=["tea"], **customers)
