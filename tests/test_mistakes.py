@@ -70,13 +70,13 @@ TABLES = {
         r"one-hot.*pdanon.from_onehot\(frame, columns=frame.columns.drop\(\['person'\]\)\)",
     ),
     "one column an item, between many others": Mistake(
-        lambda: pd.concat([OTHERS, ONE_HOT, OTHERS.add_prefix("x")], axis=1).txanon,
+        lambda: pd.concat([OTHERS, ONE_HOT, OTHERS.add_prefix("x")], axis=1).txanon.pcta(k=2),
         ColumnError,
         "no list-valued column",
         rf"pdanon.from_onehot\(frame, columns=frame.columns\[4:{4 + ONE_HOT.shape[1]}\]\)",
     ),
     "one column an item, accessor": Mistake(
-        lambda: ONE_HOT.astype(bool).txanon,
+        lambda: ONE_HOT.astype(bool).txanon.pcta(k=2),
         ColumnError,
         "no list-valued",
         r"one-hot.*pdanon.from_onehot\(frame\)",
@@ -108,13 +108,13 @@ TABLES = {
         r"by='whose', item='items'\) makes one row per person, if 'whose' identifies the person of a line\.",
     ),
     "no items at all": Mistake(
-        lambda: pd.DataFrame({"age": ["old", "new"] * 3, "sex": [*"fffmmm"]}).txanon,
+        lambda: pd.DataFrame({"age": ["old", "new"] * 3, "sex": [*"fffmmm"]}).txanon.pcta(k=2),
         ColumnError,
         "no list-valued",
         r"^No items\? pdanon.anonymize\(.*KAnonymity\(5, quasi=\['age', 'sex'\]\)\), not df.txanon",
     ),
     "numbers alone": Mistake(
-        lambda: FRAME[["age"]].txanon.anonymize(pdanon.KAnonymity(5, quasi=["age"])),
+        lambda: FRAME[["age"]].txanon.pcta(k=2),
         ColumnError,
         "no list-valued",
         r"^No items\? pdanon.anonymize\(frame, pdanon.KAnonymity\(5, quasi=\['age'\]\)\), not df.txanon$",

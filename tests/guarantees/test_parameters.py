@@ -75,9 +75,9 @@ def test_the_list_column_must_be_clear(call):
 
 
 def test_errors_of_columns_are_attribute_errors():
-    """So hasattr(frame, "txanon") answers, instead of raising."""
+    """So hasattr(series, "itemset") answers, instead of raising."""
     assert issubclass(ColumnError, AttributeError)
-    assert not hasattr(NO_LISTS, "txanon")
+    assert not hasattr(NO_LISTS["items"], "itemset")
 
 
 # --- k and m

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import pdanon
 from pdanon.errors import ColumnError, ItemsetDtypeError, NumbersWarning, ParameterError
-from pdanon.io.long import _number_persons
+from pdanon.io.long import number_persons
 
 rows_of_text = st.lists(
     st.lists(st.sampled_from(["a", "b", "ä b", "x;y", "1", "NA", ""]), max_size=4), max_size=8
@@ -39,7 +39,7 @@ def lines_of(rows, rng):
 @given(numbers=st.lists(st.integers(0, 4), min_size=0, max_size=12))
 def test_persons_are_numbered_as_they_first_appear(n_columns, numbers):
     ids = [pd.Series(numbers, dtype="int64"), pd.Series(numbers[::-1], dtype="int64")][:n_columns]
-    found, count = _number_persons(ids)
+    found, count = number_persons(ids)
     persons = list(zip(*ids, strict=True))
     order = list(dict.fromkeys(persons))
     assert found.tolist() == [order.index(person) for person in persons]
