@@ -222,7 +222,8 @@ def anonymize(
         list of their items. ``result.legend`` lists the items of each. Nodes keep their names.
     unit : hashable, optional
         The column that names the person of a row, if a person has several rows. The guarantee then covers
-        persons, and labels go back to their rows. See `One person, many rows <../unit.md>`_.
+        persons, and their labels go back to the rows. Other columns are published only if ``keep`` lists
+        them, and the guarantee then covers their values as well.
     item : hashable, optional
         The column of items, if each row is a line with one item instead of a list. It requires ``unit``.
     counts : bool

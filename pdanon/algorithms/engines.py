@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from pdanon.algorithms.choice import REQUEST_PARAMETERS, choose, split_request
 from pdanon.algorithms.items.lra import Parts
-from pdanon.algorithms.registry import ALGORITHMS, Recodes, functions, parameters_of
+from pdanon.algorithms.registry import ALGORITHMS, OF_UNITS, Recodes, functions, parameters_of
 from pdanon.algorithms.registry import algorithm as find_algorithm
 from pdanon.errors import ParameterError
 from pdanon.guarantees.requested import requested_guarantee
@@ -124,6 +124,11 @@ def check_algorithm(name: str, parameters: dict[str, Any], recodes: tuple[Recode
             where="algorithm",
             got=name,
             hint=f"read the table into memory, or pass one of {', '.join(accepted)}",
+        )
+    if any(parameters.get(each) for each in OF_UNITS):
+        hint = "gather them first: pdanon.stream.from_long(source, target, by=..., item=...)"
+        raise ParameterError(
+            "rows of a person are not gathered over files or partitions", where="unit", hint=hint
         )
     check_call(function, (None,), parameters)
 

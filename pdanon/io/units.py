@@ -72,7 +72,7 @@ class UnitRows:
 def _by_unit(
     items: NDArray[Any], units: NDArray[np.int32], n_units: int
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Sort items by their units; return also where the items of each unit begin."""
+    """Sort items by their units, and return the offsets of units."""
     offsets, order, _ = row_loops.transpose(units, np.arange(len(units) + 1), n_units)
     return items[order], offsets
 
@@ -214,9 +214,9 @@ class KnownRows:
     rows : UnitRows
         Rows as they are published.
     values : sequence of ndarray of int64
-        Numbers from 0 on of the values of each other column, by row.
+        The values of the other columns as numbers from 0 on, by row.
     names : sequence of str
-        The name of each of these columns.
+        The names of these columns.
     counts : bool
         Whether the attacker also knows how often the unit has a label, a value, or both.
 
@@ -283,7 +283,7 @@ class KnownRows:
                     yield False, places
 
     def _number(self, has_label: bool, places: tuple[int, ...]) -> tuple[NDArray[np.int64], Numbers]:
-        """Return the entries with a part of a row, and the number of the part of each."""
+        """Return the entries that have a part of a row, and their numbers of it."""
         entries = np.flatnonzero(self._label >= 0 if has_label else self._first)
         parts = [self._label[entries] + 1] if has_label else []
         parts += [self._values[i][entries] for i in places]

@@ -142,7 +142,7 @@ def _long_hint(columns: list[pd.Series[Any]]) -> str:
     """Return the hint for a long table, whose column of persons repeats values, or for one without items."""
     item = _item_label(columns)
     labels = [column.name for column in columns]
-    none = f"No items? pdanon.anonymize(frame, pdanon.KAnonymity(5, quasi={labels[:2]})), not df.txanon"
+    none = f"No items? pdanon.anonymize(frame, pdanon.KAnonymity(5, quasi={labels[:2]}))"
     if not any(isinstance(_first_value(column), str) for column in columns) and not _usual_items(columns):
         return none
     others = [column for column in columns if column.name != item]

@@ -201,7 +201,7 @@ class _UnitRelease:
             for text, each in shown.items():
                 found.append(f"{text}: {self._at_risk(guarantee, rows, {name: each}, False):,}")
         if len(values) + self.counts > 1:
-            found.append(f"all of these: {self._at_risk(guarantee, rows, values, self.counts):,}")
+            found.append(f"all: {self._at_risk(guarantee, rows, values, self.counts):,}")
         return found
 
     # --- The table
@@ -261,7 +261,7 @@ class _UnitRelease:
 
 
 def _lines(frame: pd.DataFrame) -> tuple[UnitRows, bool]:
-    """Return a line for each label of each unit, and whether a unit repeats a label.
+    """Return a line for each label that a unit has, and whether a unit repeats a label.
 
     A unit without labels has a line without a label.
     """
@@ -310,7 +310,7 @@ def _value_ranks(name: Hashable, column: pd.Series[Any]) -> Numbers:
 
 
 def _unit_places(rows: UnitRows, content: Numbers) -> NDArray[np.int64]:
-    """Return the place of each unit in the order of the contents of their rows. Ties have equal rows."""
+    """Rank units by the contents of their rows. Ties have equal rows, and keep their order."""
     order = np.lexsort((content, rows.numbers))
     offsets = offsets_of(np.bincount(rows.numbers, minlength=rows.n_units))
     ranks = ranks_of(content[order].astype(np.int32), offsets, int(content.max(initial=-1)) + 1)
