@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import pandas as pd
@@ -44,7 +44,7 @@ def audit_units(
     label = frame.columns[table.column]
     if not table.others:
         return guarantee.audit(table.bags() if counts else table.sets(), label)
-    columns = {frame.columns[place]: frame.iloc[:, place] for place in table.others}
+    columns = [frame.iloc[:, place] for place in table.others]
     return audit_rows(guarantee, label, table.rows, columns, counts)
 
 
@@ -52,7 +52,7 @@ def audit_rows(
     guarantee: Guarantee,
     label: Hashable,
     rows: UnitRows,
-    columns: Mapping[Hashable, pd.Series[Any]],
+    columns: Sequence[pd.Series[Any]],
     counts: bool,
 ) -> Audit:
     """Audit rows together with the values of other columns, which the attacker knows as well.
@@ -65,8 +65,8 @@ def audit_rows(
         The label of the column of items.
     rows : UnitRows
         The rows as they are published.
-    columns : mapping
-        The other columns, by label.
+    columns : sequence of pandas.Series
+        The other columns.
     counts : bool
         Whether the attacker knows how often.
     """
@@ -74,22 +74,23 @@ def audit_rows(
         hint = "leave out all columns but those of units and items"
         what = "only KmAnonymity covers other columns of the rows of a unit"
         raise ParameterError(what, where="guarantee", got=type(guarantee).__name__, hint=hint)
-    values = [number_values(name, each) for name, each in columns.items()]
-    known = KnownRows(rows, values, [str(name) for name in columns], counts)
+    known = KnownRows(rows, [*map(number_values, columns)], [str(each.name) for each in columns], counts)
     audit = guarantee.audit(known.to_frame(label), label)
 
     def list_threats() -> pd.DataFrame:
-        return _describe(audit.threats, known, [*columns.values()])
+        return _describe(audit.threats, known, columns)
 
     return Audit(audit.guarantee, audit.rows_at_risk, list_threats)
 
 
-def number_values(name: Hashable, column: pd.Series[Any]) -> Numbers:
+def number_values(column: pd.Series[Any]) -> Numbers:
     """Number the values of a column that is published with the labels."""
     numbers = value_numbers(column)
     if numbers is None:
         hint = "leave the column out, or convert it to text"
-        raise ColumnError("the values of a column cannot be compared", where=f"column {name!r}", hint=hint)
+        raise ColumnError(
+            "the values of a column cannot be compared", where=f"column {column.name!r}", hint=hint
+        )
     return numbers
 
 
@@ -97,4 +98,5 @@ def _describe(threats: pd.DataFrame, known: KnownRows, columns: Sequence[pd.Seri
     """Replace numbers by texts in a table of threats."""
     lists = arrow_lists(threats["itemset"]).to_pylist()
     texts = known.describe([number for each in lists for number in each], columns)
-    return threats.assign(itemset=[[texts[number] for number in each] for each in lists])
+    itemsets = pd.Series([[texts[number] for number in each] for each in lists], dtype=object)
+    return threats.assign(itemset=itemsets)

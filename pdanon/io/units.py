@@ -216,15 +216,15 @@ class KnownRows:
     values : sequence of ndarray of int64
         The values of the other columns as numbers from 0 on, by row.
     names : sequence of str
-        The names of these columns.
+        The names of the columns.
     counts : bool
         Whether the attacker also knows how often the unit has a label, a value, or both.
 
     Notes
     -----
-    An attacker who knows a part of a row matches at least as many units as one who knows all of it. So
-    without counts, an item is a whole row: its label and all values. With counts, "the label twice" may be
-    two different rows. So each part of a row is an item of its own, as often as the unit has it.
+    A part of a row matches at least as many units as the whole row. So without counts, an item is a whole
+    row: its label and all values. With counts, "the label twice" may be two different rows. So each part of
+    a row is an item of its own, as often as the unit has it.
     """
 
     def __init__(self, rows: UnitRows, values: Sequence[Numbers], names: Sequence[str], counts: bool) -> None:

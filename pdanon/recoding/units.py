@@ -35,7 +35,7 @@ from pdanon.recoding.result import Anonymized
 from pdanon.recoding.unmodified_columns import UnmodifiedColumns, keep_parameter
 
 _Arguments = ParamSpec("_Arguments")
-_Values = Mapping[Hashable, "pd.Series[Any]"]  # of the rows of a release, by the label of the column
+_Values = Mapping[int, "pd.Series[Any]"]  # of the rows of a release, by the position of the column
 
 _CALENDAR = ("day", "week", "month", "quarter")  # by which times are published, the finest first
 
@@ -105,8 +105,8 @@ class _UnitRelease:
         else:
             rows, repeats = _lines(result.frame)
             sources = np.full(len(rows.numbers), -1)
-        values = {table.frame.columns[place]: _values(table.frame, place, sources) for place in places}
-        values = self._hide(guarantee, rows, values)
+        known = {place: _values(table.frame, place, sources) for place in places}
+        values = self._hide(guarantee, rows, known)
         frame = self._to_frame(rows, values)
         self._audit(guarantee, frame, repeats)
         if not table.is_long and not self.counts:
@@ -160,13 +160,13 @@ class _UnitRelease:
             return values
         if self._is_safe(guarantee, rows, values):
             return values
-        times = [name for name, column in values.items() if is_time(column)]
-        others = {name: column for name, column in values.items() if name not in times}
+        times = [place for place, column in values.items() if is_time(column)]
+        others = {place: column for place, column in values.items() if place not in times}
         if times and self._is_safe(guarantee, rows, others):
             for part in _CALENDAR:
-                coarse = {name: by_calendar(values[name], part) for name in times}
+                coarse = {place: by_calendar(values[place], part) for place in times}
                 if self._is_safe(guarantee, rows, {**values, **coarse}):
-                    names = ", ".join(map(repr, times))
+                    names = ", ".join(repr(values[place].name) for place in times)
                     hint = f"convert them beforehand to publish another part of the calendar than the {part}"
                     warn(ReleaseWarning(f"times in {names} are published by {part}", hint=hint))
                     return {**values, **coarse}
@@ -186,7 +186,7 @@ class _UnitRelease:
         """Count the units at risk if an attacker knows labels and values."""
         label = self.table.frame.columns[self.table.column]
         if values:
-            return audit_rows(guarantee, label, rows, values, counts).rows_at_risk
+            return audit_rows(guarantee, label, rows, [*values.values()], counts).rows_at_risk
         lists = pd.DataFrame({label: (rows.gather() if counts else rows.sets()).to_pandas()})
         return guarantee.audit(lists, label).rows_at_risk
 
@@ -195,11 +195,11 @@ class _UnitRelease:
         found = []
         if self.counts:
             found.append(f"how often: {self._at_risk(guarantee, rows, {}, True):,}")
-        for name, column in values.items():
+        for place, column in values.items():
             parts = _CALENDAR if is_time(column) else ()
-            shown = {f"{name}": column, **{f"its {part}": by_calendar(column, part) for part in parts}}
+            shown = {f"{column.name}": column, **{f"its {part}": by_calendar(column, part) for part in parts}}
             for text, each in shown.items():
-                found.append(f"{text}: {self._at_risk(guarantee, rows, {name: each}, False):,}")
+                found.append(f"{text}: {self._at_risk(guarantee, rows, {place: each}, False):,}")
         if len(values) + self.counts > 1:
             found.append(f"all: {self._at_risk(guarantee, rows, values, self.counts):,}")
         return found
@@ -210,31 +210,32 @@ class _UnitRelease:
         """Return the table. Its order depends on its content only, and so do the numbers of units."""
         table = self.table
         content = _label_ranks(rows, table.is_long)
-        for name, column in values.items():
-            content = pair_numbers(content, _value_ranks(name, column))
-        if table.unit in self.kept:
-            ids = table.frame.iloc[:, table.unit]
-            first = pd.Series(np.arange(len(ids))).groupby(table.rows.numbers).first().to_numpy()
-            ids = ids.iloc[first].reset_index(drop=True)
-            place = _places(_value_ranks(ids.name, ids))
-        else:
-            ids, place = None, _unit_places(rows, content)
-        order = np.lexsort((content, place[rows.numbers]))
+        for column in values.values():
+            content = pair_numbers(content, _value_ranks(column))
+        units, names = self._number_units(rows, content)
+        own = units[rows.numbers]
+        order = np.lexsort((content, own))
         if table.is_long and values and not self.counts:  # larger parts of the calendar make lines equal
-            known = np.stack([place[rows.numbers], content])[:, order]
-            order = order[np.append(True, (np.diff(known) != 0).any(axis=0))]
-        columns: dict[int, Any] = {
-            table.unit: place[rows.numbers[order]] if ids is None else ids.array.take(rows.numbers[order]),
-            table.column: _label_column(rows, order, table.is_long),
-        }
-        for place_, name in enumerate(table.frame.columns):
-            if place_ in self.kept and place_ != table.unit:
-                columns[place_] = values[name].array.take(order)
+            known = np.stack([own, content])[:, order]
+            order = order[(np.diff(known, prepend=-1) != 0).any(axis=0)]
+        columns: dict[int, Any] = {table.column: _label_column(rows, order, table.is_long)}
+        columns[table.unit] = own[order] if names is None else names.take(own[order])
+        columns |= {place: column.array.take(order) for place, column in values.items()}
         used = sorted(columns)
         frame = pd.DataFrame({number: columns[number] for number in used})
         frame.columns = table.frame.columns[used]
         frame.attrs = dict(table.frame.attrs)
         return frame
+
+    def _number_units(self, rows: UnitRows, content: Numbers) -> tuple[NDArray[np.int64], Any]:
+        """Return the published number of each unit, and the original names in this order if they are kept."""
+        if self.table.unit not in self.kept:
+            return _unit_places(rows, content), None
+        first = np.zeros(rows.n_units, np.int64)  # a row of each unit
+        first[self.table.rows.numbers] = np.arange(len(self.table.frame))
+        names = self.table.frame.iloc[first, self.table.unit]
+        places = _places(_value_ranks(names))
+        return places, names.array.take(np.argsort(places))
 
     def _audit(self, guarantee: Guarantee, frame: pd.DataFrame, counts: bool) -> None:
         """Recount the table as it is published."""
@@ -301,9 +302,9 @@ def _label_ranks(rows: UnitRows, is_long: bool) -> Numbers:
     return ranks
 
 
-def _value_ranks(name: Hashable, column: pd.Series[Any]) -> Numbers:
+def _value_ranks(column: pd.Series[Any]) -> Numbers:
     """Rank the values of a column by their texts."""
-    numbers = number_values(name, column)
+    numbers = number_values(column)
     _, first, own = np.unique(numbers, return_index=True, return_inverse=True)
     texts = np.array([str(value) for value in column.iloc[first]], object)
     return _places(texts)[own]
@@ -349,7 +350,8 @@ def is_time(column: pd.Series[Any]) -> bool:
 
 def by_calendar(column: pd.Series[Any], part: str) -> pd.Series[Any]:
     """Return texts such as ``2025-03-09``, ``2025-W10``, ``2025-03`` and ``2025-Q1`` for times."""
-    numbers, times = pd.factorize(pd.DatetimeIndex(pd.to_datetime(column)))
+    numbers, found = pd.factorize(pd.DatetimeIndex(pd.to_datetime(column)))
+    times = pd.DatetimeIndex(found)
     formats = {"day": "%Y-%m-%d", "week": "%G-W%V", "month": "%Y-%m"}
     if part == "quarter":
         texts = [f"{year}-Q{quarter}" for year, quarter in zip(times.year, times.quarter, strict=True)]
