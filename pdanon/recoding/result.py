@@ -319,6 +319,7 @@ class Anonymized(Labelled):
         ...     "The release has its guarantee" in path.read_text(encoding="utf-8")
         True
         """
+        refuse_units(self)
         head = {"title": title, "dataset": dataset, "purpose": purpose, "recipient": recipient}
         head |= {"prepared_by": prepared_by, "approved_by": approved_by, "note": note}
         _Views.report(self, path, original, tradeoff, head)
@@ -400,6 +401,7 @@ class Anonymized(Labelled):
         ...     json.loads(path.read_text())["promise"]
         'Attackers who know up to 2 items in items of a person find at least 2 matching rows.'
         """
+        refuse_units(self)
         head = {"title": title, "dataset": dataset, "purpose": purpose, "recipient": recipient}
         head |= {"prepared_by": prepared_by, "approved_by": approved_by, "note": note}
         _Views.evidence(self, path, original, head=head, population=population, redact=redact)
@@ -527,6 +529,9 @@ def class_names(result: Anonymized) -> tuple[str, str]:
 def counted(result: Anonymized, spelling: str = "d") -> str:
     """Describe the number of rows of a release, or of records if its rows are parts of them."""
     rows = format(len(result.frame), spelling)
+    if "unit" in result.parameters:
+        persons = result.frame[result.parameters["unit"]].nunique()
+        return f"{rows} rows of {persons:{spelling}} persons"
     if not in_chunks(result):
         return f"{rows} rows"
     return f"{int(class_sizes(result.classes).sum()):{spelling}} records in {rows} parts"
@@ -568,6 +573,7 @@ def recoded_column(original: pd.DataFrame, result: Anonymized) -> int:
     """
     if not isinstance(original, pd.DataFrame):
         raise other_frame(type(original).__name__)
+    refuse_units(result)
     others = {*result.passed_through, *getattr(result.guarantee, "quasi", ())}
     private = getattr(result.guarantee, "private", None)
     others |= {private} if names_column(private) else set()
@@ -580,6 +586,17 @@ def recoded_column(original: pd.DataFrame, result: Anonymized) -> int:
     ):
         raise other_frame(f"{len(original)} rows, the result has {len(result.frame)}")
     return columns[0]
+
+
+def refuse_units(result: Anonymized) -> None:
+    """Refuse a release in which a person has several rows, where a row must be a person."""
+    if "unit" in result.parameters:
+        raise ParameterError(
+            "a person has several rows in this release",
+            where="result",
+            got=f"a release by unit={result.parameters['unit']!r}",
+            hint="release sets, one row per person: pdanon.from_long(lines, by=..., item=...).txanon",
+        )
 
 
 def labels_of(result: Anonymized, itemsets: Itemsets) -> pa.DictionaryArray:

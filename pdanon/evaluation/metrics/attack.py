@@ -29,7 +29,7 @@ from pdanon.itemsets.validation import MOST_DRAWN, check_count, check_frame, che
 from pdanon.recoding.counts import percent, wilson_interval
 from pdanon.recoding.cover import became_of, codes_of, read_mapping
 from pdanon.recoding.identification import SampleAttack
-from pdanon.recoding.result import Anonymized
+from pdanon.recoding.result import Anonymized, refuse_units
 
 _ABOVE = "have a candidate row more probable than"
 _ROUNDED = 1e-9  # k equal probabilities may be a little above 1/k
@@ -404,6 +404,7 @@ def _is_same(one: Itemsets, other: Itemsets) -> bool:
 def _read_release(result: Any, mapping: pd.DataFrame | None) -> tuple[pd.DataFrame, NDArray[np.int64] | None]:
     """Return the mapping of a release, and the group of each row in a local recoding."""
     if isinstance(result, Anonymized):
+        refuse_units(result)
         if mapping is not None:
             hint = "leave mapping= out: a result has its own"
             raise ParameterError("the mapping is given twice", where="mapping", hint=hint)
