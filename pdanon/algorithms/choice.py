@@ -57,7 +57,7 @@ from pdanon.recoding.labels import Labels, check_labels
 from pdanon.recoding.loss import with_measure
 from pdanon.recoding.loss_bounds import check_max_loss, excess, refuse_loss
 from pdanon.recoding.named_bound import NamedBound
-from pdanon.recoding.result import Anonymized
+from pdanon.recoding.result import Anonymized, is_refined
 from pdanon.recoding.units import over_units
 from pdanon.recoding.value_errors import combination_error
 from pdanon.recoding.warnings import SHORT, shortfall, warn_if_short, warn_if_useless
@@ -530,7 +530,7 @@ class _Trials:
         if step.algorithm == "refine":
             if self.best is None:
                 return "there is no release to refine"
-            if self.best.trace is not None:
+            if is_refined(self.best):
                 return "it is refined"
         if "utility" in self.parameters and not _uses(step, "utility"):
             return "does not keep to utility"

@@ -72,7 +72,7 @@ def _item_codes(items: Iterable[Any], itemsets: Itemsets, name: str) -> NDArray[
     raise ParameterError(problem, where=where, hint="check spelling and type of the items")
 
 
-def item_losses(loss: Any, itemsets: Itemsets, supports: Numbers, public: Mask) -> Numbers:
+def item_losses(loss: Any, itemsets: Itemsets, supports: Numbers, public: Mask) -> tuple[Numbers, int]:
     """Encode the losses of suppressing items as integers.
 
     Parameters
@@ -86,8 +86,10 @@ def item_losses(loss: Any, itemsets: Itemsets, supports: Numbers, public: Mask) 
 
     Returns
     -------
-    ndarray of int64
+    losses : ndarray of int64
         By item number, in a unit that makes all losses integers.
+    unit : int
+        Number of these units in 1.
 
     Raises
     ------
@@ -95,7 +97,7 @@ def item_losses(loss: Any, itemsets: Itemsets, supports: Numbers, public: Mask) 
         If the loss of a public item is missing, or a loss is out of range.
     """
     if isinstance(loss, str) and loss in ("support", "unit"):
-        return supports if loss == "support" else np.ones_like(supports)
+        return (supports if loss == "support" else np.ones_like(supports)), 1
     if not isinstance(loss, (Mapping, pd.Series)):
         hint = "pass 'support', 'unit', or a dict or a Series: item -> loss"
         raise ParameterError("loss has an unknown form", where="loss", got=type(loss).__name__, hint=hint)
@@ -108,7 +110,7 @@ def item_losses(loss: Any, itemsets: Itemsets, supports: Numbers, public: Mask) 
     if missing:
         hint = "pass the loss of suppressing each public item"
         raise ParameterError("loss lacks public items", where="loss", got=f"{missing} items", hint=hint)
-    return losses
+    return losses, unit
 
 
 def _loss(value: Any) -> Fraction:

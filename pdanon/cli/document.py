@@ -24,7 +24,7 @@ from pdanon.evaluation.profile import Profile
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.support import MOST_ROWS
 from pdanon.recoding.counts import class_sizes, loss_lines
-from pdanon.recoding.result import Anonymized, headline, in_chunks
+from pdanon.recoding.result import Anonymized, headline, in_chunks, is_refined
 from pdanon.recoding.risk import risk_lines
 from pdanon.stream import Streamed
 
@@ -145,7 +145,7 @@ def facts_of_release(
         The written files by name; those that are None are not written.
     """
     shown = {each.name: getattr(result, each.name) for each in fields(result) if each.name not in _WITHHELD}
-    refined = isinstance(result, Anonymized) and result.trace is not None
+    refined = isinstance(result, Anonymized) and is_refined(result)
     facts = {"algorithm": result.parameters.get("algorithm"), "refined": refined, **shown}
     if isinstance(result, Anonymized):
         records = int(class_sizes(result.classes).sum()) if in_chunks(result) else None

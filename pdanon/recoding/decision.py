@@ -52,7 +52,7 @@ class Decision(Generic[Rows_co]):
     parameters : mapping
         The parameters of the call, for the record.
     trace : pandas.DataFrame, optional
-        The loss over time, if the first release was refined.
+        The steps of the algorithm, or the loss over time if the release was refined.
     problem : InfeasibleError, optional
         The reason why the decision is an attempt, which is not released.
     risk : callable

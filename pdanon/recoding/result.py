@@ -123,7 +123,8 @@ class Anonymized(Labelled):
         Whether the guarantee holds by its audit. False only in the `partial` of an `InfeasibleError`, which
         must not be released.
     trace : pandas.DataFrame or None
-        Refined releases: the loss over time, ``seconds, loss``.
+        Refined releases: the loss over time, ``seconds, loss``. Releases of `coherence`: the suppressed
+        items in the order of their choice, ``item, MM, IL, score``.
     tried : pandas.DataFrame or None
         Releases of `pdanon.anonymize`: the algorithms tried, ``algorithm, loss, seconds, reason``, and for
         items the losses that need no formula; with quasi-identifiers also ``values``. The reason explains a
@@ -516,7 +517,12 @@ def _shares(result: Anonymized) -> dict[str, list[Share]]:
 def made_by(result: Anonymized, unknown: str = "release") -> str:
     """Return the name of the algorithm of a release, and whether it was refined."""
     algorithm = str(result.parameters.get("algorithm", unknown))
-    return algorithm if result.trace is None else f"{algorithm}, refined"
+    return f"{algorithm}, refined" if is_refined(result) else algorithm
+
+
+def is_refined(result: Anonymized) -> bool:
+    """Return whether a release was refined: then its trace has the loss over time."""
+    return result.trace is not None and "seconds" in result.trace
 
 
 def class_names(result: Anonymized) -> tuple[str, str]:

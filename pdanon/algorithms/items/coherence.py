@@ -6,11 +6,13 @@ Xu, Wang, Fu, Yu, "Anonymizing Transaction Databases for Publication", KDD 2008.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from pdanon._kernels import breaches
@@ -21,7 +23,7 @@ from pdanon.errors import ParameterError
 from pdanon.guarantees import Coherence
 from pdanon.guarantees.private import PublicAndPrivate
 from pdanon.itemsets.arguments import called_by_name
-from pdanon.itemsets.codes import Mask, Numbers
+from pdanon.itemsets.codes import Itemsets, Numbers
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.row_loops import transpose
 from pdanon.itemsets.support import SupportIndex
@@ -70,8 +72,8 @@ class Moles:
         rows = _Numbered(parts, public[~breaching], np.flatnonzero(relevant))
         self.larger = rows.minimal_moles(k, guarantee.p, above, below, peaks[~breaching])
 
-    def eliminate(self, losses: Numbers, criterion: str) -> Mask:
-        """Choose the items to suppress, so that no mole is left.
+    def eliminate(self, losses: Numbers, criterion: str) -> Numbers:
+        """Choose the items to suppress, so that no mole is left; first those that are moles alone.
 
         Parameters
         ----------
@@ -82,8 +84,8 @@ class Moles:
 
         Returns
         -------
-        ndarray of bool
-            Marks the chosen items, those that are moles alone included, by item number.
+        ndarray of int64
+            The numbers of the items, in the order of their choice.
 
         Raises
         ------
@@ -99,9 +101,17 @@ class Moles:
         starts, holding, _ = transpose(items, bounds, len(self.single))
         by_moles, by_loss = criterion != "1/il", criterion != "mm"
         chosen = breaches.eliminate(items, bounds, starts, holding, losses, by_moles, by_loss)
-        suppressed = self.single.copy()
-        suppressed[chosen] = True
-        return suppressed
+        return np.concatenate((np.flatnonzero(self.single), chosen))
+
+    def removed_by(self, chosen: Numbers) -> Numbers:
+        """Count the moles that each of some items removes, which are chosen one after the other."""
+        step = np.full(len(self.single), len(chosen))
+        step[chosen] = np.arange(len(chosen))
+        counts = self.single[chosen].astype(np.int64)
+        if len(self.larger):
+            first = np.minimum.reduceat(step[self.larger.codes], self.larger.offsets[:-1])
+            counts += np.bincount(first, minlength=len(chosen))
+        return counts
 
 
 class _Numbered:
@@ -222,7 +232,9 @@ def coherence(
     Anonymized
         A global recoding that keeps or suppresses each item. Items keep their type. ``loss`` has ``S/N``, the
         share of suppressed occurrences among all occurrences, public and private. With a private column, both
-        columns are released, and ``mapping`` describes the list column.
+        columns are released, and ``mapping`` describes the list column. ``trace`` has a row for each step:
+        the suppressed ``item``, ``MM``, the number of remaining minimal moles with it, ``IL``, its loss, and
+        its ``score``. It lacks the items that are suppressed to hide emptied rows.
 
     Raises
     ------
@@ -277,6 +289,9 @@ def coherence(
     3        ['flu' 'rice']
     >>> float(result.loss["S/N"])
     0.18181818181818182
+    >>> result.trace
+       item  MM   IL  score
+    0  salt   1  2.0    0.5
     """
     decision = partial(decide, h=h, k=k, p=p, private=private, criterion=criterion, loss=loss)
     return RECORD.release(frame, column, decision, keep=keep, progress=progress)
@@ -289,11 +304,27 @@ def decide(
     check_known(criterion, CRITERIA, "criterion", where="criterion")
     guarantee = Coherence(h=h, k=k, p=p, private=private)
     parts = PublicAndPrivate.of(columns, guarantee.private)
-    losses = item_losses(loss, parts.itemsets, parts.supports, ~parts.is_private)
+    losses, unit = item_losses(loss, parts.itemsets, parts.supports, ~parts.is_private)
     check_coherent_without_public(parts, guarantee)
     moles = Moles(parts, guarantee)
     report(len(moles.larger))
-    return decide_suppressed(parts, moles.eliminate(losses, criterion), guarantee)
+    chosen = moles.eliminate(losses, criterion)
+    suppressed = np.isin(np.arange(len(losses)), chosen)
+    trace = _trace(parts.itemsets, chosen, moles.removed_by(chosen), losses / unit, criterion)
+    return replace(decide_suppressed(parts, suppressed, guarantee), trace=trace)
+
+
+def _trace(
+    itemsets: Itemsets, chosen: Numbers, counts: Numbers, losses: NDArray[np.float64], criterion: str
+) -> pd.DataFrame:
+    """Return the steps of the elimination: ``item, MM, IL, score``."""
+    items = itemsets.vocabulary.take(pa.array(chosen))
+    lost = losses[chosen]
+    above = counts if criterion != "1/il" else np.ones(len(chosen))
+    below = lost if criterion != "mm" else np.ones(len(chosen))
+    score = np.divide(above, below, out=np.full(len(chosen), np.inf), where=below > 0)
+    vocabulary = pd.array(items, dtype=pd.ArrowDtype(items.type))
+    return pd.DataFrame({"item": vocabulary, "MM": counts, "IL": lost, "score": score})
 
 
 RECORD = Algorithm(

@@ -127,6 +127,15 @@ def test_published_removal_of_all():
     assert result.loss["S/N"] == pytest.approx(22 / 27)
 
 
+def test_published_steps():
+    """The score table of the paper: d has 4 moles and loss 2, and then b has 3 moles and loss 3."""
+    trace = frame_of(PAPER).txanon.coherence(**ASKED).trace
+    assert trace["item"].tolist() == ["x", "y", "z", "d", "b"]
+    assert trace.iloc[3:, 1:].to_numpy().tolist() == [[4, 2, 2], [3, 3, 1]]
+    result = frame_of(PAPER).txanon.coherence(**ASKED)
+    assert "refined" not in repr(result)
+
+
 # --- against the definition
 
 SHARES = st.fractions(0, 1, max_denominator=6)
@@ -233,6 +242,14 @@ def test_elimination_is_greedy_and_ends_coherent(rows, criterion, losses, h, k, 
     assert naive.is_coherent(rows_of(result.frame), h, k, p, private)
     lost = sum(len(row & suppressed_by(result)) for row in rows)
     assert result.loss["S/N"] == pytest.approx(lost / max(1, sum(map(len, rows))))
+    trace, left = result.trace, set(expected)
+    assert trace["item"].tolist() == eliminated
+    for item, count, loss, score in trace.itertuples(index=False):
+        holding = {mole for mole in left if item in mole}
+        assert (count, loss) == (len(holding), float(losses[item]))
+        infinite, value = naive.score(criterion, count, losses[item])
+        assert score == (float("inf") if infinite else pytest.approx(float(value)))
+        left -= holding
 
 
 @settings(max_examples=examples(60))
@@ -452,6 +469,6 @@ def test_losses_beyond_exact_comparison():
     huge = dict.fromkeys("abcdfgxyz", 10**9 - 1)
     assert suppressed_by(frame_of(rows).txanon.coherence(**{**ASKED, "k": 4}, loss=huge))
     parts = PublicAndPrivate.of(ListColumns.of(frame_of(PAPER), [0]), Coherence(**ASKED).private)
-    losses = item_losses("unit", parts.itemsets, parts.supports, ~parts.is_private) * 2**61
+    losses = item_losses("unit", parts.itemsets, parts.supports, ~parts.is_private)[0] * 2**61
     with pytest.raises(pdanon.ParameterError, match="cannot be compared exactly"):
         Moles(parts, Coherence(**ASKED)).eliminate(losses, "mm/il")
