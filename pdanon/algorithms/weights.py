@@ -89,7 +89,7 @@ def item_losses(loss: Any, itemsets: Itemsets, supports: Numbers, public: Mask) 
     losses : ndarray of int64
         By item number, in a unit that makes all losses integers.
     unit : int
-        Number of these units in 1.
+        Number of units in a loss of 1.
 
     Raises
     ------

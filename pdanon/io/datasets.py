@@ -1,8 +1,9 @@
-"""Synthetic baskets: transactions from overlapping patterns, for examples and measurements."""
+"""Synthetic baskets, and public and private items drawn from a table, for examples and measurements."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,11 +14,13 @@ from numpy.typing import NDArray
 from pdanon._kernels.counting import gather, sort_rows
 from pdanon.errors import ParameterError
 from pdanon.itemsets.codes import Codes, Itemsets, Offsets, as_itemsets, canonical_rows
+from pdanon.itemsets.columns import find_column, with_column
 from pdanon.itemsets.compatibility import text_column
+from pdanon.itemsets.libraries import takes_tables
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.validation import MOST_DRAWN, check_count, describe, is_number, random_generator
 
-__all__ = ["make_baskets"]
+__all__ = ["draw_private", "make_baskets"]
 
 
 def __dir__() -> list[str]:
@@ -110,6 +113,77 @@ def make_baskets(
     baskets = Itemsets(codes, offsets, vocabulary, np.zeros(rows, np.bool_))
     stores = pa.array(_STORES).take(pa.array(rng.integers(len(_STORES), size=rows)))
     return pd.DataFrame({"store": text_column(stores), "items": baskets.to_pandas()})
+
+
+@takes_tables
+def draw_private(
+    frame: pd.DataFrame,
+    column: Hashable | None = None,
+    *,
+    delta: float,
+    random_state: int | np.random.Generator | None = None,
+) -> tuple[pd.DataFrame, list[Any]]:
+    """Draw public and private items, as in the experiments on coherence.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        One row per person. It is not modified.
+    column : hashable, optional
+        The list column. By default the only one.
+    delta : float
+        Share of the items that are public, above 0 and below 1.
+    random_state : int, Generator or None
+        A seed or a generator.
+
+    Returns
+    -------
+    frame : pandas.DataFrame
+        The frame without the items that are neither public nor private.
+    private : list
+        The private items.
+
+    Raises
+    ------
+    ColumnError, ItemsetDtypeError, ParameterError
+        If the column or the share is invalid.
+
+    Notes
+    -----
+    The rule of [1]_: public items are drawn uniformly. An item is private if, in some row, it is the item
+    with the highest support among those that are not public. Of equal ones, the first item counts.
+
+    References
+    ----------
+    .. [1] Y. Xu, K. Wang, A. W.-C. Fu, P. S. Yu, "Anonymizing Transaction Databases for Publication",
+       KDD 2008.
+
+    Examples
+    --------
+    >>> import pdanon
+    >>> baskets = pdanon.datasets.make_baskets(1000, 50, random_state=0)
+    >>> frame, private = pdanon.datasets.draw_private(baskets, delta=0.4, random_state=0)
+    >>> len(private), len(frame["items"].itemset.items)
+    (25, 45)
+    """
+    position = find_column(frame, column)
+    if not is_number(delta) or not 0 < delta < 1:
+        raise ParameterError("delta must be above 0 and below 1", where="delta", got=describe(delta))
+    itemsets = Itemsets.from_series(frame.iloc[:, position])
+    n = itemsets.n_items
+    is_public = np.zeros(n, np.bool_)
+    is_public[random_generator(random_state).permutation(n)[: round(delta * n)]] = True
+    by_support = np.argsort(-np.bincount(itemsets.codes, minlength=n), kind="stable")
+    rank = np.empty(n, np.int64)
+    rank[by_support] = np.arange(n)
+    is_open = ~is_public[itemsets.codes]
+    leading = np.full(itemsets.n_rows, n)
+    np.minimum.at(leading, itemsets.rows[is_open], rank[itemsets.codes[is_open]])
+    is_private = np.zeros(n, np.bool_)
+    is_private[by_support[leading[leading < n]]] = True
+    kept = itemsets.recode(np.where(is_public | is_private, np.arange(n), -1), itemsets.vocabulary)
+    private = itemsets.vocabulary.filter(pa.array(is_private)).to_pylist()
+    return with_column(frame, position, kept.to_pandas()), private
 
 
 def _vocabulary(items: int | Sequence[str]) -> pa.Array:

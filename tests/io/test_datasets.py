@@ -9,14 +9,14 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from conftest import SECRET
+from conftest import SECRET, frame_of, row_lists, rows_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from examples import examples
 from pdanon.errors import ItemsetDtypeError, ParameterError
 from pdanon.hierarchy import Hierarchy
-from pdanon.io.datasets import make_baskets
+from pdanon.io.datasets import draw_private, make_baskets
 from pdanon.io.long import from_long
 from pdanon.io.parquet import read_parquet
 from pdanon.itemsets.codes import Itemsets
@@ -180,3 +180,28 @@ def test_example_files_fit_each_other():
     assert Hierarchy.of(EXAMPLES / "baskets_hierarchy.csv").n_leaves == 60
     assert (EXAMPLES / "baskets.parquet").stat().st_size < 100_000
     assert sum(file.stat().st_size for file in EXAMPLES.iterdir()) < 1_500_000
+
+
+# --- public and private items
+
+
+@settings(max_examples=examples(200))
+@given(row_lists(least=1), st.sampled_from([0.2, 0.5, 0.8]), st.integers(0, 5))
+def test_private_items_lead_a_row_among_those_that_are_not_public(rows, delta, seed):
+    frame = frame_of(rows)
+    before, items = frame.copy(), sorted(frozenset().union(*rows))
+    drawn, private = draw_private(frame, delta=delta, random_state=seed)
+    public = np.random.default_rng(seed).permutation(len(items))[: round(delta * len(items))]
+    public = {items[place] for place in public}
+    support = {item: sum(item in row for row in rows) for item in items}
+    leading = {min(row - public, key=lambda item: (-support[item], item)) for row in rows if row - public}
+    assert private == sorted(leading)
+    assert rows_of(drawn) == [row & (public | leading) for row in rows]
+    pd.testing.assert_frame_equal(frame, before)
+
+
+@pytest.mark.parametrize("delta", [0, 1, -0.1, 2, "0.5", None, float("nan")])
+def test_a_share_of_public_items_that_is_none(delta):
+    with pytest.raises(ParameterError, match="delta must be above 0 and below 1") as caught:
+        draw_private(frame_of([{SECRET}]), delta=delta)
+    assert SECRET not in str(caught.value)
