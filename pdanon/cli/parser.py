@@ -199,7 +199,10 @@ WAYS: dict[str, dict[str, Any]] = {
     "random_state": {"type": int, "metavar": "SEED", "help": "seed of random draws"},
     "time_limit": {"type": float, "metavar": "SECONDS", "help": "time limit of the search (default: 60)"},
     "parts": {"type": int, "metavar": "N", "help": "number of parts of the work"},
-    "criterion": {"choices": ("mm/il", "mm", "1/il"), "help": "criterion for the next item to suppress"},
+    "criterion": {
+        "choices": ("mm/il", "mm", "1/il", "optimal"),
+        "help": "criterion for the next item to suppress",
+    },
     "loss": {
         "metavar": "NAME",
         "help": "without --algorithm: the loss to minimize, such as ncp, occurrences, singles or pairs "

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -17,16 +18,18 @@ from numpy.typing import NDArray
 
 from pdanon._kernels import breaches
 from pdanon.algorithms.items._suppression import check_coherent_without_public, decide_suppressed
+from pdanon.algorithms.items.optimal import solve_program
 from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.weights import item_losses
 from pdanon.errors import ParameterError
 from pdanon.guarantees import Coherence
+from pdanon.guarantees.parameters import check_seconds
 from pdanon.guarantees.private import PublicAndPrivate
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Itemsets, Numbers
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.row_loops import transpose
-from pdanon.itemsets.support import SupportIndex
+from pdanon.itemsets.support import SupportIndex, csr
 from pdanon.itemsets.table import MOST_ITEMSETS, ItemsetTable
 from pdanon.itemsets.threads import search
 from pdanon.itemsets.timing import Report, halt_flag
@@ -103,6 +106,49 @@ class Moles:
         chosen = breaches.eliminate(items, bounds, starts, holding, losses, by_moles, by_loss)
         return np.concatenate((np.flatnonzero(self.single), chosen))
 
+    def least(self, losses: Numbers, seconds: float, report: Report) -> tuple[Numbers, int]:
+        """Choose items with the least total loss, so that no mole is left, as far as the time suffices.
+
+        Parameters
+        ----------
+        losses : ndarray of int64
+            Loss of each item, by item number.
+        seconds : float
+            Time limit of the search, which starts with the result of `eliminate`.
+        report : callable
+            Reports the rounds of the search.
+
+        Returns
+        -------
+        chosen : ndarray of int64
+            The numbers of the items; first those that are moles alone.
+        bound : int
+            Lower bound on the total loss of any choice.
+        """
+        chosen, bound = self.eliminate(losses, "mm/il"), 0
+        alone, moles = np.flatnonzero(self.single), self.larger
+        items, columns = np.unique(moles.codes, return_inverse=True)
+        demanded = np.arange(0, len(moles), 1 + len(moles) // _FEW)
+        deadline, solved = monotonic() + seconds, len(moles) > 0
+        while solved and (left := deadline - monotonic()) > 0:
+            demands = moles.take(demanded)
+            ones = np.ones(len(demands.codes), np.int64)
+            places = np.searchsorted(items, demands.codes), demands.offsets
+            rows = csr((ones, *places), len(demands), len(items))
+            found, least, solved = solve_program(losses[items], rows, 1, np.inf, left)
+            report(1)
+            bound = max(bound, least)
+            if found is None:
+                break
+            is_hit = np.logical_or.reduceat(found[columns], moles.offsets[:-1])
+            if is_hit.all():
+                better = np.concatenate((alone, items[found]))
+                chosen = min(chosen, better, key=lambda each: int(losses[each].sum()))
+                break
+            missed = np.flatnonzero(~is_hit)
+            demanded = np.union1d(demanded, missed[:: 1 + len(missed) // _FEW])
+        return chosen, bound + int(losses[alone].sum())
+
     def removed_by(self, chosen: Numbers) -> Numbers:
         """Count the moles that each of some items removes, which are chosen one after the other."""
         step = np.full(len(self.single), len(chosen))
@@ -169,7 +215,8 @@ class _Numbered:
 # --- The public function and its decision
 
 
-CRITERIA = ("mm/il", "mm", "1/il")
+CRITERIA = ("mm/il", "mm", "1/il", "optimal")
+_FEW = 2_000  # moles per round that become demands of the 0-1 program
 
 
 @called_by_name
@@ -184,6 +231,7 @@ def coherence(
     private: Any,
     criterion: str = "mm/il",
     loss: str | Mapping[Any, float] | pd.Series[float] = "support",
+    time_limit: float = 60,
     unit: Hashable | None = None,
     item: Hashable | None = None,
     counts: bool = False,
@@ -208,12 +256,15 @@ def coherence(
         The private items; or a Series that marks each item as private; or the name of a second list column
         whose items are all private. All other items are public. Private items are not suppressed. A str is
         always a column name: pass a single private item in a list.
-    criterion : {"mm/il", "mm", "1/il"}
+    criterion : {"mm/il", "mm", "1/il", "optimal"}
         The item to suppress next: the one with the most remaining minimal moles per loss, with the most
-        remaining minimal moles, or with the least loss.
+        remaining minimal moles, or with the least loss. With ``"optimal"``, the items with the least total
+        loss.
     loss : {"support", "unit"}, mapping or Series
         Cost of suppressing an item: the number of rows that contain it, 1, or a non-negative number for each
         public item. Fractional numbers are rounded to six decimals.
+    time_limit : float
+        Upper bound on the search of ``"optimal"``, in seconds, once the moles are listed; not negative.
     unit : hashable, optional
         The column that names the person of a row, if a person has several rows. The guarantee then covers
         persons, and their labels go back to the rows. Other columns are published only if ``keep`` lists
@@ -234,7 +285,10 @@ def coherence(
         share of suppressed occurrences among all occurrences, public and private. With a private column, both
         columns are released, and ``mapping`` describes the list column. ``trace`` has a row for each step:
         the suppressed ``item``, ``MM``, the number of remaining minimal moles with it, ``IL``, its loss, and
-        its ``score``. It lacks the items that are suppressed to hide emptied rows.
+        its ``score``. It lacks the items that are suppressed to hide emptied rows. With ``"optimal"``,
+        ``loss["gap"]`` is the largest share of the total loss that a better choice could still save. It is 0
+        if the choice is proven optimal. It can be positive if the time limit was reached, or if more was
+        suppressed to hide emptied rows.
 
     Raises
     ------
@@ -261,6 +315,10 @@ def coherence(
     Items that are moles alone are suppressed first. Then the item with the highest score is suppressed,
     repeatedly, until no mole is left. Ties: more moles, less loss, item order. Scores are compared as
     integers.
+
+    ``"optimal"`` solves a 0-1 program with HiGHS: of each mole, at least one item is suppressed. Moles are
+    added to the program while its solution leaves them. The search starts with the result of ``"mm/il"``,
+    and never returns a worse one. The solver may take time exponential in the number of items.
 
     If a row loses all its public items, at least k rows of the release have none. Rows that had none before
     count as well. If there are fewer, more public items are suppressed.
@@ -293,25 +351,43 @@ def coherence(
        item  MM   IL  score
     0  salt   1  2.0    0.5
     """
-    decision = partial(decide, h=h, k=k, p=p, private=private, criterion=criterion, loss=loss)
+    parameters = {"h": h, "k": k, "p": p, "private": private, "criterion": criterion, "loss": loss}
+    decision = partial(decide, **parameters, time_limit=time_limit)
     return RECORD.release(frame, column, decision, keep=keep, progress=progress)
 
 
 def decide(
-    columns: ListColumns, report: Report, *, h: float, k: int, p: int, private: Any, criterion: str, loss: Any
+    columns: ListColumns,
+    report: Report,
+    *,
+    h: float,
+    k: int,
+    p: int,
+    private: Any,
+    criterion: str,
+    loss: Any,
+    time_limit: float,
 ) -> Decision[ListRows]:
     """Decide which items are suppressed: at least one of each mole."""
     check_known(criterion, CRITERIA, "criterion", where="criterion")
+    seconds = check_seconds(time_limit, "time_limit", zero=True)
     guarantee = Coherence(h=h, k=k, p=p, private=private)
     parts = PublicAndPrivate.of(columns, guarantee.private)
     losses, unit = item_losses(loss, parts.itemsets, parts.supports, ~parts.is_private)
     check_coherent_without_public(parts, guarantee)
     moles = Moles(parts, guarantee)
     report(len(moles.larger))
-    chosen = moles.eliminate(losses, criterion)
+    if criterion == "optimal":
+        chosen, bound = moles.least(losses, seconds, report)
+    else:
+        chosen, bound = moles.eliminate(losses, criterion), None
     suppressed = np.isin(np.arange(len(losses)), chosen)
     trace = _trace(parts.itemsets, chosen, moles.removed_by(chosen), losses / unit, criterion)
-    return replace(decide_suppressed(parts, suppressed, guarantee), trace=trace)
+    decided = replace(decide_suppressed(parts, suppressed, guarantee), trace=trace)
+    if bound is None:
+        return decided
+    lost = int(losses[: parts.itemsets.n_items][decided.rows.recoding.targets < 0].sum())
+    return decided.with_loss("gap", (lost - bound) / lost if lost > bound else 0.0)
 
 
 def _trace(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -18,6 +19,7 @@ from naive import emptied as naive_emptied
 import pdanon
 from examples import examples
 from pdanon import Coherence, KmAnonymity
+from pdanon.algorithms.items import coherence
 from pdanon.algorithms.items.coherence import Moles
 from pdanon.algorithms.weights import item_losses
 from pdanon.guarantees.private import PublicAndPrivate
@@ -250,6 +252,41 @@ def test_elimination_is_greedy_and_ends_coherent(rows, criterion, losses, h, k, 
         infinite, value = naive.score(criterion, count, losses[item])
         assert score == (float("inf") if infinite else pytest.approx(float(value)))
         left -= holding
+
+
+@settings(max_examples=examples(500))
+@given(
+    rows=row_lists("abcdeXYZ", longest=7, most=14, least=4),
+    losses=st.lists(st.sampled_from([0, 0.25, 1, 3]), min_size=5, max_size=5) | st.none(),
+    few=st.booleans(),
+    **COHERENCES,
+)
+def test_optimal_is_the_least_of_all_choices(rows, losses, few, h, k, p):
+    private, public = occurring(rows, "XYZ"), occurring(rows, "abcde")
+    moles = naive.minimal_moles(rows, h, k, p, private)
+    if frozenset() in moles:
+        return
+    loss = {item: sum(item in row for row in rows) for item in public}
+    if losses is not None:
+        loss = {item: dict(zip("abcde", losses, strict=True))[item] for item in public}
+    choices = [set(each) for size in range(len(public) + 1) for each in combinations(public, size)]
+    least = min(sum(map(loss.get, each)) for each in choices if all(mole & each for mole in moles))
+    with pytest.MonkeyPatch.context() as patch:
+        if few:
+            patch.setattr(coherence, "_FEW", 1)
+        asked = {"h": h, "k": k, "p": p, "private": private, "loss": loss}
+        result = frame_of(rows).txanon.coherence(**asked, criterion="optimal")
+        late = frame_of(rows).txanon.coherence(**asked, criterion="optimal", time_limit=0)
+    lost = sum(loss[item] for item in suppressed_by(result))
+    assert lost * (1 - result.loss["gap"]) == pytest.approx(least)
+    chosen = set(result.trace["item"])
+    assert sum(map(loss.get, chosen)) == pytest.approx(least)
+    assert all(mole & chosen for mole in moles)
+    assert naive.is_coherent(rows_of(result.frame), h, k, p, private)
+    greedy = frame_of(rows).txanon.coherence(**asked)
+    assert suppressed_by(late) == suppressed_by(greedy)
+    lost = sum(loss[item] for item in suppressed_by(late))
+    assert lost * (1 - late.loss["gap"]) <= least + 1e-9
 
 
 @settings(max_examples=examples(60))
