@@ -219,7 +219,7 @@ def _sides(rules: Any) -> list[list[Any]]:
         if [list(rules.columns).count(name) for name in ("antecedent", "consequent")] != [1, 1]:
             problem = "the table of rules lacks a column, or has it twice"
             raise ParameterError(problem, where="rules", hint=hint)
-        pairs = list(zip(rules["antecedent"], rules["consequent"], strict=True))
+        pairs: list[Any] = list(zip(rules["antecedent"], rules["consequent"], strict=True))
     else:
         pairs = [
             read_list(pair, "rules", hint, "a list of pairs") for pair in read_list(rules, "rules", hint)

@@ -142,7 +142,7 @@ class Moles:
                 break
             is_hit = np.logical_or.reduceat(found[columns], moles.offsets[:-1])
             if is_hit.all():
-                better = np.concatenate((alone, items[found]))
+                better = np.concatenate((alone, items[found].astype(np.int64)))
                 chosen = min(chosen, better, key=lambda each: int(losses[each].sum()))
                 break
             missed = np.flatnonzero(~is_hit)
@@ -399,8 +399,9 @@ def _trace(
     above = counts if criterion != "1/il" else np.ones(len(chosen))
     below = lost if criterion != "mm" else np.ones(len(chosen))
     score = np.divide(above, below, out=np.full(len(chosen), np.inf), where=below > 0)
-    vocabulary = pd.array(items, dtype=pd.ArrowDtype(items.type))
-    return pd.DataFrame({"item": vocabulary, "MM": counts, "IL": lost, "score": score})
+    table = pd.DataFrame({"MM": counts, "IL": lost, "score": score})
+    table.insert(0, "item", pd.array(items, dtype=pd.ArrowDtype(items.type)))
+    return table
 
 
 RECORD = Algorithm(
