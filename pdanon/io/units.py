@@ -214,7 +214,7 @@ class KnownRows:
     rows : UnitRows
         Rows as they are published.
     values : sequence of ndarray of int64
-        The values of the other columns as numbers from 0 on, by row.
+        The values of the other columns as numbers, by row; 0 for missing ones.
     names : sequence of str
         The names of the columns.
     counts : bool
@@ -234,8 +234,10 @@ class KnownRows:
         self._row = np.repeat(np.arange(len(lengths)), entries)
         self._label = np.full(len(self._row), -1, np.int64)
         self._label[np.repeat(lengths > 0, entries)] = rows.bags.codes
-        self._first = np.r_[True, np.diff(self._row) > 0][: len(self._row)]
         self._values = [each[self._row] for each in values]
+        # A row of a unit without labels has no values: it shows that the unit exists, and nothing else.
+        shows = np.any([self._label >= 0, *(each > 0 for each in self._values)], axis=0)
+        self._first = shows & (np.diff(self._row, prepend=-1) > 0)
 
     def to_frame(self, column: Hashable) -> pd.DataFrame:
         """Return one row per unit with the numbers of what may be known, for an audit."""

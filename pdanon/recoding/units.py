@@ -334,8 +334,17 @@ def _values(frame: pd.DataFrame, place: int, sources: NDArray[np.int64]) -> pd.S
     if (sources < 0).any():
         if column.dtype.kind in "iub":  # which has no missing values
             column = column.convert_dtypes()
-        return column.reindex(sources).reset_index(drop=True)
-    return column.take(sources).reset_index(drop=True)
+        return _without_residue(column.reindex(sources).reset_index(drop=True))
+    return _without_residue(column.take(sources).reset_index(drop=True))
+
+
+def _without_residue(column: pd.Series[Any]) -> pd.Series[Any]:
+    """Drop categories that no published row has."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return column.cat.remove_unused_categories()
+    if isinstance(column.dtype, pd.ArrowDtype) and pa.types.is_dictionary(column.dtype.pyarrow_dtype):
+        return column.astype(pd.ArrowDtype(column.dtype.pyarrow_dtype.value_type))
+    return column
 
 
 def is_time(column: pd.Series[Any]) -> bool:

@@ -10,7 +10,12 @@ from itertools import combinations
 
 
 def parts_of(row):
-    """Each part of a row that may be known: any of its columns. The lack of a label is not known."""
+    """Each part of a row that may be known: any of its columns. The lack of a label is not known.
+
+    A row of missing values shows only that there is a person.
+    """
+    if all(value is None for value in row):
+        return
     shown = [place for place in range(len(row)) if place > 0 or row[0] is not None]
     for size in range(1, len(shown) + 1):
         for places in combinations(shown, size):

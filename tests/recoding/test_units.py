@@ -1,11 +1,17 @@
 """Releases and audits of tables in which a person has several rows."""
 
+import pickle
 import warnings
+from inspect import signature
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import frame_of
+from contract import BAGS, arguments_of
+from families import ALGORITHMS, IN_CHUNKS
+from frames import BASE
 from naive.units import units_at_risk
 
 import pdanon
@@ -21,6 +27,7 @@ from pdanon.errors import (
 )
 
 INVOICES = Path(__file__).parents[2] / "examples" / "invoices.csv"
+OVER_UNITS = [name for name, each in ALGORITHMS.items() if "unit" in signature(each).parameters]
 LONG = {"unit": "who", "item": "what"}
 
 
@@ -42,7 +49,7 @@ def by_unit(lines, columns):
     for who, what, *values in zip(
         lines["who"], lines["what"], *(lines[name] for name in columns), strict=True
     ):
-        shown = (None if pd.isna(each) else int(each) for each in values)
+        shown = [None if pd.isna(each) else int(each) for each in values]
         table.setdefault(who, []).append((None if pd.isna(what) else what, *shown))
     return table
 
@@ -272,3 +279,70 @@ def test_what_units_do_not_allow_is_explained(invoices):
         invoices.txanon.risk(k=5, item="product")
     with pytest.raises(PdanonError, match="has no parameter 'unit'"):
         invoices.txanon.cahd(p=2, sensitive=["tea"], **customers)
+
+
+@pytest.mark.parametrize("name", OVER_UNITS)
+def test_every_algorithm_releases_lines_with_its_guarantee(name):
+    rows = frame_of(BASE)
+    lines = pdanon.to_long(rows, by="who").rename(columns={"items": "what"}).sample(frac=1, random_state=0)
+    arguments = arguments_of(name, rows)
+    result = ALGORITHMS[name](lines, **arguments, **LONG)
+    assert result.frame.columns.tolist() == ["who", "what"]
+    repeats = result.frame.dropna().duplicated().any()
+    assert name in BAGS or not repeats
+    audit = result.frame.txanon.audit(result.guarantee, **LONG, counts=bool(repeats))
+    assert audit.holds
+    sets = ALGORITHMS[name](pdanon.from_long(lines, by="who", item="what"), **arguments)
+    pd.testing.assert_frame_equal(result.mapping, sets.mapping)
+    gathered = [tuple(sorted(row)) for row in pdanon.to_long(sets.frame).groupby("row")["what"].agg(items_of)]
+    shown = [tuple(sorted(row)) for row in result.frame.groupby("who")["what"].agg(items_of)]
+    assert sorted(shown) == sorted(gathered)
+
+
+def items_of(column):
+    """The items of some lines."""
+    return [item for item in column if not pd.isna(item)]
+
+
+def test_algorithms_without_units_are_those_that_publish_parts_or_groups():
+    assert {*ALGORITHMS} - {*OVER_UNITS} == {*IN_CHUNKS, "cahd"}
+
+
+def test_persons_without_items_are_no_risk_of_kept_columns():
+    lines = pd.DataFrame({"who": [1, 1, 2, 2, 3], "what": [*"abab", None], "store": [7, 8, 7, 8, 9]})
+    frame = lines.txanon.pcta(k=2, m=2, **LONG, keep=["store"]).frame
+    assert frame["store"].isna().tolist() == frame["what"].isna().tolist()
+    assert sorted(frame["store"].dropna()) == [7, 7, 8, 8]
+
+
+def test_no_value_of_a_dropped_line_is_left():
+    lines = pd.DataFrame({"who": [1, 2, 3, 3], "what": ["a", "a", "a", None], "store": [*"nnn", "secret"]})
+    lines["store"] = lines["store"].astype("category")
+    frame = lines.txanon.pcta(k=2, m=1, **LONG, keep=["store"]).frame
+    assert [*frame["store"].cat.categories] == ["n"]
+    assert b"secret" not in pickle.dumps(frame)
+
+
+def test_views_of_rows_are_refused_and_counts_are_of_persons(invoices, tmp_path):
+    result = invoices.txanon.pcta(k=5, m=2, unit="customer", item="product")
+    assert "8893 rows of 2000 persons" in repr(result)
+    assert (
+        len(result.legend)
+        == len(result.mapping) - (result.mapping["item"] == result.mapping["generalized"]).sum()
+    )
+    for call in (
+        lambda: result.report(tmp_path / "page.html"),
+        lambda: result.evidence(tmp_path / "evidence.json"),
+        lambda: result.explain("tea", invoices),
+        lambda: pdanon.attack(invoices, result),
+        lambda: pdanon.refine(invoices, result),
+        lambda: pdanon.bound(invoices, result),
+    ):
+        with pytest.raises(ParameterError, match="a person has several rows"):
+            call()
+    assert not [*tmp_path.iterdir()]
+
+
+def test_streams_do_not_gather_persons():
+    with pytest.raises(ParameterError, match="not gathered over files"):
+        pdanon.stream.anonymize("in.parquet", "out.parquet", algorithm="pcta", k=5, unit="who")
