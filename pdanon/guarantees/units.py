@@ -8,7 +8,8 @@ from typing import Any
 import pandas as pd
 
 from pdanon.errors import ColumnError, ParameterError
-from pdanon.guarantees.km import KmAnonymity
+from pdanon.guarantees.km import KmAnonymity, PrivacyConstraints
+from pdanon.guarantees.ps import PSRules
 from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.io.units import KnownRows, UnitRows, UnitTable
 from pdanon.itemsets.equality import Numbers, value_numbers
@@ -38,10 +39,14 @@ def audit_units(
     Raises
     ------
     ParameterError
-        If there are other columns, and the guarantee is not `KmAnonymity`.
+        If there are other columns, and the guarantee is not `KmAnonymity`. With ``counts``, if the guarantee
+        ignores repeated labels.
     """
     table = UnitTable.of(frame, unit, item, column, as_shown=True)
     label = frame.columns[table.column]
+    if counts and isinstance(guarantee, PrivacyConstraints | PSRules):
+        what = f"{type(guarantee).__name__} ignores how often a label occurs"
+        raise ParameterError(what, where="counts", hint="leave out counts=, or audit KmAnonymity")
     if not table.others:
         return guarantee.audit(table.bags() if counts else table.sets(), label)
     columns = [frame.iloc[:, place] for place in table.others]

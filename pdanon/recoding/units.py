@@ -155,9 +155,15 @@ class _UnitRelease:
         ------
         InfeasibleError
             If it does not by quarters, or no column holds times.
+        ParameterError
+            If the guarantee is not `KmAnonymity`.
         """
         if not values and not self.counts:
             return values
+        if not isinstance(guarantee, KmAnonymity):
+            hint = "leave out counts= and keep="
+            what = "only KmAnonymity covers how often, or other columns"
+            raise ParameterError(what, where="unit", got=type(guarantee).__name__, hint=hint)
         if self._is_safe(guarantee, rows, values):
             return values
         times = [place for place, column in values.items() if is_time(column)]
@@ -173,10 +179,11 @@ class _UnitRelease:
         raise InfeasibleError(
             "the guarantee does not cover what the rows show beside the sets of labels",
             where="counts and keep" if self.counts else "keep",
-            got=f"of {rows.n_units:,} units at risk, if an attacker knows the labels and "
+            got=f"of {rows.n_units:,} persons at risk, if an attacker knows the labels and "
             + "; ".join(self._exposures(guarantee, rows, values)),
-            hint="leave out columns at risk, or generalize them; times of a datetime dtype are generalized "
-            "to quarters at most; or pass a smaller m",
+            hint=("leave out counts=True; " if self.counts else "")
+            + "leave out columns at risk, or generalize them; times of a datetime dtype are generalized to "
+            "quarters at most; or pass a smaller m",
         )
 
     def _is_safe(self, guarantee: Guarantee, rows: UnitRows, values: _Values) -> bool:
@@ -245,7 +252,7 @@ class _UnitRelease:
         if not audit.holds:
             raise GuaranteeError(
                 "the release does not have its guarantee and is withheld",
-                got=f"{audit.rows_at_risk} units at risk under {audit.guarantee!r}",
+                got=f"{audit.rows_at_risk} persons at risk under {audit.guarantee!r}",
                 hint="this is a defect of pdanon; please report it with the parameters that were used",
             )
 

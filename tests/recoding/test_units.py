@@ -271,6 +271,12 @@ def test_what_units_do_not_allow_is_explained(invoices):
     assert result.frame.txanon.audit(result.guarantee, **customers).holds
     with pytest.raises(ParameterError, match="with one label for an item"):
         invoices.txanon.partition(k=5, hierarchy=tree, **customers, counts=True)
+    pairs = {"constraints": [["tea", "soap"]]}
+    with pytest.raises(ParameterError, match="only KmAnonymity covers how often"):
+        invoices.txanon.pcta(k=5, **pairs, **customers, counts=True)
+    result_of_pairs = invoices.txanon.pcta(k=5, **pairs, **customers)
+    with pytest.raises(ParameterError, match="ignores how often"):
+        result_of_pairs.frame.txanon.audit(result_of_pairs.guarantee, **customers, counts=True)
     with pytest.raises(ParameterError, match="quasi and unit"):
         invoices.txanon.risk(k=5, quasi=["store"], **customers)
     with pytest.raises(ParameterError, match="only KmAnonymity covers other columns"):
