@@ -52,7 +52,7 @@ class Decision(Generic[Rows_co]):
     parameters : mapping
         The parameters of the call, for the record.
     trace : pandas.DataFrame, optional
-        The steps of the algorithm, or the loss over time if the release was refined.
+        The steps or merges of the algorithm, or the loss over time if the release was refined.
     problem : InfeasibleError, optional
         The reason why the decision is an attempt, which is not released.
     risk : callable

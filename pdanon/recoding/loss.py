@@ -205,6 +205,7 @@ def _keep_codes(index: SupportIndex, codes: NDArray[Any]) -> SupportIndex:
 LOSSES = (
     *("occurrences", "stands_for", "singles", "pairs", "suppressed"),
     *("NCP", "LM", "UL", "S/N", "GGD", "values", "NCP_relational", "suppressed_rows", "gap"),
+    *("Rum", "UL_rows", "NCP_known"),
     *("term_chunks", "tlost", "re", "KL"),
 )
 

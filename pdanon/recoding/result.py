@@ -124,7 +124,8 @@ class Anonymized(Labelled):
         must not be released.
     trace : pandas.DataFrame or None
         Refined releases: the loss over time, ``seconds, loss``. Releases of `coherence`: the suppressed
-        items in the order of their choice, ``item, MM, IL, score``.
+        items in the order of their choice, ``item, MM, IL, score``. Releases of `rum_bound` and `tum_bound`:
+        the merges, ``clusters, Rum, Tum``.
     tried : pandas.DataFrame or None
         Releases of `pdanon.anonymize`: the algorithms tried, ``algorithm, loss, seconds, reason``, and for
         items the losses that need no formula; with quasi-identifiers also ``values``. The reason explains a

@@ -117,8 +117,9 @@ def merge_occurrences(
     report: Report,
     *,
     least_first: bool,
+    weights: Numbers | None = None,
 ) -> Codes:
     """Return the set of each occurrence, -1 where it is suppressed."""
-    state = Clusters(index, None, blocks, spare=spare, least_first=least_first)
+    state = Clusters(index, weights, blocks, spare=spare, least_first=least_first)
     state.satisfy_km(k, m, report=report)
     return state.labels[index.codes]

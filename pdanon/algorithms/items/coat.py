@@ -184,6 +184,6 @@ RECORD = Algorithm(
     recodes="items",
     decide=partial(decide_within_blocks, True),
     sets=partial(merge_occurrences, least_first=True),
-    options={"utility": None, "max_suppressed": 0.0},
+    options={"utility": None, "max_suppressed": 0.0, "weights": None},
     ways=(Way(KmAnonymity, 30), Way(PrivacyConstraints, 30)),
 )

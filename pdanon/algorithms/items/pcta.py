@@ -201,5 +201,6 @@ RECORD = Algorithm(
     decide=decide,
     unit="merges",
     sets=partial(merge_occurrences, least_first=False),
+    options={"weights": None},
     ways=(Way(KmAnonymity, 10), Way(PrivacyConstraints, 10)),
 )

@@ -170,7 +170,7 @@ RECORD = Algorithm(
     recodes="items",
     decide=partial(decide_within_blocks, False),
     sets=partial(merge_occurrences, least_first=False),
-    options={"utility": None, "max_suppressed": 0.0},
+    options={"utility": None, "max_suppressed": 0.0, "weights": None},
     ways=(
         # Without blocks, upcta equals pcta.
         Way(KmAnonymity, 20, needs="utility"),

@@ -30,7 +30,7 @@ from pdanon.itemsets.timing import is_over
 from pdanon.recoding.release import release
 from pdanon.recoding.result import Anonymized, other_frame
 
-_PARAMETERS = ("k", "m", "quasi", "hierarchies", "transaction")
+_PARAMETERS = ("k", "m", "quasi", "quasi_weights", "hierarchies", "transaction")
 
 
 def refine_classes(task: Task) -> Anonymized:

@@ -6,6 +6,7 @@ import operator
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from math import gcd
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -27,6 +28,7 @@ from pdanon.algorithms.relational.attributes import (
     shares,
 )
 from pdanon.errors import HierarchyError, InfeasibleError, ItemsetDtypeError, ParameterError
+from pdanon.guarantees.parameters import check_share
 from pdanon.hierarchy import Form, Hierarchy, HierarchyLike
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers
 from pdanon.itemsets.columns import find_quasi
@@ -229,6 +231,9 @@ def _positions(numbers: NDArray[Any], steps: NDArray[np.uint64] | None, unit: in
 # --- Summaries of the covered values of many groups, updated as groups grow
 
 
+Combine: TypeAlias = Callable[[Sequence[Numbers]], Numbers]
+
+
 class Digests:
     """Summaries of each group of rows: in each column, few values with the same cover as all.
 
@@ -238,19 +243,23 @@ class Digests:
         The quasi-identifiers.
     groups : sequence of ndarray of int64
         The rows of each group, at least one.
+    combine : callable
+        Returns the loss of a row of each group, given the losses of its values, column by column. By default
+        their sum.
 
     Notes
     -----
     Memory: two values for each group and column, or all distinct values of a column published as sets.
     """
 
-    def __init__(self, table: QuasiTable, groups: Sequence[Numbers]) -> None:
+    def __init__(self, table: QuasiTable, groups: Sequence[Numbers], combine: Combine | None = None) -> None:
         self._attributes = table.attributes
+        self._combine = partial(np.sum, axis=0) if combine is None else combine
         self._lines = [_pad([each.digest(each.codes[rows]) for rows in groups]) for each in table.attributes]
 
     @property
     def losses(self) -> Numbers:
-        """Loss of each row of a group, summed over the columns."""
+        """Loss of each row of a group."""
         return self._lost(self._lines)
 
     def losses_with(self, values: Sequence[Codes]) -> Numbers:
@@ -279,7 +288,7 @@ class Digests:
 
     def _lost(self, digests: Iterable[Codes]) -> Numbers:
         pairs = zip(self._attributes, digests, strict=True)
-        return np.sum([attribute.line_losses(lines) for attribute, lines in pairs], axis=0)
+        return self._combine([attribute.line_losses(lines) for attribute, lines in pairs])
 
 
 def _pad(digests: Sequence[Codes]) -> Codes:
@@ -297,6 +306,46 @@ def number_groups(groups: Sequence[Numbers], n_rows: int) -> Numbers:
     for number, rows in enumerate(groups):
         of_row[rows] = number
     return of_row
+
+
+_WEIGHT_STEPS = 1000  # weights are compared as integers: the number of steps from 0 to 1
+
+
+def column_weights(weights: Mapping[Hashable, float] | None, labels: Sequence[Hashable]) -> list[int]:
+    """Encode the weights of columns as small integers; 1 for each column without weights.
+
+    Parameters
+    ----------
+    weights : mapping or None
+        Weights in [0, 1] by label, rounded to thousandths; other columns have 1.
+    labels : sequence of hashable
+        The quasi-identifiers.
+
+    Raises
+    ------
+    ParameterError
+        If a weight is outside [0, 1] or belongs to no quasi-identifier, or all weights are 0.
+    """
+    if weights is None:
+        return [1] * len(labels)
+    if not isinstance(weights, Mapping):
+        hint = "pass a dict of weights by column: quasi_weights={'age': 0.5}"
+        got = type(weights).__name__
+        raise ParameterError("weights must be a mapping", where="quasi_weights", got=got, hint=hint)
+    unused = [label for label in weights if label not in labels]
+    if unused:
+        hint = "list the column in quasi=, or leave its weight out"
+        raise ParameterError(
+            "a weight belongs to no quasi-identifier", where="quasi_weights", got=unused, hint=hint
+        )
+    steps = [
+        round(check_share(weights.get(label, 1), f"quasi_weights[{label!r}]") * _WEIGHT_STEPS)
+        for label in labels
+    ]
+    if not any(steps):
+        raise ParameterError("all weights are 0", where="quasi_weights", hint="pass a weight above 0")
+    common = gcd(*steps)
+    return [each // common for each in steps]
 
 
 # --- The quasi-identifiers of a table, and classes of rows with equal published values
@@ -331,6 +380,7 @@ class QuasiTable:
         frame: pd.DataFrame,
         quasi: Sequence[Hashable],
         hierarchies: Mapping[Hashable, HierarchyLike] | None = None,
+        weights: Mapping[Hashable, float] | None = None,
     ) -> QuasiTable:
         """Encode columns of a frame.
 
@@ -342,6 +392,8 @@ class QuasiTable:
             Labels of the quasi-identifiers.
         hierarchies : mapping, optional
             Hierarchies by label, in any form that `Hierarchy.of` accepts.
+        weights : mapping, optional
+            Weights of the columns in losses by label, as for `column_weights`.
 
         Raises
         ------
@@ -365,8 +417,9 @@ class QuasiTable:
             attribute_maker(frame.iloc[:, position], trees.get(label))
             for position, label in zip(positions, labels, strict=True)
         ]
-        unit = common_unit([whole for wholes, _ in makers for whole in wholes], len(frame) * len(makers))
-        attributes = tuple(make(unit) for _, make in makers)
+        steps = column_weights(weights, labels)
+        unit = common_unit([whole for wholes, _ in makers for whole in wholes], len(frame) * sum(steps))
+        attributes = tuple(make(unit * weight) for (_, make), weight in zip(makers, steps, strict=True))
         codes = np.empty((len(frame), len(attributes)), np.int32)
         for number, attribute in enumerate(attributes):
             codes[:, number] = attribute.codes
@@ -374,8 +427,13 @@ class QuasiTable:
 
     @property
     def unit(self) -> int:
-        """Loss of a suppressed value."""
+        """Loss of a suppressed value of the first attribute; of all, unless they have weights."""
         return self.attributes[0].unit
+
+    @property
+    def most_of_row(self) -> int:
+        """Loss of a row if all of its values are suppressed."""
+        return sum(each.unit for each in self.attributes)
 
     def take(self, rows: Numbers) -> QuasiTable:
         """Select rows; the losses of values stay relative to all values of the table."""
@@ -418,15 +476,15 @@ class Classes:
         Class of each row, numbered in the order of their first rows.
     cells : tuple of Cells
         The published cell of each class, attribute by attribute.
-    unit : int
-        Loss of a suppressed value.
+    most_of_row : int
+        Loss of a row if all of its values are suppressed.
     suppressed : int
         Number of suppressed rows; all of them are in one class.
     """
 
     of_row: Numbers
     cells: tuple[Cells, ...]
-    unit: int
+    most_of_row: int
     suppressed: int
 
     @classmethod
@@ -444,7 +502,7 @@ class Classes:
         names, groups = np.unique(groups, return_inverse=True)
         first = 0 if gone else None  # -1 is the first name
         cells = [each.generalize(groups, each.codes, len(names), first) for each in table.attributes]
-        return cls._merge_equal(groups, cells, len(names), table.unit, gone)
+        return cls._merge_equal(groups, cells, len(names), table.most_of_row, gone)
 
     @classmethod
     def of_values(cls, table: QuasiTable, groups: Sequence[Numbers], suppressed: Mask) -> Classes:
@@ -466,11 +524,11 @@ class Classes:
             value = np.where(suppressed, attribute.n_values, attribute.codes)
             cells.append(replace(by_value, numbers=by_value.numbers[value]))
         rows = np.arange(table.n_rows)
-        return cls._merge_equal(rows, cells, table.n_rows, table.unit, int(suppressed.sum()))
+        return cls._merge_equal(rows, cells, table.n_rows, table.most_of_row, int(suppressed.sum()))
 
     @classmethod
     def _merge_equal(
-        cls, groups: Numbers, cells: Sequence[Cells], n_groups: int, unit: int, suppressed: int
+        cls, groups: Numbers, cells: Sequence[Cells], n_groups: int, most_of_row: int, suppressed: int
     ) -> Classes:
         """Merge groups with equal cells, and number the classes by their first rows."""
         equal = group_rows([each.numbers for each in cells], n_groups)
@@ -480,7 +538,7 @@ class Classes:
         rank[np.argsort(first)] = np.arange(len(names))
         chosen = groups[np.sort(first)]  # one group of each class
         published = tuple(replace(each, numbers=each.numbers[chosen]) for each in cells)
-        return cls(rank[of_row], published, unit, suppressed)
+        return cls(rank[of_row], published, most_of_row, suppressed)
 
     @property
     def sizes(self) -> Numbers:
@@ -500,7 +558,7 @@ class Classes:
     @property
     def ncp(self) -> float:
         """Normalized certainty penalty, averaged over rows and attributes."""
-        everything = self.unit * len(self.cells) * len(self.of_row)
+        everything = self.most_of_row * len(self.of_row)
         return self.loss / everything if everything else 0.0
 
     def __len__(self) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -62,7 +62,7 @@ class Block:
     @property
     def most(self) -> int:
         """Loss of all rows together if all quasi-identifiers were suppressed."""
-        return self.table.unit * len(self.table.attributes) * self.table.n_rows
+        return self.table.most_of_row * self.table.n_rows
 
     def take(self, rows: Numbers) -> Block:
         """Select rows."""
@@ -89,8 +89,7 @@ class Block:
     def protect(self, groups: Numbers, report: Report) -> Codes:
         """Anonymize the items of each cluster; return the new number of each occurrence."""
         numbers = np.full(len(self.transactions.itemsets.codes), -1, np.int32)
-        order = np.argsort(groups, kind="stable")  # rows stay ascending within a cluster
-        for rows in np.split(order, np.flatnonzero(np.diff(groups[order])) + 1):
+        for rows in split_groups(groups):
             places, own = self.transactions.protect(rows)
             numbers[places] = own
             report(1)
@@ -118,6 +117,60 @@ def check_cluster(name: Any) -> None:
 def _formations() -> dict[str, Formation]:
     """Return the function that forms classes, by the name of its algorithm."""
     return {name: each.form for name, each in ALGORITHMS.items() if each.form is not None}
+
+
+def split_groups(groups: Numbers) -> list[Numbers]:
+    """Return the rows of each group, ascending."""
+    order = np.argsort(groups, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(groups[order])) + 1)
+
+
+# --- The clusters that an algorithm decides on
+
+
+class MergeStep(NamedTuple):
+    """The clusters at the start or after a merge, with losses as shares of their maximum.
+
+    Parameters
+    ----------
+    clusters : int
+        Number of clusters.
+    rum, tum : float
+        Loss of the quasi-identifiers and of the transactions; NaN if it was not measured.
+    """
+
+    clusters: int
+    rum: float
+    tum: float
+
+
+class Clustering(NamedTuple):
+    """Clusters of rows, and their anonymized items.
+
+    Parameters
+    ----------
+    groups : ndarray of int64, shape (rows,)
+        The cluster of each row.
+    numbers : ndarray of int32, shape (occurrences,)
+        The new number of each occurrence, see :class:`TransactionSide`.
+    steps : list of MergeStep
+        The clusters at the start and after each merge; none if the algorithm merges none.
+    rum : float, optional
+        Loss of the quasi-identifiers, if it is not NCP.
+    """
+
+    groups: Numbers
+    numbers: Codes
+    steps: Sequence[MergeStep] = ()
+    rum: float | None = None
+
+
+def _trace(steps: Sequence[MergeStep], tum: float) -> pd.DataFrame | None:
+    """Tabulate the steps; the loss of the transactions after the last is that of the release."""
+    if not steps:
+        return None
+    last = steps[-1]._replace(tum=tum)
+    return pd.DataFrame([*steps[:-1], last], columns=["clusters", "Rum", "Tum"])
 
 
 # --- The table
@@ -172,6 +225,7 @@ class Dataset:
         hierarchies: Mapping[Hashable, HierarchyLike] | None,
         transaction: str | Transaction,
         refine: bool,
+        quasi_weights: Mapping[Hashable, float] | None = None,
     ) -> Dataset:
         """Encode a frame; the parameters are those of the algorithms."""
         transaction, quasi = as_transaction(transaction), materialize(quasi)
@@ -182,11 +236,11 @@ class Dataset:
             guarantee = KLm(k=k, l=transaction.l, m=m, quasi=quasi, sensitive=transaction.sensitive)
         positions = [find_column(frame, label) for label in _labels(column, transaction.columns)]
         columns = [Itemsets.from_series(frame.iloc[:, position]) for position in positions]
-        table = QuasiTable.of(frame, guarantee.quasi, hierarchies)
+        table = QuasiTable.of(frame, guarantee.quasi, hierarchies, quasi_weights)
         table.check_feasible(guarantee.k)
         side, trees = anonymize_by(transaction, columns, guarantee, refine=check_flag(refine, "refine"))
-        parameters: dict[str, Any] = {"k": k, "m": m, "quasi": quasi, "hierarchies": hierarchies}
-        parameters |= {"transaction": transaction, "refine": refine}
+        parameters: dict[str, Any] = {"k": k, "m": m, "quasi": quasi, "quasi_weights": quasi_weights}
+        parameters |= {"hierarchies": hierarchies, "transaction": transaction, "refine": refine}
         return cls(frame, positions, columns, guarantee, table, side, trees, transaction, parameters)
 
     @property
@@ -202,7 +256,7 @@ class Dataset:
     def release(
         self,
         name: str,
-        decide: partial[tuple[Numbers, Codes]],
+        decide: partial[Clustering],
         *,
         keep: Sequence[Hashable],
         progress: bool,
@@ -214,8 +268,8 @@ class Dataset:
         name : str
             Name of the algorithm.
         decide : partial
-            Returns the cluster of each row and the new number of each occurrence, given the dataset and a
-            progress callback. Its keyword arguments are recorded as parameters.
+            Returns the clusters and their items, given the dataset and a progress callback. Its keyword
+            arguments are recorded as parameters.
         keep, progress
             Parameters of the algorithms.
         """
@@ -224,12 +278,21 @@ class Dataset:
 
         def decide_clusters() -> Decision[ClassRows]:
             with progress_bar(progress, name, "steps") as report:
-                groups, numbers = decide(self, report)
-            return self.decision(groups, numbers, {"algorithm": name, **self.parameters, **own})
+                found = decide(self, report)
+            made = self.decision(
+                found.groups, found.numbers, {"algorithm": name, **self.parameters, **own}, found.steps
+            )
+            return made if found.rum is None else made.with_loss("Rum", found.rum)
 
         return release(self.writer, decide_clusters, keep)
 
-    def decision(self, groups: Numbers, numbers: Codes, parameters: Mapping[str, Any]) -> Decision[ClassRows]:
+    def decision(
+        self,
+        groups: Numbers,
+        numbers: Codes,
+        parameters: Mapping[str, Any],
+        steps: Sequence[MergeStep] = (),
+    ) -> Decision[ClassRows]:
         """Return the decision to publish clusters of rows, with each occurrence recoded.
 
         Parameters
@@ -240,6 +303,8 @@ class Dataset:
             The new number of each occurrence, see :class:`TransactionSide`.
         parameters : mapping
             Parameters of the call, for the record.
+        steps : sequence of MergeStep
+            The clusters at the start and after each merge.
         """
         numbers = self.hide_emptied(groups, numbers)
         classes = Classes.of_members(self.table, groups)
@@ -254,14 +319,27 @@ class Dataset:
         mappings = [mapping_table(*column) for column in lost]
         mapping = _one_mapping(mappings, [self.frame.columns[position] for position in self.positions])
         mapping.attrs = self._attributes(recoded, classes)
+        loss = with_measure(joint_loss(lost), "NCP_relational", classes.ncp)
+        tum = self._tum(groups, numbers, float(loss["NCP"]))
+        if name := self.transactions.measured_as:
+            loss = with_measure(loss, name, tum)
         return Decision(
             ClassRows(self.table, classes, of_row, recoded),
             self.guarantee.with_mapping(mapping),
             mapping,
-            with_measure(joint_loss(lost), "NCP_relational", classes.ncp),
+            loss,
             parameters,
+            _trace(steps, tum),
             risk=partial(self._count_risk, classes, recoded),
         )
+
+    def _tum(self, groups: Numbers, numbers: Codes, ncp: float) -> float:
+        """Return the loss of the transactions as a share of its maximum, given their NCP."""
+        side = self.transactions
+        if side.measured_as is None:
+            return ncp
+        places = (side.itemsets.places(rows) for rows in split_groups(groups))
+        return float(sum(side.loss(each, numbers[each]) for each in places) / max(side.most, 1))
 
     def _count_risk(
         self, classes: Classes, recoded: Sequence[tuple[Itemsets, Recoding]]

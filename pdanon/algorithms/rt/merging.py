@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from pdanon._kernels import clusters
 from pdanon.algorithms.relational.quasi import Digests, QuasiTable, number_groups
+from pdanon.algorithms.rt.rum import Rum
 from pdanon.algorithms.rt.transaction_side import TransactionSide
 from pdanon.itemsets.codes import Itemsets, Numbers
 from pdanon.itemsets.lists import offsets_of
@@ -27,6 +28,8 @@ class Merging:
         The initial cluster of each row.
     itemsets : Itemsets
         The transactions.
+    rum : Rum, optional
+        Measure of the loss of the quasi-identifiers; by default NCP.
 
     Attributes
     ----------
@@ -35,7 +38,7 @@ class Merging:
     sizes : ndarray of int64, shape (clusters,)
         Number of rows of each cluster.
     losses : ndarray of int64, shape (clusters,)
-        Loss of each row of a cluster, summed over the quasi-identifiers.
+        Loss of the quasi-identifiers of each row of a cluster.
 
     Notes
     -----
@@ -43,15 +46,18 @@ class Merging:
     for short, similar transactions. A merge only adds the pairs between both clusters.
     """
 
-    def __init__(self, table: QuasiTable, groups: Numbers, itemsets: Itemsets) -> None:
+    def __init__(
+        self, table: QuasiTable, groups: Numbers, itemsets: Itemsets, rum: Rum | None = None
+    ) -> None:
         lengths = itemsets.lengths
         order = np.lexsort((-lengths, groups))
         self.rows = np.split(order, np.cumsum(np.bincount(groups))[:-1]) if len(order) else []
         self.sizes = np.array([len(rows) for rows in self.rows], np.int64)
         self._table = table
+        self._rum = Rum.of("NCP", table) if rum is None else rum
         self._transactions = itemsets.codes, itemsets.offsets
-        self._digests = Digests(table, self.rows)
-        self.losses = self._digests.losses
+        self._digests = Digests(table, self.rows, self._rum.combine)
+        self.losses = self.sizes if self._rum.by_size else self._digests.losses
         self._distances: NDArray[np.float64] | None = None
 
     def __len__(self) -> int:
@@ -60,7 +66,7 @@ class Merging:
     @property
     def total(self) -> int:
         """Loss of all rows together."""
-        return int(self.sizes @ self.losses)
+        return -len(self) if self._rum.name == "C_avg" else int(self.sizes @ self.losses)
 
     @property
     def groups(self) -> Numbers:
@@ -74,10 +80,14 @@ class Merging:
 
     def losses_with(self, seed: int) -> Numbers:
         """Return, for each cluster, the loss of a row in its union with one cluster."""
+        if self._rum.by_size:
+            return self.sizes + self.sizes[seed]
         return self._digests.losses_with(self._digests.of(seed))
 
     def totals_with(self, seed: int, losses: Numbers) -> Numbers:
         """Return the loss of all rows after each merge with a cluster; unions have the loss ``losses``."""
+        if self._rum.name == "C_avg":
+            return np.full(len(self), 1 - len(self))
         # Integers: rows times the loss of a row, so that equal totals compare equal.
         sizes = self.sizes
         alone = sizes * self.losses

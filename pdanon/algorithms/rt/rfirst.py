@@ -14,13 +14,12 @@ import numpy as np
 import pandas as pd
 
 from pdanon.algorithms.registry import Algorithm, Way
-from pdanon.algorithms.rt.dataset import Dataset, check_cluster
+from pdanon.algorithms.rt.dataset import Clustering, Dataset, check_cluster
 from pdanon.algorithms.rt.transaction import Transaction
 from pdanon.guarantees import KKm, KLm
 from pdanon.guarantees.parameters import ItemLimit
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
-from pdanon.itemsets.codes import Codes, Numbers
 from pdanon.itemsets.timing import Report
 from pdanon.itemsets.validation import random_generator
 from pdanon.recoding.result import Anonymized
@@ -34,6 +33,7 @@ def rfirst(
     k: int,
     m: ItemLimit = 2,
     quasi: Sequence[Hashable],
+    quasi_weights: Mapping[Hashable, float] | None = None,
     hierarchies: Mapping[Hashable, HierarchyLike] | None = None,
     cluster: str = "cluster",
     transaction: str | Transaction = "pcta",
@@ -56,6 +56,8 @@ def rfirst(
         Maximum number of items that the attacker knows. None: all items of a row.
     quasi : sequence of hashable
         Labels of the other columns that an attacker may know.
+    quasi_weights : mapping, optional
+        Weight of each quasi-identifier in its losses, in [0, 1], rounded to thousandths; by default 1.
     hierarchies : mapping, optional
         Hierarchy of each quasi-identifier, in any form that ``Hierarchy.of`` accepts.
     cluster : str
@@ -118,16 +120,24 @@ def rfirst(
     """
     check_cluster(cluster)
     data = Dataset.of(
-        frame, column, k=k, m=m, quasi=quasi, hierarchies=hierarchies, transaction=transaction, refine=refine
+        frame,
+        column,
+        k=k,
+        m=m,
+        quasi=quasi,
+        quasi_weights=quasi_weights,
+        hierarchies=hierarchies,
+        transaction=transaction,
+        refine=refine,
     )
     decision = partial(decide, cluster=cluster, random_state=random_state)
     return data.release("rfirst", decision, keep=keep, progress=progress)
 
 
-def decide(data: Dataset, report: Report, *, cluster: str, random_state: Any) -> tuple[Numbers, Codes]:
+def decide(data: Dataset, report: Report, *, cluster: str, random_state: Any) -> Clustering:
     """Form small clusters, and anonymize the transactions of each."""
     groups = data.whole.groups(cluster, random_generator(random_state), report)
-    return groups, data.whole.protect(groups, report)
+    return Clustering(groups, data.whole.protect(groups, report))
 
 
 RECORD = Algorithm(

@@ -10,14 +10,16 @@ from collections.abc import Hashable, Mapping, Sequence
 from concurrent.futures import Executor
 from fractions import Fraction
 from functools import partial
+from math import nan
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from pdanon.algorithms.registry import Algorithm, Way
-from pdanon.algorithms.rt.dataset import Block, Dataset, at_least, check_cluster
+from pdanon.algorithms.rt.dataset import Block, Clustering, Dataset, MergeStep, at_least, check_cluster
 from pdanon.algorithms.rt.merging import Merging, candidates, distances
+from pdanon.algorithms.rt.rum import Rum, check_rum
 from pdanon.algorithms.rt.transaction import Transaction
 from pdanon.algorithms.rt.transaction_side import TransactionSide
 from pdanon.algorithms.workers import check_jobs, sharing
@@ -42,6 +44,8 @@ def rum_bound(
     quasi: Sequence[Hashable],
     delta: float,
     merge: str = "RT",
+    rum: str = "NCP",
+    quasi_weights: Mapping[Hashable, float] | None = None,
     hierarchies: Mapping[Hashable, HierarchyLike] | None = None,
     cluster: str = "cluster",
     transaction: str | Transaction = "pcta",
@@ -67,9 +71,17 @@ def rum_bound(
     quasi : sequence of hashable
         Labels of the other columns that an attacker may know.
     delta : float
-        Upper bound on the NCP of the quasi-identifiers, averaged over rows and columns; in [0, 1].
+        Upper bound on the loss of the quasi-identifiers, in [0, 1]: NCP averaged over rows and columns, or
+        the measure ``rum``.
     merge : {"R", "T", "RT"}
         Similarity of the clusters to merge: in quasi-identifiers, in transactions, or in both.
+    rum : {"NCP", "DM", "C_avg", "Minkowski"}
+        Measure of the loss of the quasi-identifiers, in [0, 1]: the average loss of a value (NCP), or the
+        root of the average squared loss of the values of a row, averaged over the rows (Minkowski); the
+        average over the rows of the size of their class (DM), or the average size of a class (C_avg), as
+        shares of all rows. If it is not NCP, the release reports it as ``loss["Rum"]``.
+    quasi_weights : mapping, optional
+        Weight of each quasi-identifier in its losses, in [0, 1], rounded to thousandths; by default 1.
     hierarchies : mapping, optional
         Hierarchy of each quasi-identifier, in any form that ``Hierarchy.of`` accepts.
     cluster : str
@@ -97,7 +109,10 @@ def rum_bound(
     Returns
     -------
     Anonymized
-        A local recoding, with the table of ``classes``; ``loss["NCP_relational"]`` is at most ``delta``.
+        A local recoding, with the table of ``classes``; ``loss["NCP_relational"]`` is at most ``delta``,
+        unless ``rum`` selects another measure. ``trace`` has the number of ``clusters`` and the losses
+        ``Rum`` and ``Tum`` of quasi-identifiers and items, at the start and after each merge. Tum is counted
+        only after the last.
 
     Raises
     ------
@@ -162,12 +177,21 @@ def rum_bound(
     check_known(merge, ("R", "T", "RT"), "way to merge", where="merge")
     check_cluster(cluster)
     data = Dataset.of(
-        frame, column, k=k, m=m, quasi=quasi, hierarchies=hierarchies, transaction=transaction, refine=refine
+        frame,
+        column,
+        k=k,
+        m=m,
+        quasi=quasi,
+        quasi_weights=quasi_weights,
+        hierarchies=hierarchies,
+        transaction=transaction,
+        refine=refine,
     )
     decision = partial(
         decide,
         delta=delta,
         merge=merge,
+        rum=check_rum(rum),
         cluster=cluster,
         random_state=random_state,
         block_rows=block_rows,
@@ -182,52 +206,73 @@ def decide(
     *,
     delta: float,
     merge: str,
+    rum: str,
     cluster: str,
     random_state: Any,
     block_rows: int | None,
     n_jobs: int | Executor,
-) -> tuple[Numbers, Codes]:
+) -> Clustering:
     """Form clusters in each block of rows, and merge them within the bound on their quasi-identifiers."""
     bound, jobs = check_share(delta, "delta"), check_jobs(n_jobs)
     whole, order = data.whole, data.transaction.order
-    blocks = whole.cut(block_rows)
+    blocks, measure = whole.cut(block_rows), Rum.of(rum, whole.table)
     several, rng = len(blocks) > 1, random_generator(random_state)
     parts = [whole.take(rows) for rows in blocks]
     rngs = rng.spawn(len(parts)) if several else [rng]
     with sharing(jobs if several else 1, report) as share:
-        first = share(partial(_form, cluster), parts, rngs)
-        most = _allowed([total for _, total in first], [part.most for part in parts], bound)
+        first = share(partial(_form, cluster, measure), parts, rngs)
+        totals = [total for _, total in first]
+        most = _allowed(totals, [len(rows) for rows in blocks], bound, measure)
         groups = [groups for groups, _ in first]
-        return whole.join_blocks(blocks, share(partial(_anonymize, merge, order), parts, groups, most))
+        found = share(partial(_anonymize, merge, order, measure), parts, groups, most)
+    merged = whole.join_blocks(blocks, [(groups, numbers) for groups, numbers, _ in found])
+    lost = np.cumsum([sum(totals), *(each for *_, losses in found for each in losses)]).tolist()
+    clusters = sum(len(np.unique(each)) for each in groups)
+    steps = [MergeStep(clusters - done, measure.share(total), nan) for done, total in enumerate(lost)]
+    return Clustering(*merged, steps, None if rum == "NCP" else steps[-1].rum)
 
 
-def _form(cluster: str, block: Block, rng: np.random.Generator, report: Report) -> tuple[Numbers, int]:
+def _form(
+    cluster: str, rum: Rum, block: Block, rng: np.random.Generator, report: Report
+) -> tuple[Numbers, int]:
     """Return the first clusters of a block, and the loss of its quasi-identifiers."""
     groups = block.groups(cluster, rng, report)
-    return groups, Merging(block.table, groups, block.transactions.itemsets).total
+    return groups, Merging(block.table, groups, block.transactions.known, rum).total
 
 
-def _allowed(totals: list[int], most: list[int], bound: Fraction) -> list[int]:
+def _allowed(totals: list[int], n_rows: list[int], bound: Fraction, rum: Rum) -> list[int]:
     """Return the bound of each block: the loss of its first clusters, and its share of the remainder."""
-    left = int(bound * sum(most)) - sum(totals)
+    left = rum.limit(bound) - sum(totals)
     if left < 0:
         raise InfeasibleError(
             "the first clusters lose more of the quasi-identifiers than delta allows",
             where="delta",
-            got=f"delta={float(bound):g}, they lose {at_least(sum(totals) / sum(most))}",
+            got=f"delta={float(bound):g}, they lose {at_least(rum.share(sum(totals)))}",
             hint="pass a delta at least as large, or another cluster= for the first clusters",
         )
-    return [total + left * own // max(sum(most), 1) for total, own in zip(totals, most, strict=True)]
+    return [total + left * own // max(sum(n_rows), 1) for total, own in zip(totals, n_rows, strict=True)]
 
 
 def _anonymize(
-    merge: str, order: str, block: Block, groups: Numbers, most: int, report: Report
-) -> tuple[Numbers, Codes]:
-    """Merge the first clusters of a block; return the clusters, and the new number of each occurrence."""
-    merging = Merging(block.table, groups, block.transactions.itemsets)
+    merge: str, order: str, rum: Rum, block: Block, groups: Numbers, most: int, report: Report
+) -> tuple[Numbers, Codes, list[int]]:
+    """Merge the first clusters of a block.
+
+    Returns
+    -------
+    groups : ndarray of int64
+        The clusters.
+    numbers : ndarray of int32
+        The new number of each occurrence.
+    lost : list of int
+        Loss of the quasi-identifiers that each merge added.
+    """
+    merging = Merging(block.table, groups, block.transactions.known, rum)
+    totals = [merging.total]
     while _merge(merging, most, merge, block.transactions if order == "tum" else None):
+        totals.append(merging.total)
         report(1)
-    return merging.groups, block.protect(merging.groups, report)
+    return merging.groups, block.protect(merging.groups, report), np.diff(totals).tolist()
 
 
 def _merge(merging: Merging, most: int, merge: str, transactions: TransactionSide | None) -> bool:

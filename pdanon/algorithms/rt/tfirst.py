@@ -14,14 +14,13 @@ import pandas as pd
 
 from pdanon.algorithms.items.lra import divide_rows
 from pdanon.algorithms.registry import Algorithm
-from pdanon.algorithms.rt.dataset import Dataset
+from pdanon.algorithms.rt.dataset import Clustering, Dataset
 from pdanon.algorithms.rt.transaction import Transaction
 from pdanon.algorithms.states.cuts import check_parts
 from pdanon.guarantees import KKm, KLm
 from pdanon.guarantees.parameters import ItemLimit
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
-from pdanon.itemsets.codes import Codes, Numbers
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.timing import Report
 from pdanon.recoding.result import Anonymized
@@ -36,6 +35,7 @@ def tfirst(
     m: ItemLimit = 2,
     quasi: Sequence[Hashable],
     parts: int,
+    quasi_weights: Mapping[Hashable, float] | None = None,
     hierarchies: Mapping[Hashable, HierarchyLike] | None = None,
     transaction: str | Transaction = "pcta",
     refine: bool = True,
@@ -58,6 +58,8 @@ def tfirst(
         Labels of the other columns that an attacker may know.
     parts : int
         Number of parts of the rows, at least 1. There are fewer if a part would have fewer than k rows.
+    quasi_weights : mapping, optional
+        Weight of each quasi-identifier in its losses, in [0, 1], rounded to thousandths; by default 1.
     hierarchies : mapping, optional
         Hierarchy of each quasi-identifier, in any form that ``Hierarchy.of`` accepts.
     transaction : str or Transaction
@@ -115,16 +117,24 @@ def tfirst(
     """
     check_parts(parts)
     data = Dataset.of(
-        frame, column, k=k, m=m, quasi=quasi, hierarchies=hierarchies, transaction=transaction, refine=refine
+        frame,
+        column,
+        k=k,
+        m=m,
+        quasi=quasi,
+        quasi_weights=quasi_weights,
+        hierarchies=hierarchies,
+        transaction=transaction,
+        refine=refine,
     )
     return data.release("tfirst", partial(decide, parts=parts), keep=keep, progress=progress)
 
 
-def decide(data: Dataset, report: Report, *, parts: int) -> tuple[Numbers, Codes]:
+def decide(data: Dataset, report: Report, *, parts: int) -> Clustering:
     """Form clusters of rows with similar items, and anonymize the transactions of each."""
     index = SupportIndex.of(data.transactions.itemsets)
     groups = divide_rows(index, parts, data.guarantee.k).astype(np.int64)
-    return groups, data.whole.protect(groups, report)
+    return Clustering(groups, data.whole.protect(groups, report))
 
 
 RECORD = Algorithm(tfirst, (KKm, KLm), recodes="both")

@@ -34,23 +34,25 @@ class Transaction:
         The hierarchy of the items, if the algorithm needs one; with ``columns``, a mapping of one for each.
     options : mapping, optional
         Further parameters of the algorithm: ``parts`` of ``lra`` and ``vpa``, ``utility`` and
-        ``max_suppressed`` of ``coat`` and ``upcta``, ``time_limit`` of ``optimal``.
+        ``max_suppressed`` of ``coat`` and ``upcta``, ``weights`` of these and ``pcta``, ``time_limit`` of
+        ``optimal``. ``weights`` also count in the utility loss.
     columns : sequence of hashable, optional
         Labels of several list columns, instead of ``column``. Their items form one transaction, and the
         attacker knows up to m of them. No set or node spans two columns.
     sensitive : iterable, optional
         Items that must not be inferred. An attacker does not know them. They are published as they are, or
         suppressed in a class where too few rows hide them. Requires ``l``, and ``"pcta"``, ``"coat"``,
-        ``"upcta"`` or ``"apriori"``.
+        ``"upcta"``, ``"apriori"``, ``"hghs"`` or ``"mhghs"``.
     l : int, optional
         At most 1/l of the rows that match an attacker's knowledge have a sensitive item; at least 2.
     order : {"btd", "tum"}
-        Order of the merges of classes: by the distance of their transactions, or by the loss of anonymizing
-        them together. The second takes much longer.
+        Order of the merges of classes: by the distance of their transactions (BTD), or by the loss of
+        anonymizing them together. The second takes much longer. Sensitive items count in neither.
     tum : {"NCP", "UL"}
         Loss of transactions where it is compared: NCP averaged over the occurrences, or the utility loss of
-        the paper averaged over the rows. The utility loss is not monotone: it may be higher for the original
-        than for a release.
+        the paper averaged over the rows, which the release reports as ``loss["UL_rows"]``. The utility loss
+        is not monotone: it may be higher for the original than for a release. Sensitive items do not count;
+        NCP without them is ``loss["NCP_known"]``.
     labels : {"set", "short", "first"} or callable
         Labels of sets: ``(a,b)``, ``G017``, ``a +1``, or the text that a function returns for the list of
         their items. ``result.legend`` lists the items of each.
@@ -110,6 +112,8 @@ class Transaction:
         if self.columns is not None:
             object.__setattr__(self, "columns", quasi_labels(self.columns, "columns"))
             _check_hierarchies(self.hierarchy, self.columns)
+            if (self.options or {}).get("weights") is not None:
+                raise ParameterError("weights need a single list column", where="columns")
         if self.sensitive is not None or self.l is not None:
             self._check_diversity()
 
@@ -125,12 +129,16 @@ class Transaction:
             )
         if self.columns is not None:
             raise ParameterError("sensitive items must be in one list column", where="columns")
-        if self.algorithm != "apriori" and not _record(self.algorithm).sets:
-            hint = 'use "pcta", "coat" or "upcta", or "apriori" with a hierarchy of the other items'
+        if self.algorithm not in _DIVERSE_NODES and not _record(self.algorithm).sets:
+            hint = 'use "pcta", "coat" or "upcta", or "apriori", "hghs" or "mhghs" with a hierarchy'
             problem = "the algorithm cannot hide sensitive items"
             raise ParameterError(problem, where="transaction", got=self.algorithm, hint=hint)
         object.__setattr__(self, "sensitive", NamedItems.some(self.sensitive, "sensitive"))
         object.__setattr__(self, "l", check_count(self.l, "l", least=2))
+
+
+# Algorithms with nodes that can hide sensitive items.
+_DIVERSE_NODES = ("apriori", "hghs", "mhghs")
 
 
 def as_transaction(value: str | Transaction) -> Transaction:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from pdanon.algorithms.items.apriori import find_leaves
 from pdanon.algorithms.registry import ALGORITHMS
@@ -19,6 +20,7 @@ from pdanon.algorithms.rt.transaction import Transaction
 from pdanon.algorithms.states.cuts import Cut, CutTask
 from pdanon.algorithms.states.cuts_search import CutRefinement
 from pdanon.algorithms.states.sets_search import Refinement
+from pdanon.algorithms.weights import WEIGHT_STEPS, item_weights
 from pdanon.errors import InfeasibleError
 from pdanon.guarantees import KKm, KLm, KmAnonymity
 from pdanon.guarantees.breaches import breaches
@@ -248,6 +250,14 @@ class TransactionSide:
         The loss of transactions (Tum).
     search : ClassSearch, optional
         Refinement of the decision.
+    hidden : ndarray of bool, shape (items,), optional
+        The sensitive items. They do not count in the loss of transactions.
+    weights : ndarray of int64, shape (items,), optional
+        Importance of each item in UL, as of `item_weights`.
+
+    Notes
+    -----
+    If the table has sensitive items, ``k`` is 0: the algorithm alone decides which classes are suppressed.
     """
 
     itemsets: Itemsets
@@ -259,11 +269,28 @@ class TransactionSide:
     column_of: Codes
     measure: str
     search: ClassSearch | None = None
+    hidden: Mask | None = None
+    weights: Numbers | None = None
+
+    @property
+    def measured_as(self) -> str | None:
+        """Name of the loss of transactions; None if it is the NCP of all items."""
+        if self.measure == "UL":
+            return "UL_rows"
+        return None if self.hidden is None else "NCP_known"
+
+    @property
+    def known(self) -> Itemsets:
+        """The transactions without sensitive items."""
+        if self.hidden is None:
+            return self.itemsets
+        rows = SupportIndex.of(self.itemsets).keep_items(~self.hidden)
+        return replace(self.itemsets, codes=rows.codes, offsets=rows.offsets)
 
     @property
     def most(self) -> int:
         """Loss of all rows together if all transactions were suppressed."""
-        return self._most(self.itemsets.n_rows, len(self.itemsets.codes))
+        return self._most(self.itemsets.n_rows, self._count_known(self.itemsets.codes))
 
     def _most(self, n_rows: int, n_occurrences: int) -> int:
         """Return the loss of some rows together if all their transactions were suppressed."""
@@ -309,12 +336,19 @@ class TransactionSide:
             return places, own, items, np.full(len(places), -1, np.int32)
         return places, own, items, self.decide(index, items)
 
+    def _count_known(self, codes: Codes) -> int:
+        """Count the occurrences of items that are not sensitive."""
+        return len(codes) if self.hidden is None else int(np.count_nonzero(~self.hidden[codes]))
+
     def loss(self, places: Numbers, numbers: Codes) -> float:
         """Return the loss of some rows together, given the new number of each occurrence.
 
         NCP is that of a release, where an occurrence costs a share of the domain of its list column. It is
         multiplied by a common multiple of all domains, so that it is an exact integer.
         """
+        if self.hidden is not None:
+            shown = ~self.hidden[self.itemsets.codes[places]]
+            places, numbers = places[shown], numbers[shown]
         covered = self._stands_for(places, numbers)
         if self.measure == "NCP":
             changed = (covered > 1) | (numbers < 0)
@@ -330,12 +364,23 @@ class TransactionSide:
         size = covered[first].astype(np.float64)
         all_sizes = np.bincount(row, size, minlength=len(rows))
         terms = (np.exp2(size - all_sizes[row]) - np.exp2(-all_sizes[row])) / (1 - np.exp2(-all_sizes[row]))
+        if self.weights is not None:
+            terms = terms * self._importance(places, numbers)[first]
         return float(terms.sum())
 
     def average_loss(self, rows: Numbers) -> Fraction:
         """Return the average loss of rows anonymized together, not refined, as a share of the maximum."""
         places, _, _, numbers = self._decide_rows(rows)
-        return Fraction(self.loss(places, numbers)) / max(self._most(len(rows), len(places)), 1)
+        known = self._count_known(self.itemsets.codes[places])
+        return Fraction(self.loss(places, numbers)) / max(self._most(len(rows), known), 1)
+
+    def _importance(self, places: Numbers, numbers: Codes) -> NDArray[np.float64]:
+        """Return the highest importance of an item with each number; 1 for suppressed occurrences."""
+        assert self.weights is not None
+        heaviest = np.zeros(int(numbers.max(initial=0)) + 2, np.int64)
+        np.maximum.at(heaviest, numbers, self.weights[self.itemsets.codes[places]])
+        heaviest[-1] = WEIGHT_STEPS  # -1
+        return heaviest[numbers] / WEIGHT_STEPS
 
     def _column_of(self, places: Numbers) -> Codes:
         """Return the list column of some occurrences."""
@@ -429,8 +474,13 @@ def _by_diverse_cuts(
     source: Any = transaction.hierarchy
     tree, leaves, n_leaves = find_leaves(source, itemsets.vocabulary, secrets.hidden)
     decide, domains = partial(_diverse_nodes, km, (tree, leaves), secrets), np.array([n_leaves])
+    if transaction.algorithm != "apriori":
+        nodes_of: Any = ALGORITHMS[transaction.algorithm].nodes
+        decide = partial(_diverse_suppressed_nodes, nodes_of, km, (tree, leaves), secrets)
     sizes = np.minimum(tree.leaves, n_leaves).astype(np.int64)
-    side = TransactionSide(itemsets, 0, km.m, decide, sizes, domains, column_of, transaction.tum)
+    side = TransactionSide(
+        itemsets, 0, km.m, decide, sizes, domains, column_of, transaction.tum, hidden=secrets.hidden
+    )
     return side, [(tree, n_leaves)]
 
 
@@ -455,14 +505,26 @@ def _by_sets(
     if len(domains) > 1:  # sets of one column may not reach k rows: suppression must be allowed
         kinds, share = kinds * len(domains) + column_of, Fraction(1)
     sets_of: Any = ALGORITHMS[transaction.algorithm].sets
-    decide = partial(_sets, sets_of, km, kinds, share)
+    weights = item_weights(options.get("weights"), itemsets)
+    decide = partial(_sets, sets_of, km, kinds, share, weights)
     search = ClassSearch(km, blocks=kinds) if refine else None
     if secrets is None:
         return TransactionSide(
-            itemsets, km.k, km.m, decide, None, domains, column_of, transaction.tum, search
+            itemsets, km.k, km.m, decide, None, domains, column_of, transaction.tum, search, weights=weights
         )
     diverse = partial(_diverse_sets, decide, km, kinds, secrets, search)
-    return TransactionSide(itemsets, 0, km.m, diverse, None, domains, column_of, transaction.tum)
+    return TransactionSide(
+        itemsets,
+        0,
+        km.m,
+        diverse,
+        None,
+        domains,
+        column_of,
+        transaction.tum,
+        hidden=secrets.hidden,
+        weights=weights,
+    )
 
 
 def _joint(trees: Sequence[Hierarchy], leaves: Sequence[Codes]) -> tuple[Hierarchy, Codes]:
@@ -514,6 +576,45 @@ def _diverse_nodes(
     return result[index.codes]
 
 
+def _diverse_suppressed_nodes(
+    nodes_of: Callable[..., Codes],
+    km: KmAnonymity,
+    cover: tuple[Hierarchy, Codes],
+    hiding: _Secrets,
+    index: SupportIndex,
+    items: Codes,
+) -> Codes:
+    tree, leaves = cover[0], cover[1][items]
+    known, secrets = hiding.split(index, items)
+    result = np.where(secrets.singles > 0, leaves, -1).astype(np.int32)
+    if known.n_non_empty >= km.k:
+        of_item = np.full(index.n_items, -1, np.int32)
+        of_item[known.codes] = nodes_of(CutTask(known, tree, leaves, km.k, km.m, report_nothing))
+        _suppress_revealing(of_item, known, secrets, km, hiding.diversity)
+        result = np.where(known.singles > 0, of_item, result)
+    return result[index.codes]
+
+
+def _suppress_revealing(
+    of_item: Codes, known: SupportIndex, secrets: SupportIndex, km: KmAnonymity, diversity: int
+) -> None:
+    """Suppress nodes, in place, until up to m nodes reveal each sensitive item of few enough of their rows.
+
+    Of each set of nodes that reveals one, the node with the fewest occurrences is suppressed (ties: the
+    first). Without it, no other set has other rows, so that k^m-anonymity is kept.
+    """
+    nodes, number = np.unique(of_item, return_inverse=True)
+    number = np.where(of_item < 0, -1, number).astype(np.int32)
+    held = sums(number[of_item >= 0], known.singles[of_item >= 0], len(nodes))
+    rows = known.recode(number, len(nodes))
+    found = breaches(rows, secrets, share=Fraction(1, diversity), m=km.m, k=km.k).sets()
+    gone = np.zeros(len(nodes), np.bool_)
+    for each in map(list, found):
+        if not gone[each].any():
+            gone[each[int(np.argmin(held[each]))]] = True
+    of_item[(number >= 0) & gone[number]] = -1
+
+
 def _diverse_sets(
     sets_of: Callable[[SupportIndex, Codes], Codes],
     km: KmAnonymity,
@@ -546,11 +647,15 @@ def _sets(
     km: KmAnonymity,
     kinds: Numbers,
     share: Fraction,
+    weights: Numbers | None,
     index: SupportIndex,
     items: Codes,
 ) -> Codes:
+    own = None if weights is None else weights[items]
     try:
-        return sets_of(index, kinds[items], int(share * index.n_items), km.k, km.m, report_nothing)
+        return sets_of(
+            index, kinds[items], int(share * index.n_items), km.k, km.m, report_nothing, weights=own
+        )
     except InfeasibleError as error:
         raise InfeasibleError(
             "too many items of a class cannot hide within their block",

@@ -16,8 +16,9 @@ import numpy as np
 import pandas as pd
 
 from pdanon.algorithms.registry import Algorithm
-from pdanon.algorithms.rt.dataset import Dataset, at_least, check_cluster
+from pdanon.algorithms.rt.dataset import Clustering, Dataset, MergeStep, at_least, check_cluster
 from pdanon.algorithms.rt.merging import Merging, candidates, distances
+from pdanon.algorithms.rt.rum import Rum, check_rum
 from pdanon.algorithms.rt.transaction import Transaction
 from pdanon.algorithms.rt.transaction_side import TransactionSide
 from pdanon.errors import InfeasibleError
@@ -41,6 +42,8 @@ def tum_bound(
     quasi: Sequence[Hashable],
     delta: float,
     merge: str = "RT",
+    rum: str = "NCP",
+    quasi_weights: Mapping[Hashable, float] | None = None,
     hierarchies: Mapping[Hashable, HierarchyLike] | None = None,
     cluster: str = "cluster",
     transaction: str | Transaction = "pcta",
@@ -67,6 +70,13 @@ def tum_bound(
         Upper bound on the loss of the items, in [0, 1]: NCP, or the measure ``tum`` of ``transaction``.
     merge : {"R", "T", "RT"}
         Similarity of the clusters to merge: in quasi-identifiers, in transactions, or in both.
+    rum : {"NCP", "DM", "C_avg", "Minkowski"}
+        Measure of the loss of the quasi-identifiers, in [0, 1]: the average loss of a value (NCP), or the
+        root of the average squared loss of the values of a row, averaged over the rows (Minkowski); the
+        average over the rows of the size of their class (DM), or the average size of a class (C_avg), as
+        shares of all rows. If it is not NCP, the release reports it as ``loss["Rum"]``.
+    quasi_weights : mapping, optional
+        Weight of each quasi-identifier in its losses, in [0, 1], rounded to thousandths; by default 1.
     hierarchies : mapping, optional
         Hierarchy of each quasi-identifier, in any form that ``Hierarchy.of`` accepts.
     cluster : str
@@ -88,8 +98,10 @@ def tum_bound(
     Returns
     -------
     Anonymized
-        A local recoding, with the table of ``classes``. ``loss["NCP"]`` is at most ``delta``, unless
-        ``transaction`` selects another measure.
+        A local recoding, with the table of ``classes``. ``loss["NCP"]`` is at most ``delta``. It is
+        ``loss["NCP_known"]`` beside sensitive items, and ``loss["UL_rows"]`` with ``tum="UL"`` of
+        ``transaction``. ``trace`` has the number of ``clusters`` and the losses ``Rum`` and ``Tum`` of
+        quasi-identifiers and items, at the start and after each merge.
 
     Raises
     ------
@@ -142,25 +154,38 @@ def tum_bound(
     check_known(merge, ("R", "T", "RT"), "way to merge", where="merge")
     check_cluster(cluster)
     data = Dataset.of(
-        frame, column, k=k, m=m, quasi=quasi, hierarchies=hierarchies, transaction=transaction, refine=refine
+        frame,
+        column,
+        k=k,
+        m=m,
+        quasi=quasi,
+        quasi_weights=quasi_weights,
+        hierarchies=hierarchies,
+        transaction=transaction,
+        refine=refine,
     )
-    decision = partial(decide, delta=delta, merge=merge, cluster=cluster, random_state=random_state)
+    decision = partial(
+        decide, delta=delta, merge=merge, rum=check_rum(rum), cluster=cluster, random_state=random_state
+    )
     return data.release("tum_bound", decision, keep=keep, progress=progress)
 
 
 def decide(
-    data: Dataset, report: Report, *, delta: float, merge: str, cluster: str, random_state: Any
-) -> tuple[Numbers, Codes]:
+    data: Dataset, report: Report, *, delta: float, merge: str, rum: str, cluster: str, random_state: Any
+) -> Clustering:
     """Merge the first clusters until the loss of their transactions keeps the bound."""
     bound = check_share(delta, "delta")
     first = data.whole.groups(cluster, random_generator(random_state), report)
-    merging = Merging(data.table, first, data.transactions.itemsets)
-    numbers = _merge_until(bound, merging, data, merge, report)
-    return merging.groups, numbers
+    measure = Rum.of(rum, data.table)
+    merging = Merging(data.table, first, data.transactions.known, measure)
+    numbers, steps = _merge_until(bound, merging, measure, data, merge, report)
+    return Clustering(merging.groups, numbers, steps, None if rum == "NCP" else steps[-1].rum)
 
 
-def _merge_until(bound: Fraction, merging: Merging, data: Dataset, merge: str, report: Report) -> Codes:
-    """Merge clusters until the items keep the bound; return the new number of each occurrence.
+def _merge_until(
+    bound: Fraction, merging: Merging, rum: Rum, data: Dataset, merge: str, report: Report
+) -> tuple[Codes, list[MergeStep]]:
+    """Merge clusters until the items keep the bound; return the new number of each occurrence, and the steps.
 
     Hiding emptied rows may lose more, and needs all clusters. It is counted once the clusters alone keep the
     bound, and after the last merge.
@@ -170,13 +195,15 @@ def _merge_until(bound: Fraction, merging: Merging, data: Dataset, merge: str, r
     losses = [transactions.loss(*part) for part in parts]
     suppresses = [bool((own < 0).any()) for _, own in parts]
     least: float = inf
+    steps: list[MergeStep] = []
     while True:
         lost, is_last = sum(losses), len(merging) <= 1  # exact for NCP, as its losses are integers
+        steps.append(MergeStep(len(merging), rum.share(merging.total), lost / max(transactions.most, 1)))
         if lost <= bound * transactions.most or is_last:
             numbers = data.hide_emptied(merging.groups, _join_parts(parts, transactions))
             lost = sum(transactions.loss(places, numbers[places]) for places, _ in parts)
             if lost <= bound * transactions.most:
-                return numbers
+                return numbers, steps
         if is_last or not any(suppresses):
             least = min(least, lost)
         if is_last:
