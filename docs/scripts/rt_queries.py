@@ -1,4 +1,4 @@
-"""Measure queries, merges and distances of Rum-bound and Tum-bound, for docs/measured/papers/rum_bound_tables.md.
+"""Measure queries and merges of Rum-bound and Tum-bound, for docs/measured/papers/rum_bound_tables.md.
 
 Run from the root of the checkout: ``python docs/scripts/rt_queries.py``. The text around the figures stays.
 """

@@ -552,8 +552,8 @@ BAD = {
     ),
     "no mapping table": (lambda: ASK.are(FRAME, RESULT.frame, FRAME), "lacks columns"),
     "other hierarchy": (lambda: ASK.are(FRAME, RESULT, hierarchy=2), "not nodes of the hierarchy"),
-    "bag": (lambda: ASK.are(FRAME, BAG), "1 repeated labels"),
-    "bag of objects": (lambda: ASK.are(FRAME, BAG.astype(object)), "1 repeated labels"),
+    "bag": (lambda: ASK.are(FRAME, BAG, mode="none"), "no such estimate"),
+    "bag of objects": (lambda: ASK.are(FRAME, BAG.astype(object), mode="none"), "no such estimate"),
     "value does not occur": (lambda: about(city=["z"]).are(AGES, AGES), "1 of 1 queries"),
     "range of text": (
         lambda: about(city=pd.interval_range(0, 1, 1, closed="both")).are(AGES, AGES),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, product
 
 # --- items
 
@@ -137,3 +137,24 @@ def step_up(pattern, paths, level):
 def class_sizes(keys):
     """Sizes of the classes of equal keys, in the order of their first rows."""
     return list(Counter(keys).values())
+
+
+# --- bags, and items that a row must not hold
+
+
+def bag_odds(query, bag, meaning):
+    """Probability that a bag stands for all items: each label for as many different ones as it has copies."""
+    copies = Counter(bag)
+    choices = [[*combinations(sorted(meaning[label]), count)] for label, count in copies.items()]
+    possible = [frozenset().union(*chosen) for chosen in product(*choices)]
+    return Fraction(sum(frozenset(query) <= each for each in possible), len(possible))
+
+
+def count_without(present, absent, rows):
+    """Rows that hold some items, and none of others."""
+    return sum(present <= row and not absent & row for row in rows)
+
+
+def estimate_without(present, absent, odds):
+    """The same for rows of which only the odds of itemsets are known."""
+    return sum((-1) ** len(more) * odds(present | more) for more in subsets(absent))

@@ -21,6 +21,7 @@ from pdanon.itemsets.columns import find_column, is_list_column, list_column
 from pdanon.itemsets.compatibility import arrow_values
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.mapping import check_mapping
+from pdanon.itemsets.multisets import Multisets
 from pdanon.itemsets.support import csr
 from pdanon.itemsets.table import ItemsetTable
 from pdanon.recoding.cover import Cover
@@ -292,6 +293,8 @@ class Release:
         The labels of each item.
     chances : Chances or None
         The probabilities of items that are counted by groups, if there are any.
+    bags : Multisets or None
+        The released list column with repeated labels, if a row repeats one.
     """
 
     original: pd.DataFrame
@@ -300,6 +303,7 @@ class Release:
     published: Itemsets
     cover: Cover
     chances: Chances | None = None
+    bags: Multisets | None = None
 
     @classmethod
     def of(
@@ -309,6 +313,8 @@ class Release:
         mapping: pd.DataFrame | None,
         hierarchy: HierarchyLike | None,
         column: Any = None,
+        *,
+        bags: bool = False,
     ) -> Release:
         """Encode a release and its original.
 
@@ -324,11 +330,13 @@ class Release:
             The hierarchy whose nodes are the labels. It takes precedence over the mapping.
         column : hashable, optional
             The list column of both.
+        bags : bool
+            Whether rows may repeat labels.
 
         Raises
         ------
         ColumnError, ParameterError
-            If the parts do not belong together.
+            If the parts do not belong together, or the release holds bags that are not allowed.
         """
         guarantee = None
         if isinstance(released, Anonymized):
@@ -343,7 +351,12 @@ class Release:
         position = find_column(original, column)
         label = original.columns[position]
         items = Itemsets.from_series(original.iloc[:, position])
-        published = encode_release(released, label)
+        published, copies = encode_release(released, label)
+        if copies is not None and not bags:
+            problem, where = "the release holds bags, for which there is no estimate", f"column {label!r}"
+            hint = "if the copies of a label do not matter, convert the column with pdanon.as_itemsets"
+            got = f"{len(copies.codes) - len(published.codes)} repeated labels"
+            raise ParameterError(problem, where=where, got=got, hint=hint)
         if len(original) != len(released):
             hint = "pass the original of the release; for a table of pdanon.reconstruct, pass the rows of "
             hint += "the original that have an item"
@@ -355,7 +368,8 @@ class Release:
             cover = Cover.of_itself(items, published)
         else:
             cover = Cover.of_mapping(items, published, mapping)
-        return cls(original, released, items, published, cover, Chances.of(released, guarantee, items))
+        chances = Chances.of(released, guarantee, items)
+        return cls(original, released, items, published, cover, chances, copies)
 
     def check_rows(self) -> None:
         """Check that both frames have the same index, so that their rows can be compared one by one."""
@@ -364,18 +378,15 @@ class Release:
             raise ParameterError("original and release differ in their index", where="index", hint=hint)
 
 
-def encode_release(frame: pd.DataFrame, label: Any) -> Itemsets:
-    """Encode a column of a release, and check that its rows are sets, not bags."""
+def encode_release(frame: pd.DataFrame, label: Any) -> tuple[Itemsets, Multisets | None]:
+    """Encode a column of a release as sets; if rows repeat labels, also as multisets."""
     if label not in frame.columns:
         got = f"column {label!r} of {list(frame.columns)}"
         raise ColumnError("the release lacks the list column of the original", got=got)
     column = list_column(frame, label)
     published = Itemsets.from_series(column)
-    if repeated := _count_entries(column) - len(published.codes):
-        problem, where = "the release holds bags, for which there is no estimate", f"column {label!r}"
-        hint = "if the copies of a label do not matter, convert the column with pdanon.as_itemsets"
-        raise ParameterError(problem, where=where, got=f"{repeated} repeated labels", hint=hint)
-    return published
+    repeats = _count_entries(column) > len(published.codes)
+    return published, Multisets.from_series(column) if repeats else None
 
 
 def _count_entries(column: pd.Series[Any]) -> int:

@@ -1,7 +1,8 @@
 """Measures of equivalence classes, the rows that are equal on the quasi-identifiers.
 
 DM: Bayardo, Agrawal, "Data Privacy through Optimal k-Anonymization", ICDE 2005. C_avg: LeFevre, DeWitt,
-Ramakrishnan, "Mondrian Multidimensional k-Anonymity", ICDE 2006.
+Ramakrishnan, "Mondrian Multidimensional k-Anonymity", ICDE 2006. CM: Iyengar, "Transforming Data to Satisfy
+Privacy Constraints", KDD 2002.
 """
 
 from __future__ import annotations
@@ -10,11 +11,14 @@ from collections.abc import Hashable, Sequence
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from pdanon.guarantees.k_anonymity import equal_rows
 from pdanon.guarantees.parameters import check_k
-from pdanon.itemsets.columns import find_quasi
+from pdanon.itemsets.columns import find_quasi, is_list_column, label_positions, quasi_labels
 from pdanon.itemsets.libraries import takes_tables
+from pdanon.itemsets.multisets import Multisets
+from pdanon.itemsets.row_loops import first_equal_rows
 
 
 @takes_tables
@@ -27,7 +31,7 @@ def class_sizes(frame: pd.DataFrame, quasi: Sequence[Hashable]) -> pd.Series[int
         A released frame, or any other.
     quasi : sequence of hashable
         Labels of the quasi-identifiers. Rows with equal values in all of them are a class; missing values
-        are equal to each other.
+        are equal to each other. Lists are equal if they have the same items equally often.
 
     Returns
     -------
@@ -49,14 +53,27 @@ def class_sizes(frame: pd.DataFrame, quasi: Sequence[Hashable]) -> pd.Series[int
     >>> classes.class_sizes(ages, ["age"]).tolist()
     [2, 1]
     """
-    classes = equal_rows(frame, find_quasi(frame, quasi))
-    _, first, sizes = np.unique(classes, return_index=True, return_counts=True)
+    _, first, sizes = np.unique(_classes(frame, quasi), return_index=True, return_counts=True)
     # Numbers of classes depend on the values: order them by their first rows.
     return pd.Series(sizes[np.argsort(first)], name="size", dtype="int64")
 
 
+def _classes(frame: pd.DataFrame, quasi: Sequence[Hashable]) -> NDArray[np.int64]:
+    """Return the number of the class of each row."""
+    positions = label_positions(frame, quasi_labels(quasi))
+    lists = [position for position in positions if is_list_column(frame.iloc[:, position])]
+    classes = equal_rows(frame, [position for position in positions if position not in lists])
+    for position in lists:
+        rows = Multisets.from_series(frame.iloc[:, position])
+        own = np.where(rows.nulls, -1, first_equal_rows(rows.codes, rows.offsets))
+        classes = np.unique(np.stack((classes, own)), axis=1, return_inverse=True)[1].ravel()
+    return classes
+
+
 @takes_tables
-def class_measures(frame: pd.DataFrame, quasi: Sequence[Hashable], *, k: int) -> pd.Series[float]:
+def class_measures(
+    frame: pd.DataFrame, quasi: Sequence[Hashable], *, k: int, target: Hashable | None = None
+) -> pd.Series[float]:
     """Measure the classes of a release.
 
     Parameters
@@ -64,16 +81,19 @@ def class_measures(frame: pd.DataFrame, quasi: Sequence[Hashable], *, k: int) ->
     frame : pandas.DataFrame
         A released frame.
     quasi : sequence of hashable
-        Labels of its quasi-identifiers.
+        Labels of its quasi-identifiers. A list column has the groups of `partition` and `clump`.
     k : int
         The k of the release, the minimum number of rows of a class; at least 2.
+    target : hashable, optional
+        Label of a column that a classifier predicts, for CM.
 
     Returns
     -------
     pandas.Series
         ``DM``, the discernibility: the sum over the rows of the size of their class. ``C_avg``: the average
         size of a class divided by k, at best 1. ``classes``: the number of classes. ``smallest`` and
-        ``largest``: their sizes. All are 0 if there are no rows.
+        ``largest``: their sizes. With ``target`` also ``CM``, the classification metric: the share of the
+        rows without the most frequent target of their class. All are 0 if there are no rows.
 
     Raises
     ------
@@ -94,7 +114,8 @@ def class_measures(frame: pd.DataFrame, quasi: Sequence[Hashable], *, k: int) ->
     dtype: float64
     """
     k = check_k(k)
-    sizes = class_sizes(frame, quasi).to_numpy()
+    classes = _classes(frame, quasi)
+    sizes = np.unique(classes, return_counts=True)[1]
     measures = {
         "DM": int(sizes @ sizes),
         "C_avg": len(frame) / max(len(sizes), 1) / k,
@@ -102,4 +123,14 @@ def class_measures(frame: pd.DataFrame, quasi: Sequence[Hashable], *, k: int) ->
         "smallest": int(sizes.min()) if len(sizes) else 0,
         "largest": int(sizes.max(initial=0)),
     }
+    if target is not None:
+        measures["CM"] = _misclassified(classes, equal_rows(frame, find_quasi(frame, [target])))
     return pd.Series(measures, dtype="float64")
+
+
+def _misclassified(classes: NDArray[np.int64], targets: NDArray[np.int64]) -> float:
+    """Return the share of the rows whose target is not the most frequent one of their class."""
+    pairs, counts = np.unique(np.stack((classes, targets)), axis=1, return_counts=True)
+    most = np.zeros(int(classes.max(initial=-1)) + 1, np.int64)
+    np.maximum.at(most, pairs[0], counts)
+    return 1 - float(most.sum()) / len(classes) if len(classes) else 0.0

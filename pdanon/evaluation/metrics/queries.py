@@ -20,6 +20,7 @@ from pdanon._kernels import itemset_search
 from pdanon._kernels.counting import estimates
 from pdanon.cards import card
 from pdanon.errors import ColumnError, ParameterError
+from pdanon.evaluation.metrics.absent_items import check_absent, without_absent
 from pdanon.evaluation.metrics.attacker_candidates import (
     Condition,
     Factors,
@@ -27,6 +28,7 @@ from pdanon.evaluation.metrics.attacker_candidates import (
     check_condition,
     draw_conditions,
 )
+from pdanon.evaluation.metrics.bag_queries import expected_in_bags
 from pdanon.guarantees.parameters import check_share
 from pdanon.hierarchy import HierarchyLike
 from pdanon.io.files import replace_file
@@ -55,6 +57,8 @@ from pdanon.recoding.result import Anonymized
 
 MOST_ITEMSETS = 1_000_000  # about a gigabyte; the number is exponential in the length of dense rows
 
+
+MOST_IN_BAGS = 12  # a query of bags is a sum over the subsets of its items
 
 _FEWER = "pass a larger min_support, or a smaller max_size"
 
@@ -285,13 +289,20 @@ class Answers:
 
 
 def answer_queries(
-    queries: pd.DataFrame, column: Hashable, original: pd.DataFrame, release: Release, mode: Mode, least: int
+    queries: pd.DataFrame,
+    column: Hashable,
+    original: pd.DataFrame,
+    release: Release,
+    mode: Mode,
+    least: int,
+    absent: Hashable | None = None,
 ) -> Answers:
     """Answer queries from a release and from the original, as documented by `Workload.are`.
 
     If the actual count is below ``least``, the error is relative to ``least``.
     """
-    check_queried_columns(queries, release.frame, "release")
+    check_queried_columns(queries, release.frame, "release", absent)
+    queries, *expanded = without_absent(queries, column, absent)
     wanted = _encode_itemsets(queries[column], release.items)
     labels = [label for label in queries.columns if label != column]
     conditions = [Condition.of(queries[each], original[each], release.frame[each]) for each in labels]
@@ -303,17 +314,38 @@ def answer_queries(
     shown = wanted
     if release.chances is not None:
         shown, after = release.chances.remove_hidden(wanted), [*after, release.chances.factors(wanted)]
-    estimate = expected_counts(shown, release.published, release.cover, mode, after)
+    if release.bags is None:
+        estimate = expected_counts(shown, release.published, release.cover, mode, after)
+    else:
+        _check_bags(mode, shown)
+        estimate = expected_in_bags(shown, release.bags, release.cover, after)
+    owner, sign = expanded
+    actual = np.bincount(owner, sign * actual)
+    estimate = np.bincount(owner, sign * estimate)
     base = np.maximum(actual, least)  # without a lower bound, an actual count of 0 has no error
     error = np.divide(np.abs(actual - estimate), base, out=np.full(len(base), np.nan), where=base > 0)
     table = pd.DataFrame({"actual": actual.astype(np.int64), "estimate": estimate, "error": error})
     return Answers(float(table["error"].mean()), table, mode)
 
 
-def check_queried_columns(queries: pd.DataFrame, frame: pd.DataFrame, name: str) -> None:
-    """Check that a frame has each column of the queries once."""
+def _check_bags(mode: Mode, queries: ItemsetTable) -> None:
+    """Check that queries can be estimated in bags."""
+    if mode != "subset":
+        hint = 'leave mode= out: each label of a bag stands for one item, so that "subset" is known'
+        raise ParameterError("a release of bags has no such estimate", where="mode", got=mode, hint=hint)
+    if (longest := int(np.diff(queries.offsets).max(initial=0))) > MOST_IN_BAGS:
+        problem = f"a query of bags may have at most {MOST_IN_BAGS} items"
+        raise ParameterError(problem, where="queries", got=f"{longest} items")
+
+
+def check_queried_columns(
+    queries: pd.DataFrame, frame: pd.DataFrame, name: str, absent: Hashable | None = None
+) -> None:
+    """Check that a frame has each column of the queries once, except that of the absent items."""
     check_frame(frame, name)
     for label in queries.columns:
+        if absent is not None and label == absent:
+            continue
         found = int((frame.columns == label).sum())
         if found != 1:
             problem = f"the workload has a column that the {name} {'repeats' if found else 'lacks'}"
@@ -353,6 +385,8 @@ class Workload:
         value is no condition.
     column : hashable
         Label of the list column, in the queries and in the data.
+    absent : hashable, optional
+        Label of a column of the queries with the items that a row must not contain.
 
     Notes
     -----
@@ -370,9 +404,12 @@ class Workload:
 
     queries: pd.DataFrame
     column: Hashable
+    absent: Hashable | None = None
 
     @classmethod
-    def from_frame(cls, queries: pd.DataFrame, column: Hashable | None = None) -> Workload:
+    def from_frame(
+        cls, queries: pd.DataFrame, column: Hashable | None = None, *, absent: Hashable | None = None
+    ) -> Workload:
         """Read queries from a frame.
 
         Parameters
@@ -381,6 +418,8 @@ class Workload:
             The queries, as in `Workload`.
         column : hashable, optional
             The list column. By default the only one.
+        absent : hashable, optional
+            Label of the column with absent items, if there is one. Pass ``column``, too.
 
         Returns
         -------
@@ -389,22 +428,29 @@ class Workload:
         Raises
         ------
         ParameterError
-            If there is no query, a query has neither an item nor a condition, or a condition is neither a
-            value nor a closed interval.
+            If there is no query, a query has neither an item nor a condition, a condition is neither a value
+            nor a closed interval, or a query has more than 10 absent items or one that is present, too.
         ColumnError, ItemsetDtypeError
             If there is no list column, or it does not hold sets of items.
         """
+        if absent is not None and column is None:
+            hint = "pass both: column= of the present items, absent= of the others"
+            raise ParameterError("absent needs column", where="absent", hint=hint)
         position = find_column(queries, column)
-        nonempty = Itemsets.from_series(queries.iloc[:, position]).lengths > 0
+        sets = Itemsets.from_series(queries.iloc[:, position])
+        nonempty = sets.lengths > 0
+        without = None if absent is None else check_absent(queries, sets, absent)
+        if without is not None:
+            nonempty |= without.lengths > 0
         for i, label in enumerate(queries.columns):
-            if i != position:
+            if i != position and (absent is None or label != absent):
                 check_condition(queries.iloc[:, i], label)
                 nonempty |= queries.iloc[:, i].notna().to_numpy(np.bool_)
         if not len(queries) or not nonempty.all():
             problem = "every query needs an item or a value, and a workload needs a query"
             got = f"{int((~nonempty).sum())} empty of {len(queries)} queries"
             raise ParameterError(problem, where="queries", got=got)
-        return cls(queries.reset_index(drop=True), queries.columns[position])
+        return cls(queries.reset_index(drop=True), queries.columns[position], absent)
 
     @classmethod
     def itemsets(
@@ -607,7 +653,13 @@ class Workload:
         return cls.from_frame(queries, frame.columns[position])
 
     @classmethod
-    def read_parquet(cls, path: str | os.PathLike[str], column: Hashable | None = None) -> Workload:
+    def read_parquet(
+        cls,
+        path: str | os.PathLike[str],
+        column: Hashable | None = None,
+        *,
+        absent: Hashable | None = None,
+    ) -> Workload:
         """Read a workload that `to_parquet` wrote.
 
         Parameters
@@ -616,13 +668,15 @@ class Workload:
             The file.
         column : hashable, optional
             The list column. By default the only one.
+        absent : hashable, optional
+            Label of the column with absent items.
 
         Raises
         ------
         FormatError, ColumnError, ParameterError
             If the file cannot be read, or does not hold queries.
         """
-        return cls.from_frame(read_parquet(path), column)
+        return cls.from_frame(read_parquet(path), column, absent=absent)
 
     def to_parquet(self, path: str | os.PathLike[str]) -> None:
         """Write the queries to a Parquet file, to use them for several releases.
@@ -679,8 +733,8 @@ class Workload:
         ------
         ParameterError
             If a query has an item or value that does not occur in the original; if the parts do not belong
-            together; if the release holds bags; if the mode is unknown; or if there are conditions and the
-            frames differ in their index.
+            together; if the mode is unknown, or the release holds bags and the mode is not ``"subset"``; or
+            if there are conditions and the frames differ in their index.
         ColumnError
             If the original or the release lacks a column of the queries.
 
@@ -699,7 +753,9 @@ class Workload:
         it. To know these, a workload with conditions needs both frames in the same order.
 
         In a local recoding, a label stands for the items that became it in any group, because groups are not
-        published. If a row contains several labels of an item, the most specific label counts. A suppressed
+        published. If a row contains several labels of an item, the most specific label counts. In a bag, as
+        of `clump`, each label stands for one item: a label that a row has c times stands for c different
+        items, any of its own equally likely, and all labels of an item count. A suppressed
         item is in no row. `cahd` counts sensitive items by groups: if ``released`` is the result, the
         probability in each row of a group is the count divided by the size of the group.
 
@@ -711,14 +767,18 @@ class Workload:
         """
         check_known(mode, get_args(Mode), "mode", where="mode")
         least = 0 if sanity is None else check_count(sanity, "sanity", least=1, most=MOST_DRAWN)
-        check_queried_columns(self.queries, original, "original")
+        check_queried_columns(self.queries, original, "original", self.absent)
         with show_activity(progress, "answers"):
-            release = Release.of(original, released, mapping, hierarchy, self.column)
-            return answer_queries(self.queries, self.column, original, release, mode, least)
+            release = Release.of(original, released, mapping, hierarchy, self.column, bags=True)
+            return answer_queries(self.queries, self.column, original, release, mode, least, self.absent)
 
     def __repr__(self) -> str:
-        conditions = [label for label in self.queries.columns if label != self.column]
-        return f"Workload(queries={len(self.queries)}, column={self.column!r}, conditions={conditions})"
+        others = (self.column,) if self.absent is None else (self.column, self.absent)
+        conditions = [label for label in self.queries.columns if label not in others]
+        absent = "" if self.absent is None else f", absent={self.absent!r}"
+        return (
+            f"Workload(queries={len(self.queries)}, column={self.column!r}{absent}, conditions={conditions})"
+        )
 
     def _repr_html_(self) -> str:
         return card(f"Workload: {len(self.queries):,} queries", [("on", ", ".join(map(str, self.queries)))])
