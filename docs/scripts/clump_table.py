@@ -23,7 +23,6 @@ from pdanon.evaluation.metrics import classes  # noqa: E402
 from tests.benchmarks.measure import DATA, machine  # noqa: E402
 from tests.benchmarks.pages import write_section  # noqa: E402
 
-PAGE = "measured/papers/clump.md"
 TREES = {"groceries": "groceries_hierarchy", "diabetes": "diabetes130_icd9_hierarchy"}
 QUERIES = 1_000
 EVERY = 100_000  # more groups than there are
@@ -94,8 +93,9 @@ def main() -> None:
     for each in lines():
         print(each, flush=True)
         made.append(each)
-    write_section(PAGE, "clump", made)
-    write_section(PAGE, "machine", [f"Measured on {date.today()}, on {machine()}."])
+    write_section("measured/papers/clump.md", "clump", made)
+    said = f"Measured on {date.today()}, on {machine()}."
+    write_section("measured/papers/clump.md", "clump-machine", [said])
 
 
 if __name__ == "__main__":

@@ -34,8 +34,8 @@ class Transaction:
         The hierarchy of the items, if the algorithm needs one; with ``columns``, a mapping of one for each.
     options : mapping, optional
         Further parameters of the algorithm: ``parts`` of ``lra`` and ``vpa``, ``utility`` and
-        ``max_suppressed`` of ``coat`` and ``upcta``, ``weights`` of these and ``pcta``, ``time_limit`` of
-        ``optimal``. ``weights`` also count in the utility loss.
+        ``max_suppressed`` of ``coat`` and ``upcta``, ``weights`` of ``pcta``, ``coat`` and ``upcta``,
+        ``time_limit`` of ``optimal``. ``weights`` also count in the utility loss.
     columns : sequence of hashable, optional
         Labels of several list columns, instead of ``column``. Their items form one transaction, and the
         attacker knows up to m of them. No set or node spans two columns.

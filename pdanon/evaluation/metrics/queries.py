@@ -428,8 +428,8 @@ class Workload:
         Raises
         ------
         ParameterError
-            If there is no query, a query has neither an item nor a condition, a condition is neither a value
-            nor a closed interval, or a query has more than 10 absent items or one that is present, too.
+            If there is no query, a query has neither an item nor a condition, or a condition is neither a
+            value nor a closed interval. Or if a query has more than 10 absent items, or one that is present.
         ColumnError, ItemsetDtypeError
             If there is no list column, or it does not hold sets of items.
         """
