@@ -128,7 +128,8 @@ class Transaction:
                 hint="pass the items to protect as sensitive=, and how well as l=",
             )
         if self.columns is not None:
-            raise ParameterError("sensitive items must be in one list column", where="columns")
+            hint = "join the lists into one column, and begin each item with the name of its column"
+            raise ParameterError("sensitive items must be in one list column", where="columns", hint=hint)
         if self.algorithm not in _DIVERSE_NODES and not _record(self.algorithm).sets:
             hint = 'use "pcta", "coat" or "upcta", or "apriori", "hghs" or "mhghs" with a hierarchy'
             problem = "the algorithm cannot hide sensitive items"

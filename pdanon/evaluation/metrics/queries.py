@@ -320,8 +320,7 @@ def answer_queries(
         _check_bags(mode, shown)
         estimate = expected_in_bags(shown, release.bags, release.cover, after)
     owner, sign = expanded
-    actual = np.bincount(owner, sign * actual)
-    estimate = np.bincount(owner, sign * estimate)
+    actual, estimate = (np.bincount(owner, sign * each).astype(np.float64) for each in (actual, estimate))
     base = np.maximum(actual, least)  # without a lower bound, an actual count of 0 has no error
     error = np.divide(np.abs(actual - estimate), base, out=np.full(len(base), np.nan), where=base > 0)
     table = pd.DataFrame({"actual": actual.astype(np.int64), "estimate": estimate, "error": error})
