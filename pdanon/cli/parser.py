@@ -206,8 +206,8 @@ WAYS: dict[str, dict[str, Any]] = {
     "loss": {
         "metavar": "NAME",
         "help": "without --algorithm: the loss to minimize, such as ncp, occurrences, singles or pairs "
-        "(default: balanced for k and m, else NCP or counts); with coherence: the cost of suppressing an "
-        "item, support or unit",
+        "(default: balanced for k and m, else NCP or counts); with hghs and mhghs: LM or NCP; with "
+        "coherence: the cost of suppressing an item, support or unit",
     },
     "max_named": {
         "type": float,

@@ -33,8 +33,10 @@ def pruned(tree, cut):
 class Taxonomy:
     """A tree over the items of some rows; losses and occurrences are those of its original leaves."""
 
-    def __init__(self, rows, tree, k, m, original=None):
+    def __init__(self, rows, tree, k, m, original=None, loss="LM", weights=None):
         self.rows = rows
+        self.loss = loss
+        self.weights = weights or {}
         self.k = k
         self.m = max(map(len, rows), default=0) if m is None else m
         self.tree = tree
@@ -85,15 +87,23 @@ class Taxonomy:
         """Original occurrences: two leaves in a row count twice."""
         return sum(len(self.below[node] & row) for row in self.rows)
 
+    def weighted(self, node):
+        """Original occurrences, each with the importance of its item."""
+        held = [leaf for row in self.rows for leaf in self.below[node] & row]
+        return sum((self.weights.get(leaf, Fraction(1)) for leaf in held), Fraction(0))
+
     def loss_if_kept(self, node):
-        """LM of one occurrence."""
-        return Fraction(len(self.below[node]) - 1, max(len(leaves(self.original)) - 1, 1))
+        """LM or NCP of one occurrence."""
+        n, whole = len(self.below[node]), len(leaves(self.original))
+        if self.loss == "LM":
+            return Fraction(n - 1, max(whole - 1, 1))
+        return Fraction(n if n > 1 else 0, whole)
 
     def cost_to_suppress(self, node):
-        return self.occurrences(node) * (1 - self.loss_if_kept(node))
+        return self.weighted(node) * (1 - self.loss_if_kept(node))
 
     def cost(self, cut, suppressed):
-        generalized = sum(self.occurrences(node) * self.loss_if_kept(node) for node in cut)
+        generalized = sum(self.weighted(node) * self.loss_if_kept(node) for node in cut)
         return generalized + sum(map(self.cost_to_suppress, suppressed))
 
     # --- the inner loop
@@ -158,18 +168,18 @@ class Taxonomy:
         }
 
 
-def hghs(rows, tree, k, m):
+def hghs(rows, tree, k, m, **priced):
     """The taxonomy, and the last step of the descent."""
-    taxonomy = Taxonomy(rows, collapsed(tree), k, m)
+    taxonomy = Taxonomy(rows, collapsed(tree), k, m, **priced)
     *_, last = taxonomy.descent()
     return taxonomy, last
 
 
-def mhghs(rows, tree, k, m):
+def mhghs(rows, tree, k, m, **priced):
     """The same for each of the m rounds."""
     original = remaining = collapsed(tree)
     for size in range(1, (max(map(len, rows), default=0) if m is None else m) + 1):
-        taxonomy = Taxonomy(rows, remaining, k, size, original)
+        taxonomy = Taxonomy(rows, remaining, k, size, original, **priced)
         *_, last = taxonomy.descent()
         yield taxonomy, last
         remaining = pruned(remaining, last[0])

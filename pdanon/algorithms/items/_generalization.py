@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from pdanon.algorithms.states.cuts import CutTask, merge_empty_rows
-from pdanon.algorithms.states.descent import Scenario
+from pdanon.algorithms.states.descent import NodePrices, Scenario
+from pdanon.algorithms.weights import item_weights
 from pdanon.guarantees import KmAnonymity, TransactionalK
 from pdanon.guarantees.parameters import ItemLimit
 from pdanon.hierarchy import Hierarchy, HierarchyLike
@@ -18,9 +20,13 @@ from pdanon.itemsets.codes import Codes, Itemsets
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.support import SupportIndex, check_feasible
 from pdanon.itemsets.timing import Report
+from pdanon.itemsets.validation import check_known
 from pdanon.recoding.decision import Decision, ListRows, decide_lists
 from pdanon.recoding.emptied import labels_to_suppress
 from pdanon.recoding.recoding import Recoding
+
+# The losses that HgHs can lower, by name.
+PRICES = {"LM": NodePrices.lm, "NCP": NodePrices.ncp}
 
 
 def cut_task(itemsets: Itemsets, hierarchy: HierarchyLike, k: int, m: int | None, report: Report) -> CutTask:
@@ -46,7 +52,24 @@ def decide_nodes(
     return decide_lists(columns, Recoding.of_cut(nodes(task), task.tree), guarantee)
 
 
-def choose_scenario(path: Sequence[Scenario], task: CutTask) -> Codes:
+def decide_priced_nodes(
+    nodes: Callable[..., Codes],
+    columns: ListColumns,
+    report: Report,
+    *,
+    k: int,
+    m: ItemLimit,
+    hierarchy: HierarchyLike,
+    loss: str,
+    weights: Any,
+) -> Decision[ListRows]:
+    """Recode as `decide_nodes`, where ``nodes`` lowers a loss and weighs the items."""
+    check_known(loss, PRICES, "loss", where="loss")
+    priced = partial(nodes, loss=loss, weights=item_weights(weights, columns.itemsets))
+    return decide_nodes(priced, columns, report, k=k, m=m, hierarchy=hierarchy)
+
+
+def choose_scenario(path: Sequence[Scenario], task: CutTask, prices: NodePrices) -> Codes:
     """Return the nodes of the cheapest scenario after it hides its emptied rows.
 
     If a scenario empties fewer than k rows, more of its nodes are suppressed. Ties: the first scenario.
@@ -57,6 +80,8 @@ def choose_scenario(path: Sequence[Scenario], task: CutTask) -> Codes:
         Safe scenarios, by descending cost.
     task : CutTask
         The rows and the hierarchy. If any row is emptied, at least k are.
+    prices : NodePrices
+        The losses, which are those of the scenarios.
 
     Returns
     -------
@@ -73,19 +98,13 @@ def choose_scenario(path: Sequence[Scenario], task: CutTask) -> Codes:
         nodes = scenario.nodes_of(task.leaves)
         gone = labels_to_suppress(nodes[index.codes].astype(np.int64), itemsets, task.k)
         nodes[np.isin(nodes, gone)] = -1
-        cost = sum_lm(nodes, task)
+        cost = prices.sum_over(nodes, index.singles)
         if best is None or cost <= least:
             best, least = nodes, cost
         if not len(gone):
             break
     assert best is not None  # a path is not empty
     return best
-
-
-def sum_lm(nodes: Codes, task: CutTask) -> int:
-    """Return LM of all occurrences, times the number of leaves minus 1: the cost of a scenario."""
-    lost = np.where(nodes < 0, task.tree.n_leaves, task.tree.leaves[nodes]).astype(np.int64) - 1
-    return int(lost @ task.rows.singles)
 
 
 def decide_groups(

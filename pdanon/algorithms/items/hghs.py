@@ -5,12 +5,18 @@ Liu, Wang, "Anonymizing Transaction Data by Integrating Suppression and Generali
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from functools import partial
+from typing import Any, Literal
 
 import pandas as pd
 
-from pdanon.algorithms.items._generalization import choose_scenario, decide_nodes, expand_nodes
+from pdanon.algorithms.items._generalization import (
+    PRICES,
+    choose_scenario,
+    decide_priced_nodes,
+    expand_nodes,
+)
 from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.states.cuts import CutTask
 from pdanon.algorithms.states.descent import Descent
@@ -18,7 +24,7 @@ from pdanon.guarantees import KmAnonymity
 from pdanon.guarantees.parameters import ItemLimit
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
-from pdanon.itemsets.codes import Codes
+from pdanon.itemsets.codes import Codes, Numbers
 from pdanon.recoding.result import Anonymized
 from pdanon.recoding.units import over_units
 
@@ -32,6 +38,8 @@ def hghs(
     k: int,
     m: ItemLimit = None,
     hierarchy: HierarchyLike,
+    loss: Literal["LM", "NCP"] = "LM",
+    weights: Mapping[Any, float] | pd.Series[float] | None = None,
     unit: Hashable | None = None,
     item: Hashable | None = None,
     counts: bool = False,
@@ -53,6 +61,12 @@ def hghs(
     hierarchy : Hierarchy, path, DataFrame, dict or int
         Generalization hierarchy of the items, in any form that ``Hierarchy.of`` accepts. An int is the
         fan-out of a balanced hierarchy over the sorted items.
+    loss : {"LM", "NCP"}
+        The loss to lower, as `information_loss` defines them: with LM, a node just above two leaves costs
+        less than with NCP.
+    weights : mapping or Series, optional
+        Importance of each item, in [0, 1]; 1 for items not listed. An occurrence costs its loss times the
+        importance of its item.
     unit : hashable, optional
         The column that names the person of a row, if a person has several rows. The guarantee then covers
         persons, and their labels go back to the rows. Other columns are published only if ``keep`` lists
@@ -92,8 +106,9 @@ def hghs(
     cuts are repaired in the same way, and the cheapest one is released (then: the coarsest).
 
     The search begins at the root. In a child cut, the children of one node replace that node. The search
-    moves to the child cut with the least cost, as long as the cost falls. The cost is LM, summed over all
-    original occurrences and compared as an integer. A node with one child is replaced by that child.
+    moves to the child cut with the least cost, as long as the cost falls. The cost is ``loss``, times the
+    importance, summed over all original occurrences and compared as an integer. A suppressed occurrence costs
+    1. Importance has steps of 1/65535. A node with one child is replaced by that child.
 
     Cost: for each cut, time to visit the itemsets of at most m - 1 kept nodes that contain a new node. Memory
     of 20 bytes per occurrence. :func:`pdanon.mhghs` visits fewer cuts.
@@ -122,21 +137,24 @@ def hghs(
     2      0   pie         pie        4
     3      0  soap        <NA>        1
     """
-    decision = partial(decide_nodes, nodes_of, k=k, m=m, hierarchy=hierarchy)
+    decision = partial(
+        decide_priced_nodes, nodes_of, k=k, m=m, hierarchy=hierarchy, loss=loss, weights=weights
+    )
     return RECORD.release(frame, column, decision, keep=keep, progress=progress)
 
 
-def nodes_of(task: CutTask) -> Codes:
+def nodes_of(task: CutTask, loss: str = "LM", weights: Numbers | None = None) -> Codes:
     """Return the node of each item, -1 where it is suppressed."""
-    descent = Descent(task.rows, task.tree, task.leaves, k=task.k, m=task.m)
-    return choose_scenario([*descent.steps(task.report)], task)
+    prices = PRICES[loss](task.tree, weights)
+    descent = Descent(task.rows, task.tree, task.leaves, k=task.k, m=task.m, prices=prices)
+    return choose_scenario([*descent.steps(task.report)], task, prices)
 
 
 RECORD = Algorithm(
     hghs,
     (KmAnonymity,),
     recodes="items",
-    decide=partial(decide_nodes, nodes_of),
+    decide=partial(decide_priced_nodes, nodes_of),
     nodes=partial(expand_nodes, nodes_of),
     ways=(Way(KmAnonymity, 90, needs="hierarchy"),),
 )

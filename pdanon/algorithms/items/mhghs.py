@@ -5,21 +5,27 @@ Liu, Wang, "Anonymizing Transaction Data by Integrating Suppression and Generali
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import count
+from typing import Any, Literal
 
 import pandas as pd
 
-from pdanon.algorithms.items._generalization import choose_scenario, decide_nodes, expand_nodes
+from pdanon.algorithms.items._generalization import (
+    PRICES,
+    choose_scenario,
+    decide_priced_nodes,
+    expand_nodes,
+)
 from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.states.cuts import CutTask
-from pdanon.algorithms.states.descent import Descent, Scenario
+from pdanon.algorithms.states.descent import Descent, NodePrices, Scenario
 from pdanon.guarantees import KmAnonymity
 from pdanon.guarantees.parameters import ItemLimit
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
-from pdanon.itemsets.codes import Codes
+from pdanon.itemsets.codes import Codes, Numbers
 from pdanon.recoding.result import Anonymized
 from pdanon.recoding.units import over_units
 
@@ -33,6 +39,8 @@ def mhghs(
     k: int,
     m: ItemLimit = None,
     hierarchy: HierarchyLike,
+    loss: Literal["LM", "NCP"] = "LM",
+    weights: Mapping[Any, float] | pd.Series[float] | None = None,
     unit: Hashable | None = None,
     item: Hashable | None = None,
     counts: bool = False,
@@ -54,6 +62,12 @@ def mhghs(
     hierarchy : Hierarchy, path, DataFrame, dict or int
         Generalization hierarchy of the items, in any form that ``Hierarchy.of`` accepts. An int is the
         fan-out of a balanced hierarchy over the sorted items.
+    loss : {"LM", "NCP"}
+        The loss to lower, as `information_loss` defines them: with LM, a node just above two leaves costs
+        less than with NCP.
+    weights : mapping or Series, optional
+        Importance of each item, in [0, 1]; 1 for items not listed. An occurrence costs its loss times the
+        importance of its item.
     unit : hashable, optional
         The column that names the person of a row, if a person has several rows. The guarantee then covers
         persons, and their labels go back to the rows. Other columns are published only if ``keep`` lists
@@ -111,21 +125,24 @@ def mhghs(
     2          ['pie']
     3  ['drink' 'pie']
     """
-    decision = partial(decide_nodes, nodes_of, k=k, m=m, hierarchy=hierarchy)
+    decision = partial(
+        decide_priced_nodes, nodes_of, k=k, m=m, hierarchy=hierarchy, loss=loss, weights=weights
+    )
     return RECORD.release(frame, column, decision, keep=keep, progress=progress)
 
 
-def nodes_of(task: CutTask) -> Codes:
+def nodes_of(task: CutTask, loss: str = "LM", weights: Numbers | None = None) -> Codes:
     """Return the node of each item, -1 where it is suppressed."""
-    *_, path = paths(task)
-    return choose_scenario(path, task)
+    prices = PRICES[loss](task.tree, weights)
+    *_, path = paths(task, prices)
+    return choose_scenario(path, task, prices)
 
 
-def paths(task: CutTask) -> Iterator[list[Scenario]]:
-    """Yield the scenarios of each round, by descending cost."""
+def paths(task: CutTask, prices: NodePrices | None = None) -> Iterator[list[Scenario]]:
+    """Yield the scenarios of each round, by descending cost; losses are those of the whole hierarchy."""
     floor = None
     for size in count(1):
-        descent = Descent(task.rows, task.tree, task.leaves, k=task.k, m=size, floor=floor)
+        descent = Descent(task.rows, task.tree, task.leaves, k=task.k, m=size, floor=floor, prices=prices)
         path = [*descent.steps(task.report)]
         yield path
         if size == task.m or size >= descent.longest:
@@ -137,7 +154,7 @@ RECORD = Algorithm(
     mhghs,
     (KmAnonymity,),
     recodes="items",
-    decide=partial(decide_nodes, nodes_of),
+    decide=partial(decide_priced_nodes, nodes_of),
     nodes=partial(expand_nodes, nodes_of),
     ways=(Way(KmAnonymity, 70, needs="hierarchy"),),
 )

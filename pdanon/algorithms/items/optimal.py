@@ -19,11 +19,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon._kernels import cut_search
-from pdanon.algorithms.items._generalization import choose_scenario, cut_task, sum_lm
+from pdanon.algorithms.items._generalization import choose_scenario, cut_task
 from pdanon.algorithms.items.mhghs import paths
 from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.states.cuts import Cut, CutTask
-from pdanon.algorithms.states.descent import Descent, Scenario
+from pdanon.algorithms.states.descent import Descent, NodePrices, Scenario
 from pdanon.guarantees import KmAnonymity
 from pdanon.guarantees.parameters import ItemLimit, check_seconds
 from pdanon.hierarchy import Hierarchy, HierarchyLike
@@ -444,9 +444,10 @@ def decide(
     task = cut_task(columns.itemsets, hierarchy, guarantee.k, guarantee.m, report)
     if suppress:
         found, bound = least_scenarios(task, seconds)
-        choices = [choose_scenario(path, task) for path in found]
-        nodes = min(choices, key=lambda each: sum_lm(each, task))
-        loss = sum_lm(nodes, task)
+        prices = NodePrices.lm(task.tree)
+        choices = [choose_scenario(path, task, prices) for path in found]
+        nodes = min(choices, key=lambda each: prices.sum_over(each, task.rows.singles))
+        loss = prices.sum_over(nodes, task.rows.singles)
     else:
         cut, bound = least_cut(task, seconds)
         nodes, loss = cut.nodes, cut.loss

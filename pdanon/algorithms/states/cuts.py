@@ -389,6 +389,11 @@ def _with_ancestors(index: SupportIndex, hierarchy: Hierarchy, nodes: Codes) -> 
 
 def occurrences_below(index: SupportIndex, hierarchy: Hierarchy, leaves: Codes) -> Numbers:
     """Count the original occurrences of all leaves below each node."""
-    total = offsets_of(sums(leaves, index.singles, hierarchy.n_nodes))
+    return sum_below(index.singles, hierarchy, leaves)
+
+
+def sum_below(values: Numbers, hierarchy: Hierarchy, leaves: Codes) -> Numbers:
+    """Sum the values of the items below each node, as integers."""
+    total = offsets_of(sums(leaves, values, hierarchy.n_nodes))
     first = np.arange(hierarchy.n_nodes)
     return total[first + hierarchy.size] - total[first]

@@ -14,12 +14,53 @@ from typing import Any
 import numpy as np
 
 from pdanon._kernels import cut_search
-from pdanon.algorithms.states.cuts import occurrences_below
+from pdanon.algorithms.states.cuts import occurrences_below, sum_below
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.codes import Codes, Mask, Numbers, Offsets
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.threads import search
 from pdanon.itemsets.timing import Report, check_time, halt_flag
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class NodePrices:
+    """The loss of publishing an item as a node, for one original occurrence.
+
+    Losses are added over all occurrences, and are integers.
+
+    Parameters
+    ----------
+    of_node : ndarray of int64, shape (nodes,)
+        The loss of an occurrence that is published as the node.
+    suppressed : int
+        The loss of a suppressed occurrence, at least that of any node.
+    weights : ndarray of int64, shape (items,), optional
+        Factor of the losses of each item. By default 1.
+    """
+
+    of_node: Numbers
+    suppressed: int
+    weights: Numbers | None = None
+
+    @classmethod
+    def lm(cls, hierarchy: Hierarchy, weights: Numbers | None = None) -> NodePrices:
+        """LM, times the number of leaves less one."""
+        return cls(hierarchy.leaves.astype(np.int64) - 1, hierarchy.n_leaves - 1, weights)
+
+    @classmethod
+    def ncp(cls, hierarchy: Hierarchy, weights: Numbers | None = None) -> NodePrices:
+        """NCP, times the number of leaves: a leaf is free."""
+        covered = hierarchy.leaves.astype(np.int64)
+        return cls(np.where(covered == 1, 0, covered), hierarchy.n_leaves, weights)
+
+    def weigh(self, supports: Numbers) -> Numbers:
+        """Return the number of occurrences of each item, times its weight."""
+        return supports if self.weights is None else supports * self.weights
+
+    def sum_over(self, nodes: Codes, supports: Numbers) -> int:
+        """Return the loss of all occurrences, given the node of each item; -1 suppresses it."""
+        lost = np.where(nodes < 0, self.suppressed, self.of_node[nodes])
+        return int(lost @ self.weigh(supports))
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -31,7 +72,7 @@ class Scenario:
     cut, kept : ndarray of bool, shape (nodes,)
         The nodes of the cut, and the kept ones of them.
     cost : int
-        LM summed over all original occurrences, times the number of leaves less one.
+        Loss summed over all original occurrences, as an integer; see `NodePrices`.
     """
 
     cut: Mask
@@ -48,7 +89,7 @@ class Scenario:
 class Descent:
     """Cuts of a hierarchy with the necessary suppression, and the greedy way down through them.
 
-    A node costs its loss (LM) for each original occurrence below it, and the full loss if it is suppressed.
+    A node costs its loss for each original occurrence below it, and the full loss if it is suppressed.
     The nodes of a cut are kept one by one, unless one would complete a threat. The node whose suppression
     costs most comes first. Ties: occurrences, name, position in the hierarchy.
 
@@ -68,6 +109,8 @@ class Descent:
         Maximum size of a threat; None: all nodes of a row.
     floor : ndarray of bool, shape (nodes,), optional
         The lowest allowed cut. By default the leaves.
+    prices : NodePrices, optional
+        The losses. By default LM.
 
     Notes
     -----
@@ -83,6 +126,7 @@ class Descent:
         k: int,
         m: int | None,
         floor: Mask | None = None,
+        prices: NodePrices | None = None,
     ) -> None:
         self._hierarchy = hierarchy
         self._k = k
@@ -99,10 +143,12 @@ class Descent:
         self._steps = rows.search_bound(self._m)
         supports = cut_search.node_supports(*self._ranges, self._rows)
         self._rare = (supports > 0) & (supports < k)
-        # LM times the number of leaves less one: an exact integer. Rare nodes are suppressed in every cut.
+        # Losses are exact integers. Rare nodes are suppressed in every cut.
+        prices = prices or NodePrices.lm(hierarchy)
         occurrences = occurrences_below(index, hierarchy, leaves)
-        self._penalty = occurrences * (hierarchy.n_leaves - hierarchy.leaves.astype(np.int64))
-        self._loss = occurrences * (hierarchy.leaves.astype(np.int64) - 1) + self._rare * self._penalty
+        weighted = sum_below(prices.weigh(index.singles), hierarchy, leaves)
+        self._penalty = weighted * (prices.suppressed - prices.of_node)
+        self._loss = weighted * prices.of_node + self._rare * self._penalty
         names = np.argsort(np.argsort(np.array(hierarchy.names, object), kind="stable"))
         self._order = np.lexsort((names, -occurrences, -self._penalty))
         self._rank = np.argsort(self._order)

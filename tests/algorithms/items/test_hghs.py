@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
 from conftest import frame_of, row_lists, rows_of
 from hypothesis import assume, given, settings
@@ -13,6 +14,7 @@ from naive import hghs as naive_hghs
 from naive import itemsets as naive
 from naive.cuts import hierarchy_of, trees
 
+import pdanon
 from examples import examples
 from pdanon.algorithms.items.mhghs import paths
 from pdanon.algorithms.states.cuts import CutTask
@@ -270,6 +272,72 @@ def test_releases_are_those_of_the_naive_run(name, task, m):
     assert became_of(result) == became
     assert result.loss["LM"] == pytest.approx(float(cost / sum(map(len, rows))))
     assert not naive.km_threats(rows_of(result.frame), k, m)
+
+
+# Importance in steps of 1/65535, as the library encodes it.
+WEIGHTS = {"0": Fraction(0), "a fifth": Fraction(1, 5), "2/3": Fraction(43690, 65535)}
+
+
+@pytest.mark.parametrize("name", ["hghs", "mhghs"])
+@pytest.mark.parametrize("loss", ["LM", "NCP"])
+@settings(max_examples=examples(500))
+@given(
+    task=tasks(),
+    m=st.sampled_from([1, 2, 3, 4, None]),
+    choice=st.lists(st.sampled_from([None, *WEIGHTS]), min_size=12, max_size=12),
+)
+def test_weighted_releases_are_those_of_the_naive_run(name, loss, task, m, choice):
+    tree, rows, k = task
+    assume(any(rows))
+    items = sorted(frozenset().union(*rows))
+    weights = {item: WEIGHTS[each] for item, each in zip(items, choice, strict=False) if each}
+    priced = {"loss": loss, "weights": weights}
+    if name == "hghs":
+        taxonomy, _ = naive_hghs.hghs(rows, tree, k, m, **priced)
+    else:
+        *_, (taxonomy, _) = naive_hghs.mhghs(rows, tree, k, m, **priced)
+    given_weights = {item: float(each) for item, each in weights.items()} or None
+    result = getattr(frame_of(rows).txanon, name)(
+        k=k, m=m, hierarchy=hierarchy_of(tree), loss=loss, weights=given_weights
+    )
+    became, cost = naive_hghs.hiding_emptied(rows, taxonomy, k)
+    assert became_of(result) == became
+    if not weights:
+        assert result.loss[loss] == pytest.approx(float(cost / sum(map(len, rows))))
+    assert not naive.km_threats(rows_of(result.frame), k, m)
+
+
+@pytest.mark.parametrize("name", ["hghs", "mhghs"])
+def test_weights_decide_which_item_of_a_rare_pair_is_suppressed(name):
+    """{a,b} is rare. a is in three rows and b in four, so a goes unless b is worth less."""
+    release = getattr(frame_of([frozenset(row) for row in ("ab", *"aabbb")]).txanon, name)
+    without_a, without_b = {"a": None, "b": "b"}, {"a": "a", "b": None}
+    for weights, became in (
+        (None, without_a),
+        ({"a": 0.5, "b": 0.5}, without_a),
+        ({"b": 0.3}, without_b),
+        (pd.Series({"a": 0.3, "b": 0.3}), without_a),
+    ):
+        assert became_of(release(k=2, m=2, hierarchy={"T": ["a", "b"]}, weights=weights)) == became
+
+
+@pytest.mark.parametrize("name", ["hghs", "mhghs"])
+@pytest.mark.parametrize(
+    ("asked", "match"),
+    [
+        ({"weights": {"a": 1.5}}, r"\[0, 1\]"),
+        ({"weights": {"a": -0.1}}, r"\[0, 1\]"),
+        ({"weights": {"a": float("nan")}}, r"\[0, 1\]"),
+        ({"weights": {"z": 0.5}}, "do not occur"),
+        ({"weights": [0.5]}, "must map items"),
+        ({"loss": "UL"}, "loss"),
+        ({"loss": {"a": 0.5}}, "loss"),
+    ],
+)
+def test_bad_losses_and_weights_are_refused(name, asked, match):
+    frame = frame_of([frozenset(row) for row in ("ab", "a", "b", "b")])
+    with pytest.raises(pdanon.ParameterError, match=match):
+        getattr(frame.txanon, name)(k=2, hierarchy={"T": ["a", "b"]}, **asked)
 
 
 # --- ties and pitfalls, by hand
