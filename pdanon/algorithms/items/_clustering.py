@@ -7,19 +7,22 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pdanon.algorithms.items._diversity import check_diverse, diversity_model
 from pdanon.algorithms.states.clusters import Clusters
+from pdanon.algorithms.states.diverse_sets import DiverseSets
 from pdanon.algorithms.states.item_order import ItemOrder
 from pdanon.algorithms.states.sets_search import Refinement, check_refinable
 from pdanon.algorithms.weights import item_weights
-from pdanon.errors import InfeasibleError
-from pdanon.guarantees import KmAnonymity, PrivacyConstraints
-from pdanon.guarantees.constraints import privacy_model, read_constraints
-from pdanon.guarantees.parameters import ItemLimit, check_share, constraint_table
+from pdanon.errors import InfeasibleError, ParameterError
+from pdanon.guarantees import KmAnonymity, LmDiversity, PrivacyConstraints
+from pdanon.guarantees.breaches import split_rows
+from pdanon.guarantees.constraints import AllItemsets, privacy_model, read_constraints
+from pdanon.guarantees.parameters import ItemLimit, check_k, check_share, constraint_table
 from pdanon.guarantees.utility import check_release, item_blocks, partition
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.codes import Codes, Itemsets, Numbers
 from pdanon.itemsets.encoded_columns import ListColumns
-from pdanon.itemsets.support import SupportIndex, check_rows
+from pdanon.itemsets.support import SupportIndex, check_feasible, check_rows
 from pdanon.itemsets.timing import Report
 from pdanon.itemsets.validation import check_flag
 from pdanon.recoding.decision import Decision, ListRows, decide_lists
@@ -39,6 +42,91 @@ def protect(
         clusters.satisfy(constraint_table(guarantee.constraints, itemsets), guarantee.k, report=report)
 
 
+def read_guarantee(
+    constraints: pd.Series[Any] | AllItemsets | None,
+    k: int,
+    m: ItemLimit,
+    itemsets: Itemsets,
+    sensitive: Any,
+    diversity: int | None,
+    refine: bool,
+) -> KmAnonymity | PrivacyConstraints | LmDiversity:
+    """Create the guarantee for the parameters of an algorithm; check whether it can be refined."""
+    diverse = diversity_model(k, m, sensitive, diversity)
+    if diverse is not None and constraints is not None:
+        hint = "leave one of them out: l covers all itemsets of up to m items"
+        raise ParameterError("sensitive items exclude constraints", where="constraints", hint=hint)
+    guarantee = privacy_model(constraints, k, m, itemsets) if diverse is None else diverse
+    if check_flag(refine, "refine"):
+        check_refinable(guarantee)
+    return guarantee
+
+
+def merge_items(
+    itemsets: Itemsets,
+    guarantee: KmAnonymity | PrivacyConstraints | LmDiversity,
+    report: Report,
+    *,
+    weights: Numbers | None = None,
+    blocks: Numbers | None = None,
+    spare: int = 0,
+    least_first: bool = False,
+) -> tuple[Codes, InfeasibleError | None]:
+    """Merge and suppress items until they satisfy a guarantee.
+
+    Returns
+    -------
+    labels : ndarray of int32, shape (items,)
+        The set of each item, -1 if it is suppressed.
+    problem : InfeasibleError or None
+        The reason why the guarantee is not reached with ``spare`` suppressed items.
+    """
+    options: Any = {"spare": spare, "least_first": least_first}
+    if isinstance(guarantee, LmDiversity):
+        return _merge_known(itemsets, guarantee, report, weights, blocks, options)
+    clusters = Clusters(SupportIndex.of(itemsets), weights, blocks, **options)
+    try:
+        protect(clusters, guarantee, itemsets, report)
+    except InfeasibleError as problem:
+        return clusters.labels, problem
+    return clusters.labels, None
+
+
+def _merge_known(
+    itemsets: Itemsets,
+    guarantee: LmDiversity,
+    report: Report,
+    weights: Numbers | None,
+    blocks: Numbers | None,
+    options: Any,
+) -> tuple[Codes, InfeasibleError | None]:
+    """Merge the known items until none of the sensitive items, each a set of its own, can be inferred."""
+    hidden = guarantee.is_sensitive(itemsets)
+    k, diversity = check_k(guarantee.k), min(guarantee.l, itemsets.n_rows + 1)
+    known, secrets = split_rows(itemsets, hidden)
+    check_feasible(known, k, itemsets.n_present)
+    check_diverse(known, secrets, diversity, itemsets.n_present)
+    items = np.flatnonzero(~hidden).astype(np.int32)
+    kinds = np.zeros(itemsets.n_items, np.int64) if blocks is None else blocks
+    own = known.recode(np.searchsorted(items, np.arange(itemsets.n_items)), len(items))
+    clusters = Clusters(own, None if weights is None else weights[items], kinds[items], **options)
+    labels, problem = np.arange(itemsets.n_items, dtype=np.int32), None
+    try:
+        clusters.satisfy_km(k, guarantee.m, report=report)
+        merged = np.where(hidden, np.int32(-1), labels)
+        merged[items] = np.where(clusters.labels < 0, -1, items[clusters.labels])
+        rows = SupportIndex.of(itemsets).distinct()
+        spare = options["spare"] - int(np.count_nonzero(clusters.labels < 0))
+        both = rows.keep_items(~hidden), rows.keep_items(hidden)
+        sets = DiverseSets(*both, merged, kinds, diversity, itemsets.n_items, spare)
+        sets.protect(k, guarantee.m)
+        return np.where(hidden, labels, sets.labels), None
+    except InfeasibleError as error:
+        problem = error
+    labels[items] = np.where(clusters.labels < 0, -1, items[clusters.labels])
+    return labels, problem
+
+
 def decide_within_blocks(
     least_first: bool,
     columns: ListColumns,
@@ -50,6 +138,8 @@ def decide_within_blocks(
     utility: Any,
     max_suppressed: float,
     weights: Any,
+    sensitive: Any,
+    l: int | None,  # noqa: E741  (its name in the literature)
     refine: bool,
     random_state: Any = None,
 ) -> Decision[ListRows]:
@@ -58,23 +148,19 @@ def decide_within_blocks(
     share = check_share(max_suppressed, "max_suppressed")
     blocks = None if utility is None else partition(utility)
     constraints = read_constraints(constraints, columns.label)
-    guarantee = privacy_model(constraints, k, m, itemsets)
-    if check_flag(refine, "refine"):
-        check_refinable(guarantee)
+    guarantee = read_guarantee(constraints, k, m, itemsets, sensitive, l, refine)
     order = ItemOrder.draw(itemsets, random_state)
-    index = SupportIndex.of(order.itemsets)
     allowed = int(share * itemsets.n_items)  # a fraction: rounded down exactly
     importance, block_of = item_weights(weights, order.itemsets), item_blocks(blocks, order.itemsets)
-    clusters = Clusters(index, importance, block_of, spare=allowed, least_first=least_first)
-    problem = None
-    try:
-        protect(clusters, guarantee, order.itemsets, report)
-        suppresses = bool((clusters.labels < 0).any())
-        check_rows(index.n_rows if suppresses else itemsets.n_present, guarantee.k)
-    except InfeasibleError as error:
-        problem = error
-    labels, trace = clusters.labels, None
-    del clusters, index  # free memory: losses are measured with a new index
+    options: Any = {"weights": importance, "blocks": block_of, "spare": allowed, "least_first": least_first}
+    labels, problem = merge_items(order.itemsets, guarantee, report, **options)
+    if problem is None:
+        try:
+            n_rows = SupportIndex.of(itemsets).n_rows if (labels < 0).any() else itemsets.n_present
+            check_rows(n_rows, check_k(k))
+        except InfeasibleError as error:
+            problem = error
+    trace = None
     if refine and problem is None:
         labels, trace = refine_sets(order.itemsets, labels, guarantee, block_of)
     recoding = Recoding.of_clusters(order.restore(labels), itemsets)

@@ -14,9 +14,9 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from pdanon.algorithms.items._diversity import check_diverse, diversity_model
 from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.states.cuts import Cut, CutTask
-from pdanon.errors import InfeasibleError, ParameterError
 from pdanon.guarantees import KmAnonymity, LmDiversity
 from pdanon.guarantees.breaches import split_rows
 from pdanon.guarantees.parameters import ItemLimit, check_k
@@ -24,7 +24,7 @@ from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Codes, Mask, item_texts
 from pdanon.itemsets.encoded_columns import ListColumns
-from pdanon.itemsets.support import SupportIndex, check_feasible
+from pdanon.itemsets.support import check_feasible
 from pdanon.itemsets.timing import Report
 from pdanon.recoding.decision import Decision, ListRows, decide_lists
 from pdanon.recoding.recoding import Recoding
@@ -153,7 +153,7 @@ def decide(
     l: int | None,  # noqa: E741  (its name in the literature)
 ) -> Decision[ListRows]:
     """Decide the node of each item; sensitive items are published as they are."""
-    guarantee = _guarantee(k, m, sensitive, l)
+    guarantee = diversity_model(k, m, sensitive, l) or KmAnonymity(k, m)
     k, m = check_k(k), guarantee.m
     itemsets = columns.itemsets
     hidden = np.zeros(itemsets.n_items, np.bool_)
@@ -161,43 +161,13 @@ def decide(
         hidden = guarantee.is_sensitive(itemsets)
     known, secrets = split_rows(itemsets, hidden)
     check_feasible(known, k, itemsets.n_present)
-    _check_diverse(known, secrets, l, itemsets.n_present)
+    if l is not None:
+        check_diverse(known, secrets, l, itemsets.n_present)
     tree, leaves, n_leaves = find_leaves(hierarchy, itemsets.vocabulary, hidden)
     cut = Cut(known, tree, leaves, secrets=secrets if l else None, diversity=l or 0)
     cut.protect(k, m, report)
     recoding = Recoding.of_cut(np.where(hidden, leaves, cut.nodes), tree, n_leaves=n_leaves)
     return decide_lists(columns, recoding, guarantee)
-
-
-def _guarantee(k: int, m: ItemLimit, sensitive: Any, diversity: int | None) -> KmAnonymity | LmDiversity:
-    if (sensitive is None) != (diversity is None):
-        hint = "pass both: sensitive lists the items, and l bounds how often they occur"
-        raise ParameterError("sensitive and l go together", hint=hint)
-    return KmAnonymity(k, m) if diversity is None else LmDiversity(l=diversity, m=m, sensitive=sensitive, k=k)
-
-
-def _check_diverse(known: SupportIndex, secrets: SupportIndex, diversity: int | None, n_present: int) -> None:
-    """Check that l can hold for all rows that are not missing, and for the rows with known items."""
-    if diversity is None:
-        return
-    if not len(known.codes):
-        hint = "leave out of sensitive the items that an attacker may know"
-        raise ParameterError("all items are sensitive", where="sensitive", hint=hint)
-    beside = secrets.within(np.diff(known.offsets) > 0)
-    most_in = (int(rows.singles.max(initial=0)) for rows in (secrets, beside))
-    shares = [*zip(most_in, (n_present, beside.n_rows), strict=True)]
-    # The largest l that holds for both sets of rows.
-    largest = min(n_rows // most for most, n_rows in shares if most)
-    for (most, n_rows), what in zip(
-        shares, ("rows that are not missing", "rows that contain other items"), strict=True
-    ):
-        if most * diversity > n_rows:
-            raise InfeasibleError(
-                "a sensitive item is in more than 1/l of the rows",
-                where="sensitive",
-                got=f"l={diversity}, an item in {most} of {n_rows} {what}",
-                hint=f"the largest l that works is {largest}" if largest > 1 else "no l works",
-            )
 
 
 def find_leaves(hierarchy: HierarchyLike, items: pa.Array, hidden: Mask) -> tuple[Hierarchy, Codes, int]:

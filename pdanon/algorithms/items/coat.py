@@ -6,7 +6,7 @@ Information Systems 28, 2011.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -15,7 +15,7 @@ import pandas as pd
 
 from pdanon.algorithms.items._clustering import decide_within_blocks, merge_occurrences
 from pdanon.algorithms.registry import Algorithm, Way
-from pdanon.guarantees import KmAnonymity, PrivacyConstraints
+from pdanon.guarantees import KmAnonymity, LmDiversity, PrivacyConstraints
 from pdanon.guarantees.parameters import DEFAULT_M, ItemLimit
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.recoding.labels import Labels
@@ -35,6 +35,8 @@ def coat(
     utility: Any = None,
     max_suppressed: float = 0.0,
     weights: Mapping[Any, float] | pd.Series[float] | None = None,
+    sensitive: Iterable[Any] | None = None,
+    l: int | None = None,  # noqa: E741  (its name in the literature)
     refine: bool = False,
     random_state: int | np.random.Generator | None = None,
     labels: Labels = "set",
@@ -70,6 +72,11 @@ def coat(
         cluster counts with all its items.
     weights : mapping or Series, optional
         Importance of each item, in [0, 1]; 1 for items not listed. Items of low importance are merged first.
+    sensitive : iterable, optional
+        Sensitive items. They are published as they are, and are not part of the attacker's knowledge. Pass it
+        together with ``l``, and without ``constraints``.
+    l : int, optional
+        A sensitive item is in at most 1/l of the rows that match an attacker's knowledge; at least 2.
     refine : bool
         Lower the balanced loss afterwards, as `pdanon.refine` does: move items between the sets of a block.
     random_state : int, Generator or None
@@ -114,11 +121,11 @@ def coat(
 
     Notes
     -----
-    Guarantee: ``KmAnonymity(k, m)``, or ``PrivacyConstraints(constraints, k)``. Merging never lowers the
-    support of an itemset. Suppression does not change the support of the remaining itemsets. The loop ends
-    only when no protected itemset, as published, has a support in (0, k). An itemset whose items are all
-    suppressed is safe. The blocks of the published sets and the number of suppressed items are recounted from
-    the mapping table.
+    Guarantee: ``KmAnonymity(k, m)``, ``PrivacyConstraints(constraints, k)``, or ``LmDiversity(l, m,
+    sensitive, k)``. Merging never lowers the support of an itemset. Suppression does not change the support
+    of the remaining itemsets. The loop ends only when no protected itemset, as published, has a support in
+    (0, k). An itemset whose items are all suppressed is safe. The blocks of the published sets and the number
+    of suppressed items are recounted from the mapping table.
 
     Rare itemsets are satisfied in the order of `pcta`. One step takes the cluster of the itemset that is in
     the fewest rows (then: fewest items, then item order). It is merged with the cluster of its block that
@@ -132,6 +139,10 @@ def coat(
     has fewer than k candidates. With ``random_state``, ties are broken by a drawn order of the items. Such
     tables are then rarer, but not impossible. The loss may change in either direction. Keep the seed secret:
     reports and evidence leave it out.
+
+    With sensitive items, the other items are then merged until no sensitive item can be inferred from up to m
+    sets. A step merges two sets: those that end a breach first, then at the lowest NCP. A one-byte table of
+    sets and distinct rows is needed, and such releases are not refined.
 
     Cost: 8 bytes of memory per occurrence and 24 bytes per row. Supports of pairs are counted when they are
     needed. Those that take long to count are kept, in at most 0.07 GB. If m is 3 or more: one bit per
@@ -172,6 +183,8 @@ def coat(
         utility=utility,
         max_suppressed=max_suppressed,
         weights=weights,
+        sensitive=sensitive,
+        l=l,
         refine=refine,
         random_state=random_state,
     )
@@ -180,7 +193,7 @@ def coat(
 
 RECORD = Algorithm(
     coat,
-    (KmAnonymity, PrivacyConstraints),
+    (KmAnonymity, PrivacyConstraints, LmDiversity),
     recodes="items",
     decide=partial(decide_within_blocks, True),
     sets=partial(merge_occurrences, least_first=True),

@@ -6,27 +6,29 @@ Transactions on Data Privacy 5, 2012.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from pdanon.algorithms.items._clustering import merge_occurrences, protect, refine_sets
+from pdanon.algorithms.items._clustering import (
+    merge_items,
+    merge_occurrences,
+    read_guarantee,
+    refine_sets,
+)
 from pdanon.algorithms.registry import Algorithm, Way
-from pdanon.algorithms.states.clusters import Clusters
 from pdanon.algorithms.states.item_order import ItemOrder
-from pdanon.algorithms.states.sets_search import check_refinable
 from pdanon.algorithms.weights import item_weights
-from pdanon.guarantees import KmAnonymity, PrivacyConstraints
-from pdanon.guarantees.constraints import privacy_model, read_constraints
-from pdanon.guarantees.parameters import DEFAULT_M, ItemLimit
+from pdanon.guarantees import KmAnonymity, LmDiversity, PrivacyConstraints
+from pdanon.guarantees.constraints import read_constraints
+from pdanon.guarantees.parameters import DEFAULT_M, ItemLimit, check_k
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.support import SupportIndex, check_feasible
 from pdanon.itemsets.timing import Report
-from pdanon.itemsets.validation import check_flag
 from pdanon.recoding.decision import Decision, ListRows, decide_lists
 from pdanon.recoding.labels import Labels
 from pdanon.recoding.recoding import Recoding
@@ -44,6 +46,8 @@ def pcta(
     m: ItemLimit = DEFAULT_M,
     constraints: Any = None,
     weights: Mapping[Any, float] | pd.Series[float] | None = None,
+    sensitive: Iterable[Any] | None = None,
+    l: int | None = None,  # noqa: E741  (its name in the literature)
     refine: bool = False,
     random_state: int | np.random.Generator | None = None,
     labels: Labels = "set",
@@ -72,6 +76,11 @@ def pcta(
         `pdanon.constraints` builds such lists.
     weights : mapping or Series, optional
         Importance of each item, in [0, 1]; 1 for items not listed. Items of low importance are merged first.
+    sensitive : iterable, optional
+        Sensitive items. They are published as they are, and are not part of the attacker's knowledge. Pass it
+        together with ``l``, and without ``constraints``.
+    l : int, optional
+        A sensitive item is in at most 1/l of the rows that match an attacker's knowledge; at least 2.
     refine : bool
         Lower the balanced loss afterwards, as `pdanon.refine` does: move items between the sets.
     random_state : int, Generator or None
@@ -107,9 +116,10 @@ def pcta(
 
     Notes
     -----
-    Guarantee: ``KmAnonymity(k, m)``, or ``PrivacyConstraints(constraints, k)``. Merging never lowers the
-    support of an itemset. The loop ends only when no protected itemset has a support in (0, k). The last
-    resort is one cluster of all items, which is in every non-empty row.
+    Guarantee: ``KmAnonymity(k, m)``, ``PrivacyConstraints(constraints, k)``, or ``LmDiversity(l, m,
+    sensitive, k)``. Merging never lowers the support of an itemset. The loop ends only when no protected
+    itemset has a support in (0, k). The last resort is one cluster of all items, which is in every non-empty
+    row.
 
     Rare clusters and rare pairs of clusters are merged first. Each step takes the one with the largest
     support below k (then: clusters before pairs, then item order). Larger itemsets, or the given constraints,
@@ -124,6 +134,10 @@ def pcta(
     has fewer than k candidates. With ``random_state``, ties are broken by a drawn order of the items. Such
     tables are then rarer, but not impossible. The loss may change in either direction. Keep the seed secret:
     reports and evidence leave it out.
+
+    With sensitive items, the other items are then merged until no sensitive item can be inferred from up to m
+    sets. A step merges two sets: those that end a breach first, then at the lowest NCP. A one-byte table of
+    sets and distinct rows is needed, and such releases are not refined.
 
     Cost: 8 bytes of memory per occurrence and 24 bytes per row. Supports of pairs are counted when they are
     needed. Those that take long to count are kept, in at most 0.07 GB. If m is 3 or more: one bit per
@@ -158,6 +172,8 @@ def pcta(
         m=m,
         constraints=constraints,
         weights=weights,
+        sensitive=sensitive,
+        l=l,
         refine=refine,
         random_state=random_state,
     )
@@ -172,22 +188,20 @@ def decide(
     m: ItemLimit,
     constraints: Any,
     weights: Any,
+    sensitive: Any,
+    l: int | None,  # noqa: E741
     refine: bool,
     random_state: Any,
 ) -> Decision[ListRows]:
     """Decide which set each item belongs to; refine the sets if requested."""
     itemsets = columns.itemsets
     constraints = read_constraints(constraints, columns.label)
-    guarantee = privacy_model(constraints, k, m, itemsets)
-    if check_flag(refine, "refine"):
-        check_refinable(guarantee)
+    guarantee = read_guarantee(constraints, k, m, itemsets, sensitive, l, refine)
     order = ItemOrder.draw(itemsets, random_state)
-    index = SupportIndex.of(order.itemsets)
-    check_feasible(index, guarantee.k, itemsets.n_present)
-    clusters = Clusters(index, item_weights(weights, order.itemsets))
-    protect(clusters, guarantee, order.itemsets, report)
-    labels, trace = clusters.labels, None
-    del clusters, index  # free memory: losses are measured with a new index
+    check_feasible(SupportIndex.of(order.itemsets), check_k(k), itemsets.n_present)
+    importance, trace = item_weights(weights, order.itemsets), None
+    labels, problem = merge_items(order.itemsets, guarantee, report, weights=importance)
+    assert problem is None  # a set of all known items satisfies any guarantee
     if refine:
         labels, trace = refine_sets(order.itemsets, labels, guarantee)
     recoding = Recoding.of_clusters(order.restore(labels), itemsets)
@@ -196,7 +210,7 @@ def decide(
 
 RECORD = Algorithm(
     pcta,
-    (KmAnonymity, PrivacyConstraints),
+    (KmAnonymity, PrivacyConstraints, LmDiversity),
     recodes="items",
     decide=decide,
     unit="merges",

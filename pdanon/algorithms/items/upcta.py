@@ -6,7 +6,7 @@ Transactions on Data Privacy 5, 2012.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -14,7 +14,7 @@ import pandas as pd
 
 from pdanon.algorithms.items._clustering import decide_within_blocks, merge_occurrences
 from pdanon.algorithms.registry import Algorithm, Way
-from pdanon.guarantees import KmAnonymity, PrivacyConstraints
+from pdanon.guarantees import KmAnonymity, LmDiversity, PrivacyConstraints
 from pdanon.guarantees.parameters import DEFAULT_M, ItemLimit
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.recoding.labels import Labels
@@ -34,6 +34,8 @@ def upcta(
     utility: Any = None,
     max_suppressed: float = 0.0,
     weights: Mapping[Any, float] | pd.Series[float] | None = None,
+    sensitive: Iterable[Any] | None = None,
+    l: int | None = None,  # noqa: E741  (its name in the literature)
     refine: bool = False,
     labels: Labels = "set",
     unit: Hashable | None = None,
@@ -68,6 +70,11 @@ def upcta(
         cluster counts with all its items.
     weights : mapping or Series, optional
         Importance of each item, in [0, 1]; 1 for items not listed. Items of low importance are merged first.
+    sensitive : iterable, optional
+        Sensitive items. They are published as they are, and are not part of the attacker's knowledge. Pass it
+        together with ``l``, and without ``constraints``.
+    l : int, optional
+        A sensitive item is in at most 1/l of the rows that match an attacker's knowledge; at least 2.
     refine : bool
         Lower the balanced loss afterwards, as `pdanon.refine` does: move items between the sets of a block.
     labels : {"set", "short", "first"} or callable
@@ -109,16 +116,20 @@ def upcta(
 
     Notes
     -----
-    Guarantee: ``KmAnonymity(k, m)``, or ``PrivacyConstraints(constraints, k)``. Merging never lowers the
-    support of an itemset. Suppression does not change the support of the remaining itemsets. The loop ends
-    only when no protected itemset, as published, has a support in (0, k). An itemset whose items are all
-    suppressed is safe. The blocks of the published sets and the number of suppressed items are recounted from
-    the mapping table.
+    Guarantee: ``KmAnonymity(k, m)``, ``PrivacyConstraints(constraints, k)``, or ``LmDiversity(l, m,
+    sensitive, k)``. Merging never lowers the support of an itemset. Suppression does not change the support
+    of the remaining itemsets. The loop ends only when no protected itemset, as published, has a support in
+    (0, k). An itemset whose items are all suppressed is safe. The blocks of the published sets and the number
+    of suppressed items are recounted from the mapping table.
 
     Rare itemsets are satisfied in the order of `pcta`. One step merges a cluster of the itemset with another
     cluster of the same block, at the least utility loss, compared as in `pcta`. If no block allows a merge,
     the cluster of the itemset in the fewest rows is suppressed (then: fewest items, then item order). With
     one block and no suppression, this is `pcta`.
+
+    With sensitive items, the other items are then merged until no sensitive item can be inferred from up to m
+    sets. A step merges two sets: those that end a breach first, then at the lowest NCP. A one-byte table of
+    sets and distinct rows is needed, and such releases are not refined.
 
     Cost: 8 bytes of memory per occurrence and 24 bytes per row. Supports of pairs are counted when they are
     needed. Those that take long to count are kept, in at most 0.07 GB. If m is 3 or more: one bit per
@@ -159,6 +170,8 @@ def upcta(
         utility=utility,
         max_suppressed=max_suppressed,
         weights=weights,
+        sensitive=sensitive,
+        l=l,
         refine=refine,
     )
     return RECORD.release(frame, column, decision, labels=labels, keep=keep, progress=progress)
@@ -166,7 +179,7 @@ def upcta(
 
 RECORD = Algorithm(
     upcta,
-    (KmAnonymity, PrivacyConstraints),
+    (KmAnonymity, PrivacyConstraints, LmDiversity),
     recodes="items",
     decide=partial(decide_within_blocks, False),
     sets=partial(merge_occurrences, least_first=False),

@@ -19,11 +19,11 @@ from pdanon.algorithms.registry import ALGORITHMS
 from pdanon.algorithms.rt.transaction import Transaction
 from pdanon.algorithms.states.cuts import Cut, CutTask
 from pdanon.algorithms.states.cuts_search import CutRefinement
+from pdanon.algorithms.states.diverse_sets import DiverseSets
 from pdanon.algorithms.states.sets_search import Refinement
 from pdanon.algorithms.weights import WEIGHT_STEPS, item_weights
 from pdanon.errors import InfeasibleError
 from pdanon.guarantees import KKm, KLm, KmAnonymity
-from pdanon.guarantees.breaches import breaches
 from pdanon.guarantees.named import named_items
 from pdanon.guarantees.parameters import check_share
 from pdanon.guarantees.utility import item_blocks, partition
@@ -107,121 +107,6 @@ class ClassSearch:
             search.descend()
         found = search.best.reshape(-1).astype(np.int32)
         return np.where(found == 0, -1, found) if self.joint else found
-
-
-# --- Sets of known items, merged and suppressed until no sensitive item can be inferred
-
-
-class DiverseSets:
-    """Sets of the known items of some rows, and the sensitive items of the same rows.
-
-    Merging sets and suppressing one lower no support, so k^m-anonymity is kept. Without sets, nothing can be
-    inferred from items.
-
-    Parameters
-    ----------
-    known, secrets : SupportIndex
-        The known and the sensitive items of the same rows, each of weight 1.
-    labels : ndarray of int32, shape (items,)
-        The set of each known item, -1 if the item is suppressed or sensitive; k^m-anonymous.
-    kinds : ndarray of int64, shape (items,)
-        The block of each item. Only sets of the same block are merged.
-    diversity : int
-        At most one in so many of the rows with some sets may have a sensitive item.
-    domain : int
-        Loss of a suppressed occurrence: the number of items of the table.
-
-    Attributes
-    ----------
-    labels : ndarray of int32
-        The current set of each item.
-
-    Notes
-    -----
-    Memory: one byte for each set and row.
-    """
-
-    def __init__(
-        self,
-        known: SupportIndex,
-        secrets: SupportIndex,
-        labels: Codes,
-        kinds: Numbers,
-        diversity: int,
-        domain: int,
-    ) -> None:
-        self.labels, self._known, self._secrets = labels.copy(), known, secrets
-        self._diversity, self._domain = diversity, domain
-        kept = labels >= 0
-        n_sets = int(labels.max(initial=-1)) + 1
-        self._size = np.bincount(labels[kept], minlength=n_sets)
-        self._held = sums(labels[kept], known.singles[kept], n_sets)
-        self._kind = np.zeros(n_sets, np.int64)
-        self._kind[labels[kept]] = kinds[kept]
-        self._rows = _table(known.recode(labels, max(n_sets, 1)), n_sets)
-        # As integers, so that a matrix product counts the rows that sets share with a sensitive item.
-        self._incidence = _table(secrets, secrets.n_items)[secrets.singles > 0].T.astype(np.int32)
-
-    def protect(self, k: int, m: int | None) -> None:
-        """Merge and suppress until up to m sets reveal each sensitive item of few enough of their rows."""
-        while True:
-            rows = self._known.recode(self.labels, max(len(self._size), 1))
-            found = breaches(rows, self._secrets, share=Fraction(1, self._diversity), m=m, k=k).sets()
-            if not found:
-                return
-            now = np.arange(len(self._size))
-            for sets in found:
-                self._repair(np.unique([now[each] for each in sets if now[each] >= 0]), now)
-
-    def _repair(self, image: Numbers, now: Numbers) -> None:
-        """Apply the step with the lowest loss, if some sets together still reveal a sensitive item."""
-        if not len(image) or not self._reveals(np.logical_and.reduce(self._rows[image], keepdims=True))[0]:
-            return
-        steps = [step for one in image.tolist() for step in self._steps(one, image)]
-        _, one, other = min(steps, key=lambda step: step[0])
-        self.labels[self.labels == one] = now[now == one] = other
-        if other >= 0:
-            self._rows[other] |= self._rows[one]
-            self._size[other] += self._size[one]
-            self._held[other] += self._held[one]
-        self._rows[one], self._size[one], self._held[one] = False, 0, 0
-
-    def _steps(self, one: int, image: Numbers) -> list[tuple[int, int, int]]:
-        """Return the steps for a set after which these sets reveal nothing: loss, set, set to merge with.
-
-        The best merge comes first, if one is possible. Then comes suppression, with -1 instead of a set.
-        """
-        own = int(self._price(self._size[one], self._held[one]))
-        steps = [(self._domain * int(self._held[one]) - own, one, -1)]
-        beside = self._rows[image[image != one]].all(axis=0)
-        together = self._rows[:, beside] | self._rows[one, beside]
-        fit = ~self._reveals(together, beside) & (self._size > 0) & (self._kind == self._kind[one])
-        fit[image] = False
-        others = np.flatnonzero(fit)
-        if len(others):
-            size, held = self._size[others], self._held[others]
-            lost = self._price(size + self._size[one], held + self._held[one]) - self._price(size, held)
-            best = int(np.argmin(lost))
-            steps.insert(0, (int(lost[best]) - own, one, int(others[best])))
-        return steps
-
-    def _reveals(self, matches: Mask, of: Mask | slice = slice(None)) -> Mask:
-        """Return whether a sensitive item is in too many of the rows of each line."""
-        shared = matches.astype(np.int32) @ self._incidence[of]
-        # In 64 bits: rows times diversity may exceed 32.
-        return (shared.astype(np.int64) * self._diversity > matches.sum(axis=1)[:, None]).any(axis=1)
-
-    @staticmethod
-    def _price(size: Numbers, held: Numbers) -> Numbers:
-        """Return the NCP of sets, times the number of items of the table."""
-        return np.where(size > 1, size * held, 0)
-
-
-def _table(index: SupportIndex, n_items: int) -> Mask:
-    """Return for each item which rows have it."""
-    table = np.zeros((n_items, len(index.weights)), np.bool_)
-    table[index.codes, np.repeat(np.arange(len(index.weights)), np.diff(index.offsets))] = True
-    return table
 
 
 # --- Transactions of a table with quasi-identifiers, made k^m-anonymous cluster by cluster

@@ -1,0 +1,169 @@
+"""Sets of known items, merged and suppressed until no sensitive item can be inferred."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from pdanon.errors import InfeasibleError
+from pdanon.guarantees.breaches import breaches
+from pdanon.itemsets.codes import Codes, Mask, Numbers
+from pdanon.itemsets.lists import sums
+from pdanon.itemsets.support import SupportIndex
+
+
+class DiverseSets:
+    """Sets of the known items of some rows, and the sensitive items of the same rows.
+
+    Merging sets and suppressing one lower no support, so k^m-anonymity is kept. Without sets, nothing can be
+    inferred from items.
+
+    Without ``spare``, each step is the merge or the suppression with the lowest loss. With ``spare``, sets
+    are merged while their block has two: merges that end the breach first, then the lowest loss. The last set
+    of a block is suppressed.
+
+    Parameters
+    ----------
+    known, secrets : SupportIndex
+        The known and the sensitive items of the same rows.
+    labels : ndarray of int32, shape (items,)
+        The set of each known item, -1 if the item is suppressed or sensitive; k^m-anonymous.
+    kinds : ndarray of int64, shape (items,)
+        The block of each item. Only sets of the same block are merged.
+    diversity : int
+        At most one in so many of the rows with some sets may have a sensitive item.
+    domain : int
+        Loss of a suppressed occurrence: the number of items of the table.
+    spare : int, optional
+        Upper bound on the number of suppressed items; suppression is then the last resort.
+
+    Attributes
+    ----------
+    labels : ndarray of int32
+        The current set of each item.
+
+    Notes
+    -----
+    Memory: one byte for each set and row.
+    """
+
+    def __init__(
+        self,
+        known: SupportIndex,
+        secrets: SupportIndex,
+        labels: Codes,
+        kinds: Numbers,
+        diversity: int,
+        domain: int,
+        spare: int | None = None,
+    ) -> None:
+        self.labels, self._known, self._secrets = labels.copy(), known, secrets
+        self._diversity, self._domain, self._spare = diversity, domain, spare
+        kept = labels >= 0
+        n_sets = int(labels.max(initial=-1)) + 1
+        self._size = np.bincount(labels[kept], minlength=n_sets)
+        self._held = sums(labels[kept], known.singles[kept], n_sets)
+        self._kind = np.zeros(n_sets, np.int64)
+        self._kind[labels[kept]] = kinds[kept]
+        self._rows = _table(known.recode(labels, max(n_sets, 1)), n_sets)
+        self._weights = known.weights
+        # As integers, so that a matrix product counts the rows that sets share with a sensitive item.
+        self._secret = np.diff(secrets.offsets) > 0
+        incidence = _table(secrets.within(self._secret), secrets.n_items)[secrets.singles > 0]
+        self._incidence = incidence.T * self._weights[self._secret, None]
+
+    def protect(self, k: int, m: int | None) -> None:
+        """Merge and suppress until up to m sets reveal each sensitive item of few enough of their rows."""
+        while True:
+            rows = self._known.recode(self.labels, max(len(self._size), 1))
+            found = breaches(rows, self._secrets, share=Fraction(1, self._diversity), m=m, k=k).sets()
+            if not found:
+                return
+            now = np.arange(len(self._size))
+            for sets in found:
+                self._repair(np.unique([now[each] for each in sets if now[each] >= 0]), now)
+
+    def _repair(self, image: Numbers, now: Numbers) -> None:
+        """Apply the step with the lowest loss, if some sets together still reveal a sensitive item."""
+        if not len(image):
+            return
+        matches = self._rows[image].all(axis=0)
+        if not self._reveals(matches[None, matches], matches)[0]:
+            return
+        one, other = self._choose(image)
+        self.labels[self.labels == one] = now[now == one] = other
+        if other >= 0:
+            self._rows[other] |= self._rows[one]
+            self._size[other] += self._size[one]
+            self._held[other] += self._held[one]
+        self._rows[one], self._size[one], self._held[one] = False, 0, 0
+
+    def _choose(self, image: Numbers) -> tuple[int, int]:
+        """Return the set of the next step, and the one to merge it with; -1 to suppress it."""
+        steps = [step for one in image.tolist() for step in self._steps(one, image)]
+        if self._spare is not None:
+            fit = [step for step in steps if step[2] >= 0]
+            steps = fit or [step for one in image.tolist() for step in self._merges(one, self._partners(one))]
+        if steps:
+            _, one, other = min(steps, key=lambda step: step[0])
+            return one, other
+        one = min(image.tolist(), key=lambda each: (self._held[each], self._size[each], each))
+        assert self._spare is not None
+        if self._size[one] > self._spare:
+            raise InfeasibleError(
+                "sets of a block reveal a sensitive item, and max_suppressed does not allow to suppress them",
+                where="l",
+                got=f"l={self._diversity}, {self._size[one]} items to suppress, {self._spare} allowed",
+                hint="pass a larger max_suppressed, larger blocks, or a smaller l",
+            )
+        self._spare -= int(self._size[one])
+        return one, -1
+
+    def _partners(self, one: int) -> Numbers:
+        """Return the other sets of the block of a set."""
+        fit = (self._size > 0) & (self._kind == self._kind[one])
+        fit[one] = False
+        return np.flatnonzero(fit)
+
+    def _merges(self, one: int, others: Numbers) -> list[tuple[int, int, int]]:
+        """Return the merge of a set with the lowest loss, if there are others: loss, set, other."""
+        if not len(others):
+            return []
+        size, held = self._size[others], self._held[others]
+        lost = self._price(size + self._size[one], held + self._held[one]) - self._price(size, held)
+        best = int(np.argmin(lost))
+        own = int(self._price(self._size[one], self._held[one]))
+        return [(int(lost[best]) - own, one, int(others[best]))]
+
+    def _steps(self, one: int, image: Numbers) -> list[tuple[int, int, int]]:
+        """Return the steps for a set after which these sets reveal nothing: loss, set, set to merge with.
+
+        The best merge comes first, if one is possible. Then comes suppression, with -1 instead of a set.
+        """
+        beside = self._rows[image[image != one]].all(axis=0)
+        together = self._rows[:, beside] | self._rows[one, beside]
+        fit = ~self._reveals(together, beside) & (self._size > 0) & (self._kind == self._kind[one])
+        fit[image] = False
+        own = int(self._price(self._size[one], self._held[one]))
+        suppression = (self._domain * int(self._held[one]) - own, one, -1)
+        return [*self._merges(one, np.flatnonzero(fit)), suppression]
+
+    def _reveals(self, matches: Mask, of: Mask) -> Mask:
+        """Return whether a sensitive item is in too many of the rows of each line."""
+        secret, weights = self._secret[of], self._weights[of]
+        shared = matches[:, secret].astype(np.int64) @ self._incidence[of[self._secret]]
+        n_rows = matches.sum(axis=1) if (weights == 1).all() else matches.astype(np.int64) @ weights
+        return (shared * self._diversity > n_rows[:, None]).any(axis=1)
+
+    @staticmethod
+    def _price(size: Numbers, held: Numbers) -> Numbers:
+        """Return the NCP of sets, times the number of items of the table."""
+        return np.where(size > 1, size * held, 0)
+
+
+def _table(index: SupportIndex, n_items: int) -> Mask:
+    """Return for each item which rows have it."""
+    table = np.zeros((n_items, len(index.weights)), np.bool_)
+    table[index.codes, np.repeat(np.arange(len(index.weights)), np.diff(index.offsets))] = True
+    return table
