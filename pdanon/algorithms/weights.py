@@ -54,6 +54,12 @@ def item_weights(weights: Any, itemsets: Itemsets) -> Numbers | None:
     return steps
 
 
+def importance(weights: Any, itemsets: Itemsets) -> NDArray[np.float64] | None:
+    """Return the importance of each item in [0, 1], in the steps of `item_weights`; None without weights."""
+    steps = item_weights(weights, itemsets)
+    return None if steps is None else steps / WEIGHT_STEPS
+
+
 def _weight(value: Any) -> float:
     if not is_number(value) or not 0 <= value <= 1:
         raise ParameterError("weights must be numbers in [0, 1]", where="weights", got=describe(value))

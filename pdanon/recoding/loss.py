@@ -211,7 +211,10 @@ LOSSES = (
 
 
 def information_loss(
-    itemsets: Itemsets, recoding: Recoding, changes: Changes | None = None
+    itemsets: Itemsets,
+    recoding: Recoding,
+    changes: Changes | None = None,
+    weights: NDArray[np.float64] | None = None,
 ) -> pd.Series[float]:
     """Measure the information loss of a recoding of a column.
 
@@ -223,6 +226,8 @@ def information_loss(
         The recoding of its items.
     changes : Changes, optional
         The recoding by group and item, if it is known.
+    weights : ndarray of float64, shape (items,), optional
+        Importance of each item, in [0, 1], for UL of a global recoding.
 
     Returns
     -------
@@ -255,7 +260,8 @@ def information_loss(
         ``UL``
             Utility loss in bits: log2 of the sum over published items of ``(2**s - 1) / (2**n - 1) *
             support / rows``, where ``s`` of the ``n`` items that occur were merged into the item. A
-            suppressed item costs its own support / rows. -inf if nothing is published or suppressed. A local
+            suppressed item costs its own support / rows. With weights, a published item costs its loss times
+            the largest importance of its items. -inf if nothing is published or suppressed. A local
             recoding merges items, and counts supports, within a group.
 
     Notes
@@ -263,7 +269,8 @@ def information_loss(
     Each original occurrence counts, even if several collapse into one generalized item. A table without
     occurrences has no loss.
     """
-    return measure(itemsets, recoding, recoding.changes(itemsets) if changes is None else changes)[0]
+    changes = recoding.changes(itemsets) if changes is None else changes
+    return measure(itemsets, recoding, changes, weights)[0]
 
 
 def joint_loss(columns: Sequence[tuple[Itemsets, Recoding, Changes]]) -> pd.Series[float]:
@@ -282,7 +289,12 @@ def joint_loss(columns: Sequence[tuple[Itemsets, Recoding, Changes]]) -> pd.Seri
     return joint
 
 
-def measure(itemsets: Itemsets, recoding: Recoding, changes: Changes) -> tuple[pd.Series[float], Remaining]:
+def measure(
+    itemsets: Itemsets,
+    recoding: Recoding,
+    changes: Changes,
+    weights: NDArray[np.float64] | None = None,
+) -> tuple[pd.Series[float], Remaining]:
     """Return the losses of `information_loss`, and the released rows by which they are measured."""
     remaining = Remaining.of(itemsets, recoding, changes)
     published = changes.targets >= 0
@@ -305,7 +317,7 @@ def measure(itemsets: Itemsets, recoding: Recoding, changes: Changes) -> tuple[p
             of_occurrence[_is_repeated(itemsets, recoding)] = 1.0
         weights = itemsets.occurrence_weights
         loss["GGD"] = float(np.average(of_occurrence, weights=weights)) if len(of_occurrence) else 0.0
-    loss["UL"] = _utility_loss(itemsets, remaining)
+    loss["UL"] = _utility_loss(itemsets, remaining, weights)
     return pd.Series(loss, name="loss", dtype="float64"), remaining
 
 
@@ -338,7 +350,7 @@ def _is_repeated(itemsets: Itemsets, recoding: Recoding) -> np.ndarray:
     return ~first
 
 
-def _utility_loss(itemsets: Itemsets, remaining: Remaining) -> float:
+def _utility_loss(itemsets: Itemsets, remaining: Remaining, weights: NDArray[np.float64] | None) -> float:
     """Return log2 of the utility loss; powers of two would exceed the range of floats."""
     n, changes = itemsets.n_items, remaining.changes
     if n == 0:
@@ -350,6 +362,12 @@ def _utility_loss(itemsets: Itemsets, remaining: Remaining) -> float:
     suppressed = changes.supports[changes.targets < 0].sum(keepdims=True)
     # In logarithms, as powers of the vocabulary size exceed the range of floats.
     terms = _log2_less_one(members[used]) + np.log2(index.singles[used]) - _log2_less_one(np.array([n]))
+    if weights is not None:
+        labels, items = remaining.covers
+        importance = np.zeros(len(remaining.sizes))
+        np.maximum.at(importance, labels, weights[items])
+        with np.errstate(divide="ignore"):  # an item without importance costs nothing
+            terms = terms + np.log2(importance[used])
     terms = np.append(terms, np.log2(suppressed[suppressed > 0]))
     return float(np.logaddexp2.reduce(terms, initial=-np.inf) - np.log2(index.n_rows))
 

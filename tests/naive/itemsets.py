@@ -210,14 +210,16 @@ def set_share(became):
     }
 
 
-def ul(rows, became):
-    """log2 of the utility loss, all weights 1; ``became[item]`` is a label or None."""
+def ul(rows, became, weights=None):
+    """log2 of the utility loss; ``became[item]`` is a label or None, and other items weigh 1."""
+    weights = weights or {}
     n_items, n_rows = len(became), len(rows)
     total = Fraction(0)
     for label in set(became.values()) - {None}:
         members = {item for item in became if became[item] == label}
         in_rows = sum(bool(row & members) for row in rows)
-        total += Fraction((2 ** len(members) - 1) * in_rows, (2**n_items - 1) * n_rows)
+        weight = max(weights.get(item, Fraction(1)) for item in members)
+        total += weight * Fraction((2 ** len(members) - 1) * in_rows, (2**n_items - 1) * n_rows)
     for item in became:
         if became[item] is None:
             total += Fraction(support(rows, {item}), n_rows)

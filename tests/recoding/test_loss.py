@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import frame_of, row_lists
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from naive import itemsets as naive
 
@@ -205,3 +205,27 @@ def test_everything_suppressed_and_everything_merged():
 def test_kept_item_costs_nothing_although_it_is_all_of_the_domain():
     frame = pd.DataFrame({"items": [["a"], ["a"]]})
     assert pdanon.pcta(frame, k=2).loss["NCP"] == 0.0
+
+
+WEIGHTS = {"0": Fraction(0), "a fifth": Fraction(1, 5), "2/3": Fraction(43690, 65535)}
+
+
+@settings(max_examples=examples(2000))
+@given(
+    rows=row_lists(least=2, longest=5, most=10),
+    chosen=st.lists(st.sampled_from([None, *WEIGHTS]), min_size=8, max_size=8),
+    blocks=st.booleans(),
+)
+def test_ul_of_a_release_counts_important_items_more(rows, chosen, blocks):
+    assume(any(rows) and sum(map(bool, rows)) >= 2)
+    items = sorted(frozenset().union(*rows))
+    weights = {item: WEIGHTS[each] for item, each in zip(items, chosen, strict=False) if each}
+    asked = {"k": 2, "m": 2, "weights": {item: float(each) for item, each in weights.items()} or None}
+    if blocks:
+        halves = {"one": items[::2], "two": items[1::2]}
+        result = frame_of(rows).txanon.upcta(**asked, utility=halves, max_suppressed=1.0)
+    else:
+        result = frame_of(rows).txanon.pcta(**asked)
+    labels = result.mapping["generalized"].astype(object)
+    became = dict(zip(result.mapping["item"], labels.where(labels.notna(), None), strict=True))
+    assert result.loss["UL"] == pytest.approx(naive.ul(rows, became, weights))

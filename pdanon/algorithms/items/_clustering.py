@@ -12,7 +12,7 @@ from pdanon.algorithms.states.clusters import Clusters
 from pdanon.algorithms.states.diverse_sets import DiverseSets
 from pdanon.algorithms.states.item_order import ItemOrder
 from pdanon.algorithms.states.sets_search import Refinement, check_refinable
-from pdanon.algorithms.weights import item_weights
+from pdanon.algorithms.weights import importance, item_weights
 from pdanon.errors import InfeasibleError, ParameterError
 from pdanon.guarantees import KmAnonymity, LmDiversity, PrivacyConstraints
 from pdanon.guarantees.breaches import split_rows
@@ -151,8 +151,8 @@ def decide_within_blocks(
     guarantee = read_guarantee(constraints, k, m, itemsets, sensitive, l, refine)
     order = ItemOrder.draw(itemsets, random_state)
     allowed = int(share * itemsets.n_items)  # a fraction: rounded down exactly
-    importance, block_of = item_weights(weights, order.itemsets), item_blocks(blocks, order.itemsets)
-    options: Any = {"weights": importance, "blocks": block_of, "spare": allowed, "least_first": least_first}
+    steps, block_of = item_weights(weights, order.itemsets), item_blocks(blocks, order.itemsets)
+    options: Any = {"weights": steps, "blocks": block_of, "spare": allowed, "least_first": least_first}
     labels, problem = merge_items(order.itemsets, guarantee, report, **options)
     if problem is None:
         try:
@@ -164,8 +164,8 @@ def decide_within_blocks(
     if refine and problem is None:
         labels, trace = refine_sets(order.itemsets, labels, guarantee, block_of)
     recoding = Recoding.of_clusters(order.restore(labels), itemsets)
-    read = {"constraints": constraints, "utility": blocks}
-    decided = decide_lists(columns, recoding, guarantee, read, trace=trace, problem=problem)
+    read, valued = {"constraints": constraints, "utility": blocks}, importance(weights, itemsets)
+    decided = decide_lists(columns, recoding, guarantee, read, trace=trace, problem=problem, weights=valued)
     if problem is not None:
         return decided
     suppressed = int((decided.rows.recoding.targets < 0).sum())

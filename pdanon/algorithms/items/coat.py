@@ -71,7 +71,8 @@ def coat(
         Upper bound on the share of suppressed items among the items that occur, in [0, 1]. A suppressed
         cluster counts with all its items.
     weights : mapping or Series, optional
-        Importance of each item, in [0, 1]; 1 for items not listed. Items of low importance are merged first.
+        Importance of each item, in [0, 1]; 1 for items not listed. Items of low importance are merged first,
+        and ``loss["UL"]`` counts them less.
     sensitive : iterable, optional
         Sensitive items. They are published as they are, and are not part of the attacker's knowledge. Pass it
         together with ``l``, and without ``constraints``.

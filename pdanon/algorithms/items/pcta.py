@@ -21,7 +21,7 @@ from pdanon.algorithms.items._clustering import (
 )
 from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.states.item_order import ItemOrder
-from pdanon.algorithms.weights import item_weights
+from pdanon.algorithms.weights import importance, item_weights
 from pdanon.guarantees import KmAnonymity, LmDiversity, PrivacyConstraints
 from pdanon.guarantees.constraints import read_constraints
 from pdanon.guarantees.parameters import DEFAULT_M, ItemLimit, check_k
@@ -75,7 +75,8 @@ def pcta(
         file with one list column, or a ``.csv`` file with one itemset per line and one item per field.
         `pdanon.constraints` builds such lists.
     weights : mapping or Series, optional
-        Importance of each item, in [0, 1]; 1 for items not listed. Items of low importance are merged first.
+        Importance of each item, in [0, 1]; 1 for items not listed. Items of low importance are merged first,
+        and ``loss["UL"]`` counts them less.
     sensitive : iterable, optional
         Sensitive items. They are published as they are, and are not part of the attacker's knowledge. Pass it
         together with ``l``, and without ``constraints``.
@@ -199,13 +200,14 @@ def decide(
     guarantee = read_guarantee(constraints, k, m, itemsets, sensitive, l, refine)
     order = ItemOrder.draw(itemsets, random_state)
     check_feasible(SupportIndex.of(order.itemsets), check_k(k), itemsets.n_present)
-    importance, trace = item_weights(weights, order.itemsets), None
-    labels, problem = merge_items(order.itemsets, guarantee, report, weights=importance)
+    steps, trace = item_weights(weights, order.itemsets), None
+    labels, problem = merge_items(order.itemsets, guarantee, report, weights=steps)
     assert problem is None  # a set of all known items satisfies any guarantee
     if refine:
         labels, trace = refine_sets(order.itemsets, labels, guarantee)
     recoding = Recoding.of_clusters(order.restore(labels), itemsets)
-    return decide_lists(columns, recoding, guarantee, {"constraints": constraints}, trace=trace)
+    read, valued = {"constraints": constraints}, importance(weights, itemsets)
+    return decide_lists(columns, recoding, guarantee, read, trace=trace, weights=valued)
 
 
 RECORD = Algorithm(
