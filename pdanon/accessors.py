@@ -30,6 +30,8 @@ from pdanon.evaluation.tradeoff import tradeoff
 from pdanon.guarantees import KmAnonymity, audit
 from pdanon.guarantees.parameters import ItemLimit
 from pdanon.guarantees.verdict import Audit
+from pdanon.hierarchy import Hierarchy, HierarchyLike
+from pdanon.hierarchy.exclusiveness import nested_labels
 from pdanon.io.long import to_long
 from pdanon.io.onehot import to_onehot
 from pdanon.io.text import to_text
@@ -177,7 +179,7 @@ class ItemsetAccessor:
 
     def __repr__(self) -> str:
         ask = "items, lengths, describe(), supports(), support(itemset), contains(itemset)"
-        judge = "rare(k=5, m=2), is_km_anonymous(k=5, m=2)"
+        judge = "rare(k=5, m=2), is_km_anonymous(k=5, m=2), nested_labels(hierarchy)"
         edit = "generalize({item: label}), suppress(items), to_text(separator=';')"
         return "\n".join(["series.itemset", f"  ask    {ask}", f"  judge  {judge}", f"  edit   {edit}"])
 
@@ -344,6 +346,37 @@ class ItemsetAccessor:
         False
         """
         return self._audit(k, m).holds
+
+    def nested_labels(self, hierarchy: HierarchyLike) -> pd.DataFrame:
+        """List the released labels that are below another released label in a hierarchy.
+
+        Without such a pair, the release has *domain exclusiveness*: each statement about its labels is true
+        of the original. A row with the lower label would otherwise count as a row without the higher one.
+
+        Parameters
+        ----------
+        hierarchy : Hierarchy, path, DataFrame or dict
+            The hierarchy of the release. Labels that it lacks, such as sensitive items, are ignored.
+
+        Returns
+        -------
+        pandas.DataFrame
+            ``label, support, below, support_below``, in the order of the hierarchy.
+
+        Raises
+        ------
+        HierarchyError
+            If the hierarchy is not a tree.
+
+        Examples
+        --------
+        >>> import pdanon
+        >>> released = pdanon.as_itemsets([["drink"], ["ale", "pie"], ["pie"]])
+        >>> released.itemset.nested_labels({"all": {"drink": ["ale", "gin"], "food": ["pie"]}})
+           label  support below  support_below
+        0  drink        1   ale              1
+        """
+        return nested_labels(self._itemsets(), Hierarchy.of(hierarchy))
 
     def generalize(self, mapping: Mapping[Any, str] | pd.Series[str]) -> pd.Series[Any]:
         """Replace items by labels; items without a label keep their text.
