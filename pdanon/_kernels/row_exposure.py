@@ -12,7 +12,7 @@ import numpy as np
 from cython.cimports.pdanon._kernels.counting import Code, Flag, Number, Rows, contains, rarest, sort_part
 from numpy.typing import NDArray
 
-__all__ = ["likeliest_secrets", "mark_items", "mark_pairs", "smallest_rare"]
+__all__ = ["join_rows", "likeliest_secrets", "mark_items", "mark_pairs", "smallest_rare"]
 
 WORD = cython.declare(cython.Py_ssize_t, 64)
 ONE = cython.declare(cython.ulonglong, 1)
@@ -441,3 +441,93 @@ def likeliest_secrets(
                     found[i] = cython.cast(cython.int, item)
                 shared[item] = 0
     return items, peaks
+
+
+# --- Joint rows of several releases
+
+
+def join_rows(
+    codes: Code[::1],
+    offsets: Number[::1],
+    labels: Code[::1],
+    label_offsets: Number[::1],
+    starts: Number[::1],
+    needed: Code[::1],
+    first_known: Code[::1],
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Extend the joint rows of some releases by one release.
+
+    Parameters
+    ----------
+    codes, offsets : ndarray of int32, int64
+        The joint items of each row in the releases so far, ascending within a row.
+    labels, label_offsets : ndarray of int32, int64
+        The labels of the same rows in the next release, ascending within a row.
+    starts : ndarray of int64
+        Joint item ``c`` is extended to the joint items from ``starts[c]`` to ``starts[c + 1] - 1``.
+    needed : ndarray of int32
+        The label of the next release that each extended joint item needs; -1 if it needs none.
+    first_known : ndarray of int32, shape (labels,)
+        The extended joint item of each label alone, if some item has no label before; -1 if there is none.
+        These items have the lowest codes.
+
+    Returns
+    -------
+    codes, offsets : ndarray of int32, int64
+        The extended joint items of each row, ascending within a row.
+    """
+    cython.declare(row=cython.Py_ssize_t, size=cython.Py_ssize_t)
+    row_of: cython.longlong[::1] = np.full(len(first_known), -1, np.int64)  # last row with each label
+    ends = np.zeros(len(offsets), np.int64)
+    bounds: cython.longlong[::1] = ends
+    nothing: cython.int[::1] = np.empty(0, np.int32)
+    with cython.nogil:
+        for row in range(offsets.shape[0] - 1):
+            size = _join_row(
+                row, codes, offsets, labels, label_offsets, starts, needed, first_known, row_of, nothing, -1
+            )
+            bounds[row + 1] = bounds[row] + size
+    joined = np.empty(int(ends[len(ends) - 1]), np.int32)
+    found: cython.int[::1] = joined
+    row_of[:] = -1
+    with cython.nogil:
+        for row in range(offsets.shape[0] - 1):
+            size = bounds[row]
+            _join_row(
+                row, codes, offsets, labels, label_offsets, starts, needed, first_known, row_of, found, size
+            )
+    return joined, ends
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _join_row(
+    row: cython.Py_ssize_t,
+    codes: Code[::1],
+    offsets: Number[::1],
+    labels: Code[::1],
+    label_offsets: Number[::1],
+    starts: Number[::1],
+    needed: Code[::1],
+    first_known: Code[::1],
+    row_of: cython.longlong[::1],
+    found: cython.int[::1],
+    begin: cython.Py_ssize_t,
+) -> cython.Py_ssize_t:
+    """Write the extended joint items of a row from ``begin`` on, unless it is -1; return their number."""
+    cython.declare(place=cython.Py_ssize_t, joint=cython.Py_ssize_t, size=cython.Py_ssize_t)
+    size = 0
+    for place in range(label_offsets[row], label_offsets[row + 1]):
+        row_of[labels[place]] = row
+        if first_known[labels[place]] >= 0:
+            if begin >= 0:
+                found[begin + size] = first_known[labels[place]]
+            size += 1
+    for place in range(offsets[row], offsets[row + 1]):
+        for joint in range(starts[codes[place]], starts[codes[place] + 1]):
+            if needed[joint] < 0 or row_of[needed[joint]] == row:
+                if begin >= 0:
+                    found[begin + size] = joint
+                size += 1
+    return size

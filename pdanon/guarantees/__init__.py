@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import pandas as pd
@@ -18,9 +18,11 @@ from pdanon.guarantees.parameters import DEFAULT_M, DefaultNumber, ItemLimit
 from pdanon.guarantees.ps import PSRules
 from pdanon.guarantees.rho import RhoUncertainty
 from pdanon.guarantees.sensitive_groups import SensitiveGroups
+from pdanon.guarantees.series import PRESENT, refuse_unused
+from pdanon.guarantees.series_audit import audit_series
 from pdanon.guarantees.units import audit_units
 from pdanon.guarantees.verdict import Audit, Guarantee, Recountable
-from pdanon.io.units import refuse_without_unit
+from pdanon.io.units import refuse_with_unit, refuse_without_unit
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.timing import show_activity
 from pdanon.itemsets.validation import check_flag, is_number
@@ -57,6 +59,10 @@ def audit(
     unit: Hashable | None = None,
     item: Hashable | None = None,
     counts: bool = False,
+    previous: Sequence[pd.DataFrame | tuple[pd.DataFrame, pd.DataFrame] | Any] | None = None,
+    key: Hashable | None = None,
+    mapping: pd.DataFrame | None = None,
+    spans: str = "present",
     progress: bool = False,
 ) -> Audit:
     """Verify from scratch whether a guarantee holds for a frame.
@@ -78,18 +84,33 @@ def audit(
         The column of items, if each row is a line with one item instead of a list. It requires ``unit``.
     counts : bool
         Whether the attacker also knows how often a person has a label. It requires ``unit``.
+    previous : sequence, optional
+        Earlier releases of the same persons, the oldest first: frames, results, or pairs of a frame and its
+        mapping. The guarantee must also hold for an attacker who keeps all of them. See the notes.
+    key : hashable, optional
+        The column that identifies a person in all releases. By default the index, which is the order of the
+        rows if it only counts them.
+    mapping : pandas.DataFrame, optional
+        The mapping of the frame, if its labels do not name their items.
+    spans : {"present", "joined", "any"}
+        What the attacker knows of the releases of a person: ``"present"``, that the person is in some
+        consecutive releases. The others are counted beside it, and never promised: ``"joined"``, also in
+        which release the person joined, and ``"any"``, exactly in which releases the person is.
     progress : bool
         Show the finished parts of the count; their total number is not known in advance.
 
     Returns
     -------
     Audit
-        ``holds``, ``rows_at_risk`` and the table of ``threats``.
+        ``holds``, ``rows_at_risk`` and the table of ``threats``. With ``previous``, also the table ``spans``,
+        and ``rows_at_risk`` counts the persons that are at risk in a span.
 
     Raises
     ------
     ColumnError, ItemsetDtypeError, ParameterError
-        If the frame has not the columns of the guarantee, or a parameter is invalid.
+        If the frame has not the columns of the guarantee, or a parameter is invalid. With ``previous``: if a
+        key repeats or is missing in a release, a label stands for no item of its mapping, an item has several
+        labels in one release, or the guarantee has no form for several releases.
 
     Notes
     -----
@@ -101,17 +122,49 @@ def audit(
     `KmAnonymity` is then a row of the person, its label together with its values. Leave out columns that
     are not published. Other guarantees allow no other columns.
 
+    With ``previous``, the attacker knows up to m items that a person has in all releases of a span, from a
+    first to a last one. Candidates are the persons in all these releases whose rows hold the label of each
+    known item in each of them. Their number must be 0 or at least k. This is defined for `KmAnonymity`,
+    `PrivacyConstraints`, `LmDiversity`, `KAnonymity` and `KKm`, and needs one label per item and release.
+    Missing rows count as absent persons. Without a mapping, ``(a,b)`` names the items a and b, and each other
+    label is an item. An item that such a release does not name may be suppressed there, so its part of the
+    label is unknown. Labels that are nodes of a hierarchy, or renamed, need the mapping.
+
+    Time: for n releases n (n + 1) / 2 spans, each as an audit of one release with longer rows. Memory: the
+    rows of all releases, and of one span.
+
     Examples
     --------
     >>> import pandas as pd, pdanon
     >>> df = pd.DataFrame({"items": [["rice", "tea"], ["rice", "tea"], ["rice", "salt"]]})
     >>> df.txanon.audit(pdanon.KmAnonymity(k=2, m=2))
     Audit(holds=False, rows_at_risk=1, guarantee=KmAnonymity(k=2, m=2))
+
+    Two releases that are safe alone, and not together:
+
+    >>> may = pd.DataFrame({"items": [["(rice,tea)"]] * 3 + [["salt"]] * 2})
+    >>> june = pd.DataFrame({"items": [["rice"]] * 2 + [["(salt,tea)"]] * 3})
+    >>> june.txanon.audit(pdanon.KmAnonymity(k=2, m=2)).holds
+    True
+    >>> audit = june.txanon.audit(pdanon.KmAnonymity(k=2, m=2), previous=[may])
+    >>> audit
+    Audit(holds=False, rows_at_risk=1, guarantee=KmAnonymity(k=2, m=2), spans=3, linked=order)
+    >>> audit.threats
+       first  last  itemset  support   why
+    0      0     1  ['tea']        1  rare
     """
     guarantee, column = read_guarantee(guarantee, column, k, m)
     if unit is None:
         refuse_without_unit(item, counts)
+    else:
+        refuse_with_unit("previous", previous is not None)
+    if mapping is not None:
+        guarantee = guarantee.with_mapping(mapping)
+    if previous is None:
+        refuse_unused(key=key, spans=None if spans == PRESENT else spans)
     with show_activity(progress, "audit"):
+        if previous is not None:
+            return audit_series(guarantee, frame, previous, column, key=key, mapping=mapping, spans=spans)
         if unit is not None:
             counted = check_flag(counts, "counts")
             return audit_units(guarantee, frame, column, unit=unit, item=item, counts=counted)

@@ -30,6 +30,10 @@ class Audit:
         Number of rows that contain a threat.
     list_threats : callable
         A function that lists the threats; it is called at the first access.
+    spans : pandas.DataFrame, optional
+        The verdict by span of releases, if the rows were audited with earlier releases.
+    linked : str
+        The key of the persons in these releases.
 
     Attributes
     ----------
@@ -38,7 +42,15 @@ class Audit:
     rows_at_risk : int
         Number of rows that contain a threat.
     threats : pandas.DataFrame
-        The minimal violating itemsets: ``itemset`` (published labels), ``support`` and ``why``.
+        The minimal violating itemsets: ``itemset`` (published labels), ``support`` and ``why``. With earlier
+        releases, ``first`` and ``last`` release come first, and labels are sets of items with the same labels
+        in the whole span.
+    spans : pandas.DataFrame or None
+        One line for each span of releases. What the attacker ``knows`` (only ``"present"`` is promised), the
+        ``first`` and ``last`` release, the number of ``releases``, of persons in all of them as ``rows``, and
+        of ``rows_at_risk``. Releases count from 0; the audited one is the last.
+    linked : str
+        How rows of the same person were found: a column, ``index``, or ``order`` if the index only counts.
 
     Notes
     -----
@@ -48,10 +60,17 @@ class Audit:
     """
 
     def __init__(
-        self, guarantee: Guarantee, rows_at_risk: int, list_threats: Callable[[], pd.DataFrame]
+        self,
+        guarantee: Guarantee,
+        rows_at_risk: int,
+        list_threats: Callable[[], pd.DataFrame],
+        spans: pd.DataFrame | None = None,
+        linked: str = "",
     ) -> None:
         self.guarantee = guarantee
         self.rows_at_risk = rows_at_risk
+        self.spans = spans
+        self.linked = linked
         self._list_threats = list_threats
 
     @property
@@ -66,16 +85,28 @@ class Audit:
 
     def __getstate__(self) -> dict[str, Any]:
         known = {"guarantee": self.guarantee, "rows_at_risk": self.rows_at_risk}
+        known |= {"spans": self.spans, "linked": self.linked}
         return known | {"threats": self.threats}  # the attribute in which cached_property stores its value
 
     def _repr_html_(self) -> str:
         verdict: tuple[Verdict, str] = ("holds", "The guarantee holds.")
         if not self.holds:
             verdict = ("broken", f"The guarantee does not hold: {_rows(self.rows_at_risk)} at risk.")
-        return card("Audit", [("guarantee", repr(self.guarantee))], verdict=verdict)
+        return card("Audit", [("guarantee", repr(self.guarantee)), *self._series()], verdict=verdict)
 
     def __repr__(self) -> str:
-        return f"Audit(holds={self.holds}, rows_at_risk={self.rows_at_risk}, guarantee={self.guarantee!r})"
+        verdict = f"Audit(holds={self.holds}, rows_at_risk={self.rows_at_risk}, guarantee={self.guarantee!r}"
+        return ", ".join([verdict, *(f"{name}={text}" for name, text in self._series())]) + ")"
+
+    def _series(self) -> list[tuple[str, str]]:
+        """Return the lines about earlier releases; none without them."""
+        if self.spans is None:
+            return []
+        promised = self.spans["knows"] == "present"
+        lines = [("spans", str(int(promised.sum()))), ("linked", self.linked)]
+        for knowledge, counts in self.spans[~promised].groupby("knows")["rows_at_risk"]:
+            lines.append((f"{knowledge}_not_promised", f"{int(counts.max())} rows at risk in a span"))
+        return lines
 
 
 def _rows(number: int) -> str:

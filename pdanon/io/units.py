@@ -173,6 +173,13 @@ def refuse_without_unit(item: Any, counts: Any) -> None:
         raise ParameterError(f"{name} needs unit", where=name, hint=hint)
 
 
+def refuse_with_unit(name: str, is_passed: bool) -> None:
+    """Refuse a parameter of tables with one row per person beside ``unit``."""
+    if is_passed:
+        hint = "gather the rows first: pdanon.from_long(frame, by=..., item=..., keep=[...])"
+        raise ParameterError(f"{name} and unit do not go together", where=name, hint=hint)
+
+
 def _item_position(frame: pd.DataFrame, item: Hashable, column: Hashable) -> int:
     """Return the position of the items of lines, or that of the list column."""
     if item is not None and column is not None:

@@ -84,6 +84,8 @@ def call_with_tables(function: Callable[..., Any], args: tuple[Any, ...], given:
     libraries: list[Library | None] = []
 
     def read(name: str, value: Any) -> Any:
+        if name in annotated and type(value) in (list, tuple):  # of tables
+            return type(value)(read(name, each) for each in value)
         if type(value) is Translated:
             libraries.append(value._library)
             return value._held

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from kernels.arrays import TIMES, csr, draw_rows
-from pdanon._kernels.row_exposure import smallest_rare
+from pdanon._kernels.row_exposure import join_rows, smallest_rare
 
 N_ITEMS = 7
 PLENTY = 10**9
@@ -72,3 +72,25 @@ def test_search_ends_in_the_same_row_with_the_same_work():
     assert lengths == sorted(lengths)
     assert lengths[0] == 0
     assert 0 < lengths[2] < lengths[-1] == len(rows)
+
+
+@pytest.mark.parametrize("seed", range(TIMES))
+def test_joint_rows_hold_the_extended_items_whose_label_they_hold(seed):
+    draw = np.random.default_rng(seed)
+    n_rows, n_before, n_labels = draw.integers(1, 6, 3)
+    rows = [sorted(np.flatnonzero(draw.random(n_before) < 0.5)) for _ in range(n_rows)]
+    labels = [sorted(np.flatnonzero(draw.random(n_labels) < 0.5)) for _ in range(n_rows)]
+    alone = np.flatnonzero(draw.random(n_labels) < 0.3)
+    drawn = [(code, draw.integers(-1, n_labels)) for code in range(n_before) for _ in range(draw.integers(3))]
+    pairs = sorted({*drawn})
+    first_known = np.full(n_labels, -1, np.int32)
+    first_known[alone] = np.arange(len(alone))
+    starts = len(alone) + np.searchsorted([c for c, _ in pairs], np.arange(n_before + 1))
+    needed = np.array([*alone, *(label for _, label in pairs)], np.int32)
+    codes, offsets = join_rows(*csr(rows), *csr(labels), starts.astype(np.int64), needed, first_known)
+    for row, own, found in zip(rows, labels, np.split(codes, offsets[1:-1]), strict=True):
+        expected = [code for code, label in enumerate(alone) if label in own]
+        for code, (before, label) in enumerate(pairs, len(alone)):
+            if before in row and (label < 0 or label in own):
+                expected.append(code)
+        assert found.tolist() == expected

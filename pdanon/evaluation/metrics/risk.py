@@ -16,7 +16,8 @@ from pdanon.guarantees.lm import LmDiversity
 from pdanon.guarantees.named import NamedItems
 from pdanon.guarantees.parameters import check_finite_m, check_k
 from pdanon.guarantees.sensitive_groups import SensitiveGroups
-from pdanon.io.units import UnitTable, refuse_without_unit
+from pdanon.guarantees.series import Series, read_releases, refuse_unused
+from pdanon.io.units import UnitTable, refuse_with_unit, refuse_without_unit
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.chunks import refuse_chunks
 from pdanon.itemsets.codes import Itemsets
@@ -42,6 +43,9 @@ def risk(
     sensitive: Sequence[Any] | None = None,
     unit: Hashable | None = None,
     item: Hashable | None = None,
+    previous: Sequence[pd.DataFrame | tuple[pd.DataFrame, pd.DataFrame] | Any] | None = None,
+    key: Hashable | None = None,
+    mapping: pd.DataFrame | None = None,
     progress: bool = False,
 ) -> pd.DataFrame:
     """Measure the share of rows that an attacker with knowledge of a few items can single out.
@@ -66,6 +70,14 @@ def risk(
         persons, with the distinct items of all their rows. Do not pass it together with ``quasi``.
     item : hashable, optional
         The column of items, if each row is a line with one item instead of a list. It requires ``unit``.
+    previous : sequence, optional
+        Earlier releases of the same persons, the oldest first: frames, results, or pairs of a frame and its
+        mapping. The attacker keeps all of them, as in `pdanon.audit`.
+    key : hashable, optional
+        The column that identifies a person in all releases. By default the index, which is the order of the
+        rows if it only counts them.
+    mapping : pandas.DataFrame, optional
+        The mapping of the frame, if it is a release whose labels do not name their items.
     progress : bool
         Show the finished parts of the count; their total number is not known in advance.
 
@@ -87,11 +99,14 @@ def risk(
         ``below_k``
             Share of rows for which fewer than k rows match some background knowledge.
 
+        With ``previous``, one row per span of releases for up to m known items: ``first`` and ``last``
+        release, counted from 0, the number of persons in all of its releases as ``rows``, and both shares.
+
     Raises
     ------
     ColumnError, ItemsetDtypeError, ParameterError
         If a column or a parameter is invalid, or the rows are parts of records, as in a release by
-        `disassociate`.
+        `disassociate`. With ``previous``, also as in `pdanon.audit`.
 
     Notes
     -----
@@ -116,14 +131,32 @@ def risk(
        known  items  rows  singled_out   below_k
     0      0   <NA>     3     0.333333  0.333333
     1      1   <NA>     3     1.000000  1.000000
+
+    Two releases that are safe alone, and not together:
+
+    >>> may = pd.DataFrame({"items": [["(rice,tea)"]] * 3 + [["salt"]] * 2})
+    >>> june = pd.DataFrame({"items": [["rice"]] * 2 + [["(salt,tea)"]] * 3})
+    >>> june.txanon.risk(k=2, m=2, previous=[may])
+       first  last  rows  singled_out  below_k
+    0      0     0     5          0.0      0.0
+    1      0     1     5          0.2      0.2
+    2      1     1     5          0.0      0.0
     """
     refuse_chunks(check_frame(frame))
+    if previous is not None:
+        refuse_with_unit("previous", unit is not None)
+        if quasi is not None or sensitive is not None:
+            hint = "audit it: df.txanon.audit(pdanon.KKm(k=5, m=2, quasi=['age']), previous=[january])"
+            problem = "risk with earlier releases counts knowledge of items alone"
+            raise ParameterError(problem, where="quasi, sensitive", hint=hint)
+        with show_activity(progress, "risk"):
+            series = Series.of(read_releases(frame, previous, mapping), column, key)
+            return _risk_of_spans(series, check_k(k), check_finite_m(m))
+    refuse_unused(key=key, mapping=mapping)
     if unit is None:
         refuse_without_unit(item, False)
     else:
-        if quasi is not None:
-            hint = "gather the rows first: pdanon.from_long(frame, by=..., item=..., keep=[...])"
-            raise ParameterError("quasi and unit do not go together", where="quasi", hint=hint)
+        refuse_with_unit("quasi", quasi is not None)
         frame = UnitTable.of(frame, unit, item, column).sets()
         column = frame.columns[0]
     if sensitive is not None:
@@ -132,6 +165,19 @@ def risk(
         if quasi is None:
             return risk_of(Itemsets.from_series(list_column(frame, column)), k=k, m=m)
         return _risk_with_quasi(frame, column, check_k(k), check_finite_m(m), quasi)
+
+
+def _risk_of_spans(series: Series, k: int, m: int) -> pd.DataFrame:
+    """Measure the risk of the persons in each span of releases."""
+    lines = []
+    for span in series.spans():
+        n = len(span.persons)
+        # Fewer persons than k are at risk without any known item.
+        below_k = np.ones(n, np.bool_) if n < k else span.index.at_risk(k, m)
+        alone = np.ones(n, np.bool_) if n == 1 else span.index.at_risk(2, m)
+        shares = (each.mean() if n else 0.0 for each in (alone, below_k))
+        lines.append((*span.place, n, *shares))
+    return Measures(pd.DataFrame(lines, columns=["first", "last", "rows", "singled_out", "below_k"]))
 
 
 def of_few_known(table: pd.DataFrame) -> pd.DataFrame:

@@ -1,0 +1,401 @@
+"""Releases over time: rows of the same persons, linked, and their joint labels.
+
+An attacker who keeps several releases knows in each of them the label of an item. The joint label of an item
+in a span of releases is the tuple of its labels. A person holds it if the rows hold each part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from pdanon._kernels.row_exposure import join_rows
+from pdanon.errors import ParameterError, PdanonError
+from pdanon.guarantees.generalized_itemsets import SUPPRESSED, UNKNOWN, label_codes
+from pdanon.itemsets.chunks import refuse_chunks
+from pdanon.itemsets.codes import Codes, Itemsets, Offsets, item_texts
+from pdanon.itemsets.columns import find_column, label_position
+from pdanon.itemsets.lists import offsets_of
+from pdanon.itemsets.mapping import global_mapping
+from pdanon.itemsets.multisets import first_copies, read_visible
+from pdanon.itemsets.set_labels import label_members, set_labels
+from pdanon.itemsets.support import SupportIndex
+from pdanon.itemsets.timing import part_done
+from pdanon.itemsets.validation import check_frame
+
+PRESENT, JOINED, ANY = KNOWLEDGE = ("present", "joined", "any")
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Released:
+    """A release of a series, as its recipients read it.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        The published rows.
+    mapping : pandas.DataFrame or None
+        The label of each item. Without it, the label ``(a,b)`` names a and b, and any other label is an item.
+    where : str
+        The parameter that it was passed as, for messages.
+    """
+
+    frame: pd.DataFrame
+    mapping: pd.DataFrame | None
+    where: str
+
+
+def read_releases(frame: pd.DataFrame, previous: Any, mapping: pd.DataFrame | None) -> list[Released]:
+    """Read the parameters of a series, and return its releases, the oldest first.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        The newest release.
+    previous : sequence
+        The earlier releases, the oldest first: frames, results, or pairs of a frame and its mapping.
+    mapping : pandas.DataFrame or None
+        The mapping of the newest release.
+    """
+    hint = "pass a list, the oldest first, even for one release: previous=[january]"
+    if isinstance(previous, pd.DataFrame) or not isinstance(previous, (list, tuple)) or not previous:
+        got = "no release" if isinstance(previous, (list, tuple)) else type(previous).__name__
+        raise ParameterError("the earlier releases must be a list", where="previous", got=got, hint=hint)
+    earlier = [_read_release(each, f"previous[{i}]") for i, each in enumerate(previous)]
+    return [*earlier, Released(frame, mapping, "the newest release")]
+
+
+def refuse_unused(**given: Any) -> None:
+    """Refuse parameters of a series that are passed without earlier releases."""
+    unused = [name for name, value in given.items() if value is not None]
+    if unused:
+        hint = "pass the earlier releases: previous=[january]"
+        problem = f"{' and '.join(unused)} without earlier releases has no effect"
+        raise ParameterError(problem, where=unused[0], hint=hint)
+
+
+def _read_release(release: Any, where: str) -> Released:
+    if isinstance(release, pd.DataFrame):
+        return Released(release, None, where)
+    parts = release
+    if not isinstance(release, (list, tuple)):
+        parts = getattr(release, "frame", None), getattr(release, "mapping", None)
+    if len(parts) == 2 and all(isinstance(each, pd.DataFrame) for each in parts):
+        return Released(parts[0], parts[1], where)
+    hint = "pass a released frame, a result, or a pair of a frame and its mapping"
+    raise ParameterError("not a release", where=where, got=type(release).__name__, hint=hint)
+
+
+@contextmanager
+def _named(release: Released) -> Iterator[None]:
+    """Name the release in errors about its frame or its mapping."""
+    try:
+        yield
+    except PdanonError as error:
+        parts = dict(error.parts)
+        where = ", ".join(filter(None, (release.where, parts.pop("where", None))))
+        raise type(error)(parts.pop("what"), where=where, **parts) from None
+
+
+# --- Rows of the same person
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Persons:
+    """The rows of each person in each release.
+
+    Parameters
+    ----------
+    row_of : ndarray of int64, shape (releases, persons)
+        The row of each person; -1 if the person is not in the release.
+    linked : str
+        The key of the persons, as text.
+    """
+
+    row_of: NDArray[np.int64]
+    linked: str
+
+    @classmethod
+    def of(cls, releases: Sequence[Released], key: Hashable | None) -> Persons:
+        """Link the rows of several releases by a column, or by the index."""
+        keys = [_read_keys(release, key) for release in releases]
+        kinds = {_kind_of(each) for each in keys if len(each)}
+        if len(kinds) > 1:
+            hint = "convert the keys to one type, such as .astype(str)"
+            got = " and ".join(sorted(kinds))
+            raise ParameterError("keys of several types link no rows", where="key", got=got, hint=hint)
+        numbers, _ = pd.factorize(np.concatenate([each.to_numpy(object) for each in keys]))
+        row_of = np.full((len(keys), int(numbers.max(initial=-1)) + 1), -1)
+        bounds = offsets_of(np.array([len(each) for each in keys]))
+        for release, (begin, end) in enumerate(pairwise(bounds)):
+            row_of[release, numbers[begin:end]] = np.arange(end - begin)
+        # An index that only counts the rows of each release links them by their order.
+        in_order = all(each.frame.index.equals(pd.RangeIndex(len(each.frame))) for each in releases)
+        return cls(row_of, repr(key) if key is not None else "order" if in_order else "index")
+
+    def without(self, missing: Sequence[NDArray[np.bool_]]) -> Persons:
+        """Leave out missing rows, whose persons are not in the release."""
+        row_of = self.row_of.copy()
+        for rows, gone in zip(row_of, missing, strict=True):
+            rows[(rows >= 0) & gone[np.maximum(rows, 0)]] = -1
+        return Persons(row_of, self.linked)
+
+
+def _read_keys(release: Released, key: Hashable | None) -> pd.Index[Any]:
+    """Return the key of each row, each of them once."""
+    with _named(release):
+        frame = check_frame(release.frame)
+        keys = frame.index if key is None else pd.Index(frame.iloc[:, label_position(frame, key)])
+        where = "index" if key is None else f"key {key!r}"
+        missing = int(np.count_nonzero(keys.isna()))
+        if missing:
+            hint = "remove these rows, or give each of them a key"
+            got = f"{missing} of {len(keys)} rows without a key"
+            raise ParameterError("a key is missing", where=where, got=got, hint=hint)
+        if keys.has_duplicates:
+            hint = "a release has one row for each person; gather the rows of a person first"
+            got = f"{int(keys.duplicated().sum())} of {len(keys)} rows with the key of an earlier one"
+            raise ParameterError("a key repeats", where=where, got=got, hint=hint)
+    return keys
+
+
+def _kind_of(keys: pd.Index[Any]) -> str:
+    """Return the kind of values: keys of two kinds are never equal."""
+    kind = pd.api.types.infer_dtype(keys.to_numpy(object))
+    return {"integer": "numbers", "floating": "numbers", "string": "texts"}.get(kind, kind)
+
+
+# --- Labels of items
+
+
+@dataclass(frozen=True, eq=False)
+class Series:
+    """The releases of a series, with the label of each item in each release.
+
+    Parameters
+    ----------
+    persons : Persons
+        The rows of each person.
+    frames : list of DataFrame
+        The releases, the oldest first.
+    columns : list of Itemsets
+        Their list columns.
+    items : pyarrow.Array
+        The texts of all items that a release names.
+    labels : list of ndarray of int32, shape (items,)
+        The code of the label of each item in each release, `SUPPRESSED`, or `UNKNOWN` if no row can have it.
+    """
+
+    persons: Persons
+    frames: list[pd.DataFrame]
+    columns: list[Itemsets]
+    items: pa.Array
+    labels: list[Codes]
+
+    @classmethod
+    def of(cls, releases: Sequence[Released], column: Hashable | None, key: Hashable | None) -> Series:
+        """Link the releases of a series, and resolve their labels.
+
+        Raises
+        ------
+        ColumnError, ItemsetDtypeError, ParameterError
+            If a key repeats or is missing, a frame is not a release of the column, a label stands for no item
+            of the mapping, or an item has several labels in a release.
+        """
+        columns, named = [], []
+        for release in releases:
+            with _named(release):
+                refuse_chunks(check_frame(release.frame))
+                position = find_column(release.frame, column)
+                if column is None and release.frame.columns[position] != (label := _list_label(releases[-1])):
+                    got, hint = repr(release.frame.columns[position]), "name the list column: column=..."
+                    problem = f"the list column is not {label!r}, as in the newest release"
+                    raise ParameterError(problem, got=got, hint=hint)
+                rows = read_visible(release.frame.iloc[:, position])
+                columns.append(rows)
+                named.append(_items_of(rows, release.mapping))
+        persons = Persons.of(releases, key).without([each.nulls for each in columns])
+        texts = [items.cast(pa.large_string()) for items, _ in named]
+        encoded = pa.chunked_array(texts).combine_chunks().dictionary_encode()
+        numbers = encoded.indices.to_numpy(zero_copy_only=False)
+        labels, begin = [], 0
+        for release, rows, (items, codes) in zip(releases, columns, named, strict=True):
+            # Of a frame alone nobody can tell whether an item that it does not name is suppressed.
+            absent = SUPPRESSED if release.mapping is None else UNKNOWN
+            of_item = np.full(len(encoded.dictionary), absent, np.int32)
+            of_item[numbers[begin : begin + len(items)]] = np.where(codes < rows.n_items, codes, UNKNOWN)
+            labels.append(of_item)
+            begin += len(items)
+        frames = [release.frame for release in releases]
+        return cls(persons, frames, columns, encoded.dictionary, labels)
+
+    def spans(self, knowledge: str = PRESENT) -> Iterator[Span]:
+        """Return the spans of an attacker, by first and last release.
+
+        Parameters
+        ----------
+        knowledge : {"present", "joined", "any"}
+            What the attacker knows of a person: that the person is in all releases of a span; also in which
+            release the person joined; or exactly in which releases the person is.
+        """
+        if knowledge == ANY:
+            yield from self._patterns()
+            return
+        present = self.persons.row_of >= 0
+        joined = np.argmax(present, axis=0)
+        for first in range(len(self.columns)):
+            span = self._start(first)
+            for last in range(first, len(self.columns)):
+                if last > first:
+                    span = self._extend(span, last)
+                yield span if knowledge == PRESENT else span.within(joined[span.persons] == first)
+                part_done()
+
+    def _patterns(self) -> Iterator[Span]:
+        """Return a span for each set of releases that a person is in, with these persons alone."""
+        present = (self.persons.row_of >= 0).T
+        patterns, of_person = np.unique(present, axis=0, return_inverse=True)
+        for number, pattern in enumerate(patterns):
+            first, *others = np.flatnonzero(pattern).tolist() or [-1]
+            if first >= 0:
+                start = self._start(first)
+                span = start.within(of_person.reshape(-1)[start.persons] == number)
+                for release in others:
+                    span = self._extend(span, release)
+                yield span
+
+    def _start(self, release: int) -> Span:
+        """Return the span of one release."""
+        persons = np.flatnonzero(self.persons.row_of[release] >= 0)
+        rows = self.columns[release].take(self.persons.row_of[release, persons])
+        return Span(self, (release,), persons, rows.codes, rows.offsets, self.labels[release], rows.n_items)
+
+    def _extend(self, span: Span, release: int) -> Span:
+        """Add a release to a span: its persons are in both, its joint labels have one more part."""
+        row_of, labels = self.persons.row_of[release], self.labels[release]
+        span = span.within(row_of[span.persons] >= 0)
+        rows = self.columns[release].take(row_of[span.persons])
+        # A pair of a joint label and a label, each plus one: 0 is no part so far, or none in this release.
+        known = (span.of_item >= SUPPRESSED) & (labels >= SUPPRESSED)
+        width = rows.n_items + 1
+        pairs = (span.of_item[known] + np.int64(1)) * width + labels[known] + 1
+        pairs, codes = np.unique(np.append(pairs, 0), return_inverse=True)  # 0: still no part
+        of_item = np.full(len(labels), UNKNOWN, np.int32)
+        of_item[known] = codes.reshape(-1)[:-1] - 1
+        before, now = np.divmod(pairs[1:], width)
+        alone = int(np.searchsorted(before, 1))  # the labels of items without a part so far come first
+        first_known = np.full(rows.n_items, -1, np.int32)
+        first_known[now[:alone] - 1] = np.arange(alone)
+        starts = np.searchsorted(before, np.arange(span.n_labels + 1) + 1)
+        joined = join_rows(
+            *(span.codes, span.offsets, rows.codes, rows.offsets),
+            *(starts, (now - 1).astype(np.int32), first_known),
+        )
+        return Span(self, (*span.releases, release), span.persons, *joined, of_item, len(before))
+
+
+@dataclass(frozen=True, eq=False)
+class Span:
+    """Releases of a series, and the persons that an attacker knows to be in all of them.
+
+    Parameters
+    ----------
+    series : Series
+        The series.
+    releases : tuple of int
+        The releases, ascending.
+    persons : ndarray of int64
+        The candidate persons without any known item.
+    codes, offsets : ndarray
+        The joint labels of each person, ascending.
+    of_item : ndarray of int32, shape (items,)
+        The joint label of each item; `SUPPRESSED` if it has none in any release, `UNKNOWN` if no person can
+        hold it.
+    n_labels : int
+        Number of joint labels.
+    """
+
+    series: Series
+    releases: tuple[int, ...]
+    persons: NDArray[np.int64]
+    codes: Codes
+    offsets: Offsets
+    of_item: Codes
+    n_labels: int
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """The first and the last release."""
+        return self.releases[0], self.releases[-1]
+
+    @cached_property
+    def index(self) -> SupportIndex:
+        """The joint labels of the persons, for counts of supports."""
+        return SupportIndex(self.codes, self.offsets, self.n_labels)
+
+    def within(self, chosen: NDArray[np.bool_]) -> Span:
+        """Take some persons."""
+        if chosen.all():
+            return self
+        rows = SupportIndex(self.codes, self.offsets, self.n_labels).within(chosen)
+        own = self.persons[chosen], rows.codes, rows.offsets
+        return Span(self.series, self.releases, *own, self.of_item, self.n_labels)
+
+    def rows(self, release: int) -> NDArray[np.int64]:
+        """Return the row of each person in one of the releases."""
+        return self.series.persons.row_of[release, self.persons]
+
+    def number_classes(self, number: Callable[[int], NDArray[np.int64]]) -> NDArray[np.int64]:
+        """Number the tuples of the classes of the persons, given the class of each row of a release."""
+        classes = [number(release)[self.rows(release)] for release in self.releases]
+        return np.unique(np.column_stack(classes), axis=0, return_inverse=True)[1].reshape(-1)
+
+    def vocabulary(self) -> pa.Array:
+        """Return the set of the items of each joint label, as a label."""
+        known = np.flatnonzero(self.of_item >= 0)
+        order = known[np.argsort(self.of_item[known], kind="stable")]
+        sizes = np.bincount(self.of_item[known], minlength=self.n_labels)
+        if not self.n_labels:
+            return pa.array([], pa.string())
+        texts = self.series.items
+        ranked = np.lexsort((_ranks(texts)[order], self.of_item[order]))
+        return set_labels(texts, order[ranked], sizes)
+
+
+def _ranks(texts: pa.Array) -> NDArray[np.int64]:
+    """Return the rank of each text."""
+    ranks = np.empty(len(texts), np.int64)
+    ranks[pa.compute.sort_indices(texts).to_numpy()] = np.arange(len(texts))
+    return ranks
+
+
+def _list_label(release: Released) -> Hashable:
+    label: Hashable = release.frame.columns[find_column(release.frame)]
+    return label
+
+
+def _items_of(rows: Itemsets, mapping: pd.DataFrame | None) -> tuple[pa.Array, Codes]:
+    """Return the items of a release, as texts, and the code of the label of each item."""
+    if (first_copies(rows.vocabulary) < np.arange(rows.n_items)).any():
+        hint = "audit each release alone"
+        raise ParameterError("a row repeats a label, so an item has no joint label", hint=hint)
+    if mapping is not None:
+        items = global_mapping(mapping)[0].vocabulary
+        return item_texts(items), label_codes(items, rows, mapping)
+    members = [label_members(text) or [text] for text in rows.texts()]
+    items = pa.array([item for each in members for item in each], pa.large_string())
+    repeated = len(items) - len(items.unique())
+    if repeated:
+        hint = "a local recoding, or one by rows, has no joint labels: audit each release alone"
+        got = f"{repeated} items in several labels"
+        raise ParameterError("an item has several labels in one release", got=got, hint=hint)
+    return items, np.repeat(np.arange(len(members), dtype=np.int32), [len(each) for each in members])

@@ -1,0 +1,299 @@
+"""Audits of several releases: against an enumeration of attackers, and bad input."""
+
+from __future__ import annotations
+
+import pickle
+import random
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+from conftest import frame_of
+from naive import series as naive
+
+import pdanon
+from examples import ALL, seeds
+from pdanon import KAnonymity, KKm, KmAnonymity, LmDiversity, ParameterError, PrivacyConstraints
+
+ITEMS = "abcde"
+
+
+def random_series(draw, *, sensitive=frozenset()):
+    """Releases of the same persons, each with its own recoding: rows and mappings."""
+    number, people = draw.randint(2, 4), range(draw.randint(2, 12))
+    rows = {one: {item for item in ITEMS if draw.random() < 0.4} for one in people}
+    releases, mappings = [], []
+    for _ in range(number):
+        for one in people:  # some persons change an item
+            if draw.random() < 0.2:
+                rows[one] ^= {draw.choice(ITEMS)}
+        there = [one for one in people if draw.random() < 0.85] or [0]
+        occurring = sorted(set().union(*(rows[one] for one in there)) | sensitive)
+        known, mapping = [item for item in occurring if item not in sensitive], {}
+        sets = [draw.randrange(3) for _ in known]
+        for chosen in set(sets):
+            members = [item for item, each in zip(known, sets, strict=True) if each == chosen]
+            label = members[0] if len(members) == 1 else f"({','.join(members)})"
+            mapping |= dict.fromkeys(members, None if draw.random() < 0.1 else label)
+        mapping |= {item: item for item in sensitive}
+        release = {one: frozenset(mapping[item] for item in rows[one]) - {None} for one in there}
+        releases.append({one: None if draw.random() < 0.05 else row for one, row in release.items()})
+        mappings.append(mapping)
+    return releases, mappings
+
+
+def table(release, values=None):
+    """A released frame in a random order of persons."""
+    frame = frame_of(list(release.values())).assign(id=[f"p{one}" for one in release])
+    if values is not None:
+        frame["age"] = [values[one] for one in release]
+    return frame.sample(frac=1, random_state=len(release))
+
+
+def mapping_table(mapping):
+    return pd.DataFrame(
+        {"group": 0, "item": [*mapping], "generalized": pd.Series([*mapping.values()], dtype=object)}
+    )
+
+
+def audited(guarantee, releases, mappings=None, values=None, **options):
+    frames = [table(each, values and values[i]) for i, each in enumerate(releases)]
+    if mappings is None:
+        return pdanon.audit(frames[-1], guarantee, "items", previous=frames[:-1], key="id", **options)
+    pairs = [(frame, mapping_table(each)) for frame, each in zip(frames, mappings, strict=True)]
+    options["mapping"] = pairs[-1][1]
+    return pdanon.audit(frames[-1], guarantee, "items", previous=pairs[:-1], key="id", **options)
+
+
+def counts(audit, knows="present"):
+    lines = audit.spans[audit.spans["knows"] == knows]
+    return {
+        (first, last): n
+        for first, last, n in zip(lines["first"], lines["last"], lines["rows_at_risk"], strict=True)
+    }
+
+
+def threats(audit, span):
+    found = audit.threats
+    found = found[(found["first"] == span[0]) & (found["last"] == span[1])]
+    lists = pa.array(found["itemset"]).to_pylist()
+    sets = [frozenset(frozenset(label.strip("()").split(",")) for label in labels) for labels in lists]
+    return dict(zip(sets, found["support"], strict=True))
+
+
+def read_from_labels(releases):
+    """What labels tell without mappings: items that no label names may be suppressed."""
+    named = [
+        {item: label for row in each.values() for label in row or () for item in label.strip("()").split(",")}
+        for each in releases
+    ]
+    everything = {item for each in named for item in each}
+    return [dict.fromkeys(everything) | each for each in named]
+
+
+@pytest.mark.parametrize("seed", seeds(50))
+def test_each_attacker_is_counted(seed):
+    """5,000 random series in all, by labels alone and with mappings."""
+    draw = random.Random(seed)
+    for _ in range(100 if ALL else 20):
+        releases, mappings = random_series(draw)
+        if not draw.randrange(3):
+            mappings = read_from_labels(releases)
+            known = None
+        else:
+            known = mappings
+        k, m = draw.randint(2, 4), draw.randint(1, 3)
+        audit = audited(KmAnonymity(k, m), releases, known)
+        expected = {
+            span: naive.km_audit(releases, mappings, span, k, m) for span in naive.spans_of(len(releases))
+        }
+        assert counts(audit) == {span: len(exposed) for span, (_, exposed) in expected.items()}
+        for span, (found, _) in expected.items():
+            assert threats(audit, span) == found
+        at_risk = set().union(*(exposed for _, exposed in expected.values()))
+        assert audit.rows_at_risk >= len(at_risk)
+        if known is None:  # without mappings, no row counts as emptied
+            assert audit.rows_at_risk == len(at_risk)
+            assert audit.holds == (not at_risk)
+
+
+@pytest.mark.parametrize("seed", seeds(20, 100))
+def test_knowledge_of_joining_and_of_all_presence(seed):
+    draw = random.Random(seed)
+    for _ in range(20 if ALL else 8):
+        releases, mappings = random_series(draw)
+        k, m = draw.randint(2, 3), draw.randint(1, 2)
+        there = {
+            one: tuple(i for i, each in enumerate(releases) if each.get(one) is not None)
+            for one in set().union(*releases)
+        }
+        expected = {}
+        for span in naive.spans_of(len(releases)):
+            persons = {one for one in naive.present(releases, span) if there[one][0] == span[0]}
+            expected[span] = len(naive.km_audit(releases, mappings, span, k, m, persons)[1])
+        assert counts(audited(KmAnonymity(k, m), releases, mappings, spans="joined"), "joined") == expected
+        total = 0
+        for pattern in {*there.values()} - {()}:  # the releases of a pattern, as a series of their own
+            own = [{one: row for one, row in releases[i].items() if there[one] == pattern} for i in pattern]
+            kept = [mappings[i] for i in pattern]
+            total += len(naive.km_audit(own, kept, (0, len(own) - 1), k, m)[1])
+        lines = audited(KmAnonymity(k, m), releases, mappings, spans="any").spans
+        assert lines[lines["knows"] == "any"]["rows_at_risk"].sum() == total
+
+
+@pytest.mark.parametrize("seed", seeds(20, 200))
+def test_other_guarantees(seed):
+    draw = random.Random(seed)
+    for _ in range(20 if ALL else 8):
+        releases, mappings = random_series(draw, sensitive=frozenset("e"))
+        if not any("e" in (row or ()) for row in releases[-1].values()):
+            continue  # an audit of the last release alone refuses sensitive items that do not occur
+        spans, k, m = naive.spans_of(len(releases)), draw.randint(2, 3), draw.randint(1, 2)
+        audit = audited(LmDiversity(l=2, m=m, k=k, sensitive=["e"]), releases, mappings)
+        expected = [naive.lm_exposed(releases, mappings, span, k, m, 2, {"e"}) for span in spans]
+        assert [*counts(audit).values()] == [*map(len, expected)]
+        assert {*zip(audit.threats["first"], audit.threats["last"], strict=True)} == {
+            span for span, each in zip(spans, expected, strict=True) if each
+        }
+        wanted = [draw.sample([*mappings[-1]], min(2, len(mappings[-1]))) for _ in range(3)]
+        audit = audited(PrivacyConstraints(constraints=wanted, k=k), releases, mappings)
+        expected = [naive.constraint_exposed(releases, mappings, span, k, wanted) for span in spans]
+        assert [*counts(audit).values()] == [*map(len, expected)]
+        filled = [{one: row or frozenset() for one, row in each.items()} for each in releases]
+        values = [{one: draw.choice([30, 41]) for one in each} for each in releases]
+        audit = audited(KAnonymity(k=k, quasi=["age"]), filled, values=values)
+        expected = [naive.class_exposed(values, filled, span, k) for span in spans]
+        assert [*counts(audit).values()] == [*map(len, expected)]
+        assert audit.threats["size"].sum() == sum(map(len, expected))
+        audit = audited(KKm(k=k, m=m, quasi=["age"]), filled, mappings, values)
+        for span, found in counts(audit).items():
+            persons = naive.present(filled, span)
+            chosen = range(span[0], span[1] + 1)
+            ages = {one: tuple(values[each][one] for each in chosen) for one in persons}
+            classes = [{one for one in persons if ages[one] == age} for age in {*ages.values()}]
+            assert found == sum(
+                len(naive.km_audit(filled, mappings, span, k, m, each)[1]) for each in classes
+            )
+
+
+@pytest.mark.parametrize("seed", seeds(10, 300))
+def test_the_risk_of_a_span_is_that_of_its_attackers(seed):
+    draw = random.Random(seed)
+    for _ in range(10):
+        releases, mappings = random_series(draw)
+        k, m = draw.randint(2, 4), draw.randint(1, 2)
+        pairs = [(table(each), mapping_table(one)) for each, one in zip(releases, mappings, strict=True)]
+        frame, mapping = pairs[-1]
+        risk = pdanon.risk(frame, "items", k=k, m=m, previous=pairs[:-1], key="id", mapping=mapping)
+        for first, last, rows, singled_out, below_k in risk.itertuples(index=False):
+            assert rows == len(naive.present(releases, (first, last)))
+            for share, least in ((singled_out, 2), (below_k, k)):
+                exposed = naive.km_audit(releases, mappings, (first, last), least, m)[1]
+                assert share == (len(exposed) / rows if rows else 0)
+
+
+def test_risk_with_earlier_releases_is_about_items():
+    with pytest.raises(ParameterError, match="knowledge of items alone"):
+        pdanon.risk(BASE, k=2, previous=[BASE], key="id", quasi=["id"])
+    with pytest.raises(ParameterError, match="without earlier releases"):
+        pdanon.risk(BASE, k=2, mapping=MAPPING)
+
+
+def test_a_person_alone_in_two_releases_is_at_risk():
+    """Presence in both months is knowledge, too."""
+    january = table({1: {"a"}, 2: {"a"}, 3: {"a"}})
+    february = table({3: {"a"}, 4: {"a"}, 5: {"a"}})
+    audit = pdanon.audit(february, KmAnonymity(2, 1), previous=[january], key="id")
+    assert counts(audit) == {(0, 0): 0, (0, 1): 1, (1, 1): 0}
+    assert audit.threats["support"].tolist() == [1]
+    assert pa.array(audit.threats["itemset"]).to_pylist() == [[]]
+
+
+def test_deltas_cannot_be_intersected():
+    rows = [{"a"}, {"a"}, {"b"}, {"b"}]
+    january = frame_of(rows).assign(id=range(4))
+    february = frame_of(rows).assign(id=range(4, 8))
+    audit = pdanon.audit(february, KmAnonymity(2, 1), previous=[january], key="id")
+    assert audit.holds
+    assert audit.spans["rows"].tolist() == [4, 0, 4]
+
+
+def test_rows_are_linked_by_order_index_or_key():
+    january, february = frame_of([{"a"}, {"a"}, {"b"}, {"b"}]), frame_of([{"a"}, {"b"}, {"b"}, {"a"}])
+    audit = pdanon.audit(february, KmAnonymity(2, 1), previous=[january])
+    assert audit.linked == "order"
+    assert "linked=order" in repr(audit)
+    assert "order" in audit._repr_html_()
+    named = february.set_axis([0, 2, 3, 1])
+    audit = pdanon.audit(named, KmAnonymity(2, 1), previous=[january])
+    assert (audit.holds, audit.linked) == (True, "index")
+    keys = february.assign(id=[0, 2, 3, 1])
+    audit = pdanon.audit(keys, KmAnonymity(2, 1), previous=[january.assign(id=range(4))], key="id")
+    assert (audit.holds, audit.linked) == (True, "'id'")
+
+
+def test_results_and_pairs_carry_their_mappings():
+    original = pd.DataFrame({"items": [["rice", "tea"], ["salt", "tea"], ["rice"], ["salt"]] * 2})
+    result = pdanon.pcta(original, k=2, m=2, labels="short")
+    for release in (result, (result.frame, result.mapping)):
+        audit = pdanon.audit(result.frame, result.guarantee, previous=[release], mapping=result.mapping)
+        assert audit.holds
+    copied = pickle.loads(pickle.dumps(audit))
+    assert copied.spans.equals(audit.spans)
+    assert (repr(copied), len(copied.threats)) == (repr(audit), 0)
+
+
+def test_tables_of_other_libraries():
+    polars = pytest.importorskip("polars")
+    rows = [["a"], ["a"], ["b"], ["b"]]
+    january, february = (polars.DataFrame({"id": [1, 2, 3, 4], "items": rows}) for _ in range(2))
+    audit = pdanon.audit(february, KmAnonymity(2, 1), previous=[january], key="id")
+    assert audit.holds
+    assert isinstance(audit.spans, polars.DataFrame)
+
+
+BASE = table({1: {"a"}, 2: {"a"}, 3: {"b"}, 4: {"b"}})
+MAPPING = mapping_table({"a": "a", "b": "b"})
+
+
+@pytest.mark.parametrize(
+    ("previous", "options", "words"),
+    [
+        ([], {}, ["the earlier releases must be a list", "no release"]),
+        (BASE, {}, ["must be a list", "previous=[january]"]),
+        ([5], {}, ["not a release", "previous[0]", "int"]),
+        ([BASE, BASE.assign(id="p1")], {}, ["a key repeats", "previous[1], key 'id'", "3 of 4 rows"]),
+        ([BASE.assign(id=[None, "p1", "p2", "p3"])], {}, ["a key is missing", "1 of 4 rows"]),
+        ([BASE.assign(id=range(4))], {}, ["several types", "numbers and texts", ".astype(str)"]),
+        ([BASE.rename(columns={"items": "codes"})], {}, ["is not 'items'", "previous[0]", "'codes'"]),
+        ([BASE.drop(columns="items")], {}, ["no list-valued column", "previous[0]"]),
+        ([(BASE, mapping_table({"a": "a"}))], {}, ["labels that the mapping lacks", "previous[0]"]),
+        ([table({1: {"(a,b)"}, 2: {"(a,c)"}})], {}, ["several labels", "previous[0]", "1 items"]),
+        ([BASE], {"spans": "all"}, ["all", "spans"]),
+    ],
+)
+def test_bad_input_is_explained(previous, options, words):
+    with pytest.raises(pdanon.PdanonError) as caught:
+        pdanon.audit(BASE, KmAnonymity(2, 1), previous=previous, key="id", **options)
+    for word in words:
+        assert word in str(caught.value)
+
+
+@pytest.mark.parametrize("options", [{"key": "id"}, {"spans": "any"}])
+def test_parameters_of_a_series_need_one(options):
+    with pytest.raises(ParameterError, match="without earlier releases"):
+        pdanon.audit(BASE, KmAnonymity(2, 1), **options)
+
+
+@pytest.mark.parametrize(
+    "guarantee",
+    [
+        pdanon.TransactionalK(k=2),
+        pdanon.PublicK(k=2, public=["a"]),
+        pdanon.Coherence(h=0.5, k=2, p=1, private=["a"]),
+        KKm(k=2, m=1, quasi=["id"], columns=["items"]),
+    ],
+)
+def test_other_guarantees_are_refused_with_a_reason(guarantee):
+    with pytest.raises(ParameterError, match=r"several (releases|list columns)"):
+        pdanon.audit(BASE, guarantee, previous=[BASE], key="id")
