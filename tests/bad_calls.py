@@ -97,6 +97,8 @@ GOOD: dict[str, Callable[[], Any]] = {
     "size": lambda: 1,
     "itemsets.size": lambda: 1,
     "parts": lambda: 2,
+    "start": lambda: released("pcta").mapping,
+    "reserve": lambda: 3,
     "level": lambda: 1,
     "count": lambda: 2,
     "sizes": lambda: 1,

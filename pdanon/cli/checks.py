@@ -23,7 +23,7 @@ from pdanon.io.forms import Form
 from pdanon.io.grouping import MEMORY, group_lines
 from pdanon.io.lines import is_lines, is_parquet, is_text
 from pdanon.io.parquet import locate
-from pdanon.io.tables import check_distinct, is_csv, read_weights, suffix_hint
+from pdanon.io.tables import check_distinct, is_csv, read_columns, read_weights, suffix_hint
 from pdanon.io.targets import check_absent
 from pdanon.itemsets.validation import is_uri
 
@@ -132,6 +132,12 @@ def check_audit_options(arguments: argparse.Namespace) -> None:
     passed = {name for name in names if getattr(arguments, name) is not None}
     if arguments.chunks or arguments.safe:
         _check_chunk_options(arguments, passed)
+    if arguments.key is not None and arguments.previous is None:
+        hint = "pass the earlier releases: --previous january.parquet"
+        raise ParameterError("--key goes with --previous", hint=hint)
+    if arguments.previous is not None and (arguments.stream or arguments.chunks):
+        hint = "drop --stream if the tables fit into memory; records in chunks cannot be linked"
+        raise ParameterError("--previous goes with neither --stream nor --chunks", hint=hint)
     if passed & {"p", "classes"}:
         _check_group_options(arguments, passed)
         return
@@ -298,3 +304,5 @@ def read_options(options: dict[str, Any], arguments: argparse.Namespace) -> None
         options["constraints"] = constraint_list(arguments.constraints, arguments.column)
     if "weights" in options:
         options["weights"] = read_weights(arguments.weights)
+    if "start" in options:
+        options["start"] = read_columns(arguments.start, ["group", "item", "generalized"])

@@ -386,6 +386,9 @@ def _audit(arguments: argparse.Namespace) -> Outcome:
         print(f"  guarantee  {audit.guarantee!r}")
         print(f"  verdict    {'holds' if audit.holds else 'does not hold'}")
         print(f"  at risk    {audit.rows_at_risk} {'records' if arguments.chunks else 'rows'}")
+        if audit.spans is not None:
+            exposed = int((audit.spans["rows_at_risk"] > 0).sum())
+            print(f"  spans      {exposed} of {len(audit.spans)} with rows at risk, linked by {audit.linked}")
         if short:
             print(f"  proven     {short}")
         if hashed is not None:
@@ -405,13 +408,25 @@ def _audit_table(arguments: argparse.Namespace, guarantee: Guarantee) -> tuple[A
     """Audit a table, and return the audit, the number of rows, the size as text and the fingerprint."""
     frame = read(arguments.source, arguments)
     with stage("auditing"):
-        audit = guarantee.audit(frame, arguments.column)
+        audit = _audit_frame(frame, arguments, guarantee)
     if not arguments.chunks:
         _note_chunks(frame.columns)
     counted = f"{len(frame)} rows"
     if arguments.chunks:
         counted = f"{ChunkTable.of(frame, arguments.column).n_records} records in {len(frame)} parts"
     return audit, len(frame), counted, fingerprint(frame)
+
+
+def _audit_frame(frame: pd.DataFrame, arguments: argparse.Namespace, guarantee: Guarantee) -> Audit:
+    """Audit a table alone, or with the earlier releases of the same persons."""
+    if arguments.previous is None:
+        return guarantee.audit(frame, arguments.column)
+    previous = [read(source, arguments) for source in arguments.previous]
+    mapping = arguments.mapping
+    if mapping is not None:
+        mapping = read_columns(mapping, ["group", "item", "generalized"])
+    series = {"previous": previous, "key": arguments.key, "mapping": mapping}
+    return guarantees.audit(frame, guarantee, arguments.column, **series)
 
 
 def _audit_files(arguments: argparse.Namespace, guarantee: Guarantee) -> tuple[Audit, int, str, str | None]:

@@ -184,6 +184,12 @@ WAYS: dict[str, dict[str, Any]] = {
         "help": "move items between merged sets afterwards, to lower the loss; with disassociate: let "
         "clusters share chunks",
     },
+    "start": {
+        "type": table_file,
+        "metavar": "FILE",
+        "help": "mapping of an earlier release of the same persons, .csv or .parquet: its sets only grow",
+    },
+    "reserve": {"type": int, "metavar": "K", "help": "merge items for a larger k than is promised"},
     "max_cluster": {"type": int, "metavar": "ROWS", "help": "split clusters with more rows (default: 2 k)"},
     "safe": {
         "action": "store_true",
@@ -419,7 +425,7 @@ _TABLE = ("parquet", "csv")
 _SUFFIXES = {
     "source": _READ,
     **dict.fromkeys(("target", "out", "classes", "mapping", "legend", "threats"), _TABLE),
-    **dict.fromkeys(("constraints", "weights"), _TABLE),
+    **dict.fromkeys(("constraints", "start", "weights"), _TABLE),
     "rules": (*_TABLE, "toml"),
     "hierarchy": ("csv",),
     "report": ("html",),
@@ -616,6 +622,10 @@ def _fill_audit(command: argparse.ArgumentParser) -> None:
         "rows that suppression emptied"
     )
     _add_file(command, "--mapping", table_file, mapping)
+    earlier = "the earlier releases of the same persons, the oldest first: an attacker may keep all of them"
+    command.add_argument("--previous", nargs="+", metavar="RELEASED", help=earlier)
+    key = "with --previous: the column that identifies a person (default: the order of the rows)"
+    command.add_argument("--key", metavar="COLUMN", help=key)
     _add_file(command, "--classes", table_file, "the counts of groups in a release by cahd")
     command.add_argument("-p", type=int, help="a sensitive item is in at most 1/p of the rows of a group")
     _add_switch(command, "--chunks", "RELEASED is a release by disassociate, of records in chunks")

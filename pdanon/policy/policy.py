@@ -605,10 +605,12 @@ class Policy:
         if key in schema.NESTED and isinstance(value, Mapping):
             table = self._read_all(value)
             return schema.transaction_of(table) if key == "transaction" else table
-        if not isinstance(value, Path) or key not in ("constraints", "utility", "weights"):
+        if not isinstance(value, Path) or key not in ("constraints", "start", "utility", "weights"):
             return value
         if key == "constraints":
             return constraint_list(value, self.items)
+        if key == "start":
+            return read_columns(value, ["group", "item", "generalized"])
         return read_weights(value) if key == "weights" else read_columns(value, ["item", "block"])
 
     def _read_all(self, parameters: Mapping[str, Any]) -> dict[str, Any]:

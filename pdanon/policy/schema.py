@@ -127,7 +127,7 @@ def _resolve_all(source: Path, parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _resolve_value(source: Path, key: str, value: Any) -> Any:
-    if key in ("constraints", "hierarchy", "rules", "utility", "weights"):
+    if key in ("constraints", "hierarchy", "rules", "start", "utility", "weights"):
         return _resolve(source, value)
     if key in NESTED and isinstance(value, Mapping):
         return _resolve_all(source, value)

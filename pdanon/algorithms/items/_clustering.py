@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from pdanon.algorithms.items._diversity import check_diverse, diversity_model
+from pdanon.algorithms.items._starting import Start, clusters_of, reserved
 from pdanon.algorithms.states.clusters import Clusters
 from pdanon.algorithms.states.diverse_sets import DiverseSets
 from pdanon.algorithms.states.item_order import ItemOrder
@@ -20,7 +21,7 @@ from pdanon.guarantees.constraints import AllItemsets, privacy_model, read_const
 from pdanon.guarantees.parameters import ItemLimit, check_k, check_share, constraint_table
 from pdanon.guarantees.utility import check_release, item_blocks, partition
 from pdanon.guarantees.verdict import Guarantee
-from pdanon.itemsets.codes import Codes, Itemsets, Numbers
+from pdanon.itemsets.codes import Codes, Itemsets, Numbers, canonical_rows
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.support import SupportIndex, check_feasible, check_rows
 from pdanon.itemsets.timing import Report
@@ -34,12 +35,20 @@ def protect(
     guarantee: KmAnonymity | PrivacyConstraints,
     itemsets: Itemsets,
     report: Report,
+    first: Codes | None = None,
 ) -> None:
-    """Merge and suppress until the clusters satisfy a guarantee."""
+    """Merge and suppress until the clusters satisfy a guarantee.
+
+    ``first`` is the first item of the set of each item, if the clusters begin with sets.
+    """
     if isinstance(guarantee, KmAnonymity):
         clusters.satisfy_km(guarantee.k, guarantee.m, report=report)
     else:
-        clusters.satisfy(constraint_table(guarantee.constraints, itemsets), guarantee.k, report=report)
+        listed = constraint_table(guarantee.constraints, itemsets)
+        if first is not None:
+            codes, offsets = canonical_rows(first[listed.codes], listed.offsets, itemsets.n_items)
+            listed = ItemsetTable(codes, offsets, listed.supports)
+        clusters.satisfy(listed, guarantee.k, report=report)
 
 
 def read_guarantee(
@@ -67,12 +76,15 @@ def merge_items(
     guarantee: KmAnonymity | PrivacyConstraints | LmDiversity,
     report: Report,
     *,
+    first: Codes,
     weights: Numbers | None = None,
     blocks: Numbers | None = None,
     spare: int = 0,
     least_first: bool = False,
 ) -> tuple[Codes, InfeasibleError | None]:
-    """Merge and suppress items until they satisfy a guarantee.
+    """Merge and suppress items until they satisfy a guarantee, from the sets of an earlier release on.
+
+    ``first`` is the first item of the set of each item there.
 
     Returns
     -------
@@ -84,12 +96,12 @@ def merge_items(
     options: Any = {"spare": spare, "least_first": least_first}
     if isinstance(guarantee, LmDiversity):
         return _merge_known(itemsets, guarantee, report, weights, blocks, options)
-    clusters = Clusters(SupportIndex.of(itemsets), weights, blocks, **options)
+    clusters = clusters_of(SupportIndex.of(itemsets), first, weights, blocks, **options)
     try:
-        protect(clusters, guarantee, itemsets, report)
+        protect(clusters, guarantee, itemsets, report, first)
     except InfeasibleError as problem:
-        return clusters.labels, problem
-    return clusters.labels, None
+        return clusters.labels[first], problem
+    return clusters.labels[first], None
 
 
 def _merge_known(
@@ -142,6 +154,8 @@ def decide_within_blocks(
     l: int | None,  # noqa: E741  (its name in the literature)
     refine: bool,
     random_state: Any = None,
+    start: Any = None,
+    reserve: int | None = None,
 ) -> Decision[ListRows]:
     """Decide as COAT, which merges the least frequent item first (``least_first``), or as UPCTA."""
     itemsets = columns.itemsets
@@ -149,22 +163,25 @@ def decide_within_blocks(
     blocks = None if utility is None else partition(utility)
     constraints = read_constraints(constraints, columns.label)
     guarantee = read_guarantee(constraints, k, m, itemsets, sensitive, l, refine)
+    started, needed = Start.of(start, itemsets, guarantee, refine=refine), reserved(guarantee, reserve)
     order = ItemOrder.draw(itemsets, random_state)
     allowed = int(share * itemsets.n_items)  # a fraction: rounded down exactly
     steps, block_of = item_weights(weights, order.itemsets), item_blocks(blocks, order.itemsets)
     options: Any = {"weights": steps, "blocks": block_of, "spare": allowed, "least_first": least_first}
-    labels, problem = merge_items(order.itemsets, guarantee, report, **options)
+    first = started.first(order, block_of)
+    labels, problem = merge_items(order.itemsets, needed, report, first=first, **options)
     if problem is None:
         try:
             n_rows = SupportIndex.of(itemsets).n_rows if (labels < 0).any() else itemsets.n_present
-            check_rows(n_rows, check_k(k))
+            check_rows(n_rows, check_k(needed.k))
         except InfeasibleError as error:
             problem = error
     trace = None
     if refine and problem is None:
-        labels, trace = refine_sets(order.itemsets, labels, guarantee, block_of)
+        labels, trace = refine_sets(order.itemsets, labels, needed, block_of)
     recoding = Recoding.of_clusters(order.restore(labels), itemsets)
-    read, valued = {"constraints": constraints, "utility": blocks}, importance(weights, itemsets)
+    valued = importance(weights, itemsets)
+    read = {"constraints": constraints, "utility": blocks, **started.parameters}
     decided = decide_lists(columns, recoding, guarantee, read, trace=trace, problem=problem, weights=valued)
     if problem is not None:
         return decided

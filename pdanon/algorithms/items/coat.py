@@ -39,6 +39,8 @@ def coat(
     l: int | None = None,  # noqa: E741  (its name in the literature)
     refine: bool = False,
     random_state: int | np.random.Generator | None = None,
+    start: Anonymized | pd.DataFrame | None = None,
+    reserve: int | None = None,
     labels: Labels = "set",
     unit: Hashable | None = None,
     item: Hashable | None = None,
@@ -83,6 +85,12 @@ def coat(
     random_state : int, Generator or None
         Seed or generator of a secret order of the items, by which ties are broken. By default they are broken
         by the order of the items, which an attacker knows. See the notes.
+    start : Anonymized or DataFrame, optional
+        An earlier release of the same persons, or its mapping. Its sets may grow, and are never split. A new
+        item joins a set of several items, the one that loses least by it.
+    reserve : int, optional
+        The k for which items are merged, at least k. The promise and the audit are those of k. In a series,
+        rows that change or leave then expose fewer persons.
     labels : {"set", "short", "first"} or callable
         Labels of the sets: ``(a,b)``, ``G017``, ``a +1``, or the text that a function returns for the list of
         their items. ``result.legend`` lists the items of each set.
@@ -188,6 +196,8 @@ def coat(
         l=l,
         refine=refine,
         random_state=random_state,
+        start=start,
+        reserve=reserve,
     )
     return RECORD.release(frame, column, decision, labels=labels, keep=keep, progress=progress)
 

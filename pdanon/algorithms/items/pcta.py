@@ -19,6 +19,7 @@ from pdanon.algorithms.items._clustering import (
     read_guarantee,
     refine_sets,
 )
+from pdanon.algorithms.items._starting import Start, reserved
 from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.states.item_order import ItemOrder
 from pdanon.algorithms.weights import importance, item_weights
@@ -50,6 +51,8 @@ def pcta(
     l: int | None = None,  # noqa: E741  (its name in the literature)
     refine: bool = False,
     random_state: int | np.random.Generator | None = None,
+    start: Anonymized | pd.DataFrame | None = None,
+    reserve: int | None = None,
     labels: Labels = "set",
     unit: Hashable | None = None,
     item: Hashable | None = None,
@@ -87,6 +90,12 @@ def pcta(
     random_state : int, Generator or None
         Seed or generator of a secret order of the items, by which ties are broken. By default they are broken
         by the order of the items, which an attacker knows. See the notes.
+    start : Anonymized or DataFrame, optional
+        An earlier release of the same persons, or its mapping. Its sets may grow, and are never split. A new
+        item joins a set of several items, the one that loses least by it.
+    reserve : int, optional
+        The k for which items are merged, at least k. The promise and the audit are those of k. In a series,
+        rows that change or leave then expose fewer persons.
     labels : {"set", "short", "first"} or callable
         Labels of the sets: ``(a,b)``, ``G017``, ``a +1``, or the text that a function returns for the list of
         their items. ``result.legend`` lists the items of each set.
@@ -177,6 +186,8 @@ def pcta(
         l=l,
         refine=refine,
         random_state=random_state,
+        start=start,
+        reserve=reserve,
     )
     return RECORD.release(frame, column, decision, labels=labels, keep=keep, progress=progress)
 
@@ -193,20 +204,24 @@ def decide(
     l: int | None,  # noqa: E741
     refine: bool,
     random_state: Any,
+    start: Any = None,
+    reserve: int | None = None,
 ) -> Decision[ListRows]:
     """Decide which set each item belongs to; refine the sets if requested."""
     itemsets = columns.itemsets
     constraints = read_constraints(constraints, columns.label)
     guarantee = read_guarantee(constraints, k, m, itemsets, sensitive, l, refine)
+    started, needed = Start.of(start, itemsets, guarantee, refine=refine), reserved(guarantee, reserve)
     order = ItemOrder.draw(itemsets, random_state)
-    check_feasible(SupportIndex.of(order.itemsets), check_k(k), itemsets.n_present)
+    check_feasible(SupportIndex.of(order.itemsets), check_k(needed.k), itemsets.n_present)
     steps, trace = item_weights(weights, order.itemsets), None
-    labels, problem = merge_items(order.itemsets, guarantee, report, weights=steps)
+    first = started.first(order)
+    labels, problem = merge_items(order.itemsets, needed, report, first=first, weights=steps)
     assert problem is None  # a set of all known items satisfies any guarantee
     if refine:
-        labels, trace = refine_sets(order.itemsets, labels, guarantee)
+        labels, trace = refine_sets(order.itemsets, labels, needed)
     recoding = Recoding.of_clusters(order.restore(labels), itemsets)
-    read, valued = {"constraints": constraints}, importance(weights, itemsets)
+    read, valued = {"constraints": constraints, **started.parameters}, importance(weights, itemsets)
     return decide_lists(columns, recoding, guarantee, read, trace=trace, weights=valued)
 
 

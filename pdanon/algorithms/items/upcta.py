@@ -37,6 +37,8 @@ def upcta(
     sensitive: Iterable[Any] | None = None,
     l: int | None = None,  # noqa: E741  (its name in the literature)
     refine: bool = False,
+    start: Anonymized | pd.DataFrame | None = None,
+    reserve: int | None = None,
     labels: Labels = "set",
     unit: Hashable | None = None,
     item: Hashable | None = None,
@@ -78,6 +80,12 @@ def upcta(
         A sensitive item is in at most 1/l of the rows that match an attacker's knowledge; at least 2.
     refine : bool
         Lower the balanced loss afterwards, as `pdanon.refine` does: move items between the sets of a block.
+    start : Anonymized or DataFrame, optional
+        An earlier release of the same persons, or its mapping. Its sets may grow, and are never split. A new
+        item joins a set of several items, the one that loses least by it.
+    reserve : int, optional
+        The k for which items are merged, at least k. The promise and the audit are those of k. In a series,
+        rows that change or leave then expose fewer persons.
     labels : {"set", "short", "first"} or callable
         Labels of the sets: ``(a,b)``, ``G017``, ``a +1``, or the text that a function returns for the list of
         their items. ``result.legend`` lists the items of each set.
@@ -174,6 +182,8 @@ def upcta(
         sensitive=sensitive,
         l=l,
         refine=refine,
+        start=start,
+        reserve=reserve,
     )
     return RECORD.release(frame, column, decision, labels=labels, keep=keep, progress=progress)
 

@@ -202,6 +202,13 @@ def _select_refinement(result: Any) -> Callable[[Task], Anonymized]:
     if not result.holds:
         hint = "pass a complete result; this is the partial result of an InfeasibleError"
         raise ParameterError("the result does not have its guarantee", where="result", hint=hint)
+    if result.parameters.get("start") is not None:
+        hint = "refine the first release of a series: refine=True, or pdanon.refine before you publish it"
+        problem = "the release starts from an earlier one, whose sets must not be split"
+        raise ParameterError(problem, where="result", hint=hint)
+    if result.parameters.get("reserve") is not None:
+        hint = "pass refine=True to the algorithm, which refines for the larger k"
+        raise ParameterError("the release has a reserve, which would be lost", where="result", hint=hint)
     if isinstance(result.guarantee, KKm):
         several = result.guarantee.columns is not None
         transaction = result.parameters["transaction"].algorithm
