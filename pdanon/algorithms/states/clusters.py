@@ -180,6 +180,7 @@ class Clusters:
     ) -> None:
         n = index.n_items
         self._index = index
+        self._without_label = 0 if sizes is None else int(np.count_nonzero(sizes == 0))
         self._state = clusters.State(
             rows=index.rows,
             size=np.ones(n, np.int64) if sizes is None else sizes,
@@ -375,7 +376,7 @@ class Clusters:
         state = self._state
         if state.refused < 0:
             return
-        suppressed = int(np.count_nonzero(self.labels < 0))
+        suppressed = int(np.count_nonzero(self.labels < 0)) - self._without_label
         raise InfeasibleError(
             "all items of a block would have to be suppressed, which max_suppressed does not allow",
             where=f"block {state.block[state.refused]} of utility",

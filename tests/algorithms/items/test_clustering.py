@@ -19,7 +19,7 @@ from naive import itemsets as naive
 
 import pdanon
 from examples import examples
-from pdanon.algorithms.items import _clustering
+from pdanon.algorithms.items import _starting
 from pdanon.algorithms.states.clusters import Clusters
 from pdanon.itemsets import timing as progress
 
@@ -492,7 +492,7 @@ def test_release_holds_and_says_so(algorithm):
 @both
 def test_release_across_blocks_is_withheld(monkeypatch, algorithm):
     monkeypatch.setattr(
-        _clustering, "Clusters", lambda index, weights, blocks, **asked: Clusters(index, **asked)
+        _starting, "Clusters", lambda index, weights, blocks, **asked: Clusters(index, **asked)
     )
     with pytest.raises(pdanon.GuaranteeError, match="1 labels across blocks, 0 suppressed items") as caught:
         release_of(algorithm, [{"a"}, {SECRET}], k=2, utility=[["a"], [SECRET]], max_suppressed=1.0)
@@ -504,7 +504,7 @@ def test_release_with_more_suppressed_is_withheld(monkeypatch, algorithm):
     def generous(*args, spare, **asked):
         return Clusters(*args, spare=spare + 1, **asked)
 
-    monkeypatch.setattr(_clustering, "Clusters", generous)
+    monkeypatch.setattr(_starting, "Clusters", generous)
     with pytest.raises(pdanon.GuaranteeError, match="2 suppressed items of at most 1"):
         release_of(algorithm, [{"a"}, {"b"}], k=2, utility=[["a"], ["b"]], max_suppressed=0.5)
 

@@ -92,6 +92,19 @@ def test_a_new_item_joins_the_set_that_loses_least():
     assert sets_of(mapping) == {frozenset("ab"), frozenset({"c", "d", "new"}), frozenset("f")}
 
 
+def test_a_start_of_many_rows():
+    """Supports of all pairs are then counted row by row."""
+    baskets = pdanon.read_parquet("examples/baskets.parquet")
+    for algorithm in (pdanon.pcta, pdanon.coat):
+        first = algorithm(baskets[:1500], k=5, m=2, refine=True)
+        for frame in (baskets, baskets[200:]):
+            second = algorithm(frame, k=5, m=2, start=first, keep=["store"])
+            grown = {item: each for each in sets_of(second.mapping) for item in each}
+            assert all(one <= grown[min(one)] for one in sets_of(first.mapping))
+        later = pdanon.pcta(baskets, k=5, m=2, start=first)
+        assert later.frame.txanon.audit(KmAnonymity(5, 2), previous=[first], mapping=later.mapping).holds
+
+
 def test_new_items_stay_in_their_block():
     before = pd.DataFrame({"group": 0, "item": [*"abcd"], "generalized": [*["(a,b)"] * 2, *["(c,d)"] * 2]})
     rows = [{"a"}, {"b"}, {"c"}, {"c"}, {"c"}, {"d"}, {"x"}, {"x"}]
