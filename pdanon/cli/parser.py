@@ -430,7 +430,7 @@ _SUFFIXES = {
     "hierarchy": ("csv",),
     "report": ("html",),
     "evidence": ("json",),
-    **dict.fromkeys(("release", "original"), _READ),
+    **dict.fromkeys(("release", "original", "previous"), _READ),
     "picture": ("png", "svg", "pdf"),
     "policy": ("toml",),
 }
