@@ -24,6 +24,7 @@ from pdanon.algorithms.states.sets_search import Refinement
 from pdanon.algorithms.weights import WEIGHT_STEPS, item_weights
 from pdanon.errors import InfeasibleError
 from pdanon.guarantees import KKm, KLm, KmAnonymity
+from pdanon.guarantees.breaches import breaches
 from pdanon.guarantees.named import named_items
 from pdanon.guarantees.parameters import check_share
 from pdanon.guarantees.utility import item_blocks, partition
