@@ -15,6 +15,7 @@ from pdanon.algorithms.states.clusters import Clusters
 from pdanon.algorithms.states.item_order import ItemOrder
 from pdanon.errors import ParameterError
 from pdanon.guarantees import KmAnonymity, LmDiversity, PrivacyConstraints
+from pdanon.guarantees.parameters import check_k
 from pdanon.itemsets.codes import Codes, Itemsets, Numbers, find_items
 from pdanon.itemsets.compatibility import number_texts
 from pdanon.itemsets.lists import sums
@@ -147,10 +148,10 @@ def reserved(guarantee: _Model, reserve: int | None) -> _Model:
     """Return the guarantee for which an algorithm decides: with a larger k than is promised."""
     if reserve is None:
         return guarantee
-    return replace(guarantee, k=check_count(reserve, "reserve", least=guarantee.k))
+    return replace(guarantee, k=check_count(reserve, "reserve", least=check_k(guarantee.k)))
 
 
-def _check_guarantee(earlier: Any, guarantee: _Model) -> None:
+def _check_guarantee(earlier: Any, guarantee: KmAnonymity | PrivacyConstraints) -> None:
     """Refuse a guarantee that promises less than that of the earlier release."""
     weaker = earlier.k > guarantee.k if isinstance(earlier, type(guarantee)) else True
     if isinstance(earlier, KmAnonymity) and isinstance(guarantee, KmAnonymity) and not weaker:
