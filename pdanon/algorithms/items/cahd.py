@@ -158,7 +158,8 @@ def cahd(
     Cost: memory of about 55 bytes per occurrence, 70 with ``"rcm"``, and 150 per row. Each row with a
     sensitive item takes ``2 * alpha * p`` comparisons, and one per sensitive item. A comparison takes time
     linear in the length of the rows. With ``order="nn"``, each such row takes one pass over the rows that
-    share an item with it. With k, the cost of `pcta` or `apriori` is added.
+    share an item with it, so time grows with the square of the rows. With k, the cost of `pcta` or `apriori`
+    is added.
 
     References
     ----------
