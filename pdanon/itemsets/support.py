@@ -7,7 +7,7 @@ statements about supports, and only this module counts them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -225,7 +225,7 @@ class SupportIndex:
             exposed = np.zeros(len(self.weights), np.int32)
             self._expose(exposed, row_exposure.mark_items, self.singles < k)
             if m >= 2:
-                rare = ranked._select_pairs(lambda s, k=k: s < k)
+                rare = ranked._select_pairs(partial(np.greater, k))
                 ranked._expose(exposed, row_exposure.mark_pairs, *rare)
             if m >= 3:
                 ranked._expose_larger(k, m, exposed, least)
