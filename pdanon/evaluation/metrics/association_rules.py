@@ -199,7 +199,7 @@ class RuleTable:
                 n_found += parts[-1].shape[1]
         rules = cls(frequent, *np.concatenate(parts, axis=1))
         wholes, antecedents, consequents = rules.wholes, rules.antecedents, rules.consequents
-        order = np.lexsort((antecedents, wholes, -rules.supports, -rules.confidences))
+        order = np.lexsort((-rules.supports, -rules.confidences))  # stable: ties stay in item order
         return cls(frequent, wholes[order], antecedents[order], consequents[order])
 
     def __len__(self) -> int:
