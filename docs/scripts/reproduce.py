@@ -132,8 +132,9 @@ def shown(table: pd.DataFrame, by: str) -> list[str]:
         columns = ("algorithm", by, "block", "items to suppress", "suppressed before", "allowed", "of")
         lines += ["", "failed:", "", f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
     for _, row in failed.iterrows():
-        block, *counts = re.findall(r"\d+", row["reason"].partition("where: block")[2])[:5]
-        lines.append(f"| `{row['algorithm']}` | {' | '.join([row[by], block, *counts])} |")
+        found = re.findall(r"\d+", row["reason"].partition("where: block")[2])[:5]
+        cells = [str(row[by]), *found] if found else [str(row[by]), "too few rows lose all items", *[""] * 4]
+        lines.append(f"| `{row['algorithm']}` | {' | '.join(cells)} |")
     return lines
 
 
