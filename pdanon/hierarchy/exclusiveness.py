@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pdanon.hierarchy.tree import Hierarchy
-from pdanon.itemsets.codes import Itemsets, item_texts
+from pdanon.itemsets.codes import Itemsets, Numbers, item_texts
 from pdanon.itemsets.lists import to_numpy
 from pdanon.itemsets.support import SupportIndex
 
@@ -33,9 +33,10 @@ def nested_labels(itemsets: Itemsets, tree: Hierarchy) -> pd.DataFrame:
     node = to_numpy(pc.index_in(texts, value_set=pa.array(tree.labels, texts.type)).fill_null(-1))
     supports[node] = SupportIndex.of(itemsets).singles
     lower = np.flatnonzero(supports[:-1] > 0)  # the last element is that of other labels
-    upper, found = lower, []
+    upper: Numbers = lower
+    found = []
     for _ in range(tree.height):
-        upper = tree.parent[upper]
+        upper = tree.parent[upper].astype(np.int64)
         lower, upper = lower[upper >= 0], upper[upper >= 0]
         both = supports[upper] > 0
         found.append(np.stack((upper[both], lower[both])))

@@ -293,7 +293,7 @@ def measure(
     itemsets: Itemsets,
     recoding: Recoding,
     changes: Changes,
-    weights: NDArray[np.float64] | None = None,
+    importance: NDArray[np.float64] | None = None,
 ) -> tuple[pd.Series[float], Remaining]:
     """Return the losses of `information_loss`, and the released rows by which they are measured."""
     remaining = Remaining.of(itemsets, recoding, changes)
@@ -317,7 +317,7 @@ def measure(
             of_occurrence[_is_repeated(itemsets, recoding)] = 1.0
         weights = itemsets.occurrence_weights
         loss["GGD"] = float(np.average(of_occurrence, weights=weights)) if len(of_occurrence) else 0.0
-    loss["UL"] = _utility_loss(itemsets, remaining, weights)
+    loss["UL"] = _utility_loss(itemsets, remaining, importance)
     return pd.Series(loss, name="loss", dtype="float64"), remaining
 
 

@@ -88,7 +88,7 @@ class DiverseSets:
         """Apply the step with the lowest loss, if some sets together still reveal a sensitive item."""
         if not len(image):
             return
-        matches = self._rows[image].all(axis=0)
+        matches: Mask = np.logical_and.reduce(self._rows[image], axis=0)
         if not self._reveals(matches[None, matches], matches)[0]:
             return
         one, other = self._choose(image)
@@ -141,7 +141,7 @@ class DiverseSets:
 
         The best merge comes first, if one is possible. Then comes suppression, with -1 instead of a set.
         """
-        beside = self._rows[image[image != one]].all(axis=0)
+        beside: Mask = np.logical_and.reduce(self._rows[image[image != one]], axis=0)
         together = self._rows[:, beside] | self._rows[one, beside]
         fit = ~self._reveals(together, beside) & (self._size > 0) & (self._kind == self._kind[one])
         fit[image] = False
@@ -154,7 +154,8 @@ class DiverseSets:
         secret, weights = self._secret[of], self._weights[of]
         shared = matches[:, secret].astype(np.int64) @ self._incidence[of[self._secret]]
         n_rows = matches.sum(axis=1) if (weights == 1).all() else matches.astype(np.int64) @ weights
-        return (shared * self._diversity > n_rows[:, None]).any(axis=1)
+        revealed: Mask = np.logical_or.reduce(shared * self._diversity > n_rows[:, None], axis=1)
+        return revealed
 
     @staticmethod
     def _price(size: Numbers, held: Numbers) -> Numbers:
