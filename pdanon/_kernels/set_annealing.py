@@ -1,20 +1,31 @@
-"""Annealing of sets: items move at random between clusters, and rare pairs of clusters have a price.
+"""Annealing of sets: items move at random between clusters, and rare supports of clusters have a price.
 
-The supports of all clusters and pairs of clusters are exact after each move. ``lack`` is what rare supports,
-those in (0, k), lack to k in total. Clusters are safe if it is 0.
+The supports of all clusters, pairs and, if needed, triples are exact after each move. ``lack`` is what rare
+supports, those in (0, k), lack to k in total. Clusters are safe if it is 0.
 
 A move costs the change of the loss, plus a penalty for each row that is lacking. The item chooses its new
 cluster with a probability that falls with these costs. Costs of moves assume that no row of the item contains
-the new cluster, if it is rare with a cluster of the row. They are exact otherwise.
+the new cluster, if it is rare with one or two clusters of the row. They are exact otherwise.
 """
 
+from math import comb
 from typing import Any
 
 import cython
 import numpy as np
 from cython.cimports.libc.math import sqrt
 from cython.cimports.pdanon._kernels.counting import Number
-from cython.cimports.pdanon._kernels.set_moves import Rows
+from cython.cimports.pdanon._kernels.set_moves import (
+    Rows,
+    Space,
+    clear,
+    clusters_beside,
+    first_empty,
+    lacking,
+    spot,
+    tally,
+    tally_pairs,
+)
 from numpy.typing import NDArray
 
 __all__ = ["Annealing", "count", "sweep"]
@@ -31,13 +42,15 @@ _SEQUENCE = cython.declare(cython.ulonglong, 0x03F79D71B4CB0A89)  # of de Bruijn
 class Annealing:
     """Clusters, their supports, and the best safe clusters so far.
 
-    A set of more than one item costs ``(size + change) * held + spread * sqrt(size * squares - held**2)``.
+    A set of more than one item costs ``(size + change) * held``. If ``change`` is positive, it also costs
+    ``change * sqrt(size * squares - held**2)``.
     """
 
     k: cython.longlong
+    triples: cython.bint  # whether triples of clusters must not be rare
     lack = cython.declare(cython.longlong, visibility="readonly")  # what rare supports lack to k
     top: cython.longlong  # clusters from here on are empty
-    label: cython.int[::1]  # cluster of each item, -1 if it is suppressed
+    label: cython.longlong[::1]  # cluster of each item, -1 if it is suppressed
     size: cython.longlong[::1]  # members of each cluster
     held: cython.double[::1]  # sum of the worth of the members
     squares: cython.double[::1]  # sum of the squared worths
@@ -46,27 +59,24 @@ class Annealing:
     support: cython.longlong[::1]  # support of each cluster
     co: cython.int[:, ::1]  # support of each pair of clusters
     low: cython.ulonglong[:, ::1]  # bits of the clusters whose support with each cluster is below k
-    place: cython.uchar[::1]  # position of the only bit of a word, by the first bits of its product
-    short: cython.longlong[::1]  # what the supports of each cluster lack in total
+    bit: cython.uchar[::1]  # position of the only bit of a word, by the first bits of its product
+    short: cython.longlong[::1]  # what the supports of each cluster, alone and in pairs, lack in total
+    cube: cython.int[::1]  # support of each triple of clusters, by `spot`
+    short_pairs: cython.longlong[:, ::1]  # what the triples with each pair of clusters lack, the larger first
+    short_triples: cython.longlong[::1]  # what the triples with each cluster lack in total
     home: cython.longlong[::1]  # block of each cluster
     singles: Number[::1]
     worth: Number[::1]
     block: Number[::1]
     change: cython.double
-    spread: cython.double
     order: cython.longlong[::1]  # the items that move
     random: cython.ulonglong
-    found: cython.int[::1]  # labels of the best safe clusters
+    found: cython.longlong[::1]  # labels of the best safe clusters
     least: cython.double  # their loss
-    # Work space; the counts are 0 between two moves.
-    beside: cython.longlong[::1]  # support of each cluster in the rows of the item, without the item
-    alone: cython.longlong[::1]  # the same, in rows without another item of its own cluster
-    brought: cython.longlong[::1]  # the same, in rows without the new cluster
-    touched: cython.longlong[::1]  # clusters where `beside` is not 0
-    near: cython.longlong[::1]  # clusters in a row
-    stamp: cython.longlong[::1]
-    token: cython.longlong
-    lacking: cython.longlong[::1]  # change of `lack` by pairs, for each new cluster
+    # Work space; `brought` is 0 between two moves.
+    brought: cython.longlong[::1]  # support of each cluster in the rows of the item without the new cluster
+    changes: cython.longlong[::1]  # change of `lack` by pairs, for each new cluster
+    pairs: cython.int[:, ::1]  # pairs of clusters in rows of the item, and the number of these rows
     targets: cython.longlong[::1]  # clusters that the item may move to
     costs: cython.double[::1]  # costs of moves to them
     odds: cython.double[::1]
@@ -75,18 +85,18 @@ class Annealing:
         self,
         *,
         k: int,
+        triples: bool,
         label: Array,
         slots: int,
         singles: Array,
         worth: Array,
         block: Array,
         change: float,
-        spread: float,
         seed: int,
     ) -> None:
         kept = np.flatnonzero(label >= 0)
-        self.k, self.lack, self.top = k, 0, int(label.max(initial=-1)) + 1
-        self.label, self.found = label.astype(np.int32), label.astype(np.int32)
+        self.k, self.triples, self.lack, self.top = k, triples, 0, int(label.max(initial=-1)) + 1
+        self.label, self.found = label.copy(), label.copy()
         self.size = np.bincount(label[kept], minlength=slots)
         floats = worth[kept].astype(np.float64)
         self.held, self.squares = (
@@ -96,17 +106,19 @@ class Annealing:
         home[label[kept]] = block[kept]
         self.home, self.block = home, block
         self.singles, self.worth = singles, worth
-        self.change, self.spread = change, spread
+        self.change = change
         self.support, self.short = np.zeros((2, slots), np.int64)
         self.co = np.zeros((slots, slots), np.int32)
         self.low = np.full((slots, (slots + 63) // 64), np.uint64(2**64 - 1))
-        place = np.zeros(64, np.uint8)
-        place[np.uint64(0x03F79D71B4CB0A89) << np.arange(64, dtype=np.uint64) >> np.uint64(58)] = range(64)
-        self.place = place
+        side = slots if triples else 0
+        self.cube, self.short_triples = np.zeros(comb(side, 3), np.int32), np.zeros(slots, np.int64)
+        self.short_pairs = np.zeros((side, side), np.int64)
+        self.pairs = np.zeros((comb(side, 2), 3), np.int32)
+        bit = np.zeros(64, np.uint8)
+        bit[np.uint64(0x03F79D71B4CB0A89) << np.arange(64, dtype=np.uint64) >> np.uint64(58)] = range(64)
+        self.bit = bit
         self.order, self.random = kept, seed
-        self.beside, self.alone, self.brought, self.touched = np.zeros((4, slots), np.int64)
-        self.near, self.stamp, self.token = np.zeros(slots, np.int64), np.zeros(slots, np.int64), 0
-        self.targets, self.lacking = np.zeros((2, slots), np.int64)
+        self.targets, self.brought, self.changes = np.zeros((3, slots), np.int64)
         self.cost, self.costs, self.odds = np.zeros((3, slots))
 
     @property
@@ -118,7 +130,10 @@ class Annealing:
         return {
             "label": np.array(self.label),
             "pairs": pairs,
+            "triples": np.array(self.cube)[: comb(top, 3)],
             "short": np.array(self.short)[:top],
+            "short_pairs": np.array(self.short_pairs)[:top, :top],
+            "short_triples": np.array(self.short_triples)[:top],
             "lack": self.lack,
             "cost": self.total,
             "least": self.least,
@@ -134,15 +149,6 @@ class Annealing:
 @cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def _lack(support: cython.longlong, k: cython.longlong) -> cython.longlong:
-    """Return what a support in (0, k) lacks to k."""
-    return k - support if 0 < support < k else 0
-
-
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
 def _cost(
     size: cython.longlong, held: cython.double, squares: cython.double, clusters: Annealing
 ) -> cython.double:
@@ -150,8 +156,8 @@ def _cost(
     if size < 2:
         return 0.0
     cost: cython.double = (size + clusters.change) * held
-    if clusters.spread:
-        cost += clusters.spread * sqrt(max(size * squares - held * held, 0.0))
+    if clusters.change > 0.0:
+        cost += clusters.change * sqrt(max(size * squares - held * held, 0.0))
     return cost
 
 
@@ -204,13 +210,13 @@ def _flip(c: cython.longlong, d: cython.longlong, clusters: Annealing) -> cython
 @cython.exceptval(check=False)
 def _add(c: cython.longlong, d: cython.longlong, rows: cython.longlong, clusters: Annealing) -> cython.void:
     """Add rows to the support of two clusters; the number may be negative."""
-    before: cython.longlong = _lack(clusters.co[c, d], clusters.k)
+    before: cython.longlong = lacking(clusters.co[c, d], clusters.k)
     old: cython.longlong = clusters.co[c, d]
     clusters.co[c, d] = clusters.co[d, c] = cython.cast(cython.int, old + rows)
     if (old < clusters.k) != (old + rows < clusters.k):
         _flip(c, d, clusters)
         _flip(d, c, clusters)
-    after: cython.longlong = _lack(clusters.co[c, d], clusters.k)
+    after: cython.longlong = lacking(clusters.co[c, d], clusters.k)
     clusters.lack += after - before
     clusters.short[c] += after - before
     clusters.short[d] += after - before
@@ -221,9 +227,9 @@ def _add(c: cython.longlong, d: cython.longlong, rows: cython.longlong, clusters
 @cython.exceptval(check=False)
 def _add_single(c: cython.longlong, rows: cython.longlong, clusters: Annealing) -> cython.void:
     """Add rows to the support of a cluster."""
-    before: cython.longlong = _lack(clusters.support[c], clusters.k)
+    before: cython.longlong = lacking(clusters.support[c], clusters.k)
     clusters.support[c] += rows
-    after: cython.longlong = _lack(clusters.support[c], clusters.k)
+    after: cython.longlong = lacking(clusters.support[c], clusters.k)
     clusters.lack += after - before
     clusters.short[c] += after - before
 
@@ -231,24 +237,25 @@ def _add_single(c: cython.longlong, rows: cython.longlong, clusters: Annealing) 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _clusters_beside(
-    x: cython.longlong, row: cython.longlong, clusters: Annealing, rows: Rows
-) -> cython.longlong:
-    """List in ``near`` the clusters of the items of a row, except for x; return their number."""
-    n: cython.longlong = 0
-    clusters.token += 1
-    now: cython.longlong = clusters.token
-    for position in range(rows.offsets[row], rows.offsets[row + 1]):
-        item = rows.codes[position]
-        cluster: cython.longlong = clusters.label[item]
-        if item != x and cluster >= 0 and clusters.stamp[cluster] != now:
-            clusters.stamp[cluster] = now
-            clusters.near[n] = cluster
-            n += 1
-    return n
+def _add_triple(
+    c: cython.longlong, d: cython.longlong, e: cython.longlong, rows: cython.longlong, clusters: Annealing
+) -> cython.void:
+    """Add rows to the support of three clusters; the number may be negative."""
+    at = spot(c, d, e)
+    before: cython.longlong = lacking(clusters.cube[at], clusters.k)
+    clusters.cube[at] += cython.cast(cython.int, rows)
+    change: cython.longlong = lacking(clusters.cube[at], clusters.k) - before
+    if change:
+        clusters.lack += change
+        clusters.short_triples[c] += change
+        clusters.short_triples[d] += change
+        clusters.short_triples[e] += change
+        clusters.short_pairs[max(c, d), min(c, d)] += change
+        clusters.short_pairs[max(c, e), min(c, e)] += change
+        clusters.short_pairs[max(d, e), min(d, e)] += change
 
 
-def count(clusters: Annealing, rows: Rows) -> None:
+def count(clusters: Annealing, rows: Rows, space: Space) -> None:
     """Count the supports for the first time. The clusters must be safe: they are the best so far."""
     row: cython.longlong
     with cython.nogil:
@@ -257,11 +264,15 @@ def count(clusters: Annealing, rows: Rows) -> None:
             clusters.cost[c] = _cost(clusters.size[c], clusters.held[c], clusters.squares[c], clusters)
             clusters.total += clusters.cost[c]
         for row in range(rows.weights.shape[0]):
-            n = _clusters_beside(-1, row, clusters, rows)
+            n = clusters_beside(-1, row, clusters.label, rows, space)
             for i in range(n):
-                _add_single(clusters.near[i], rows.weights[row], clusters)
+                _add_single(space.near[i], rows.weights[row], clusters)
                 for j in range(i):
-                    _add(clusters.near[i], clusters.near[j], rows.weights[row], clusters)
+                    _add(space.near[i], space.near[j], rows.weights[row], clusters)
+                    for one in range(j if clusters.triples else 0):
+                        _add_triple(
+                            space.near[i], space.near[j], space.near[one], rows.weights[row], clusters
+                        )
         clusters.least = clusters.total
 
 
@@ -271,55 +282,16 @@ def count(clusters: Annealing, rows: Rows) -> None:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _first_empty(clusters: Annealing) -> cython.longlong:
-    for c in range(min(clusters.top + 1, clusters.size.shape[0])):
-        if clusters.size[c] == 0:
-            return c
-    return -1
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _tally(x: cython.longlong, clusters: Annealing, rows: Rows) -> tuple[cython.longlong, cython.longlong]:
-    """Count the clusters in the rows of x, in ``beside``, ``alone`` and ``touched``.
-
-    Return the number of clusters touched, and the support that the cluster of x loses without x.
-    """
-    a: cython.longlong = clusters.label[x]
-    n_touched: cython.longlong = 0
-    lost: cython.longlong = 0
-    for slot in range(rows.starts[x], rows.starts[x + 1]):
-        row: cython.longlong = rows.tids[slot]
-        weight: cython.longlong = rows.weights[row]
-        n = _clusters_beside(x, row, clusters, rows)
-        leaves: cython.bint = clusters.stamp[a] != clusters.token
-        if leaves:
-            lost += weight
-        for i in range(n):
-            c = clusters.near[i]
-            if clusters.beside[c] == 0:
-                clusters.touched[n_touched] = c
-                n_touched += 1
-            clusters.beside[c] += weight
-            if leaves:
-                clusters.alone[c] += weight
-    return n_touched, lost
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
 def _lack_after_leaving(
-    a: cython.longlong, n_touched: cython.longlong, lost: cython.longlong, clusters: Annealing
+    a: cython.longlong, n_touched: cython.longlong, lost: cython.longlong, clusters: Annealing, space: Space
 ) -> cython.longlong:
     """Return the change of ``lack`` when the item leaves its cluster."""
     k: cython.longlong = clusters.k
-    change: cython.longlong = _lack(clusters.support[a] - lost, k) - _lack(clusters.support[a], k)
+    change: cython.longlong = lacking(clusters.support[a] - lost, k) - lacking(clusters.support[a], k)
     for i in range(n_touched):
-        c = clusters.touched[i]
-        if clusters.alone[c] and c != a:
-            change += _lack(clusters.co[a, c] - clusters.alone[c], k) - _lack(clusters.co[a, c], k)
+        c = space.touched[i]
+        if space.alone[c] and c != a:
+            change += lacking(clusters.co[a, c] - space.alone[c], k) - lacking(clusters.co[a, c], k)
     return change
 
 
@@ -327,8 +299,10 @@ def _lack_after_leaving(
 @cython.nogil
 @cython.exceptval(check=False)
 @cython.overflowcheck(False)
-def _fill_lacking(a: cython.longlong, n_touched: cython.longlong, clusters: Annealing) -> cython.void:
-    """Fill ``lacking`` for clusters that the item may move to: only their pairs with clusters beside it.
+def _fill_changes(
+    a: cython.longlong, n_touched: cython.longlong, clusters: Annealing, space: Space
+) -> cython.void:
+    """Fill ``changes`` for clusters that the item may move to: only their pairs with clusters beside it.
 
     Pairs with ``a`` are left out.
     """
@@ -340,10 +314,10 @@ def _fill_lacking(a: cython.longlong, n_touched: cython.longlong, clusters: Anne
     every: cython.ulonglong = ~cython.cast(cython.ulonglong, 0)
     last: cython.ulonglong = every >> (64 * n_words - n)  # no clusters from n on
     for b in range(n):
-        clusters.lacking[b] = 0
+        clusters.changes[b] = 0
     for i in range(n_touched):
-        c = clusters.touched[i]
-        beside: cython.longlong = clusters.beside[c]
+        c = space.touched[i]
+        beside: cython.longlong = space.beside[c]
         if c == a or (beside >= k and clusters.short[c] == 0):
             continue
         for j in range(n_words):
@@ -351,9 +325,9 @@ def _fill_lacking(a: cython.longlong, n_touched: cython.longlong, clusters: Anne
             while word:
                 lowest = word & (~word + 1)
                 word ^= lowest
-                b = 64 * j + clusters.place[cython.cast(cython.Py_ssize_t, (lowest * _SEQUENCE) >> 58)]
+                b = 64 * j + clusters.bit[cython.cast(cython.Py_ssize_t, (lowest * _SEQUENCE) >> 58)]
                 before = k - clusters.co[c, b]
-                clusters.lacking[b] += max(before - beside, 0) - (before if before < k else 0)
+                clusters.changes[b] += max(before - beside, 0) - (before if before < k else 0)
 
 
 @cython.cfunc
@@ -365,15 +339,16 @@ def _list_targets(
     penalty: cython.double,
     most: cython.double,
     clusters: Annealing,
+    space: Space,
 ) -> cython.longlong:
     """List in ``targets`` the clusters that x may move to with costs of less than ``most``.
 
-    ``costs`` has their costs.
+    ``costs`` has their costs. No triple of clusters counts as rare after the move.
     """
     a: cython.longlong = clusters.label[x]
     k: cython.longlong = clusters.k
     worth: cython.double = clusters.worth[x]
-    empty = _first_empty(clusters)
+    empty = first_empty(clusters.top, clusters.size)
     n: cython.longlong = 0
     left: cython.double = penalty * leaving - clusters.cost[a]
     left += _cost(
@@ -384,10 +359,11 @@ def _list_targets(
     for b in range(min(clusters.top + 1, clusters.size.shape[0])):
         if b == a or (b != empty if clusters.size[b] == 0 else clusters.home[b] != clusters.block[x]):
             continue
-        lack = clusters.lacking[b] + _lack(clusters.co[a, b] + clusters.beside[a] - clusters.beside[b], k)
-        lack -= _lack(clusters.co[a, b] - clusters.alone[b], k)
-        lack += _lack(clusters.support[b] + clusters.singles[x] - clusters.beside[b], k)
-        lack -= _lack(clusters.support[b], k)
+        lack = clusters.changes[b] + lacking(clusters.co[a, b] + space.beside[a] - space.beside[b], k)
+        lack -= lacking(clusters.co[a, b] - space.alone[b], k)
+        lack += lacking(clusters.support[b] + clusters.singles[x] - space.beside[b], k)
+        lack -= lacking(clusters.support[b], k)
+        lack -= clusters.short_triples[a] + clusters.short_triples[b]
         cost = left + penalty * lack
         least = cost  # without the root, which does not fall when an item comes
         if clusters.size[b] == 1:
@@ -403,6 +379,111 @@ def _list_targets(
         clusters.targets[n] = b
         n += 1
     return n
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _list_pairs(
+    a: cython.longlong, n_pairs: cython.longlong, clusters: Annealing, space: Space
+) -> tuple[cython.longlong, cython.longlong]:
+    """List in ``pairs`` those whose triples can change ``lack`` when the item joins a cluster.
+
+    Return their number, and the change of ``lack`` by triples when the item leaves its cluster.
+    """
+    cython.declare(i=cython.longlong, n=cython.longlong, change=cython.longlong, lone=cython.longlong)
+    k: cython.longlong = clusters.k
+    n, change = 0, 0
+    for i in range(n_pairs):
+        high, low = space.pairs[i, 0], space.pairs[i, 1]
+        c, d = space.touched[high], space.touched[low]
+        if c == a or d == a:
+            continue
+        lone = space.lone[high, low]
+        if lone:
+            at = spot(a, c, d)
+            change += lacking(clusters.cube[at] - lone, k) - lacking(clusters.cube[at], k)
+        if space.joint[high, low] < k or clusters.short_pairs[max(c, d), min(c, d)]:
+            clusters.pairs[n, 0] = cython.cast(cython.int, c)
+            clusters.pairs[n, 1] = cython.cast(cython.int, d)
+            clusters.pairs[n, 2] = space.joint[high, low]
+            n += 1
+    return n, change
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _at_places(i: cython.longlong, j: cython.longlong, counts: cython.int[:, ::1]) -> cython.longlong:
+    """Return the count of two clusters by their positions in ``touched``; -1 if one is not there."""
+    return counts[max(i, j), min(i, j)] if min(i, j) >= 0 else 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _lack_after_joining(
+    a: cython.longlong,
+    b: cython.longlong,
+    n_touched: cython.longlong,
+    n: cython.longlong,
+    clusters: Annealing,
+    space: Space,
+) -> cython.longlong:
+    """Return the change of ``lack`` by triples when the item comes to b, the first n ``pairs`` given.
+
+    The triples with both clusters count as changed by the item from the time when it has left a.
+    """
+    cython.declare(i=cython.longlong, change=cython.longlong, before=cython.longlong, c=cython.longlong)
+    cython.declare(d=cython.longlong, left=cython.longlong)
+    k: cython.longlong = clusters.k
+    change = 0
+    for i in range(n):
+        c, d = clusters.pairs[i, 0], clusters.pairs[i, 1]
+        if c != b and d != b:
+            before = clusters.cube[spot(b, c, d)]
+            if before < k:
+                change += lacking(before + clusters.pairs[i, 2], k) - lacking(before, k)
+    at_a: cython.longlong = space.place[a] - 1
+    at_b: cython.longlong = space.place[b] - 1
+    for i in range(n_touched if max(at_a, at_b) >= 0 else 0):
+        c = space.touched[i]
+        if c != a and c != b:
+            before = clusters.cube[spot(a, b, c)]
+            left = before - _at_places(i, at_b, space.lone)
+            before += _at_places(i, at_a, space.joint) - _at_places(i, at_b, space.joint)
+            change += lacking(before, k) - lacking(left, k)
+    return change
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _price_triples(
+    a: cython.longlong,
+    n: cython.longlong,
+    n_touched: cython.longlong,
+    n_pairs: cython.longlong,
+    penalty: cython.double,
+    most: cython.double,
+    clusters: Annealing,
+    space: Space,
+) -> cython.longlong:
+    """Add what triples lack to the costs of the n targets; keep those below ``most``, return their number."""
+    cython.declare(j=cython.longlong, kept=cython.longlong, lack=cython.longlong, b=cython.longlong)
+    cython.declare(n_listed=cython.longlong, leaving=cython.longlong)
+    n_listed, leaving = _list_pairs(a, n_pairs, clusters, space)
+    kept = 0
+    for j in range(n):
+        b = clusters.targets[j]
+        lack = leaving + _lack_after_joining(a, b, n_touched, n_listed, clusters, space)
+        lack += clusters.short_triples[a] + clusters.short_triples[b]
+        cost: cython.double = clusters.costs[j] + penalty * lack
+        if cost < most:
+            clusters.costs[kept], clusters.targets[kept] = cost, b
+            kept += 1
+    return kept
 
 
 @cython.cfunc
@@ -436,6 +517,28 @@ def _choose(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def _move_triples(
+    a: cython.longlong,
+    b: cython.longlong,
+    n: cython.longlong,
+    weight: cython.longlong,
+    clusters: Annealing,
+    space: Space,
+) -> cython.void:
+    """Move the triples of a row with n clusters in ``near`` from a to b, if the row leaves or joins them."""
+    leaves: cython.bint = space.stamp[a] != space.token
+    joins: cython.bint = space.stamp[b] != space.token
+    for i in range(n if leaves or joins else 0):
+        for j in range(i):
+            if leaves:
+                _add_triple(a, space.near[i], space.near[j], -weight, clusters)
+            if joins:
+                _add_triple(b, space.near[i], space.near[j], weight, clusters)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def _move(
     x: cython.longlong,
     b: cython.longlong,
@@ -443,23 +546,26 @@ def _move(
     lost: cython.longlong,
     clusters: Annealing,
     rows: Rows,
+    space: Space,
 ) -> cython.void:
     """Move an item to another cluster, with all supports."""
     a: cython.longlong = clusters.label[x]
     gained: cython.longlong = 0
     for slot in range(rows.starts[x], rows.starts[x + 1]):
         row: cython.longlong = rows.tids[slot]
-        n = _clusters_beside(x, row, clusters, rows)
-        if clusters.stamp[b] != clusters.token:
+        n = clusters_beside(x, row, clusters.label, rows, space)
+        if clusters.triples:
+            _move_triples(a, b, n, rows.weights[row], clusters, space)
+        if space.stamp[b] != space.token:
             gained += rows.weights[row]
             for i in range(n):
-                clusters.brought[clusters.near[i]] += rows.weights[row]
+                clusters.brought[space.near[i]] += rows.weights[row]
     for i in range(n_touched):
-        c = clusters.touched[i]
-        if clusters.alone[c] and c != a:
-            _add(a, c, -clusters.alone[c], clusters)
+        c = space.touched[i]
+        if space.alone[c] and c != a:
+            _add(a, c, -space.alone[c], clusters)
     for i in range(n_touched):
-        c = clusters.touched[i]
+        c = space.touched[i]
         if clusters.brought[c] and c != b:
             _add(b, c, clusters.brought[c], clusters)
         clusters.brought[c] = 0
@@ -473,7 +579,7 @@ def _move(
     clusters.held[b] += worth
     clusters.squares[b] += worth * worth
     clusters.home[b] = clusters.block[x]
-    clusters.label[x] = cython.cast(cython.int, b)
+    clusters.label[x] = b
     clusters.top = max(clusters.top, b + 1)
     clusters.total -= clusters.cost[a] + clusters.cost[b]
     clusters.cost[a] = _cost(clusters.size[a], clusters.held[a], clusters.squares[a], clusters)
@@ -492,7 +598,7 @@ def _worst(clusters: Annealing) -> cython.longlong:
     worst: cython.longlong = 0
     c: cython.longlong
     for c in range(clusters.top):
-        worst = max(worst, clusters.short[c])
+        worst = max(worst, clusters.short[c] + clusters.short_triples[c])
     return worst
 
 
@@ -505,23 +611,29 @@ def _step(
     penalty: cython.double,
     clusters: Annealing,
     rows: Rows,
+    space: Space,
 ) -> cython.void:
     """Move an item to a cluster that is chosen at random, or leave it where it is."""
-    cython.declare(n_touched=cython.longlong, lost=cython.longlong)
+    cython.declare(n_touched=cython.longlong, lost=cython.longlong, n_pairs=cython.longlong)
     a: cython.longlong = clusters.label[x]
-    n_touched, lost = _tally(x, clusters, rows)
-    leaving = _lack_after_leaving(a, n_touched, lost, clusters)
+    n_touched, lost = tally(x, clusters.label, rows, space)
+    leaving = _lack_after_leaving(a, n_touched, lost, clusters, space)
     most: cython.double = _COLD * temperature
-    _fill_lacking(a, n_touched, clusters)
-    n = _list_targets(x, leaving, penalty, most, clusters)
+    _fill_changes(a, n_touched, clusters, space)
+    n = _list_targets(x, leaving, penalty, most, clusters, space)
+    n_pairs = 0
+    if clusters.triples and n:  # counted late: few items have targets
+        n_pairs = tally_pairs(x, clusters.label, rows, space)
+        n = _price_triples(a, n, n_touched, n_pairs, penalty, most, clusters, space)
     chosen = _choose(a, n, temperature, clusters)
     if chosen != a:
-        _move(x, chosen, n_touched, lost, clusters, rows)
-    for i in range(n_touched):
-        clusters.beside[clusters.touched[i]] = clusters.alone[clusters.touched[i]] = 0
+        _move(x, chosen, n_touched, lost, clusters, rows, space)
+    clear(n_touched, n_pairs, space)
 
 
-def sweep(temperature: cython.double, penalty: cython.double, clusters: Annealing, rows: Rows) -> None:
+def sweep(
+    temperature: cython.double, penalty: cython.double, clusters: Annealing, rows: Rows, space: Space
+) -> None:
     """Move each item once, in random order."""
     cython.declare(i=cython.longlong, j=cython.longlong, x=cython.longlong)
     with cython.nogil:
@@ -535,7 +647,7 @@ def sweep(temperature: cython.double, penalty: cython.double, clusters: Annealin
             x = clusters.order[i]
             a = clusters.label[x]
             # An item of its own, where the cheapest set costs more than any gain.
-            if clusters.size[a] == 1 and clusters.short[a] == 0:
+            if clusters.size[a] == 1 and clusters.short[a] + clusters.short_triples[a] == 0:
                 if (2.0 + clusters.change) * clusters.worth[x] > bound:
                     continue
-            _step(x, temperature, penalty, clusters, rows)
+            _step(x, temperature, penalty, clusters, rows, space)

@@ -13,8 +13,7 @@ cdef class State:
     cdef long long k
     cdef readonly int largest  # largest set of clusters that must not be rare: 1, 2 or 3; 0 for constraints
     cdef int loss  # 0 for NCP, 1 for LM, 2 for UL, 3 for balanced
-    cdef double change  # balanced: cost of an occurrence that changes
-    cdef double spread  # balanced: cost of the spread of the worth in a cluster
+    cdef double change  # balanced: cost of an occurrence that changes, and of the spread of the worth in a cluster
     cdef long long top  # clusters from here on are empty
     cdef readonly long long lack  # sum of what rare supports lack to k
     cdef readonly long long[::1] label  # cluster of each item, -1 if it is suppressed
@@ -63,9 +62,46 @@ cdef class Space:
     cdef unsigned long long[:, ::1] left  # for constraints: rows of the cluster of each without it, as bits
 
 
-cdef long long spot(long long a, long long b, long long c) noexcept nogil
-cdef long long clusters_beside(long long x, long long row, State state, Rows rows, Space space) noexcept nogil
-cdef long long first_empty(State state) noexcept nogil
+cdef inline long long lacking(long long support, long long k) noexcept nogil:
+    """Return what a support in (0, k) lacks to k."""
+    return k - support if 0 < support < k else 0
+
+
+cdef inline long long spot(long long a, long long b, long long c) noexcept nogil:
+    """Return the position of three different clusters in ``cube``: their rank in the combinatorial number system."""
+    cdef long long low = min(a, b, c)
+    cdef long long high = max(a, b, c)
+    cdef long long middle = a + b + c - low - high
+    return high * (high - 1) * (high - 2) // 6 + middle * (middle - 1) // 2 + low
+
+
+cdef inline long long clusters_beside(
+    long long x, long long row, long long[::1] label, Rows rows, Space space
+) noexcept nogil:
+    """List in ``near`` the clusters of the items of a row, except for x; return their number."""
+    cdef long long n = 0
+    cdef long long position, item, cluster
+    space.token += 1
+    cdef long long now = space.token
+    for position in range(rows.offsets[row], rows.offsets[row + 1]):
+        item = rows.codes[position]
+        cluster = label[item]
+        if item != x and cluster >= 0 and space.stamp[cluster] != now:
+            space.stamp[cluster] = now
+            space.near[n] = cluster
+            n += 1
+    return n
+
+
+cdef inline long long first_empty(long long top, long long[::1] size) noexcept nogil:
+    """Return the first empty cluster, -1 if there is none."""
+    cdef long long cluster
+    for cluster in range(min(top + 1, size.shape[0])):
+        if size[cluster] == 0:
+            return cluster
+    return -1
+
+
 cdef void move_to(long long x, long long b, State state, Rows rows, Space space) noexcept nogil
 cdef void changed(long long cluster, State state) noexcept nogil
 
@@ -85,8 +121,8 @@ cdef void note(long long x, long long n_touched, Tallies tallies, State state, S
 
 
 cdef double price_of_two(long long a, long long b, long long scale, State state) noexcept nogil
-cdef (long long, long long) tally(long long x, State state, Rows rows, Space space) noexcept nogil
-cdef long long tally_pairs(long long x, State state, Rows rows, Space space) noexcept nogil
+cdef (long long, long long) tally(long long x, long long[::1] label, Rows rows, Space space) noexcept nogil
+cdef long long tally_pairs(long long x, long long[::1] label, Rows rows, Space space) noexcept nogil
 cdef void clear(long long n_touched, long long n_pairs, Space space) noexcept nogil
 cdef (long long, long long) list_pairs(long long a, long long n_pairs, State state, Space space) noexcept nogil
 cdef long long list_few(long long a, long long n_touched, State state, Space space) noexcept nogil

@@ -14,6 +14,7 @@ import cython
 import numpy as np
 from cython.cimports.libc.math import ldexp, log2, sqrt
 from cython.cimports.pdanon._kernels.counting import Number
+from cython.cimports.pdanon._kernels.set_moves import clusters_beside, first_empty, lacking, spot
 from numpy.typing import NDArray
 
 __all__ = ["Rows", "Space", "State", "Tallies", "count", "count_constraints", "relocate", "wake"]
@@ -49,7 +50,6 @@ class State:
         largest: int,
         loss: int,
         change: float,
-        spread: float,
         top: int,
         label: Array,
         size: Array,
@@ -64,7 +64,7 @@ class State:
     ) -> None:
         n, slots = len(label), len(size)
         self.k, self.largest, self.loss = k, largest, loss
-        self.change, self.spread = change, spread
+        self.change = change
         self.top, self.lack = top, 0
         self.label, self.size, self.held, self.home = label, size, held, home
         self.singles, self.worth, self.block = singles, worth, block
@@ -104,51 +104,6 @@ class Space:
         self.brought, self.left = np.zeros((2, 2, words), np.uint64)
 
 
-def spot(a: cython.longlong, b: cython.longlong, c: cython.longlong) -> cython.longlong:
-    """Return the position of three different clusters in ``cube``.
-
-    The position is their rank in the combinatorial number system.
-    """
-    low: cython.longlong = min(a, b, c)
-    high: cython.longlong = max(a, b, c)
-    middle: cython.longlong = a + b + c - low - high
-    return high * (high - 1) * (high - 2) // 6 + middle * (middle - 1) // 2 + low
-
-
-def clusters_beside(
-    x: cython.longlong, row: cython.longlong, state: State, rows: Rows, space: Space
-) -> cython.longlong:
-    """List in ``near`` the clusters of the items of a row, except for x; return their number."""
-    n: cython.longlong = 0
-    space.token += 1
-    now: cython.longlong = space.token
-    for position in range(rows.offsets[row], rows.offsets[row + 1]):
-        item = rows.codes[position]
-        cluster = state.label[item]
-        if item != x and cluster >= 0 and space.stamp[cluster] != now:
-            space.stamp[cluster] = now
-            space.near[n] = cluster
-            n += 1
-    return n
-
-
-def first_empty(state: State) -> cython.longlong:
-    """Return the first empty cluster, -1 if there is none."""
-    for cluster in range(min(state.top + 1, state.size.shape[0])):
-        if state.size[cluster] == 0:
-            return cluster
-    return -1
-
-
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def _lack(support: cython.longlong, k: cython.longlong) -> cython.longlong:
-    """Return what a support in (0, k) lacks to k."""
-    return k - support if 0 < support < k else 0
-
-
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
@@ -160,17 +115,17 @@ def _count(
     short: cython.longlong = 0
     cython.declare(old=cython.longlong, i=cython.longlong)
     if state.largest:
-        short = _lack(state.support[c] + weight, k) - _lack(state.support[c], k)
+        short = lacking(state.support[c] + weight, k) - lacking(state.support[c], k)
     state.support[c] += weight
     for i in range(n if state.largest >= 2 else 0):
         d = space.near[i]
         old = state.co[c, d]
-        short += _lack(old + weight, k) - _lack(old, k)
+        short += lacking(old + weight, k) - lacking(old, k)
         state.co[c, d] = state.co[d, c] = cython.cast(cython.int, old + weight)
         for j in range(i if state.largest == 3 else 0):
             at = spot(c, d, space.near[j])
             old = state.cube[at]
-            short += _lack(old + weight, k) - _lack(old, k)
+            short += lacking(old + weight, k) - lacking(old, k)
             state.cube[at] = cython.cast(cython.int, old + weight)
     state.lack += short
 
@@ -226,7 +181,7 @@ def _recount(constraint: cython.longlong, state: State, rows: Rows) -> cython.vo
         if total >= k:
             break
     total = min(total, k)
-    state.lack += _lack(total, k) - _lack(state.met[constraint], k)
+    state.lack += lacking(total, k) - lacking(state.met[constraint], k)
     state.met[constraint] = total
 
 
@@ -254,7 +209,7 @@ def move_to(x: cython.longlong, b: cython.longlong, state: State, rows: Rows, sp
     row: cython.longlong
     for slot in range(rows.starts[x], rows.starts[x + 1]):
         row = rows.tids[slot]
-        n = clusters_beside(x, row, state, rows, space)
+        n = clusters_beside(x, row, state.label, rows, space)
         if a >= 0 and space.stamp[a] != space.token:
             _count(a, -rows.weights[row], n, state, space)
             if constrained:
@@ -315,7 +270,7 @@ def count(begin: cython.longlong, end: cython.longlong, state: State, rows: Rows
     row: cython.longlong
     with cython.nogil:
         for row in range(begin, end):
-            n = clusters_beside(-1, row, state, rows, space)
+            n = clusters_beside(-1, row, state.label, rows, space)
             # Each cluster counts with those before it, so each pair and each triple counts once.
             for i in range(n):
                 _count(space.near[i], rows.weights[row], i, state, space)
@@ -450,7 +405,7 @@ def refuse(x: cython.longlong, state: State, rows: Rows, space: Space) -> cython
     A move needs a gain, and must not make a constraint rare.
     """
     a = state.label[x]
-    empty = first_empty(state)
+    empty = first_empty(state.top, state.size)
     n: cython.longlong = min(state.top + 1, state.size.shape[0])
     constraint: cython.longlong
     for b in range(n):  # `fill_gains` computes none for further slots
@@ -559,7 +514,7 @@ def _price(
     if state.loss == 3:
         sum_of_worth: cython.double = cython.cast(cython.double, held)
         spread: cython.double = size * squares - sum_of_worth * sum_of_worth
-        return (size + state.change) * sum_of_worth + state.spread * sqrt(max(spread, 0.0))
+        return (size + state.change) * sum_of_worth + state.change * sqrt(max(spread, 0.0))
     return cython.cast(cython.double, size - state.loss) * held
 
 
@@ -580,19 +535,19 @@ def price_of_two(
 
 
 def tally(
-    x: cython.longlong, state: State, rows: Rows, space: Space
+    x: cython.longlong, label: cython.longlong[::1], rows: Rows, space: Space
 ) -> tuple[cython.longlong, cython.longlong]:
     """Count the clusters in the rows of x, in ``beside``, ``alone``, ``touched`` and ``place``.
 
     Return the number of clusters touched, and the support that the cluster of x loses without x.
     """
-    a = state.label[x]
+    a = label[x]
     n_touched: cython.longlong = 0
     lost: cython.longlong = 0
     for slot in range(rows.starts[x], rows.starts[x + 1]):
         row = rows.tids[slot]
         weight: cython.longlong = rows.weights[row]
-        n = clusters_beside(x, row, state, rows, space)
+        n = clusters_beside(x, row, label, rows, space)
         leaves: cython.bint = a >= 0 and space.stamp[a] != space.token
         if leaves:
             lost += weight
@@ -608,15 +563,15 @@ def tally(
     return n_touched, lost
 
 
-def tally_pairs(x: cython.longlong, state: State, rows: Rows, space: Space) -> cython.longlong:
+def tally_pairs(x: cython.longlong, label: cython.longlong[::1], rows: Rows, space: Space) -> cython.longlong:
     """Count the pairs of clusters in the rows of x, in ``joint`` and ``lone``; return their number."""
-    a = state.label[x]
+    a = label[x]
     n_pairs: cython.longlong = 0
     cython.declare(here=cython.longlong, there=cython.longlong)
     for slot in range(rows.starts[x], rows.starts[x + 1]):
         row = rows.tids[slot]
         weight: cython.int = cython.cast(cython.int, rows.weights[row])
-        n = clusters_beside(x, row, state, rows, space)
+        n = clusters_beside(x, row, label, rows, space)
         leaves: cython.bint = a >= 0 and space.stamp[a] != space.token
         for i in range(n):
             here = space.place[space.near[i]] - 1

@@ -155,7 +155,7 @@ def _best_target(x: cython.longlong, state: State, rows: Rows, space: Space) -> 
     if a >= 0 and state.size[a] == 1:
         return -1
     cython.declare(n_touched=cython.longlong, lost=cython.longlong)
-    n_touched, lost = tally(x, state, rows, space)
+    n_touched, lost = tally(x, state.label, rows, space)
     # If a cluster becomes rare with a when the item leaves, only that cluster may receive the item.
     n_broken = list_broken(a, n_touched, state, space)
     n_few = list_few(a, n_touched, state, space)
@@ -175,7 +175,7 @@ def _best_target(x: cython.longlong, state: State, rows: Rows, space: Space) -> 
         if state.largest == 0:
             refuse(x, state, rows, space)
     for i in range(0 if stays else state.top + 1):
-        b = i if i < state.top else first_empty(state)
+        b = i if i < state.top else first_empty(state.top, state.size)
         if i == state.top and (b < 0 or (state.largest and state.singles[x] < state.k)):
             break
         if i < state.top and (b == a or state.size[b] == 0 or state.home[b] != state.block[x]):
@@ -191,7 +191,7 @@ def _best_target(x: cython.longlong, state: State, rows: Rows, space: Space) -> 
             continue
         if state.largest == 3:
             if n_pairs < 0:  # counted late: few items reach this check
-                n_pairs = tally_pairs(x, state, rows, space)
+                n_pairs = tally_pairs(x, state.label, rows, space)
                 n_few_pairs, n_broken_pairs = list_pairs(a, n_pairs, state, space)
             if not _is_in_each_pair(b, n_broken_pairs, space):
                 continue
@@ -267,7 +267,7 @@ def _list_shares(
     last: cython.longlong = space.shares.shape[0] - 1
     n_seen: cython.longlong = 0
     for i in range(n):
-        n_touched, _ = tally(space.members[i], state, rows, space)
+        n_touched, _ = tally(space.members[i], state.label, rows, space)
         for j in range(n_touched):
             d = space.touched[j]
             if d != c:
@@ -370,7 +370,7 @@ def _split(
     space: Space,
 ) -> cython.bint:
     """Split a cluster in two if that is safe and lowers the loss; return whether it was split."""
-    new, top = first_empty(state), state.top
+    new, top = first_empty(state.top, state.size), state.top
     if new < 0 or state.size[c] < 2 or state.tried[c] or not (any_rows or _may_split(c, state)):
         return False
     n: cython.longlong = 0
@@ -463,10 +463,10 @@ def _joint(c: cython.longlong, d: cython.longlong, joint: Code[:, ::1], space: S
 def _fill_leaver(x: cython.longlong, leaver: Leaver, state: State, rows: Rows, space: Space) -> cython.void:
     """Count the rows of an item, and store the counts in the leaver."""
     a = state.label[x]
-    n_touched, _ = tally(x, state, rows, space)
+    n_touched, _ = tally(x, state.label, rows, space)
     n_pairs: cython.longlong = 0
     if state.largest == 3:
-        n_pairs = tally_pairs(x, state, rows, space)
+        n_pairs = tally_pairs(x, state.label, rows, space)
     leaver.n_few_pairs, leaver.n_lacking = list_pairs(a, n_pairs, state, space)
     for i in range(leaver.n_few_pairs):
         leaver.few_pairs[i, 0], leaver.few_pairs[i, 1] = space.few_pairs[i, 0], space.few_pairs[i, 1]
@@ -660,12 +660,12 @@ def _may_replace(
     a = state.label[x]
     if _is_known_unfit(y, a, leaver, tallies, state):
         return False
-    n_touched, _ = tally(y, state, rows, space)
+    n_touched, _ = tally(y, state.label, rows, space)
     note(y, n_touched, tallies, state, space)
     n_pairs: cython.longlong = 0
     safe = _swap_keeps_pairs(y, a, leaver, n_touched, state, space)
     if safe and state.largest == 3:
-        n_pairs = tally_pairs(y, state, rows, space)
+        n_pairs = tally_pairs(y, state.label, rows, space)
         safe = _swap_keeps_triples(y, a, leaver, n_pairs, state, space)
     clear(n_touched, n_pairs, space)
     return safe

@@ -14,7 +14,7 @@ from pdanon._kernels import set_annealing, set_moves, set_search
 
 TIMES = 60
 N_ITEMS, SLOTS = 6, 6
-CHANGE, SPREAD = 2.5, 1.5  # of the balanced loss
+CHANGE = 2.5  # of the balanced loss
 
 
 class Naive:
@@ -48,7 +48,7 @@ class Naive:
 
         For NCP and LM, an item costs its worth times the size of its cluster; LM subtracts 1 from the size.
         The balanced loss adds ``CHANGE`` to the size. It also adds the standard deviation of the worth in a
-        cluster, times its size and ``SPREAD``.
+        cluster, times its size and ``CHANGE``.
         """
         labels = self.labels if labels is None else labels
         if self.loss == 3:
@@ -59,7 +59,7 @@ class Naive:
             members = [each for each in members if len(each) > 1]
             lost = sum(each for each, label in zip(self.worth, labels, strict=True) if label < 0)
             return (N_ITEMS + CHANGE) * lost + sum(
-                (len(each) + CHANGE) * sum(each) + SPREAD * len(each) * float(np.std(each))
+                (len(each) + CHANGE) * sum(each) + CHANGE * len(each) * float(np.std(each))
                 for each in members
             )
         if self.loss == 2:
@@ -105,7 +105,6 @@ def state_of(naive, k, largest):
         largest=largest,
         loss=naive.loss,
         change=CHANGE,
-        spread=SPREAD,
         top=int(labels.max(initial=-1)) + 1,
         label=labels.copy(),
         size=np.bincount(labels[kept], minlength=SLOTS),
@@ -220,49 +219,76 @@ def test_splits_and_swaps(largest):
 # --- Annealing: supports and losses stay exact, and the best clusters are safe
 
 
-def annealing_of(naive, k, change, spread, seed):
+def annealing_of(naive, k, m, change, seed):
     names = ("codes", "offsets", "weights", "starts", "tids")
     counted = rows_of(naive.rows, naive.weights, N_ITEMS)
     rows = set_moves.Rows(**{name: np.asarray(getattr(counted, name)) for name in names})
     clusters = set_annealing.Annealing(
         k=k,
+        triples=m == 3,
         label=np.array(naive.labels, np.int64),
         slots=SLOTS,
         singles=np.array([naive.support_alone(x) for x in range(N_ITEMS)]),
         worth=np.array(naive.worth, np.int64),
         block=naive.block,
         change=change,
-        spread=spread,
         seed=seed,
     )
-    set_annealing.count(clusters, rows)
-    return clusters, rows
+    space = set_moves.Space(n=N_ITEMS, slots=SLOTS, largest=m, words=0)
+    set_annealing.count(clusters, rows, space)
+    return clusters, rows, space
 
 
-@pytest.mark.parametrize(("change", "spread", "loss"), [(0.0, 0.0, 0), (-1.0, 0.0, 1), (CHANGE, SPREAD, 3)])
-def test_annealing_counts_exactly_and_keeps_the_best_safe_clusters(change, spread, loss):
+def lacking(support, k):
+    return k - support if 0 < support < k else 0
+
+
+def agree_on_supports(naive, state, labels, k, m):
+    """Compare all counts of an annealing with those of a naive recount."""
+    pairs = state["pairs"]
+    top = range(len(pairs))
+    single, pair = np.zeros(len(pairs), int), np.zeros(len(pairs), int)
+    triples, triples_of_pairs = np.zeros(len(pairs), int), np.zeros_like(pairs)
+    for c in top:
+        assert pairs[c, c] == naive.support(c, labels=labels)
+        single[c] = lacking(pairs[c, c], k)
+    for c, d in combinations(top, 2):
+        assert pairs[c, d] == pairs[d, c] == naive.support(c, d, labels=labels)
+        pair[[c, d]] += lacking(pairs[c, d], k)
+    assert state["short"].tolist() == (single + pair).tolist()
+    if m == 3:
+        ranked = sorted(combinations(top, 3), key=lambda triple: triple[::-1])
+        for each, support in zip(ranked, state["triples"].tolist(), strict=True):
+            assert support == naive.support(*each, labels=labels)
+            triples[[*each]] += lacking(support, k)
+            for low, high in combinations(each, 2):
+                triples_of_pairs[high, low] += lacking(support, k)
+        assert state["short_pairs"].tolist() == triples_of_pairs.tolist()
+    assert state["short_triples"].tolist() == triples.tolist()
+    assert state["lack"] == naive.lack(k, m, labels)
+
+
+@pytest.mark.parametrize("m", [2, 3])
+@pytest.mark.parametrize(("change", "loss"), [(0.0, 0), (-1.0, 1), (CHANGE, 3)])
+def test_annealing_counts_exactly_and_keeps_the_best_safe_clusters(change, loss, m):
     moved = unsafe = 0
-    for seed, (_, naive, k) in enumerate(draw_cases(2, safe=True)):
+    for seed, (_, naive, k) in enumerate(draw_cases(m, safe=True)):
         start, naive.loss = list(naive.labels), loss
-        clusters, rows = annealing_of(naive, k, change, spread, seed + 1)
+        clusters, *arrays = annealing_of(naive, k, m, change, seed + 1)
         suppressed = sum(w for w, label in zip(naive.worth, start, strict=True) if label < 0)
         suppressed *= N_ITEMS + change  # the kernel leaves out these items
         least = naive.cost()
         for temperature in (20.0, 5.0, 1.0):
-            set_annealing.sweep(temperature, temperature / 2, clusters, rows)
+            set_annealing.sweep(temperature, temperature / 2, clusters, *arrays)
             state = clusters.state
             labels = state["label"].tolist()
-            pairs = state["pairs"]
-            for c, d in combinations(range(len(pairs)), 2):
-                assert pairs[c, d] == pairs[d, c] == naive.support(c, d, labels=labels)
-            assert pairs.diagonal().tolist() == [naive.support(c, labels=labels) for c in range(len(pairs))]
-            assert state["lack"] == naive.lack(k, 2, labels)
+            agree_on_supports(naive, state, labels, k, m)
             assert math.isclose(state["cost"] + suppressed, naive.cost(labels), abs_tol=1e-6)
             kept = [x for x in range(N_ITEMS) if labels[x] >= 0]
             assert all(naive.block[x] == naive.block[labels.index(labels[x])] for x in kept)
             assert [label < 0 for label in labels] == [label < 0 for label in start]
             best = clusters.best.tolist()
-            assert naive.lack(k, 2, best) == 0
+            assert naive.lack(k, m, best) == 0
             assert naive.cost(best) <= least + 1e-6
             assert math.isclose(state["least"] + suppressed, naive.cost(best), abs_tol=1e-6)
             least = naive.cost(best)
@@ -271,12 +297,13 @@ def test_annealing_counts_exactly_and_keeps_the_best_safe_clusters(change, sprea
     assert unsafe
 
 
-def test_equal_seeds_anneal_equally():
-    _, naive, k = next(draw_cases(2, safe=True))
+@pytest.mark.parametrize("m", [2, 3])
+def test_equal_seeds_anneal_equally(m):
+    _, naive, k = next(draw_cases(m, safe=True))
     found = []
     for seed in (5, 5, 7):
-        clusters, rows = annealing_of(naive, k, 0.0, 0.0, seed)
+        clusters, *arrays = annealing_of(naive, k, m, 0.0, seed)
         for _ in range(20):
-            set_annealing.sweep(30.0, 1.0, clusters, rows)
+            set_annealing.sweep(30.0, 1.0, clusters, *arrays)
         found.append(clusters.state["label"].tolist())
     assert found[0] == found[1] != found[2]

@@ -6,8 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
 
-import numpy as np
-
 from pdanon._kernels import set_annealing, set_moves
 from pdanon.itemsets.codes import Numbers
 
@@ -19,35 +17,39 @@ _LACKING = 0.7  # part of the sweeps in which the sets may be unsafe
 _RISE, _FALL, _DROP = 1.1, 0.85, 0.7  # factors of the penalty
 _PRESS = 1.25  # factor of the penalty in the last sweeps, while the sets are unsafe
 _SLOTS = 2048  # sets that there is always room for
+MOST_IN_CUBE = 640  # sets whose triples are all counted: 174 MB
 MOST_SETS = 4096  # sets of a table that is annealed; there is room for twice as many: 270 MB for their pairs
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Annealing:
-    """Safe sets of items whose loss is to be lowered, with at most two known items.
+    """Safe sets of items whose loss is to be lowered, with two or three known items.
 
-    A set of more than one item costs ``(size + change) * held + spread * sqrt(size * squares - held**2)``:
-    ``held`` is the sum of the worth of its items, ``squares`` that of the squares.
+    A set of more than one item costs ``(size + change) * held``: ``held`` is the sum of the worth of its
+    items. If ``change`` is positive, it also costs ``change * sqrt(size * squares - held**2)``: ``squares``
+    is the sum of the squares.
 
     Parameters
     ----------
     rows : set_moves.Rows
         The distinct transactions.
     k : int
-        Supports of sets and of pairs of sets are 0 or at least k.
+        Supports of sets, of pairs and, with ``triples``, of triples of sets are 0 or at least k.
+    triples : bool
+        Whether three items may be known.
     singles, worth, blocks : ndarray of int64, shape (items,)
         Support, weight and block of each item. Only items of the same block share a set.
-    change, spread : float
-        Parameters of the loss.
+    change : float
+        Parameter of the loss.
     """
 
     rows: set_moves.Rows
     k: int
+    triples: bool
     singles: Numbers
     worth: Numbers
     blocks: Numbers
     change: float
-    spread: float
 
     def anneal(
         self, labels: Numbers, sweeps: int, seed: int, spent: Callable[[], float]
@@ -80,24 +82,26 @@ class Annealing:
         If half of the time does not suffice, fewer sweeps go the same way in larger steps.
         """
         n, n_sets = len(labels), int(labels.max(initial=-1)) + 1
+        slots = min(n, MOST_IN_CUBE if self.triples else max(2 * n_sets, _SLOTS))
         clusters = set_annealing.Annealing(
             k=self.k,
+            triples=self.triples,
             label=labels,
-            slots=min(n, max(2 * n_sets, _SLOTS)),
+            slots=slots,
             singles=self.singles,
             worth=self.worth,
             block=self.blocks,
             change=self.change,
-            spread=self.spread,
             seed=_mix(seed),
         )
-        set_annealing.count(clusters, self.rows)
+        space = set_moves.Space(n=n, slots=slots, largest=3 if self.triples else 2, words=0)
+        set_annealing.count(clusters, self.rows, space)
         unit = float(self.worth.sum() / max(self.singles.sum(), 1)) * (1 + max(self.change, 0) / _WARMER)
         penalty, cooling = _PENALTY * unit, (_COLD / _HOT) ** (1 / max(sweeps - 1, 1))
         temperature = _HOT * unit
         done, number = 0.0 if spent() < 1 else inf, 0  # sweeps of the way that are done, and sweeps in fact
         while done < sweeps or (clusters.lack and done < 2 * sweeps):
-            set_annealing.sweep(temperature, penalty, clusters, self.rows)
+            set_annealing.sweep(temperature, penalty, clusters, self.rows, space)
             left = 1 - done / (_LACKING * sweeps)
             allowed = n * left**3 if left > 0 else 0.0
             if clusters.lack > allowed:
@@ -110,8 +114,7 @@ class Annealing:
             # In larger steps the price of a row must rise as far, but may fall less.
             penalty *= factor ** min(step, SWEEPS) if factor > 1 else factor
             temperature = max(temperature * cooling**step, _COLD * unit)
-        last = clusters.state["label"].astype(np.int64)
-        return clusters.best.astype(np.int64), last, done == number
+        return clusters.best, clusters.state["label"], done == number
 
 
 def _mix(seed: int) -> int:

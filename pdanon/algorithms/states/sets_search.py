@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon._kernels import set_moves, set_search
-from pdanon.algorithms.states.annealing import MOST_SETS, SWEEPS, Annealing
+from pdanon.algorithms.states.annealing import MOST_IN_CUBE, MOST_SETS, SWEEPS, Annealing
 from pdanon.algorithms.states.clusters import Clusters
 from pdanon.algorithms.weights import item_weights
 from pdanon.errors import InfeasibleError, ParameterError
@@ -121,15 +121,13 @@ class Price:
 
     @property
     def change(self) -> float:
-        """Items to add to the size of each set of several items."""
+        """Items to add to the size of each set of several items.
+
+        If it is positive, it is also the cost of the spread of the supports in a set, relative to one item.
+        """
         if self.loss == LOSSES["balanced"]:
             return sqrt(len(self.singles))
         return -float(self.loss)
-
-    @property
-    def spread(self) -> float:
-        """Cost of the spread of the supports in a set, relative to one item."""
-        return self.change if self.loss == LOSSES["balanced"] else 0.0
 
     def cost(
         self,
@@ -189,7 +187,6 @@ _BATCH_OF_SPLITS = 16
 _BATCH_OF_SWAPS = 16
 _STARTS = 2  # annealings with seeds of their own, each in a thread; the result with the lowest loss is kept
 _MOST_SWAPS = 2**24  # swaps that are tried in a descent
-_MOST_IN_CUBE = 640  # clusters whose triples are all counted: 174 MB
 _MOST = 20_000  # clusters whose pairs are all counted, unless there are more at the start: 1.6 GB
 
 
@@ -247,7 +244,7 @@ class Refinement:
         self._price = Price.of(loss, itemsets, index.singles, index.n_rows)
         worth = self._price.worth
         largest = _largest(self._guarantee, n_clusters)
-        slots = min(n, _MOST_IN_CUBE if largest == 3 else max(n_clusters, _MOST))
+        slots = min(n, MOST_IN_CUBE if largest == 3 else max(n_clusters, _MOST))
         table = _constraints(self._guarantee, itemsets)
         self._blocks = blocks = np.zeros(n, np.int64) if blocks is None else blocks
         home = np.zeros(slots, np.int64)
@@ -258,7 +255,6 @@ class Refinement:
             largest=largest,
             loss=self._price.loss,
             change=self._price.change,
-            spread=self._price.spread,
             top=n_clusters,
             label=cluster,
             size=np.bincount(cluster[kept], minlength=slots),
@@ -371,8 +367,8 @@ class Refinement:
                 self.descend(limit)
 
     def _anneals(self) -> bool:
-        """Return whether annealing can lower the loss: two known items, a loss by size, not too many sets."""
-        by_size = self._price.loss != LOSSES["UL"] and self._state.largest == 2 and self._is_exact
+        """Return whether annealing can lower the loss: m of 2 or 3, a loss by size, not too many sets."""
+        by_size = self._price.loss != LOSSES["UL"] and self._state.largest >= 2 and self._is_exact
         return by_size and self._index.n_items > 1 and int(np.count_nonzero(self._state.size)) <= MOST_SETS
 
     def _anneal(self, sweeps: int, seed: int, limit: float | None) -> None:
@@ -380,7 +376,13 @@ class Refinement:
         labels = np.unique(self.best, return_inverse=True)[1] - int((self.best < 0).any())
         price, blocks = self._price, np.ascontiguousarray(self._blocks, np.int64)
         task = Annealing(
-            self._rows, self._guarantee.k, price.singles, price.worth, blocks, price.change, price.spread
+            self._rows,
+            self._guarantee.k,
+            self._state.largest == 3,
+            price.singles,
+            price.worth,
+            blocks,
+            price.change,
         )
         spent = partial(time_spent, time.perf_counter(), self._started, limit)
         starts = [(labels, sweeps, seed + i, spent) for i in range(_STARTS)]
@@ -486,7 +488,7 @@ def _largest(guarantee: KmAnonymity | PrivacyConstraints, n_clusters: int) -> in
     if isinstance(guarantee, PrivacyConstraints):
         return 0
     largest = 3 if guarantee.m is None else min(guarantee.m, 3)
-    return 2 if largest == 3 and n_clusters > _MOST_IN_CUBE else largest
+    return 2 if largest == 3 and n_clusters > MOST_IN_CUBE else largest
 
 
 def _constraints(guarantee: KmAnonymity | PrivacyConstraints, itemsets: Itemsets) -> ItemsetTable:
