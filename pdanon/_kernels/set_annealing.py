@@ -14,9 +14,8 @@ from typing import Any
 import cython
 import numpy as np
 from cython.cimports.libc.math import sqrt
-from cython.cimports.pdanon._kernels.counting import Number
+from cython.cimports.pdanon._kernels.counting import Number, Rows
 from cython.cimports.pdanon._kernels.set_moves import (
-    Rows,
     Space,
     clear,
     clusters_beside,

@@ -1,12 +1,5 @@
-from pdanon._kernels.counting cimport Code, Number
-
-
-cdef class Rows:
-    cdef Code[::1] codes  # items, row after row
-    cdef Number[::1] offsets  # start of each row
-    cdef Number[::1] weights  # number of transactions of each distinct row
-    cdef Number[::1] starts  # start of the rows of each item
-    cdef Code[::1] tids  # rows, item after item
+from pdanon._kernels.counting cimport Code, Number, Rows
+from pdanon._kernels.larger_itemsets cimport LargerItemsets
 
 
 cdef class State:
@@ -40,6 +33,7 @@ cdef class State:
 
 
 cdef class Space:
+    cdef LargerItemsets larger  # check of itemsets of more clusters than the state counts, or None
     cdef long long[::1] beside  # support of each cluster in the rows of the current item, without the item
     cdef long long[::1] alone  # the same, in rows without another item of its own cluster
     cdef long long[::1] touched  # clusters where these are not 0
@@ -128,3 +122,7 @@ cdef (long long, long long) list_pairs(long long a, long long n_pairs, State sta
 cdef long long list_few(long long a, long long n_touched, State state, Space space) noexcept nogil
 cdef long long list_broken(long long a, long long n_touched, State state, Space space) noexcept nogil
 cdef void fill_gains(long long x, long long lost, State state, Space space) noexcept nogil
+cdef bint meets_new_pair(long long b, Code[:, ::1] few, long long n_few, State state) noexcept nogil
+cdef long long first_new(long long b, Number[::1] few, long long n_few, State state) noexcept nogil
+cdef bint keeps_larger(long long a, long long b, long long n_moved, State state, Space space) noexcept nogil
+cdef bint move_keeps_larger(long long x, long long b, State state, Space space) noexcept nogil

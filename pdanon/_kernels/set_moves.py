@@ -13,26 +13,17 @@ from typing import Any
 import cython
 import numpy as np
 from cython.cimports.libc.math import ldexp, log2, sqrt
-from cython.cimports.pdanon._kernels.counting import Number
+from cython.cimports.pdanon._kernels.counting import Code, Number, Rows
+from cython.cimports.pdanon._kernels.larger_itemsets import LargerItemsets
 from cython.cimports.pdanon._kernels.set_moves import clusters_beside, first_empty, lacking, spot
 from numpy.typing import NDArray
 
-__all__ = ["Rows", "Space", "State", "Tallies", "count", "count_constraints", "relocate", "wake"]
+__all__ = ["Space", "State", "Tallies", "count", "count_constraints", "relocate", "wake"]
 
 Array = NDArray[Any]
 
 
 # --- The state
-
-
-@cython.final
-@cython.cclass
-class Rows:
-    """Distinct transactions with weights, and the rows of each item."""
-
-    def __init__(self, *, codes: Array, offsets: Array, weights: Array, starts: Array, tids: Array) -> None:
-        self.codes, self.offsets, self.weights = codes, offsets, weights
-        self.starts, self.tids = starts, tids
 
 
 @cython.final
@@ -88,9 +79,13 @@ class Space:
     """Work space.
 
     ``beside``, ``alone``, ``place``, ``joint``, ``lone`` and ``shares`` are 0 between two steps.
+    ``larger`` is needed if more items may be known than the state counts.
     """
 
-    def __init__(self, *, n: int, slots: int, largest: int, words: int) -> None:
+    def __init__(
+        self, *, n: int, slots: int, largest: int, words: int, larger: LargerItemsets | None = None
+    ) -> None:
+        self.larger = larger
         side = slots if largest == 3 else 0
         self.beside, self.alone, self.touched, self.place = np.zeros((4, slots), np.int64)
         self.stamp, self.near, self.few, self.broken = np.zeros((4, slots), np.int64)
@@ -697,3 +692,49 @@ def list_broken(
             space.broken[n] = c
             n += 1
     return n
+
+
+def meets_new_pair(
+    b: cython.longlong, few: Code[:, ::1], n_few: cython.longlong, state: State
+) -> cython.bint:
+    """Return whether b would get a rare triple of clusters by receiving the item.
+
+    ``few`` lists the pairs of clusters in fewer than k rows of the item. Such a triple is rare if it had no
+    row before.
+    """
+    for i in range(n_few):
+        c, d = few[i, 0], few[i, 1]
+        if c != b and d != b and state.cube[spot(b, c, d)] == 0:
+            return True
+    return False
+
+
+def first_new(b: cython.longlong, few: Number[::1], n_few: cython.longlong, state: State) -> cython.longlong:
+    """Find the first cluster that becomes rare with b when b receives the item; return -1 if there is none.
+
+    ``few`` lists the clusters in fewer than k rows of the item. Such a cluster becomes rare with b if it had
+    no row with b before.
+    """
+    for i in range(n_few):
+        c = few[i]
+        if c != b and state.co[b, c] == 0:
+            return c
+    return -1
+
+
+def keeps_larger(
+    a: cython.longlong, b: cython.longlong, n_moved: cython.longlong, state: State, space: Space
+) -> cython.bint:
+    """Return whether no larger itemset is rare after the items in ``larger.moved`` moved between a and b."""
+    return space.larger is None or space.larger.stay_safe(a, b, n_moved, state.label)
+
+
+def move_keeps_larger(x: cython.longlong, b: cython.longlong, state: State, space: Space) -> cython.bint:
+    """Return whether no larger itemset becomes rare when the item moves to b."""
+    a: cython.longlong = state.label[x]
+    if space.larger is None:
+        return True
+    state.label[x], space.larger.moved[0] = b, cython.cast(cython.int, x)
+    safe = keeps_larger(a, b, 1, state, space)
+    state.label[x] = a
+    return safe

@@ -2,14 +2,14 @@
 
 All supports are 0 or at least k between two moves. So a move can only make two kinds of support rare: those
 of the cluster that an item leaves, and those with a cluster that its new cluster shared no row with before.
-The checks visit the clusters, or pairs of clusters, in the rows of the item.
+The checks visit the clusters, or pairs of clusters, in the rows of the item. If more items may be known, a
+move that passes them is checked by ``larger_itemsets``.
 """
 
 import cython
 import numpy as np
-from cython.cimports.pdanon._kernels.counting import Code, Number
+from cython.cimports.pdanon._kernels.counting import Code, Number, Rows
 from cython.cimports.pdanon._kernels.set_moves import (
-    Rows,
     Space,
     State,
     Tallies,
@@ -18,10 +18,14 @@ from cython.cimports.pdanon._kernels.set_moves import (
     constraints_stay,
     fill_gains,
     first_empty,
+    first_new,
+    keeps_larger,
     list_broken,
     list_few,
     list_pairs,
     mark_rows,
+    meets_new_pair,
+    move_keeps_larger,
     move_to,
     note,
     price_of_two,
@@ -35,24 +39,6 @@ __all__ = ["descend", "split_each", "swap_each"]
 
 
 # --- Moves of single items, each to the cluster with the largest gain
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def meets_new_pair(
-    b: cython.longlong, few: Code[:, ::1], n_few: cython.longlong, state: State
-) -> cython.bint:
-    """Return whether b would get a rare triple of clusters by receiving the item.
-
-    ``few`` lists the pairs of clusters in fewer than k rows of the item. Such a triple is rare if it had no
-    row before.
-    """
-    for i in range(n_few):
-        c, d = few[i, 0], few[i, 1]
-        if c != b and d != b and state.cube[spot(b, c, d)] == 0:
-            return True
-    return False
 
 
 @cython.cfunc
@@ -91,22 +77,6 @@ def _is_in_each_pair(b: cython.longlong, n_broken: cython.longlong, space: Space
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def first_new(b: cython.longlong, few: Number[::1], n_few: cython.longlong, state: State) -> cython.longlong:
-    """Find the first cluster that becomes rare with b when b receives the item; return -1 if there is none.
-
-    ``few`` lists the clusters in fewer than k rows of the item. Such a cluster becomes rare with b if it had
-    no row with b before.
-    """
-    for i in range(n_few):
-        c = few[i]
-        if c != b and state.co[b, c] == 0:
-            return c
-    return -1
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
 def _note_stuck(
     x: cython.longlong, one: cython.longlong, other: cython.longlong, state: State
 ) -> cython.void:
@@ -128,7 +98,9 @@ def _note_obstacle(x: cython.longlong, n_few: cython.longlong, state: State, spa
     new = first_new(b, space.few, n_few, state)
     if new >= 0:
         _note_stuck(x, b, new, state)
-    elif state.largest == 2:  # no gain, or its new cluster would be rare with the old one
+    elif (
+        state.largest == 2 and space.larger is None
+    ):  # no gain, or its new cluster would be rare with the old one
         _note_stuck(x, b, b, state)
 
 
@@ -199,6 +171,8 @@ def _best_target(x: cython.longlong, state: State, rows: Rows, space: Space) -> 
                 continue
             if a >= 0 and not _move_keeps_triples(a, b, n_touched, state, space):
                 continue
+        if not move_keeps_larger(x, b, state, space):
+            continue
         best, most = b, space.gains[b]
     if best < 0 and not stays and n_broken == 1:
         _note_obstacle(x, n_few, state, space)
@@ -361,6 +335,21 @@ def _distribute(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def _split_keeps_larger(
+    n: cython.longlong, c: cython.longlong, new: cython.longlong, state: State, space: Space
+) -> cython.bint:
+    """Return whether no larger itemset is rare after some of the first n members moved from c to new."""
+    n_moved: cython.longlong = 0
+    for i in range(n if space.larger is not None else 0):
+        if state.label[space.members[i]] == new:
+            space.larger.moved[n_moved] = cython.cast(cython.int, space.members[i])
+            n_moved += 1
+    return keeps_larger(c, new, n_moved, state, space)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def _split(
     c: cython.longlong,
     order: Number[::1],
@@ -385,7 +374,8 @@ def _split(
     before: cython.double = price_of_two(c, new, scale, state)
     _distribute(n, c, new, state, rows, space)
     # A margin: rounding errors must not count as gains, or steps could alternate forever.
-    if state.lack == 0 and price_of_two(c, new, scale, state) < before - 1e-12 * before:
+    gains: cython.bint = price_of_two(c, new, scale, state) < before - 1e-12 * before
+    if state.lack == 0 and gains and _split_keeps_larger(n, c, new, state, space):
         changed(c, state)
         changed(new, state)
         return True
@@ -682,7 +672,11 @@ def _exchange(x: cython.longlong, y: cython.longlong, state: State, rows: Rows, 
     move_to(x, b, state, rows, space)
     move_to(y, a, state, rows, space)
     # A margin: rounding errors must not count as gains, or steps could alternate forever.
-    if state.lack == 0 and price_of_two(a, b, scale, state) < before - 1e-12 * before:
+    if space.larger is not None:
+        space.larger.moved[0] = cython.cast(cython.int, x)
+        space.larger.moved[1] = cython.cast(cython.int, y)
+    gains: cython.bint = price_of_two(a, b, scale, state) < before - 1e-12 * before
+    if state.lack == 0 and gains and keeps_larger(a, b, 2, state, space):
         changed(a, state)
         changed(b, state)
         return True

@@ -97,9 +97,7 @@ def state_of(naive, k, largest):
     home[labels[kept]] = naive.block[kept]
     itemsets, bounds = csr(naive.constraints if largest == 0 else [])
     words = 0 if largest else len(naive.rows) // 64 + 1
-    counted = rows_of(naive.rows, naive.weights, N_ITEMS)
-    names = ("codes", "offsets", "weights", "starts", "tids")
-    rows = set_moves.Rows(**{name: np.asarray(getattr(counted, name)) for name in names})
+    rows = rows_of(naive.rows, naive.weights, N_ITEMS)
     state = set_moves.State(
         k=k,
         largest=largest,
@@ -220,9 +218,7 @@ def test_splits_and_swaps(largest):
 
 
 def annealing_of(naive, k, m, change, seed):
-    names = ("codes", "offsets", "weights", "starts", "tids")
-    counted = rows_of(naive.rows, naive.weights, N_ITEMS)
-    rows = set_moves.Rows(**{name: np.asarray(getattr(counted, name)) for name in names})
+    rows = rows_of(naive.rows, naive.weights, N_ITEMS)
     clusters = set_annealing.Annealing(
         k=k,
         triples=m == 3,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
 
-from pdanon._kernels import set_annealing, set_moves
+from pdanon._kernels import counting, set_annealing, set_moves
 from pdanon.itemsets.codes import Numbers
 
 SWEEPS = 40  # of an annealing without a time limit
@@ -31,7 +31,7 @@ class Annealing:
 
     Parameters
     ----------
-    rows : set_moves.Rows
+    rows : counting.Rows
         The distinct transactions.
     k : int
         Supports of sets, of pairs and, with ``triples``, of triples of sets are 0 or at least k.
@@ -43,7 +43,7 @@ class Annealing:
         Parameter of the loss.
     """
 
-    rows: set_moves.Rows
+    rows: counting.Rows
     k: int
     triples: bool
     singles: Numbers

@@ -15,6 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon._kernels import set_moves, set_search
+from pdanon._kernels.larger_itemsets import LargerItemsets
 from pdanon.algorithms.states.annealing import MOST_IN_CUBE, MOST_SETS, SWEEPS, Annealing
 from pdanon.algorithms.states.clusters import Clusters
 from pdanon.algorithms.weights import item_weights
@@ -233,10 +234,7 @@ class Refinement:
         self._guarantee = check_refinable(guarantee)
         self._started = time.perf_counter() if started is None else started
         self._index = index = SupportIndex.of(itemsets).distinct()
-        starts, tids, _ = index.transpose
-        self._rows = set_moves.Rows(
-            codes=index.codes, offsets=index.offsets, weights=index.weights, starts=starts, tids=tids
-        )
+        self._rows = index.rows
         n, kept = index.n_items, np.flatnonzero(labels >= 0)
         _, cluster = np.unique(np.where(labels < 0, -1, labels), return_inverse=True)
         cluster = cluster - int(len(kept) < n)
@@ -267,10 +265,14 @@ class Refinement:
             bounds=table.offsets,
             words=words,
         )
-        self._space = set_moves.Space(n=n, slots=slots, largest=largest, words=words)
+        self._m = None if largest == 0 else self._guarantee.m  # type: ignore[union-attr]
+        self._is_exact = largest == 0 or self._m == largest
+        larger = None
+        if not self._is_exact:
+            m = index.longest if self._m is None else self._m
+            larger = LargerItemsets(k=self._guarantee.k, m=m, rows=index.rows, slots=slots)
+        self._space = set_moves.Space(n=n, slots=slots, largest=largest, words=words, larger=larger)
         self._tallies = set_moves.Tallies(n, slots if largest >= 2 else 0)
-        m = None if largest == 0 else self._guarantee.m  # type: ignore[union-attr]
-        self._is_exact = largest == 0 or m == largest
         self._order = np.argsort(worth, kind="stable")[::-1].copy()
         self.best = cluster.copy()
         self._swaps = 0  # swaps that the current descent has tried
@@ -297,7 +299,7 @@ class Refinement:
                 return False
             set_moves.count(begin, end, self._state, self._rows, self._space)
         set_moves.count_constraints(self._state, self._rows)
-        if self._state.lack:
+        if self._state.lack or not self._larger_are_safe():
             raise ParameterError(
                 "the clusters of the result are not safe in this frame",
                 where="result",
@@ -306,6 +308,13 @@ class Refinement:
         self._least = self._cost()
         self._curve.append((time.perf_counter() - self._started, self._least))
         return True
+
+    def _larger_are_safe(self) -> bool:
+        """Return whether no itemset of more clusters than the state counts is rare."""
+        if self._is_exact:
+            return True
+        index = self._index.relabel(np.asarray(self._state.label))
+        return not index.at_risk(self._guarantee.k, self._m).any()
 
     @property
     def trace(self) -> pd.DataFrame:
@@ -340,8 +349,6 @@ class Refinement:
                     set_moves.wake(self._state)
                 stage = min(stage + (stage + 1) // 2, n)
             self._keep()
-        if not self._is_exact:
-            self._repair()
 
     def restart(self, limit: float, rng: np.random.Generator) -> None:
         """Search on from the best clusters until the limit in seconds.
@@ -449,10 +456,10 @@ class Refinement:
         after = self._cost()
         return (before - after) * enough > after
 
-    def _keep(self, *, repaired: bool = False) -> None:
+    def _keep(self) -> None:
         """Store the clusters if they have the guarantee and the lowest loss so far."""
         cost = self._cost()
-        if cost < self._least and (self._is_exact or repaired) and not self._state.lack:
+        if cost < self._least and not self._state.lack:
             self._least, self.best = cost, np.array(self._state.label)
             self._curve.append((time.perf_counter() - self._started, cost))
 
@@ -480,7 +487,7 @@ class Refinement:
         merged = np.full(n, -1)
         merged[kept] = labels[clusters.labels[stands_in[kept]]]
         set_moves.relocate(merged, self._state, self._rows, self._space)
-        self._keep(repaired=True)
+        self._keep()
 
 
 def _largest(guarantee: KmAnonymity | PrivacyConstraints, n_clusters: int) -> int:
