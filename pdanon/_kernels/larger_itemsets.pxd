@@ -3,6 +3,7 @@ from pdanon._kernels.counting cimport Rows
 
 cdef class LargerItemsets:
     cdef long long k
+    cdef long long known  # itemsets of up to so many clusters are safe already
     cdef bint by_rows  # whether m is at least the length of all rows
     cdef Rows rows
     cdef int[::1] moved  # items that have moved
@@ -23,15 +24,21 @@ cdef class LargerItemsets:
     cdef int[::1] node_rows
     cdef int[::1] node_places
     cdef long long[:, ::1] counts  # by depth: support of the itemset with one cluster more
+    cdef long long[:, ::1] ends  # by depth: where the rows of the itemset with one cluster more end
     cdef int[:, ::1] extensions  # by depth: these clusters
     cdef unsigned char[:, ::1] extends  # by depth: whether a cluster is one of them
 
-    cdef bint stay_safe(self, long long a, long long b, Py_ssize_t n_moved, long long[::1] label) noexcept nogil
-    cdef bint _is_safe(self, long long cluster, Py_ssize_t n_moved, long long[::1] label) noexcept nogil
+    cdef int[::1] path  # clusters of the current itemset, or of the rare one that was found
+    cdef Py_ssize_t n_path
+
+    cdef bint is_safe(self, long long cluster, Py_ssize_t n_moved, long long[::1] label) noexcept nogil
     cdef void _list_changed(self, long long cluster, Py_ssize_t n_moved, long long[::1] label) noexcept nogil
-    cdef long long _list_rows(self, long long cluster, long long[::1] label) noexcept nogil
+    cdef void _list_rows(self, long long cluster, long long[::1] label) noexcept nogil
     cdef void _list(self, long long row, long long cluster, bint changed, long long[::1] label) noexcept nogil
     cdef bint _rows_are_safe(self) noexcept nogil
     cdef bint _contains(self, long long i, long long j) noexcept nogil
-    cdef bint _visit(self, Py_ssize_t depth, long long begin, long long end, long long total) noexcept nogil
-    cdef long long _fill_child(self, long long begin, long long end, int c) noexcept nogil
+    cdef bint _visit(self, Py_ssize_t depth, long long begin, long long end, long long free) noexcept nogil
+    cdef long long _count_extensions(self, Py_ssize_t depth, long long begin, long long end) noexcept nogil
+    cdef long long _fill_children(
+        self, Py_ssize_t depth, long long begin, long long end, long long n, long long free
+    ) noexcept nogil

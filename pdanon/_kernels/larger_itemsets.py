@@ -1,5 +1,7 @@
 """Itemsets of many clusters: whether a move of items makes one of them rare.
 
+Smaller ones are known to be safe, so that only rows with more clusters matter.
+
 Before the move, the support of each itemset of up to m clusters is 0 or at least k. The move changes the
 support of an itemset only if it contains a cluster that gains or loses rows, and one of these changed rows
 has all its other clusters. So the search visits the itemsets of the changed rows, depth first, each with the
@@ -30,18 +32,18 @@ class LargerItemsets:
     ----------
     k : int
         A support in (0, k) is rare.
-    m : int
-        Largest size of an itemset.
+    known, m : int
+        Itemsets of more than ``known`` and up to m clusters are checked.
     rows : Rows
         Distinct rows of items.
     slots : int
         Number of clusters.
     """
 
-    def __init__(self, *, k: int, m: int, rows: Rows, slots: int) -> None:
+    def __init__(self, *, k: int, known: int, m: int, rows: Rows, slots: int) -> None:
         n, n_rows, n_codes = len(rows.starts) - 1, len(rows.weights), len(rows.codes)
         longest = int(np.diff(rows.offsets).max(initial=0))
-        self.k, self.rows, self.by_rows = k, rows, m >= longest
+        self.k, self.known, self.rows, self.by_rows = k, known, rows, m >= longest
         levels = 0 if self.by_rows else m - 1
         self.moved, self.has_moved = np.zeros(n, np.int32), np.zeros(n, np.uint8)
         self.stamp, self.changes, self.n_changed, self.n_rows = 0, 0, 0, 0
@@ -50,49 +52,36 @@ class LargerItemsets:
         self.codes, self.offsets = np.zeros(2 * n_codes, np.int32), np.zeros(2 * n_rows + 1, np.int64)
         self.weights, self.signs = np.zeros(2 * n_rows, np.int64), np.zeros(2 * n_rows, np.uint64)
         self.is_whole = np.zeros(2 * n_rows, np.uint8)
-        self.node_rows, self.node_places = np.zeros((2, 2 * n_rows * levels), np.int32)
-        self.counts = np.zeros((levels, slots), np.int64)
+        room = 2 * n_rows + 2 * n_codes * max(levels - 1, 0) if levels else 0
+        self.node_rows, self.node_places = np.zeros((2, room), np.int32)
+        self.counts, self.ends = np.zeros((2, levels, slots), np.int64)
         self.extensions = np.zeros((levels, slots), np.int32)
         self.extends = np.zeros((levels, slots), np.uint8)
+        self.path, self.n_path = np.zeros(slots, np.int32), 0
 
-    def stay_safe(
-        self,
-        a: cython.longlong,
-        b: cython.longlong,
-        n_moved: cython.Py_ssize_t,
-        label: cython.longlong[::1],
-    ) -> cython.bint:
-        """Return whether no itemset is rare after the first ``n_moved`` items of ``moved`` changed clusters.
-
-        They moved between a and b; -1 stands for no cluster. ``label`` has the clusters of all items.
-        """
-        i: cython.Py_ssize_t
-        for i in range(n_moved):
-            self.has_moved[self.moved[i]] = True
-        safe: cython.bint = (a < 0 or self._is_safe(a, n_moved, label)) and (
-            b < 0 or self._is_safe(b, n_moved, label)
-        )
-        for i in range(n_moved):
-            self.has_moved[self.moved[i]] = False
-        return safe
-
-    def _is_safe(
+    def is_safe(
         self, cluster: cython.longlong, n_moved: cython.Py_ssize_t, label: cython.longlong[::1]
     ) -> cython.bint:
-        """Return whether no itemset with the cluster, and otherwise clusters of a changed row, is rare."""
+        """Return whether no itemset with a cluster is rare after the first ``n_moved`` of ``moved`` moved.
+
+        ``label`` has the clusters of all items after the move; -1 stands for no cluster. If an itemset is
+        rare, ``path`` has its other clusters.
+        """
+        i: cython.longlong
+        for i in range(n_moved):
+            self.has_moved[self.moved[i]] = True
         self._list_changed(cluster, n_moved, label)
-        total = self._list_rows(cluster, label)
-        if 0 < total < self.k:
-            return False
-        if total == 0 or self.n_changed == 0:
+        for i in range(n_moved):
+            self.has_moved[self.moved[i]] = False
+        if self.n_changed == 0:
             return True
+        self._list_rows(cluster, label)
         if self.by_rows:
             return self._rows_are_safe()
-        i: cython.longlong
         for i in range(self.n_rows):
             self.node_rows[i] = cython.cast(cython.int, i)
             self.node_places[i] = cython.cast(cython.int, self.offsets[i])
-        return self._visit(0, 0, self.n_rows, total)
+        return self._visit(0, 0, self.n_rows, self.n_rows)
 
     def _list_changed(
         self, cluster: cython.longlong, n_moved: cython.Py_ssize_t, label: cython.longlong[::1]
@@ -118,12 +107,11 @@ class LargerItemsets:
                     self._list(row, cluster, True, label)
         self.n_changed = self.n_rows
 
-    def _list_rows(self, cluster: cython.longlong, label: cython.longlong[::1]) -> cython.longlong:
-        """List the rows of the cluster, reduced to clusters of changed rows; return its support."""
+    def _list_rows(self, cluster: cython.longlong, label: cython.longlong[::1]) -> cython.void:
+        """List the rows of the cluster, reduced to clusters of changed rows."""
         cython.declare(x=cython.Py_ssize_t, slot=cython.longlong, row=cython.longlong)
         self.stamp += 1
         mark: cython.longlong = self.stamp
-        total: cython.longlong = 0
         for x in range(label.shape[0]):
             if label[x] != cluster:
                 continue
@@ -131,9 +119,7 @@ class LargerItemsets:
                 row = self.rows.tids[slot]
                 if self.listed[row] != mark:
                     self.listed[row] = mark
-                    total += self.rows.weights[row]
                     self._list(row, cluster, False, label)
-        return total
 
     def _list(
         self,
@@ -142,7 +128,7 @@ class LargerItemsets:
         changed: cython.bint,
         label: cython.longlong[::1],
     ) -> cython.void:
-        """List a row without the cluster, unless it is empty: all of it, or its clusters of changed rows."""
+        """List a row without the cluster if it is long enough: all of it, or its clusters of changed rows."""
         cython.declare(position=cython.longlong, c=cython.longlong, end=cython.longlong)
         sign: cython.ulonglong = 0
         whole: cython.bint = True
@@ -153,16 +139,16 @@ class LargerItemsets:
             if c < 0 or c == cluster or self.seen[c] == self.stamp:
                 continue
             self.seen[c] = self.stamp
-            if changed:
-                self.used[c] = self.changes
-            elif self.used[c] != self.changes:
+            if not changed and self.used[c] != self.changes:
                 whole = False
                 continue
             sign |= cython.cast(cython.ulonglong, 1) << (c & 63)
             self.codes[end] = cython.cast(cython.int, c)
             end += 1
-        if end == self.offsets[self.n_rows]:
+        if end - self.offsets[self.n_rows] < self.known:
             return
+        for position in range(self.offsets[self.n_rows], end if changed else 0):
+            self.used[self.codes[position]] = self.changes
         sort_part(self.codes, self.offsets[self.n_rows], end)
         self.weights[self.n_rows], self.signs[self.n_rows] = self.rows.weights[row], sign
         self.is_whole[self.n_rows] = whole
@@ -189,6 +175,10 @@ class LargerItemsets:
                     if support >= self.k:
                         break
             if support < self.k:
+                self.n_path = 0
+                for j in range(self.offsets[i], self.offsets[i + 1]):
+                    self.path[self.n_path] = self.codes[j]
+                    self.n_path += 1
                 return False
         return True
 
@@ -212,61 +202,86 @@ class LargerItemsets:
         depth: cython.Py_ssize_t,
         begin: cython.longlong,
         end: cython.longlong,
-        total: cython.longlong,
+        free: cython.longlong,
     ) -> cython.bint:
         """Return whether no itemset with one cluster more than a node, or below it, is rare.
 
-        The node has the rows ``node_rows[begin:end]``, and support ``total``. A cluster in all its rows need
-        not be added: the supports stay the same.
+        The node has the rows ``node_rows[begin:end]``, and ``depth`` clusters besides the current one. Its
+        children are written from ``free`` on. If an itemset is rare, ``path`` has its clusters besides the current one.
+        """
+        cython.declare(i=cython.longlong, n=cython.longlong, c=cython.int, after=cython.longlong)
+        cython.declare(safe=cython.bint)
+        n = self._count_extensions(depth, begin, end)
+        safe = True
+        for i in range(n if depth + 2 > self.known else 0):
+            c = self.extensions[depth, i]
+            if 0 < self.counts[depth, c] < self.k:
+                self.path[depth], self.n_path, safe = c, depth + 1, False
+                break
+        if safe and depth + 1 < self.counts.shape[0]:
+            after = self._fill_children(depth, begin, end, n, free)
+            for i in range(n):
+                c = self.extensions[depth, i]
+                self.path[depth] = c
+                if self.counts[depth, c] and not self._visit(depth + 1, free, self.ends[depth, c], after):
+                    safe = False
+                    break
+                free = self.ends[depth, c]
+        for i in range(n):
+            c = self.extensions[depth, i]
+            self.extends[depth, c], self.counts[depth, c], self.ends[depth, c] = False, 0, 0
+        return safe
+
+    def _count_extensions(
+        self, depth: cython.Py_ssize_t, begin: cython.longlong, end: cython.longlong
+    ) -> cython.longlong:
+        """List the clusters that changed rows of a node continue with; return their number.
+
+        ``counts`` has their supports, ``ends`` the numbers of rows of the children.
         """
         cython.declare(i=cython.longlong, place=cython.longlong, row=cython.longlong, c=cython.int)
-        cython.declare(n=cython.longlong, after=cython.longlong, support=cython.longlong)
+        cython.declare(n=cython.longlong, last=cython.longlong)
         n = 0
         for i in range(begin, end):
             row = self.node_rows[i]
+            last = self.offsets[row + 1] - max(self.known - depth - 1, 1)
             for place in range(self.node_places[i], self.offsets[row + 1]):
                 c = self.codes[place]
                 if row >= self.n_changed:
-                    if self.extends[depth, c]:
-                        self.counts[depth, c] += self.weights[row]
+                    if not self.extends[depth, c]:
+                        continue
+                    self.counts[depth, c] += self.weights[row]
                 elif not self.extends[depth, c]:
                     self.extends[depth, c], self.extensions[depth, n] = True, c
                     n += 1
-        safe: cython.bint = True
-        for i in range(n):
-            support = self.counts[depth, self.extensions[depth, i]]
-            if 0 < support < self.k:
-                safe = False
-        for i in range(n if depth + 1 < self.counts.shape[0] else 0):
-            if not safe:
-                break
-            c = self.extensions[depth, i]
-            support = self.counts[depth, c]
-            if self.k <= support < total:
-                after = self._fill_child(begin, end, c)
-                if after > end:
-                    safe = self._visit(depth + 1, end, after, support)
-        for i in range(n):
-            c = self.extensions[depth, i]
-            self.extends[depth, c], self.counts[depth, c] = False, 0
-        return safe
+                self.ends[depth, c] += place < last
+        return n
 
-    def _fill_child(self, begin: cython.longlong, end: cython.longlong, c: cython.int) -> cython.longlong:
-        """Write the rows of a node with cluster c and a later one from ``end`` on; return where they end.
+    def _fill_children(
+        self,
+        depth: cython.Py_ssize_t,
+        begin: cython.longlong,
+        end: cython.longlong,
+        n: cython.longlong,
+        free: cython.longlong,
+    ) -> cython.longlong:
+        """Write the rows of all children from ``free`` on, child by child; return where all end.
 
-        Without a changed row, there are none.
+        ``ends`` then has where the rows of each child end. Rows that are too short are left out.
         """
-        cython.declare(i=cython.longlong, place=cython.longlong, row=cython.longlong, after=cython.longlong)
-        after = end
+        cython.declare(i=cython.longlong, place=cython.longlong, row=cython.longlong, c=cython.int)
+        cython.declare(at=cython.longlong, size=cython.longlong)
+        for i in range(n):
+            size = self.ends[depth, self.extensions[depth, i]]
+            self.ends[depth, self.extensions[depth, i]] = free
+            free += size
         for i in range(begin, end):
             row = self.node_rows[i]
-            if after == end and row >= self.n_changed:
-                break
-            place = self.node_places[i]
-            while place < self.offsets[row + 1] and self.codes[place] < c:
-                place += 1
-            if place + 1 < self.offsets[row + 1] and self.codes[place] == c:
-                self.node_rows[after] = cython.cast(cython.int, row)
-                self.node_places[after] = cython.cast(cython.int, place + 1)
-                after += 1
-        return after
+            for place in range(self.node_places[i], self.offsets[row + 1] - max(self.known - depth - 1, 1)):
+                c = self.codes[place]
+                if self.extends[depth, c]:
+                    at = self.ends[depth, c]
+                    self.node_rows[at] = cython.cast(cython.int, row)
+                    self.node_places[at] = cython.cast(cython.int, place + 1)
+                    self.ends[depth, c] = at + 1
+        return free

@@ -51,7 +51,7 @@ cdef class Space:
     cdef int[:, ::1] broken_pairs  # pairs of clusters that become rare with its own when it leaves
     cdef long long[::1] members  # current items
     cdef long long[:, ::1] shares  # `beside` of a few items, and their sum in the last row
-    cdef unsigned char[::1] refused  # for constraints: clusters that the item cannot move to
+    cdef unsigned char[::1] refused  # for constraints and larger itemsets: clusters that the item cannot move to
     cdef unsigned long long[:, ::1] brought  # for constraints: rows of each of two items, as bits
     cdef unsigned long long[:, ::1] left  # for constraints: rows of the cluster of each without it, as bits
 
@@ -125,4 +125,5 @@ cdef void fill_gains(long long x, long long lost, State state, Space space) noex
 cdef bint meets_new_pair(long long b, Code[:, ::1] few, long long n_few, State state) noexcept nogil
 cdef long long first_new(long long b, Number[::1] few, long long n_few, State state) noexcept nogil
 cdef bint keeps_larger(long long a, long long b, long long n_moved, State state, Space space) noexcept nogil
-cdef bint move_keeps_larger(long long x, long long b, State state, Space space) noexcept nogil
+cdef bint leaving_keeps_larger(long long x, State state, Space space) noexcept nogil
+cdef bint joining_keeps_larger(long long x, long long b, bint leaves, State state, Space space) noexcept nogil

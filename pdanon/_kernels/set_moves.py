@@ -726,15 +726,38 @@ def keeps_larger(
     a: cython.longlong, b: cython.longlong, n_moved: cython.longlong, state: State, space: Space
 ) -> cython.bint:
     """Return whether no larger itemset is rare after the items in ``larger.moved`` moved between a and b."""
-    return space.larger is None or space.larger.stay_safe(a, b, n_moved, state.label)
-
-
-def move_keeps_larger(x: cython.longlong, b: cython.longlong, state: State, space: Space) -> cython.bint:
-    """Return whether no larger itemset becomes rare when the item moves to b."""
-    a: cython.longlong = state.label[x]
     if space.larger is None:
         return True
+    return space.larger.is_safe(a, n_moved, state.label) and space.larger.is_safe(b, n_moved, state.label)
+
+
+def leaving_keeps_larger(x: cython.longlong, state: State, space: Space) -> cython.bint:
+    """Return whether no larger itemset becomes rare when the item leaves its cluster.
+
+    If one does, the item can only move to one of its clusters: ``refused`` marks all others.
+    """
+    a: cython.longlong = state.label[x]
+    safe: cython.bint = True
+    if a >= 0:
+        state.label[x], space.larger.moved[0] = -1, cython.cast(cython.int, x)
+        safe = space.larger.is_safe(a, 1, state.label)
+        state.label[x] = a
+    space.refused[:] = not safe
+    for i in range(0 if safe else space.larger.n_path):
+        space.refused[space.larger.path[i]] = False
+    return safe
+
+
+def joining_keeps_larger(
+    x: cython.longlong, b: cython.longlong, leaves: cython.bint, state: State, space: Space
+) -> cython.bint:
+    """Return whether no larger itemset becomes rare when the item moves to b.
+
+    ``leaves`` is the result of `leaving_keeps_larger`: if it is true, only itemsets with b need a check.
+    """
+    a: cython.longlong = state.label[x]
     state.label[x], space.larger.moved[0] = b, cython.cast(cython.int, x)
-    safe = keeps_larger(a, b, 1, state, space)
+    safe: cython.bint = leaves or space.larger.is_safe(a, 1, state.label)
+    safe = safe and space.larger.is_safe(b, 1, state.label)
     state.label[x] = a
     return safe

@@ -19,13 +19,14 @@ from cython.cimports.pdanon._kernels.set_moves import (
     fill_gains,
     first_empty,
     first_new,
+    joining_keeps_larger,
     keeps_larger,
+    leaving_keeps_larger,
     list_broken,
     list_few,
     list_pairs,
     mark_rows,
     meets_new_pair,
-    move_keeps_larger,
     move_to,
     note,
     price_of_two,
@@ -136,6 +137,7 @@ def _best_target(x: cython.longlong, state: State, rows: Rows, space: Space) -> 
     n_broken_pairs: cython.longlong = 0
     best: cython.longlong = -1
     most: cython.double = 0.0
+    leaves: cython.int = -1  # whether leaving makes no larger itemset rare; -1: unknown
     gets_rare: cython.bint = state.largest > 0 and a >= 0 and 0 < state.support[a] - lost < state.k
     stays: cython.bint = n_broken > 1 or gets_rare
     if gets_rare:
@@ -171,8 +173,11 @@ def _best_target(x: cython.longlong, state: State, rows: Rows, space: Space) -> 
                 continue
             if a >= 0 and not _move_keeps_triples(a, b, n_touched, state, space):
                 continue
-        if not move_keeps_larger(x, b, state, space):
-            continue
+        if space.larger is not None:
+            if leaves < 0:  # counted late, and the same for all targets
+                leaves = leaving_keeps_larger(x, state, space)
+            if space.refused[b] or not joining_keeps_larger(x, b, leaves, state, space):
+                continue
         best, most = b, space.gains[b]
     if best < 0 and not stays and n_broken == 1:
         _note_obstacle(x, n_few, state, space)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from kernels.arrays import csr, draw_rows, rows_of
-from pdanon._kernels import set_annealing, set_moves, set_search
+from pdanon._kernels import larger_itemsets, set_annealing, set_moves, set_search
 
 TIMES = 60
 N_ITEMS, SLOTS = 6, 6
@@ -89,8 +89,8 @@ class Naive:
         return sum(int(weight) for row, weight in zip(self.rows, self.weights, strict=True) if x in row)
 
 
-def state_of(naive, k, largest):
-    """Return the compiled state, counted in two parts."""
+def state_of(naive, k, largest, m=None):
+    """Return the compiled state, counted in two parts; larger itemsets than it counts are checked up to m."""
     labels, worth = np.array(naive.labels, np.int64), np.array(naive.worth, np.int64)
     kept = labels >= 0
     home = np.zeros(SLOTS, np.int64)
@@ -115,7 +115,8 @@ def state_of(naive, k, largest):
         bounds=bounds,
         words=words,
     )
-    space = set_moves.Space(n=N_ITEMS, slots=SLOTS, largest=largest, words=words)
+    larger = m and larger_itemsets.LargerItemsets(k=k, known=largest, m=m, rows=rows, slots=SLOTS)
+    space = set_moves.Space(n=N_ITEMS, slots=SLOTS, largest=largest, words=words, larger=larger)
     half = len(naive.rows) // 2
     for begin, end in ((0, half), (half, len(naive.rows))):
         set_moves.count(begin, end, state, rows, space)
@@ -145,7 +146,7 @@ def draw_cases(largest, safe):
             yield rng, naive, k
 
 
-def agree(naive, state, k, largest):
+def agree(naive, state, k, largest, m=None):
     labels = np.asarray(state.label).tolist()
     assert labels == naive.labels
     for cluster in range(SLOTS):
@@ -154,6 +155,7 @@ def agree(naive, state, k, largest):
         assert state.held[cluster] == sum(naive.worth[item] for item in inside)
         assert state.support[cluster] == (naive.support(cluster) if inside else 0)
     assert state.lack == naive.lack(k, largest)
+    assert not m or naive.lack(k, m) == 0
 
 
 @pytest.mark.parametrize("largest", [0, 1, 2, 3])
@@ -167,14 +169,17 @@ def test_count_and_relocate(largest):
             agree(naive, state, k, largest)
 
 
-@pytest.mark.parametrize("largest", [0, 1, 2, 3])
-def test_descend(largest):
+CHECKED = [(0, None), (1, None), (2, None), (3, None), (2, 3), (2, 4), (3, 4), (3, 5), (3, 6)]
+
+
+@pytest.mark.parametrize(("largest", "m"), CHECKED)
+def test_descend(largest, m):
     """Each item in order gets the safe move with the largest gain."""
     moved = 0
-    for rng, naive, k in draw_cases(largest, safe=True):
-        state, rows, space = state_of(naive, k, largest)
+    for rng, naive, k in draw_cases(m or largest, safe=True):
+        state, rows, space = state_of(naive, k, largest, m)
         for x in rng.permutation(N_ITEMS).tolist():
-            labels = naive.best_move(x, k, largest)
+            labels = naive.best_move(x, k, m or largest)
             moved += labels is not None
             set_search.descend(np.array([x]), state, rows, space)
             found, expected = np.asarray(state.label).tolist(), labels or naive.labels
@@ -182,16 +187,16 @@ def test_descend(largest):
                 expected = found  # logarithms of equal gains differ by rounding
             assert found == expected
             naive.labels = expected
-            agree(naive, state, k, largest)
+            agree(naive, state, k, largest, m)
     assert moved > 10
 
 
-@pytest.mark.parametrize("largest", [0, 1, 2, 3])
-def test_splits_and_swaps(largest):
+@pytest.mark.parametrize(("largest", "m"), CHECKED)
+def test_splits_and_swaps(largest, m):
     """The state stays counted and safe, and the loss only falls."""
     gained = 0
-    for rng, naive, k in draw_cases(largest, safe=True):
-        state, rows, space = state_of(naive, k, largest)
+    for rng, naive, k in draw_cases(m or largest, safe=True):
+        state, rows, space = state_of(naive, k, largest, m)
         order = rng.permutation(N_ITEMS)
         tallies = set_moves.Tallies(N_ITEMS, SLOTS if largest >= 2 else 0)
         clusters = np.flatnonzero(np.asarray(state.size) > 1)
@@ -203,7 +208,7 @@ def test_splits_and_swaps(largest):
         for step in steps:
             before, done = naive.cost(), step()
             naive.labels = np.asarray(state.label).tolist()
-            agree(naive, state, k, largest)
+            agree(naive, state, k, largest, m)
             assert state.lack == 0
             assert naive.cost() <= before
             if step.func is set_search.split_each:
@@ -211,7 +216,7 @@ def test_splits_and_swaps(largest):
             else:  # exchanges that were tried
                 assert done or naive.cost() == before
             gained += naive.cost() < before
-    assert gained > 5
+    assert gained > 3
 
 
 # --- Annealing: supports and losses stay exact, and the best clusters are safe

@@ -270,7 +270,7 @@ class Refinement:
         larger = None
         if not self._is_exact:
             m = index.longest if self._m is None else self._m
-            larger = LargerItemsets(k=self._guarantee.k, m=m, rows=index.rows, slots=slots)
+            larger = LargerItemsets(k=self._guarantee.k, known=largest, m=m, rows=index.rows, slots=slots)
         self._space = set_moves.Space(n=n, slots=slots, largest=largest, words=words, larger=larger)
         self._tallies = set_moves.Tallies(n, slots if largest >= 2 else 0)
         self._order = np.argsort(worth, kind="stable")[::-1].copy()
