@@ -207,7 +207,7 @@ class LargerItemsets:
         """Return whether no itemset with one cluster more than a node, or below it, is rare.
 
         The node has the rows ``node_rows[begin:end]``, and ``depth`` clusters besides the current one. Its
-        children are written from ``free`` on. If an itemset is rare, ``path`` has its clusters besides the current one.
+        children are written from ``free`` on. If an itemset is rare, ``path`` has its other clusters.
         """
         cython.declare(i=cython.longlong, n=cython.longlong, c=cython.int, after=cython.longlong)
         cython.declare(safe=cython.bint)

@@ -93,19 +93,19 @@ def refine(
     Guarantee: that of the result. The release is audited. It is a local optimum, not always the least loss. A
     cut that `optimal` has proven optimal cannot be improved.
 
-    Sets, with m up to 3: after each step, no set, pair of sets or, if m is 3, triple of sets has a support in
-    (0, k). With constraints, the same holds for the published constraints. With a larger m, sets that contain
-    a rare larger itemset are merged at the end, as in `pcta`. If that loses more than the original result,
-    the result is returned. The same holds if m is 3 and there are more than 640 sets.
+    Sets: after each step, no set, pair of sets or, if m is 3, triple of sets has a support in (0, k). With
+    constraints, the same holds for the published constraints. With a larger m, or with m = 3 and more than
+    640 sets, a step also needs a search of the larger itemsets that it changes. Their supports are exact.
+    With all items of a row, the rows that are part of a changed row are counted.
 
-    With m = 2, and any loss but UL, sets are annealed first, twice, each time in a thread. In each of 40
-    sweeps, each item may move to any set, with odds that fall with the loss of the move. Supports in (0, k)
-    are allowed on the way, at a price for each lacking row, and all supports are exact. The temperature falls
-    from sweep to sweep. The price rises until nothing is rare; what is still rare in the end is merged. The
-    safe sets with the lowest loss are kept, at worst the first ones. If half of the time limit is too short,
-    there are fewer sweeps. Until the time limit, further annealings take twice as many sweeps each. The moves
-    below follow. With another m, with constraints, in classes of quasi-identifiers, with UL and with more
-    than 4,096 sets there are only these moves.
+    With m of 2 or 3, and any loss but UL, sets are annealed first, twice, each time in a thread. In each of
+    40 sweeps, each item may move to any set, with odds that fall with the loss of the move. Supports in (0,
+    k) are allowed on the way, at a price for each lacking row, and all supports are exact. The temperature
+    falls from sweep to sweep. The price rises until nothing is rare; what is still rare in the end is merged.
+    The safe sets with the lowest loss are kept, at worst the first ones. If half of the time limit is too
+    short, there are fewer sweeps. Until the time limit, further annealings take twice as many sweeps each.
+    The moves below follow. With another m, with constraints, in classes of quasi-identifiers, with UL and
+    with more than 4,096 sets (m = 3: 640) there are only these moves.
 
     The balanced loss of a set of s > 1 items is ``(s + r) * h + r * sqrt(s * q - h**2)``. Here r is the root
     of the number n of items, h the sum of the supports in the set, and q the sum of their squares. The second
@@ -154,14 +154,15 @@ def refine(
     of groups with more than 200 rows, and more than 2k, do not move.
 
     With a time limit, the result depends on the speed of the machine. The limit is checked every 8 items,
-    every 16 items that swap, after each set, between nodes, or every 1,000 rows. The audit and, for a larger
-    m, the final merging take additional time. If the limit is reached before the first supports are counted,
+    every 16 items that swap, after each set, between nodes, or every 1,000 rows. The audit takes
+    additional time. If the limit is reached before the first supports are counted,
     the result is returned, and ``trace`` is empty.
 
     Cost of sets: 4 bytes per pair of items, up to 1.6 GB (more if there are more than 20,000 sets), and for
-    two annealings up to 550 MB. If m is 3, up to 174 MB more. Each round takes time linear in the sum of the
-    squared lengths (if m is 3: cubed) of the distinct rows, and in the items times the sets. With
-    constraints: one bit per item and distinct row. Each item takes time for the rows of the constraints with
+    two annealings up to 550 MB. If m is 3, up to 174 MB more, and for two annealings 350 MB. Each round takes
+    time linear in the sum of the squared lengths (if m is 3: cubed) of the distinct rows, and in the items
+    times the sets. With a larger m, each move that is tried takes time for the itemsets of up to m - 1 sets
+    in the changed rows, and 16 m bytes per occurrence. With constraints: one bit per item and distinct row. Each item takes time for the rows of the constraints with
     a member of its set, times the sets. With rules: up to 8 counts of the rows of two sets per item and
     round.
 
