@@ -162,9 +162,9 @@ def refine(
     two annealings up to 550 MB. If m is 3, up to 174 MB more, and for two annealings 350 MB. Each round takes
     time linear in the sum of the squared lengths (if m is 3: cubed) of the distinct rows, and in the items
     times the sets. With a larger m, each move that is tried takes time for the itemsets of up to m - 1 sets
-    in the changed rows, and 16 m bytes per occurrence. With constraints: one bit per item and distinct row. Each item takes time for the rows of the constraints with
-    a member of its set, times the sets. With rules: up to 8 counts of the rows of two sets per item and
-    round.
+    in the changed rows, and 16 m bytes per occurrence are needed. With constraints: one bit per item and
+    distinct row. Each item takes time for the rows of the constraints with a member of its set, times the
+    sets. With rules: up to 8 counts of the rows of two sets per item and round.
 
     Cost of cuts: 4 bytes per item and block, and 8m bytes per row and node. Each node that is tried takes
     time linear in its rows; if m > 2, times their itemsets of up to m - 1 labels; with ``m=None``, squared.
