@@ -3,7 +3,7 @@
 Smaller ones are known to be safe, so that only rows with more clusters matter.
 
 Before the move, the support of each itemset of up to m clusters is 0 or at least k. The move changes the
-support of an itemset only if it contains a cluster that gains or loses rows, and one of these changed rows
+support of an itemset only if it contains a cluster that gains or loses rows, and a single changed row
 has all its other clusters. So the search visits the itemsets of the changed rows, depth first, each with the
 rows that contain it and the cluster.
 

@@ -75,7 +75,7 @@ class Annealing:
     # Work space; `brought` is 0 between two moves.
     brought: cython.longlong[::1]  # support of each cluster in the rows of the item without the new cluster
     changes: cython.longlong[::1]  # change of `lack` by pairs, for each new cluster
-    pairs: cython.int[:, ::1]  # pairs of clusters in rows of the item, and the number of these rows
+    pairs: cython.int[:, ::1]  # pairs of clusters in rows of the item, and their number of rows
     targets: cython.longlong[::1]  # clusters that the item may move to
     costs: cython.double[::1]  # costs of moves to them
     odds: cython.double[::1]
@@ -415,7 +415,7 @@ def _list_pairs(
 @cython.nogil
 @cython.exceptval(check=False)
 def _at_places(i: cython.longlong, j: cython.longlong, counts: cython.int[:, ::1]) -> cython.longlong:
-    """Return the count of two clusters by their positions in ``touched``; -1 if one is not there."""
+    """Return the count of two clusters at positions in ``touched``; -1 is the position of a missing one."""
     return counts[max(i, j), min(i, j)] if min(i, j) >= 0 else 0
 
 
