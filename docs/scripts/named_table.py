@@ -40,6 +40,7 @@ ALGORITHMS = {
 }
 KS = (5, 10, 15, 25, 50)
 AT_RISK, PERSONS = 5, 3000
+NORMAL = 1.96  # standard errors to the ends of an interval of 95 %
 SMALLER = (2, 3)  # further k of pcta, to compare refined releases with less NCP
 COLUMNS = "| data | algorithm | k | NCP, % | named, % | interval | above 1/5, % | above 1/2, % |"
 
@@ -68,11 +69,14 @@ def line(row: dict[str, Any]) -> str:
 
 
 def ratios(rows: list[dict[str, Any]]) -> list[str]:
-    """Compare refined releases with those of pcta at the same NCP, interpolated between values of k."""
-    found = []
+    """Compare refined releases with those of pcta at the same NCP, interpolated between values of k.
+
+    The interval is that of the persons drawn in both releases; the split of the rows is the same in all.
+    """
+    found, above = [], 0
     lines = [
-        "| data | k, refined | NCP, % | named, % | named by pcta at this NCP, % | ratio |",
-        "|---" * 6 + "|",
+        "| data | k, refined | NCP, % | named, % | named by pcta at this NCP, % | ratio | interval |",
+        "|---" * 7 + "|",
     ]
     for name in DATA_SETS:
         own = [row for row in rows if row["data"] == name]
@@ -81,17 +85,34 @@ def ratios(rows: list[dict[str, Any]]) -> list[str]:
             inside = pcta["NCP"].iloc[0] <= row["NCP"] <= pcta["NCP"].iloc[-1]
             if row["algorithm"] == "refined" and inside:
                 there = float(np.interp(np.log(row["NCP"]), np.log(pcta["NCP"]), pcta["named"]))
+                ratio = row["named"] / there
+                low, high = (
+                    ratio * float(np.exp(side * NORMAL * error(row["named"], there))) for side in (-1, 1)
+                )
                 cells = [
                     DATA_SETS[name],
                     row["k"],
                     f"{row['NCP']:.3f}",
                     f"{row['named']:.1f}",
                     f"{there:.1f}",
+                    f"{ratio:.2f}",
+                    f"{low:.2f} to {high:.2f}",
                 ]
-                found.append(row["named"] / there)
-                lines.append("| " + " | ".join(map(str, [*cells, f"{row['named'] / there:.2f}"])) + " |")
+                found.append(ratio)
+                above += low > 1
+                lines.append("| " + " | ".join(map(str, cells)) + " |")
     mean = float(np.exp(np.mean(np.log(found))))
-    return [*lines, "", f"The geometric mean of the ratios is {mean:.2f}, the largest is {max(found):.2f}."]
+    return [
+        *lines,
+        "",
+        f"The geometric mean of the ratios is {mean:.2f}, the largest is {max(found):.2f}. "
+        f"{above} of {len(found)} intervals are above 1.",
+    ]
+
+
+def error(*named: float) -> float:
+    """Return the standard error of the logarithm of a ratio of two shares in percent."""
+    return float(np.sqrt(sum((100 - share) / share / PERSONS for share in named)))
 
 
 def draw(rows: list[dict[str, Any]]) -> None:

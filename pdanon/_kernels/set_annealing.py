@@ -13,8 +13,8 @@ from typing import Any
 
 import cython
 import numpy as np
-from cython.cimports.libc.math import sqrt
 from cython.cimports.pdanon._kernels.counting import Number, Rows
+from cython.cimports.pdanon._kernels.odds import COLD, choose, cluster_cost, uniform
 from cython.cimports.pdanon._kernels.set_moves import (
     Space,
     clear,
@@ -31,8 +31,6 @@ __all__ = ["Annealing", "count", "sweep"]
 
 Array = NDArray[Any]
 
-_COLD = cython.declare(cython.double, 14.0)  # costs of this many temperatures are never accepted
-_FACTOR = cython.declare(cython.ulonglong, 2685821657736338717)  # of xorshift64*
 _SEQUENCE = cython.declare(cython.ulonglong, 0x03F79D71B4CB0A89)  # of de Bruijn: all words of 6 bits
 
 
@@ -144,54 +142,6 @@ class Annealing:
         return np.array(self.found)
 
 
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def _cost(
-    size: cython.longlong, held: cython.double, squares: cython.double, clusters: Annealing
-) -> cython.double:
-    """Return the loss of a cluster."""
-    if size < 2:
-        return 0.0
-    cost: cython.double = (size + clusters.change) * held
-    if clusters.change > 0.0:
-        cost += clusters.change * sqrt(max(size * squares - held * held, 0.0))
-    return cost
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-@cython.overflowcheck(False)
-def _uniform(clusters: Annealing) -> cython.double:
-    """Return a random number in [0, 1), by xorshift64*."""
-    word: cython.ulonglong = clusters.random
-    word ^= word >> 12
-    word ^= word << 25
-    word ^= word >> 27
-    clusters.random = word
-    word *= _FACTOR
-    return (word >> 11) * (1.0 / 9007199254740992.0)
-
-
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def _decay(x: cython.double) -> cython.double:
-    """Return exp(-x) for x in [0, 16], up to some percent, in sums and products: equal on all machines."""
-    y: cython.double = 1.0 - x * (1.0 / 256.0)
-    y *= y
-    y *= y
-    y *= y
-    y *= y
-    y *= y
-    y *= y
-    y *= y
-    return y * y
-
-
 # --- Supports
 
 
@@ -260,7 +210,9 @@ def count(clusters: Annealing, rows: Rows, space: Space) -> None:
     with cython.nogil:
         for c in range(clusters.co.shape[0]):
             _flip(c, c, clusters)
-            clusters.cost[c] = _cost(clusters.size[c], clusters.held[c], clusters.squares[c], clusters)
+            clusters.cost[c] = cluster_cost(
+                clusters.size[c], clusters.held[c], clusters.squares[c], clusters.change
+            )
             clusters.total += clusters.cost[c]
         for row in range(rows.weights.shape[0]):
             n = clusters_beside(-1, row, clusters.label, rows, space)
@@ -350,8 +302,8 @@ def _list_targets(
     empty = first_empty(clusters.top, clusters.size)
     n: cython.longlong = 0
     left: cython.double = penalty * leaving - clusters.cost[a]
-    left += _cost(
-        clusters.size[a] - 1, clusters.held[a] - worth, clusters.squares[a] - worth * worth, clusters
+    left += cluster_cost(
+        clusters.size[a] - 1, clusters.held[a] - worth, clusters.squares[a] - worth * worth, clusters.change
     )
     cython.declare(cost=cython.double, least=cython.double, lack=cython.longlong)
     b: cython.longlong
@@ -371,8 +323,11 @@ def _list_targets(
             least += clusters.held[b] + (1.0 + clusters.size[b] + clusters.change) * worth
         if least >= most:
             continue
-        cost += _cost(
-            clusters.size[b] + 1, clusters.held[b] + worth, clusters.squares[b] + worth * worth, clusters
+        cost += cluster_cost(
+            clusters.size[b] + 1,
+            clusters.held[b] + worth,
+            clusters.squares[b] + worth * worth,
+            clusters.change,
         )
         clusters.costs[n] = cost - clusters.cost[b]
         clusters.targets[n] = b
@@ -488,34 +443,6 @@ def _price_triples(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _choose(
-    a: cython.longlong, n: cython.longlong, temperature: cython.double, clusters: Annealing
-) -> cython.longlong:
-    """Choose one of n new clusters at random, or to stay in a, with odds that fall with the costs."""
-    least: cython.double = 0.0
-    cython.declare(j=cython.longlong, above=cython.double)
-    for j in range(n):
-        least = min(least, clusters.costs[j])
-    scale: cython.double = 1.0 / temperature
-    stay: cython.double = _decay(-least * scale) if -least * scale < _COLD else 0.0
-    total: cython.double = stay
-    for j in range(n):
-        above = (clusters.costs[j] - least) * scale
-        clusters.odds[j] = _decay(above) if above < _COLD else 0.0
-        total += clusters.odds[j]
-    target: cython.double = _uniform(clusters) * total - stay
-    if target < 0.0:
-        return a
-    for j in range(n):
-        target -= clusters.odds[j]
-        if target < 0.0:
-            return clusters.targets[j]
-    return a  # a rounding error
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
 def _move_triples(
     a: cython.longlong,
     b: cython.longlong,
@@ -581,8 +508,8 @@ def _move(
     clusters.label[x] = b
     clusters.top = max(clusters.top, b + 1)
     clusters.total -= clusters.cost[a] + clusters.cost[b]
-    clusters.cost[a] = _cost(clusters.size[a], clusters.held[a], clusters.squares[a], clusters)
-    clusters.cost[b] = _cost(clusters.size[b], clusters.held[b], clusters.squares[b], clusters)
+    clusters.cost[a] = cluster_cost(clusters.size[a], clusters.held[a], clusters.squares[a], clusters.change)
+    clusters.cost[b] = cluster_cost(clusters.size[b], clusters.held[b], clusters.squares[b], clusters.change)
     clusters.total += clusters.cost[a] + clusters.cost[b]
     if clusters.lack == 0 and clusters.total < clusters.least * (1.0 - 1e-12):
         clusters.least = clusters.total
@@ -617,16 +544,18 @@ def _step(
     a: cython.longlong = clusters.label[x]
     n_touched, lost = tally(x, clusters.label, rows, space)
     leaving = _lack_after_leaving(a, n_touched, lost, clusters, space)
-    most: cython.double = _COLD * temperature
+    most: cython.double = COLD * temperature
     _fill_changes(a, n_touched, clusters, space)
     n = _list_targets(x, leaving, penalty, most, clusters, space)
     n_pairs = 0
     if clusters.triples and n:  # counted late: few items have targets
         n_pairs = tally_pairs(x, clusters.label, rows, space)
         n = _price_triples(a, n, n_touched, n_pairs, penalty, most, clusters, space)
-    chosen = _choose(a, n, temperature, clusters)
-    if chosen != a:
-        _move(x, chosen, n_touched, lost, clusters, rows, space)
+    j: cython.longlong = choose(
+        clusters.costs, clusters.odds, n, temperature, cython.address(clusters.random)
+    )
+    if j >= 0:
+        _move(x, clusters.targets[j], n_touched, lost, clusters, rows, space)
     clear(n_touched, n_pairs, space)
 
 
@@ -637,11 +566,11 @@ def sweep(
     cython.declare(i=cython.longlong, j=cython.longlong, x=cython.longlong)
     with cython.nogil:
         for i in range(clusters.order.shape[0] - 1, 0, -1):
-            j = cython.cast(cython.longlong, _uniform(clusters) * (i + 1))
+            j = cython.cast(cython.longlong, uniform(cython.address(clusters.random)) * (i + 1))
             x = clusters.order[i]
             clusters.order[i] = clusters.order[j]
             clusters.order[j] = x
-        bound: cython.double = _COLD * temperature + penalty * _worst(clusters)
+        bound: cython.double = COLD * temperature + penalty * _worst(clusters)
         for i in range(clusters.order.shape[0]):
             x = clusters.order[i]
             a = clusters.label[x]

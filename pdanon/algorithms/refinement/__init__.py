@@ -98,14 +98,15 @@ def refine(
     640 sets, a step also needs a search of the larger itemsets that it changes. Their supports are exact.
     With all items of a row, the rows that are part of a changed row are counted.
 
-    With m of 2 or 3, and any loss but UL, sets are annealed first, twice, each time in a thread. In each of
-    40 sweeps, each item may move to any set, with odds that fall with the loss of the move. Supports in (0,
-    k) are allowed on the way, at a price for each lacking row, and all supports are exact. The temperature
-    falls from sweep to sweep. The price rises until nothing is rare; what is still rare in the end is merged.
-    The safe sets with the lowest loss are kept, at worst the first ones. If half of the time limit is too
-    short, there are fewer sweeps. Until the time limit, further annealings take twice as many sweeps each.
-    The moves below follow. With another m, with constraints, in classes of quasi-identifiers, with UL and
-    with more than 4,096 sets (m = 3: 640) there are only these moves.
+    With m of 2 or 3 or constraints, and any loss but UL, sets are annealed first, twice, each time in a
+    thread. In each of 40 sweeps, each item may move to any set, with odds that fall with the loss of the
+    move. Supports in (0, k) are allowed on the way, at a price for each lacking row, and all supports are
+    exact; those of constraints up to k. The temperature falls from sweep to sweep. The price rises until
+    nothing is rare. Sets that are still rare in the end are merged, unless there are constraints. The safe
+    sets with the lowest loss are kept, at worst the first ones. If half of the time limit is too short, there
+    are fewer sweeps. Until the time limit, further annealings take twice as many sweeps each. The moves below
+    follow. There are only these moves with another m, with UL, with more than 4,096 sets (m = 3: 640) and in
+    classes of quasi-identifiers.
 
     The balanced loss of a set of s > 1 items is ``(s + r) * h + r * sqrt(s * q - h**2)``. Here r is the root
     of the number n of items, h the sum of the supports in the set, and q the sum of their squares. The second

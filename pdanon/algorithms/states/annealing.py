@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from math import inf
+from typing import Any
 
-from pdanon._kernels import counting, set_annealing, set_moves
+from pdanon._kernels import constraint_annealing, counting, set_annealing, set_moves
 from pdanon.itemsets.codes import Numbers
+from pdanon.itemsets.table import ItemsetTable
 
 SWEEPS = 40  # of an annealing without a time limit
 _HOT, _COLD = 120.0, 10.0  # first and last temperature, where the mean weight of an occurrence is 1
@@ -23,7 +26,7 @@ MOST_SETS = 4096  # sets of a table that is annealed; there is room for twice as
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Annealing:
-    """Safe sets of items whose loss is to be lowered, with two or three known items.
+    """Safe sets of items whose loss is to be lowered, with two or three known items, or with constraints.
 
     A set of more than one item costs ``(size + change) * held``: ``held`` is the sum of the worth of its
     items. If ``change`` is positive, it also costs ``change * sqrt(size * squares - held**2)``: ``squares``
@@ -34,13 +37,16 @@ class Annealing:
     rows : counting.Rows
         The distinct transactions.
     k : int
-        Supports of sets, of pairs and, with ``triples``, of triples of sets are 0 or at least k.
+        Supports of sets, of pairs and, with ``triples``, of triples of sets are 0 or at least k. With
+        constraints, those of their images.
     triples : bool
         Whether three items may be known.
     singles, worth, blocks : ndarray of int64, shape (items,)
         Support, weight and block of each item. Only items of the same block share a set.
     change : float
         Parameter of the loss.
+    constraints : ItemsetTable, optional
+        The constraints. By default, all sets of up to two or three known items count.
     """
 
     rows: counting.Rows
@@ -50,6 +56,7 @@ class Annealing:
     worth: Numbers
     blocks: Numbers
     change: float
+    constraints: ItemsetTable | None = None
 
     def anneal(
         self, labels: Numbers, sweeps: int, seed: int, spent: Callable[[], float]
@@ -81,27 +88,14 @@ class Annealing:
         Afterwards unsafe sets raise the penalty. If they are unsafe in the end, up to as many sweeps follow.
         If half of the time does not suffice, fewer sweeps go the same way in larger steps.
         """
-        n, n_sets = len(labels), int(labels.max(initial=-1)) + 1
-        slots = min(n, MOST_IN_CUBE if self.triples else max(2 * n_sets, _SLOTS))
-        clusters = set_annealing.Annealing(
-            k=self.k,
-            triples=self.triples,
-            label=labels,
-            slots=slots,
-            singles=self.singles,
-            worth=self.worth,
-            block=self.blocks,
-            change=self.change,
-            seed=_mix(seed),
-        )
-        space = set_moves.Space(n=n, slots=slots, largest=3 if self.triples else 2, words=0)
-        set_annealing.count(clusters, self.rows, space)
+        n = len(labels)
+        clusters, sweep = self._begin(labels, _mix(seed))
         unit = float(self.worth.sum() / max(self.singles.sum(), 1)) * (1 + max(self.change, 0) / _WARMER)
         penalty, cooling = _PENALTY * unit, (_COLD / _HOT) ** (1 / max(sweeps - 1, 1))
         temperature = _HOT * unit
         done, number = 0.0 if spent() < 1 else inf, 0  # sweeps of the way that are done, and sweeps in fact
         while done < sweeps or (clusters.lack and done < 2 * sweeps):
-            set_annealing.sweep(temperature, penalty, clusters, self.rows, space)
+            sweep(temperature, penalty)
             left = 1 - done / (_LACKING * sweeps)
             allowed = n * left**3 if left > 0 else 0.0
             if clusters.lack > allowed:
@@ -115,6 +109,30 @@ class Annealing:
             penalty *= factor ** min(step, SWEEPS) if factor > 1 else factor
             temperature = max(temperature * cooling**step, _COLD * unit)
         return clusters.best, clusters.state["label"], done == number
+
+    def _begin(self, labels: Numbers, seed: int) -> tuple[Any, Callable[[float, float], None]]:
+        """Return the sets with their supports, and a sweep for a temperature and a penalty."""
+        n, n_sets = len(labels), int(labels.max(initial=-1)) + 1
+        slots = min(n, MOST_IN_CUBE if self.triples else max(2 * n_sets, _SLOTS))
+        options: dict[str, Any] = {
+            "k": self.k,
+            "label": labels,
+            "slots": slots,
+            "worth": self.worth,
+            "block": self.blocks,
+            "change": self.change,
+            "seed": seed,
+        }
+        sets: Any
+        if self.constraints is not None:
+            itemsets, bounds = self.constraints.codes, self.constraints.offsets
+            sets = constraint_annealing.Annealing(rows=self.rows, itemsets=itemsets, bounds=bounds, **options)
+            constraint_annealing.count(sets, self.rows)
+            return sets, partial(constraint_annealing.sweep, clusters=sets, rows=self.rows)
+        sets = set_annealing.Annealing(triples=self.triples, singles=self.singles, **options)
+        space = set_moves.Space(n=n, slots=slots, largest=3 if self.triples else 2, words=0)
+        set_annealing.count(sets, self.rows, space)
+        return sets, partial(set_annealing.sweep, clusters=sets, rows=self.rows, space=space)
 
 
 def _mix(seed: int) -> int:

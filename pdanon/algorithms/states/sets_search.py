@@ -243,7 +243,7 @@ class Refinement:
         worth = self._price.worth
         largest = _largest(self._guarantee, n_clusters)
         slots = min(n, MOST_IN_CUBE if largest == 3 else max(n_clusters, _MOST))
-        table = _constraints(self._guarantee, itemsets)
+        self._constraints = table = _constraints(self._guarantee, itemsets)
         self._blocks = blocks = np.zeros(n, np.int64) if blocks is None else blocks
         home = np.zeros(slots, np.int64)
         home[cluster[kept]] = blocks[kept]
@@ -374,8 +374,8 @@ class Refinement:
                 self.descend(limit)
 
     def _anneals(self) -> bool:
-        """Return whether annealing can lower the loss: m of 2 or 3, a loss by size, not too many sets."""
-        by_size = self._price.loss != LOSSES["UL"] and self._state.largest >= 2 and self._is_exact
+        """Return whether annealing can lower the loss: not for m = 1, for UL, or for too many sets."""
+        by_size = self._price.loss != LOSSES["UL"] and self._state.largest != 1 and self._is_exact
         return by_size and self._index.n_items > 1 and int(np.count_nonzero(self._state.size)) <= MOST_SETS
 
     def _anneal(self, sweeps: int, seed: int, limit: float | None) -> None:
@@ -390,6 +390,7 @@ class Refinement:
             price.worth,
             blocks,
             price.change,
+            self._constraints if self._state.largest == 0 else None,
         )
         spent = partial(time_spent, time.perf_counter(), self._started, limit)
         starts = [(labels, sweeps, seed + i, spent) for i in range(_STARTS)]
@@ -397,7 +398,7 @@ class Refinement:
             set_moves.relocate(found, self._state, self._rows, self._space)
             self._keep()
             set_moves.relocate(last, self._state, self._rows, self._space)
-            if self._state.lack and not is_over(self._started, limit):
+            if self._state.lack and self._state.largest and not is_over(self._started, limit):
                 self._repair()  # of few pairs, after the whole way
             self.hurried |= not complete and sweeps == SWEEPS
         set_moves.relocate(self.best, self._state, self._rows, self._space)

@@ -609,6 +609,29 @@ def test_many_known_items_leave_a_third_of_the_loss_to_save(data, m):
     assert hurried.cut_short
 
 
+def test_annealing_lowers_the_loss_under_constraints(data, monkeypatch):
+    frame = pdanon.read_parquet(data / "groceries.parquet")
+    rows = frame["items"].sample(2000, random_state=0).map(sorted)
+    constraints = sorted({tuple(row[:3]) for row in rows if len(row) > 2})
+    result = pdanon.coat(frame, k=5, constraints=[*map(list, constraints)])
+    found = []
+    try:
+        for n in (1, 2, 3):
+            pdanon.set_threads(n)
+            found.append(pdanon.refine(frame, result))
+    finally:
+        pdanon.set_threads(None)
+    assert all(each.frame.equals(found[0].frame) for each in found)
+    assert found[0].guarantee.audit(found[0].frame).holds
+    quick = pdanon.refine(frame, result, time_limit=0.2)
+    assert quick.guarantee.audit(quick.frame).holds
+    assert quick.trace["loss"].iloc[-1] <= quick.trace["loss"].iloc[0]
+    monkeypatch.setattr(sets_search.Refinement, "_anneals", lambda _: False)
+    moved = pdanon.refine(frame, result)
+    least, before = (each.trace["loss"].iloc[-1] for each in (found[0], moved))
+    assert least < 0.97 * before
+
+
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the timer is that of POSIX")
 @pytest.mark.parametrize("n_threads", [1, 2])
 def test_an_interrupt_ends_the_annealings(data, n_threads):
