@@ -209,7 +209,8 @@ class Ranges:
         """Return the losses of ranges from one value to another."""
         positions = np.append(self.positions, 0)
         mixed = (high >= len(self.positions)) & (low < high)
-        return np.where(mixed, self.unit, np.maximum(positions[high] - positions[low], low < high))
+        least = (low < high) * min(self.unit, 1)  # 0 if the column does not count
+        return np.where(mixed, self.unit, np.maximum(positions[high] - positions[low], least))
 
     def digest(self, codes: Codes) -> Codes:
         """Return the smallest and the largest of some values; they have the same cover as all of them."""
