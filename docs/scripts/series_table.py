@@ -21,11 +21,11 @@ from pdanon.guarantees.series import Series, Span, read_releases
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 DATA = Path(os.environ.get("PDANON_DATA", ROOT.parent / "shared" / "data"))
+# The title of each data set, and its number of seeds.
 DATA_SETS = {
     "groceries": ("Groceries", 3),
     "bms_webview1": ("BMS-WebView-1", 3),
-    "bms_webview2": ("BMS-WebView-2", 3),
-    "fimi_retail": ("Retail", 1),
+    "bms_webview2": ("BMS-WebView-2", 1),
 }
 MONTHS, K, M, RESERVE = 12, 5, 2, 15
 METHODS = {
@@ -117,22 +117,20 @@ def count_exposed(frames: Sequence[pd.DataFrame], results: Sequence[Anonymized])
     place = pd.Index(releases.items.to_pylist()).get_indexer(originals.items.to_pylist())
     at_risk = np.zeros(releases.persons.row_of.shape[1], np.bool_)
     known = exposed = two = known_two = 0
-    # Fresh releases of a large table expose too many pairs to count: only those of the last two months.
-    all_pairs = len(frames[-1]) < 80_000 or results[-1].parameters["start"] is not None
     for raw, span in zip(originals.spans(), releases.spans(), strict=True):
         risky = span.index.at_risk(K, M)
         at_risk[span.persons[risky]] = True
         pairs = known_pairs(raw)
         few = 0
         is_last = span.releases == (MONTHS - 2, MONTHS - 1)
-        if risky.any() and (all_pairs or is_last):
+        if risky.any():
             few = int((count_candidates(span, *(place[each] for each in pairs)) < K).sum())
         known, exposed = known + len(pairs[0]), exposed + few
         if is_last:
             known_two, two = len(pairs[0]), few
     return {
         "known": known,
-        "exposed": exposed if all_pairs else np.nan,
+        "exposed": exposed,
         "two": two / known_two,
         "persons": float(at_risk.mean()),
     }
