@@ -98,7 +98,7 @@ def test_equal_seeds_anneal_equally():
     _, naive, k = next(draw_cases(0, safe=True))
     found = []
     for seed in (5, 5, 7):
-        clusters, rows = annealing_of(naive, k, 0.0, 0.0, seed)
+        clusters, rows = annealing_of(naive, k, 0.0, seed)
         for _ in range(20):
             constraint_annealing.sweep(30.0, 1.0, clusters, rows)
         found.append(clusters.state["label"].tolist())
