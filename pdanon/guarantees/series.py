@@ -19,7 +19,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pdanon._kernels.row_exposure import join_rows
-from pdanon.errors import ParameterError, PdanonError
+from pdanon.errors import ParameterError, PdanonError, ReleaseWarning, warn
 from pdanon.guarantees.generalized_itemsets import SUPPRESSED, UNKNOWN, label_codes
 from pdanon.itemsets.chunks import refuse_chunks
 from pdanon.itemsets.codes import Codes, Itemsets, Offsets, item_texts
@@ -233,6 +233,8 @@ class Series:
             absent = SUPPRESSED if release.mapping is None else UNKNOWN
             of_item = np.full(len(encoded.dictionary), absent, np.int32)
             of_item[numbers[begin : begin + len(items)]] = np.where(codes < rows.n_items, codes, UNKNOWN)
+            if release.mapping is None and (unnamed := int((of_item == absent).sum())):
+                _warn_of_unnamed(release, unnamed, len(of_item))
             labels.append(of_item)
             begin += len(items)
         frames = [release.frame for release in releases]
@@ -376,6 +378,16 @@ def _ranks(texts: pa.Array) -> NDArray[np.int64]:
     ranks = np.empty(len(texts), np.int64)
     ranks[pa.compute.sort_indices(texts).to_numpy()] = np.arange(len(texts))
     return ranks
+
+
+def _warn_of_unnamed(release: Released, unnamed: int, n_items: int) -> None:
+    """Warn if a frame alone may hide under another name what other releases show."""
+    what = f"no label of {release.where} names {unnamed:,} of the {n_items:,} items of all releases: "
+    what += (
+        "they count as suppressed there. If a label stands for them, the releases tell more than is counted"
+    )
+    hint = "pass the result instead of its frame, or the frame with its mapping"
+    warn(ReleaseWarning(what, hint=hint))
 
 
 def _list_label(release: Released) -> Hashable:

@@ -91,6 +91,17 @@ def read_from_labels(releases):
     return [dict.fromkeys(everything) | each for each in named]
 
 
+def test_labels_that_may_stand_for_items_of_other_releases_are_warned_of():
+    """Nodes of a hierarchy, without the mapping: what they hide is not counted."""
+    may, june = frame_of([["a"], ["a"], ["b"], ["b"]]), frame_of([["m"], ["n"], ["m"], ["n"]])
+    pair = may, mapping_table({"a": "a", "b": "b"})
+    with pytest.warns(pdanon.ReleaseWarning, match="no label of the newest release names 2 of the 4 items"):
+        assert june.txanon.audit(KmAnonymity(2, 1), previous=[pair]).holds
+    mapping = mapping_table({"a": "m", "b": "n"})
+    assert not june.txanon.audit(KmAnonymity(2, 1), previous=[pair], mapping=mapping).holds
+
+
+@pytest.mark.filterwarnings("ignore:no label of")
 @pytest.mark.parametrize("seed", seeds(50))
 def test_each_attacker_is_counted(seed):
     """5,000 random series in all, by labels alone and with mappings."""
