@@ -44,6 +44,7 @@ from pdanon.errors import OutOfMemoryError
 from pdanon.guarantees.rules import AllRules
 from pdanon.itemsets.timing import TimeLimitError, check_time, limit_time, progress_bar, seconds_left
 from pdanon.recoding.counts import choice_lines
+from pdanon.recoding.result import is_refined
 
 TREE = {"*": {"A": {"A1": ["a", "b"], "A2": ["c"]}, "D": ["d", "e", "f"]}}
 BLOCKS = [["a", "b", "c"], ["d", "e", "f"]]
@@ -128,7 +129,7 @@ def test_the_guarantee_holds_and_all_is_the_same_again(name):
     best = tried.loc[tried["loss"].idxmin(), "algorithm"]
     refined = best.endswith("refined")
     assert result.parameters["algorithm"] == best.split(",")[0]
-    assert (result.trace is not None) == refined
+    assert is_refined(result) == refined
 
 
 @pytest.mark.parametrize("name", ["occurrences", "stands_for", "singles", "pairs", "suppressed", "UL"])
@@ -458,6 +459,7 @@ def test_each_criterion_of_coherence_is_started_and_stopped(monkeypatch):
 
     def called(frame, column=None, *, h, k, p, private, criterion="mm/il", loss="support", keep=()):
         asked = {"h": h, "k": k, "p": p, "private": private, "criterion": criterion, "loss": loss}
+        asked["time_limit"] = 60
         return record.release(frame, column, partial(slow, **asked), keep=keep)
 
     monkeypatch.setitem(ALGORITHMS, "coherence", replace(record, function=called))

@@ -132,7 +132,7 @@ def test_the_search_of_an_algorithm_has_the_same_option(run):
     assert run(*FILES, "--algorithm", "optimal", "--hierarchy", "2", *asked)[0] == 0
     code, _, err = run(*FILES, "--algorithm", "pcta", *asked)
     assert code == 2
-    assert "pcta does not take --time-limit\n  hint:  algorithms that take it: optimal" in err
+    assert "pcta does not take --time-limit\n  hint:  algorithms that take it: coherence, optimal" in err
 
 
 @pytest.mark.parametrize(

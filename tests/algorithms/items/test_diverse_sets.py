@@ -54,6 +54,7 @@ def test_sets_are_those_of_the_naive_run(task, numbers, spare, least_first, toge
         itemsets,
         LmDiversity(l=l, m=m, sensitive=["s", "t"], k=k),
         report_nothing,
+        first=np.arange(len(items), dtype=np.int32),
         blocks=np.array([block[item] for item in items]),
         spare=spare,
         least_first=least_first,
