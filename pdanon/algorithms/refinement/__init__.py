@@ -105,8 +105,8 @@ def refine(
     nothing is rare. Sets that are still rare in the end are merged, unless there are constraints. The safe
     sets with the lowest loss are kept, at worst the first ones. If half of the time limit is too short, there
     are fewer sweeps. Until the time limit, further annealings take twice as many sweeps each. The moves below
-    follow. There are only these moves with another m, with UL, with more than 4,096 sets (m = 3: 640) and in
-    classes of quasi-identifiers.
+    follow. There are only these moves with another m, with UL, with more than 4,096 sets (m = 3: 640 items)
+    and in classes of quasi-identifiers.
 
     The balanced loss of a set of s > 1 items is ``(s + r) * h + r * sqrt(s * q - h**2)``. Here r is the root
     of the number n of items, h the sum of the supports in the set, and q the sum of their squares. The second

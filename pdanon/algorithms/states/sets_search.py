@@ -376,7 +376,10 @@ class Refinement:
     def _anneals(self) -> bool:
         """Return whether annealing can lower the loss: not for m = 1, for UL, or for too many sets."""
         by_size = self._price.loss != LOSSES["UL"] and self._state.largest != 1 and self._is_exact
-        return by_size and self._index.n_items > 1 and int(np.count_nonzero(self._state.size)) <= MOST_SETS
+        # With triples, there is room for each item alone; with less, annealing ends above the moves alone.
+        size = self._index.n_items if self._state.largest == 3 else np.count_nonzero(self._state.size)
+        most = MOST_IN_CUBE if self._state.largest == 3 else MOST_SETS
+        return by_size and self._index.n_items > 1 and int(size) <= most
 
     def _anneal(self, sweeps: int, seed: int, limit: float | None) -> None:
         """Search for clusters from the best ones, with unsafe clusters on the way, and store the best."""
