@@ -171,6 +171,8 @@ def anonymize(
     max_named: float | None = None,
     time_limit: float = 60,
     random_state: int | np.random.Generator | None = None,
+    start: Anonymized | pd.DataFrame | None = None,
+    reserve: int | None = None,
     labels: Labels = "set",
     unit: Hashable | None = None,
     item: Hashable | None = None,
@@ -217,6 +219,12 @@ def anonymize(
         Seed or generator of the random numbers, for algorithms that start with random rows: those for
         quasi-identifiers. Also that of the secret order of the items by which `pcta`, `coat` and `refine`
         break ties.
+    start : Anonymized or DataFrame, optional
+        An earlier release of the same persons, or its mapping. Its sets may grow, and are never split: only
+        `pcta`, `coat` and `upcta` are tried, and the release is not refined.
+    reserve : int, optional
+        The k for which items are merged, at least k. The promise and the audit are those of k. Only the same
+        algorithms are tried.
     labels : {"set", "short", "first"} or callable
         Labels of sets of items: ``(a,b)``, ``G017``, ``a +1``, or the text that a function returns for the
         list of their items. ``result.legend`` lists the items of each. Nodes keep their names.
@@ -333,6 +341,11 @@ def anonymize(
     guarantee, column = read_guarantee(guarantee, column, k, m)
     end = began + check_seconds(time_limit, "time_limit")
     given = {"hierarchy": hierarchy, "utility": utility, "hierarchies": hierarchies}
+    series = {"start": start, "reserve": reserve}
+    if max_named is not None and any(value is not None for value in series.values()):
+        hint = "leave out one of them: max_named chooses a larger k for a single release"
+        raise ParameterError("max_named excludes start and reserve", where="max_named", hint=hint)
+    given |= series
     given = {name: value for name, value in given.items() if value is not None}
     if check_labels(labels) != "set":
         given["labels"] = labels
@@ -393,7 +406,7 @@ def _steps(guarantee: Guarantee, given: Mapping[str, Any]) -> list[Step]:
 
 
 def _uses(step: Step, parameter: str) -> bool:
-    """Return whether a configuration uses ``hierarchy``, ``utility``, ``hierarchies`` or ``labels``."""
+    """Return whether a configuration uses a given parameter, such as ``hierarchy`` or ``utility``."""
     if step.algorithm == "refine":
         return parameter == "utility"  # it keeps to the blocks of the release
     if parameter == "hierarchy":  # some algorithms accept one, but not with the options of the configuration
@@ -532,8 +545,9 @@ class _Trials:
                 return "there is no release to refine"
             if is_refined(self.best):
                 return "it is refined"
-        if "utility" in self.parameters and not _uses(step, "utility"):
-            return "does not keep to utility"
+        for name in ("utility", "start", "reserve"):
+            if name in self.parameters and not _uses(step, name):
+                return f"does not keep to {name}"
         if left <= 0:
             self.late = True
             return f"{_LATE}not started"

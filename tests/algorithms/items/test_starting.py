@@ -161,6 +161,32 @@ def test_bad_input_is_explained(options, words):
         assert word in str(caught.value)
 
 
+@pytest.mark.parametrize("seed", seeds(10))
+def test_anonymize_keeps_to_the_sets_of_a_series(seed):
+    january, february = months(random.Random(seed), 2)
+    first = january.txanon.anonymize(k=3, m=2, keep=["id"])
+    result = february.txanon.anonymize(k=3, m=2, start=first, reserve=4, keep=["id"])
+    reasons = result.tried.set_index("algorithm")["reason"]
+    assert "does not keep to start" in reasons.loc[["refine"]].tolist()
+    assert result.parameters["algorithm"] in ("pcta", "coat")
+    own = getattr(pdanon, result.parameters["algorithm"])
+    again = own(february, k=3, m=2, start=first, reserve=4, keep=["id"])
+    pd.testing.assert_frame_equal(result.mapping, again.mapping)
+    series = result.frame.txanon.audit(KmAnonymity(3, 2), previous=[first], key="id", mapping=result.mapping)
+    assert series.holds
+
+
+def test_other_choices_do_not_start_from_a_release():
+    frame = frame_of([["a", "b"], ["a"], ["b"]] * 3).assign(age=range(9))
+    first = frame[["items"]].txanon.anonymize(k=3, m=2)
+    with pytest.raises(ParameterError, match="no algorithm for KKm uses start"):
+        frame.txanon.anonymize(pdanon.KKm(k=3, m=2, quasi=["age"]), start=first)
+    with pytest.raises(ParameterError, match="max_named excludes start and reserve"):
+        frame[["items"]].txanon.anonymize(k=3, m=2, max_named=0.5, reserve=4)
+    tried = frame[["items"]].txanon.anonymize(k=3, m=2, start=first, hierarchy=2).tried
+    assert "does not keep to start" in tried["reason"].tolist()
+
+
 def test_constraints_may_become_more():
     first = FRAME.txanon.pcta(k=3, constraints=[["a", "b"]])
     assert isinstance(first.guarantee, PrivacyConstraints)
