@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -17,6 +19,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
+from pandas.api.types import is_hashable, is_numeric_dtype
 
 from pdanon._kernels.row_exposure import join_rows
 from pdanon.errors import ParameterError, PdanonError, ReleaseWarning, warn
@@ -128,7 +131,7 @@ class Persons:
     def of(cls, releases: Sequence[Released], key: Hashable | None) -> Persons:
         """Link the rows of several releases by a column, or by the index."""
         keys = [_read_keys(release, key) for release in releases]
-        kinds = {_kind_of(each) for each in keys if len(each)}
+        kinds = set().union(*(_kinds_of(each) for each in keys))
         if len(kinds) > 1:
             hint = "convert the keys to one type, such as .astype(str)"
             got = " and ".join(sorted(kinds))
@@ -140,7 +143,9 @@ class Persons:
             row_of[release, numbers[begin:end]] = np.arange(end - begin)
         # An index that only counts the rows of each release links them by their order.
         in_order = all(each.frame.index.equals(pd.RangeIndex(len(each.frame))) for each in releases)
-        return cls(row_of, repr(key) if key is not None else "order" if in_order else "index")
+        linked = repr(key) if key is not None else "order" if in_order else "index"
+        several = (row_of >= 0).sum(axis=0) > 1
+        return cls(row_of, linked if several.any() else f"{linked} (nobody in two releases)")
 
     def without(self, missing: Sequence[NDArray[np.bool_]]) -> Persons:
         """Leave out missing rows, whose persons are not in the release."""
@@ -156,11 +161,15 @@ def _read_keys(release: Released, key: Hashable | None) -> pd.Index[Any]:
         frame = check_frame(release.frame)
         keys = frame.index if key is None else pd.Index(frame.iloc[:, label_position(frame, key)])
         where = "index" if key is None else f"key {key!r}"
-        missing = int(np.count_nonzero(keys.isna()))
+        values = keys.to_frame() if isinstance(keys, pd.MultiIndex) else keys.to_series()
+        missing = int(np.count_nonzero(np.asarray(values.isna()).reshape(len(keys), -1).any(axis=1)))
         if missing:
             hint = "remove these rows, or give each of them a key"
             got = f"{missing} of {len(keys)} rows without a key"
             raise ParameterError("a key is missing", where=where, got=got, hint=hint)
+        if not all(map(is_hashable, keys)):
+            hint = "name a column of numbers or texts"
+            raise ParameterError("a key is a list, or another value that changes", where=where, hint=hint)
         if keys.has_duplicates:
             hint = "a release has one row for each person; gather the rows of a person first"
             got = f"{int(keys.duplicated().sum())} of {len(keys)} rows with the key of an earlier one"
@@ -168,10 +177,21 @@ def _read_keys(release: Released, key: Hashable | None) -> pd.Index[Any]:
     return keys
 
 
-def _kind_of(keys: pd.Index[Any]) -> str:
-    """Return the kind of values: keys of two kinds are never equal."""
-    kind = pd.api.types.infer_dtype(keys.to_numpy(object))
-    return {"integer": "numbers", "floating": "numbers", "string": "texts"}.get(kind, kind)
+def _kinds_of(keys: pd.Index[Any]) -> set[str]:
+    """Return the kinds of values: keys of two kinds are never equal."""
+    if is_numeric_dtype(keys.dtype):
+        return {"numbers"} if len(keys) else set()
+    return {*map(_kind_of, keys)}
+
+
+def _kind_of(value: Any) -> str:
+    if isinstance(value, tuple):  # of an index with several levels
+        return f"({', '.join(map(_kind_of, value))})"
+    if isinstance(value, datetime):
+        return "times" if value.tzinfo is None else "times with a zone"
+    if isinstance(value, (int, float, Decimal, np.number)):
+        return "numbers"
+    return "texts" if isinstance(value, str) else type(value).__name__
 
 
 # --- Labels of items

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from numbers import Number
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
+from pandas.api.types import infer_dtype, is_object_dtype
 
 from pdanon.errors import ColumnError, ItemsetDtypeError, ParameterError, PersonsWarning, warn
 from pdanon.io.text import without_blanks
@@ -199,6 +201,8 @@ def number_persons(ids: list[pd.Series[Any]], where: str = "by") -> tuple[NDArra
             got=f"{int(missing.sum())} of {len(missing)} lines in which a value is missing",
             hint=f"leave them out, as by frame.dropna(subset={[column.name for column in ids]})",
         )
+    for column in ids:
+        _refuse_mixed(column, where)
     first, *others = [_number_values(column, where) for column in ids]
     for each in others:
         first = pair_numbers(first, each)
@@ -208,6 +212,21 @@ def number_persons(ids: list[pd.Series[Any]], where: str = "by") -> tuple[NDArra
         return (first - first[0]).astype(np.int32), int(highest[-1] - first[0]) + 1
     numbers, found = pd.factorize(first)
     return numbers.astype(np.int32), len(found)
+
+
+def _refuse_mixed(column: pd.Series[Any], where: str) -> None:
+    """Refuse numbers beside texts: 7 and "7" are two persons, whose lines would hide each other."""
+    if not is_object_dtype(column.dtype) or not infer_dtype(column).startswith("mixed"):
+        return
+    texts = np.fromiter((isinstance(value, str) for value in column), np.bool_, len(column))
+    numbers = np.fromiter((isinstance(value, Number) for value in column), np.bool_, len(column))
+    if texts.any() and numbers.any():
+        raise ParameterError(
+            "some persons are numbers, and others texts",
+            where=where,
+            got=f"{int(numbers.sum())} numbers and {int(texts.sum())} texts in {column.name!r}",
+            hint=f"convert them to one type, such as frame[{column.name!r}].astype(str)",
+        )
 
 
 def refuse_single_lines(n_lines: int, n_persons: int, where: str = "by") -> None:

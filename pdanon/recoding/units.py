@@ -242,7 +242,7 @@ class _UnitRelease:
         first[self.table.rows.numbers] = np.arange(len(self.table.frame))
         names = self.table.frame.iloc[first, self.table.unit]
         places = _places(_value_ranks(names))
-        return places, names.array.take(np.argsort(places))
+        return places, _without_residue(names.iloc[np.argsort(places)]).array
 
     def _audit(self, guarantee: Guarantee, frame: pd.DataFrame, counts: bool) -> None:
         """Recount the table as it is published."""
@@ -359,7 +359,12 @@ def is_time(column: pd.Series[Any]) -> bool:
     if pd.api.types.is_datetime64_any_dtype(column.dtype):
         return True
     if pd.api.types.is_object_dtype(column.dtype):
-        return pd.api.types.infer_dtype(column, skipna=True) in ("date", "datetime")
+        if pd.api.types.infer_dtype(column, skipna=True) not in ("date", "datetime"):
+            return False
+        try:  # times of several zones, or outside the range of pandas, have no calendar in common
+            return pd.api.types.is_datetime64_any_dtype(pd.to_datetime(column).dtype)
+        except (ValueError, TypeError):
+            return False
     dtype = column.dtype
     return isinstance(dtype, pd.ArrowDtype) and pa.types.is_date(dtype.pyarrow_dtype)
 

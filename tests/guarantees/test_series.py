@@ -229,6 +229,51 @@ def test_deltas_cannot_be_intersected():
     assert audit.spans["rows"].tolist() == [4, 0, 4]
 
 
+MAY = frame_of([["(a,b)"], ["(a,b)"], ["(c,d)"], ["(c,d)"]])
+JUNE = frame_of([["(a,c)"], ["(b,d)"], ["(a,c)"], ["(b,d)"]])
+TIMES = pd.date_range("2026", periods=4)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (TIMES, TIMES.tz_localize("UTC")),
+        ([0, 1, 2, 3], ["0", "1", "2", "3"]),
+        ([0, 1, 2, "3"], ["0", "1", "2", 3]),
+        (TIMES, TIMES.date),
+    ],
+)
+def test_keys_that_are_never_equal_are_refused(before, after):
+    one, other = (pd.Series(keys, dtype=object) for keys in (list(before), list(after)))
+    with pytest.raises(ParameterError, match="keys of several types link no rows"):
+        JUNE.assign(id=other).txanon.audit(KmAnonymity(2, 2), previous=[MAY.assign(id=one)], key="id")
+
+
+def test_an_audit_says_if_it_links_nobody():
+    apart = JUNE.assign(id=["1 ", "2 ", "3 ", "4 "])
+    audit = apart.txanon.audit(KmAnonymity(2, 2), previous=[MAY.assign(id=[*"1234"])], key="id")
+    assert audit.holds
+    assert "linked='id' (nobody in two releases)" in repr(audit)
+
+
+def test_an_index_of_several_levels_links_rows():
+    index = pd.MultiIndex.from_product([["north", "south"], [1, 2]])
+    may, june = MAY.set_axis(index), JUNE.set_axis(index)
+    assert june.txanon.audit(KmAnonymity(2, 2), previous=[may]).rows_at_risk == 4
+    assert june.txanon.risk(k=2, m=2, previous=[may])["below_k"].tolist() == [0, 1, 0]
+    with pytest.raises(ParameterError, match="keys of several types link no rows"):
+        june.txanon.audit(KmAnonymity(2, 2), previous=[may.rename(index=str)])
+    missing = pd.MultiIndex.from_tuples([("north", 1), ("north", None), ("south", 1), ("south", 2)])
+    with pytest.raises(ParameterError, match="a key is missing"):
+        june.txanon.audit(KmAnonymity(2, 2), previous=[MAY.set_axis(missing)])
+
+
+def test_a_key_of_lists_is_refused():
+    keyed = [each.assign(id=[[1], [2], [3], [4]]) for each in (MAY, JUNE)]
+    with pytest.raises(ParameterError, match="a key is a list"):
+        keyed[1].txanon.audit(KmAnonymity(2, 2), "items", previous=[keyed[0]], key="id")
+
+
 def test_rows_are_linked_by_order_index_or_key():
     january, february = frame_of([{"a"}, {"a"}, {"b"}, {"b"}]), frame_of([{"a"}, {"b"}, {"b"}, {"a"}])
     audit = pdanon.audit(february, KmAnonymity(2, 1), previous=[january])

@@ -321,6 +321,28 @@ def test_persons_without_items_are_no_risk_of_kept_columns():
     assert sorted(frame["store"].dropna()) == [7, 7, 8, 8]
 
 
+def test_no_name_of_an_absent_person_is_left():
+    lines = pd.DataFrame({"who": pd.Categorical([*"aabbccz"]), "what": [*"xyxyxyx"]})
+    frame = lines[lines["who"] != "z"].txanon.pcta(k=2, m=1, **LONG, keep=["who"]).frame
+    assert frame["who"].cat.categories.tolist() == ["a", "b", "c"]
+
+
+def test_numbers_beside_texts_are_no_persons():
+    lines = pd.DataFrame({"who": pd.Series([7, "7"], dtype=object), "what": ["x", "x"]})
+    for call in (lines.txanon.audit, lines.txanon.pcta):
+        with pytest.raises(ParameterError, match="some persons are numbers, and others texts"):
+            call(k=2, m=1, **LONG)
+    with pytest.raises(ParameterError, match="some persons are numbers, and others texts"):
+        pdanon.from_long(lines, by="who", item="what")
+
+
+def test_times_of_several_zones_have_no_calendar():
+    when = [pd.Timestamp("2026-01-01", tz=zone) for zone in ("UTC", "Asia/Tokyo")]
+    lines = pd.DataFrame({"who": [1, 2], "what": ["x", "x"], "when": pd.Series(when, dtype=object)})
+    with pytest.raises(InfeasibleError, match="the guarantee does not cover"):
+        lines.txanon.pcta(k=2, m=1, **LONG, keep=["when"])
+
+
 def test_no_value_of_a_dropped_line_is_left():
     lines = pd.DataFrame({"who": [1, 2, 3, 3], "what": ["a", "a", "a", None], "store": [*"nnn", "secret"]})
     lines["store"] = lines["store"].astype("category")

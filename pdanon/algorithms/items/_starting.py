@@ -20,8 +20,8 @@ from pdanon.itemsets.codes import Codes, Itemsets, Numbers, find_items
 from pdanon.itemsets.compatibility import number_texts
 from pdanon.itemsets.lists import sums
 from pdanon.itemsets.mapping import global_mapping
-from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.validation import check_count
+from pdanon.itemsets.support import MOST_ROWS, SupportIndex
+from pdanon.itemsets.validation import check_count, describe
 from pdanon.recoding.result import Anonymized
 
 _Model: TypeAlias = KmAnonymity | PrivacyConstraints | LmDiversity
@@ -62,7 +62,11 @@ class Start:
             raise ParameterError("refine would split sets of the earlier release", where="start", hint=hint)
         if isinstance(start, Anonymized):
             _check_guarantee(start.guarantee, guarantee)
-        known, labels = global_mapping(start.mapping if isinstance(start, Anonymized) else start)
+        try:
+            known, labels = global_mapping(start.mapping if isinstance(start, Anonymized) else start)
+        except ParameterError as error:
+            hint = "pass an earlier result, or its mapping"
+            raise ParameterError(error.parts["what"], where="start", got=describe(start), hint=hint) from None
         if labels.null_count:
             hint = "start from a release that suppresses nothing, or leave out start"
             got = f"{labels.null_count} suppressed items"
@@ -148,7 +152,8 @@ def reserved(guarantee: _Model, reserve: int | None) -> _Model:
     """Return the guarantee for which an algorithm decides: with a larger k than is promised."""
     if reserve is None:
         return guarantee
-    return replace(guarantee, k=check_count(reserve, "reserve", least=check_k(guarantee.k)))
+    most = MOST_ROWS - 1
+    return replace(guarantee, k=check_count(reserve, "reserve", least=check_k(guarantee.k), most=most))
 
 
 def _check_guarantee(earlier: Any, guarantee: KmAnonymity | PrivacyConstraints) -> None:
@@ -156,8 +161,20 @@ def _check_guarantee(earlier: Any, guarantee: KmAnonymity | PrivacyConstraints) 
     weaker = earlier.k > guarantee.k if isinstance(earlier, type(guarantee)) else True
     if isinstance(earlier, KmAnonymity) and isinstance(guarantee, KmAnonymity) and not weaker:
         weaker = guarantee.m is not None and (earlier.m is None or earlier.m > guarantee.m)
-    if isinstance(earlier, PrivacyConstraints) and isinstance(guarantee, KmAnonymity):
-        weaker = earlier.k > guarantee.k
+    if isinstance(earlier, PrivacyConstraints):
+        weaker = earlier.k > guarantee.k or not _covers(guarantee, _itemsets(earlier))
     if weaker:
         problem = "the guarantee is weaker than that of the earlier release"
         raise ParameterError(problem, where="start", got=f"{guarantee!r} after {earlier!r}", hint=_WEAKER)
+
+
+def _covers(guarantee: KmAnonymity | PrivacyConstraints, wanted: set[frozenset[Any]]) -> bool:
+    """Return whether a guarantee covers all wanted itemsets."""
+    if isinstance(guarantee, KmAnonymity):
+        return guarantee.m is None or all(len(each) <= guarantee.m for each in wanted)
+    return wanted <= _itemsets(guarantee)
+
+
+def _itemsets(guarantee: PrivacyConstraints) -> set[frozenset[Any]]:
+    """Return the constraints of a guarantee."""
+    return {*map(frozenset, Itemsets.from_series(guarantee.constraints).to_arrow().to_pylist())}

@@ -187,6 +187,30 @@ def test_other_choices_do_not_start_from_a_release():
     assert "does not keep to start" in tried["reason"].tolist()
 
 
+@pytest.mark.parametrize(
+    ("first", "later"),
+    [
+        ({"constraints": [["a"], ["b"], ["a", "b"]]}, {"constraints": [["a"]]}),
+        ({"constraints": [["a", "b", "c"]]}, {"m": 2}),
+        ({"constraints": [["a"]]}, {"constraints": [["b"]]}),
+    ],
+)
+def test_fewer_constraints_promise_less(first, later):
+    january = frame_of([["a", "b"], ["b", "c"], ["a", "c"]] * 2)
+    start = january.txanon.pcta(k=2, **first)
+    with pytest.raises(ParameterError, match="weaker than that of the earlier release"):
+        january.txanon.pcta(k=2, start=start, **later)
+    assert january.txanon.pcta(k=2, m=3, start=start).holds
+
+
+@pytest.mark.parametrize("start", [5, "x", frame_of([["a"]])])
+def test_a_start_is_a_result_or_a_mapping(start):
+    with pytest.raises(ParameterError, match="where: start"):
+        frame_of([["a"], ["a"]]).txanon.pcta(k=2, start=start)
+    with pytest.raises(ParameterError, match="reserve"):
+        frame_of([["a"], ["a"]]).txanon.pcta(k=2, reserve=10**30)
+
+
 def test_constraints_may_become_more():
     first = FRAME.txanon.pcta(k=3, constraints=[["a", "b"]])
     assert isinstance(first.guarantee, PrivacyConstraints)
