@@ -125,7 +125,7 @@ def check_algorithm(name: str, parameters: dict[str, Any], recodes: tuple[Recode
             got=name,
             hint=f"read the table into memory, or pass one of {', '.join(accepted)}",
         )
-    if any(parameters.get(each) for each in OF_UNITS):
+    if any(parameters.get(each) is not None and parameters[each] is not False for each in OF_UNITS):
         hint = "gather them first: pdanon.stream.from_long(source, target, by=..., item=...)"
         raise ParameterError(
             "rows of a person are not gathered over files or partitions", where="unit", hint=hint
@@ -145,7 +145,8 @@ def decide(columns: ListColumns, algorithm: str, parameters: dict[str, Any]) -> 
     assert record.decide is not None  # required of all algorithms for list columns
     given = {name: each.default for name, each in parameters_of(record.function).items()} | parameters
     labels, progress = given.pop("labels", "set"), given.pop("progress", False)
-    given.pop("keep", None)  # a parameter of the release
+    for name in ("keep", *OF_UNITS):  # parameters of the release
+        given.pop(name, None)
     decision = record.decision(columns, partial(record.decide, **given), labels, progress)
     if decision.problem is not None:
         raise decision.problem

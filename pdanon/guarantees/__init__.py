@@ -18,14 +18,14 @@ from pdanon.guarantees.parameters import DEFAULT_M, DefaultNumber, ItemLimit
 from pdanon.guarantees.ps import PSRules
 from pdanon.guarantees.rho import RhoUncertainty
 from pdanon.guarantees.sensitive_groups import SensitiveGroups
-from pdanon.guarantees.series import PRESENT, refuse_unused
+from pdanon.guarantees.series import KNOWLEDGE, PRESENT, refuse_unused
 from pdanon.guarantees.series_audit import audit_series
 from pdanon.guarantees.units import audit_units
 from pdanon.guarantees.verdict import Audit, Guarantee, Recountable
 from pdanon.io.units import refuse_with_unit, refuse_without_unit
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.timing import show_activity
-from pdanon.itemsets.validation import check_flag, is_number
+from pdanon.itemsets.validation import check_flag, check_known, is_number
 
 __all__ = [
     "Coherence",
@@ -154,6 +154,7 @@ def audit(
     0      0     1  ['tea']        1  rare
     """
     guarantee, column = read_guarantee(guarantee, column, k, m)
+    check_known(spans, KNOWLEDGE, "knowledge of spans", where="spans")
     if unit is None:
         refuse_without_unit(item, counts)
     else:

@@ -21,14 +21,13 @@ from pdanon.guarantees.kkm import KKm
 from pdanon.guarantees.km import KmAnonymity, PrivacyConstraints
 from pdanon.guarantees.lm import LmDiversity
 from pdanon.guarantees.named import refuse_members
-from pdanon.guarantees.series import KNOWLEDGE, PRESENT, Persons, Series, Span, read_releases
+from pdanon.guarantees.series import PRESENT, Persons, Series, Span, read_releases
 from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.itemsets.codes import Itemsets, find_items, item_texts
 from pdanon.itemsets.columns import find_quasi
 from pdanon.itemsets.lists import number_distinct, offsets_of
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.table import ItemsetTable, empty_itemset
-from pdanon.itemsets.validation import check_known
 
 
 def audit_series(
@@ -45,7 +44,6 @@ def audit_series(
 
     The parameters are those of `pdanon.audit`.
     """
-    check_known(spans, KNOWLEDGE, "knowledge of spans", where="spans")
     releases = read_releases(frame, previous, mapping)
     model = _model(guarantee)
     series = model.read(releases, column, key)

@@ -335,8 +335,9 @@ def column_weights(weights: Mapping[Hashable, float] | None, labels: Sequence[Ha
     unused = [label for label in weights if label not in labels]
     if unused:
         hint = "list the column in quasi=, or leave its weight out"
+        got = f"{len(unused)} of {len(weights)} weights"
         raise ParameterError(
-            "a weight belongs to no quasi-identifier", where="quasi_weights", got=unused, hint=hint
+            "a weight belongs to no quasi-identifier", where="quasi_weights", got=got, hint=hint
         )
     steps = [
         round(check_share(weights.get(label, 1), f"quasi_weights[{label!r}]") * _WEIGHT_STEPS)
