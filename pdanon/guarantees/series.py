@@ -159,7 +159,10 @@ def _read_keys(release: Released, key: Hashable | None) -> pd.Index[Any]:
     """Return the key of each row, each of them once."""
     with _named(release):
         frame = check_frame(release.frame)
-        keys = frame.index if key is None else pd.Index(frame.iloc[:, label_position(frame, key)])
+        keys = frame.index
+        if key is not None:
+            column = frame.iloc[:, label_position(frame, key)]
+            keys = pd.Index(column, dtype=column.dtype)  # as older pandas infers another one
         where = "index" if key is None else f"key {key!r}"
         values = keys.to_frame() if isinstance(keys, pd.MultiIndex) else keys.to_series()
         missing = int(np.count_nonzero(np.asarray(values.isna()).reshape(len(keys), -1).any(axis=1)))
