@@ -58,7 +58,7 @@ from pdanon.recoding.loss import with_measure
 from pdanon.recoding.loss_bounds import check_max_loss, excess, refuse_loss
 from pdanon.recoding.named_bound import NamedBound
 from pdanon.recoding.result import Anonymized, is_refined
-from pdanon.recoding.units import over_units
+from pdanon.recoding.unit_release import over_units
 from pdanon.recoding.value_errors import combination_error
 from pdanon.recoding.warnings import SHORT, shortfall, warn_if_short, warn_if_useless
 

@@ -20,7 +20,7 @@ from pdanon.guarantees.rho import RhoUncertainty
 from pdanon.guarantees.sensitive_groups import SensitiveGroups
 from pdanon.guarantees.series import KNOWLEDGE, PRESENT, refuse_unused
 from pdanon.guarantees.series_audit import audit_series
-from pdanon.guarantees.units import audit_units
+from pdanon.guarantees.unit_audit import audit_units
 from pdanon.guarantees.verdict import Audit, Guarantee, Recountable
 from pdanon.io.units import refuse_with_unit, refuse_without_unit
 from pdanon.itemsets.arguments import called_by_name

@@ -26,7 +26,7 @@ from pdanon.itemsets.timing import Report
 from pdanon.itemsets.validation import check_count, check_known
 from pdanon.recoding.decision import Decision, ListRows
 from pdanon.recoding.result import Anonymized
-from pdanon.recoding.units import over_units
+from pdanon.recoding.unit_release import over_units
 
 _BATCH = 256  # rows placed between reports
 

@@ -36,7 +36,7 @@ from pdanon.itemsets.timing import Report, halt_flag
 from pdanon.itemsets.validation import check_known
 from pdanon.recoding.decision import Decision, ListRows
 from pdanon.recoding.result import Anonymized
-from pdanon.recoding.units import over_units
+from pdanon.recoding.unit_release import over_units
 
 
 class Moles:

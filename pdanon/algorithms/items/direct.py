@@ -22,7 +22,7 @@ from pdanon.itemsets.codes import Codes
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.table import ItemsetTable
 from pdanon.recoding.result import Anonymized
-from pdanon.recoding.units import over_units
+from pdanon.recoding.unit_release import over_units
 
 
 @called_by_name

@@ -22,7 +22,7 @@ from pdanon.itemsets.timing import Report
 from pdanon.recoding.decision import Decision, ListRows, decide_lists
 from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.result import Anonymized
-from pdanon.recoding.units import over_units
+from pdanon.recoding.unit_release import over_units
 
 
 @called_by_name

@@ -24,7 +24,7 @@ from pdanon.itemsets.support import check_rows
 from pdanon.itemsets.timing import Report
 from pdanon.recoding.decision import Decision, ListRows
 from pdanon.recoding.result import Anonymized
-from pdanon.recoding.units import over_units
+from pdanon.recoding.unit_release import over_units
 
 
 @called_by_name

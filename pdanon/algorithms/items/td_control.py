@@ -39,7 +39,7 @@ from pdanon.itemsets.timing import Report, check_time
 from pdanon.recoding.decision import Decision, ListRows, decide_lists
 from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.result import Anonymized
-from pdanon.recoding.units import over_units
+from pdanon.recoding.unit_release import over_units
 
 _EASY = 10**5  # sets of labels; beyond, larger rules are checked only when the cut stops
 

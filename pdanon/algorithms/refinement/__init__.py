@@ -155,9 +155,9 @@ def refine(
     of groups with more than 200 rows, and more than 2k, do not move.
 
     With a time limit, the result depends on the speed of the machine. The limit is checked every 8 items,
-    every 16 items that swap, after each set, between nodes, or every 1,000 rows. The audit takes
-    additional time. If the limit is reached before the first supports are counted,
-    the result is returned, and ``trace`` is empty.
+    every 16 items that swap, after each set, between nodes, or every 1,000 rows. The audit takes additional
+    time. If the limit is reached before the first supports are counted, the result is returned, and ``trace``
+    is empty.
 
     Cost of sets: 4 bytes per pair of items, up to 1.6 GB (more if there are more than 20,000 sets), and for
     two annealings up to 550 MB. If m is 3, up to 174 MB more, and for two annealings 350 MB. Each round takes

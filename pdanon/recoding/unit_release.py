@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from pdanon.errors import GuaranteeError, InfeasibleError, ParameterError, ReleaseWarning, warn
 from pdanon.guarantees.km import KmAnonymity
-from pdanon.guarantees.units import audit_rows, audit_units, number_values
+from pdanon.guarantees.unit_audit import audit_rows, audit_units, number_values
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.io.units import UnitRows, UnitTable, refuse_without_unit
 from pdanon.itemsets.codes import Itemsets
