@@ -42,7 +42,17 @@ CHECKED = {"boundscheck": True, "initializedcheck": True, "overflowcheck": True}
 FLAGS = ["/O2"] if sys.platform == "win32" else ["-O3", "-g0", "-ffp-contract=off"]
 # Half the time to compile. These kernels run as fast, as far as can be measured. Others need up to 70 % more.
 LESS_EFFORT = [] if sys.platform == "win32" else ["-O1"]
-AS_FAST = {SHARED, "chunks", "cut_search", "cuts", "row_groups", "row_partitions", "rules", "set_search"}
+AS_FAST = {
+    SHARED,
+    "chunks",
+    "cut_search",
+    "cuts",
+    "row_groups",
+    "row_partitions",
+    "row_splits",
+    "rules",
+    "set_search",
+}
 ZIG = f"{shlex.quote(sys.executable)} -m ziglang cc -mcpu=baseline"
 
 

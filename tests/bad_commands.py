@@ -46,6 +46,8 @@ COMMANDS = [
     "profile good.parquet -k 2 -m 2 --report new.html",
     "tradeoff good.parquet -k 2 3 -m 1 --algorithm pcta --report new.html --out new.csv",
     "profile good-lines.csv --by who --item what --keep city --conflicts first --delimiter ;",
+    "audit good-lines.csv -k 2 -m 1 --unit who --item what --counts --delimiter ;",
+    "anonymize good-lines.csv new.csv -k 2 --algorithm pcta --unit who --item what --delimiter ;",
     "audit good-lines.csv -k 2 --by who --item what --encoding cp1252",
     "risk good-ticks.csv -k 2 --by who --onehot tea rice --column items --out new.csv",
     "anonymize good-ticks.csv new.parquet -k 2 --algorithm pcta --prefix t --keep who --encoding utf-8",

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
+from object_storage import bucket, server  # noqa: F401 - fixtures
 
 import pdanon
 from examples import examples

@@ -9,9 +9,9 @@ import pytest
 ALL = os.environ.get("PDANON_EXAMPLES") == "all"
 
 
-def examples(number: int) -> int:
-    """So many, or a part of them."""
-    return number if ALL else max(number // 5, 10)
+def examples(number: int, part: int = 5) -> int:
+    """So many, or one in ``part`` of them: fewer where an example takes long, or others test the same."""
+    return number if ALL else max(number // part, 10)
 
 
 def seeds(number: int, first: int = 0) -> list:

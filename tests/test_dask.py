@@ -321,7 +321,7 @@ def test_rows_that_change_after_the_audit_are_recoded_or_refused():
 
 def test_a_release_that_fails_its_audit_is_withheld(monkeypatch):
     ddf = evenly(frame_in_memory(table_of()), 3)
-    monkeypatch.setattr("pdanon.dask.relabel", lambda itemsets, *_, **asked: itemsets)
+    monkeypatch.setattr("pdanon.algorithms.engines.relabel", lambda itemsets, *_, **asked: itemsets)
     with pytest.raises(GuaranteeError):
         ddf.txanon.pcta(k=30)
 
@@ -360,12 +360,11 @@ def test_lists_of_objects_are_refused_with_the_remedy():
     objects = pd.DataFrame({"items": [["a"], ["b"]], "n": [1, 2]})
     for ddf in (dd.from_pandas(objects, npartitions=1), divided(objects)):
         with pytest.raises(ColumnError, match="as_itemsets"):
-            _ = ddf.txanon
+            ddf.txanon.pcta(k=2)
         with pytest.raises(ColumnError, match="as_itemsets"):
             _ = ddf["items"].itemset
         with pytest.raises(ColumnError, match="as_itemsets"):
             pdanon.dask.anonymize(ddf, k=2, column="items")
-        assert not hasattr(ddf, "txanon")
     mixed = divided(frame_of([["a"], ["a"]]).assign(other=1))
     with pytest.raises(ColumnError, match="as_itemsets"):
         mixed.txanon.pcta(column="other", k=2)
@@ -389,14 +388,35 @@ def test_a_bad_partition_is_named():
         assert SECRET not in str(caught.value)
 
 
+@pytest.mark.parametrize("m", [2, None])
+@pytest.mark.parametrize("n_parts", [1, 3, 8])
+def test_parts_of_lra_do_not_depend_on_partitions(m, n_parts):
+    lists = [[f"a{number % 7}", f"a{number * number % 11}"] for number in range(60)]
+    frame = frame_of([*lists, None, [], *lists[:9]])
+    asked = {"k": 3, "m": m, "hierarchy": 3, "parts": 4}
+    result, whole = evenly(frame, n_parts).txanon.lra(**asked), frame.txanon.lra(**asked)
+    assert len(set(whole.mapping["group"])) > 1
+    assert_same(result, whole)
+    assert whole.guarantee.audit(result.frame.compute()).holds
+
+
+def test_rows_of_lra_that_were_not_counted_are_refused():
+    frame = frame_of([["a", "b"], ["c", "d"]] * 6)
+    ddf, rows = evenly(frame, 2), iter(range(100))
+    new = frame_of([["a", "x"]] * 6)
+    changed = ddf.map_partitions(lambda part: part if next(rows) < 2 else new, meta=frame.iloc[:0])
+    with pytest.raises(ParameterError, match="the rows have changed"):
+        changed.txanon.lra(k=2, hierarchy=2, parts=2)
+
+
 def test_what_needs_all_rows_at_once_is_refused():
     ddf = divided(frame_of([["a"], ["a"]]))
-    for name in ("lra", "partition", "clump", "rum_bound", "mondrian"):
+    for name in ("partition", "clump", "cahd", "disassociate"):
         with pytest.raises(ParameterError, match="needs all rows at once"):
             getattr(ddf.txanon, name)(k=2)
     with pytest.raises(ParameterError, match="sensitive"):
         ddf.txanon.apriori(k=2, hierarchy=2, sensitive=["a"], l=2)
-    for guarantee in (pdanon.KAnonymity(2, quasi=["items"]), pdanon.KmAnonymity, 5):
+    for guarantee in (pdanon.TransactionalK(k=2), pdanon.KmAnonymity, 5):
         with pytest.raises(ParameterError, match="a guarantee of items"):
             ddf.txanon.audit(guarantee)
     with pytest.raises(TypeError, match="needs k"):

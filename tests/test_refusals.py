@@ -10,10 +10,13 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
+from benchmarks.pages import tables_of
 from conftest import frame_of
 
 import pdanon
+from pdanon.algorithms.engines import plan, rows_held
 from pdanon.algorithms.items import coherence as moles
+from pdanon.algorithms.registry import ALGORITHMS, parameters_of
 from pdanon.algorithms.relational import publishing
 from pdanon.guarantees import parameters
 from pdanon.itemsets import Itemsets, as_itemsets, row_loops, support
@@ -186,3 +189,33 @@ def test_an_alarm_of_the_caller_ends_a_call_with_the_exception_of_the_caller(cal
     with pytest.raises(TimeoutError) as caught:
         stopped_by(mine, lambda: ALARMED[call](dense()))
     assert caught.value is mine
+
+
+# --- Algorithms that need all rows at once
+
+GROUPING = [name for name, record in ALGORITHMS.items() if record.recodes in ("groups", "chunks")]
+
+
+@pytest.mark.parametrize("name", GROUPING)
+def test_files_that_need_one_machine_are_refused_with_their_memory(name, tmp_path):
+    for part in range(2):
+        pdanon.to_parquet(frame_of(ROWS * (part + 1)), tmp_path / f"{part}.parquet")
+    asked = {"k": 2, "hierarchy": 2, "p": 2, "sensitive": ["a"]}
+    own = {key: value for key, value in asked.items() if key in parameters_of(ALGORITHMS[name].function)}
+    with pytest.raises(pdanon.ParameterError, match="needs all rows at once") as caught:
+        pdanon.stream.anonymize(tmp_path, tmp_path.with_name("released"), algorithm=name, **own)
+    held = f"16 GB hold about {rows_held(name):,} rows of six items; or pass one of apriori"
+    assert f"its 12 rows take about 0.1 GB; {held}" in str(caught.value)
+    with pytest.raises(pdanon.ParameterError, match=f"into memory: {held}"):
+        plan(name, own)
+    with pytest.raises(pdanon.ParameterError) as caught:
+        plan(name, own, lambda: 10**9)
+    assert f"its 1,000,000,000 rows take about {ALGORITHMS[name].bytes_per_row:,.1f} GB" in str(caught.value)
+
+
+def test_the_memory_that_messages_state_is_the_measured_one():
+    (table,) = tables_of("cluster.md", "groups").values()
+    measured = table.set_index("algorithm")["bytes a row"].astype(int)
+    assert {*measured.index} == {*GROUPING}
+    for name in GROUPING:
+        assert measured[name] <= ALGORITHMS[name].bytes_per_row <= 1.02 * measured[name]

@@ -182,7 +182,7 @@ pdanon.stream.anonymize(sys.argv[1], sys.argv[2], mapping=sys.argv[3], k=3)
         ("pdanon.stream", "_recode"),
         pytest.param("pdanon.recoding.release", "warn_if_short", marks=pytest.mark.slow),  # audited
         pytest.param("os", "fsync", marks=pytest.mark.slow),
-        pytest.param("pdanon.stream", "relabel", marks=pytest.mark.slow),
+        pytest.param("pdanon.algorithms.engines", "relabel", marks=pytest.mark.slow),
         ("pdanon.stream", "write_mapping"),
     ],
 )

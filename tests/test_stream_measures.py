@@ -43,7 +43,7 @@ def test_risk_and_profile_are_those_of_one_table(tmp_path_factory, parts, k, m):
 
 def test_other_columns_are_counted_in_the_first_rows(tmp_path, monkeypatch):
     frame = write_parts(tmp_path / "in", [ROWS, ROWS])
-    monkeypatch.setattr(stream, "SAMPLE", 21)
+    monkeypatch.setattr("pdanon.stream.streamed.SAMPLE", 21)
     found = stream.profile(tmp_path / "in", k=9)
     first = pdanon.profile(frame.head(21), k=9)
     pd.testing.assert_frame_equal(found.columns, first.columns)

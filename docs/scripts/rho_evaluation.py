@@ -84,7 +84,7 @@ class Optimum:
     def broken(self, kept: np.ndarray) -> ItemsetTable:
         """Rules that are too sure, of the least number of known items that has some."""
         rows, m = self.rows.relabel(np.where(kept, np.arange(len(kept)), -1)), self.demand.m
-        search = RuleSearch(rows, self.demand)
+        search = RuleSearch.of(rows, self.demand)
         for size in range(min(search.longest, 3 if m is None else m + 1)):
             rules = search.breached(size)
             if len(rules):

@@ -1,7 +1,7 @@
 """Draw Rum-bound on survey data by bound, rows and k, for docs/measured/papers/rum_bound.md.
 
 Run from the root of the checkout: ``python docs/scripts/rt_figures.py``. Needs matplotlib, the extra
-``plot``.
+``plot``. The figures are tables of docs/measured/papers/rum_bound_tables.md, too.
 """
 
 import os
@@ -18,6 +18,7 @@ ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
 import pdanon  # noqa: E402
+from tests.benchmarks.pages import write_section  # noqa: E402
 
 matplotlib.use("svg")
 matplotlib.rcParams.update({"svg.hashsalt": "pdanon", "font.size": 9, "axes.grid": True, "grid.alpha": 0.3})
@@ -41,9 +42,9 @@ def measured(df: pd.DataFrame, **asked: Any) -> dict[str, Any]:
     years = DATA / "hierarchies" / "informs2005_DOBYY_hierarchy.csv"
     quasi = ["DOBMM", "DOBYY", "RACEX", "EDUCYEAR", "income"]
     asked = {"k": 25, "m": 2, "delta": 0.65, "random_state": 0, "refine": False} | asked
-    start = time.perf_counter()
+    start = time.process_time()
     result = pdanon.rum_bound(df, quasi=quasi, hierarchies={"DOBYY": years}, **asked)
-    taken = time.perf_counter() - start
+    taken = time.process_time() - start
     figures = {"rows": len(df), "seconds": taken, "classes": len(result.classes), **result.loss}
     figures |= {"largest": int(result.classes["size"].max()), **asked}
     print(figures, flush=True)
@@ -57,6 +58,15 @@ def lines(axes: Any, figures: pd.DataFrame, x: str, y: str, label: str) -> None:
     axes.set_xlabel(x)
     axes.set_ylabel(label)
     axes.legend()
+
+
+def table(figures: pd.DataFrame, x: str, columns: dict[str, str]) -> list[str]:
+    """Return a table: one line a value of x and merge, with some columns and the way to write them."""
+    rows = [f"| {x} | merge | {' | '.join(columns)} |", "|---" * (len(columns) + 2) + "|"]
+    for _, line in figures.iterrows():
+        cells = [f"{line[x]:g}", line["merge"], *(form.format(line[name]) for name, form in columns.items())]
+        rows.append(f"| {' | '.join(cells)} |")
+    return rows
 
 
 def save(figure: Any, name: str) -> None:
@@ -81,11 +91,16 @@ def main() -> None:
     by_rows = pd.DataFrame([measured(shuffled.head(n), merge=merge) for n in ROWS for merge in MERGES])
     by_k = pd.DataFrame([measured(df, k=k, merge=merge) for k in KS for merge in MERGES])
     figure, axes = plt.subplots(1, 2, figsize=(8, 3.2))
-    lines(axes[0], by_rows, "rows", "seconds", "seconds")
-    lines(axes[1], by_k, "k", "seconds", "seconds")
+    lines(axes[0], by_rows, "rows", "seconds", "processor seconds")
+    lines(axes[1], by_k, "k", "seconds", "processor seconds")
     for panel in axes:
         panel.set_ylim(bottom=0)
     save(figure, "rt_time")
+    columns = {"NCP": "{:.4f}", "largest": "{:.0f}", "seconds": "{:.2f}"}
+    only = {"seconds": "{:.2f}"}
+    write_section("measured/papers/rum_bound_tables.md", "by-delta", table(by_delta, "delta", columns))
+    write_section("measured/papers/rum_bound_tables.md", "by-rows", table(by_rows, "rows", only))
+    write_section("measured/papers/rum_bound_tables.md", "by-k", table(by_k, "k", only))
 
 
 if __name__ == "__main__":

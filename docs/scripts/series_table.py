@@ -25,7 +25,8 @@ DATA = Path(os.environ.get("PDANON_DATA", ROOT.parent / "shared" / "data"))
 DATA_SETS = {
     "groceries": ("Groceries", 3),
     "bms_webview1": ("BMS-WebView-1", 3),
-    "bms_webview2": ("BMS-WebView-2", 1),
+    "bms_webview2": ("BMS-WebView-2", 3),
+    "fimi_retail": ("Retail", 1),
 }
 MONTHS, K, M, RESERVE = 12, 5, 2, 15
 METHODS = {
@@ -136,6 +137,18 @@ def count_exposed(frames: Sequence[pd.DataFrame], results: Sequence[Anonymized])
     }
 
 
+def kept_ncp(first: pd.DataFrame, frame: pd.DataFrame) -> float:
+    """Return the NCP of a table for the sets of an earlier release, with each new item alone.
+
+    No release whose sets contain those of the earlier one has a lower NCP.
+    """
+    supports = frame["items"].explode().value_counts()
+    sets = first.set_index("item")["generalized"].reindex(supports.index)
+    sizes = sets.map(sets.value_counts()).fillna(1).to_numpy()
+    shares = np.where(sizes > 1, sizes / len(supports), 0)
+    return float(np.average(shares, weights=supports.to_numpy()))
+
+
 def measure(table: pd.DataFrame, seed: int) -> list[dict[str, object]]:
     """Measure each method on the months of one seed."""
     lines = []
@@ -163,6 +176,8 @@ def measure(table: pd.DataFrame, seed: int) -> list[dict[str, object]]:
                 fresh_ncp = ncp if name == "fresh" else fresh_ncp
                 line = {"changes": changes, "refine": refine, "method": name, "NCP": ncp, **counts}
                 line |= {"ratio": ncp / fresh_ncp, "seconds": made - began}
+                if name != "fresh":
+                    line["least"] = kept_ncp(results[0].mapping, frames[-1]) / fresh_ncp
                 lines.append(line | {"counting": time.process_time() - made})
                 print(seed, lines[-1], flush=True)
     return lines
@@ -201,7 +216,7 @@ def audit_time(table: pd.DataFrame) -> tuple[float, float, int]:
 def table_of(figures: pd.DataFrame, *, changes: bool) -> list[str]:
     """Return a Markdown table: one line a data set, first release and method; the mean of the seeds."""
     names = "data, first release, method, exposed pairs, of, persons at risk %, exposed pairs of two months %"
-    names = f"{names}, NCP %, / fresh".split(", ")
+    names = f"{names}, NCP %, / fresh, first sets kept / fresh".split(", ")
     lines = [f"| {' | '.join(names)} |", "|---" * len(names) + "|"]
     part = figures[figures["changes"] == changes]
     for (data, refine, method), seeds in part.groupby(["data", "refine", "method"], sort=False):
@@ -211,6 +226,7 @@ def table_of(figures: pd.DataFrame, *, changes: bool) -> list[str]:
             *(as_text(seeds[each].sum(skipna=False)) for each in ("exposed", "known")),
             *(as_text(100 * mean[each], 2) for each in ("persons", "two")),
             *(as_text(100 * mean["NCP"], 3), as_text(mean["ratio"], 2)),
+            as_text(mean["least"], 2),
         ]
         lines.append(f"| {' | '.join(cells)} |")
     return lines

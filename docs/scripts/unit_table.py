@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
@@ -16,37 +17,57 @@ from tests.benchmarks.pages import write_section  # noqa: E402
 
 SIZES = {100_000: 1_000_000, 1_000_000: 10_000_000}  # lines by persons
 SEED = 0
-CODE = f"""
-import time, numpy as np, pandas as pd, pdanon
+MAKE = f"""
+import time, numpy as np, pandas as pd, pdanon, pdanon.stream
 rng = np.random.default_rng({SEED})
 often = 1 / np.arange(1, 1001) ** 0.8
 products = pd.array([f"p{{{{i:04}}}}" for i in range(1000)], dtype="str")
 codes = rng.choice(1000, {{n_lines}}, p=often / often.sum())
 lines = pd.DataFrame({{{{"who": rng.integers(0, {{n_persons}}, {{n_lines}}), "what": products[codes]}}}})
 del codes
+"""
+CALL = 'k=5, m=2, unit="who", item="what"'
+FRAME = f"""{MAKE}
 before, began = {PEAK}, time.process_time()
-result = pdanon.pcta(lines, k=5, m=2, unit="who", item="what")
+result = pdanon.pcta(lines, {CALL})
 print(len(result.frame), time.process_time() - began, before, {PEAK})
+"""
+WRITE = f"""{MAKE}
+pdanon.to_parquet(lines, "{{directory}}/lines.parquet")
+"""
+STREAM = f"""
+import time, pdanon, pdanon.stream
+before, began = {PEAK}, time.process_time()
+source, target = "{{directory}}/lines.parquet", "{{directory}}/released.parquet"
+result = pdanon.stream.anonymize(source, target, {CALL})
+print(result.rows, time.process_time() - began, before, {PEAK})
 """
 
 
-def line(n_persons: int, n_lines: int) -> str:
-    printed = fresh_process(CODE.format(n_lines=n_lines, n_persons=n_persons))
-    published, seconds, before, peak = map(float, printed.split())
-    figures = [f"{n_lines:,}", f"{n_persons:,}", f"{published:,.0f}", f"{seconds:.1f} s"]
+def measure(code: str, n_lines: int, n_persons: int, name: str) -> str:
+    published, seconds, before, peak = map(float, fresh_process(code).split())
+    figures = [f"{n_lines:,}", f"{n_persons:,}", name, f"{published:,.0f}", f"{seconds:.1f} s"]
     return "| " + " | ".join([*figures, f"{before:.2f} GiB", f"{peak:.2f} GiB"]) + " |"
+
+
+def rows(n_lines: int, n_persons: int) -> Iterator[str]:
+    size = {"n_lines": n_lines, "n_persons": n_persons}
+    yield measure(FRAME.format(**size), **size, name="`pdanon.pcta`")
+    with TemporaryDirectory() as directory:
+        fresh_process(WRITE.format(**size, directory=directory))
+        yield measure(STREAM.format(directory=directory), **size, name="`pdanon.stream.anonymize`")
 
 
 def lines() -> Iterator[str]:
     yield f"Measured {date.today()} by `docs/scripts/unit_table.py` on {machine()}."
     yield ""
-    titles = "lines", "persons", "published lines", "processor time", "memory with the table", "at most"
+    titles = "lines", "persons", "call", "published lines", "processor time", "memory before", "at most"
     yield "| " + " | ".join(titles) + " |"
-    yield "|---:|---:|---:|---:|---:|---:|"
+    yield "|---:|---:|---|---:|---:|---:|---:|"
     for n_persons, n_lines in SIZES.items():
-        made = line(n_persons, n_lines)
-        print(made, flush=True)
-        yield made
+        for made in rows(n_lines, n_persons):
+            print(made, flush=True)
+            yield made
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from typing import Any
 
 import cython
 import numpy as np
-from cython.cimports.pdanon._kernels.counting import Code, Flag, Number, grown
+from cython.cimports.pdanon._kernels.counting import Code, Flag, Number, count_bits, grown
 from numpy.typing import NDArray
 
 __all__ = ["JointClusters", "Terms", "split_terms"]
@@ -175,7 +175,7 @@ class Terms:
         word: cython.Py_ssize_t
         total: cython.longlong = 0
         for word in range(depth * self.n_words, (depth + 1) * self.n_words):
-            total += bits(self.held[word])
+            total += count_bits(self.held[word])
         return total
 
     def rows_of(self, chunk: cython.longlong) -> cython.longlong:
@@ -188,23 +188,6 @@ class Terms:
                 for word in range(self.n_words):
                     self.held[word] |= self.words[term * self.n_words + word]
         return self._count(0)
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-@cython.overflowcheck(False)
-def bits(word: cython.ulonglong) -> cython.longlong:
-    """Count the set bits of a word."""
-    # Sums of neighboring bits, then pairs, then nibbles: an intrinsic is not portable between compilers.
-    twos: cython.ulonglong = 0x5555555555555555
-    fours: cython.ulonglong = 0x3333333333333333
-    eights: cython.ulonglong = 0x0F0F0F0F0F0F0F0F
-    bytes_: cython.ulonglong = 0x0101010101010101
-    word -= (word >> 1) & twos
-    word = (word & fours) + ((word >> 2) & fours)
-    word = (word + (word >> 4)) & eights
-    return (word * bytes_) >> 56
 
 
 # --- Chunks of each cluster

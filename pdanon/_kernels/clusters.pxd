@@ -1,4 +1,4 @@
-from pdanon._kernels.counting cimport Code, Number, Rows
+from pdanon._kernels.counting cimport Code, Number
 
 
 cdef class State:

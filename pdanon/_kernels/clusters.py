@@ -1,4 +1,4 @@
-"""Clusters of items: count their common rows, merge or suppress them; distances between sets.
+"""Clusters of items: count their common rows, merge or suppress them.
 
 The label of a cluster is its smallest member. ``clusters.pxd`` documents the attributes. There are fewer than
 2**31 rows and weights are below 2**16, so a loss without its power of two is below 2**47.
@@ -7,7 +7,7 @@ The label of a cluster is its smallest member. ``clusters.pxd`` documents the at
 import cython
 import numpy as np
 from cython.cimports.libc.string import memmove
-from cython.cimports.pdanon._kernels.counting import Code, Number, Rows
+from cython.cimports.pdanon._kernels.counting import Code
 from numpy.typing import NDArray
 
 from pdanon._kernels.counting import item_supports
@@ -17,8 +17,6 @@ __all__ = [
     "begin_lines",
     "count_rows",
     "drop",
-    "farthest",
-    "joined",
     "merge",
     "together",
 ]
@@ -42,8 +40,10 @@ class State:
 
     Parameters
     ----------
-    rows : Rows
-        Rows of items.
+    codes, offsets, weights : ndarray of int32, int64, int64
+        Rows of items, and the weight of each.
+    starts, tids : ndarray of int64, int32
+        The rows of each item, as in `Rows`. The state takes ``tids`` over, and reorders it.
     size : ndarray of int64, shape (items,)
         Number of members that each item stands for; 0 for an item without rows and cluster.
     support, weight : ndarray of int64, shape (items,)
@@ -59,7 +59,11 @@ class State:
     def __init__(
         self,
         *,
-        rows: Rows,
+        codes: NDArray[np.int32],
+        offsets: NDArray[np.int64],
+        weights: NDArray[np.int64],
+        starts: NDArray[np.int64],
+        tids: NDArray[np.int32],
         size: NDArray[np.int64],
         support: NDArray[np.int64],
         weight: NDArray[np.int64],
@@ -69,9 +73,10 @@ class State:
     ) -> None:
         n = len(size)
         used = np.flatnonzero(size).astype(np.int32)
-        self.cells, self.tids = np.array(rows.codes), np.array(rows.tids)
-        self.rows = np.column_stack((rows.offsets[: len(rows.weights)], rows.offsets[1:], rows.weights))
-        self.starts, self.ends = rows.starts, np.array(rows.starts[1:])
+        self.walk = item_supports(codes, offsets, np.diff(offsets), n)  # before the arrays that stay
+        self.cells, self.tids = codes.copy(), tids
+        self.rows = np.column_stack((offsets[: len(weights)], offsets[1:], weights))
+        self.starts, self.ends = starts, starts[1:].copy()
         self.cell, self.owner = np.arange(n, dtype=np.int32), np.arange(n, dtype=np.int32)
         self.label = np.where(size > 0, np.arange(n, dtype=np.int32), np.int32(-1))
         self.after = np.full(n, -1, np.int32)
@@ -80,7 +85,6 @@ class State:
         self.co = np.empty((lines, n), np.int32)  # the system allocates pages when they are first written
         self.line, self.holder = np.full(n, -1, np.int32), np.empty(lines, np.int32)
         self.n_lines = 0
-        self.walk = item_supports(rows.codes, rows.offsets, np.diff(rows.offsets), n)
         order = np.lexsort((support[used], weight[used], size[used], block[used]))
         self.active = np.append(used[order], np.zeros(n - len(used), np.int32))
         self.n_active = len(used)
@@ -234,7 +238,7 @@ def _count_in_rows(a: cython.int, counts: cython.int[::1], state: State) -> cyth
                 cell = cells[position]
                 before: cython.int = counts[cell]
                 counts[cell] = before + weight
-                if before == 0 and cell != own:
+                if before == 0 and cell != own and n < touched.shape[0]:  # interim counts may return to 0
                     touched[n] = cell
                     n += 1
         member = state.after[member]
@@ -322,11 +326,12 @@ def _compare_loss(
 ) -> cython.int:
     """Compare two losses exactly: the sign of (2**size_1 - 1) * rows_1 - (2**size_2 - 1) * rows_2.
 
-    The numbers of rows are below 2**53.
+    The numbers of rows are below 2**53. Where pairs stand in place of rows, interim ones may be negative: no
+    loss.
     """
     if size_1 < size_2:
         return -_compare_loss(size_2, rows_2, size_1, rows_1)
-    if rows_1 == 0 or rows_2 == 0:
+    if rows_1 <= 0 or rows_2 <= 0:
         return (rows_1 > 0) - (rows_2 > 0)
     shift: cython.longlong = size_1 - size_2
     if shift >= 54 or rows_1 > (rows_2 >> shift):
@@ -697,95 +702,3 @@ def image_of(items: Code[::1], start: cython.longlong, stop: cython.longlong, st
             state.image[n] = cluster
             n += 1
     return n
-
-
-# --- Distances between sets: estimates of the loss if two sets are generalized together
-#
-# The distance of a pair is (different items + 1) / (common items + 1) * items of both. For given sizes, it is
-# largest without common items. So rows in descending order of size need few comparisons.
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _count_shared(
-    codes: Code[::1],
-    start: cython.Py_ssize_t,
-    end: cython.Py_ssize_t,
-    other: cython.Py_ssize_t,
-    last: cython.Py_ssize_t,
-) -> cython.Py_ssize_t:
-    """Count the common items of two rows."""
-    count: cython.Py_ssize_t = 0
-    while start < end and other < last:
-        if codes[start] == codes[other]:
-            count += 1
-            start += 1
-            other += 1
-        elif codes[start] < codes[other]:
-            start += 1
-        else:
-            other += 1
-    return count
-
-
-def farthest(
-    rows: Number[::1], others: Number[::1], codes: Code[::1], offsets: Number[::1], best: cython.double
-) -> float:
-    """Return the largest distance of a row to one of others, or ``best``; both by descending size."""
-    with cython.nogil:
-        best = _farthest(rows, others, 0, others.shape[0], codes, offsets, best)
-    return best
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _farthest(
-    rows: Number[::1],
-    others: Number[::1],
-    first: cython.Py_ssize_t,
-    last: cython.Py_ssize_t,
-    codes: Code[::1],
-    offsets: Number[::1],
-    best: cython.double,
-) -> cython.double:
-    """Return the largest distance of a row to one of ``others[first:last]``, or ``best``."""
-    cython.declare(row=cython.Py_ssize_t, other=cython.Py_ssize_t, size=cython.Py_ssize_t)
-    cython.declare(both=cython.Py_ssize_t, common=cython.Py_ssize_t)
-    for i in range(rows.shape[0]):
-        row = rows[i]
-        size = offsets[row + 1] - offsets[row]
-        for j in range(first, last):
-            other = others[j]
-            both = size + offsets[other + 1] - offsets[other]
-            if (both + 1.0) * both <= best:
-                if j == first:  # all later rows are shorter, and so no farther
-                    return best
-                break
-            if other == row:
-                continue
-            common = _count_shared(codes, offsets[row], offsets[row + 1], offsets[other], offsets[other + 1])
-            # All operands are integers far below 2**53, so equal quotients are equal floats.
-            best = max(best, (both - 2 * common + 1.0) * (both - common) / (common + 1.0))
-    return best
-
-
-def joined(
-    rows: Number[::1],
-    members: Number[::1],
-    bounds: Number[::1],
-    own: cython.double,
-    codes: Code[::1],
-    offsets: Number[::1],
-    result: cython.double[::1],
-) -> None:
-    """Compute the largest distance within the union of some rows and each cluster of rows.
-
-    ``own`` is the largest distance within the rows; ``result`` has that of each cluster, and is updated.
-    """
-    cluster: cython.Py_ssize_t
-    with cython.nogil:
-        for cluster in range(bounds.shape[0] - 1):
-            first, last = bounds[cluster], bounds[cluster + 1]
-            result[cluster] = _farthest(rows, members, first, last, codes, offsets, max(own, result[cluster]))

@@ -38,13 +38,15 @@ class Annealing:
     lack = cython.declare(cython.longlong, visibility="readonly")  # what rare supports lack to k
     top: cython.longlong  # clusters from here on are empty
     label: cython.longlong[::1]  # cluster of each item, -1 if it is suppressed
-    size: cython.longlong[::1]  # members of each cluster
+    size: cython.longlong[::1]  # members of each cluster, of all its items
     held: cython.double[::1]  # sum of the worth of the members
     squares: cython.double[::1]  # sum of the squared worths
     cost: cython.double[::1]  # loss of each cluster
     total: cython.double  # loss of all
     home: cython.longlong[::1]  # block of each cluster
     worth: Number[::1]
+    mass: Number[::1]  # number of members that each item stands for
+    square: cython.double[::1]  # sum of the squared worth of its members
     block: Number[::1]
     change: cython.double
     bits: cython.ulonglong[:, ::1]  # rows of each cluster, one bit a row
@@ -86,16 +88,21 @@ class Annealing:
         bounds: Array,
         change: float,
         seed: int,
+        mass: Array | None = None,
+        square: Array | None = None,
     ) -> None:
         kept = np.flatnonzero(label >= 0)
         n_words = (rows.weights.shape[0] + 63) // 64
         self.k, self.lack, self.top = k, 0, int(label.max(initial=-1)) + 1
         self.label, self.found = label.copy(), label.copy()
-        self.size = np.bincount(label[kept], minlength=slots)
-        floats = worth[kept].astype(np.float64)
-        self.held, self.squares = (
-            np.bincount(label[kept], each, minlength=slots).astype(np.float64) for each in (floats, floats**2)
+        floats = worth.astype(np.float64)
+        mass = np.ones(len(label), np.int64) if mass is None else mass
+        square = floats**2 if square is None else square
+        size, self.held, self.squares = (
+            np.bincount(label[kept], each[kept], minlength=slots).astype(np.float64)
+            for each in (mass, floats, square)
         )
+        self.mass, self.square, self.size = mass, square, size.astype(np.int64)
         home = np.zeros(slots, np.int64)
         home[label[kept]] = block[kept]
         self.home, self.block, self.worth = home, block, worth
@@ -318,13 +325,13 @@ def _list_targets(
     a: cython.longlong = clusters.label[x]
     worth: cython.double = clusters.worth[x]
     own: cython.longlong = _fill_relief(x, 1, clusters)
-    empty: cython.longlong = -1 if clusters.size[a] == 1 else _first_empty(clusters)
+    empty: cython.longlong = -1 if clusters.size[a] == clusters.mass[x] else _first_empty(clusters)
     n: cython.longlong = 0
     left: cython.double = -clusters.cost[a]
     left += cluster_cost(
-        clusters.size[a] - 1,
+        clusters.size[a] - clusters.mass[x],
         clusters.held[a] - worth,
-        clusters.squares[a] - worth * worth,
+        clusters.squares[a] - clusters.square[x],
         clusters.change,
     )
     cython.declare(cost=cython.double, b=cython.longlong)
@@ -333,9 +340,9 @@ def _list_targets(
             continue
         cost = left - clusters.cost[b]
         cost += cluster_cost(
-            clusters.size[b] + 1,
+            clusters.size[b] + clusters.mass[x],
             clusters.held[b] + worth,
-            clusters.squares[b] + worth * worth,
+            clusters.squares[b] + clusters.square[x],
             clusters.change,
         )
         if cost - penalty * (own + clusters.relief[b]) < most:
@@ -513,12 +520,12 @@ def _move(x: cython.longlong, b: cython.longlong, clusters: Annealing, rows: Row
     clusters.bits[a, :] = clusters.left
     for i in range(clusters.bits.shape[1]):
         clusters.bits[b, i] |= clusters.brought[i]
-    clusters.size[a] -= 1
+    clusters.size[a] -= clusters.mass[x]
     clusters.held[a] -= worth
-    clusters.squares[a] -= worth * worth
-    clusters.size[b] += 1
+    clusters.squares[a] -= clusters.square[x]
+    clusters.size[b] += clusters.mass[x]
     clusters.held[b] += worth
-    clusters.squares[b] += worth * worth
+    clusters.squares[b] += clusters.square[x]
     clusters.home[b] = clusters.block[x]
     clusters.label[x] = b
     clusters.top = max(clusters.top, b + 1)

@@ -1,3 +1,5 @@
+cimport cython
+
 # What kernels read: names for the elements of arrays that are not written, which Arrow's are not.
 ctypedef const int Code                # items, rows
 ctypedef const long long Number        # offsets, supports, weights
@@ -63,3 +65,13 @@ cdef inline bint contains(
             return False
         start += 1
     return True
+
+
+@cython.overflowcheck(False)
+cdef inline long long count_bits(unsigned long long word) noexcept nogil:
+    """Count the set bits of a word."""
+    # Sums of neighboring bits, then pairs, then nibbles: an intrinsic is not portable between compilers.
+    word -= (word >> 1) & <unsigned long long>0x5555555555555555
+    word = (word & <unsigned long long>0x3333333333333333) + ((word >> 2) & <unsigned long long>0x3333333333333333)
+    word = (word + (word >> 4)) & <unsigned long long>0x0F0F0F0F0F0F0F0F
+    return (word * <unsigned long long>0x0101010101010101) >> 56

@@ -26,6 +26,7 @@ __all__ = [
     "itemset_supports",
     "look_up",
     "mark_itemsets",
+    "mark_shortened",
     "numbered",
     "occurrences",
     "pair_supports",
@@ -457,17 +458,19 @@ def transpose(
 ) -> None:
     """Write, for each item, its rows among ``begin..end - 1``, and its positions in ``codes``.
 
-    ``free`` has the position of the next entry of each item, and is updated.
+    ``free`` has the position of the next entry of each item, and is updated. Empty ``positions`` stay empty.
     """
     cython.declare(row=cython.Py_ssize_t, item=cython.Py_ssize_t, position=cython.Py_ssize_t)
     slot: cython.Py_ssize_t
+    written: cython.bint = positions.shape[0] > 0
     with cython.nogil:
         for row in range(begin, end):
             for position in range(offsets[row], offsets[row + 1]):
                 item = codes[position]
                 slot = free[item]
                 tids[slot] = row
-                positions[slot] = position
+                if written:
+                    positions[slot] = position
                 free[item] = slot + 1
 
 
@@ -568,6 +571,26 @@ def mark_itemsets(sets: Code[::1], set_offsets: Number[::1], rows: Rows, held: c
                     held[row] = contains(
                         rows.codes, rows.offsets[row], rows.offsets[row + 1], sets, first, last
                     )
+
+
+def mark_shortened(
+    codes: Code[::1],
+    offsets: Number[::1],
+    labels: Code[::1],
+    n_labels: cython.Py_ssize_t,
+    shortened: cython.uchar[::1],
+) -> None:
+    """Set ``shortened[row]`` in the rows in which two codes have the same label."""
+    cython.declare(row=cython.Py_ssize_t, p=cython.Py_ssize_t)
+    stamp: cython.longlong[::1] = np.full(n_labels, -1, np.int64)  # the last row with each label
+    with cython.nogil:
+        for row in range(offsets.shape[0] - 1):
+            for p in range(offsets[row], offsets[row + 1]):
+                label = labels[codes[p]]
+                if stamp[label] == row:
+                    shortened[row] = True
+                    break
+                stamp[label] = row
 
 
 def count_pairs(

@@ -10,6 +10,7 @@ from cython.cimports.pdanon._kernels.counting import (
     Flag,
     Number,
     Rows,
+    count_bits,
     count_local_pairs,
     grown,
 )
@@ -677,21 +678,12 @@ class _FrequentSearch:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-@cython.overflowcheck(False)
 def _count_common(one: cython.ulonglong[::1], other: cython.ulonglong[::1]) -> cython.longlong:
     """Count the bits that are set in both arrays."""
-    cython.declare(word=cython.Py_ssize_t, x=cython.ulonglong)
-    twos: cython.ulonglong = 0x5555555555555555
-    fours: cython.ulonglong = 0x3333333333333333
-    eights: cython.ulonglong = 0x0F0F0F0F0F0F0F0F
-    bytes_: cython.ulonglong = 0x0101010101010101
+    word: cython.Py_ssize_t
     total: cython.longlong = 0
     for word in range(one.shape[0]):
-        x = one[word] & other[word]
-        x -= (x >> 1) & twos
-        x = (x & fours) + ((x >> 2) & fours)
-        x = (x + (x >> 4)) & eights
-        total += (x * bytes_) >> 56
+        total += count_bits(one[word] & other[word])
     return total
 
 

@@ -410,7 +410,8 @@ def likeliest_secrets(
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """Find the secret item in most of the rows with each itemset of known items, and its number of rows.
 
-    Itemsets are not empty. Of equal secret items the lowest is found, and -1 if there is none.
+    Itemsets are not empty. Of equal secret items the lowest is found, and -1 if there is none. Secret code
+    ``n_secrets + s`` marks a row in which ``s`` is public; it counts if ``s`` is secret in another row.
     """
     n_sets: cython.Py_ssize_t = bounds.shape[0] - 1
     items, peaks = np.full(n_sets, -1, np.int32), np.zeros(n_sets, np.int64)
@@ -420,20 +421,25 @@ def likeliest_secrets(
     met: cython.int[::1] = np.empty(n_secrets, np.int32)
     cython.declare(i=cython.Py_ssize_t, slot=cython.Py_ssize_t, row=cython.Py_ssize_t, item=cython.Py_ssize_t)
     cython.declare(n_met=cython.Py_ssize_t, place=cython.Py_ssize_t, begin=cython.longlong)
+    cython.declare(least=cython.Py_ssize_t, turn=cython.Py_ssize_t, n_turns=cython.Py_ssize_t)
+    n_turns = 2 if np.asarray(secret_codes).max(initial=0) >= n_secrets else 1
     with cython.nogil:
         for i in range(n_sets):
             n_met = 0
-            item = rarest(sets, bounds[i], bounds[i + 1], known.starts)
-            for slot in range(known.starts[item], known.starts[item + 1]):
-                row = known.tids[slot]
-                begin = known.offsets[row]
-                if contains(known.codes, begin, known.offsets[row + 1], sets, bounds[i], bounds[i + 1]):
-                    for place in range(secret_offsets[row], secret_offsets[row + 1]):
-                        item = secret_codes[place]
-                        if shared[item] == 0:
-                            met[n_met] = cython.cast(cython.int, item)
-                            n_met += 1
-                        shared[item] += known.weights[row]
+            least = rarest(sets, bounds[i], bounds[i + 1], known.starts)
+            for turn in range(n_turns):
+                for slot in range(known.starts[least], known.starts[least + 1]):
+                    row = known.tids[slot]
+                    begin = known.offsets[row]
+                    if contains(known.codes, begin, known.offsets[row + 1], sets, bounds[i], bounds[i + 1]):
+                        for place in range(secret_offsets[row], secret_offsets[row + 1]):
+                            item = secret_codes[place] - turn * n_secrets
+                            if item < 0 or item >= n_secrets or (turn and shared[item] == 0):
+                                continue
+                            if shared[item] == 0:
+                                met[n_met] = cython.cast(cython.int, item)
+                                n_met += 1
+                            shared[item] += known.weights[row]
             for place in range(n_met):
                 item = met[place]
                 if shared[item] > counts[i] or (shared[item] == counts[i] and item < found[i]):

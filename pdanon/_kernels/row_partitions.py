@@ -1,15 +1,18 @@
-"""Partitions of rows: groups around each sensitive item, and clusters of rows that share terms."""
+"""Partitions of rows into groups around each row with a sensitive item."""
 
 from typing import Any
 
 import cython
 import numpy as np
-from cython.cimports.pdanon._kernels.counting import Code, Number, grown
+from cython.cimports.pdanon._kernels.counting import Code, Number, count_bits
 from numpy.typing import NDArray
 
-__all__ = ["SensitiveGroups", "form", "split_rows"]
+__all__ = ["SensitiveGroups", "form"]
 
 Array = NDArray[Any]
+
+LEFT_OUT = cython.declare(cython.longlong, 2**62)  # above the number of tries
+FARTHEST = cython.declare(cython.longlong, 2**62)  # above the keys of rows
 
 
 # --- CAHD: groups of a row with a sensitive item and p - 1 similar rows
@@ -33,10 +36,12 @@ class SensitiveGroups:
         Public items of each row.
     secret_offsets, secrets : ndarray of int64, int32
         Sensitive items of each row, numbered separately.
-    starts, holders : ndarray of int64, int32
-        The rows with each public item, if the nearest rows are searched; otherwise of no item.
     left : ndarray of int64
         Number of rows without a group that contain each sensitive item.
+    n_items : int
+        Number of public items, numbered by descending support.
+    nearest : bool
+        Whether the nearest rows are searched among all rows.
     """
 
     cython.declare(p=cython.longlong, width=cython.Py_ssize_t)
@@ -44,9 +49,8 @@ class SensitiveGroups:
     codes: Code[::1]
     secret_offsets: Number[::1]
     secrets: Code[::1]
-    starts: Number[::1]
-    ends: cython.longlong[::1]  # end of the holders of each item that may still have no group
-    cython.declare(holders=cython.int[::1], left=cython.longlong[::1])
+    left: cython.longlong[::1]
+    nearest: cython.bint
     group_of = cython.declare(cython.longlong[::1], visibility="readonly")  # -1: none
     before: cython.longlong[::1]  # the previous row without a group; -1 at the beginning
     after: cython.longlong[::1]  # the next one; the number of rows at the end
@@ -64,8 +68,11 @@ class SensitiveGroups:
     likeness: cython.longlong[::1]  # similarity of each candidate to the pivot
     tally: cython.longlong[::1]  # number of candidates by similarity; 0 between two pivots
     longest: cython.longlong  # largest number of public items of a row
-    shared: cython.longlong[::1]  # public items of each row shared with the pivot; 0 between two pivots
-    near: cython.longlong[::1]  # rows where that is not 0; then a heap of their keys
+    holders: _Holders
+    seen: cython.longlong[::1]  # the last try that compared each row; LEFT_OUT if it has a group
+    near: cython.longlong[::1]  # a heap of the keys of the rows that may be among the nearest
+    nearest_free: cython.longlong[::1]  # a heap of the least keys of rows without a sensitive item, negated
+    parts: cython.longlong[::1]  # a heap of the keys of the parts of the holders of the pivot's items
 
     def __init__(
         self,
@@ -75,17 +82,15 @@ class SensitiveGroups:
         codes: Array,
         secret_offsets: Array,
         secrets: Array,
-        starts: Array,
-        holders: Array,
         left: Array,
         n_items: int,
+        nearest: bool,
     ) -> None:
         n_rows = len(offsets) - 1
         self.p, self.width = p, width
         self.offsets, self.codes = offsets, codes
         self.secret_offsets, self.secrets = secret_offsets, secrets
-        self.starts, self.ends, self.holders = starts, starts[1:].copy(), holders.copy()
-        self.left = left.copy()
+        self.left, self.nearest = left.copy(), nearest
         self.group_of = np.full(n_rows, -1, np.int64)
         self.before, self.after = np.arange(-1, n_rows - 1), np.arange(1, n_rows + 1)
         self.pivots = np.flatnonzero(np.diff(secret_offsets))
@@ -97,7 +102,10 @@ class SensitiveGroups:
         self.candidates, self.likeness = np.empty((2, 2 * width), np.int64)
         self.longest = int(np.diff(offsets).max(initial=0))
         self.tally = np.zeros(2 * self.longest + 1, np.int64)
-        self.shared, self.near = np.zeros((2, n_rows if len(starts) > 1 else 0), np.int64)
+        self.holders = _Holders(offsets, codes, n_items) if nearest else None
+        self.seen, self.near = np.zeros((2, n_rows if nearest else 0), np.int64)
+        self.nearest_free = np.empty(p - 1, np.int64)
+        self.parts = np.empty(self.holders.begins.shape[0] - 1 if nearest else 0, np.int64)
 
 
 def form(batch: cython.Py_ssize_t, groups: SensitiveGroups) -> int:
@@ -148,7 +156,7 @@ def _form_group(row: cython.Py_ssize_t, groups: SensitiveGroups) -> cython.void:
     groups.chosen[0] = row
     _note_secrets(row, groups)
     groups.group_of[row] = groups.n_groups
-    if groups.shared.shape[0]:
+    if groups.nearest:
         n = _choose_nearest(row, groups)
     if n < groups.p:
         n = _choose_neighbors(row, n, groups)
@@ -157,6 +165,8 @@ def _form_group(row: cython.Py_ssize_t, groups: SensitiveGroups) -> cython.void:
     if n == groups.p and _is_safe(groups):
         for i in range(n):
             _unlink(groups.chosen[i], groups)
+            if groups.nearest:
+                groups.seen[groups.chosen[i]] = LEFT_OUT
         groups.remaining -= n
         groups.n_groups += 1
         groups.formed = True
@@ -319,7 +329,7 @@ def _likeness(row: cython.Py_ssize_t, groups: SensitiveGroups) -> cython.longlon
     n: cython.longlong = 0
     for place in range(groups.offsets[row], groups.offsets[row + 1]):
         n += groups.marked[groups.codes[place]]
-    return 2 * n - _length(row, groups) + groups.longest if groups.shared.shape[0] else n
+    return 2 * n - _length(row, groups) + groups.longest if groups.nearest else n
 
 
 @cython.cfunc
@@ -331,6 +341,91 @@ def _length(row: cython.Py_ssize_t, groups: SensitiveGroups) -> cython.longlong:
 
 
 # --- Nearest rows, anywhere in the order
+#
+# A row differs from the pivot in a + b - 2c items, if their lengths are a and b and they share c items.
+# Before the rarest shared item, there are i items of the pivot and j of the row, so c <= min(i, j) + 1.
+# The rows with the same b and j are a part of the holders of this item, with one lower bound for all of them.
+# Parts are searched by ascending bound. The search ends when enough rows differ less than the next bound.
+# A row that is found in the part of another shared item was found before, in that of the rarest one.
+
+
+@cython.final
+@cython.cclass
+class _Holders:
+    """The rows with each item, in parts by their length and the place of the item in the row.
+
+    A part ends before its rows that were removed. The holders of an item are consecutive parts.
+    """
+
+    firsts: cython.longlong[::1]  # the first part of each item
+    begins: cython.longlong[::1]  # the first entry of each part in ``rows``
+    ends: cython.longlong[::1]  # end of the rows of each part that may still have no group
+    cython.declare(lengths=cython.int[::1], places=cython.int[::1], rows=cython.int[::1])
+    signatures: cython.ulonglong[::1]  # of each of ``rows``, see ``_signature``
+
+    def __init__(self, offsets: Number[::1], codes: Code[::1], n_items: int) -> None:
+        lengths = np.diff(offsets)
+        order = np.argsort(lengths, kind="stable")
+        n_parts, free = np.zeros((2, n_items + 1), np.int64)
+        free[1:] = np.cumsum(np.bincount(codes, minlength=n_items))
+        self.rows, self.firsts = np.empty(len(codes), np.int32), n_parts
+        self.signatures, words = np.empty(len(codes), np.uint64), np.empty(len(lengths), np.uint64)
+        _sign_rows(words, offsets, codes)
+        self.begins = self.ends = np.zeros(1, np.int64)
+        self.lengths = self.places = np.zeros(1, np.int32)
+        self._divide(offsets, codes, order, words, free, False)
+        firsts = np.append(0, np.cumsum(n_parts[:n_items]))
+        self.firsts = firsts[:n_items].copy()
+        self.begins = np.full(firsts[n_items] + 1, len(codes))
+        self.lengths, self.places = np.zeros((2, firsts[n_items]), np.int32)
+        self._divide(offsets, codes, order, words, free, True)
+        self.firsts, self.ends = firsts, np.asarray(self.begins)[1:].copy()
+
+    @cython.cfunc
+    def _divide(
+        self,
+        offsets: Number[::1],
+        codes: Code[::1],
+        order: Number[::1],
+        words: cython.ulonglong[::1],
+        free: cython.longlong[::1],
+        write: cython.bint,
+    ) -> cython.int:
+        """Visit the occurrences by length and place: count the parts of each item in ``firsts``, or write.
+
+        ``order`` has the rows by length, and ``words`` the signature of each row. ``free`` has the position
+        of the next row of each item.
+        """
+        last: cython.longlong[::1] = np.full(len(free), -1)  # the last kind of rows that had each item
+        cython.declare(i=cython.Py_ssize_t, row=cython.Py_ssize_t, item=cython.Py_ssize_t)
+        cython.declare(stop=cython.Py_ssize_t, part=cython.Py_ssize_t, place=cython.Py_ssize_t)
+        kind: cython.longlong = 0
+        begin: cython.Py_ssize_t = 0
+        with cython.nogil:
+            while begin < order.shape[0]:
+                length: cython.longlong = offsets[order[begin] + 1] - offsets[order[begin]]
+                stop = begin
+                while stop < order.shape[0] and offsets[order[stop] + 1] - offsets[order[stop]] == length:
+                    stop += 1
+                for place in range(length):
+                    kind += 1
+                    for i in range(begin, stop):
+                        row = order[i]
+                        item = codes[offsets[row] + place]
+                        if last[item] != kind:
+                            last[item] = kind
+                            part = self.firsts[item]
+                            self.firsts[item] = part + 1
+                            if write:
+                                self.begins[part] = free[item]
+                                self.lengths[part] = cython.cast(cython.int, length)
+                                self.places[part] = cython.cast(cython.int, place)
+                        if write:
+                            self.rows[free[item]] = cython.cast(cython.int, row)
+                            self.signatures[free[item]] = words[row]
+                            free[item] += 1
+                begin = stop
+        return 0
 
 
 @cython.cfunc
@@ -341,13 +436,9 @@ def _choose_nearest(row: cython.Py_ssize_t, groups: SensitiveGroups) -> cython.l
 
     Return the size of the group, with the row itself.
     """
-    n: cython.Py_ssize_t = _list_sharing(row, groups)
+    n: cython.Py_ssize_t = _list_nearest(row, groups)
     n_chosen: cython.longlong = 1
     cython.declare(candidate=cython.Py_ssize_t, i=cython.Py_ssize_t)
-    for i in range(n):
-        candidate = groups.near[i]
-        groups.near[i] = _remoteness(candidate, row, groups)
-        groups.shared[candidate] = 0
     for i in range(n // 2 - 1, -1, -1):
         _sink(i, n, groups.near)
     while n_chosen < groups.p and n:
@@ -367,43 +458,195 @@ def _choose_nearest(row: cython.Py_ssize_t, groups: SensitiveGroups) -> cython.l
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _list_sharing(row: cython.Py_ssize_t, groups: SensitiveGroups) -> cython.Py_ssize_t:
-    """List the rows without a group that share a public item with a row; return their number.
+def _list_nearest(row: cython.Py_ssize_t, groups: SensitiveGroups) -> cython.Py_ssize_t:
+    """List the keys of the rows without a group that may be among the nearest; return their number.
 
-    Count the shared items in ``shared``. Rows with a group are removed from the lists of holders.
+    They share a public item with the row. Rows are not listed if p - 1 rows without a sensitive item, which
+    never conflict, are nearer.
     """
-    n: cython.Py_ssize_t = 0
-    item: cython.Py_ssize_t
-    for place in range(groups.offsets[row], groups.offsets[row + 1]):
-        item = groups.codes[place]
-        kept: cython.Py_ssize_t = groups.starts[item]
-        for slot in range(groups.starts[item], groups.ends[item]):
-            holder: cython.Py_ssize_t = groups.holders[slot]
-            if groups.group_of[holder] >= 0 and holder != row:
-                continue
-            groups.holders[kept] = holder
-            kept += 1
-            if holder == row:
-                continue
-            if groups.shared[holder] == 0:
-                groups.near[n] = holder
-                n += 1
-            groups.shared[holder] += 1
-        groups.ends[item] = kept
+    n: cython.Py_ssize_t
+    n_parts: cython.Py_ssize_t = _list_parts(row, groups)
+    signature: cython.ulonglong = _signature(row, groups.offsets, groups.codes)
+    all_parts: cython.longlong = groups.parts.shape[0]
+    cython.declare(part=cython.Py_ssize_t, i=cython.Py_ssize_t)
+    for i in range(groups.p - 1):
+        groups.nearest_free[i] = -FARTHEST
+    n = _list_adjacent(row, groups)
+    while n_parts and _remoteness(row, row, groups.parts[0] // all_parts, groups) <= -groups.nearest_free[0]:
+        part = groups.parts[0] % all_parts
+        n_parts -= 1
+        groups.parts[0] = groups.parts[n_parts]
+        _sink(0, n_parts, groups.parts)
+        n = _list_part(part, row, signature, n, groups)
     return n
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _remoteness(other: cython.Py_ssize_t, row: cython.Py_ssize_t, groups: SensitiveGroups) -> cython.longlong:
+def _list_adjacent(row: cython.Py_ssize_t, groups: SensitiveGroups) -> cython.Py_ssize_t:
+    """Add the keys of rows beside a row, so that few other rows can be nearer; return their number."""
+    n: cython.Py_ssize_t = 0
+    before: cython.Py_ssize_t = groups.before[row]
+    after: cython.Py_ssize_t = groups.after[row]
+    groups.seen[row] = groups.tries
+    for _ in range(groups.width):
+        if before >= 0:
+            n = _list_row(before, row, n, groups)
+            before = groups.before[before]
+        if after < groups.before.shape[0]:
+            n = _list_row(after, row, n, groups)
+            after = groups.after[after]
+    return n
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _list_parts(row: cython.Py_ssize_t, groups: SensitiveGroups) -> cython.Py_ssize_t:
+    """Build a heap of the parts of the items of a row, by the items that their rows differ in at least.
+
+    Return their number.
+    """
+    n: cython.Py_ssize_t = 0
+    all_parts: cython.longlong = groups.parts.shape[0]
+    start: cython.Py_ssize_t = groups.offsets[row]
+    cython.declare(at=cython.Py_ssize_t, part=cython.Py_ssize_t, item=cython.Py_ssize_t)
+    cython.declare(i=cython.Py_ssize_t, before=cython.longlong, bound=cython.longlong)
+    for at in range(start, groups.offsets[row + 1]):
+        item = groups.codes[at]
+        for part in range(groups.holders.firsts[item], groups.holders.firsts[item + 1]):
+            if groups.holders.begins[part] == groups.holders.ends[part]:
+                continue
+            before = min(cython.cast(cython.longlong, at - start), groups.holders.places[part])
+            bound = _length(row, groups) + groups.holders.lengths[part] - 2 * (before + 1)
+            groups.parts[n] = bound * all_parts + part
+            n += 1
+    for i in range(n // 2 - 1, -1, -1):
+        _sink(i, n, groups.parts)
+    return n
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _list_part(
+    part: cython.Py_ssize_t,
+    row: cython.Py_ssize_t,
+    signature: cython.ulonglong,
+    n: cython.Py_ssize_t,
+    groups: SensitiveGroups,
+) -> cython.Py_ssize_t:
+    """Add the keys of the rows of a part that are not listed yet; return the number of all listed rows.
+
+    Rows with a group are removed from the part when they are found.
+    """
+    slot: cython.Py_ssize_t = groups.holders.begins[part]
+    end: cython.Py_ssize_t = groups.holders.ends[part]
+    other: cython.Py_ssize_t
+    while True:
+        slot = _skip_far(slot, end, row, signature, groups)
+        if slot == end:
+            break
+        other = groups.holders.rows[slot]
+        if groups.seen[other] == LEFT_OUT:
+            end -= 1
+            groups.holders.rows[slot] = groups.holders.rows[end]
+            groups.holders.signatures[slot] = groups.holders.signatures[end]
+            continue
+        slot += 1
+        if groups.seen[other] != groups.tries:
+            n = _list_row(other, row, n, groups)
+    groups.holders.ends[part] = end
+    return n
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _skip_far(
+    slot: cython.Py_ssize_t,
+    end: cython.Py_ssize_t,
+    row: cython.Py_ssize_t,
+    signature: cython.ulonglong,
+    groups: SensitiveGroups,
+) -> cython.Py_ssize_t:
+    """Return the next slot of a row that may be among the nearest, by its signature."""
+    limit: cython.longlong = -groups.nearest_free[0]
+    most: cython.longlong = limit // (2 * groups.before.shape[0])
+    differing: cython.longlong
+    while slot < end:
+        differing = count_bits(groups.holders.signatures[slot] ^ signature)
+        if differing < most:
+            break
+        if differing == most and _remoteness(groups.holders.rows[slot], row, most, groups) <= limit:
+            break
+        slot += 1
+    return slot
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _list_row(
+    other: cython.Py_ssize_t, row: cython.Py_ssize_t, n: cython.Py_ssize_t, groups: SensitiveGroups
+) -> cython.Py_ssize_t:
+    """Add the key of a row that shares an item and may be among the nearest; return the number of keys."""
+    start: cython.Py_ssize_t = groups.offsets[other]
+    stop: cython.Py_ssize_t = groups.offsets[other + 1]
+    shared: cython.longlong = 0
+    place: cython.Py_ssize_t
+    groups.seen[other] = groups.tries
+    for place in range(start, stop):
+        shared += groups.marked[groups.codes[place]]
+    key: cython.longlong = _remoteness(other, row, _length(row, groups) + stop - start - 2 * shared, groups)
+    if not shared or key > -groups.nearest_free[0]:
+        return n
+    groups.near[n] = key
+    if groups.secret_offsets[other] == groups.secret_offsets[other + 1]:
+        groups.nearest_free[0] = -key
+        _sink(0, groups.p - 1, groups.nearest_free)
+    return n + 1
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _sign_rows(words: cython.ulonglong[::1], offsets: Number[::1], codes: Code[::1]) -> cython.void:
+    """Write the signature of each row."""
+    row: cython.Py_ssize_t
+    for row in range(words.shape[0]):
+        words[row] = _signature(row, offsets, codes)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _signature(row: cython.Py_ssize_t, offsets: Number[::1], codes: Code[::1]) -> cython.ulonglong:
+    """Return a word whose bit b is 1 if the row has an odd number of items of the form 64 i + b.
+
+    So two rows differ in at least as many items as their words differ in bits.
+    """
+    word: cython.ulonglong = 0
+    one: cython.ulonglong = 1
+    place: cython.Py_ssize_t
+    for place in range(offsets[row], offsets[row + 1]):
+        word ^= one << (codes[place] & 63)
+    return word
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _remoteness(
+    other: cython.Py_ssize_t, row: cython.Py_ssize_t, differing: cython.longlong, groups: SensitiveGroups
+) -> cython.longlong:
     """Return a key to compare rows by: number of differing items, then distance, then side.
 
     The key also encodes the row; see ``_row_at``.
     """
-    differing: cython.longlong = _length(other, groups) - 2 * groups.shared[other]  # up to a constant
     far: cython.longlong = 2 * (other - row) if other > row else 2 * (row - other) - 1
-    return (differing + groups.longest) * 2 * groups.before.shape[0] + far
+    return differing * 2 * groups.before.shape[0] + far
 
 
 @cython.cfunc
@@ -432,334 +675,3 @@ def _sink(place: cython.Py_ssize_t, n: cython.Py_ssize_t, heap: cython.longlong[
         heap[place] = heap[below]
         place, below = below, 2 * below + 1
     heap[place] = entry
-
-
-# --- Horizontal partition of disassociation: split rows at the most frequent term
-#
-# A task is a range of rows, and a chain of terms that must not split it again. A split separates the rows
-# with a term from the rows without. The smaller part becomes a new task that counts its terms again; the
-# larger part stays, and the counts of the smaller part are subtracted. So a row is counted again only in a
-# task of at most half as many rows. That bounds the time even if each split removes a single row.
-
-
-def split_rows(
-    least: cython.longlong,
-    most: cython.longlong,
-    codes: Code[::1],
-    offsets: Number[::1],
-    block: Code[::1],
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the rows by cluster, and where each cluster begins; the last entry is the number of rows.
-
-    A cluster with more than ``most`` rows is split unless its rows are equal. A cluster with fewer than
-    ``least`` rows is joined with the clusters after it. Rows are split at terms with a block before terms
-    without. Terms of the last block come before those of all others.
-    """
-    parts = _Parts(codes, offsets, block)
-    n_rows: cython.Py_ssize_t = len(offsets) - 1
-    row: cython.Py_ssize_t
-    begin: cython.Py_ssize_t = 0
-    with cython.nogil:
-        parts.run(most)
-        for row in range(1, n_rows):
-            if parts.begins[row]:
-                if row - begin >= least:
-                    begin = row
-                else:
-                    parts.begins[row] = 0
-        if begin > 0 and n_rows - begin < least:
-            parts.begins[begin] = 0
-    starts = np.flatnonzero(np.asarray(parts.begins[:n_rows]))
-    return np.asarray(parts.rows), np.append(starts, n_rows)
-
-
-@cython.final
-@cython.cclass
-class _Parts:
-    """The rows in their current order, and the terms of the current task as a heap by frequency."""
-
-    codes: Code[::1]
-    offsets: Number[::1]
-    block: Code[::1]
-    rows: cython.longlong[::1]
-    place: cython.longlong[::1]  # position of each row
-    begins: cython.uchar[::1]  # whether a cluster begins at each position
-    count: cython.longlong[::1]  # rows of each term in the task that are not split off
-    known: cython.longlong[::1]  # that count when the heap last read it
-    first: cython.longlong[::1]  # start of the rows of each term in `holders`
-    total: cython.longlong[::1]  # their number, including rows split off
-    cython.declare(holders=cython.longlong[::1], heap=cython.longlong[::1], touched=cython.longlong[::1])
-    closed: cython.longlong[::1]  # the last task that a term must not split
-    cython.declare(n_heap=cython.Py_ssize_t, n_touched=cython.Py_ssize_t)
-    current: cython.longlong  # block of the last term that split the rows, or -1
-    number: cython.longlong  # number of the current task
-    n_tasks: cython.Py_ssize_t
-    tasks: cython.longlong[::1]  # begin, end and chain of each
-    n_links: cython.Py_ssize_t
-    links: cython.longlong[::1]  # term, and the rest of the chain
-
-    def __init__(self, codes: Code[::1], offsets: Number[::1], block: Code[::1]) -> None:
-        n_rows, n_items = len(offsets) - 1, len(block)
-        self.codes, self.offsets, self.block = codes, offsets, block
-        self.rows, self.place = np.arange(n_rows), np.arange(n_rows)
-        self.begins = np.zeros(n_rows + 1, np.uint8)
-        self.count, self.known, self.first, self.total = np.zeros((4, n_items), np.int64)
-        self.heap, self.touched = np.empty((2, n_items), np.int64)
-        self.closed = np.full(n_items, -1, np.int64)
-        self.holders = np.empty(len(codes), np.int64)
-        self.n_tasks, self.tasks = 0, np.empty(3 * 64, np.int64)
-        self.n_links, self.links = 0, np.empty(2 * 64, np.int64)
-        self.n_heap, self.n_touched, self.current, self.number = 0, 0, -1, 0
-
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(-1)
-    def run(self, most: cython.longlong) -> cython.int:
-        """Split all rows."""
-        cython.declare(begin=cython.longlong, end=cython.longlong, chain=cython.longlong)
-        self._add_task(0, self.rows.shape[0], -1)
-        while self.n_tasks > 0:
-            self.n_tasks -= 1
-            begin = self.tasks[3 * self.n_tasks]
-            end = self.tasks[3 * self.n_tasks + 1]
-            chain = self.tasks[3 * self.n_tasks + 2]
-            self._begin_task(begin, end, chain)
-            self._split(begin, end, chain, most)
-            self._end_task()
-        return 0
-
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(-1)
-    def _add_task(self, begin: cython.longlong, end: cython.longlong, chain: cython.longlong) -> cython.int:
-        """Push a task."""
-        if 3 * self.n_tasks + 3 > self.tasks.shape[0]:
-            self.tasks = grown(self.tasks, 3 * self.n_tasks, 2 * self.tasks.shape[0])
-        self.tasks[3 * self.n_tasks] = begin
-        self.tasks[3 * self.n_tasks + 1] = end
-        self.tasks[3 * self.n_tasks + 2] = chain
-        self.n_tasks += 1
-        return 0
-
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(-1)
-    def _extend_chain(self, item: cython.longlong, chain: cython.longlong) -> cython.longlong:
-        """Return the chain with one more term."""
-        if 2 * self.n_links + 2 > self.links.shape[0]:
-            self.links = grown(self.links, 2 * self.n_links, 2 * self.links.shape[0])
-        self.links[2 * self.n_links] = item
-        self.links[2 * self.n_links + 1] = chain
-        self.n_links += 1
-        return self.n_links - 1
-
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def _begin_task(
-        self, begin: cython.longlong, end: cython.longlong, chain: cython.longlong
-    ) -> cython.void:
-        """Count the terms of a task, and list the rows of each."""
-        cython.declare(at=cython.longlong, slot=cython.longlong, item=cython.longlong, row=cython.longlong)
-        running: cython.longlong = 0
-        number: cython.Py_ssize_t
-        self.number += 1
-        self.current = -1 if chain < 0 else self.block[self.links[2 * chain]]
-        while chain >= 0:
-            self.closed[self.links[2 * chain]] = self.number
-            chain = self.links[2 * chain + 1]
-        for at in range(begin, end):
-            row = self.rows[at]
-            for slot in range(self.offsets[row], self.offsets[row + 1]):
-                item = self.codes[slot]
-                if self.closed[item] == self.number:
-                    continue
-                if self.count[item] == 0:
-                    self.touched[self.n_touched] = item
-                    self.n_touched += 1
-                self.count[item] += 1
-        for number in range(self.n_touched):
-            item = self.touched[number]
-            self.first[item], self.total[item] = running, 0
-            running += self.count[item]
-        for at in range(begin, end):
-            row = self.rows[at]
-            for slot in range(self.offsets[row], self.offsets[row + 1]):
-                item = self.codes[slot]
-                if self.closed[item] != self.number:
-                    self.holders[self.first[item] + self.total[item]] = row
-                    self.total[item] += 1
-        self._build_heap()
-
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def _end_task(self) -> cython.void:
-        """Reset the counts of the task."""
-        for number in range(self.n_touched):
-            self.count[self.touched[number]] = 0
-        self.n_touched = 0
-
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(-1)
-    def _split(
-        self,
-        begin: cython.longlong,
-        end: cython.longlong,
-        chain: cython.longlong,
-        most: cython.longlong,
-    ) -> cython.int:
-        """Split the rows of a task; rows with the term come first."""
-        cython.declare(item=cython.longlong, held=cython.longlong)
-        self.begins[begin] = 1
-        while end - begin > most:
-            item = self._pop_most_frequent()
-            if item < 0:  # the rows are equal
-                return 0
-            held = self.count[item]
-            if held == end - begin:  # all rows contain it
-                chain = self._close_term(item, chain)
-                continue
-            self._bring_forward(item, begin, end)
-            self.begins[begin + held] = 1
-            if 2 * held <= end - begin:
-                self._subtract_counts(begin, begin + held)
-                if held > most:
-                    self._add_task(begin, begin + held, self._extend_chain(item, chain))
-                begin += held
-            else:
-                self._subtract_counts(begin + held, end)
-                if end - begin - held > most:
-                    self._add_task(begin + held, end, chain)
-                end = begin + held
-                chain = self._close_term(item, chain)
-        return 0
-
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(-1)
-    def _close_term(self, item: cython.longlong, chain: cython.longlong) -> cython.longlong:
-        """Exclude a term that all rows of the task contain; return the chain with it."""
-        self.closed[item] = self.number
-        if self.block[item] != self.current:
-            self.current = self.block[item]
-            self._build_heap()
-        return self._extend_chain(item, chain)
-
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def _bring_forward(
-        self, item: cython.longlong, begin: cython.longlong, end: cython.longlong
-    ) -> cython.void:
-        """Move the rows with a term to the front."""
-        cython.declare(number=cython.longlong, row=cython.longlong, other=cython.longlong)
-        place: cython.longlong
-        to: cython.longlong = begin
-        for number in range(self.first[item], self.first[item] + self.total[item]):
-            row = self.holders[number]
-            place = self.place[row]
-            if place < begin or place >= end:  # already split off
-                continue
-            other = self.rows[to]
-            self.rows[to], self.rows[place] = row, other
-            self.place[row], self.place[other] = to, place
-            to += 1
-
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def _subtract_counts(self, begin: cython.longlong, end: cython.longlong) -> cython.void:
-        """Subtract rows that are split off from the counts."""
-        cython.declare(at=cython.longlong, slot=cython.longlong)
-        for at in range(begin, end):
-            for slot in range(self.offsets[self.rows[at]], self.offsets[self.rows[at] + 1]):
-                if self.closed[self.codes[slot]] != self.number:
-                    self.count[self.codes[slot]] -= 1
-
-    # --- The heap. Counts only fall, so an outdated count is too high: update it when it comes to the top.
-
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def _build_heap(self) -> cython.void:
-        """Build a heap of the terms with rows that are not in the chain."""
-        cython.declare(number=cython.Py_ssize_t, item=cython.longlong)
-        self.n_heap = 0
-        for number in range(self.n_touched):
-            item = self.touched[number]
-            if self.count[item] > 0 and self.closed[item] != self.number:
-                self.known[item] = self.count[item]
-                self.heap[self.n_heap] = item
-                self.n_heap += 1
-        for number in range(self.n_heap // 2 - 1, -1, -1):
-            self._sift(number)
-
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def _pop_most_frequent(self) -> cython.longlong:
-        """Remove the first term from the heap and return it; -1 if there is none."""
-        item: cython.longlong
-        while self.n_heap > 0:
-            item = self.heap[0]
-            if self.known[item] == self.count[item]:
-                break
-            self.known[item] = self.count[item]
-            if self.count[item] == 0:
-                self._pop()
-            else:
-                self._sift(0)
-        if self.n_heap == 0:
-            return -1
-        item = self.heap[0]
-        self._pop()
-        return item
-
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def _pop(self) -> cython.void:
-        """Remove the first entry of the heap."""
-        self.n_heap -= 1
-        self.heap[0] = self.heap[self.n_heap]
-        self._sift(0)
-
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def _sift(self, number: cython.Py_ssize_t) -> cython.void:
-        """Move a term down to its position in the heap."""
-        cython.declare(below=cython.Py_ssize_t, item=cython.longlong)
-        while 2 * number + 1 < self.n_heap:
-            below = 2 * number + 1
-            if below + 1 < self.n_heap and self._comes_before(self.heap[below + 1], self.heap[below]):
-                below += 1
-            if not self._comes_before(self.heap[below], self.heap[number]):
-                return
-            item = self.heap[number]
-            self.heap[number], self.heap[below] = self.heap[below], item
-            number = below
-
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def _comes_before(self, one: cython.longlong, other: cython.longlong) -> cython.bint:
-        """Return whether a term comes before another: by block, then by support, then by number."""
-        mine: cython.longlong = self._preference(one)
-        yours: cython.longlong = self._preference(other)
-        if mine != yours:
-            return mine > yours
-        if self.known[one] != self.known[other]:
-            return self.known[one] > self.known[other]
-        return one < other
-
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def _preference(self, item: cython.longlong) -> cython.longlong:
-        """Return 2 for a term of the last block, 1 for a term of another block, otherwise 0."""
-        if self.block[item] < 0:
-            return 0
-        return 2 if self.block[item] == self.current else 1

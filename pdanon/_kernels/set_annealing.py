@@ -48,7 +48,7 @@ class Annealing:
     lack = cython.declare(cython.longlong, visibility="readonly")  # what rare supports lack to k
     top: cython.longlong  # clusters from here on are empty
     label: cython.longlong[::1]  # cluster of each item, -1 if it is suppressed
-    size: cython.longlong[::1]  # members of each cluster
+    size: cython.longlong[::1]  # members of each cluster, of all its items
     held: cython.double[::1]  # sum of the worth of the members
     squares: cython.double[::1]  # sum of the squared worths
     cost: cython.double[::1]  # loss of each cluster
@@ -64,6 +64,8 @@ class Annealing:
     home: cython.longlong[::1]  # block of each cluster
     singles: Number[::1]
     worth: Number[::1]
+    mass: Number[::1]  # number of members that each item stands for
+    square: cython.double[::1]  # sum of the squared worth of its members
     block: Number[::1]
     change: cython.double
     order: cython.longlong[::1]  # the items that move
@@ -90,15 +92,20 @@ class Annealing:
         block: Array,
         change: float,
         seed: int,
+        mass: Array | None = None,
+        square: Array | None = None,
     ) -> None:
         kept = np.flatnonzero(label >= 0)
         self.k, self.triples, self.lack, self.top = k, triples, 0, int(label.max(initial=-1)) + 1
         self.label, self.found = label.copy(), label.copy()
-        self.size = np.bincount(label[kept], minlength=slots)
-        floats = worth[kept].astype(np.float64)
-        self.held, self.squares = (
-            np.bincount(label[kept], each, minlength=slots).astype(np.float64) for each in (floats, floats**2)
+        floats = worth.astype(np.float64)
+        mass = np.ones(len(label), np.int64) if mass is None else mass
+        square = floats**2 if square is None else square
+        size, self.held, self.squares = (
+            np.bincount(label[kept], each[kept], minlength=slots).astype(np.float64)
+            for each in (mass, floats, square)
         )
+        self.mass, self.square, self.size = mass, square, size.astype(np.int64)
         home = np.zeros(slots, np.int64)
         home[label[kept]] = block[kept]
         self.home, self.block = home, block
@@ -299,11 +306,13 @@ def _list_targets(
     a: cython.longlong = clusters.label[x]
     k: cython.longlong = clusters.k
     worth: cython.double = clusters.worth[x]
+    mass: cython.longlong = clusters.mass[x]
+    square: cython.double = clusters.square[x]
     empty = first_empty(clusters.top, clusters.size)
     n: cython.longlong = 0
     left: cython.double = penalty * leaving - clusters.cost[a]
     left += cluster_cost(
-        clusters.size[a] - 1, clusters.held[a] - worth, clusters.squares[a] - worth * worth, clusters.change
+        clusters.size[a] - mass, clusters.held[a] - worth, clusters.squares[a] - square, clusters.change
     )
     cython.declare(cost=cython.double, least=cython.double, lack=cython.longlong)
     b: cython.longlong
@@ -324,9 +333,9 @@ def _list_targets(
         if least >= most:
             continue
         cost += cluster_cost(
-            clusters.size[b] + 1,
+            clusters.size[b] + clusters.mass[x],
             clusters.held[b] + worth,
-            clusters.squares[b] + worth * worth,
+            clusters.squares[b] + clusters.square[x],
             clusters.change,
         )
         clusters.costs[n] = cost - clusters.cost[b]
@@ -498,12 +507,12 @@ def _move(
     _add_single(a, -lost, clusters)
     _add_single(b, gained, clusters)
     worth: cython.double = clusters.worth[x]
-    clusters.size[a] -= 1
+    clusters.size[a] -= clusters.mass[x]
     clusters.held[a] -= worth
-    clusters.squares[a] -= worth * worth
-    clusters.size[b] += 1
+    clusters.squares[a] -= clusters.square[x]
+    clusters.size[b] += clusters.mass[x]
     clusters.held[b] += worth
-    clusters.squares[b] += worth * worth
+    clusters.squares[b] += clusters.square[x]
     clusters.home[b] = clusters.block[x]
     clusters.label[x] = b
     clusters.top = max(clusters.top, b + 1)

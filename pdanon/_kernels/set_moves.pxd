@@ -10,7 +10,7 @@ cdef class State:
     cdef long long top  # clusters from here on are empty
     cdef readonly long long lack  # sum of what rare supports lack to k
     cdef readonly long long[::1] label  # cluster of each item, -1 if it is suppressed
-    cdef readonly long long[::1] size  # members of each cluster
+    cdef readonly long long[::1] size  # members of each cluster, of all its items
     cdef readonly long long[::1] held  # sum of the worth of the members of each cluster
     cdef readonly double[::1] squares  # sum of the squared worth of the members of each cluster
     cdef readonly long long[::1] support  # support of each cluster
@@ -18,6 +18,9 @@ cdef class State:
     cdef int[::1] cube  # support of each triple of clusters, by `spot`
     cdef Number[::1] singles  # support of each item
     cdef Number[::1] worth  # loss of each item per member of its cluster
+    cdef Number[::1] mass  # number of members that each item stands for
+    cdef const double[::1] square  # sum of the squared worth of these members
+    cdef long long n_members  # number of all members
     cdef Number[::1] block  # block of each item; a cluster has items of one block
     cdef long long[::1] home  # block of each cluster that is not empty
     cdef unsigned char[::1] asleep  # items without a move, while their cluster does not change

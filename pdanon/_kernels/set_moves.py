@@ -52,6 +52,8 @@ class State:
         itemsets: Array,
         bounds: Array,
         words: int,
+        mass: Array | None = None,
+        square: Array | None = None,
     ) -> None:
         n, slots = len(label), len(size)
         self.k, self.largest, self.loss = k, largest, loss
@@ -61,8 +63,10 @@ class State:
         self.singles, self.worth, self.block = singles, worth, block
         self.itemsets, self.bounds = itemsets, bounds
         kept = np.flatnonzero(np.asarray(label) >= 0)
-        squares = np.asarray(worth, np.float64)[kept] ** 2
-        self.squares = np.bincount(label[kept], squares, minlength=slots).astype(np.float64)
+        mass = np.ones(n, np.int64) if mass is None else mass
+        square = np.asarray(worth, np.float64) ** 2 if square is None else square
+        self.mass, self.square, self.n_members = mass, square, int(mass.sum())
+        self.squares = np.bincount(label[kept], square[kept], minlength=slots).astype(np.float64)
         self.support = np.zeros(slots, np.int64)
         self.co = np.zeros((slots if largest >= 2 else 0, slots), np.int32)
         self.cube = np.zeros(comb(slots, 3) if largest == 3 else 0, np.int32)
@@ -213,15 +217,14 @@ def move_to(x: cython.longlong, b: cython.longlong, state: State, rows: Rows, sp
             _count(b, rows.weights[row], n, state, space)
             if constrained:
                 _flip(b, row, state)
-    square: cython.double = cython.cast(cython.double, state.worth[x]) * state.worth[x]
     if a >= 0:
-        state.size[a] -= 1
+        state.size[a] -= state.mass[x]
         state.held[a] -= state.worth[x]
-        state.squares[a] -= square
+        state.squares[a] -= state.square[x]
     if b >= 0:
-        state.size[b] += 1
+        state.size[b] += state.mass[x]
         state.held[b] += state.worth[x]
-        state.squares[b] += square
+        state.squares[b] += state.square[x]
         state.home[b] = state.block[x]
         state.top = max(state.top, b + 1)
     state.label[x] = b
@@ -636,25 +639,26 @@ def fill_gains(x: cython.longlong, lost: cython.longlong, state: State, space: S
     """
     a: cython.longlong = state.label[x]
     b: cython.longlong
-    n: cython.longlong = state.label.shape[0]
+    n: cython.longlong = state.n_members
     loss: cython.longlong = state.loss
     worth: cython.longlong = state.worth[x]
     singles: cython.longlong = state.singles[x]
     scale: cython.longlong = 0
-    square: cython.double = cython.cast(cython.double, worth) * worth
+    mass: cython.longlong = state.mass[x]
+    square: cython.double = state.square[x]
     cython.declare(size=cython.longlong, before=cython.double, after=cython.double)
     for b in range(min(state.top + 1, state.size.shape[0])):
         size = state.size[b]
         if loss == 2:
-            scale = max(size + 1, state.size[a] if a >= 0 else n)
+            scale = max(size + mass, state.size[a] if a >= 0 else n)
         before = _price_of(b, scale, state)
         together = state.support[b] + singles - space.beside[b]
-        after = _price(size + 1, state.held[b] + worth, state.squares[b] + square, together, scale, state)
+        after = _price(size + mass, state.held[b] + worth, state.squares[b] + square, together, scale, state)
         if a >= 0:
             left: cython.longlong = state.support[a] - lost
             before += _price_of(a, scale, state)
             after += _price(
-                state.size[a] - 1, state.held[a] - worth, state.squares[a] - square, left, scale, state
+                state.size[a] - mass, state.held[a] - worth, state.squares[a] - square, left, scale, state
             )
         elif loss == 2:
             before += _price(n, 0, 0.0, singles, scale, state)

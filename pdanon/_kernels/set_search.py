@@ -125,7 +125,7 @@ def _best_target(x: cython.longlong, state: State, rows: Rows, space: Space) -> 
     Of equal gains the cluster with the lowest number wins, and an empty cluster comes last.
     """
     a = state.label[x]
-    if a >= 0 and state.size[a] == 1:
+    if a >= 0 and state.size[a] == state.mass[x]:
         return -1
     cython.declare(n_touched=cython.longlong, lost=cython.longlong)
     n_touched, lost = tally(x, state.label, rows, space)

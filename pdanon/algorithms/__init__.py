@@ -8,6 +8,7 @@ __all__ = [
     "registry",
     "relational",
     "rt",
+    "skeleton",
     "states",
     "weights",
     "workers",

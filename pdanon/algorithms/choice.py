@@ -14,24 +14,19 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from pdanon.algorithms.items._starting import UnfitStartError
+from pdanon.algorithms.losses import LOSSES, READABLE
 from pdanon.algorithms.refinement import refine
 from pdanon.algorithms.registry import ALGORITHMS, Recodes, Way, algorithm, of_lists, parameters_of
 from pdanon.algorithms.rt.transaction import Transaction
-from pdanon.algorithms.states.sets_search import balanced_loss
 from pdanon.errors import InfeasibleError, ParameterError, ReleaseWarning, UselessWarning, one_line
 from pdanon.guarantees import (
-    Coherence,
-    DisassociatedKm,
-    KAnonymity,
     KKm,
     KLm,
     KmAnonymity,
     LmDiversity,
     PrivacyConstraints,
     PSRules,
-    PublicK,
-    RhoUncertainty,
-    SensitiveGroups,
     TransactionalK,
     read_guarantee,
 )
@@ -48,7 +43,6 @@ from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.columns import find_quasi, is_list_column
 from pdanon.itemsets.compatibility import text_column
-from pdanon.itemsets.mapping import is_kept
 from pdanon.itemsets.memory import out_of_memory
 from pdanon.itemsets.timing import Report, TimeLimitError, limit_time, progress_bar
 from pdanon.itemsets.validation import find_name
@@ -62,62 +56,7 @@ from pdanon.recoding.unit_release import over_units
 from pdanon.recoding.value_errors import combination_error
 from pdanon.recoding.warnings import SHORT, shortfall, warn_if_short, warn_if_useless
 
-
-def _of_items(result: Anonymized, *, base: int) -> float:
-    """Return NCP (base 0) or LM (base 1) over the items that occur, the same for sets and nodes."""
-    mapping = result.mapping
-    n_items = len(mapping)
-    sizes = mapping.groupby("generalized")["item"].transform("size").fillna(n_items).to_numpy(np.int64)
-    # In integers up to the division, so that releases of equal loss compare equal.
-    costs = np.where(is_kept(mapping), 0, sizes - base)
-    supports = mapping["support"].to_numpy()
-    most = max(n_items - base, 1) * int(supports.sum())
-    return float(int(costs @ supports) / most) if most else 0.0
-
-
-def _balanced(result: Anonymized) -> float:
-    """Return the balanced loss over the items that occur, the same for sets and nodes."""
-    mapping = result.mapping
-    labels, supports = pd.factorize(mapping["generalized"])[0], mapping["support"].to_numpy(np.int64)
-    return balanced_loss(labels, supports, ~is_kept(mapping).to_numpy(np.bool_))
-
-
-def _mean(*names: str) -> Callable[[Anonymized], float]:
-    """Return the mean of losses of a result."""
-    return lambda result: float(sum(result.loss[name] for name in names) / len(names))
-
-
-def _by_name(*names: str) -> dict[str, Callable[[Anonymized], float]]:
-    """Return losses of a result by their names."""
-    return {name: _mean(name) for name in names}
-
-
-READABLE = ("occurrences", "stands_for", "singles", "pairs", "suppressed")  # losses of items, by try
 _SHOWN = (*READABLE, "values")
-_OF_ITEMS = {"NCP": partial(_of_items, base=0), "LM": partial(_of_items, base=1)} | _by_name(*READABLE, "UL")
-_OF_SETS = _OF_ITEMS | {"balanced": _balanced}
-_SUPPRESSED = {"NCP": _mean("S/N"), "LM": _mean("S/N")}  # a suppressed occurrence costs 1 in both
-_SUPPRESSED |= _by_name(*READABLE, "UL", "S/N")
-# Two kinds of loss: by default the mean error of counts, of pairs of items and of combinations of values.
-BOTH_ERRORS = ("pairs", "values")
-_OF_BOTH = {"counts": _mean(*BOTH_ERRORS), "NCP": _mean("NCP", "NCP_relational")}
-_OF_BOTH |= _by_name(*READABLE, "values", "NCP_relational")
-
-LOSSES: dict[type, Mapping[str, Callable[[Anonymized], float]]] = {
-    KmAnonymity: _OF_SETS,
-    PrivacyConstraints: _OF_SETS,
-    PSRules: _OF_ITEMS,
-    LmDiversity: _OF_ITEMS,
-    Coherence: _SUPPRESSED,
-    PublicK: _SUPPRESSED,
-    RhoUncertainty: _OF_ITEMS,
-    SensitiveGroups: {"NCP": _mean("KL")} | _by_name("KL", "pairs"),
-    TransactionalK: _by_name(*READABLE, "NCP", "LM", "GGD", "UL"),
-    DisassociatedKm: {"NCP": _mean("term_chunks")} | _by_name("term_chunks", "tlost", "re"),
-    KAnonymity: {"NCP": _mean("NCP_relational")} | _by_name("NCP_relational"),
-    KKm: _OF_BOTH,
-    KLm: _OF_BOTH,
-}
 
 
 # --- The algorithms to try
@@ -221,7 +160,7 @@ def anonymize(
         break ties.
     start : Anonymized or DataFrame, optional
         An earlier release of the same persons, or its mapping. Its sets may grow, and are never split: only
-        `pcta`, `coat` and `upcta` are tried, and the release is not refined.
+        algorithms with ``start=`` are tried, and `refine` moves its sets as a whole.
     reserve : int, optional
         The k for which items are merged, at least k. The promise and the audit are those of k. Only the same
         algorithms are tried.
@@ -452,6 +391,7 @@ class _Trials:
     rows: list[dict[str, Any]] = field(default_factory=list)
     failures: list[InfeasibleError] = field(default_factory=list)
     exhausted: Exception | None = None  # the last lack of memory
+    unfit: UnfitStartError | None = None  # of the first algorithm that cannot start from the release
     late: bool = False  # whether a configuration was skipped or stopped for lack of time
     patience: int = _PATIENCE  # factor of the limit for the first release
     lowest: tuple[float, float] = (np.inf, 0.0)  # the lowest loss, and the share named there
@@ -510,6 +450,9 @@ class _Trials:
         except InfeasibleError as error:
             row["reason"] = one_line(error)
             self.failures.append(error)
+        except UnfitStartError as error:  # another algorithm may start from it
+            row["reason"] = one_line(error)
+            self.unfit = self.unfit or error
         except TimeLimitError:
             row["reason"], self.late = f"{_LATE}stopped", True
         except MemoryError as error:
@@ -545,6 +488,7 @@ class _Trials:
                 return "there is no release to refine"
             if is_refined(self.best):
                 return "it is refined"
+            step = self._refining(step)
         for name in ("utility", "start", "reserve"):
             if name in self.parameters and not _uses(step, name):
                 return f"does not keep to {name}"
@@ -553,12 +497,22 @@ class _Trials:
             return f"{_LATE}not started"
         return None
 
+    def _refining(self, step: Step) -> Step:
+        """Return the call that refines the best release: its algorithm's own, if sets must not be split."""
+        assert self.best is not None
+        name = self.best.parameters["algorithm"]
+        if not {"start", "reserve"} & set(self.parameters) or "refine" not in parameters_of(algorithm(name)):
+            return step
+        return Step(name, replace(step.way, options={"refine": True}))
+
     def _run(self, step: Step, left: float) -> Anonymized:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UselessWarning)  # `outcome` warns of the returned release
             warnings.filterwarnings("ignore", SHORT, ReleaseWarning)
             if self.warned:
                 warnings.simplefilter("ignore", ReleaseWarning)
+            if step.algorithm == "refine":
+                step = self._refining(step)
             if step.algorithm == "refine":
                 assert self.best is not None
                 of_nodes = self.best.parameters.get("hierarchy") is not None
@@ -584,6 +538,8 @@ class _Trials:
                 got=f"{self.limit:g} seconds",
                 hint="pass a longer time_limit, or call an algorithm directly, without a limit",
             )
+        if self.best is None and self.unfit is not None:
+            raise self.unfit
         if self.best is None and self.exhausted is not None:  # the others may have found one
             raise self.exhausted
         if self.best is None:
@@ -697,7 +653,8 @@ def least_lossy(frame: pd.DataFrame, column: str | None = None, **request: Any) 
     **request
         Parameters of `requested_guarantee`, and further ones of `pdanon.anonymize`.
     """
-    lists = column is not None or any(is_list_column(frame.iloc[:, i]) for i in range(frame.shape[1]))
+    lists = column is not None or request.get("item") is not None
+    lists = lists or any(is_list_column(frame.iloc[:, i]) for i in range(frame.shape[1]))
     guarantee, options = split_request(request)
     return anonymize(frame, requested_guarantee(**guarantee, lists=lists), column, **options)
 

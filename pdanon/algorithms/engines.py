@@ -6,47 +6,82 @@ The engine that holds the rows recodes and audits them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 
 from pdanon.algorithms.choice import REQUEST_PARAMETERS, choose, split_request
 from pdanon.algorithms.items.lra import Parts
-from pdanon.algorithms.registry import ALGORITHMS, OF_UNITS, Recodes, functions, parameters_of
+from pdanon.algorithms.registry import (
+    ALGORITHMS,
+    OF_UNITS,
+    Recodes,
+    functions,
+    parameters_of,
+    region_parameters,
+)
 from pdanon.algorithms.registry import algorithm as find_algorithm
+from pdanon.algorithms.skeleton import Fetch, decide_in_rounds, suffices
 from pdanon.errors import ParameterError
+from pdanon.guarantees.parameters import materialize
 from pdanon.guarantees.requested import requested_guarantee
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.arguments import check_call
-from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.codes import Codes, Itemsets
 from pdanon.itemsets.encoded_columns import ListColumns
-from pdanon.itemsets.mapping import global_mapping
+from pdanon.itemsets.mapping import global_mapping, relabel, relabel_by_groups
+from pdanon.itemsets.pair_counts import PairCounts
 from pdanon.itemsets.validation import check_known
-from pdanon.recoding.decision import Decision, ListRows
+from pdanon.recoding.decision import Decision, ListRows, no_risk
 
 SAMPLE = 10_000  # rows in which unmodified columns are counted, and rows on which an algorithm is chosen
 _REQUEST = (*REQUEST_PARAMETERS, "hierarchy", "keep", "progress")  # parameters without an algorithm
 
 
 class Chosen(NamedTuple):
-    """A decision. Without a named algorithm also those tried on a sample, and its number of rows."""
+    """A decision. Without a named algorithm also those tried on a sample, and its number of rows.
+
+    ``rounds`` lists the interim decisions if the rows are not in one place, as by `decide_in_rounds`.
+    """
 
     decision: Decision[Recoder]
     tried: pd.DataFrame | None = None
     sample: int | None = None
+    rounds: pd.DataFrame | None = None
 
 
-Plan: TypeAlias = Callable[[ListColumns], Chosen]
+@dataclass(frozen=True, eq=False, slots=True)
+class Plan:
+    """The decision for rows outside memory, in both forms.
+
+    Parameters
+    ----------
+    by_rows : callable
+        Decides for all distinct transactions.
+    by_pairs : callable, optional
+        Decides for the supports of pairs and a function that fetches rows, if that suffices.
+    """
+
+    by_rows: Callable[[ListColumns], Chosen]
+    by_pairs: Callable[[PairCounts, Fetch], Chosen] | None = None
+
+    def decide(self, rows: ListColumns | PairCounts, fetch: Fetch) -> Chosen:
+        """Decide for all distinct transactions, or for the supports of pairs."""
+        if isinstance(rows, ListColumns):
+            return self.by_rows(rows)
+        assert self.by_pairs is not None  # only then does an engine count pairs
+        return self.by_pairs(rows, fetch)
 
 
 def plan(
-    algorithm: str | None, parameters: dict[str, Any], recodes: tuple[Recodes, ...] = ("items",)
+    algorithm: str | None, parameters: dict[str, Any], count_rows: Callable[[], int | None] | None = None
 ) -> Plan:
-    """Check a call, before any row is read, and return what decides for distinct transactions.
+    """Check a call, before any row is read, and return what decides.
 
     Parameters
     ----------
@@ -54,8 +89,8 @@ def plan(
         The name of the algorithm. None: the one that loses least on a sample.
     parameters : dict
         Its parameters. Without an algorithm, those of `pdanon.anonymize`.
-    recodes : tuple of str
-        The recodings that the engine supports, as in `Algorithm`.
+    count_rows : callable, optional
+        Returns the number of rows, for messages, if it is known without a reading of the rows.
 
     Raises
     ------
@@ -66,37 +101,64 @@ def plan(
         If the algorithm has no such parameters.
     """
     if algorithm is not None:
-        check_algorithm(algorithm, parameters, recodes)
-        return lambda columns: Chosen(decide(columns, algorithm, parameters))
+        check_algorithm(algorithm, parameters, count_rows)
+        # Iterators are read in each round, but `keep` by the release.
+        given = {name: each if name == "keep" else materialize(each) for name, each in parameters.items()}
+        by_rows = partial(_decide_by_rows, algorithm, given)
+        if not suffices(algorithm, given):
+            return Plan(by_rows)
+        return Plan(by_rows, partial(_decide_by_pairs, algorithm, given))
     for name in parameters:
         check_known(name, _REQUEST, "parameter of anonymize, as no algorithm is named", where=name)
     given, options = split_request(parameters)
-    return partial(_decide_by_sample, requested_guarantee(**given), options, recodes)
+    return Plan(partial(_decide_by_sample, requested_guarantee(**given), options))
 
 
-def _decide_by_sample(
-    guarantee: Guarantee, options: dict[str, Any], recodes: tuple[Recodes, ...], columns: ListColumns
-) -> Chosen:
+def _decide_by_rows(algorithm: str, parameters: dict[str, Any], columns: ListColumns) -> Chosen:
+    return Chosen(decide(columns, algorithm, parameters))
+
+
+def _decide_by_pairs(algorithm: str, parameters: dict[str, Any], counts: PairCounts, fetch: Fetch) -> Chosen:
+    def decide_once(columns: ListColumns) -> tuple[Decision[Recoder], Codes]:
+        decision = _decide_lists(columns, algorithm, parameters)
+        sets = decision.rows.recoding.targets
+        # The rows are not those of the table, so the risk beyond the guarantee cannot be counted.
+        return replace(_with_recoder(decision, algorithm), risk=no_risk), sets
+
+    decision, rounds = decide_in_rounds(counts, fetch, decide_once)
+    return Chosen(decision, rounds=rounds)
+
+
+def _decide_by_sample(guarantee: Guarantee, options: dict[str, Any], columns: ListColumns) -> Chosen:
     """Decide by the algorithm that loses least on a sample of the transactions."""
     sample = pd.DataFrame({"items": columns.sample(SAMPLE).to_pandas()})
     given = {name: value for name, value in options.items() if name not in ("keep", "progress")}
-    algorithm, parameters, tried = choose(sample, guarantee, recodes, **given)
+    algorithm, parameters, tried = choose(sample, guarantee, _RECODES, **given)
     if "progress" in options:
         parameters["progress"] = options["progress"]
     return Chosen(decide(columns, algorithm, parameters), tried, len(sample))
 
 
+_RECODES: tuple[Recodes, ...] = ("items", "rows")  # recodings for which distinct transactions suffice
 _REASONS: dict[Recodes, str] = {
-    "items": "",  # which each engine supports
-    "rows": "it orders the rows, and recodes each part of them apart",
-    "groups": "it groups similar rows of the whole table",
-    "chunks": "it groups similar rows of the whole table",
+    "groups": "it groups similar rows of the whole table, which blocks of rows would separate",
+    "chunks": "it groups similar rows of the whole table, which blocks of rows would separate",
     "values": "it groups rows with similar quasi-identifiers",
     "both": "it groups rows with similar quasi-identifiers",
 }
 
 
-def check_algorithm(name: str, parameters: dict[str, Any], recodes: tuple[Recodes, ...] = ("items",)) -> None:
+MACHINE_GB = 16  # memory of the machine that messages and docs/cluster.md take as an example
+
+
+def rows_held(name: str) -> int:
+    """Return about how many rows of six items a machine of that memory holds for an algorithm."""
+    return int(float(f"{MACHINE_GB * 1e9 / ALGORITHMS[name].bytes_per_row:.1e}"))
+
+
+def check_algorithm(
+    name: str, parameters: dict[str, Any], count_rows: Callable[[], int | None] | None = None
+) -> None:
     """Check, before any row is read, that distinct transactions suffice for an algorithm.
 
     Parameters
@@ -105,32 +167,65 @@ def check_algorithm(name: str, parameters: dict[str, Any], recodes: tuple[Recode
         The name of the algorithm.
     parameters : dict
         Its parameters.
-    recodes : tuple of str
-        The recodings that the engine supports, as in `Algorithm`.
+    count_rows : callable, optional
+        As for `plan`.
 
     Raises
     ------
     ParameterError
-        If the algorithm needs all rows at once, or does not exist.
+        If the algorithm needs all rows at once, or does not exist. The hint has the memory that they take.
     CallError
         If the algorithm has no such parameters.
     """
     function = find_algorithm(name)
-    accepted = sorted(functions(*recodes))
+    accepted = sorted(functions(*_RECODES))
     if name not in accepted:
-        reason = _REASONS[ALGORITHMS[name].recodes]
+        reason, memory = _REASONS[ALGORITHMS[name].recodes], _memory_of(name, count_rows)
         raise ParameterError(
             f"the algorithm needs all rows at once: {reason}",
             where="algorithm",
             got=name,
-            hint=f"read the table into memory, or pass one of {', '.join(accepted)}",
-        )
-    if any(parameters.get(each) is not None and parameters[each] is not False for each in OF_UNITS):
-        hint = "gather them first: pdanon.stream.from_long(source, target, by=..., item=...)"
-        raise ParameterError(
-            "rows of a person are not gathered over files or partitions", where="unit", hint=hint
+            hint=f"read the table into memory{memory}; or pass one of {', '.join(accepted)}",
         )
     check_call(function, (None,), parameters)
+
+
+def _memory_of(name: str, count_rows: Callable[[], int | None] | None) -> str:
+    """Describe the memory that all rows at once take, for an algorithm that groups rows."""
+    if not ALGORITHMS[name].bytes_per_row:
+        return ""
+    held = f"{MACHINE_GB} GB hold about {rows_held(name):,} rows of six items"
+    if count_rows is None or (rows := count_rows()) is None:
+        return f": {held}"
+    gigabytes = rows * ALGORITHMS[name].bytes_per_row / 1e9
+    return f": its {rows:,} rows take about {max(0.1, gigabytes):,.1f} GB; {held}"
+
+
+def needs_quasi(name: str, parameters: Mapping[str, Any]) -> bool:
+    """Return whether an algorithm recodes quasi-identifiers, after a check of its parameters.
+
+    Raises
+    ------
+    ParameterError
+        If rows outside memory do not support a parameter.
+    CallError
+        If the algorithm has no such parameters.
+    """
+    function = find_algorithm(name)
+    if not (more := region_parameters(name)):
+        return False
+    own = parameters_of(function)
+    given = {key: value for key, value in parameters.items() if key in own or key not in more}
+    check_call(function, (None,), given)
+    if getattr(parameters.get("transaction"), "columns", None) is not None:
+        hint = "join the lists into one column, and begin each item with the name of its column"
+        raise ParameterError("rows outside memory have one list column", where="columns", hint=hint)
+    if getattr(parameters.get("transaction"), "labels", "set") != "set":
+        hint = "leave labels= out, and replace the labels of the release by those of a legend"
+        raise ParameterError(
+            "labels of regions are counted apart, and would repeat", where="labels", hint=hint
+        )
+    return True
 
 
 def decide(columns: ListColumns, algorithm: str, parameters: dict[str, Any]) -> Decision[Recoder]:
@@ -141,16 +236,25 @@ def decide(columns: ListColumns, algorithm: str, parameters: dict[str, Any]) -> 
     InfeasibleError
         If there is no release.
     """
+    decision = _decide_lists(columns, algorithm, parameters)
+    if decision.problem is not None:
+        raise decision.problem
+    return _with_recoder(decision, algorithm)
+
+
+def _decide_lists(columns: ListColumns, algorithm: str, parameters: dict[str, Any]) -> Decision[ListRows]:
     record = ALGORITHMS[algorithm]
     assert record.decide is not None  # required of all algorithms for list columns
     given = {name: each.default for name, each in parameters_of(record.function).items()} | parameters
     labels, progress = given.pop("labels", "set"), given.pop("progress", False)
     for name in ("keep", *OF_UNITS):  # parameters of the release
         given.pop(name, None)
-    decision = record.decision(columns, partial(record.decide, **given), labels, progress)
-    if decision.problem is not None:
-        raise decision.problem
-    return decision.with_rows(Recoder.of(decision.rows, decision.mapping, keeps_type=record.keeps_type))
+    return record.decision(columns, partial(record.decide, **given), labels, progress)
+
+
+def _with_recoder(decision: Decision[ListRows], algorithm: str) -> Decision[Recoder]:
+    keeps_type = ALGORITHMS[algorithm].keeps_type
+    return decision.with_rows(Recoder.of(decision.rows, decision.mapping, keeps_type=keeps_type))
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -188,3 +292,45 @@ class Recoder:
             values = labels.dictionary.cast(items.vocabulary.type)
             labels = pa.DictionaryArray.from_arrays(labels.indices, values)
         return items, labels
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Publisher:
+    """Recodes rows by a recoding, in any process.
+
+    Parameters
+    ----------
+    recoder : Recoder
+        The recoding.
+    items : Itemsets
+        The items that were counted, without rows.
+    labels : pyarrow.DictionaryArray or None
+        The label of each item, if it is the same in all rows.
+    """
+
+    recoder: Recoder
+    items: Itemsets
+    labels: pa.DictionaryArray | None
+
+    @classmethod
+    def of(cls, recoder: Recoder) -> Publisher:
+        """Prepare a recoding for many parts of the rows."""
+        if recoder.parts is not None:
+            return cls(recoder, recoder.parts.items, None)
+        return cls(recoder, *recoder.labels())
+
+    def publish(self, rows: Itemsets) -> Itemsets | None:
+        """Recode rows; return None if they have an item that was not counted, in such a row."""
+        if self.count_new(rows):
+            return None
+        if self.labels is not None:
+            return relabel(rows, self.items, self.labels, missing_as_empty=self.recoder.missing_as_empty)
+        assert self.recoder.parts is not None
+        rows = rows.recode(np.arange(rows.n_items, dtype=np.int32), rows.vocabulary)  # as sets
+        return relabel_by_groups(rows, self.recoder.parts.of(rows), self.items, self.recoder.mapping)
+
+    def count_new(self, rows: Itemsets) -> int:
+        """Count the items of rows that were not counted."""
+        unknown = self.items.lookup(rows.vocabulary) < 0
+        # The dictionary of a file may have items that are in no row.
+        return len(np.unique(rows.codes[unknown[rows.codes]])) if unknown.any() else 0

@@ -36,7 +36,7 @@ Recodes: TypeAlias = Literal["items", "rows", "groups", "chunks", "values", "bot
 OF_LISTS: tuple[Recodes, ...] = ("items", "rows", "groups", "chunks")
 # The parameters of tables in which a person has several rows.
 OF_UNITS = ("unit", "item", "counts")
-_BYTES = 16  # per row and occurrence, that each algorithm needs for supports
+BYTES_OF_SUPPORTS = 16  # per row and occurrence, that each algorithm needs
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +86,8 @@ class Algorithm:
         Whether released items keep their type, as they are only suppressed.
     repeats : bool
         Whether rows are published as bags, with repeated labels.
+    by_pairs : bool
+        Whether each step depends only on the supports of one and two sets, if m is at most 2.
     nodes : callable, optional
         Generalizes the items of a cluster of rows: ``nodes(task, **options)`` returns the node of each
         occurrence, -1 if it is suppressed; ``task`` is a ``CutTask``. An algorithm with this, or with
@@ -97,10 +99,17 @@ class Algorithm:
         Further parameters of ``transaction=``, beyond k, m and the hierarchy, with their defaults.
     form : callable, optional
         Forms classes of rows. An algorithm with this can be the ``cluster=`` of algorithms that recode both.
+    by_value : bool
+        Whether ``form`` publishes equal values equally in the whole table.
+    parts : callable, optional
+        Decides part by part for an algorithm that recodes both: ``parts(parts, **options)``.
     ways : tuple of Way
         The configurations that `pdanon.anonymize` tries; none for an algorithm that never loses least.
     adds : tuple of str
         Columns that its releases have in addition to those of the frame, which must not have them.
+    bytes_per_row : int
+        Memory for reading, releasing and writing a table with rows of about six items, if the algorithm needs
+        all rows at once. Measured by ``docs/scripts/groups_table.py``.
     """
 
     function: Callable[..., Anonymized]
@@ -110,12 +119,16 @@ class Algorithm:
     unit: str = "steps"
     keeps_type: bool = False
     repeats: bool = False
+    by_pairs: bool = False
     nodes: Callable[..., Codes] | None = None
     sets: Callable[..., Codes] | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     form: Callable[..., Any] | None = None
+    by_value: bool = False
+    parts: Callable[..., Any] | None = None
     ways: tuple[Way, ...] = ()
     adds: tuple[str, ...] = ()
+    bytes_per_row: int = 0
 
     @property
     def name(self) -> str:
@@ -145,7 +158,7 @@ class Algorithm:
         check_free(frame, self.adds)
         columns = ListColumns.of(frame, [position, *private])
         rows = columns.itemsets
-        require_memory(_BYTES * (len(rows.codes) + rows.n_rows), self.name)
+        require_memory(BYTES_OF_SUPPORTS * (len(rows.codes) + rows.n_rows), self.name)
         writer = FrameWriter(frame, [position], private)
         return release(writer, partial(self.decision, columns, decide, labels, progress), keep)
 
@@ -269,6 +282,11 @@ def parameters_of(function: Callable[..., Anonymized]) -> dict[str, inspect.Para
     parameters = inspect.signature(function).parameters
     own = {name: each for name, each in parameters.items() if each.kind is each.KEYWORD_ONLY}
     return {name: each for name, each in own.items() if name not in OF_UNITS}
+
+
+def region_parameters(name: str) -> list[str]:
+    """Return the parameters that an algorithm takes for rows outside memory, beside or among its own."""
+    return [] if ALGORITHMS[name].recodes in OF_LISTS else ["block_rows", "n_jobs"]
 
 
 def of_lists(function: Callable[..., Anonymized]) -> bool:

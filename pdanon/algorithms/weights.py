@@ -60,6 +60,14 @@ def importance(weights: Any, itemsets: Itemsets) -> NDArray[np.float64] | None:
     return None if steps is None else steps / WEIGHT_STEPS
 
 
+def check_penalty(penalty: Any) -> float:
+    """Check the cost of suppressing an item in UL: a number from 0."""
+    if not is_number(penalty) or not 0 <= penalty < MOST_LOSS:
+        what = f"penalty must be a number from 0 to below {MOST_LOSS:,}"
+        raise ParameterError(what, where="penalty", got=describe(penalty))
+    return float(penalty)
+
+
 def _weight(value: Any) -> float:
     if not is_number(value) or not 0 <= value <= 1:
         raise ParameterError("weights must be numbers in [0, 1]", where="weights", got=describe(value))

@@ -13,8 +13,10 @@ from typing import Any
 
 import pandas as pd
 
+from pdanon.algorithms.registry import functions
 from pdanon.cli.output import note, show_warnings, stage
-from pdanon.cli.parser import flag, is_table
+from pdanon.cli.parser import flag
+from pdanon.cli.paths import is_table
 from pdanon.errors import ParameterError, mask_credentials, read_safely
 from pdanon.evaluation.evidence.page import paths_of as evidence_paths
 from pdanon.guarantees.parameters import DefaultNumber, constraint_list
@@ -22,19 +24,29 @@ from pdanon.io.files import check_replaceable
 from pdanon.io.forms import Form
 from pdanon.io.grouping import MEMORY, group_lines
 from pdanon.io.lines import is_lines, is_parquet, is_text
-from pdanon.io.parquet import locate
+from pdanon.io.storage import locate, locate_target
 from pdanon.io.tables import check_distinct, is_csv, read_columns, read_weights, suffix_hint
 from pdanon.io.targets import check_absent
 from pdanon.itemsets.validation import is_uri
 
 _FORM = tuple(each.name for each in fields(Form))
 
+_OF_ROWS = ("quasi", "previous", "chunks", "classes", "report", "evidence")  # of one row per person
+
 _STREAMS = "--stream reads directories of Parquet files, in anonymize, audit, profile and risk"
 
 
 def form_of(arguments: argparse.Namespace) -> Form:
     """Return the form of a table as the arguments specify it."""
-    return Form(**{name: getattr(arguments, name) for name in _FORM} | {"by": arguments.by or ()})
+    return Form(**{name: getattr(arguments, name, None) for name in _FORM} | {"by": arguments.by or ()})
+
+
+def unit_of(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the parameters of a table in which a person has several rows, or none."""
+    if arguments.unit is None:
+        return {}
+    names = ("unit", "item", "counts")
+    return {name: getattr(arguments, name) for name in names if hasattr(arguments, name)}
 
 
 def repeated_words(arguments: argparse.Namespace) -> list[str]:
@@ -52,7 +64,23 @@ def check_form(arguments: argparse.Namespace) -> None:
     check_table(arguments)
     form = form_of(arguments)
     form.check(arguments.source, flag)
+    check_unit(arguments)
     arguments.column = form.lists
+
+
+def check_unit(arguments: argparse.Namespace) -> None:
+    """Check that all options go with a table in which a person has several rows."""
+    if getattr(arguments, "unit", None) is None:
+        if getattr(arguments, "counts", False):
+            hint = "pass the column that identifies the person of a row, such as --unit customer"
+            raise ParameterError("--counts needs --unit", hint=hint)
+        return
+    for name in _OF_ROWS:
+        if getattr(arguments, name, None):
+            hint = "pass --by instead, which gathers the lines to one row per person"
+            raise ParameterError(f"{flag(name)} and --unit do not go together", hint=hint)
+    if arguments.item is not None and getattr(arguments, "join", None) is not None:
+        raise ParameterError("--join is of lists, and lines are published", hint="leave it out")
 
 
 def check_table(arguments: argparse.Namespace) -> None:
@@ -65,7 +93,7 @@ def check_table(arguments: argparse.Namespace) -> None:
         kind = "CSV" if is_text(path) else "Parquet" if is_parquet(path) else "JSON lines"
         read_safely(lambda: os.stat(path), path, kind)
     target = getattr(arguments, "target", None)
-    if target is not None and target.is_dir():
+    if isinstance(target, Path) and target.is_dir():
         hint = "name a file in it; with --stream, a path that does not exist yet"
         raise ParameterError(f"'{target}' is a directory", where="OUT", hint=hint)
     if target is not None and not is_table(target):
@@ -76,7 +104,11 @@ def check_table(arguments: argparse.Namespace) -> None:
 
 def check_files(arguments: argparse.Namespace) -> None:
     """Check the paths of all files before any is read."""
-    files = {name: value for name, value in vars(arguments).items() if isinstance(value, Path)}
+    if getattr(arguments, "target", None) is not None:
+        arguments.target = locate_target(arguments.target, "OUT")
+    files = dict(_files_among(vars(arguments)))
+    if is_uri(arguments.source or ""):
+        files["source"] = arguments.source
     check_distinct((files | outputs_of(arguments)).values(), "arguments")
     for name, path in outputs_of(arguments).items():
         if name == "target" and arguments.stream:
@@ -92,14 +124,14 @@ def check_files(arguments: argparse.Namespace) -> None:
         _check_separator(arguments)
     if arguments.separator is not None or getattr(arguments, "join", None) is not None:
         return
-    for name in ("target", "threats"):
+    for name in ("threats",) if form_of(arguments).has_lines else ("target", "threats"):
         if name in files and is_csv(files[name]):
             hint = "pass the separator of the items, such as --separator ' '; it is never guessed"
             raise ParameterError("a CSV file needs --separator", where=str(files[name]), hint=hint)
 
 
-def outputs_of(arguments: argparse.Namespace) -> dict[str, Path]:
-    """Return the files that a command writes, by their arguments."""
+def outputs_of(arguments: argparse.Namespace) -> dict[str, Path | str]:
+    """Return the files that a command writes, by their arguments. The release may be a URI."""
     paths = {name: getattr(arguments, name) for name in arguments.written}
     if paths.get("evidence"):
         paths["page"] = evidence_paths(paths["evidence"])[1]
@@ -108,8 +140,16 @@ def outputs_of(arguments: argparse.Namespace) -> dict[str, Path]:
 
 def inputs_of(arguments: argparse.Namespace) -> list[Path | str]:
     """Return the files that a command reads."""
-    others = [value for name, value in vars(arguments).items() if name not in (*arguments.written, "source")]
-    return [arguments.source, *(value for value in others if isinstance(value, Path))]
+    files = _files_among(vars(arguments))
+    return [arguments.source, *(file for name, file in files if name not in (*arguments.written, "source"))]
+
+
+def _files_among(arguments: dict[str, Any]) -> Iterator[tuple[str, Path]]:
+    """Yield the arguments that are files, with their names."""
+    trees = {f"hierarchies of {column}": tree for column, tree in arguments.get("hierarchies", ())}
+    for name, value in {**arguments, **trees}.items():
+        if isinstance(value, Path):
+            yield name, value
 
 
 def _check_separator(arguments: argparse.Namespace) -> None:
@@ -217,12 +257,19 @@ def check_classes(arguments: argparse.Namespace, adds: bool, repeats: bool) -> N
 
 def check_parts(arguments: argparse.Namespace) -> None:
     """Check that the input of --stream is Parquet with list columns, or lines with one item each."""
-    lines = getattr(arguments, "item", None) is not None and arguments.command != "audit"
+    check_unit(arguments)
+    has_unit = getattr(arguments, "unit", None) is not None
+    lines = not has_unit and arguments.item is not None and arguments.command != "audit"
     others = ("conflicts", "onehot", "prefix", "tick", "join")
-    for name in others if lines else ("by", "item", "delimiter", "encoding", *others):
+    unread = (
+        ("by", "delimiter", "encoding", *others)
+        if has_unit
+        else ("by", "item", "delimiter", "encoding", *others)
+    )
+    for name in others if lines else unread:
         if getattr(arguments, name, None) is not None:
             hint = "drop --stream if the table fits into memory, or write lists with pdanon.to_parquet"
-            what = f"--stream reads lists, or lines by --by and --item, and takes no {flag(name)}"
+            what = f"--stream reads lists, or lines by --by or --unit and --item, and takes no {flag(name)}"
             raise ParameterError(what, hint=hint)
     if lines:
         form_of(arguments).check(arguments.source, flag)
@@ -242,11 +289,11 @@ def check_parts(arguments: argparse.Namespace) -> None:
 
 
 def check_stream(arguments: argparse.Namespace) -> None:
-    """Check that no option needs all rows at once."""
+    """Check that no option needs all rows at once, and that an algorithm is named if it must be."""
     check_parts(arguments)
-    if getattr(arguments, "quasi", None):
-        hint = "drop --stream if the table fits into memory; audit and risk --stream take no --quasi either"
-        raise ParameterError("--stream takes no --quasi, which needs all rows at once", hint=hint)
+    if getattr(arguments, "quasi", None) and arguments.algorithm is None:
+        hint = f"pass one of {', '.join(functions('both', 'values'))}; a sample chooses only for items"
+        raise ParameterError("--stream with --quasi needs --algorithm", hint=hint)
     for name in ("report", "evidence"):
         if getattr(arguments, name):
             hint = "drop --stream if the table fits into memory"
@@ -262,21 +309,25 @@ def check_stream(arguments: argparse.Namespace) -> None:
 def read(path: Path | str, arguments: argparse.Namespace, form: Form | None = None) -> pd.DataFrame:
     """Read the table of a command, with one row per person; by default in the form of the arguments."""
     with stage(f"reading {path}"), show_warnings():
-        columns = [*(getattr(arguments, "quasi", None) or ()), *(getattr(arguments, "keep", None) or ())]
-        table = (form or form_of(arguments)).read(path, columns)
+        table = (form or form_of(arguments)).read(path, _columns_of(arguments))
     for each in table.notes:
         note(f"{mask_credentials(str(path))}: {each}")
     return table.frame
 
 
+def _columns_of(arguments: argparse.Namespace) -> list[str]:
+    """Return the other columns of a table without lists that a command reads."""
+    return [*(getattr(arguments, "quasi", None) or ()), *(getattr(arguments, "keep", None) or ())]
+
+
 @contextmanager
 def grouped_lines(arguments: argparse.Namespace) -> Iterator[None]:
     """Replace lines of --stream by a temporary file with one row per person while the block runs."""
-    if getattr(arguments, "item", None) is None:
+    if getattr(arguments, "item", None) is None or getattr(arguments, "unit", None) is not None:
         yield
         return
     source, target = arguments.source, getattr(arguments, "target", None)
-    near = tempfile.gettempdir() if target is None else target.absolute().parent
+    near = target.absolute().parent if isinstance(target, Path) else tempfile.gettempdir()
     with tempfile.TemporaryDirectory(prefix=".pdanon-", dir=near) as directory:
         with stage("grouping lines"):
             notes = group_lines(
@@ -284,7 +335,7 @@ def grouped_lines(arguments: argparse.Namespace) -> Iterator[None]:
                 Path(directory, "rows.parquet"),
                 by=arguments.by,
                 item=arguments.item,
-                keep=getattr(arguments, "keep", None) or (),
+                keep=_columns_of(arguments),
                 memory=MEMORY,
                 delimiter=arguments.delimiter,
                 encoding=arguments.encoding or "utf-8",

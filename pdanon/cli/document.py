@@ -7,13 +7,13 @@ the original.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from importlib.metadata import version
 from math import isfinite
 from numbers import Integral, Real
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -133,7 +133,7 @@ def _guarantee(guarantee: Guarantee) -> dict[str, Any]:
 
 
 def facts_of_release(
-    result: Anonymized | Streamed, files: Mapping[str, PathLike[str] | None]
+    result: Anonymized | Streamed, files: Mapping[str, str | PathLike[str] | None]
 ) -> dict[str, Any]:
     """Return the facts of a release: its algorithm, all its fields that may be shown, and its files.
 
@@ -174,6 +174,6 @@ def _counted(count: int) -> int | None:
     return None if count < 0 else count
 
 
-def written(files: Mapping[str, PathLike[str] | None]) -> list[dict[str, str]]:
+def written(files: Mapping[str, str | PathLike[str] | None]) -> list[dict[str, str]]:
     """Return the written files: their names and paths."""
-    return [{"name": name, "path": str(Path(path))} for name, path in files.items() if path is not None]
+    return [{"name": name, "path": os.fspath(path)} for name, path in files.items() if path is not None]

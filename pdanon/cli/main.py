@@ -29,7 +29,7 @@ import pandas as pd
 
 from pdanon import guarantees, stream
 from pdanon.algorithms.choice import least_lossy
-from pdanon.algorithms.registry import ALGORITHMS, algorithm, parameters_of
+from pdanon.algorithms.registry import ALGORITHMS, algorithm, of_lists, parameters_of
 from pdanon.cli.checks import (
     check_audit_options,
     check_classes,
@@ -44,6 +44,7 @@ from pdanon.cli.checks import (
     read,
     read_options,
     repeated_words,
+    unit_of,
 )
 from pdanon.cli.document import document, facts_of_profile, facts_of_release, written
 from pdanon.cli.output import (
@@ -268,7 +269,7 @@ def _tradeoff(arguments: argparse.Namespace) -> Outcome:
 
 def _write_trials(trials: pd.DataFrame, frame: pd.DataFrame, arguments: argparse.Namespace) -> None:
     """Write the requested table, picture and page: all or none."""
-    files: dict[Path, Callable[[Path], object]] = {}
+    files: dict[Path | str, Callable[[Path], object]] = {}
     if arguments.out:
         files[arguments.out] = partial(write_plain, trials)
     if arguments.picture:
@@ -307,7 +308,7 @@ def _anonymize(arguments: argparse.Namespace) -> Outcome:
     if arguments.stream:
         return _anonymize_files(arguments)
     check_form(arguments)
-    name = arguments.algorithm
+    name, persons = arguments.algorithm, unit_of(arguments)
     options = guarantee_options(arguments) if name is None else _options_with_progress(arguments)
     most = check_max_loss(dict(arguments.max_loss) or None)
     if name is None and most:
@@ -323,7 +324,8 @@ def _anonymize(arguments: argparse.Namespace) -> Outcome:
     has_bar = bool(options.get("progress"))
     with stage(f"running {name or 'the algorithms'}", announced=not has_bar), show_warnings(_TO_KEEP):
         run = least_lossy if name is None else algorithm(name)
-        result = run(frame, arguments.column, **options)
+        column = {"column": arguments.column} if of_lists(run) else {}
+        result = run(frame, **column, **options, **persons)
     refuse_loss(result.loss, result.useless, most)
     with stage(f"writing {arguments.target}"), show_warnings():
         _write_release(result, arguments, frame)
@@ -350,6 +352,7 @@ def _anonymize_files(arguments: argparse.Namespace) -> Outcome:
     running = stage(f"running {name or 'the algorithms'}", announced=not has_bar)
     with grouped_lines(arguments), running, show_warnings(_TO_KEEP):
         request = {"algorithm": name, "column": arguments.column, **options, "progress": has_bar}
+        request |= unit_of(arguments)
         request["max_loss"] = dict(arguments.max_loss) or None
         result = stream.anonymize(arguments.source, arguments.target, mapping=arguments.mapping, **request)
 
@@ -385,7 +388,7 @@ def _audit(arguments: argparse.Namespace) -> Outcome:
         print(f"Audit: {counted}")
         print(f"  guarantee  {audit.guarantee!r}")
         print(f"  verdict    {'holds' if audit.holds else 'does not hold'}")
-        print(f"  at risk    {audit.rows_at_risk} {'records' if arguments.chunks else 'rows'}")
+        print(f"  at risk    {audit.rows_at_risk} {_counted(arguments)}")
         if audit.spans is not None:
             exposed = int((audit.spans["rows_at_risk"] > 0).sum())
             print(f"  spans      {exposed} of {len(audit.spans)} with rows at risk, linked by {audit.linked}")
@@ -398,7 +401,7 @@ def _audit(arguments: argparse.Namespace) -> Outcome:
 
     facts = {
         **{"guarantee": audit.guarantee, "holds": audit.holds, "rows_at_risk": audit.rows_at_risk},
-        **{"rows": n_rows, "proven": short or None, "sha256": hashed},
+        **{"counted": _counted(arguments), "rows": n_rows, "proven": short or None, "sha256": hashed},
         **{"threats": None if threats is None else len(threats), "files": written(_files_of(arguments))},
     }
     return Outcome(facts, show, 0 if audit.holds else 1)
@@ -412,6 +415,8 @@ def _audit_table(arguments: argparse.Namespace, guarantee: Guarantee) -> tuple[A
     if not arguments.chunks:
         _note_chunks(frame.columns)
     counted = f"{len(frame)} rows"
+    if arguments.unit is not None:
+        counted = f"{counted} of {frame[arguments.unit].nunique()} persons"
     if arguments.chunks:
         counted = f"{ChunkTable.of(frame, arguments.column).n_records} records in {len(frame)} parts"
     return audit, len(frame), counted, fingerprint(frame)
@@ -419,6 +424,8 @@ def _audit_table(arguments: argparse.Namespace, guarantee: Guarantee) -> tuple[A
 
 def _audit_frame(frame: pd.DataFrame, arguments: argparse.Namespace, guarantee: Guarantee) -> Audit:
     """Audit a table alone, or with the earlier releases of the same persons."""
+    if arguments.unit is not None:
+        return guarantees.audit(frame, guarantee, arguments.column, **unit_of(arguments))
     if arguments.previous is None:
         return guarantee.audit(frame, arguments.column)
     previous = [read(source, arguments) for source in arguments.previous]
@@ -433,7 +440,8 @@ def _audit_files(arguments: argparse.Namespace, guarantee: Guarantee) -> tuple[A
     """Audit Parquet files, one row group after the other, and return the same as `_audit_table`."""
     has_bar = can_show_progress()
     with stage("auditing", announced=not has_bar):
-        audit = stream.audit(arguments.source, guarantee, arguments.column, progress=has_bar)
+        request = {"progress": has_bar, **unit_of(arguments)}
+        audit = stream.audit(arguments.source, guarantee, arguments.column, **request)
     tree = ParquetTree.find(arguments.source)
     _note_chunks(tree.schema().names)
     n_rows = tree.rows()
@@ -445,6 +453,11 @@ def _note_chunks(columns: Iterable[Hashable]) -> None:
     if is_in_chunks(columns):
         names = f"{', '.join(NAMES[:-1])} and {NAMES[-1]}"
         note(f"columns {names} are those of a release by disassociate: audit it with --chunks")
+
+
+def _counted(arguments: argparse.Namespace) -> str:
+    """Return what an audit counts."""
+    return "records" if arguments.chunks else "rows" if arguments.unit is None else "persons"
 
 
 def _count_files(number: int) -> str:
@@ -505,11 +518,12 @@ def _risk(arguments: argparse.Namespace) -> Outcome:
     if arguments.stream:
         has_bar = can_show_progress()
         with grouped_lines(arguments), stage("counting", announced=not has_bar):
-            table = stream.risk(arguments.source, arguments.column, **request, progress=has_bar)
+            request |= {"progress": has_bar, **unit_of(arguments)}
+            table = stream.risk(arguments.source, arguments.column, **request)
     else:
         frame = read(arguments.source, arguments)
         with stage("counting"):
-            table = risk(frame, arguments.column, **request, quasi=arguments.quasi)
+            table = risk(frame, arguments.column, **request, quasi=arguments.quasi, **unit_of(arguments))
     if arguments.out:
         write_confidential(table, arguments.out, overwrite=arguments.overwrite)
     facts = {"k": arguments.k, "m": arguments.m, "quasi": arguments.quasi or [], "risk": table}
@@ -562,9 +576,9 @@ def _compare(arguments: argparse.Namespace) -> Outcome:
     resumed = [policy.comparison["resume"]] if "resume" in policy.comparison else []
     policy.check_outputs(resumed, overwrite=True, allow_outside=arguments.allow_outside)
     if arguments.dry_run:
-        return plan(policy.inputs, [*outputs, *resumed])
+        return plan(policy.inputs, outputs + resumed)
     if outputs or resumed:
-        announce_files([*outputs, *resumed])
+        announce_files(outputs + resumed)
     with stage(f"running {arguments.policy}"):
         table = policy.compare(progress=can_show_progress(), allow_outside=arguments.allow_outside)
     policy.write_comparison(table, **allowed)
@@ -629,7 +643,7 @@ def _options_with_progress(arguments: argparse.Namespace) -> dict[str, Any]:
     return options
 
 
-def _files_of(arguments: argparse.Namespace) -> dict[str, Path]:
+def _files_of(arguments: argparse.Namespace) -> dict[str, Path | str]:
     """Return the files that a command wrote: the release, the table, and then all others."""
     names, files = {"target": "release", "out": "table"}, outputs_of(arguments)
     first = {names[name]: files.pop(name) for name in names if name in files}
@@ -643,7 +657,7 @@ def _print_written(arguments: argparse.Namespace) -> None:
 
 def _write_release(result: Anonymized, arguments: argparse.Namespace, original: pd.DataFrame) -> None:
     """Write all requested files or none, and the release last."""
-    files: dict[Path, Callable[[Path], object]] = {}
+    files: dict[Path | str, Callable[[Path], object]] = {}
     head = dict(arguments.head)
     plain = partial(write_plain, escape_formulas=arguments.escape_formulas)
     if arguments.mapping:
@@ -659,13 +673,13 @@ def _write_release(result: Anonymized, arguments: argparse.Namespace, original: 
         writers, theirs = evidence_files(collect(result, original, head=head), arguments.evidence)
         files |= writers
         confidential += theirs
-    files[arguments.target] = partial(
-        write_table,
-        result.frame,
-        column=arguments.column,
-        separator=arguments.join or arguments.separator,
-        escape_formulas=arguments.escape_formulas,
+    lists = {"column": arguments.column, "separator": arguments.join or arguments.separator}
+    write = (
+        plain
+        if form_of(arguments).has_lines
+        else partial(write_table, **lists, escape_formulas=arguments.escape_formulas)
     )
+    files[arguments.target] = partial(write, result.frame)
     write_whole(files, confidential, overwrite=arguments.overwrite)
 
 

@@ -20,6 +20,7 @@ import pandas as pd
 from pdanon.errors import IdentifierWarning, PersonsWarning, ReleaseWarning, escape_controls, mask_credentials
 from pdanon.evaluation.metrics.risk import of_few_known
 from pdanon.evaluation.profile import Profile
+from pdanon.io.files import is_taken
 from pdanon.recoding.counts import loss_lines
 from pdanon.recoding.result import Anonymized
 from pdanon.recoding.risk import risk_lines
@@ -116,7 +117,7 @@ def print_stderr(text: str) -> None:
             print(escape_controls(mask_credentials(text)), file=sys.stderr)
 
 
-def announce_files(paths: Iterable[Path]) -> None:
+def announce_files(paths: Iterable[Path | str]) -> None:
     """Print the files that a policy writes on stderr, unless the command is quiet."""
     if not _current().quiet:
         report(f"writes {', '.join(map(str, paths))}")
@@ -225,7 +226,7 @@ def print_tried(tried: pd.DataFrame | None) -> None:
     print()
 
 
-def plan(reads: Iterable[Path | str], writes: Iterable[Path]) -> Outcome:
+def plan(reads: Iterable[Path | str], writes: Iterable[Path | str]) -> Outcome:
     """Return the files that a command would read and write, with links resolved."""
     reads = [mask_credentials(str(path)) for path in reads]
     written = [_planned(path) for path in writes]
@@ -241,7 +242,9 @@ def plan(reads: Iterable[Path | str], writes: Iterable[Path]) -> Outcome:
     return Outcome({"reads": reads, "writes": written}, show, planned=True)
 
 
-def _planned(path: Path) -> dict[str, Any]:
+def _planned(path: Path | str) -> dict[str, Any]:
+    if isinstance(path, str):
+        return {"path": path, "target": None, "replaces": is_taken(path)}
     real = os.path.realpath(path)
     target = real if os.path.islink(path) else None
     return {"path": str(path), "target": target, "replaces": os.path.lexists(real)}

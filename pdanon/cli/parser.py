@@ -1,4 +1,4 @@
-"""Commands, their arguments and help, the options that each algorithm takes, and completion in a shell.
+"""Commands, their arguments and help, and the options that each algorithm takes.
 
 The signature of an algorithm specifies its options. If the parameters of a new algorithm are among
 ``PARAMETERS``, it needs no code here.
@@ -9,21 +9,39 @@ from __future__ import annotations
 import argparse
 import inspect
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from importlib.metadata import version
-from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
 from typing import Any, NoReturn, TypeAlias
 
-from pdanon.algorithms.registry import ALGORITHMS, OF_LISTS, algorithm, functions, parameters_of
+from pdanon.algorithms.registry import (
+    ALGORITHMS,
+    OF_LISTS,
+    algorithm,
+    functions,
+    of_lists,
+    parameters_of,
+    region_parameters,
+)
+from pdanon.algorithms.rt.rum import MEASURES
+from pdanon.algorithms.rt.transaction import Transaction
+from pdanon.cli.completion import SHELLS, PrintCompletion
 from pdanon.cli.output import Outcome
-from pdanon.errors import ParameterError, did_you_mean, mask_credentials
+from pdanon.cli.paths import (
+    new_evidence,
+    new_page,
+    new_picture,
+    new_table,
+    release,
+    rules_file,
+    table_file,
+)
+from pdanon.errors import ParameterError, did_you_mean
 from pdanon.evaluation.report.html import HEAD
 from pdanon.guarantees.parameters import DEFAULT_M
 from pdanon.guarantees.requested import REQUIRED, check_sensitive
-from pdanon.io.tables import suffix_hint
-from pdanon.itemsets.validation import is_uri
 from pdanon.recoding.labels import LABELS
 from pdanon.recoding.result import Anonymized
 
@@ -34,6 +52,7 @@ _OF_COMMAND = ("keep", "progress")  # parameters that the command itself handles
 _ELSEWHERE = {
     "--drop": "pass --keep for the columns to publish with --by, or write a policy, which has drop",
     "--quasi": "pass it to anonymize, audit or risk; or write a policy with the columns as quasi",
+    "--unit": "pass --by, which gathers lines to one row per person; anonymize, audit and risk take --unit",
 }
 
 # --- Types of options
@@ -51,79 +70,23 @@ def fanout_or_file(text: str) -> int | Path:
     return int(text) if text.isdecimal() else Path(text)
 
 
-def is_table(text: str | Path) -> bool:
-    """Whether the suffix of a file is that of a single table."""
-    return Path(text).suffix.lower() in (".parquet", ".csv")
+def column_hierarchy(text: str) -> tuple[str, int | Path]:
+    """Read a column and its hierarchy."""
+    name, mark, value = text.partition("=")
+    if not mark or not value:
+        hint = f"{_HINT}write a column and a file or a fan-out: --hierarchies city=cities.csv age=5"
+        raise argparse.ArgumentTypeError(f"{text!r} is not a column with a hierarchy{hint}")
+    return name, fanout_or_file(value)
 
 
-def table_file(text: str) -> Path:
-    """Parse the path of a table to read or write."""
-    if is_uri(text):
-        masked = mask_credentials(text)
-        raise argparse.ArgumentTypeError(f"{masked!r} is a URI{_HINT}copy the file to this machine first")
-    if not is_table(text):
-        hint = suffix_hint(text)
-        more = f"{_HINT}{hint}" if hint else ""
-        raise argparse.ArgumentTypeError(f"{text!r} must end in .parquet or .csv{more}")
-    return Path(text)
-
-
-def rules_file(text: str) -> Path:
-    """Parse the path of a file of rules to read."""
-    return Path(text) if Path(text).suffix.lower() == ".toml" and not is_uri(text) else table_file(text)
-
-
-def new(text: str) -> Path:
-    """Parse the path of a file to write."""
-    path = release(text)
-    if path.is_dir():
-        raise argparse.ArgumentTypeError(f"{text!r} is a directory{_HINT}name a file in it")
-    return path
-
-
-def release(text: str) -> Path:
-    """Parse the path of a release: a file or, with --stream, a directory.
-
-    Whether it exists already is checked later, by `check_files`.
-    """
-    if is_uri(text):
-        hint = "name a file on this machine, and copy it when it is complete"
-        masked = mask_credentials(text)
-        raise argparse.ArgumentTypeError(f"{masked!r} is a URI, and nothing is written there{_HINT}{hint}")
-    path = Path(text)
-    if not path.absolute().parent.is_dir():
-        hint = f"make {str(path.parent)!r} first"
-        raise argparse.ArgumentTypeError(f"{text!r} is in a directory that does not exist{_HINT}{hint}")
-    return path
-
-
-def new_table(text: str) -> Path:
-    """Parse the path of a table to write."""
-    if not is_uri(text):  # `new` reports a URI as a target that cannot be written
-        table_file(text)
-    return new(text)
-
-
-def new_page(text: str) -> Path:
-    """Parse the path of a page to write."""
-    if Path(text).suffix.lower() != ".html":
-        raise argparse.ArgumentTypeError(f"{text!r} must end in .html")
-    return new(text)
-
-
-def new_evidence(text: str) -> Path:
-    """Parse the path of evidence to write: its JSON, beside which there is a page."""
-    if Path(text).suffix not in (".json", ".html"):
-        hint = "such as evidence.json; evidence.html is written beside it"
-        raise argparse.ArgumentTypeError(f"{text!r} must end in .json or .html{_HINT}{hint}")
-    return new(text).with_suffix(".json")
-
-
-def new_picture(text: str) -> Path:
-    """Parse the path of a picture to write."""
-    if Path(text).suffix.lower() not in (".png", ".svg", ".pdf"):
-        raise argparse.ArgumentTypeError(f"{text!r} must end in .png, .svg or .pdf")
-    return new(text)
+def column_weight(text: str) -> tuple[str, float]:
+    """Read a column and its weight."""
+    name, _, value = text.partition("=")
+    try:
+        return name, float(value)
+    except ValueError:
+        hint = f"{_HINT}write a column and a number: --quasi-weights age=1 sex=0.5"
+        raise argparse.ArgumentTypeError(f"{text!r} is not a column with a number{hint}") from None
 
 
 # --- Parameters of algorithms as options, with the names that they have in the library
@@ -233,13 +196,56 @@ WAYS: dict[str, dict[str, Any]] = {
     "alpha": {"type": int, "metavar": "N", "help": "compare a row with N * p neighbors on each side"},
 }
 _QUASI_HELP = "quasi-identifiers: other columns that the attacker knows"
-KNOWN: dict[str, dict[str, Any]] = {
+COLUMNS: dict[str, dict[str, Any]] = {  # of algorithms for quasi-identifiers
     "quasi": {
         "nargs": "+",
         "action": "extend",
         "metavar": "COLUMN",
         "help": f"{_QUASI_HELP}; without --algorithm, they are generalized as well",
     },
+    "hierarchies": {
+        "nargs": "+",
+        "action": "extend",
+        "type": column_hierarchy,
+        "metavar": "COLUMN=TREE",
+        "help": "hierarchies of quasi-identifiers, files or fan-outs; --hierarchy is that of the items",
+    },
+    "delta": {"type": float, "metavar": "SHARE", "help": "maximum loss of the quasi-identifiers, 0 to 1"},
+    "transaction": {
+        "choices": [name for name, record in ALGORITHMS.items() if record.nodes or record.sets],
+        "metavar": "NAME",
+        "help": "the algorithm for the items of a class (default: pcta); --hierarchy, --sensitive, -l and "
+        "--labels are of the items, too",
+    },
+    "cluster": {
+        "choices": [name for name, record in ALGORITHMS.items() if record.form],
+        "metavar": "NAME",
+        "help": "the algorithm that forms the first classes (default: cluster)",
+    },
+    "merge": {"choices": ("R", "T", "RT"), "help": "similarity of the classes to merge (default: RT)"},
+    "rum": {
+        "choices": MEASURES,
+        "help": "the loss that --delta bounds (default: NCP)",
+    },
+    "quasi_weights": {
+        "nargs": "+",
+        "action": "extend",
+        "type": column_weight,
+        "metavar": "COLUMN=WEIGHT",
+        "help": "weights of quasi-identifiers in the loss, 0 to 1",
+    },
+    "max_suppressed": {
+        "type": float,
+        "metavar": "SHARE",
+        "help": "maximum share of suppressed rows, or with coat and upcta of suppressed items, 0 to 1 "
+        "(default: 0)",
+    },
+    "block_rows": {
+        "type": int,
+        "metavar": "ROWS",
+        "help": "maximum number of rows that are anonymized together (default with --stream: 10,000)",
+    },
+    "n_jobs": {"type": int, "metavar": "N", "help": "number of processes (default: 1)"},
 }
 UNMODIFIED: dict[str, dict[str, Any]] = {  # all algorithms take these
     "keep": {
@@ -249,10 +255,12 @@ UNMODIFIED: dict[str, dict[str, Any]] = {  # all algorithms take these
         "help": "columns to publish as they are, without a warning",
     },
 }
-PARAMETERS = DEMANDS | WAYS | KNOWN | UNMODIFIED
+PARAMETERS = DEMANDS | WAYS | COLUMNS | UNMODIFIED
+_PAIRS = ("hierarchies", "quasi_weights")  # parameters with a value for each column
+_OF_TRANSACTION = ["hierarchy", "sensitive", "l", "labels"]  # parameters of `Transaction` that are options
 _OF_GUARANTEES = (  # options that need no --algorithm
     *("k", "m", "l", "constraints", "rules", "c", "rho", "p", "sensitive", "quasi"),
-    *("hierarchy", "loss", "max_named", "time_limit", "labels", "random_state", "keep"),
+    *("hierarchy", "hierarchies", "loss", "max_named", "time_limit", "labels", "random_state", "keep"),
 )
 
 
@@ -302,7 +310,15 @@ def guarantee_options(arguments: argparse.Namespace) -> dict[str, Any]:
 def algorithm_options(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the passed options, and refuse those that the algorithm does not take or that are missing."""
     name, options = arguments.algorithm, _options(arguments)
-    accepted, required = parameters_of(algorithm(name)), _required(algorithm(name))
+    accepted, required = _accepted(name), _required(algorithm(name))
+    if getattr(arguments, "stream", False):
+        accepted += region_parameters(name)
+    if (
+        getattr(arguments, "unit", None) is not None
+        and "unit" not in inspect.signature(algorithm(name)).parameters
+    ):
+        hint = "it publishes groups or parts of rows: choose another algorithm, such as pcta"
+        raise ParameterError(f"{name} does not take --unit", hint=hint)
     for option in [option for option in options if option not in accepted]:
         raise ParameterError(f"{name} does not take {flag(option)}", hint=_suggest_algorithms(option))
     if required - PARAMETERS.keys():
@@ -312,11 +328,20 @@ def algorithm_options(arguments: argparse.Namespace) -> dict[str, Any]:
     if required - options.keys():
         flags = ", ".join(flag(option) for option in PARAMETERS if option in required - options.keys())
         raise ParameterError(f"{name} needs {flags}", hint=f"'pdanon algorithms {name}' lists its options")
-    return options
+    if not of_lists(algorithm(name)):
+        _check_no_lists(arguments)
+    return _with_transaction(options) if "transaction" in accepted else options
 
 
 def _options(arguments: argparse.Namespace) -> dict[str, Any]:
-    return {option: value for option, value in vars(arguments).items() if option in PARAMETERS}
+    options = {option: value for option, value in vars(arguments).items() if option in PARAMETERS}
+    return options | {option: dict(options[option]) for option in _PAIRS if option in options}
+
+
+def _accepted(name: str) -> list[str]:
+    """Return the parameters of an algorithm, and those of the items that it takes as one value."""
+    own = [*parameters_of(algorithm(name))]
+    return own + _OF_TRANSACTION if "transaction" in own else own
 
 
 def _required(function: Callable[..., Anonymized]) -> set[str]:
@@ -324,11 +349,27 @@ def _required(function: Callable[..., Anonymized]) -> set[str]:
     return {option for option, parameter in accepted.items() if parameter.default is parameter.empty}
 
 
+def _check_no_lists(arguments: argparse.Namespace) -> None:
+    """Check that no option specifies a list column, for an algorithm that recodes none."""
+    options = ("item", "onehot", "prefix", "column")
+    if given := next((each for each in options if getattr(arguments, each, None) is not None), None):
+        hint = f"leave out {flag(given)}, or choose an algorithm for both: {', '.join(functions('both'))}"
+        raise ParameterError(f"{arguments.algorithm} recodes no list column", where=flag(given), hint=hint)
+
+
+def _with_transaction(options: dict[str, Any]) -> dict[str, Any]:
+    """Replace the parameters of the items by one value."""
+    items = {option: options.pop(option) for option in _OF_TRANSACTION if option in options}
+    if not items and "transaction" not in options:
+        return options
+    return options | {"transaction": Transaction(options.get("transaction", "pcta"), **items)}
+
+
 def _suggest_algorithms(option: str) -> str:
-    if option == "quasi":
-        return "leave out --algorithm, or name it in a policy with the columns as quasi"
-    names = [name for name, function in functions(*OF_LISTS).items() if option in parameters_of(function)]
-    return f"algorithms that take it: {', '.join(names) or 'none'}"
+    names = [name for name in ALGORITHMS if is_run_by_command(name) and option in _accepted(name)]
+    others = [name for name in ALGORITHMS if option in region_parameters(name) and name not in names]
+    more = f"; with --stream also {', '.join(others)}" if others else ""
+    return f"algorithms that take it: {', '.join(names) or 'none'}{more}"
 
 
 def facts_of_algorithm(name: str) -> dict[str, Any]:
@@ -339,9 +380,9 @@ def facts_of_algorithm(name: str) -> dict[str, Any]:
     required, by_command = _required(function), is_run_by_command(name)
     options = [
         {"parameter": each, "option": flag(each), "required": each in required}
-        if each in DEMANDS | WAYS and by_command
+        if each in PARAMETERS and by_command
         else {"parameter": each, "option": None, "required": each in required}
-        for each in parameters_of(function)
+        for each in _accepted(name)
         if each not in _OF_COMMAND
     ]
     does, _, _ = text.partition("\n")
@@ -373,20 +414,28 @@ def summarize(facts: Mapping[str, Any]) -> str:
 
 def is_run_by_command(name: str) -> bool:
     """Whether options alone can call an algorithm. A policy and Python can call any."""
-    record = ALGORITHMS[name]
-    return record.recodes in OF_LISTS and _required(record.function) <= PARAMETERS.keys()
+    return _required(algorithm(name)) <= PARAMETERS.keys()
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that reports wrong usage in the form of a `ParameterError`."""
+    """A parser that gets its arguments when it is used, and reports wrong usage as a `ParameterError`."""
+
+    fill: Callable[[], None] | None = None
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Refuse unknown arguments in the parser of the command, which knows similar options."""
+        self.add_own()
         self._words = list(sys.argv[1:] if args is None else args)
         found, unknown = super().parse_known_args(args, namespace)
         if unknown:
             self.error(f"unrecognized arguments: {' '.join(unknown)}")
         return found, unknown
+
+    def add_own(self) -> None:
+        """Add the arguments, unless they have been added."""
+        fill, self.fill = self.fill, None
+        if fill is not None:
+            fill()
 
     def error(self, message: str) -> NoReturn:
         """Raise the error with a hint, instead of printing the usage."""
@@ -404,82 +453,19 @@ class Parser(argparse.ArgumentParser):
         """Return a hint for an unknown option or name, such as the most similar one."""
         _, choice, name = message.partition("invalid choice: '")
         if choice:
-            if (wrong := name.partition("'")[0]) in ALGORITHMS:
-                return f"{wrong} protects other columns too: name it in a policy, see 'pdanon run --help'"
-            choices = [list(action.choices) for action in self._actions if action.choices is not None]
+            wrong = name.partition("'")[0]
+            if wrong in ALGORITHMS and "--algorithm" in message:
+                return f"{wrong} protects other columns too: compare its losses, see 'pdanon compare --help'"
+            option = message.removeprefix("argument ").partition(":")[0]
+            named = self._option_string_actions.get(option)
+            actions = self._actions if named is None else [named]
+            choices = [list(action.choices) for action in actions if action.choices is not None]
             return did_you_mean(wrong, [str(each) for each in chain.from_iterable(choices)])
         _, _, unknown = message.partition("unrecognized arguments: ")
         options = [word for word in unknown.split() if word.startswith("--")]
         if options and options[0] in _ELSEWHERE:
             return _ELSEWHERE[options[0]]
         return did_you_mean(options[0].partition("=")[0], self._option_string_actions) if options else None
-
-
-# --- Completion of commands, options and files in a shell
-
-SHELLS = ("bash", "zsh", "fish")
-
-_READ = ("parquet", "csv", "tsv", "gz", "jsonl")
-_TABLE = ("parquet", "csv")
-# Suffixes of files, by the argument that names the file.
-_SUFFIXES = {
-    "source": _READ,
-    **dict.fromkeys(("target", "out", "classes", "mapping", "legend", "threats"), _TABLE),
-    **dict.fromkeys(("constraints", "start", "weights"), _TABLE),
-    "rules": (*_TABLE, "toml"),
-    "hierarchy": ("csv",),
-    "report": ("html",),
-    "evidence": ("json",),
-    **dict.fromkeys(("release", "original", "previous"), _READ),
-    "picture": ("png", "svg", "pdf"),
-    "policy": ("toml",),
-}
-
-
-class PrintCompletion(argparse.Action):
-    """An option that prints the completion script of a shell and exits."""
-
-    def __call__(
-        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option: Any = None
-    ) -> None:
-        """Print the script and exit."""
-        if find_spec("shtab") is None:
-            hint = "pip install 'pdanon[completion]'"
-            raise ParameterError("completion needs the package shtab", where="--print-completion", hint=hint)
-        from shtab import complete
-
-        _complete_files(parser)
-        preamble = _bash() if values == "bash" else ""
-        print(complete(parser, values, root_prefix="pdanon", preamble=preamble))
-        parser.exit(0)
-
-
-def _complete_files(parser: argparse.ArgumentParser) -> None:
-    """Set the files that complete each argument of a parser and of its commands."""
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            for command in action.choices.values():
-                _complete_files(command)
-        elif action.dest in _SUFFIXES:
-            suffixes = _SUFFIXES[action.dest]
-            action.complete = {  # type: ignore[attr-defined]
-                "bash": _function(suffixes),
-                "zsh": f"_files -g '*.({'|'.join(suffixes)}|)'",  # without the bar zsh reads a glob qualifier
-                "fish": f"(__fish_complete_suffix .{suffixes[0]})",  # fish lists these first, then all others
-            }
-
-
-def _function(suffixes: tuple[str, ...]) -> str:
-    return f"_pdanon_files_{'_'.join(suffixes)}"
-
-
-def _bash() -> str:
-    """Return shell functions that list directories and the files with some suffixes."""
-    return "\n".join(
-        f'{_function(suffixes)}() {{ compgen -d -- "$1"; '
-        f'compgen -f -- "$1" | grep -E "\\.({"|".join(suffixes)})$"; }}'
-        for suffixes in dict.fromkeys(_SUFFIXES.values())
-    )
 
 
 # --- Commands, their arguments and their help
@@ -510,16 +496,22 @@ def parser_of(commands: Mapping[str, Command]) -> argparse.ArgumentParser:
     parser.add_argument(option, action=PrintCompletion, choices=SHELLS, metavar="SHELL", help=shells)
     added = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for name, run in commands.items():
-        text, example, fill = _COMMANDS[name]
+        text, example, _ = _COMMANDS[name]
         description, epilog = f"{text.capitalize()}.", f"example:\n  pdanon {name} {example}".rstrip()
         command = added.add_parser(name, help=text, description=description, epilog=epilog, **options)
-        fill(command)
-        written = [action.dest for action in command._actions if action.type in _WRITTEN]
-        command.set_defaults(command=name, run=run, written=written)
-        if written or fill in (_fill_run, _fill_compare):
-            _add_writing(command)
-        _add_output(command)
+        command.fill = partial(_fill, command, name, run)
     return parser
+
+
+def _fill(command: argparse.ArgumentParser, name: str, run: Command) -> None:
+    """Add the arguments of a command."""
+    fill = _COMMANDS[name][2]
+    fill(command)
+    written = [action.dest for action in command._actions if action.type in _WRITTEN]
+    command.set_defaults(command=name, run=run, written=written)
+    if written or fill in (_fill_run, _fill_compare):
+        _add_writing(command)
+    _add_output(command)
 
 
 def _fill_anonymize(command: argparse.ArgumentParser) -> None:
@@ -530,15 +522,16 @@ def _fill_anonymize(command: argparse.ArgumentParser) -> None:
         "with wildcards or a URI, and OUT does not exist yet"
     )
     _add_switch(command, "--stream", stream)
-    _add_algorithm(command, "try several, and write the release with the lowest loss")
-    _add_parameters(
-        command, {"guarantee": DEMANDS | KNOWN, "algorithm": WAYS, "unmodified columns": UNMODIFIED}
-    )
+    default = "try several, and write the release with the lowest loss"
+    _add_algorithm(command, default, ALGORITHMS)
+    groups = {"guarantee": DEMANDS, "quasi-identifiers": COLUMNS, "algorithm": WAYS}
+    _add_parameters(command, groups | {"unmodified columns": UNMODIFIED})
     most = "refuse a release that loses more, such as pairs=0.5 (can be repeated)"
     command.add_argument(
         "--max-loss", metavar="MEASURE=VALUE", type=bound, action="append", default=[], help=most
     )
-    _add_form(command)
+    counts = "with --unit: publish every line, and cover how often a person has a label"
+    _add_unit(_add_form(command), counts)
     join = "the separator of items in a release in CSV (default: that of --separator)"
     command.add_argument("--join", metavar="TEXT", help=join)
     formulas = "in CSV, put ' before text that a spreadsheet would run as a formula; this changes the text"
@@ -585,7 +578,8 @@ def _fill_tradeoff(command: argparse.ArgumentParser) -> None:
         default = " ".join(map(str, values))
         text = f"{DEMANDS[name]['help'].partition(';')[0]} (default: {default})"
         command.add_argument(f"-{name}", nargs="+", type=int, default=list(values), help=text)
-    _add_algorithm(command, "the one with the lowest loss among those with the guarantee")
+    default = "the one with the lowest loss among those with the guarantee"
+    _add_algorithm(command, default, functions(*OF_LISTS))
     _add_parameters(command, {"algorithm": WAYS, "unmodified columns": UNMODIFIED})
     _add_form(command)
     _add_file(command, "--out", new_table, "write the table: .parquet or .csv")
@@ -604,7 +598,7 @@ def _fill_audit(command: argparse.ArgumentParser) -> None:
     _add_switch(command, "--stream", stream)
     command.add_argument("-k", **DEMANDS["k"])
     command.add_argument("-m", default=DEFAULT_M, **{**DEMANDS["m"], "help": f"{KNOWN_HELP} (default: 2)"})
-    _add_form(command)
+    _add_unit(_add_form(command), "with --unit: the attacker also knows how often a person has a label")
     command.add_argument("--quasi", nargs="+", metavar="COLUMN", help=_QUASI_HELP)
     sensitive = "the sensitive items; goes with -l, -p or --rho"
     command.add_argument("--sensitive", nargs="+", metavar="ITEM", help=sensitive)
@@ -640,7 +634,7 @@ def _fill_risk(command: argparse.ArgumentParser) -> None:
     command.add_argument("-k", required=True, **DEMANDS["k"])
     command.add_argument("-m", default=2, type=int, help=f"{_MOST_KNOWN_HELP} (default: 2)")
     command.add_argument("--quasi", nargs="+", metavar="COLUMN", help=_QUASI_HELP)
-    _add_form(command)
+    _add_unit(_add_form(command))
     _add_file(command, "--out", new_table, "write the table: .parquet or .csv")
     _add_switch(command, "--all", "print the whole table, not a summary")
 
@@ -671,9 +665,9 @@ def _add_file(
     command.add_argument(option, metavar="FILE", type=kind, help=text)
 
 
-def _add_algorithm(command: argparse.ArgumentParser, default: str) -> None:
+def _add_algorithm(command: argparse.ArgumentParser, default: str, names: Iterable[str]) -> None:
     text = f"the algorithm; 'pdanon algorithms' lists them (default: {default})"
-    command.add_argument("--algorithm", choices=list(functions(*OF_LISTS)), metavar="NAME", help=text)
+    command.add_argument("--algorithm", choices=list(names), metavar="NAME", help=text)
 
 
 def _add_parameters(command: argparse.ArgumentParser, groups: dict[str, dict[str, dict[str, Any]]]) -> None:
@@ -725,6 +719,17 @@ def _add_form(command: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     tick = "the text of a ticked cell, such as x or yes (default: 1, true, or a count)"
     group.add_argument("--tick", metavar="TEXT", help=tick)
     return group
+
+
+def _add_unit(group: argparse._ArgumentGroup, counts: str | None = None) -> None:
+    """Add the options of tables in which a person has several rows, which stay rows."""
+    unit = (
+        "the column that identifies the person of a row, instead of --by: lines are published as lines, and "
+        "persons as numbers"
+    )
+    group.add_argument("--unit", metavar="COLUMN", help=unit)
+    if counts is not None:
+        _add_switch(group, "--counts", counts)
 
 
 _WRITTEN = (

@@ -78,7 +78,8 @@ def _end(number: int, frame: object) -> None:
 
 def _report_memory(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     """End the process if the memory does not suffice for imports: Python's exit code 1 is a verdict."""
-    if isinstance(error, MemoryError) or "failed to map segment" in str(error):
+    # Python that cannot even make the exception fails by a SystemError.
+    if isinstance(error, (MemoryError, SystemError)) or "failed to map segment" in str(error):
         try:
             if sys.stderr is not None:
                 os.write(sys.stderr.fileno(), _NO_MEMORY.encode())

@@ -322,8 +322,10 @@ def _audit(
     """Return the threats of a frame whose list column has this recoding of the original."""
     mapping = mapping_table(itemsets, recoding)
     if isinstance(guarantee, Coherence):
-        is_public = ~_mark_named(guarantee.private, itemsets)[itemsets.codes]
-        n_public = np.bincount(itemsets.rows[is_public], minlength=itemsets.n_rows)
+        is_known = ~_mark_named(guarantee.private, itemsets)
+        if guarantee.effort is not None:
+            is_known &= guarantee.effort.find(itemsets.vocabulary) <= guarantee.p
+        n_public = np.bincount(itemsets.rows[is_known[itemsets.codes]], minlength=itemsets.n_rows)
         mapping.attrs[ROWS_WITHOUT_PUBLIC] = int(np.count_nonzero(n_public == 0))
     if isinstance(guarantee, (KKm, KLm)):
         mapping.attrs[EMPTY_ROWS] = _count_empty(guarantee, frame, position, itemsets)

@@ -192,13 +192,23 @@ def read_guarantee(
     return guarantee, column
 
 
-def check_recountable(guarantee: Any) -> Recountable:
-    """Check that a guarantee can be audited on list columns alone, outside of one frame."""
+def check_recountable(guarantee: Any, others: Sequence[str] = ()) -> Recountable:
+    """Check that a guarantee can be audited on list columns alone, outside of one frame.
+
+    Parameters
+    ----------
+    guarantee : object
+        The guarantee.
+    others : sequence of str
+        Names of other guarantees that the caller takes.
+    """
     if isinstance(guarantee, type) or not isinstance(guarantee, Recountable):
-        known = [name for name in __all__ if hasattr(globals()[name], "recount")]
+        known = [name for name in __all__ if hasattr(globals()[name], "recount") or name in others]
         problem = "not a guarantee of items, which is needed for rows outside of one frame"
         got = getattr(guarantee, "__name__", type(guarantee).__name__)
         hint = f"pass one of {', '.join(known)}, with its parameters"
+        if isinstance(guarantee, Guarantee) and not isinstance(guarantee, type):
+            hint = f"{hint}; to audit {got}, read the rows into memory: pdanon.audit(frame, guarantee)"
         raise ParameterError(problem, where="guarantee", got=got, hint=hint)
     return guarantee
 

@@ -30,7 +30,13 @@ def split_rows(itemsets: Itemsets, sensitive: NDArray[np.bool_]) -> tuple[Suppor
 
 
 def rows_at_risk(
-    known: SupportIndex, secrets: SupportIndex, *, share: Fraction, m: int | None, k: int = 1
+    known: SupportIndex,
+    secrets: SupportIndex,
+    *,
+    share: Fraction,
+    m: int | None,
+    k: int = 1,
+    copies: bool = False,
 ) -> NDArray[np.bool_]:
     """Return whether each row contains an itemset of `threats`; this is faster than listing the threats.
 
@@ -44,51 +50,75 @@ def rows_at_risk(
         Maximum number of known items, at least 1; None: any.
     k : int
         Minimum support.
+    copies : bool
+        Whether ``secrets`` has two codes for each of its n items. Code ``n + s`` marks a row in which the
+        item ``s`` is public. It counts only together with a row in which ``s`` is secret.
     """
     marked = known.at_risk(k, m) if k > 1 else np.zeros(len(known.weights), np.bool_)
-    _search(known, secrets, share, m, k, marked)
+    _search(known, secrets, share, m, k, marked, copies)
     return marked
 
 
 def threats(
-    known: SupportIndex, secrets: SupportIndex, *, share: Fraction, m: int | None, k: int = 1
+    known: SupportIndex,
+    secrets: SupportIndex,
+    *,
+    share: Fraction,
+    m: int | None,
+    k: int = 1,
+    copies: bool = False,
 ) -> ItemsetTable:
     """List the minimal itemsets that have a support below k, or are among `breaches`.
 
     The parameters are those of `rows_at_risk`. Itemsets are ordered by size, then by codes.
     """
-    tables = [_search(known, secrets, share, m, k, None)]
+    tables = [_search(known, secrets, share, m, k, None, copies)]
     if k > 1:
         tables.append(known.rare(k, known.longest if m is None else m))
     return minimal_sets(concatenate(tables))
 
 
 def breaches(
-    known: SupportIndex, secrets: SupportIndex, *, share: Fraction, m: int | None, k: int = 1
+    known: SupportIndex,
+    secrets: SupportIndex,
+    *,
+    share: Fraction,
+    m: int | None,
+    k: int = 1,
+    copies: bool = False,
 ) -> ItemsetTable:
     """List the minimal itemsets in at least k rows, with a secret item in more than a share of the rows.
 
     The parameters are those of `rows_at_risk`. Itemsets are ordered by size, then by codes.
     """
-    return minimal_sets(_search(known, secrets, share, m, k, None))
+    return minimal_sets(_search(known, secrets, share, m, k, None, copies))
 
 
 def likeliest_secrets(
-    known: SupportIndex, secrets: SupportIndex, itemsets: ItemsetTable
+    known: SupportIndex, secrets: SupportIndex, itemsets: ItemsetTable, *, copies: bool = False
 ) -> tuple[Codes, NDArray[np.int64]]:
     """Find the secret item in most of the rows with each itemset of known items, and its number of rows.
 
     Of equal secret items the first is found, and -1 if no row has one.
     """
     is_empty = np.diff(itemsets.offsets) == 0
-    rows = secrets.codes, secrets.offsets, secrets.n_items
+    totals = secret_totals(secrets, copies)
+    rows = secrets.codes, secrets.offsets, len(totals)
     larger = itemsets.take(~is_empty)
     items, counts = np.full(len(itemsets), -1, np.int32), np.zeros(len(itemsets), np.int64)
     found = row_exposure.likeliest_secrets(known.rows, *rows, larger.codes, larger.offsets)
     items[~is_empty], counts[~is_empty] = found
-    if is_empty.any() and secrets.singles.any():
-        items[is_empty], counts[is_empty] = secrets.singles.argmax(), secrets.singles.max()
+    if is_empty.any() and totals.any():
+        items[is_empty], counts[is_empty] = totals.argmax(), totals.max()
     return items, counts
+
+
+def secret_totals(secrets: SupportIndex, copies: bool) -> NDArray[np.int64]:
+    """Count the rows with each secret item; with ``copies``, also those in which it is public."""
+    if not copies:
+        return secrets.singles
+    hidden, public = np.split(secrets.singles, 2)
+    return np.where(hidden > 0, hidden + public, 0)
 
 
 def _search(
@@ -98,6 +128,7 @@ def _search(
     m: int | None,
     k: int,
     marked: NDArray[np.bool_] | None,
+    copies: bool,
 ) -> ItemsetTable:
     """Mark in ``marked`` the rows of breaching itemsets; without ``marked``, list the itemsets."""
     # Below one row, every share allows no row at all. With 0, products in the kernel do not overflow.
@@ -105,11 +136,11 @@ def _search(
         share = Fraction(0)
     above, below = share.numerator, share.denominator
     m = max(known.longest if m is None else min(m, known.longest), 1)
-    relevant = secrets.singles * below > above * k
+    relevant = secret_totals(secrets, copies) * below > above * k
     if share >= 1 or not relevant.any():
         return no_itemsets()
-    secrets = secrets.keep_items(relevant)
-    rows: Any = [(each.codes, each.offsets, each.n_items) for each in (known, secrets)]
+    secrets = secrets.keep_items(np.tile(relevant, 2) if copies else relevant)
+    rows: Any = [(known.codes, known.offsets, known.n_items), (secrets.codes, secrets.offsets, len(relevant))]
     lists, room = marked is None, np.array([MOST_ITEMSETS])
     marks = np.zeros(len(known.weights), np.bool_) if marked is None else marked
     arguments = k, m, above, below, rows[0], rows[1], known.weights, lists, marks, room

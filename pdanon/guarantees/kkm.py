@@ -349,6 +349,9 @@ class Crowds:
         kind_of = np.repeat(np.arange(len(kinds)), [len(each) for each in chosen])
         n_classes = int(of_row.max(initial=-1)) + 1
         members = kind_of * n_classes + of_row[rows]
+        has_own = np.zeros(len(kinds) * n_classes, np.bool_)  # others are the crowd of no row
+        has_own[members[kind[rows] == kind_of]] = True
+        rows, kind_of, members = (each[has_own[members]] for each in (rows, kind_of, members))
         taken = itemsets.take(rows)
         kept = kinds[kind_of[taken.rows], column_of[taken.codes]]
         n_items = max(itemsets.n_items, 1)
@@ -423,11 +426,15 @@ class QuasiClasses:
         none = np.zeros(len(self.of_row), np.bool_)
         if suppression is None or not suppression.suppresses:
             return none
-        found = [
+        found = self.find_emptied(k)
+        return none if np.sum(found) <= suppression.empty_rows else np.logical_or.reduce(found)
+
+    def find_emptied(self, k: int) -> list[NDArray[np.bool_]]:
+        """Return for each list column whether a row is one of fewer than k empty rows of a class."""
+        return [
             mark_emptied((column.lengths == 0) & ~column.nulls, column.lengths > 0, self.of_row, k)
             for column in self.columns
         ]
-        return none if np.sum(found) <= suppression.empty_rows else np.logical_or.reduce(found)
 
     def table(
         self, lost: NDArray[np.bool_], threats: ItemsetTable, k: int, emptied: NDArray[np.bool_]

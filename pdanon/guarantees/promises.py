@@ -67,6 +67,8 @@ def _(guarantee: LmDiversity, column: Hashable | None = None) -> str:
 @promise.register
 def _(guarantee: Coherence, column: Hashable | None = None) -> str:
     known, private = [_items(guarantee.p, "that are public", [column])], guarantee.private
+    if guarantee.effort is not None:
+        known = [f"items that are public in {column}, with a total effort of up to {guarantee.p},"]
     if isinstance(private, NamedItems):
         share = _each(private, guarantee.h, "private item")
     else:

@@ -285,6 +285,15 @@ class Series:
                 yield span if knowledge == PRESENT else span.within(joined[span.persons] == first)
                 part_done()
 
+    def newest_spans(self) -> Iterator[Span]:
+        """Return the spans that end with the newest release, by first release."""
+        for first in range(len(self.columns)):
+            span = self._start(first)
+            for release in range(first + 1, len(self.columns)):
+                span = self._extend(span, release)
+            yield span
+            part_done()
+
     def _patterns(self) -> Iterator[Span]:
         """Return a span for each set of releases that a person is in, with these persons alone."""
         present = (self.persons.row_of >= 0).T

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property, singledispatch
+from functools import cached_property, partial, singledispatch
 from typing import Any, Protocol
 
 import numpy as np
@@ -65,7 +65,24 @@ def audit_series(
         return listed[["first", "last", *listed.columns.drop(["first", "last"])]]
 
     number = max(int(at_risk.sum()), alone.rows_at_risk)
-    return Audit(alone.guarantee, number, list_threats, table, series.persons.linked)
+    cascade = partial(_drop_exposed, model, series)
+    return Audit(alone.guarantee, number, list_threats, table, series.persons.linked, cascade)
+
+
+def _drop_exposed(model: Model, series: Series) -> pd.DataFrame:
+    """Drop the persons at risk from the newest release, round by round, until its spans hold."""
+    row_of = series.persons.row_of.copy()
+    lines: list[tuple[int, int, int, int]] = []
+    while True:
+        at_risk = np.zeros(row_of.shape[1], np.bool_)
+        for span in replace(series, persons=Persons(row_of, series.persons.linked)).newest_spans():
+            at_risk[span.persons[model.exposed(span)]] = True
+        if not at_risk.any():
+            return pd.DataFrame(lines, columns=["round", "rows", "dropped", "left"], dtype=np.int64)
+        rows = int(np.count_nonzero(row_of[-1] >= 0))
+        row_of[-1, at_risk] = -1
+        dropped = int(at_risk.sum())
+        lines.append((len(lines) + 1, rows, dropped, rows - dropped))
 
 
 def _place(span: Span) -> dict[str, int]:

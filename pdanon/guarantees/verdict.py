@@ -34,6 +34,8 @@ class Audit:
         The verdict by span of releases, if the rows were audited with earlier releases.
     linked : str
         The key of the persons in these releases.
+    drop_exposed : callable, optional
+        A function that counts the rounds of dropping; it is called at the first access.
 
     Attributes
     ----------
@@ -51,6 +53,10 @@ class Audit:
         of ``rows_at_risk``. Releases count from 0; the audited one is the last.
     linked : str
         How rows of the same person were found: a column, ``index``, or ``order`` if the index only counts.
+    dropping : pandas.DataFrame or None
+        What dropping the persons at risk from the audited release would come to: one line for each round,
+        with its ``rows``, those ``dropped`` and those ``left``. Each round exposes others, until the spans
+        that end with this release hold. Spans of earlier releases alone are published, and stay as they are.
 
     Notes
     -----
@@ -66,12 +72,14 @@ class Audit:
         list_threats: Callable[[], pd.DataFrame],
         spans: pd.DataFrame | None = None,
         linked: str = "",
+        drop_exposed: Callable[[], pd.DataFrame] | None = None,
     ) -> None:
         self.guarantee = guarantee
         self.rows_at_risk = rows_at_risk
         self.spans = spans
         self.linked = linked
         self._list_threats = list_threats
+        self._drop_exposed = drop_exposed
 
     @property
     def holds(self) -> bool:
@@ -83,10 +91,16 @@ class Audit:
         """The minimal violating itemsets."""
         return self._list_threats()
 
+    @cached_property
+    def dropping(self) -> pd.DataFrame | None:
+        """The rounds of dropping the persons at risk from the audited release."""
+        return None if self._drop_exposed is None else self._drop_exposed()
+
     def __getstate__(self) -> dict[str, Any]:
         known = {"guarantee": self.guarantee, "rows_at_risk": self.rows_at_risk}
         known |= {"spans": self.spans, "linked": self.linked}
-        return known | {"threats": self.threats}  # the attribute in which cached_property stores its value
+        # The attributes in which cached_property stores its values.
+        return known | {"threats": self.threats, "dropping": self.dropping}
 
     def _repr_html_(self) -> str:
         verdict: tuple[Verdict, str] = ("holds", "The guarantee holds.")

@@ -21,7 +21,7 @@ from pdanon.errors import HierarchyError, ParameterError, escape_controls
 from pdanon.hierarchy import sources
 from pdanon.hierarchy.sources import TEXT, Form, Nodes, refuse_torn
 from pdanon.itemsets.arguments import constructed_by_name
-from pdanon.itemsets.codes import find_items, item_texts
+from pdanon.itemsets.codes import find_items, item_array, item_texts
 from pdanon.itemsets.compatibility import text_column
 from pdanon.itemsets.dtype import is_text_type
 from pdanon.itemsets.lists import Offsets, offsets_of
@@ -514,6 +514,43 @@ class Hierarchy:
         new = tuple(dict.fromkeys(texts[i] for i in np.flatnonzero(is_missing).tolist()))
         below_root = np.zeros(len(new), np.int32)
         return replace(self, names=self.names + new, parent=np.append(self.parent, below_root))
+
+    def weights(self, items: Iterable[Any]) -> pd.Series[float]:
+        """Weight items by their distance from each other, for ``weights=`` of `pcta`, `coat` and `upcta`.
+
+        Parameters
+        ----------
+        items : iterable
+            The items of a column. Duplicates are ignored.
+
+        Returns
+        -------
+        pandas.Series
+            The weight of each item, in [0, 1]: its mean distance from the other leaves. The distance of two
+            leaves is the number of further leaves below their lowest common ancestor, as a share of all other
+            leaves. Items that are similar to many others have a low weight. So they are merged first.
+
+        Raises
+        ------
+        HierarchyError
+            If items have no leaf, as in `cover`.
+        ItemsetDtypeError, ParameterError
+            If it is no list of items, or they have several types.
+
+        Examples
+        --------
+        >>> tree = Hierarchy.from_dict({"*": {"drink": ["tea", "milk", "ale"], "food": ["rice"]}})
+        >>> tree.weights(["tea", "milk", "rice"]).round(3).to_dict()
+        {'tea': 0.778, 'milk': 0.778, 'rice': 1.0}
+        """
+        found = item_array(items, "items").unique()
+        tree, nodes = self.cover_items(found)
+        below, others = tree.leaves.astype(np.int64), max(tree.n_leaves - 1, 1)
+        total = [0] * tree.n_nodes  # the distances of a leaf below the node from all leaves that are not
+        for node, above in enumerate(tree.parent[1:].tolist(), start=1):
+            total[node] = total[above] + int((below[above] - below[node]) * (below[above] - 1))
+        weights = np.array(total, np.float64)[nodes] / others**2
+        return pd.Series(weights, pd.Index(found.to_pylist()), name="weight")
 
     def to_frame(self) -> pd.DataFrame:
         """Tabulate the ARX rows.

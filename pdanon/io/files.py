@@ -1,7 +1,7 @@
 """Files that are written whole or not at all.
 
 A file is a *draft* until it is complete: hidden, in the directory of its target, and readable only by its
-owner.
+owner. The draft of a file on another machine is in the temporary directory of this one.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import os
 import platform
 import shutil
 import stat
+import tempfile
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from hashlib import sha256
@@ -19,8 +20,10 @@ from pathlib import Path
 from uuid import uuid4
 
 import pyarrow as pa
+from pyarrow import fs
 
 from pdanon.errors import FormatError, ParameterError, cause_of
+from pdanon.io.storage import kind_of, locate_target, upload_directory, upload_file
 from pdanon.itemsets.validation import check_path, is_uri, quote_word
 
 try:
@@ -132,6 +135,42 @@ class Draft:
             raise
         self.path = path
         return True
+
+
+class Upload:
+    """A temporary file or directory of this machine, which will be written to a URI.
+
+    Parameters
+    ----------
+    target : str
+        The URI.
+    directory : bool
+        Make a directory instead of a file.
+    """
+
+    def __init__(self, target: str, *, directory: bool = False) -> None:
+        self.target = target
+        name = sha256(target.encode()).hexdigest()[:16]
+        self._draft = Draft(Path(tempfile.gettempdir(), f"pdanon-{name}"), directory=directory)
+        self.path = self._draft.path
+        self._upload = upload_directory if directory else upload_file
+
+    def publish(self) -> None:
+        """Write the file or the directory to its URI."""
+        self._upload(self.path, self.target)
+
+    def remove(self) -> None:
+        """Remove the temporary file or directory."""
+        self._draft.remove()
+
+
+def create_draft(
+    target: Path | str, *, directory: bool = False, confidential: bool = False
+) -> Draft | Upload:
+    """Create a draft of a path, or of the URI of another machine."""
+    if isinstance(target, str):
+        return Upload(target, directory=directory)
+    return Draft(target, directory=directory, confidential=confidential)
 
 
 def hidden_path(target: Path, end: str) -> Path:
@@ -270,13 +309,13 @@ def replace_files(
         replace the files one after the other, in the order given.
     """
     paths = list(paths)
-    targets = [Path(os.path.realpath(_check_local(check_path(path)))) for path in paths]
-    drafts: list[Draft] = []
+    targets = [_real_path(check_path(path), confidential=path in confidential) for path in paths]
+    drafts: list[Draft | Upload] = []
     try:
         for path, target in zip(paths, targets, strict=True):
             check_replaceable(target, overwrite=overwrite)
             with name_in_errors(target):
-                drafts.append(Draft(target, confidential=path in confidential))
+                drafts.append(create_draft(target, confidential=path in confidential))
         yield [draft.path for draft in drafts]
         for draft in drafts:
             with name_in_errors(draft.target), draft.path.open("rb+") as file:
@@ -305,18 +344,26 @@ def new_directory(path: str | os.PathLike[str]) -> Iterator[Path]:
     pathlib.Path
         A new empty directory, which gets this name when the block ends, and is removed if the block fails.
     """
-    target = Path(os.path.abspath(_check_local(check_path(path))))
-    if os.path.lexists(target):
+    place = locate_target(check_path(path), "path")
+    target = place if isinstance(place, str) else Path(os.path.abspath(place))
+    if is_taken(target):
         hint = "choose another name; nothing was written"
         raise ParameterError("the directory exists", where=str(target), hint=hint)
     with name_in_errors(target):
-        draft = Draft(target, directory=True)
+        draft = create_draft(target, directory=True)
     try:
         yield draft.path
         with name_in_errors(target):
             draft.publish()
     finally:
         draft.remove()
+
+
+def is_taken(target: Path | str) -> bool:
+    """Return whether something exists at a path, links not followed, or at a URI."""
+    if isinstance(target, str):
+        return bool(kind_of(target) != fs.FileType.NotFound)
+    return os.path.lexists(target)
 
 
 def check_replaceable(target: str | os.PathLike[str], *, overwrite: bool) -> None:
@@ -329,23 +376,46 @@ def check_replaceable(target: str | os.PathLike[str], *, overwrite: bool) -> Non
     overwrite : bool
         Whether it may be replaced.
     """
-    path = Path(os.path.realpath(target))
-    if path in _OWN or not os.path.lexists(path):
-        return
-    if not path.is_file() and not path.is_dir():  # writing to a directory fails with the system's error
-        hint = "pass a file; a pipe or a device is never replaced"
-        raise FormatError("this is no regular file", where=os.fspath(target), hint=hint)
-    if not overwrite:
+    exists = _is_at_uri(str(target)) if is_uri(target) else _is_here(target)
+    if exists and not overwrite:
         hint = "pass --overwrite (overwrite=True) to replace it, or choose another name"
         raise ParameterError("the file exists", where=os.fspath(target), hint=hint)
 
 
-def _check_local(path: str) -> str:
-    """Check that a path is no URI: remote files cannot be replaced atomically."""
-    if is_uri(path):
-        hint = "write it to this machine and copy it, or call the frame's own to_parquet"
-        raise ParameterError("the path is a URI", where="path", got=path, hint=hint)
-    return path
+def _is_here(target: str | os.PathLike[str]) -> bool:
+    """Return whether a path of this machine exists. It must not be a pipe or a device."""
+    path = Path(os.path.realpath(target))
+    if path in _OWN or not os.path.lexists(path):
+        return False
+    if not path.is_file() and not path.is_dir():  # writing to a directory fails with the system's error
+        hint = "pass a file; a pipe or a device is never replaced"
+        raise FormatError("this is no regular file", where=os.fspath(target), hint=hint)
+    return True
+
+
+def _is_at_uri(uri: str) -> bool:
+    """Return whether there is a file at a URI. It must not be a directory."""
+    kind = kind_of(uri)
+    if kind not in (fs.FileType.File, fs.FileType.NotFound):
+        raise FormatError("it is a directory", where=uri, hint="name a file in it")
+    return bool(kind == fs.FileType.File)
+
+
+def _real_path(path: str, *, confidential: bool = False) -> Path | str:
+    """Return a path of this machine with links resolved, or the URI of another one.
+
+    Raises
+    ------
+    ParameterError
+        If a confidential file has a URI, where its permissions are unknown.
+    """
+    place = locate_target(path, "path")
+    if isinstance(place, Path):
+        return Path(os.path.realpath(place))
+    if confidential:
+        hint = "name a file on this machine, and copy it to where only its owner can read it"
+        raise ParameterError("a confidential file is not written to a URI", where="path", got=path, hint=hint)
+    return place
 
 
 def check_name(path: str | os.PathLike[str]) -> None:

@@ -1,4 +1,4 @@
-"""Forms of tables in files, and their conversion into frames with one row per person."""
+"""Forms of tables in files, and their conversion into frames, usually with one row per person."""
 
 from __future__ import annotations
 
@@ -31,6 +31,8 @@ class Form:
         person are merged.
     item : str, optional
         In a long table, the column of items.
+    unit : str, optional
+        The column of persons of a table in which they have several rows. The frame has the rows as they are.
     conflicts : {"refuse", "first"}, optional
         If a person has several values in a kept column, refuse the table or take the first value.
     onehot : sequence of str, optional
@@ -51,6 +53,7 @@ class Form:
 
     by: Sequence[str] = ()
     item: str | None = None
+    unit: str | None = None
     conflicts: str | None = None
     onehot: Sequence[str] | None = None
     prefix: str | None = None
@@ -73,13 +76,18 @@ class Form:
     @property
     def drops_columns(self) -> bool:
         """Whether the frame has only the list column and kept columns."""
-        return self.has_no_lists or bool(self.by)
+        return self.is_onehot or bool(self.by)
+
+    @property
+    def has_lines(self) -> bool:
+        """Whether the frame has one line per item, and no lists."""
+        return self.unit is not None and self.item is not None
 
     @property
     def lists(self) -> str | None:
-        """The label of the list column, if known."""
+        """The label of the list column of the frame, if there is one and it is known."""
         if self.item is not None:
-            return self.item
+            return None if self.has_lines else self.item
         return self.column or ("items" if self.is_onehot else None)
 
     def check(self, path: Path | str, spelling: Callable[[str], str] = str) -> None:
@@ -93,13 +101,21 @@ class Form:
             Returns the name of a part of the form for messages: ``by`` or ``--by``.
         """
         by, item, onehot, prefix, tick = map(spelling, ("by", "item", "onehot", "prefix", "tick"))
+        if self.unit is not None and (self.by or self.is_onehot):
+            other = by if self.by else onehot if self.onehot is not None else prefix
+            hint = (
+                f"{by} gathers rows to one per person, and {spelling('unit')} keeps lines: pass one of them"
+            )
+            raise ParameterError(f"{other} and {spelling('unit')} do not go together", hint=hint)
         if self.item is not None and self.is_onehot:
             hint = f"pass {by} and {item} for lines, {onehot} or {prefix} for columns of 0 and 1"
             raise ParameterError("items have a line each or a column each, not both", hint=hint)
         if self.onehot and self.prefix is not None:
             raise ParameterError(f"{onehot} and {prefix} exclude each other", hint="pass one of them")
         lists = self.column is not None or not is_text(path)
-        if (self.by and not self.has_no_lists and not lists) or (self.item is not None and not self.by):
+        if (self.by and not self.has_no_lists and not lists) or (
+            self.item is not None and not self.by and self.unit is None
+        ):
             hint = f"such as {by} customer {item} product, for a table with one line per item"
             raise ParameterError(f"{by} and {item} go together", hint=hint)
         if self.item is not None and self.column not in (None, self.item):
@@ -121,7 +137,7 @@ class Form:
                 raise ParameterError(f"{spelling(name)} is only for CSV files", where=str(path))
 
     def read(self, path: Path | str, keep: Collection[str] = ()) -> Table:
-        """Read a file into a frame with one row per person.
+        """Read a file into a frame with one row per person, or with its rows if ``unit`` is set.
 
         Parameters
         ----------
@@ -132,12 +148,14 @@ class Form:
         """
         encoding = check_encoding(self.encoding or "utf-8")
         if self.has_no_lists or not is_text(path):
-            text = [*self.by, *([] if self.item is None else [self.item])]
+            text = [*self.by, *filter(None, (self.unit, self.item))]
             frame, notes = read_lines(path, text, self.delimiter, encoding)
         else:
             frame, notes = self._read_joined(Path(path), encoding)
         if self.is_onehot:
             return self._read_onehot(frame, notes, list(keep))
+        if self.unit is not None:
+            return Table(frame, notes)
         if self.item is not None:
             by, conflicts = list(self.by), self.conflicts or "refuse"
             frame = from_long(frame, by=by, item=self.item, keep=[*keep], conflicts=conflicts)
@@ -153,7 +171,8 @@ class Form:
             raise ParameterError("a CSV file needs a column and a separator", where=str(path))
         mark, notes = delimiter_of(path, self.delimiter, encoding)
         options = {"separator": self.separator, "delimiter": mark, "encoding": encoding}
-        return Table(read_joined_text(path, self.column, text=self.by, **options), notes)
+        persons = [*self.by, *filter(None, (self.unit,))]
+        return Table(read_joined_text(path, self.column, text=persons, **options), notes)
 
     def _read_onehot(self, frame: pd.DataFrame, notes: tuple[str, ...], keep: list[str]) -> Table:
         """Convert a one-hot table."""

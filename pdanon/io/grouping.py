@@ -164,6 +164,7 @@ def _database(target: Path, memory: str) -> Iterator[Any]:
                 database.execute("SET memory_limit = ?", [memory])
             database.execute("SET temp_directory = ?", [directory])
             database.execute("SET preserve_insertion_order = false")
+            database.execute("SET enable_progress_bar = false")  # which is part of the standard output
             yield database
     finally:
         shutil.rmtree(directory, ignore_errors=True)
@@ -186,7 +187,85 @@ def _known_problems(where: Path | str) -> Iterator[None]:
         raise FormatError("the lines cannot be grouped", where=str(where), got=problem, hint=hint)
 
 
-def _check(database: Any, by: Sequence[str], keep: Sequence[str]) -> None:
+@contextmanager
+def gather_units(
+    tree: ParquetTree,
+    near: Path,
+    *,
+    unit: str,
+    item: str,
+    repeats: bool,
+    as_shown: bool,
+    memory: str = MEMORY,
+) -> Iterator[Iterator[pa.Array]]:
+    """Sort lines on disk, and yield the items of each person as lists, those of some persons at a time.
+
+    Parameters
+    ----------
+    tree : ParquetTree
+        The lines.
+    near : Path
+        A path in the directory for the hidden directory of the database.
+    unit, item : str
+        The columns of persons and of items.
+    repeats : bool
+        Keep repeated items of a person.
+    as_shown : bool
+        Read items exactly as they are written, for audits. Otherwise blanks around a text are removed.
+    memory : str
+        The memory limit of DuckDB.
+
+    Raises
+    ------
+    ColumnError, ItemsetDtypeError, FormatError, ParameterError
+        As `group_lines`.
+    """
+    schema = tree.schema()
+    _check_present([unit, item], schema.names, tree.display_path(tree.names[0]))
+    schema = pa.schema([_decoded(schema.field(name)) for name in (unit, item)])
+    if is_list_type(schema.field(unit).type):
+        hint = "pass the column that is the same in all rows of a person, such as a customer number"
+        raise ColumnError("the column of units holds lists", where="unit", got=f"{unit!r}", hint=hint)
+    if is_list_type(schema.field(item).type):
+        hint = "write a line for each item, as pdanon.to_long does: lists of a person are not merged here"
+        raise ItemsetDtypeError("the item column holds lists", where="item", hint=hint)
+    batches: Iterable[pa.RecordBatch] = map(_without_nan, _row_groups(tree, schema))
+    batches = batches if as_shown else _clean(batches, schema, item)
+    with _database(near, memory) as database:
+        database.register("batches", pa.RecordBatchReader.from_batches(schema, batches))
+        with _known_problems(tree.root):
+            database.execute("CREATE TABLE lines AS SELECT * FROM batches")
+        _check(database, [unit], [], where="unit", single=not as_shown)
+        value = _quote(item)
+        if pa.types.is_floating(schema.field(item).type):  # integers that pandas stores as floats
+            (whole,) = _count(database, f"SELECT count(*) FILTER (WHERE {_is_part(value)}) FROM lines")
+            value = value if whole else f"CAST({value} AS BIGINT)"
+        person, distinct = _quote(unit), "" if repeats else "DISTINCT"
+        found = database.sql(f"""
+            SELECT * FROM (SELECT {distinct} {person}, {value} AS {_quote(item)} FROM lines)
+            ORDER BY hash({person}), {person}, {_quote(item)}""")
+        tables = _rows(_merge(pa.RecordBatchReader.from_stream(found)), [unit], item, [])
+        yield (table.column(item).combine_chunks() for table in tables)
+
+
+def _is_part(value: str) -> str:
+    """Return the condition in SQL that a number is no integer that a float stores exactly."""
+    return f"NOT (abs({value}) < {2**53} AND {value} = floor({value}))"
+
+
+def _without_nan(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Replace NaN by missing values."""
+    for place, field in enumerate(batch.schema):
+        if pa.types.is_floating(field.type):
+            values = batch.column(place)
+            values = pc.if_else(pc.is_nan(values), pa.scalar(None, field.type), values)
+            batch = batch.set_column(place, field, values)
+    return batch
+
+
+def _check(
+    database: Any, by: Sequence[str], keep: Sequence[str], where: str = "by", *, single: bool = True
+) -> None:
     """Check that each line has a person, that persons have several lines, and that kept values agree."""
     persons = ", ".join(map(_quote, by))
     lacking = " OR ".join(f"{_quote(name)} IS NULL" for name in by)
@@ -195,13 +274,13 @@ def _check(database: Any, by: Sequence[str], keep: Sequence[str]) -> None:
     if n_unknown:
         got = f"{n_unknown:,} of {n_lines:,} lines in which a value is missing"
         raise ParameterError(
-            "some lines have no person", where="by", got=got, hint="leave them out of the file"
+            "some lines have no person", where=where, got=got, hint="leave them out of the file"
         )
-    if n_persons == n_lines >= _FEW:
+    if single and n_persons == n_lines >= _FEW:
         hint = "pass the column that is the same in all lines of a person, such as a customer number"
         got = f"{n_lines:,} lines with as many different values"
         what = "each line has another person, so each person would have one item"
-        raise ParameterError(what, where="by", got=got, hint=hint)
+        raise ParameterError(what, where=where, got=got, hint=hint)
     for name in map(_quote, keep):
         several = f"SELECT 1 FROM lines GROUP BY {persons} HAVING min({name}) <> max({name})"
         (many,) = _count(database, f"SELECT count(*) FROM ({several})")

@@ -16,7 +16,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from itertools import accumulate, pairwise
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,31 +24,32 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from pandas.api.types import pandas_dtype
 from pyarrow import fs
 
 from pdanon.errors import ColumnError, FormatError, check_names, did_you_mean, read_safely
 from pdanon.io.files import check_name, replace_file
+from pdanon.io.storage import INCOMPLETE, display_path, is_local, is_utf8, resolve
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import is_list_column
 from pdanon.itemsets.dtype import ListDtype, is_list_type
 from pdanon.itemsets.validation import check_frame, check_path, check_text, is_uri, read_list
 
+pa.array(pd.arrays.IntervalArray.from_breaks([0, 1]))  # registers the type of intervals, to read it
+
 __all__ = [
     "Entry",
     "Listing",
     "check_current",
-    "display_path",
     "entry_of",
-    "is_local",
+    "exact_dtypes",
     "leaves_by_column",
     "list_dtype",
-    "locate",
     "open_parquet",
     "read_parquet",
     "read_row_group",
     "read_safely",
-    "resolve",
     "split_pattern",
     "to_parquet",
 ]
@@ -134,13 +135,6 @@ def read_row_group(
     return read_safely(read, path, "Parquet", part)
 
 
-def display_path(path: str | os.PathLike[str], filesystem: fs.FileSystem | None) -> str:
-    """Return a path for messages: on another machine a URI, without credentials and options."""
-    if filesystem is None or isinstance(filesystem, fs.LocalFileSystem):
-        return os.fspath(path)
-    return f"{filesystem.type_name}://{os.fspath(path)}"
-
-
 def leaves_by_column(schema: pa.Schema) -> list[range]:
     """Return the leaves of each column, by number, not by path: a name may hold a dot.
 
@@ -207,6 +201,7 @@ _EMPTY = f"directories that end in {_SUFFIX} and hold no such file"
 _VERSIONS = "logs of a table with versions"
 # Logs of Delta, Hudi and Iceberg. Next to them are files that are no longer part of the table.
 _LOGS = ("_delta_log", ".hoodie", "metadata")
+_UNFINISHED = "marks of releases that are being written, or were cut off"
 _REPLACED = "files that were replaced would be read, too"
 _REPLACED_HINT = "read the table with the program that wrote it, and write its rows to new files"
 _NAME = "names that are not UTF-8"
@@ -305,6 +300,8 @@ class Listing:
 
         def is_included(name: str) -> bool:
             matches = not self.patterns or fnmatchcase(name, self.patterns[depth])
+            if name == INCOMPLETE:
+                self._refused[_UNFINISHED].append(f"{directory}/{name}".lstrip("/"))
             if name in _LOGS and _is_log(self.filesystem, f"{directory}/{name}"):
                 self._refused[_VERSIONS].append(f"{directory}/{name}")
             return matches and not name.startswith((".", "_"))
@@ -332,7 +329,7 @@ class Listing:
 
     def _problem(self, found: Entry, *, deeper: bool) -> str | None:
         """Return why an entry cannot be read or visited, or None."""
-        if not _is_utf8(found.name):
+        if not is_utf8(found.name):
             return _NAME
         if not deeper and (found.kind != fs.FileType.File or not _is_parquet(found.name)):
             return _UNREAD[found.kind]
@@ -350,6 +347,9 @@ class Listing:
             hint = "remove links, so that one path leads to each file"
         elif _VERSIONS in refused:
             problem, hint = _REPLACED, _REPLACED_HINT
+        elif _UNFINISHED in refused:
+            problem = "a release is incomplete"
+            hint = "wait until it is written; if its process was killed, remove it and write it again"
         elif not self.names:
             problem = "there is no Parquet file"
             hint = f"rename the files: they must end in {_SUFFIX}, and must not begin with '.' or '_'"
@@ -359,11 +359,6 @@ class Listing:
         if counts or not self.names:
             where = display_path("/".join((self.root, *self.patterns)), self.filesystem)
             raise FormatError(problem, where=where, got="; ".join(counts) or "no files", hint=hint)
-
-
-def is_local(filesystem: fs.FileSystem) -> bool:
-    """Return whether a file system is that of this machine."""
-    return isinstance(filesystem, fs.LocalFileSystem)
 
 
 def entry_of(filesystem: fs.FileSystem, path: str) -> Entry:
@@ -423,36 +418,6 @@ def _remote_entry(info: Any) -> Entry:
     return Entry(info.base_name, info.type, info.path)
 
 
-def resolve(source: str | os.PathLike[str]) -> tuple[fs.FileSystem, str]:
-    """Return the file system of a path or URI, and the path in it.
-
-    Raises
-    ------
-    FormatError
-        If the file system is unknown, or cannot take the path.
-    """
-    text = os.fsdecode(source)
-    if not is_uri(text):
-        # ".." after a link leads to the parent of the link's target, which `abspath` ignores.
-        path = os.path.realpath(text) if ".." in text.split("/") else os.path.abspath(text)
-        if not _is_utf8(path):
-            raise FormatError("the path is not UTF-8", where=path, hint="rename the file or its directory")
-        return fs.LocalFileSystem(), path
-    if "#" in text or (text.startswith("file:") and "?" in text):
-        hint = "in a URI, write '#' as %23 and '?' as %3F"
-        raise FormatError("the end of the URI does not belong to the path", where=text, hint=hint)
-    found: tuple[fs.FileSystem, str] = read_safely(lambda: fs.FileSystem.from_uri(text), text, "Parquet")
-    return found
-
-
-def locate(source: str | os.PathLike[str]) -> Path | str:
-    """Return a path, also for a URI of this machine, or the URI of another machine."""
-    text = os.fspath(source)
-    if text.lower().startswith("file:"):
-        return Path(resolve(text)[1])
-    return text if is_uri(text) else Path(text)
-
-
 def split_pattern(path: str) -> tuple[str, tuple[str, ...]]:
     """Split a path with wildcards into the directory before them, and the patterns of the levels below.
 
@@ -475,10 +440,6 @@ def _is_parquet(name: str) -> bool:
     return name.lower().endswith(_SUFFIX)
 
 
-def _is_utf8(name: str) -> bool:
-    return name == name.encode(errors="replace").decode()
-
-
 # --- Frames
 
 
@@ -492,7 +453,7 @@ def read_parquet(path: str | os.PathLike[str], columns: Sequence[str] | None = N
     Parameters
     ----------
     path : path
-        One Parquet file, written by any tool, or the URI of one that `pyarrow.fs` opens.
+        One Parquet file, written by any tool, or the URI of one that pyarrow or fsspec opens.
     columns : sequence of str, optional
         The columns to read. By default all.
 
@@ -569,7 +530,7 @@ def to_parquet(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
         Any frame. Object columns with sets are converted by ``as_itemsets``: sorted, and of one type. Lists,
         tuples and arrays keep their order and their duplicates.
     path : path
-        The file. An existing file is replaced when the new one is complete.
+        The file, or its URI. An existing file is replaced when the new one is complete.
 
     Raises
     ------
@@ -588,6 +549,9 @@ def to_parquet(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
     ``pandas.read_parquet`` reads the list columns of the file as objects, and with
     ``dtype_backend="pyarrow"`` as Arrow lists. Index, ``attrs`` and categories stay. Pages have checksums.
 
+    For a URI such as ``s3://bucket/baskets.parquet``, the file is written to the temporary directory of this
+    machine, and then sent in one request of the storage, which replaces an existing file at its end.
+
     Columns are written without changes. A categorical column keeps unused categories; in a release, these
     were already removed.
 
@@ -603,7 +567,8 @@ def to_parquet(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
     0  [rice, tea]
     1         None
     """
-    check_name(path)
+    if not is_uri(path):
+        check_name(path)
     table = _to_table(frame)
     written = False
     with replace_file(path) as temporary:
@@ -625,6 +590,13 @@ def _index_columns(schema: pa.Schema, columns: Sequence[str]) -> list[str]:
 def list_dtype(kind: pa.DataType) -> ListDtype | None:
     """Return the pandas dtype of an Arrow list type; None for other types."""
     return ListDtype(kind) if is_list_type(kind) else None
+
+
+def exact_dtypes(table: pa.Table) -> dict[pa.DataType, Any]:
+    """Return pandas dtypes for lists, and for integers that may be missing: floats would merge large ones."""
+    kinds = {kind: ListDtype(kind) for kind in table.schema.types if is_list_type(kind)}
+    whole = {c.type for c in table.columns if c.null_count and pa.types.is_integer(c.type)}
+    return kinds | {kind: pandas_dtype(str(kind).replace("int", "Int").replace("u", "U")) for kind in whole}
 
 
 def _holds_sets(column: pd.Series[Any]) -> bool:

@@ -3,33 +3,35 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
-from itertools import combinations
+from itertools import chain, combinations
 from pathlib import Path
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
 
 from pdanon.errors import ColumnError, FormatError, ParameterError, cause_of
 from pdanon.io.csv import escape_frame, to_csv, warn_of_formulas
 from pdanon.io.files import check_name, name_in_errors, replace_file, replace_files
 from pdanon.io.lines import parse_csv
 from pdanon.io.parquet import read_parquet, to_parquet
+from pdanon.io.storage import is_same, locate, suffix_of
 from pdanon.io.text import to_text
 from pdanon.itemsets.columns import is_list_column
 from pdanon.itemsets.validation import check_path
 
 
-def is_csv(path: Path) -> bool:
+def is_csv(path: Path | str) -> bool:
     """Return whether the suffix of a file is that of CSV. All other files are Parquet."""
-    return path.suffix.lower() == ".csv"
+    return suffix_of(path) == ".csv"
 
 
 def suffix_hint(path: str | os.PathLike[str]) -> str | None:
     """Return how to convert a file, from its suffix, into Parquet or CSV."""
-    suffix = Path(path).suffix.lower()
+    suffix = suffix_of(path)
     if os.path.isdir(path):
         return "it is a directory: pass a file; --stream reads directories of Parquet files"
     if str(path).lower().endswith((".csv.gz", ".tsv.gz", ".tsv", ".jsonl")):
@@ -43,12 +45,11 @@ def suffix_hint(path: str | os.PathLike[str]) -> str | None:
     return None
 
 
-def check_distinct(paths: Iterable[Path], what: str) -> None:
-    """Check that all paths lead to different files."""
-    paths = [Path(check_path(path)) for path in paths]
-    for first, second in combinations(paths, 2):
-        exist = first.exists() and second.exists()
-        if first.samefile(second) if exist else os.path.realpath(first) == os.path.realpath(second):
+def check_distinct(paths: Iterable[Path | str], what: str) -> None:
+    """Check that all paths and URIs lead to different files."""
+    places = [locate(check_path(path)) for path in paths]
+    for first, second in combinations(places, 2):
+        if is_same(first, second):
             hint = "pass a different file for each; nothing was read or written"
             raise ParameterError(f"two {what} name the same file", got=f"{first}, {second}", hint=hint)
 
@@ -118,14 +119,30 @@ def write_plain(mapping: pd.DataFrame, path: Path, *, escape_formulas: bool = Fa
         pa_csv.write_csv(pa.Table.from_pandas(mapping, preserve_index=False), draft, options)
 
 
-def write_confidential(table: pd.DataFrame, path: Path, *, overwrite: bool = True) -> None:
+def write_confidential(table: pd.DataFrame, path: Path | str, *, overwrite: bool = True) -> None:
     """Write a table without lists that must not be published: only the owner may read a new file."""
     write_whole({path: partial(write_plain, table)}, [path], overwrite=overwrite)
 
 
+def write_confidential_parts(parts: Iterator[pa.Table], path: Path) -> None:
+    """Write a table without lists as `write_confidential` does, part by part; at least one."""
+    first = next(parts)
+    check_name(path)
+    with replace_file(path, confidential=True) as draft:
+        if is_csv(path):
+            options = pa_csv.WriteOptions(batch_size=64)
+            with pa_csv.CSVWriter(draft, first.schema, write_options=options) as csv:
+                for part in chain([first], parts):
+                    csv.write_table(part)
+            return
+        with pq.ParquetWriter(draft, first.schema, write_page_checksum=True) as writer:
+            for part in chain([first], parts):
+                writer.write_table(part.cast(first.schema))
+
+
 def write_whole(
-    writers: Mapping[Path, Callable[[Path], object]],
-    confidential: Collection[Path] = (),
+    writers: Mapping[Path | str, Callable[[Path], object]],
+    confidential: Collection[Path | str] = (),
     *,
     overwrite: bool = True,
 ) -> None:
@@ -134,7 +151,7 @@ def write_whole(
     Parameters
     ----------
     writers : mapping
-        By path, the function that writes the file.
+        By path or URI, the function that writes the file.
     confidential : collection of pathlib.Path
         The files that only their owner may read if they are new.
     overwrite : bool

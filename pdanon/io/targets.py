@@ -4,38 +4,42 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from uuid import NAMESPACE_URL, uuid5
+from uuid import NAMESPACE_URL, uuid4, uuid5
 
 import pandas as pd
+import pyarrow as pa
 
 from pdanon.errors import FormatError, ParameterError, cause_of
-from pdanon.io.files import Draft, is_at, name_in_errors
-from pdanon.io.tables import write_confidential
+from pdanon.io.files import create_draft, is_at, is_taken, name_in_errors
+from pdanon.io.storage import directory_of_others
+from pdanon.io.tables import write_confidential, write_confidential_parts
 from pdanon.io.trees import ParquetTree
 
 
-def check_target(target: Path, tree: ParquetTree) -> None:
-    """Check that a release can be written to a path, which must not exist or be part of the source."""
+def check_target(target: Path | str, *sources: ParquetTree) -> None:
+    """Check that a release can be written to a path or URI, which must not exist or be in a source."""
     check_absent(target)
-    if not target.absolute().parent.is_dir():
+    if isinstance(target, Path) and not target.absolute().parent.is_dir():
         raise ParameterError("the directory of the target does not exist", where="target", got=str(target))
-    if tree.holds(target):
+    if any(source.holds(target) for source in sources):
         hint = "the release would become part of the source"
         raise ParameterError("the target is within the source", where="target", got=str(target), hint=hint)
 
 
-def check_absent(target: Path) -> None:
+def check_absent(target: Path | str) -> None:
     """Check that a target does not exist, as a directory cannot be replaced in one step."""
-    _check_length(target)
-    if os.path.lexists(target):
+    if isinstance(target, Path):
+        _check_length(target)
+    if is_taken(target):
         hint = "remove it, or pass another target; nothing was read or written"
         raise ParameterError("the target exists", where="target", got=str(target), hint=hint)
 
 
-def check_mapping_file(path: Path, target: Path, tree: ParquetTree) -> Path:
+def check_mapping_file(path: Path, target: Path | str, tree: ParquetTree) -> Path:
     """Return the path of the mapping if it can be written there: neither in the source nor in the target."""
     _check_length(path)
     problem = hint = None
@@ -61,8 +65,14 @@ def _check_length(path: Path) -> None:
 
 
 @contextmanager
-def lock_target(target: Path) -> Iterator[None]:
-    """Keep other runs from writing to a target until the block, or the process, ends."""
+def lock_target(target: Path | str) -> Iterator[None]:
+    """Keep other runs from writing to a target until the block, or the process, ends.
+
+    Object storage has no locks: there, another run is noticed when both have written.
+    """
+    if isinstance(target, str):
+        yield
+        return
     # Otherwise a second run could replace the mapping of the first, whose release is at the target.
     lock = target.with_name(f".{uuid5(NAMESPACE_URL, target.name).hex}.lock")
     try:
@@ -98,16 +108,16 @@ def _lock(path: Path) -> int:
 
 
 @contextmanager
-def draft_target(target: Path, before: Callable[[], object], *, directory: bool) -> Iterator[Path]:
+def draft_target(target: Path | str, before: Callable[[], object], *, directory: bool) -> Iterator[Path]:
     """Create a temporary file or directory that becomes the target if the block ends without an error.
 
     ``before`` is called when everything is written, before the target gets its name.
     """
     draft = None
     try:
-        draft = Draft(target, directory=directory)
+        draft = create_draft(target, directory=directory)
         yield draft.path
-        if os.path.lexists(target):
+        if is_taken(target):
             raise ParameterError("the target was created by another process", where="target", got=str(target))
         for each in (path for path in (draft.path, *draft.path.rglob("*")) if path.is_dir()):
             _sync(each)
@@ -118,7 +128,30 @@ def draft_target(target: Path, before: Callable[[], object], *, directory: bool)
     finally:
         if draft is not None:
             draft.remove()
-    _sync(target.absolute().parent)  # the new name is then on the disk, too
+    if isinstance(target, Path):
+        _sync(target.absolute().parent)  # the new name is then on the disk, too
+
+
+@contextmanager
+def shared_target(target: Path | str) -> Iterator[Path | str]:
+    """Create a directory for the files of other processes, which become the target if the block succeeds.
+
+    Only this run knows its name: processes that outlive an earlier run cannot write to it, and no process
+    can when the block has ended. A URI is marked as incomplete instead.
+    """
+    if isinstance(target, str):
+        with directory_of_others(target):
+            yield target
+        return
+    with draft_target(target, lambda: None, directory=True) as draft:
+        shared = draft / uuid4().hex
+        shared.mkdir()
+        try:
+            yield shared
+            for path in shared.glob("[!.]*"):
+                path.rename(draft / path.name)
+        finally:
+            shutil.rmtree(shared.rename(draft / f".{shared.name}"))
 
 
 def write_mapping(mapping: pd.DataFrame, path: Path | None) -> None:
@@ -132,7 +165,27 @@ def write_mapping(mapping: pd.DataFrame, path: Path | None) -> None:
         raise _write_error("mapping", path, error) from error
 
 
-def _write_error(what: str, path: Path, error: OSError) -> FormatError:
+def write_mapping_parts(parts: Callable[[], Iterator[pa.Table]], path: Path | None) -> None:
+    """Write a mapping that comes in parts, if a path is given, and flush it to the disk."""
+    if path is None:
+        return
+    try:
+        write_confidential_parts(parts(), path)
+        _sync(Path(os.path.realpath(path)).parent)
+    except OSError as error:
+        raise _write_error("mapping", path, error) from error
+
+
+@contextmanager
+def report_write_errors(target: Path | str) -> Iterator[None]:
+    """Raise errors of writing files of a run as those of its release."""
+    try:
+        yield
+    except OSError as error:
+        raise error if isinstance(error, FormatError) else _write_error("release", target, error) from error
+
+
+def _write_error(what: str, path: Path | str, error: OSError) -> FormatError:
     full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
     hint = "free some space, or write to another disk" if full else "check its directory"
     hint = f"{hint}; nothing is left of the release"

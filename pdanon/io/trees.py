@@ -23,20 +23,19 @@ from pdanon.errors import ColumnError, FormatError, read_safely
 from pdanon.io.parquet import (
     Listing,
     check_current,
-    display_path,
     entry_of,
-    is_local,
     leaves_by_column,
     list_dtype,
     open_parquet,
     read_row_group,
-    resolve,
     split_pattern,
 )
+from pdanon.io.storage import display_path, is_local, resolve
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_columns
 from pdanon.itemsets.dtype import is_list_type, is_text_type
 from pdanon.itemsets.lists import item_type, read_part
+from pdanon.itemsets.memory import return_unused
 
 ArrowReader: TypeAlias = Callable[[pa.ChunkedArray], Itemsets]  # encodes a list column
 
@@ -77,7 +76,7 @@ class ParquetTree:
 
     @classmethod
     def find(cls, source: str | os.PathLike[str]) -> ParquetTree:
-        """Find the files of a path, of a URI that `pyarrow.fs` opens, or of one with wildcards.
+        """Find the files of a path, of a URI, or of one with wildcards.
 
         Raises
         ------
@@ -100,6 +99,12 @@ class ParquetTree:
         listing = Listing(filesystem, root, patterns)
         return cls(filesystem, root, listing.names, pattern, frozenset(listing.directories))
 
+    @classmethod
+    def of_directory(cls, source: str) -> ParquetTree:
+        """Return the tree of a directory or URI, to see what it `holds`; its files are not listed."""
+        filesystem, path = resolve(source)
+        return cls(filesystem, path.rstrip("/"), [], directories=frozenset({os.path.realpath(path)}))
+
     @property
     def is_file(self) -> bool:
         """Whether the tree is one file that was passed by its own path."""
@@ -113,8 +118,13 @@ class ParquetTree:
         """Return the path of a file for messages."""
         return display_path(self.path(name), self.filesystem)
 
-    def holds(self, target: Path) -> bool:
-        """Return whether a release written to a path would belong to the tree."""
+    def holds(self, target: Path | str) -> bool:
+        """Return whether a release written to a path or URI would belong to the tree."""
+        if isinstance(target, str):
+            # Other options of a URI, such as an endpoint, may lead to the same place.
+            filesystem, path = resolve(target)
+            same = filesystem.type_name == self.filesystem.type_name
+            return same and self.pattern is None and f"{path}/".startswith(f"{self.root}/")
         # A pattern matches files of one depth. A release below the same directory has deeper files.
         above = map(str, Path(os.path.realpath(target)).parents)
         return self.pattern is None and not self.directories.isdisjoint(above)
@@ -157,7 +167,7 @@ class ParquetTree:
             with open_parquet(self.path(name), self.filesystem) as file:  # with text as text, not as codes
                 schema = file.schema_arrow.remove_metadata()
             first = schema if first is None else first
-            if difference := _difference(first, schema):
+            if difference := schema_difference(first, schema):
                 raise FormatError(
                     "the files have different columns",
                     where=self.display_path(name),
@@ -187,7 +197,7 @@ class ParquetTree:
         path, where = self.path(name), self.display_path(name)
         with open_parquet(path, self.filesystem) as plain:
             # Refuse metadata now that the release could not write again.
-            read_safely(lambda: _pandas_metadata(plain.schema_arrow, {}), where, "Parquet")
+            read_safely(lambda: pandas_metadata(plain.schema_arrow, {}), where, "Parquet")
             texts = _text_leaves(plain, labels)
             with open_parquet(path, self.filesystem, texts) if texts else nullcontext() as coded:
                 yield TreeFile(where, plain, coded, _without(plain.schema_arrow, self.dropped))
@@ -198,7 +208,10 @@ class ParquetTree:
             with self.open(name, labels) as file:
                 for number in range(file.plain.num_row_groups):
                     table = file.read(number, labels)
-                    yield [file.itemsets(table, label, number, read) for label in labels]
+                    columns = [file.itemsets(table, label, number, read) for label in labels]
+                    del table
+                    return_unused()
+                    yield columns
 
 
 @dataclass(eq=False, slots=True)
@@ -254,7 +267,13 @@ def _without(schema: pa.Schema, dropped: Collection[str]) -> pa.Schema:
 
 
 @contextmanager
-def open_writer(path: Path, file: TreeFile, lists: Mapping[int, pa.DataType]) -> Iterator[pq.ParquetWriter]:
+def open_writer(
+    path: Path,
+    file: TreeFile,
+    lists: Mapping[int, pa.DataType],
+    others: Mapping[int, pa.Field] | None = None,
+    noted: Mapping[bytes, bytes] | None = None,
+) -> Iterator[pq.ParquetWriter]:
     """Open a writer of a file like another one, in which some columns become lists.
 
     Parameters
@@ -266,6 +285,10 @@ def open_writer(path: Path, file: TreeFile, lists: Mapping[int, pa.DataType]) ->
     lists : mapping of int to pyarrow.DataType
         Types of items of the columns that become lists, by position. Text is written as codes into a
         dictionary, and read as text.
+    others : mapping of int to pyarrow.Field, optional
+        Further recoded columns, by position.
+    noted : mapping, optional
+        The metadata of a table with these columns, as pandas converts it.
 
     Notes
     -----
@@ -273,7 +296,10 @@ def open_writer(path: Path, file: TreeFile, lists: Mapping[int, pa.DataType]) ->
     """
     schema = file.schema
     fields = [field.remove_metadata() for field in schema]
-    metadata = _pandas_metadata(schema, {schema.names[position]: kind for position, kind in lists.items()})
+    kinds = {schema.names[position]: kind for position, kind in lists.items()}
+    metadata = pandas_metadata(schema, kinds, noted)
+    for position, column in (others or {}).items():
+        fields[position] = fields[position].with_type(column.type)
     for position, kind in lists.items():
         fields[position] = fields[position].with_type(pa.list_(kind))
     published = pa.schema(fields, metadata)
@@ -282,7 +308,9 @@ def open_writer(path: Path, file: TreeFile, lists: Mapping[int, pa.DataType]) ->
         fields[position] = fields[position].with_type(pa.list_(coded))
     described = base64.b64encode(published.serialize().to_pybytes())
     # Arrow would store the schema with codes. Store the one with text instead, to be read as such.
-    options: dict[str, Any] = {"compression": _compression(file.plain, schema.names[min(lists)])}
+    options: dict[str, Any] = {
+        "compression": _compression(file.plain, schema.names[min([*lists, *(others or {})])])
+    }
     options["store_schema"] = False
     options["write_page_checksum"] = True
     options["write_batch_size"] = 2**16  # for statistics, Arrow scans the dictionary once per batch
@@ -294,7 +322,7 @@ def open_writer(path: Path, file: TreeFile, lists: Mapping[int, pa.DataType]) ->
         os.fsync(written.fileno())
 
 
-def _difference(first: pa.Schema, second: pa.Schema) -> str:
+def schema_difference(first: pa.Schema, second: pa.Schema) -> str:
     """Describe how the columns of two files differ; return an empty text if they do not."""
     lacks, more = (sorted(set(a.names) - set(b.names)) for a, b in ((first, second), (second, first)))
     if lacks or more:
@@ -302,11 +330,11 @@ def _difference(first: pa.Schema, second: pa.Schema) -> str:
     if first.names != second.names:
         return f"columns in the order {second.names} instead of {first.names}"
     fields = zip(first, second, strict=True)
-    pairs = [(a, b) for a, b in fields if _decode_type(a.type) != _decode_type(b.type)]
+    pairs = [(a, b) for a, b in fields if decode_type(a.type) != decode_type(b.type)]
     return ", ".join(f"column {b.name!r} of type {b.type} instead of {a.type}" for a, b in pairs)
 
 
-def _decode_type(kind: pa.DataType) -> pa.DataType:
+def decode_type(kind: pa.DataType) -> pa.DataType:
     """Replace the type of lists of codes by that of lists of their values, as both are read equally."""
     if not pa.types.is_list(kind) or not pa.types.is_dictionary(kind.value_type):
         return kind
@@ -330,8 +358,10 @@ def _compression(file: pq.ParquetFile, name: str) -> str:
     return {"uncompressed": "none", "lz4_raw": "lz4"}.get(codec, codec)
 
 
-def _pandas_metadata(schema: pa.Schema, lists: Mapping[str, pa.DataType]) -> dict[bytes, bytes]:
-    """Return pandas' metadata of a schema in which some columns become lists."""
+def pandas_metadata(
+    schema: pa.Schema, lists: Mapping[str, pa.DataType], changed: Mapping[bytes, bytes] | None = None
+) -> dict[bytes, bytes]:
+    """Return pandas' metadata of a schema in which some columns become lists, or as in other metadata."""
     noted = json.loads((schema.metadata or {}).get(b"pandas", b"null"))
     if noted is None:
         return {}
@@ -342,7 +372,10 @@ def _pandas_metadata(schema: pa.Schema, lists: Mapping[str, pa.DataType]) -> dic
     if "columns" in kept:
         named = [(each, each.get("field_name", each.get("name"))) for each in kept["columns"]]
         kept["columns"] = [each for each, name in named if name is None or name in schema.names]
+    others = json.loads((changed or {}).get(b"pandas", b"{}")).get("columns", ())
+    described_as = {each["field_name"]: each for each in others}
     for described in kept.get("columns", ()):
+        described |= described_as.get(described.get("field_name", described.get("name")), {})
         kind = lists.get(described.get("field_name", described.get("name")))
         if kind is not None:
             items = "unicode" if is_text_type(kind) else str(kind)

@@ -143,7 +143,7 @@ class UnitTable:
         if is_long and not as_shown:
             refuse_single_lines(len(frame), n_units, "unit")
             warn_of_shared_persons(frame, [unit], item, numbers, n_units, "unit")
-        bags = _read_lines(items, as_shown) if is_long else Multisets.from_series(items)
+        bags = read_line_items(items, as_shown) if is_long else Multisets.from_series(items)
         return cls(frame, place, position, is_long, UnitRows(numbers, n_units, bags))
 
     @property
@@ -188,20 +188,20 @@ def _item_position(frame: pd.DataFrame, item: Hashable, column: Hashable) -> int
     if item is not None:
         (position,) = label_positions(frame, [item])
         if is_list_column(frame.iloc[:, position]):
-            hint = f"pass column={item!r} instead: the lists of a unit are merged"
+            hint = f"pass column={item!r} (--column) instead: the lists of a unit are merged"
             raise ItemsetDtypeError("the item column holds lists", where="item", hint=hint)
         return position
     if column is None and not any(is_list_column(frame.iloc[:, i]) for i in range(frame.shape[1])):
-        hint = "name the column of items, one per line: item='product'"
+        hint = "name the column of items, one per line: item='product' (--item product)"
         raise ColumnError("the frame has no list-valued column", where="item", hint=hint)
     position = find_column(frame, column)
     if not is_list_column(frame.iloc[:, position]) and frame.iloc[:, position].notna().any():
-        hint = f"for lines with one item each, pass item={column!r} instead"
+        hint = f"for lines with one item each, pass item={column!r} (--item) instead"
         raise ItemsetDtypeError("the column does not hold lists", where="column", hint=hint)
     return position
 
 
-def _read_lines(column: pd.Series[Any], as_shown: bool) -> Multisets:
+def read_line_items(column: pd.Series[Any], as_shown: bool) -> Multisets:
     """Read the item of each line as a row of at most one item."""
     present = column.notna().to_numpy(bool)
     items = read_items(column.iloc[np.flatnonzero(present)])

@@ -102,20 +102,40 @@ def collapse_columns(batches: Iterable[Sequence[Itemsets]], n_columns: int) -> L
     Memory: one batch, 24 bytes per distinct row, and twice the distinct rows (4 bytes per occurrence and
     16 bytes per row).
     """
-    items: list[pa.Array | None] = [None] * n_columns
-    rows = DistinctRows()
+    rows = CollapsedRows(n_columns)
     for batch in batches:
-        marked = []
+        rows.add(batch)
+    return rows.columns()
+
+
+class CollapsedRows:
+    """Distinct rows of one or two columns, to which batches are added; see `collapse_columns`."""
+
+    def __init__(self, n_columns: int) -> None:
+        self._items: list[pa.Array | None] = [None] * n_columns
+        self._rows = DistinctRows()
+
+    def __len__(self) -> int:
+        return len(self._rows.weights)
+
+    def add(self, batch: Sequence[Itemsets]) -> None:
+        """Add the rows of a batch."""
+        marked, n_columns = [], len(self._items)
         for which, column in enumerate(batch):
-            items[which], number = _number_items(column.vocabulary, items[which])
+            self._items[which], number = number_items(column.vocabulary, self._items[which])
             # Columns use interleaved numbers, so these differ however many items the next batches add.
             numbers = (number * np.int32(n_columns) + np.int32(which))[column.codes]
             marked.append(_mark_missing(numbers, column, -1 - which))
         weights = np.ones(batch[0].n_rows, np.int64) if batch[0].weights is None else batch[0].weights
         # Within a row, items have the order of their vocabulary, so equal rows have equal numbers.
-        rows.add(*_join_rows(marked), weights)
-    found = [pa.array([], pa.string()) if each is None else each for each in items]
-    return ListColumns(*(_split_column(rows, which, n_columns, each) for which, each in enumerate(found)))
+        self._rows.add(*_join_rows(marked), weights)
+
+    def columns(self) -> ListColumns:
+        """Return the distinct rows of all batches."""
+        found = [pa.array([], pa.string()) if each is None else each for each in self._items]
+        return ListColumns(
+            *(_split_column(self._rows, which, len(found), each) for which, each in enumerate(found))
+        )
 
 
 def _mark_missing(numbers: Codes, column: Itemsets, mark: int) -> tuple[Codes, Offsets]:
@@ -151,7 +171,7 @@ def _split_column(rows: DistinctRows, which: int, n_columns: int, items: pa.Arra
     return Itemsets(codes, offsets, vocabulary, nulls, rows.weights)
 
 
-def _number_items(vocabulary: pa.Array, items: pa.Array | None) -> tuple[pa.Array, Codes]:
+def number_items(vocabulary: pa.Array, items: pa.Array | None) -> tuple[pa.Array, Codes]:
     """Append the new items of a vocabulary to those known, and return the number of each of its entries."""
     if items is None:
         return vocabulary, np.arange(len(vocabulary), dtype=np.int32)
@@ -163,7 +183,7 @@ def _number_items(vocabulary: pa.Array, items: pa.Array | None) -> tuple[pa.Arra
 
 
 def _number_copies(vocabulary: pa.Array, items: pa.Array) -> tuple[pa.Array, Codes]:
-    """Number items as `_number_items` if entries repeat: the j-th copy in one is the j-th in the other."""
+    """Number items as `number_items` if entries repeat: the j-th copy in one is the j-th in the other."""
     n = len(items)
     values = pa.concat_arrays([items, vocabulary]).dictionary_encode().indices.to_numpy().astype(np.int64)
     copies = [pd.Series(part).groupby(part).cumcount().to_numpy() for part in (values[:n], values[n:])]

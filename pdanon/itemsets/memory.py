@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import ctypes
 import re
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from mmap import ACCESS_COPY, mmap
 from typing import ParamSpec, TypeVar
+
+import pyarrow as pa
 
 from pdanon.errors import OutOfMemoryError
 
@@ -52,9 +57,40 @@ def require_memory(n_bytes: int, purpose: str) -> None:
         # Reserves addresses, and touches no page. A large array would change how NumPy's memory is kept.
         mmap(-1, max(n_bytes, 1), access=ACCESS_COPY).close()
         return
-    except (OSError, OverflowError):
-        pass
+    except (OSError, OverflowError) as error:
+        if isinstance(error, OSError) and error.errno is None:  # not of the system, but of a signal's handler
+            raise
     raise _error(f"there is not enough memory for {purpose}", n_bytes)
+
+
+def return_unused() -> None:
+    """Return memory that was freed to the system: Arrow and the C library keep it, as much as a table."""
+    pa.default_memory_pool().release_unused()
+    _call_library("malloc_trim", 0)
+
+
+_LARGE, _LARGEST = 2**20, 2**25  # bytes; the C library raises its own limit up to the second one
+_MMAP_THRESHOLD = -3  # of mallopt
+
+
+@contextmanager
+def large_arrays_apart() -> Iterator[None]:
+    """Let the C library map arrays of 1 MB or more apart, so that all their memory is returned when freed.
+
+    By default it keeps arrays of up to 32 MB in heaps. If many are made and freed, the gaps of the heaps take
+    as much memory as the arrays. Afterwards, the limit is 32 MB for the rest of the process.
+    """
+    _call_library("mallopt", _MMAP_THRESHOLD, _LARGE)
+    try:
+        yield
+    finally:
+        _call_library("mallopt", _MMAP_THRESHOLD, _LARGEST)
+
+
+def _call_library(name: str, *numbers: int) -> None:
+    """Call a function of the C library of Linux; others do not have it."""
+    if sys.platform == "linux" and (function := getattr(ctypes.CDLL(None), name, None)) is not None:
+        function(*numbers)
 
 
 def explain_memory(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:

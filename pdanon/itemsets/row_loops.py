@@ -115,7 +115,19 @@ def transpose(codes: Codes, offsets: Offsets, n_items: int) -> tuple[Offsets, Co
     positions : ndarray of int64
         Position in ``codes`` of each occurrence.
     """
-    tids, positions = np.empty(len(codes), np.int32), np.empty(len(codes), np.int64)
+    positions = np.empty(len(codes), np.int64)
+    return *_transpose(codes, offsets, n_items, positions), positions
+
+
+def holders(codes: Codes, offsets: Offsets, n_items: int) -> tuple[Offsets, Codes]:
+    """Return ``starts, tids`` of `transpose`, without the memory of the positions."""
+    return _transpose(codes, offsets, n_items, np.empty(0, np.int64))
+
+
+def _transpose(
+    codes: Codes, offsets: Offsets, n_items: int, positions: NDArray[np.int64]
+) -> tuple[Offsets, Codes]:
+    tids = np.empty(len(codes), np.int32)
     parts = _parts_with_items(offsets, n_items)
 
     def count(begin: int, end: int) -> NDArray[np.int64]:
@@ -128,7 +140,7 @@ def transpose(codes: Codes, offsets: Offsets, n_items: int) -> tuple[Offsets, Co
     starts = offsets_of(np.add.reduce(counts))
     free = starts[:-1] + np.cumsum([np.zeros(n_items, np.int64), *counts[:-1]], axis=0)
     share(write, [(*part, own) for part, own in zip(parts, free, strict=True)])
-    return starts, tids, positions
+    return starts, tids
 
 
 def _parts_with_items(offsets: Offsets, n_items: int) -> list[tuple[int, int]]:
@@ -207,6 +219,18 @@ def mark_rows(rows: counting.Rows, codes: Codes, offsets: Offsets) -> NDArray[np
         return held
 
     return np.logical_or.reduce(share(part, even_parts(_visited_rows(rows, codes, offsets))))
+
+
+def mark_shortened(codes: Codes, offsets: Offsets, labels: Codes, n_labels: int) -> NDArray[np.bool_]:
+    """Return whether two codes of each row have the same label, from 0 to ``n_labels - 1``."""
+    shortened = np.zeros(len(offsets) - 1, np.bool_)
+
+    def part(begin: int, end: int) -> None:
+        own = shortened[begin:end]
+        counting.mark_shortened(codes, offsets[begin : end + 1], labels, n_labels, own)
+
+    share(part, even_parts(offsets))
+    return shortened
 
 
 def _visited_rows(rows: counting.Rows, codes: Codes, offsets: Offsets) -> Offsets:

@@ -146,9 +146,10 @@ def many_parts(before: NDArray[Any], most: int) -> list[tuple[int, int]]:
 
 
 def _split(before: NDArray[Any], n_parts: int) -> list[tuple[int, int]]:
-    """Divide work into parts of about as many steps."""
+    """Divide work into parts of about as many steps, none of them empty if there is any unit."""
     ends = np.searchsorted(before, int(before[-1]) * np.arange(1, n_parts) // n_parts)
-    return list(pairwise([0, *ends.tolist(), len(before) - 1]))
+    parts = [(begin, end) for begin, end in pairwise([0, *ends.tolist(), len(before) - 1]) if begin < end]
+    return parts or [(0, 0)]
 
 
 def share(function: Callable[..., _T], parts: Sequence[tuple[Any, ...]]) -> list[_T]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from functools import partial
+from inspect import signature
 from os import PathLike, path
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from typing import Any
 import pandas as pd
 
 from pdanon.algorithms.choice import REQUEST_PARAMETERS, least_lossy
-from pdanon.algorithms.registry import ALGORITHMS, algorithm, of_lists, parameters_of
+from pdanon.algorithms.registry import ALGORITHMS, algorithm, of_lists, parameters_of, region_parameters
 from pdanon.errors import ColumnError, ParameterError, mask_credentials
 from pdanon.evaluation.comparison import compare, list_tasks
 from pdanon.evaluation.evidence.facts import collect
@@ -27,7 +28,8 @@ from pdanon.guarantees.requested import REQUIRED, check_sensitive
 from pdanon.io.files import check_replaceable
 from pdanon.io.forms import Form
 from pdanon.io.lines import is_lines, is_text
-from pdanon.io.parquet import list_dtype, locate
+from pdanon.io.parquet import list_dtype
+from pdanon.io.storage import locate, locate_target, refuse_credentials, suffix_of
 from pdanon.io.tables import (
     check_distinct,
     is_csv,
@@ -41,6 +43,7 @@ from pdanon.io.tables import (
 )
 from pdanon.io.targets import check_absent
 from pdanon.io.trees import ParquetTree
+from pdanon.io.units import refuse_without_unit
 from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.validation import (
     check_flag,
@@ -60,6 +63,7 @@ from pdanon.stream import Streamed, anonymize
 
 _BY_ROLE = dict.fromkeys(("column", "quasi", "keep"), "columns")
 _BY_ROLE |= dict.fromkeys(("hierarchy", "hierarchies"), "hierarchies")
+_BY_ROLE |= dict.fromkeys(("unit", "item"), "input")
 _SUFFIXES = {  # of files, other than those of tables
     "input": (".parquet", ".csv", ".tsv", ".jsonl"),
     "report": (".html",),
@@ -100,9 +104,10 @@ class Policy:
     keep : list of str
         Unmodified columns, published without a warning.
     form : dict
-        The form of the table. With one row per item: ``by`` and ``item``. With one column per item:
-        ``onehot`` or ``prefix``, and ``tick``. For both: ``conflicts``, ``"refuse"`` or ``"first"``. For
-        CSV: ``delimiter``, ``encoding``, and ``separator`` if it differs from that of the release.
+        The form of the table. With one row per item: ``by`` and ``item``, or ``unit`` and ``item`` to
+        publish lines again; then ``parameters`` may set ``counts``. With one column per item: ``onehot`` or
+        ``prefix``, and ``tick``. With ``by``: ``conflicts``, ``"refuse"`` or ``"first"``. For CSV:
+        ``delimiter``, ``encoding``, and ``separator`` if it differs from that of the release.
     head : dict
         Texts for the head of the report and of the evidence: ``title, dataset, purpose, recipient,
         prepared_by, approved_by, note``.
@@ -145,7 +150,7 @@ class Policy:
     drop: list[str] = field(default_factory=list)
     hierarchies: dict[str, Any] = field(default_factory=dict)
     separator: str | None = None
-    outputs: dict[str, Path] = field(default_factory=dict)
+    outputs: dict[str, Path | str] = field(default_factory=dict)
     comparison: dict[str, Any] = field(default_factory=dict)
     source: Path | None = None
     keep: list[str] = field(default_factory=list)
@@ -199,9 +204,9 @@ class Policy:
             self._check_request()
         frame = self.read() if frame is None else check_frame(frame)
         if self.algorithm is None:
-            request = self._read_all(self._roles.merge_request(self.parameters))
-            return least_lossy(frame, self.items, **request)
-        options = self._read_all(self._roles.merge_parameters(self.algorithm, self.parameters))
+            request = self._read_all(self._roles.merge_request(self._parameters))
+            return least_lossy(frame, self.items, **request, **self._unit)
+        options = self._read_all(self._roles.merge_parameters(self.algorithm, self._parameters)) | self._unit
         most = check_max_loss(options.pop("max_loss", None))
         column = {"column": self.items} if self._reads_lists() else {}
         result: Anonymized = algorithm(self.algorithm)(frame, **column, **options)
@@ -246,13 +251,14 @@ class Policy:
         frame = empty.to_pandas(types_mapper=list_dtype, ignore_metadata=True)
         frame = frame[[name for name in frame.columns if "__index_level_" not in name]]  # of unnamed indexes
         self._check_present(frame.columns)
-        self._roles.select_published(frame, self._place("columns"), lists=True)
+        if not self._unit:  # a release of persons with several rows drops all other columns
+            self._roles.select_published(frame, self._place("columns"), lists=self._reads_lists())
         if self.algorithm is None:
             self._check_request()
-            options = self._read_all(self._roles.merge_request(self.parameters))
+            options = self._read_all(self._roles.merge_request(self._parameters))
         else:
-            options = self._read_all(self._roles.merge_parameters(self.algorithm, self.parameters))
-        options |= {"algorithm": self.algorithm, "drop": self.drop, "progress": progress}
+            options = self._read_all(self._roles.merge_parameters(self.algorithm, self._parameters))
+        options |= {"algorithm": self.algorithm, "drop": self.drop, "progress": progress, **self._unit}
         mapping = self.outputs.get("mapping")
         return anonymize(self.input, self.outputs["release"], column=self.items, mapping=mapping, **options)
 
@@ -305,6 +311,8 @@ class Policy:
         self._check_present(
             [*frame.columns, *frame.index.names, *(self.drop if self._form.drops_columns else [])]
         )
+        if self._unit:  # a release of persons with several rows drops columns without a role
+            return frame.drop(columns=[name for name in self.drop if name in frame.columns])
         return self._roles.select_published(frame, self._place("columns"), lists=self._reads_lists())
 
     def _check_present(self, present: Iterable[Any]) -> None:
@@ -321,7 +329,7 @@ class Policy:
         return list(dict.fromkeys(file for file in values if isinstance(file, Path) or file is self.input))
 
     @property
-    def files(self) -> dict[str, Path]:
+    def files(self) -> dict[str, Path | str]:
         """The files of the outputs, by name. The page of the evidence is beside its JSON."""
         if "evidence" not in self.outputs:
             return self.outputs
@@ -329,7 +337,7 @@ class Policy:
         return self.outputs | {"evidence": facts, "page": page}
 
     def check_outputs(
-        self, files: Iterable[Path], *, overwrite: bool = False, allow_outside: bool = False
+        self, files: Iterable[Path | str], *, overwrite: bool = False, allow_outside: bool = False
     ) -> None:
         """Check that the caller allows the policy to write its files.
 
@@ -353,16 +361,16 @@ class Policy:
         check_flag(allow_outside, "allow_outside")
         for file in (check_path(each, "files") for each in read_list(files, "files", what="a list of paths")):
             if self.source is not None and not allow_outside:
-                real = Path(path.realpath(file))
-                if Path(path.realpath(self.source.parent)) not in real.parents:
+                real = file if is_uri(file) else path.realpath(file)
+                if is_uri(file) or Path(path.realpath(self.source.parent)) not in Path(real).parents:
                     hint = "pass --allow-outside (allow_outside=True) if the policy may write there"
                     where, problem = (
                         self._place("outputs"),
                         "an output is outside the directory of the policy",
                     )
-                    raise ParameterError(problem, where=where, got=str(real), hint=hint)
-            if self.is_streamed and Path(file) == self.outputs.get("release"):
-                check_absent(Path(file))  # a directory cannot be replaced in one step
+                    raise ParameterError(problem, where=where, got=real, hint=hint)
+            if self.is_streamed and locate(file) == self.outputs.get("release"):
+                check_absent(locate(file))  # a directory cannot be replaced in one step
             else:
                 check_replaceable(file, overwrite=overwrite)
 
@@ -395,6 +403,8 @@ class Policy:
             "report": partial(write_page, result, original=original, head=self.head),
             "release": partial(write_table, result.frame, column=self.items, separator=self.separator),
         }
+        if self._form.has_lines:
+            writers["release"] = partial(write_plain, result.frame)
         files = {self.outputs[name]: write for name, write in writers.items() if name in self.outputs}
         confidential = [self.outputs["mapping"]] if "mapping" in self.outputs else []
         if "evidence" in self.outputs:
@@ -433,6 +443,7 @@ class Policy:
         self._check_types()
         self._form.check(self.input)
         object.__setattr__(self, "items", self._form.lists)
+        self._check_unit()
         self._roles.check(self._place("columns"), self._place("hierarchies"))
         self._check_files()
         if self.algorithm is not None:
@@ -445,9 +456,10 @@ class Policy:
 
     def _check_types(self) -> None:
         """Check the type of each attribute, and convert texts to paths."""
-        object.__setattr__(self, "input", locate(check_path(self.input, "input")))
         if self.source is not None:
             check_path(self.source, "source")
+        object.__setattr__(self, "input", locate(check_path(self.input, "input")))
+        refuse_credentials(str(self.input), self._place("input"))
         for name in ("parameters", "hierarchies", "outputs", "comparison", "form", "head"):
             schema.check_depth(check_kind(getattr(self, name), dict, name, "a dict"), name)
         schema.check_input(self.form, self._place("input"))
@@ -465,18 +477,21 @@ class Policy:
         for name in self.outputs:
             check_known(name, schema.OUTPUTS, "output of a policy", where=self._place("outputs"))
         schema.check_comparison(self.comparison, self._place("compare"))
-        for file in self.outputs.values():
-            if is_uri(check_path(file, "outputs")):
-                hint = "name a file on this machine, and copy it when it is complete"
+        for name, file in self.outputs.items():
+            if name != "release" and is_uri(check_path(file, "outputs")):
+                hint = "name a file on this machine; only the release is written to a URI"
                 raise ParameterError("an output is a URI", where=self._place("outputs"), got=file, hint=hint)
-        outputs = {name: Path(check_path(file, name)) for name, file in self.outputs.items()}
+        outputs = {
+            name: locate_target(check_path(file, name), self._place("outputs"))
+            for name, file in self.outputs.items()
+        }
         object.__setattr__(self, "outputs", outputs)
 
     def _check_request(self) -> None:
         """Check the parameters of a policy without an algorithm."""
         where = self._place("parameters")
         self._check_roles_unset()
-        for key in self.parameters:
+        for key in self._parameters:
             check_known(
                 key, REQUEST_PARAMETERS, "parameter of anonymize, as no algorithm is named", where=where
             )
@@ -500,9 +515,14 @@ class Policy:
         accepted = parameters_of(algorithm(name))
         self._check_roles_unset()
         self._roles.check_protected(name, self._place())
-        parameters = self._roles.merge_parameters(name, self.parameters)
+        if self._unit and "unit" not in signature(algorithm(name)).parameters:
+            hint = "choose another algorithm, such as pcta; or set by instead of unit"
+            raise ParameterError(f"{name} takes no unit", where=self._place("input"), hint=hint)
+        parameters = self._roles.merge_parameters(name, self._parameters)
         check_max_loss(parameters.pop("max_loss", None))
-        list_tasks({name: parameters}, {})
+        engine = region_parameters(name) if self.is_streamed else []
+        own = {key: value for key, value in parameters.items() if key in accepted or key not in engine}
+        list_tasks({name: own}, {})
         schema.check_transaction(parameters)
         record = ALGORITHMS[name]
         self._check_classes(name, adds=bool(record.adds), repeats=record.recodes == "chunks")
@@ -512,6 +532,18 @@ class Policy:
             draws = "random_state" in accepted and record.recodes != "items"
         if draws:
             self._check_seed(f"{name} draws at random")
+
+    def _check_unit(self) -> None:
+        """Check that all entries go with a table in which a person has several rows."""
+        if "unit" not in self.form:
+            refuse_without_unit(None, self.parameters.get("counts", False))
+            return
+        check_flag(self.parameters.get("counts", False), "counts")
+        others = {"quasi": self.quasi, "[compare]": any(self.comparison.values())}
+        others |= {name: name in self.outputs for name in ("report", "evidence", "classes")}
+        for name in (name for name, is_set in others.items() if is_set):
+            hint = "set by instead of unit, which gathers the lines to one row per person"
+            raise ParameterError(f"{name} and unit do not go together", where=self._place(), hint=hint)
 
     def _check_seed(self, problem: str) -> None:
         """Check that a release that draws at random has a seed."""
@@ -533,7 +565,13 @@ class Policy:
         """Check that a release in parts needs neither all rows at once nor another form."""
         others = [name for name in self.outputs if name not in ("release", "mapping")]
         where, hint = self._place(), "read one file, or leave it out: a directory is read in parts"
-        for name, value in {"quasi": self.quasi, "[input]": self.form, "[compare]": self.comparison}.items():
+        form = {name: value for name, value in self.form.items() if not self._unit or name not in self._unit}
+        kept = self.keep if self._unit else []
+        if self.quasi and self.algorithm is None:
+            named = 'name one, such as algorithm = "rum_bound"; a sample chooses only for items'
+            raise ParameterError("quasi in parts needs an algorithm", where=where, hint=named)
+        unread = {"keep": kept, "[input]": form, "[compare]": self.comparison}
+        for name, value in unread.items():
             if any(value.values()) if isinstance(value, dict) else value:
                 raise ParameterError(f"{name} needs all rows at once", where=where, hint=hint)
         if others:
@@ -545,21 +583,21 @@ class Policy:
             return self._check_stream()
         for name, file in {"input": self.input, **self.outputs}.items():
             allowed = _SUFFIXES.get(name, (".parquet", ".csv"))
-            if not (is_lines(file) if name == "input" else Path(file).suffix.lower() in allowed):
+            if not (is_lines(file) if name == "input" else suffix_of(file) in allowed):
                 problem = f"{name} must end in {' or '.join(allowed)}"
                 raise ParameterError(problem, where=self._place(), got=str(file), hint=suffix_hint(file))
-        for file in self.files.values():
+        for file in (each for each in self.files.values() if isinstance(each, Path)):
             if file.is_dir() or not file.parent.is_dir():
                 problem = "is a directory" if file.is_dir() else "is in a directory that does not exist"
                 raise ParameterError(f"an output {problem}", where=self._place("outputs"), got=str(file))
         files = [*self.inputs, self.comparison.get("resume")]
         inputs = {path.realpath(check_path(file)): file for file in files if isinstance(file, Path)}
-        for file in inputs.values():
+        for file in {*inputs.values(), self.input}:
             check_distinct([*self.files.values(), file], "entries of the policy")
         lists = is_text(self.input) and not self._form.has_no_lists
         lacking = [self.input] if lists and self._form.separator is None else []
         release = self.outputs.get("release")
-        if release is not None and is_csv(release) and self.separator is None:
+        if release is not None and is_csv(release) and self.separator is None and not self._form.has_lines:
             lacking.append(release)
         if lacking:
             hint = "set the separator of the items, such as separator = ' '; it is never guessed"
@@ -573,6 +611,19 @@ class Policy:
         by = self.form.get("by", ())
         form = {**self.form, "by": [by] if isinstance(by, str) else by}
         return Form(**{"separator": self.separator} | form, column=self.items)
+
+    @property
+    def _unit(self) -> dict[str, Any]:
+        """The parameters of a table in which a person has several rows, or none."""
+        if "unit" not in self.form:
+            return {}
+        known = {"unit": self.form["unit"], "item": self.form.get("item")}
+        return known | {"counts": self.parameters.get("counts", False)}
+
+    @property
+    def _parameters(self) -> dict[str, Any]:
+        """The parameters of the algorithm alone."""
+        return {key: value for key, value in self.parameters.items() if key != "counts"}
 
     @property
     def _roles(self) -> schema.Roles:

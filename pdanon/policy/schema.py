@@ -30,6 +30,7 @@ _KEYS: dict[str, dict[str, tuple[type, ...]]] = {
     "input": {
         "file": (str,),
         "by": (str, list),
+        "unit": (str,),
         "item": (str,),
         "conflicts": (str,),
         "onehot": (list,),

@@ -20,10 +20,13 @@ _OWN_LINES = ("occurrences", "stands_for", "singles", "pairs", "suppressed", "va
 def loss_lines(mapping: pd.DataFrame, loss: pd.Series[float]) -> Iterator[tuple[str, str]]:
     """Return the lines that describe the loss of a release of items, names and texts."""
     if "occurrences" in loss:
-        total = int(mapping["support"].sum())
+        # The mapping of a table with quasi-identifiers may be in a file only.
+        apart = not len(mapping) and "NCP_relational" in loss
+        total = "the" if apart else f"{int(mapping['support'].sum()):,}"
         gone = percent(loss["suppressed"])
-        yield "changed", f"{percent(loss['occurrences'])} of {total:,} occurrences, {gone} suppressed"
-        yield "labels", _labels(mapping, loss)
+        yield "changed", f"{percent(loss['occurrences'])} of {total} occurrences, {gone} suppressed"
+        if not apart:
+            yield "labels", _labels(mapping, loss)
         errors = f"{percent(loss['singles'])} in an item's count, {percent(loss['pairs'])} in a pair's"
         if "values" in loss:
             errors += f", {percent(loss['values'])} in that of a combination of quasi-identifiers"

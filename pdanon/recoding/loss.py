@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from pdanon._kernels.counting import estimates
 from pdanon.itemsets.codes import Codes, Itemsets, item_texts
-from pdanon.itemsets.lists import distinct, offsets_of, to_numpy
+from pdanon.itemsets.lists import distinct, offsets_of, sums, to_numpy
 from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.threads import even_parts, share
+from pdanon.itemsets.threads import many_parts, share
 from pdanon.recoding.recoding import Changes, Recoding
 
 _SAMPLE_SIZE = 200  # pairs
@@ -83,16 +83,12 @@ class Remaining:
 
         The counts of ``exact`` items, published in another table, have no error.
         """
-        labels, items = self.covers
+        held = None
         if self.recoding.repeats:  # each copy of a label comes from one item
             published = self.changes.targets >= 0
             of_label, supports = self.changes.targets[published], self.changes.supports[published]
-            held = np.bincount(of_label, supports, minlength=len(self.sizes))
-        else:
-            held = self.index.singles.astype(np.float64)
-        n_items = self.itemsets.n_items
-        actual = np.bincount(self.changes.items, self.changes.supports, minlength=n_items)
-        estimate = np.bincount(items, (held / np.maximum(self.sizes, 1))[labels], minlength=n_items)
+            held = np.bincount(of_label, supports, minlength=len(self.sizes)).astype(np.float64)
+        actual, estimate = item_counts(self, held)
         error = np.abs(actual - estimate)
         if exact is not None:
             error[exact] = 0
@@ -103,8 +99,8 @@ class Remaining:
         codes, times = draw_pairs(self.itemsets)
         if not len(times):
             return 0.0
-        actual = _supports(SupportIndex.of(self.itemsets), codes)
-        error = np.abs(actual - self.together(codes)) / actual
+        actual, estimate = pair_counts(self, codes)
+        error = np.abs(actual - estimate) / actual
         return float(np.average(error, weights=times))
 
     def together(self, pairs: Codes) -> NDArray[np.float64]:
@@ -138,6 +134,24 @@ class Remaining:
         return estimates(pairs.ravel(), offsets, *of_item, odds, index.rows, one_group, weights)
 
 
+def item_counts(remaining: Remaining, held: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+    """Return the count of each item, and its estimate from the rows with its labels, ``held`` if given."""
+    labels, items = remaining.covers
+    held = remaining.index.singles.astype(np.float64) if held is None else held
+    changes, n_items = remaining.changes, remaining.itemsets.n_items
+    actual = np.bincount(changes.items, changes.supports, minlength=n_items)
+    estimate = np.bincount(items, (held / np.maximum(remaining.sizes, 1))[labels], minlength=n_items)
+    return np.array([actual, estimate], np.float64)
+
+
+def pair_counts(remaining: Remaining, pairs: Codes) -> NDArray[np.float64]:
+    """Return the count of each pair of items, and its estimate from the release."""
+    if not len(pairs):
+        return np.zeros((2, 0))
+    actual = _supports(SupportIndex.of(remaining.itemsets), pairs)
+    return np.array([actual, remaining.together(pairs)], np.float64)
+
+
 def draw_pairs(itemsets: Itemsets) -> tuple[Codes, NDArray[np.int64]]:
     """Sample 200 pairs of items of the same row, or all if there are fewer; the same in each call.
 
@@ -151,40 +165,67 @@ def draw_pairs(itemsets: Itemsets) -> tuple[Codes, NDArray[np.int64]]:
     times : ndarray of int64, shape (pairs,)
         How often each was sampled.
     """
-    pairs = itemsets.lengths * (itemsets.lengths - 1) // 2
-    rows = np.flatnonzero(pairs)
-    rows = rows[np.argsort(_hash_rows(itemsets, rows))]  # rows with the same hash are equal: any order
-    weights = 1 if itemsets.weights is None else itemsets.weights[rows]
-    ends = np.cumsum(pairs[rows] * weights)
-    total = int(ends[-1]) if len(rows) else 0
-    number = min(_SAMPLE_SIZE, total)
-    drawn = np.array([(2 * i + 1) * total // (2 * number) for i in range(number)], np.int64)
-    place = np.searchsorted(ends, drawn, side="right")
-    row = rows[place]
-    within = (drawn - ends[place]) % pairs[row]  # each copy of a row has the same pairs
-    # Exact: the pair number is later * (later - 1) / 2 + earlier.
-    later = np.array([(1 + isqrt(1 + 8 * each)) // 2 for each in within.tolist()], np.int64)
-    earlier = within - later * (later - 1) // 2
-    starts = itemsets.offsets[row]
-    codes = np.stack((itemsets.codes[starts + earlier], itemsets.codes[starts + later]), axis=1)
+    rows, within = draw_places(hash_rows(itemsets), count_pairs(itemsets), itemsets.weights)
+    codes = pair_codes(itemsets, rows, within)
     return np.unique(codes, axis=0, return_counts=True)
 
 
-def _hash_rows(itemsets: Itemsets, rows: NDArray[np.int64]) -> NDArray[np.uint64]:
+def count_pairs(itemsets: Itemsets) -> NDArray[np.int64]:
+    """Return the number of pairs of items of each row."""
+    return itemsets.lengths * (itemsets.lengths - 1) // 2
+
+
+def draw_places(
+    hashes: NDArray[np.uint64],
+    pairs: NDArray[np.int64],
+    weights: NDArray[np.int64] | None = None,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Draw places of rows for `draw_pairs`, and a pair of each, given their hashes and numbers of pairs."""
+    copies = pairs if weights is None else pairs * weights
+    # Only the rows that share their first bits with a drawn one are put in order.
+    n_bits = min(max(len(hashes).bit_length(), 1), 16)
+    bits = (hashes >> np.uint64(64 - n_bits)).astype(np.uint16)
+    held = sums(bits, copies, 2**n_bits)
+    ends = np.cumsum(held)
+    total = int(ends[-1])
+    number = min(_SAMPLE_SIZE, total)
+    drawn = np.array([(2 * i + 1) * total // (2 * number) for i in range(number)], np.int64)
+    of_drawn = np.searchsorted(ends, drawn, side="right")
+    is_near = np.zeros(len(ends), np.bool_)
+    is_near[of_drawn] = True
+    drawn -= np.cumsum(np.where(is_near, 0, held))[of_drawn]
+    rows = np.flatnonzero(is_near[bits])
+    order = rows[np.argsort(hashes[rows])]  # rows with the same hash are equal: any order
+    last = np.cumsum(copies[order])
+    place = np.searchsorted(last, drawn, side="right")
+    # Each copy of a row has the same pairs.
+    return order[place], (drawn - last[place]) % pairs[order[place]]
+
+
+def pair_codes(itemsets: Itemsets, rows: NDArray[np.int64], within: NDArray[np.int64]) -> Codes:
+    """Return pairs of items, given their rows and their numbers within the row."""
+    # Exact: the pair number is later * (later - 1) / 2 + earlier.
+    later = np.array([(1 + isqrt(1 + 8 * each)) // 2 for each in within.tolist()], np.int64)
+    earlier = within - later * (later - 1) // 2
+    starts = itemsets.offsets[rows]
+    return np.stack((itemsets.codes[starts + earlier], itemsets.codes[starts + later]), axis=1)
+
+
+def hash_rows(itemsets: Itemsets) -> NDArray[np.uint64]:
     """Return a hash of each row by its items, whatever their order."""
     mixed = np.arange(1, itemsets.n_items + 1, dtype=np.uint64)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 0x9E3779B97F4A7C15)):
         mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
-    offsets, sums = itemsets.offsets, np.zeros(itemsets.n_rows, np.uint64)
+    offsets, hashes = itemsets.offsets, np.zeros(itemsets.n_rows, np.uint64)
 
     def part(begin: int, end: int) -> None:
         filled = begin + np.flatnonzero(np.diff(offsets[begin : end + 1]))
         if len(filled):
             codes = itemsets.codes[offsets[begin] : offsets[end]]
-            sums[filled] = np.add.reduceat(mixed[codes], offsets[filled] - offsets[begin])
+            hashes[filled] = np.add.reduceat(mixed[codes], offsets[filled] - offsets[begin])
 
-    share(part, even_parts(offsets))
-    return sums[rows]
+    share(part, many_parts(offsets, len(offsets)))  # small, as each item is mapped to 8 bytes
+    return hashes
 
 
 def _supports(index: SupportIndex, pairs: Codes) -> NDArray[np.int64]:
@@ -215,6 +256,7 @@ def information_loss(
     recoding: Recoding,
     changes: Changes | None = None,
     weights: NDArray[np.float64] | None = None,
+    penalty: float = 1.0,
 ) -> pd.Series[float]:
     """Measure the information loss of a recoding of a column.
 
@@ -228,6 +270,8 @@ def information_loss(
         The recoding by group and item, if it is known.
     weights : ndarray of float64, shape (items,), optional
         Importance of each item, in [0, 1], for UL of a global recoding.
+    penalty : float
+        Cost in UL of a suppressed item, for each row that contains it.
 
     Returns
     -------
@@ -260,9 +304,9 @@ def information_loss(
         ``UL``
             Utility loss in bits: log2 of the sum over published items of ``(2**s - 1) / (2**n - 1) *
             support / rows``, where ``s`` of the ``n`` items that occur were merged into the item. A
-            suppressed item costs its own support / rows. With weights, a published item costs its loss times
-            the largest importance of its items. -inf if nothing is published or suppressed. A local
-            recoding merges items, and counts supports, within a group.
+            suppressed item costs its own support / rows, times the penalty. With weights, a published item
+            costs its loss times the largest importance of its items. -inf if nothing is published or
+            suppressed. A local recoding merges items, and counts supports, within a group.
 
     Notes
     -----
@@ -270,7 +314,7 @@ def information_loss(
     occurrences has no loss.
     """
     changes = recoding.changes(itemsets) if changes is None else changes
-    return measure(itemsets, recoding, changes, weights)[0]
+    return measure(itemsets, recoding, changes, weights, penalty)[0]
 
 
 def joint_loss(columns: Sequence[tuple[Itemsets, Recoding, Changes]]) -> pd.Series[float]:
@@ -294,6 +338,7 @@ def measure(
     recoding: Recoding,
     changes: Changes,
     importance: NDArray[np.float64] | None = None,
+    penalty: float = 1.0,
 ) -> tuple[pd.Series[float], Remaining]:
     """Return the losses of `information_loss`, and the released rows by which they are measured."""
     remaining = Remaining.of(itemsets, recoding, changes)
@@ -317,7 +362,7 @@ def measure(
             of_occurrence[_is_repeated(itemsets, recoding)] = 1.0
         weights = itemsets.occurrence_weights
         loss["GGD"] = float(np.average(of_occurrence, weights=weights)) if len(of_occurrence) else 0.0
-    loss["UL"] = _utility_loss(itemsets, remaining, importance)
+    loss["UL"] = _utility_loss(itemsets, remaining, importance, penalty)
     return pd.Series(loss, name="loss", dtype="float64"), remaining
 
 
@@ -350,16 +395,18 @@ def _is_repeated(itemsets: Itemsets, recoding: Recoding) -> np.ndarray:
     return ~first
 
 
-def _utility_loss(itemsets: Itemsets, remaining: Remaining, weights: NDArray[np.float64] | None) -> float:
+def _utility_loss(
+    itemsets: Itemsets, remaining: Remaining, weights: NDArray[np.float64] | None, penalty: float
+) -> float:
     """Return log2 of the utility loss; powers of two would exceed the range of floats."""
     n, changes = itemsets.n_items, remaining.changes
-    if n == 0:
+    if not len(itemsets.codes):
         return -np.inf
     members, index = remaining.sizes, remaining.index
     if remaining.recoding.groups is not None:
         members, index = _sets_of_groups(itemsets, changes)
     used = members > 0
-    suppressed = changes.supports[changes.targets < 0].sum(keepdims=True)
+    suppressed = changes.supports[changes.targets < 0].sum(keepdims=True) * penalty
     # In logarithms, as powers of the vocabulary size exceed the range of floats.
     terms = _log2_less_one(members[used]) + np.log2(index.singles[used]) - _log2_less_one(np.array([n]))
     if weights is not None:

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
 import pandas as pd
-import pyarrow as pa
 
 from pdanon.errors import GuaranteeError
 from pdanon.guarantees.verdict import Audit, Guarantee
+from pdanon.itemsets.memory import return_unused
 from pdanon.recoding.decision import Decision, WrittenRows, no_risk
 from pdanon.recoding.loss_bounds import refuse_loss
 from pdanon.recoding.result import Anonymized
@@ -130,7 +130,7 @@ def release(
     risk = decision.risk() if decision.problem is None else None
     parameters = {**decision.parameters, **keep_parameter(judged)}
     decision = replace(decision, parameters=parameters, risk=no_risk)  # which frees the rows that it holds
-    pa.default_memory_pool().release_unused()  # Arrow keeps what it freed: too much beside the labels of rows
+    return_unused()  # Arrow keeps what it freed: too much beside the labels of rows
     with writer.write(decision) as written:
         unmodified = written.check_unmodified(decision.guarantee, judged)
         items = items_left(decision.mapping, decision.loss, written.n_rows, decision.guarantee)
@@ -138,7 +138,7 @@ def release(
         if decision.problem is None:  # the error describes an attempt
             refuse_loss(decision.loss, useless, max_loss or {})
             warn_if_useless(useless, decision.guarantee)
-        pa.default_memory_pool().release_unused()
+        return_unused()
         audit = written.audit(decision.guarantee)
         facts = Facts(decision, audit.guarantee, unmodified, useless, audit.holds, risk)
         if decision.problem is not None:

@@ -85,6 +85,21 @@ class Labelled:
         return lines.reset_index(drop=True)
 
 
+class Distant(Labelled):
+    """A release whose rows are in files or partitions. It has no views, which need them in memory."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> Any:
+        """Raise an error that says how to get a view of `Anonymized`."""
+        if name.startswith("_") or not hasattr(Anonymized, name):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        hint = f"release the rows, or a sample, in memory: df.txanon.pcta(...).{name}; audit, risk and attack"
+        hint = f"{hint} measure files and partitions"
+        where, got = type(self).__name__, repr(name)
+        raise MethodError("the view of a release needs all rows at once", where=where, got=got, hint=hint)
+
+
 @holds_tables
 @dataclass(frozen=True, eq=False, slots=True)
 class Anonymized(Labelled):
@@ -214,13 +229,13 @@ class Anonymized(Labelled):
         Parameters
         ----------
         directory : path
-            The directory, which must not exist. Each table of `published` becomes a Parquet file in it:
-            ``frame.parquet``, ``classes.parquet``.
+            The directory or its URI, which must not exist. Each table of `published` becomes a Parquet file
+            in it: ``frame.parquet``, ``classes.parquet``.
 
         Raises
         ------
         ParameterError
-            If the directory exists, or the path is a URI.
+            If the directory exists.
         FormatError
             If it cannot be written.
         GuaranteeError

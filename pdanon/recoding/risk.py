@@ -71,7 +71,7 @@ class Attacker:
         if isinstance(guarantee, (KAnonymity, TransactionalK, DisassociatedKm)):
             return None
         if isinstance(guarantee, (KmAnonymity, KKm, KLm, LmDiversity, SensitiveGroups, Coherence)):
-            covered = guarantee.p if isinstance(guarantee, Coherence) else guarantee.m
+            covered = guarantee.covered if isinstance(guarantee, Coherence) else guarantee.m
             if covered is None:
                 return None
             return cls(k, covered + 1, 0 if k is None else covered, hidden)

@@ -17,7 +17,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pdanon.errors import GuaranteeError, InfeasibleError, ParameterError, ReleaseWarning, warn
+from pdanon.errors import GuaranteeError, ParameterError, ReleaseWarning, warn
 from pdanon.guarantees.km import KmAnonymity
 from pdanon.guarantees.unit_audit import audit_rows, audit_units, number_values
 from pdanon.guarantees.verdict import Guarantee
@@ -26,12 +26,21 @@ from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import column_labels, label_positions
 from pdanon.itemsets.compatibility import text_column
 from pdanon.itemsets.equality import Numbers, pair_numbers
-from pdanon.itemsets.gray_order import ranks_of
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.mapping import global_mapping, relabel
 from pdanon.itemsets.multisets import Multisets
 from pdanon.itemsets.validation import check_flag
 from pdanon.recoding.result import Anonymized
+from pdanon.recoding.unit_lines import (
+    check_countable,
+    exposure_error,
+    label_column,
+    label_ranks,
+    lines_of,
+    local_error,
+    places_of,
+    unit_places,
+)
 from pdanon.recoding.unmodified_columns import UnmodifiedColumns, keep_parameter
 
 _Arguments = ParamSpec("_Arguments")
@@ -103,7 +112,7 @@ class _UnitRelease:
             rows, sources = self._recoded_rows(result)
             repeats = self.counts
         else:
-            rows, repeats = _lines(result.frame)
+            rows, repeats = lines_of(Multisets.from_series(result.frame.iloc[:, 0]))
             sources = np.full(len(rows.numbers), -1)
         known = {place: _values(table.frame, place, sources) for place in places}
         values = self._hide(guarantee, rows, known)
@@ -121,15 +130,8 @@ class _UnitRelease:
         Lines without a label are left out. A unit without labels has one line.
         """
         if result.mapping["group"].ne(0).any():
-            hint = "choose an algorithm with one label for an item, such as pcta"
-            if self.table.is_long:
-                hint = f"leave out counts= and keep=, or {hint}"
-            raise ParameterError(
-                "labels of single rows need the same label for an item in all persons",
-                where="unit",
-                got=f"{result.parameters.get('algorithm')}, which recodes groups of persons",
-                hint=hint,
-            )
+            hint = "leave out counts= and keep= (--counts, --keep), or " if self.table.is_long else ""
+            raise local_error(result.parameters.get("algorithm"), hint)
         own, units, n_units = self.table.rows.bags, self.table.rows.numbers, self.table.rows.n_units
         items = Itemsets(own.codes, own.offsets, own.vocabulary, own.nulls)  # repeated ones are dropped
         labels = relabel(items, *global_mapping(result.mapping), missing_as_empty=True)
@@ -160,10 +162,7 @@ class _UnitRelease:
         """
         if not values and not self.counts:
             return values
-        if not isinstance(guarantee, KmAnonymity):
-            hint = "leave out counts= and keep="
-            what = "only KmAnonymity covers how often, or other columns"
-            raise ParameterError(what, where="unit", got=type(guarantee).__name__, hint=hint)
+        check_countable(guarantee)
         if self._is_safe(guarantee, rows, values):
             return values
         times = [place for place, column in values.items() if is_time(column)]
@@ -176,15 +175,7 @@ class _UnitRelease:
                     hint = f"convert them beforehand to publish another part of the calendar than the {part}"
                     warn(ReleaseWarning(f"times in {names} are published by {part}", hint=hint))
                     return {**values, **coarse}
-        raise InfeasibleError(
-            "the guarantee does not cover what the rows show beside the sets of labels",
-            where="counts and keep" if self.counts else "keep",
-            got=f"of {rows.n_units:,} persons at risk, if an attacker knows the labels and "
-            + "; ".join(self._exposures(guarantee, rows, values)),
-            hint=("leave out counts=True; " if self.counts else "")
-            + "leave out columns at risk, or generalize them; times of a datetime dtype are generalized to "
-            "quarters at most; or pass a smaller m",
-        )
+        raise exposure_error(rows.n_units, self._exposures(guarantee, rows, values), self.counts)
 
     def _is_safe(self, guarantee: Guarantee, rows: UnitRows, values: _Values) -> bool:
         return self._at_risk(guarantee, rows, values, self.counts) == 0
@@ -216,7 +207,7 @@ class _UnitRelease:
     def _to_frame(self, rows: UnitRows, values: _Values) -> pd.DataFrame:
         """Return the table. Its order depends on its content only, and so do the numbers of units."""
         table = self.table
-        content = _label_ranks(rows, table.is_long)
+        content = label_ranks(rows, table.is_long)
         for column in values.values():
             content = pair_numbers(content, _value_ranks(column))
         units, names = self._number_units(rows, content)
@@ -225,7 +216,7 @@ class _UnitRelease:
         if table.is_long and values and not self.counts:  # larger parts of the calendar make lines equal
             known = np.stack([own, content])[:, order]
             order = order[(np.diff(known, prepend=-1) != 0).any(axis=0)]
-        columns: dict[int, Any] = {table.column: _label_column(rows, order, table.is_long)}
+        columns: dict[int, Any] = {table.column: label_column(rows, order, table.is_long)}
         columns[table.unit] = own[order] if names is None else names.take(own[order])
         columns |= {place: column.array.take(order) for place, column in values.items()}
         used = sorted(columns)
@@ -237,11 +228,11 @@ class _UnitRelease:
     def _number_units(self, rows: UnitRows, content: Numbers) -> tuple[NDArray[np.int64], Any]:
         """Return the published number of each unit, and the original names in this order if they are kept."""
         if self.table.unit not in self.kept:
-            return _unit_places(rows, content), None
+            return unit_places(rows, content), None
         first = np.zeros(rows.n_units, np.int64)  # a row of each unit
         first[self.table.rows.numbers] = np.arange(len(self.table.frame))
         names = self.table.frame.iloc[first, self.table.unit]
-        places = _places(_value_ranks(names))
+        places = places_of(_value_ranks(names))
         return places, _without_residue(names.iloc[np.argsort(places)]).array
 
     def _audit(self, guarantee: Guarantee, frame: pd.DataFrame, counts: bool) -> None:
@@ -265,48 +256,7 @@ class _UnitRelease:
             warn(ReleaseWarning(what, hint=hint))
 
 
-# --- Rows without values of other columns
-
-
-def _lines(frame: pd.DataFrame) -> tuple[UnitRows, bool]:
-    """Return a line for each label that a unit has, and whether a unit repeats a label.
-
-    A unit without labels has a line without a label.
-    """
-    bags = Multisets.from_series(frame.iloc[:, 0])
-    lengths = np.diff(bags.offsets)
-    lines = np.maximum(lengths, 1)
-    offsets = offsets_of(np.repeat(lengths > 0, lines))
-    numbers = np.repeat(np.arange(len(lengths), dtype=np.int32), lines)
-    units = np.repeat(np.arange(len(lengths)), lengths)
-    repeats = (np.diff(bags.codes) == 0) & (np.diff(units) == 0)
-    rows = Multisets(bags.codes, offsets, bags.vocabulary, np.zeros(len(numbers), np.bool_))
-    return UnitRows(numbers, len(lengths), rows), bool(repeats.any())
-
-
-def _label_column(rows: UnitRows, order: NDArray[np.int64], is_long: bool) -> Any:
-    """Return the column of labels: lists, or the label of each line."""
-    bags = rows.bags.take(order)
-    if not is_long:
-        return bags.to_pandas()
-    has_label = np.diff(bags.offsets) > 0
-    codes = np.full(len(order), -1)
-    codes[has_label] = bags.codes
-    labels = bags.vocabulary.take(pa.array(codes, mask=~has_label))
-    return pd.array(labels, dtype=pd.ArrowDtype(labels.type))
-
-
-# --- Orders that depend on content only
-
-
-def _label_ranks(rows: UnitRows, is_long: bool) -> Numbers:
-    """Rank rows by their labels; equal ones share a rank."""
-    bags = rows.bags
-    if not is_long:
-        return ranks_of(bags.codes, bags.offsets, len(bags.vocabulary))
-    ranks = np.zeros(len(rows.numbers), np.int64)
-    ranks[np.diff(bags.offsets) > 0] = bags.codes.astype(np.int64) + 1
-    return ranks
+# --- Values of other columns
 
 
 def _value_ranks(column: pd.Series[Any]) -> Numbers:
@@ -314,25 +264,7 @@ def _value_ranks(column: pd.Series[Any]) -> Numbers:
     numbers = number_values(column)
     _, first, own = np.unique(numbers, return_index=True, return_inverse=True)
     texts = np.array([str(value) for value in column.iloc[first]], object)
-    return _places(texts)[own]
-
-
-def _unit_places(rows: UnitRows, content: Numbers) -> NDArray[np.int64]:
-    """Rank units by the contents of their rows. Ties have equal rows, and keep their order."""
-    order = np.lexsort((content, rows.numbers))
-    offsets = offsets_of(np.bincount(rows.numbers, minlength=rows.n_units))
-    ranks = ranks_of(content[order].astype(np.int32), offsets, int(content.max(initial=-1)) + 1)
-    return _places(ranks)
-
-
-def _places(ranks: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the place of each value in ascending order."""
-    places = np.empty(len(ranks), np.int64)
-    places[np.argsort(ranks, kind="stable")] = np.arange(len(ranks))
-    return places
-
-
-# --- Values of other columns
+    return places_of(texts)[own]
 
 
 def _values(frame: pd.DataFrame, place: int, sources: NDArray[np.int64]) -> pd.Series[Any]:

@@ -38,7 +38,8 @@ from pdanon import (
     TransactionalK,
 )
 from pdanon.algorithms import choice as choosing
-from pdanon.algorithms.choice import LOSSES, steps
+from pdanon.algorithms.choice import steps
+from pdanon.algorithms.losses import LOSSES
 from pdanon.algorithms.registry import ALGORITHMS, algorithm, parameters_of
 from pdanon.errors import OutOfMemoryError
 from pdanon.guarantees.rules import AllRules
@@ -459,7 +460,7 @@ def test_each_criterion_of_coherence_is_started_and_stopped(monkeypatch):
 
     def called(frame, column=None, *, h, k, p, private, criterion="mm/il", loss="support", keep=()):
         asked = {"h": h, "k": k, "p": p, "private": private, "criterion": criterion, "loss": loss}
-        asked["time_limit"] = 60
+        asked |= {"effort": None, "time_limit": 60}
         return record.release(frame, column, partial(slow, **asked), keep=keep)
 
     monkeypatch.setitem(ALGORITHMS, "coherence", replace(record, function=called))

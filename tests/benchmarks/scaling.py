@@ -1,13 +1,15 @@
 """Measure how time, memory and output of each family grow with rows, items, row length, k and m.
 
 Run from the root: ``python -m tests.benchmarks.scaling --keep DIR [--write] [family ...]``. The figures stay
-in DIR, so that a run continues where another one ended. ``--write`` writes docs/measured/speed/scaling.md and
-its pictures from the figures that are there. The pictures need matplotlib, the extra ``plot``.
+in DIR, so that a run continues where another one ended. ``--write`` writes the families in
+docs/measured/speed/scaling.md and their pictures from the figures that are there; other families stay.
+The pictures need matplotlib, the extra ``plot``.
 """
 
 import argparse
 import json
 import math
+import re
 import resource
 import signal
 import subprocess
@@ -24,7 +26,7 @@ import pdanon.datasets
 
 import pdanon
 from tests.benchmarks.measure import fresh_process, machine
-from tests.benchmarks.pages import DOCS, write_section
+from tests.benchmarks.pages import DOCS, section, write_section
 
 SECONDS, GIB = 40, 8  # limits of a call, of processor time and of memory
 FEW = 2000  # rows of the call before, so that imports are not measured
@@ -58,11 +60,15 @@ TITLES = {"length": "row length", "quasi": "quasi-identifiers"}
 
 @dataclass(frozen=True)
 class Call:
-    """An algorithm, an audit or a risk, the parameters that it has, and where its sweeps begin."""
+    """An algorithm, an audit or a risk, the parameters that it has, and where its sweeps begin.
+
+    That of the rows has powers of ten, and ``between``.
+    """
 
     run: Callable[[pd.DataFrame, Size], Any]
     sweeps: tuple[Parameter, ...] = ITEMS
     rows: int = 100_000
+    between: tuple[int, ...] = ()
 
 
 def sensitive(frame: pd.DataFrame, most: float, number: int) -> list[Any]:
@@ -124,6 +130,7 @@ FAMILIES: dict[str, dict[str, Call]] = {
         "cahd": Call(
             lambda frame, size: pdanon.cahd(frame, p=size.k, sensitive=sensitive(frame, 1 / size.k, 10)),
             ("rows", "items", "length", "k"),
+            between=(200_000, 400_000),
         ),
         "disassociate": Call(lambda frame, size: pdanon.disassociate(frame, k=size.k, m=size.m)),
     },
@@ -242,7 +249,7 @@ def points(call: Call) -> Iterator[tuple[Parameter, list[Size]]]:
         base, values = SWEEPS[parameter]
         base = replace(base, rows=min(base.rows, call.rows))
         if parameter == "rows":
-            values = [call.rows * 10**power for power in range(3)]
+            values = sorted([*(call.rows * 10**power for power in range(3)), *call.between])
         yield parameter, [replace(base, **{parameter: value}) for value in values]
 
 
@@ -344,7 +351,7 @@ def draw(family: str, results: Results) -> str:
         axis.grid(alpha=0.3)
         axis.axhline(SECONDS, color="gray", linestyle=":")
     axes[0].set_ylabel("seconds of the processor")
-    axes[0].legend()
+    axes[-1].legend()
     picture.tight_layout()
     name = f"scaling_{family.split()[0].lower()}.svg"
     path = DOCS / "figures" / name
@@ -358,20 +365,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("families", nargs="*", help=f"of {', '.join(FAMILIES)}; all if none is named")
     parser.add_argument("--keep", type=Path, required=True, metavar="DIR", help="for figures")
-    parser.add_argument("--write", action="store_true", help="write the page, measure nothing")
+    parser.add_argument("--write", action="store_true", help="write them to the page, measure nothing")
     asked = parser.parse_args()
     results = Results(asked.keep / "scaling.json")
-    if not asked.write:
-        for family in asked.families or FAMILIES:
+    _, *parts = re.split(r"^### (.+)\n", section("measured/speed/scaling.md", "scaling"), flags=re.MULTILINE)
+    texts = dict(zip(parts[::2], parts[1::2], strict=True))
+    for family in asked.families or FAMILIES:
+        if not asked.write:
             measure(family, results)
-        return
-    text = [f"Measured {date.today()} on {machine()}.", ""]
-    for family in FAMILIES:
+            continue
         picture = f"![Seconds by size, {family.lower()}](../../figures/{draw(family, results)})"
-        text += [f"### {family}", "", picture, ""]
+        text = [f"Measured {date.today()} on {machine()}.", "", picture, ""]
         text += ["Seconds and memory", "", *lines(family, results), ""]
-        text += ["Exponents", "", *exponents(family, results), ""]
-    write_section("measured/speed/scaling.md", "scaling", text)
+        texts[family] = "\n".join([*text, "Exponents", "", *exponents(family, results)])
+    if asked.write:
+        text = [f"### {family}\n\n{texts[family].strip()}\n" for family in FAMILIES]
+        write_section("measured/speed/scaling.md", "scaling", text)
 
 
 if __name__ == "__main__":

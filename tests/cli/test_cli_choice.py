@@ -163,7 +163,7 @@ def test_the_search_of_an_algorithm_has_the_same_option(run):
         (("-p", "2", "--sensitive", "a"), 2, "cahd publishes a second table"),
         (("-k", "2", "--classes", "counts.csv"), 2, "no second table for --classes"),
         (("-k", "2", "--refine"), 2, "--refine needs --algorithm"),
-        (("-k", "2", "--stream", "--quasi", "age"), 2, "--stream takes no --quasi"),
+        (("-k", "2", "--stream", "--quasi", "age"), 2, "--stream with --quasi needs --algorithm"),
         (("-k", "2", "--constraints", "protect.parquet", "--hierarchy", "2"), 2, "uses hierarchy"),
         (("-k", "1"), 2, "k must be an integer of at least 2"),
         (("-k", "5"), 1, "no algorithm found a release"),

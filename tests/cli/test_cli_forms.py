@@ -237,7 +237,7 @@ def test_lists_have_no_lines_and_parquet_no_delimiter(capsys):
 @pytest.mark.parametrize("asked", ["--conflicts first", "--prefix a", "--onehot", "--encoding utf-8"])
 def test_streams_are_of_lists_or_lines(capsys, asked):
     command = ["anonymize", "--stream", "in.parquet", "out.parquet", *KM, *asked.split()]
-    said = f"--stream reads lists, or lines by --by and --item, and takes no {asked.split()[0]}"
+    said = f"--stream reads lists, or lines by --by or --unit and --item, and takes no {asked.split()[0]}"
     assert said in refused(capsys, *command)
 
 

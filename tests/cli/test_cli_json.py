@@ -46,6 +46,8 @@ RUNS = {
     "parts": ("anonymize", "in.parquet", "new.parquet", "--algorithm", "disassociate", "-k", "2"),
     "audit": ("audit", "in.parquet", "-k", "2", "--threats", "new.parquet"),
     "audit of a stream": ("audit", "in.parquet", "-k", "2", "--stream"),
+    "audit of lines": ("audit", "lines.csv", "-k", "2", "--unit", "who", "--item", "what"),
+    "lines": ("anonymize", "lines.csv", "new.csv", "--unit", "who", "--item", "what", *KM),
     "evidence": ("anonymize", "in.parquet", "new.parquet", *KM, "--evidence", "new.json"),
     "verify": ("verify", "evidence.json", "--release", "released.parquet"),
     "risk": ("risk", "in.parquet", "-k", "2", "--quasi", "store", "--out", "new.csv"),

@@ -14,6 +14,7 @@ from conftest import frame_of
 
 import pdanon
 from pdanon.cli import main as cli
+from pdanon.cli import signals
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="what closes and signals processes is of POSIX")
 
@@ -108,6 +109,24 @@ def test_a_defect_is_no_verdict(run, monkeypatch):
         code, out, err = run("audit", "in.parquet", "-k", "2")
         assert (code, out) == (2, "")
         assert err.startswith(said)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        SystemError("error return without exception set"),
+        ImportError("x.so: failed to map segment from shared object"),
+    ],
+)
+def test_an_import_without_memory_is_no_verdict(error, monkeypatch, capfd):
+    codes = []
+    monkeypatch.setattr(os, "_exit", codes.append)
+    signals._report_memory(type(error), error, None)
+    assert codes == [2]
+    assert capfd.readouterr().err.startswith(
+        "pdanon: error: there is not enough memory to load the program\n"
+    )
 
 
 # --- Who interrupts

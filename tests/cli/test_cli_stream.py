@@ -189,10 +189,7 @@ WRONG = {
     ),
     "target exists": (("in.parquet", "in.csv.parquet", *PCTA), "the target exists"),
     "target is a directory": (("in.parquet", "baskets", *PCTA), "the target exists\n  where: target"),
-    "target is a URI": (
-        ("baskets", "s3://bucket/out", *PCTA),
-        "argument OUT: 's3://bucket/out' is a URI, and nothing is written there\n  hint:  name a file on",
-    ),
+    "target has credentials": (("baskets", "s3://KEY:SECRET@bucket/out", *PCTA), "the URI holds credentials"),
     "target in nowhere": (("baskets", "new/out", *PCTA), "is in a directory that does not exist"),
     "target within the source": (("baskets", "baskets/out", *PCTA), "the target is within the source"),
     "mapping within the source": (

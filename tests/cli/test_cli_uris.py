@@ -1,11 +1,10 @@
-"""URIs on the command line: Parquet is read from them, nothing is written to them."""
+"""URIs on the command line: Parquet is read from them, and only releases are written to them."""
 
 from __future__ import annotations
 
 import traceback
 from pathlib import Path
 
-import pandas as pd
 import pytest
 from conftest import SECRET, frame_of, rows_of
 
@@ -14,7 +13,7 @@ import pdanon.stream
 from pdanon.cli.main import main
 from pdanon.errors import mask_credentials
 from pdanon.io.lines import is_lines
-from pdanon.io.parquet import locate
+from pdanon.io.storage import locate
 
 REMOTE = "s3://bucket/month=01/in.parquet?endpoint_override=127.0.0.1:9000&scheme=http"
 KM = ("-k", "2", "-m", "1")
@@ -68,9 +67,13 @@ def test_what_follows_the_name_in_a_uri_is_no_part_of_it():
 
 
 REFUSED = {
-    "release": (
-        ("anonymize", "in.parquet", "s3://bucket/out.parquet", *KM),
-        "OUT: 's3://bucket/out.parquet' is a URI",
+    "release of no table": (
+        ("anonymize", "in.parquet", "s3://bucket/out", *KM),
+        "'s3://bucket/out' must end in .parquet or .csv",
+    ),
+    "the original": (
+        ("anonymize", REMOTE, REMOTE.partition("?")[0] + "?region=eu", *KM),
+        "two arguments name the same file",
     ),
     "mapping": (
         ("anonymize", "in.parquet", "out.parquet", *KM, "--mapping", "s3://bucket/map.csv"),
@@ -96,15 +99,46 @@ def test_other_uris_are_refused(run, arguments, message):
     assert [path.name for path in Path().iterdir()] == ["in.parquet"]
 
 
-def test_outputs_of_a_policy_are_on_this_machine(run):
-    code, _, err = run("run", policy("in.parquet", "s3://bucket/out.parquet"))
+def test_only_the_release_of_a_policy_has_a_uri(run):
+    file = policy("in.parquet", "memory://bucket/out.parquet")
+    with Path(file).open("a") as text:
+        text.write('mapping = "memory://bucket/mapping.parquet"\n')
+    code, _, err = run("run", file)
     assert code == 2
-    assert "an output is a URI\n  where: policy.toml, [outputs]\n  got:   s3://bucket/out.parquet" in err
+    assert "an output is a URI\n  where: policy.toml, [outputs]\n  got:   memory://bucket/mapping" in err
 
 
-def test_frames_are_not_written_to_a_uri():
-    with pytest.raises(pdanon.ParameterError, match="the path is a URI"):
-        pdanon.to_parquet(pd.DataFrame({"items": [["tea"]]}), "s3://bucket/out.parquet")
+def test_a_policy_writes_to_a_uri_if_its_caller_allows_it(run):
+    uri = "memory://bucket/policy.parquet"
+    file = policy("in.parquet", uri)
+    code, _, err = run("run", file)
+    assert (code, "an output is outside the directory of the policy" in err) == (2, True)
+    assert run("run", file, "--allow-outside")[0] == 0
+    assert rows_of(pdanon.read_parquet(uri)) == rows_of(pdanon.read_parquet("in.parquet"))
+    code, _, err = run("run", file, "--allow-outside")
+    assert (code, "the file exists" in err) == (2, True)
+
+
+def test_a_release_is_written_to_a_uri(run):
+    uri = "memory://bucket/release.parquet"
+    code, out, _ = run("anonymize", "in.parquet", uri, *KM, "--dry-run")
+    assert (code, f"writes     {uri}" in out) == (0, True)
+    assert run("anonymize", "in.parquet", uri, *KM)[0] == 0
+    assert rows_of(pdanon.read_parquet(uri)) == rows_of(pdanon.read_parquet("in.parquet"))
+    assert "replaces" in run("anonymize", "in.parquet", uri, *KM, "--overwrite", "--dry-run")[1]
+    code, _, err = run("anonymize", "in.parquet", uri, *KM)
+    assert (code, "pass --overwrite" in err) == (2, True)
+    assert run("anonymize", "in.parquet", uri, *KM, "--overwrite")[0] == 0
+
+
+@pytest.mark.parametrize(
+    "uri", [f"s3://KEY:{SECRET}@bucket/out.parquet", f"s3://b/o.parquet?secret_key={SECRET}"]
+)
+def test_credentials_are_neither_read_from_nor_written_to_a_policy(uri):
+    for roles in ({"input": uri}, {"input": "in.parquet", "outputs": {"release": uri}}):
+        with pytest.raises(pdanon.ParameterError, match="the URI holds credentials") as caught:
+            pdanon.Policy(**roles)
+        assert SECRET not in str(caught.value)
 
 
 # --- Credentials in a URI are shown nowhere

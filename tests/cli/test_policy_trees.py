@@ -74,7 +74,10 @@ def test_a_sample_chooses_the_algorithm(run):
 WRONG = {
     "no role": ({"roles": 'drop = ["name"]'}, "columns have no role"),
     "no such column": ({"roles": 'drop = ["names"]\nkeep = ["shop"]'}, "the table lacks columns"),
-    "quasi": ({"roles": 'quasi = ["shop"]\ndrop = ["name"]'}, "quasi needs all rows at once"),
+    "quasi": (
+        {"algorithm": "", "roles": 'quasi = ["shop"]\ndrop = ["name"]'},
+        "quasi in parts needs an algorithm",
+    ),
     "report": ({"outputs": 'report = "page.html"'}, "an output needs all rows at once"),
     "algorithm": (
         {"algorithm": 'algorithm = "disassociate"', "roles": 'drop = ["name", "shop"]'},

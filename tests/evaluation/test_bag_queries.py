@@ -35,7 +35,7 @@ def asked(frame, present, absent):
     return pairs, Workload.from_frame(queries, "items", absent="no")
 
 
-@settings(max_examples=examples(400))
+@settings(max_examples=examples(2_000, 25))
 @given(rows_of_items, st.lists(items, min_size=3), st.lists(items, min_size=3), st.integers(2, 3))
 def test_queries_on_bags(rows, present, absent, k):
     frame = frame_of(rows)
@@ -143,7 +143,7 @@ def test_absent_items_are_kept_in_files(tmp_path):
 lists = st.none() | st.lists(st.sampled_from("abc"), max_size=3)
 
 
-@settings(max_examples=examples(400))
+@settings(max_examples=examples(2_000, 25))
 @given(st.lists(st.tuples(lists, st.integers(0, 1), st.sampled_from("xyz")), min_size=1, max_size=12))
 def test_groups_of_bags(rows):
     frame = pd.DataFrame(

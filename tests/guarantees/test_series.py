@@ -203,6 +203,60 @@ def test_the_risk_of_a_span_is_that_of_its_attackers(seed):
                 assert share == (len(exposed) / rows if rows else 0)
 
 
+@pytest.mark.parametrize("seed", seeds(10, 400))
+def test_dropping_is_counted_round_by_round(seed):
+    draw = random.Random(seed)
+    for _ in range(30 if ALL else 6):
+        releases, mappings = random_series(draw)
+        k, m = draw.randint(2, 4), draw.randint(1, 2)
+        dropping = audited(KmAnonymity(k, m), releases, mappings).dropping
+        expected = naive.drop_exposed(releases, mappings, k, m)
+        assert dropping["dropped"].tolist() == expected
+        assert dropping["round"].tolist() == [*range(1, len(expected) + 1)]
+        people = sum(row is not None for row in releases[-1].values())
+        assert dropping["left"].tolist() == [people - sum(expected[: i + 1]) for i in range(len(expected))]
+        assert (dropping["rows"] - dropping["dropped"] == dropping["left"]).all()
+
+
+def test_dropping_belongs_to_a_series():
+    assert pdanon.audit(BASE, KmAnonymity(2, 1)).dropping is None
+    audit = pdanon.audit(BASE, KmAnonymity(2, 1), previous=[BASE], key="id")
+    again = pickle.loads(pickle.dumps(audit))
+    pd.testing.assert_frame_equal(again.dropping, audit.dropping)
+
+
+@pytest.mark.parametrize("seed", seeds(10, 500))
+def test_rows_that_fit_by_their_labels_are_counted(seed):
+    draw = random.Random(seed)
+    for _ in range(30 if ALL else 6):
+        releases, mappings = random_series(draw)
+        k = draw.randint(2, 4)
+        pairs = [(table(each), mapping_table(one)) for each, one in zip(releases, mappings, strict=True)]
+        options = {"previous": pairs[:-1], "key": "id", "mapping": pairs[-1][1], "linked": False}
+        risk = pdanon.risk(pairs[-1][0], "items", k=k, **options)
+        newest = {one: row for one, row in releases[-1].items() if row is not None}
+        for number, last, rows, singled_out, below_k in risk.itertuples(index=False):
+            found = []
+            for one, row in releases[number].items():
+                if row is not None and one in newest:
+                    fit = {
+                        other
+                        for other in newest
+                        if naive.fits(row, newest[other], (mappings[number], mappings[-1]))
+                    }
+                    found.append((one in fit, len(fit)))
+            assert (last, rows) == (len(releases) - 1, len(found))
+            assert singled_out == (sum(own and n == 1 for own, n in found) / rows if rows else 0)
+            assert below_k == (sum(own and n < k for own, n in found) / rows if rows else 0)
+
+
+def test_links_by_labels_need_earlier_releases():
+    with pytest.raises(ParameterError, match="linked without earlier releases"):
+        pdanon.risk(BASE, k=2, linked=False)
+    with pytest.raises(ParameterError, match="linked"):
+        pdanon.risk(BASE, k=2, previous=[BASE], linked=1)
+
+
 def test_risk_with_earlier_releases_is_about_items():
     with pytest.raises(ParameterError, match="knowledge of items alone"):
         pdanon.risk(BASE, k=2, previous=[BASE], key="id", quasi=["id"])

@@ -244,7 +244,7 @@ def test_bad_rules_are_refused_without_item_text(rules, message):
 
 
 @pytest.mark.skipif(find_spec("mlxtend") is None, reason="no mlxtend")
-@settings(max_examples=examples(200))
+@settings(max_examples=examples(200, part=10))
 @given(row_lists(least=3), st.sampled_from(["coat", "upcta"]), st.booleans(), st.booleans())
 def test_rules_of_published_items_are_kept(rows, name, may_suppress, refined):
     """A rule is kept, with its confidence, or one of its items is suppressed."""

@@ -25,6 +25,7 @@ from trees import (
     trees,
 )
 
+import pdanon
 from examples import examples
 from pdanon.errors import FormatError, HierarchyError
 from pdanon.hierarchy import Hierarchy
@@ -249,3 +250,38 @@ def test_empty_and_unknown_texts_are_counted():
     with pytest.raises(HierarchyError, match="3 of 4 items"):
         hierarchy.cover(["-9", "1,8", "", "100"])
     assert hierarchy.cover([])[1].dtype == np.int32
+
+
+# --- weights
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_weights_are_mean_distances(seed):
+    rng = np.random.default_rng(seed)
+    kinds = rng.integers(0, 4, rng.integers(1, 12))
+    paths = [(f"i{number}", f"k{kind}", f"g{kind // 2}", "*") for number, kind in enumerate(kinds)]
+    tree = Hierarchy.from_frame(pd.DataFrame(paths))
+    weights = tree.weights([path[0] for path in paths])
+    for one in paths:
+        found = []
+        for other in paths:
+            above = next(name for name in one[1:] if name in other)
+            found.append(sum(above in path for path in paths) - 1 if other != one else 0)
+        most = max(len(paths) - 1, 1)
+        assert weights[one[0]] == pytest.approx(sum(found) / most**2)
+    assert weights.between(0, 1).all()
+
+
+def test_weights_of_items_of_any_type():
+    tree = Hierarchy.from_dict({"*": {"a": ["1", "2"], "b": ["3"]}})
+    assert tree.weights([2, 1, 2]).to_dict() == {2: 0.75, 1: 0.75}
+    frame = pd.DataFrame({"items": [[1], [2], [3], [3]]})
+    weights = tree.weights(frame["items"].explode())
+    assert pdanon.pcta(frame, k=2, m=1, weights=weights).mapping["generalized"].tolist() == [
+        *["(1,2)"] * 2,
+        "3",
+    ]
+    with pytest.raises(pdanon.HierarchyError, match="1 of 1 items are not leaves"):
+        tree.weights(["9"])
+    with pytest.raises(pdanon.PdanonError):
+        tree.weights([1, "2"])

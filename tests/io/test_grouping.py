@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import pdanon
 from pdanon import ColumnError, FormatError, ItemsetDtypeError, ParameterError, stream
+from pdanon.io import grouping
 
 pytest.importorskip("duckdb")
 
@@ -112,3 +113,9 @@ def test_without_the_package_it_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "duckdb", None)
     with pytest.raises(ParameterError, match=r"pip install 'pdanon\[lines\]'"):
         stream.from_long("lines.parquet", "rows.parquet", by="who", item="what")
+
+
+def test_the_database_prints_no_progress(tmp_path):
+    with grouping._database(tmp_path / "target", "1GB") as database:
+        shown = database.execute("SELECT current_setting('enable_progress_bar')").fetchall()
+    assert shown == [(False,)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import traceback
+import tracemalloc
 
 import numpy as np
 import pandas as pd
@@ -31,6 +32,15 @@ def test_memory_is_required_before_the_work():
         require_memory(2**60, "the work")
     assert "1,152,921,504,607 MB or more are needed in addition" in str(caught.value)
     assert "hint:  pass fewer rows" in str(caught.value)
+
+
+def test_an_alarm_of_the_caller_is_no_lack_of_memory(monkeypatch):
+    def alarmed(*_, **__):
+        raise TimeoutError("mine")
+
+    monkeypatch.setattr("pdanon.itemsets.memory.mmap", alarmed)
+    with pytest.raises(TimeoutError, match="mine"):
+        require_memory(1, "the work")
 
 
 @pytest.mark.parametrize(
@@ -126,6 +136,75 @@ def test_calls_end_with_an_error_in_little_memory(threads, megabytes):
     assert done.returncode == 0, done.stderr
     assert {*done.stdout.split()} <= {"done", "OutOfMemoryError"}
     assert megabytes > 1 or "OutOfMemoryError" in done.stdout
+
+
+QUASI = """
+import resource, time, numpy as np, pandas as pd, pdanon
+from pdanon.algorithms.relational.publishing import Relation
+from pdanon.algorithms.rt.dataset import Dataset
+from pdanon.datasets import make_baskets
+
+def limited(release):
+    def limit(*given, **asked):
+        used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (used + spare * 2**20, resource.RLIM_INFINITY))
+        return release(*given, **asked)
+    return limit
+
+Relation.release, Dataset.release = limited(Relation.release), limited(Dataset.release)
+rng, rows, spare = np.random.default_rng(0), 150_000, 4
+frame = pd.DataFrame({"age": rng.integers(0, 1000, rows), "zip": rng.integers(0, 1000, rows)})
+both = frame.head(40_000).assign(items=make_baskets(40_000, 100, random_state=0)["items"])
+asked = {"k": 5, "quasi": ["age", "zip"]}
+for name in ("cluster", "k_member", "mondrian", "incognito", "top_down", "full_subtree"):
+    RUN(lambda: getattr(pdanon, name)(frame, **asked), name)
+bound, own = {"delta": 0.5}, {"rfirst": {}, "tfirst": {"parts": 2}}
+for name, more in {"rum_bound": bound, "tum_bound": bound, **own}.items():
+    RUN(lambda: getattr(pdanon, name)(both, **asked, **more), name)
+tree, spare = pdanon.Hierarchy.of(4, [f"{number:05d}" for number in range(20_000)]), 8
+leaves = [name for name, is_leaf in zip(tree.names, tree.is_leaf) if is_leaf]
+frame = pd.DataFrame({f"q{number}": leaves for number in range(5)})
+asked = {"k": 2, "quasi": [*frame], "hierarchies": dict.fromkeys(frame, tree)}
+RUN(lambda: pdanon.incognito(frame, **asked), "the combinations of levels")
+"""
+RUN = """
+def RUN(call, name):
+    resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    start = time.process_time()
+    try:
+        call()
+    except pdanon.PdanonError as error:
+        assert f"there is not enough memory for {name}" in str(error), str(error)
+        assert "MB or more are needed in addition" in str(error) and "ulimit -v" in str(error), str(error)
+        print(name.split()[-1], time.process_time() - start)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits as of Linux")
+def test_algorithms_for_quasi_identifiers_say_what_they_need_before_the_work():
+    done = subprocess.run([sys.executable, "-c", RUN + QUASI], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    seconds = dict(line.split() for line in done.stdout.splitlines())
+    assert len(seconds) == 11
+    assert all(float(each) < 5 for each in seconds.values())  # k_member alone would take minutes
+
+
+@pytest.mark.parametrize("name", ["cluster", "k_member", "mondrian", "incognito", "top_down", "full_subtree"])
+def test_no_more_memory_is_required_than_needed(monkeypatch, name):
+    required = []
+
+    def require(n_bytes, purpose):
+        required.append(n_bytes)
+
+    monkeypatch.setattr("pdanon.algorithms.relational.quasi.require_memory", require)
+    monkeypatch.setattr("pdanon.algorithms.relational.incognito.require_memory", require)
+    rng, rows = np.random.default_rng(0), 1000
+    columns = {f"q{number}": rng.choice([*"abcdefgh"], rows) for number in range(3)}
+    tracemalloc.start()
+    getattr(pdanon, name)(pd.DataFrame(columns), k=20, quasi=[*columns])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert 0 < max(required) < peak
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits as of Linux")

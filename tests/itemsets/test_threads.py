@@ -165,6 +165,12 @@ def test_many_parts_are_all_things_in_order_whatever_the_threads(steps, most):
     assert len(parts[0]) == min(most, steps // 2**14 + 1)
 
 
+def test_no_part_is_empty():
+    assert threads.many_parts(np.array([0, 2**20]), 16) == [(0, 1)]
+    assert threads.many_parts(np.array([0, 1, 2, 2**20, 2**20 + 1]), 16) == [(0, 3), (3, 4)]
+    assert threads.many_parts(np.zeros(1, np.int64), 16) == [(0, 0)]
+
+
 def test_things_are_made_ahead_in_their_order(monkeypatch):
     monkeypatch.setattr(threads, "_WORTH", 3)
     makers = []

@@ -40,13 +40,19 @@ def draw_rows(rng, n_items=6, most=12):
     return rows, rng.integers(1, 4, len(rows))
 
 
-def rows_of(sets, weights, n_items):
-    """Return the rows as kernels take them."""
+def arrays_of(sets, weights, n_items):
+    """Return the rows, and the rows of each item, by the names of `Rows`."""
     codes, offsets = csr(sets)
     number = np.repeat(np.arange(len(sets), dtype=np.int32), np.diff(offsets))
     order = np.lexsort((number, codes))
     starts = np.searchsorted(codes[order], np.arange(n_items + 1)).astype(np.int64)
-    return Rows(codes, offsets, np.asarray(weights, np.int64), starts, number[order], order.astype(np.int64))
+    rows = {"codes": codes, "offsets": offsets, "weights": np.asarray(weights, np.int64)}
+    return rows | {"starts": starts, "tids": number[order], "positions": order.astype(np.int64)}
+
+
+def rows_of(sets, weights, n_items):
+    """Return the rows as kernels take them."""
+    return Rows(**arrays_of(sets, weights, n_items))
 
 
 def support_of(items, sets, weights):

@@ -8,6 +8,7 @@ import numpy as np
 
 from kernels.arrays import TIMES, csr, draw_rows, lists, rows_of, support_of
 from pdanon._kernels import breaches, row_exposure
+from pdanon._kernels.moles import MoleRows, eliminate, minimal_moles, private_begins, private_peaks
 
 N_KNOWN, N_SECRET = 5, 3
 HALT = np.zeros(1, np.bool_)
@@ -73,11 +74,11 @@ def test_private_begins_and_peaks():
     for _, known, secret, weights, _, _ in draw_cases():
         sets = as_rows(known, secret)
         codes, offsets = csr(sets)
-        ends = breaches.private_begins(codes, offsets, N_KNOWN)
+        ends = private_begins(codes, offsets, N_KNOWN)
         assert ends.tolist() == [begin + len(row) for begin, row in zip(offsets, known, strict=False)]
         rows = rows_of(sets, weights, N_KNOWN + N_SECRET)
-        peaks = breaches.private_peaks(
-            breaches.MoleRows(codes, offsets, ends, weights),
+        peaks = private_peaks(
+            MoleRows(codes, offsets, ends, weights, N_KNOWN + N_SECRET, N_SECRET),
             np.asarray(rows.starts)[: N_KNOWN + 1],
             np.asarray(rows.tids),
             N_KNOWN + N_SECRET,
@@ -101,11 +102,11 @@ def test_minimal_moles():
         sets = [[*row, *(n + one for one in inside)] for row, inside in zip(public, secret, strict=True)]
         codes, offsets = csr(sets)
         rows = rows_of(sets, weights, n + N_SECRET)
-        ends = breaches.private_begins(codes, offsets, n)
-        held = breaches.MoleRows(codes, offsets, ends, weights)
+        ends = private_begins(codes, offsets, n)
+        held = MoleRows(codes, offsets, ends, weights, n + N_SECRET, N_SECRET)
         starts, tids, places = (np.array(each) for each in (rows.starts, rows.tids, rows.positions))
         supports = np.array([support_of([item], sets, weights) for item in range(n + N_SECRET)])
-        peaks = breaches.private_peaks(held, starts[: n + 1], tids, n + N_SECRET)
+        peaks = private_peaks(held, starts[: n + 1], tids, n + N_SECRET)
         begins = starts[: n + 1]
         arguments = (
             begins,
@@ -117,7 +118,7 @@ def test_minimal_moles():
             1000,
             HALT,
         )
-        found, bounds, is_all = breaches.minimal_moles(k, p, above, below, held, *arguments)
+        found, bounds, is_all = minimal_moles(k, p, above, below, held, *arguments)
         moles = [each for size in range(2, p + 1) for each in combinations(fit, size) if is_mole(each)]
         listed = [tuple(sorted(fit[i] for i in each)) for each in lists(found, bounds)]
         assert is_all
@@ -147,9 +148,7 @@ def test_eliminate():
                 expected.append(best)
                 left -= set(moles_of[best])
             codes, starts = csr(moles_of)
-            assert (
-                breaches.eliminate(*csr(moles), starts, codes, losses, by_moles, by_loss).tolist() == expected
-            )
+            assert eliminate(*csr(moles), starts, codes, losses, by_moles, by_loss).tolist() == expected
 
 
 def test_likeliest_secrets():

@@ -10,7 +10,7 @@ from naive import cahd
 from naive import disassociation as naive
 
 from kernels.arrays import TIMES, csr, draw_rows
-from pdanon._kernels import chunks, row_partitions
+from pdanon._kernels import chunks, row_partitions, row_splits
 
 N_ITEMS = 6
 
@@ -29,7 +29,7 @@ def draw_cases():
 def test_split_rows():
     for rng, rows, block, blocks in draw_cases():
         least, most = int(rng.integers(1, 4)), int(rng.integers(4, 9))
-        order, starts = row_partitions.split_rows(least, most, *csr(rows), block)
+        order, starts = row_splits.split_rows(least, most, *csr(rows), block)
         found = [order[begin:end].tolist() for begin, end in pairwise(starts)]
         assert sorted(order.tolist()) == list(range(len(rows)))
         expected = naive.clusters_of(rows, least, most, blocks)
@@ -129,8 +129,9 @@ def test_joint_clusters(safe):
 # --- Groups around sensitive items
 
 
+@pytest.mark.parametrize("step", [1, 32])  # 32: three items share a bit of the signatures
 @pytest.mark.parametrize("nearest", [False, True])
-def test_form(nearest):
+def test_form(nearest, step):
     formed = 0
     for seed in range(TIMES):
         rng = np.random.default_rng(seed)
@@ -138,15 +139,12 @@ def test_form(nearest):
         sensitive = frozenset(range(6, 8))
         p, alpha = (int(each) for each in rng.integers([2, 1], [5, 4]))
         public, hidden = [sorted(row - sensitive) for row in rows], [sorted(row & sensitive) for row in rows]
-        holders, starts = csr(
-            [[i for i, row in enumerate(rows) if item in row] for item in range(6 * nearest)]
-        )
         secrets, secret_offsets = csr([[item - 6 for item in row] for row in hidden])
         codes, offsets = csr(public)
         left = np.array([sum(item in row for row in hidden) for item in (6, 7)])
         width = min(alpha * p, len(rows))
         state = row_partitions.SensitiveGroups(
-            p, width, offsets, codes, secret_offsets, secrets, starts, holders, left, 6
+            p, width, offsets, codes * np.int32(step), secret_offsets, secrets, left, 6 * step, nearest
         )
         while row_partitions.form(int(rng.integers(1, 5)), state):
             pass

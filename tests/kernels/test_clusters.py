@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from kernels.arrays import TIMES, csr, draw_rows, rows_of
+from kernels.arrays import TIMES, arrays_of, csr, draw_rows
 from pdanon._kernels import clusters, rare_clusters
 
 N_ITEMS = 6
@@ -85,6 +85,13 @@ class Naive:
         ]
 
 
+def held(sets, weights):
+    """Return the rows of items as the state takes them."""
+    rows = arrays_of(sets, weights, N_ITEMS)
+    del rows["positions"]
+    return rows
+
+
 def draw_cases(times=TIMES, lines=None):
     """Yield a naive state and a compiled state of the same random rows."""
     for seed in range(times):
@@ -95,7 +102,7 @@ def draw_cases(times=TIMES, lines=None):
         naive = Naive(sets, weights, importance, block, spare)
         singles = np.array([naive.support(i) if i in naive.members else 0 for i in range(N_ITEMS)], np.int64)
         state = clusters.State(
-            rows=rows_of(sets, weights, N_ITEMS),
+            **held(sets, weights),
             size=(singles > 0).astype(np.int64),
             support=singles,
             weight=importance,
@@ -180,7 +187,7 @@ def test_itemset_supports(n_rows):
     weights = rng.integers(1, 4, n_rows)
     singles = np.array([weights[[i in row for row in sets]].sum() for i in range(6)], np.int64)
     state = clusters.State(
-        rows=rows_of(sets, weights, 6),
+        **held(sets, weights),
         size=np.ones(6, np.int64),
         support=singles,
         weight=np.ones(6, np.int64),
@@ -210,7 +217,7 @@ def test_coarsen_each():
             continue
         singles = np.array([naive.support(i) if i in naive.members else 0 for i in range(N_ITEMS)], np.int64)
         state = clusters.State(
-            rows=rows_of(naive.sets, naive.weights, N_ITEMS),
+            **held(naive.sets, naive.weights),
             size=(singles > 0).astype(np.int64),
             support=singles,
             weight=naive.importance,
@@ -241,30 +248,3 @@ def test_compare_loss():
         rows_1 = min(max(near + int(rng.integers(-1, 2)), 0), 2**47 - 1)
         one, other = (2**size_1 - 1) * rows_1, (2**size_2 - 1) * rows_2
         assert clusters._compare_loss(size_1, rows_1, size_2, rows_2) == (one > other) - (one < other)
-
-
-def distance(one, other):
-    """Return (different items + 1) / (common items + 1) * items of both."""
-    return (len(one ^ other) + 1) * len(one | other) / (len(one & other) + 1)
-
-
-def test_distances():
-    for seed in range(TIMES):
-        rng = np.random.default_rng(seed)
-        sets, _ = draw_rows(rng, N_ITEMS, 9)
-        rows = np.array(sorted(range(len(sets)), key=lambda i: -len(sets[i])))
-        codes, offsets = csr(sets)
-        as_sets = [set(row) for row in sets]
-        best = float(rng.integers(-1, 20))
-        chosen, others = rows[rng.random(len(rows)) < 0.6], rows[rng.random(len(rows)) < 0.6]
-        pairs = [distance(as_sets[a], as_sets[b]) for a in chosen for b in others if a != b]
-        assert clusters.farthest(chosen, others, codes, offsets, best) == max(best, *pairs, best)
-        own = max((distance(as_sets[a], as_sets[b]) for a in chosen for b in chosen if a != b), default=0.0)
-        groups = [np.sort(each) for each in np.array_split(np.arange(len(others)), 2)]
-        members, bounds = np.concatenate([others[each] for each in groups]), np.cumsum([0, *map(len, groups)])
-        inner = rng.integers(0, 9, 2).astype(float)
-        result = inner.copy()
-        clusters.joined(chosen, members, bounds, own, codes, offsets, result)
-        for i, each in enumerate(groups):
-            across = [distance(as_sets[a], as_sets[b]) for a in chosen for b in others[each] if a != b]
-            assert result[i] == max(own, inner[i], *across, own)

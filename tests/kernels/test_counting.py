@@ -64,6 +64,16 @@ def test_gather():
         assert gathered.tolist() == [code for i in chosen for code in sets[i]]
 
 
+def test_mark_shortened():
+    for rng in CASES:
+        sets = draw_lists(rng)
+        labels = rng.integers(0, N_ITEMS, N_ITEMS).astype(np.int32)
+        codes, offsets = csr(sets)
+        found = np.zeros(len(sets), np.uint8)
+        counting.mark_shortened(codes, offsets, labels, N_ITEMS, found)
+        assert found.astype(bool).tolist() == [len({labels[code] for code in row}) < len(row) for row in sets]
+
+
 def test_copy_texts():
     for rng in CASES:
         words = ["", "tea", "rice", "\N{GRINNING FACE}"][: rng.integers(1, 5)]

@@ -6,54 +6,16 @@ from itertools import combinations
 
 import numpy as np
 
-from kernels.arrays import TIMES, contained_sets, csr, draw_rows, rows_of, support_of
+from kernels.arrays import TIMES, draw_rows, rows_of, support_of
 from pdanon._kernels import rules
 
 N_ITEMS = 6
-HALT = np.zeros(1, np.bool_)
 
 
 def draw_cases():
     for seed in range(TIMES):
         rng = np.random.default_rng(seed)
         yield rng, *draw_rows(rng, N_ITEMS, 10)
-
-
-def test_sensitive_rules():
-    for rng, sets, weights in draw_cases():
-        about = [[item for item in row if item in (0, 3, 5)] for row in sets]
-        above, below = sorted(int(each) for each in rng.integers(0, 5, 2))
-        below, size = below + 1, int(rng.integers(1, 4))
-        found = []
-        for begin, end in ((0, 2), (2, N_ITEMS)):
-            asked = above, below, size, np.array([1000]), HALT
-            search = rules.SensitiveRules(rows_of(sets, weights, N_ITEMS), *csr(about), *asked)
-            found += search.beginning(begin, end).tolist()
-        expected = [
-            [*known, item]
-            for known in sorted(contained_sets(sets, [size]))
-            for item in {0, 3, 5} - set(known)
-            if support_of([*known, item], sets, weights) * below > above * support_of(known, sets, weights)
-            and support_of([*known, item], sets, weights)
-        ]
-        assert sorted(found) == sorted(expected)
-
-
-def test_restorable():
-    """Each set keeps a suppressed item. Restored items no longer count as suppressed."""
-    for seed in range(TIMES):
-        rng = np.random.default_rng(seed)
-        sets_of = [np.flatnonzero(rng.random(5) < 0.5).tolist() for _ in range(6)]
-        gone = rng.permutation(6)[:4]
-        codes, starts = csr(sets_of)
-        missing = np.array([sum(one in sets_of[item] for item in gone) for one in range(5)])
-        left, expected = set(gone.tolist()), []
-        for item in gone.tolist():
-            if all(any(one in sets_of[other] for other in left - {item}) for one in sets_of[item]):
-                left.remove(item)
-                expected.append(item)
-        assert rules.restorable(starts, codes, gone, missing).tolist() == expected
-        assert missing.tolist() == [sum(one in sets_of[item] for item in left) for one in range(5)]
 
 
 def test_rows_with_some():

@@ -76,3 +76,58 @@ def suppressed_to_k(rows, k, public):
         if not fitting:
             return public - released
         released.add(max(fitting, key=lambda item: support(rows, {item})))
+
+
+# --- Private items that differ by person: rows are pairs of public and private items
+
+
+def shares_by_person(rows, itemset):
+    """Share of the matching rows with each item that is private in one of them, wherever it is there."""
+    matching = [(public, private) for public, private in rows if itemset <= public]
+    secrets = frozenset().union(*(private for _, private in matching))
+    return {
+        item: Fraction(sum(item in public | private for public, private in matching), len(matching))
+        for item in secrets
+    }
+
+
+def moles_by_person(rows, h, k, p):
+    """All moles of 0 to p items that are public in the same row."""
+    counts = {**supports([public for public, _ in rows], p), frozenset(): len(rows)}
+    return {
+        itemset
+        for itemset, count in counts.items()
+        if count and (count < k or any(share > h for share in shares_by_person(rows, itemset).values()))
+    }
+
+
+def rows_at_risk_by_person(rows, h, k, p):
+    found = moles_by_person(rows, h, k, p)
+    return sum(any(mole <= public for mole in found) for public, _ in rows)
+
+
+def without_public(rows, items):
+    return [(public - set(items), private) for public, private in rows]
+
+
+def eliminated_by_person(rows, h, k, p, losses, criterion):
+    """Items chosen: first those that anyone can infer where they are public, then one of each mole."""
+    forced = {item for item, share in shares_by_person(rows, frozenset()).items() if share > h}
+    forced &= frozenset().union(*(public for public, _ in rows))
+    found = minimal(moles_by_person(without_public(rows, forced), h, k, p))
+    if frozenset() in found:
+        return None  # infeasible
+    return eliminated(found | {frozenset([item]) for item in forced}, losses, criterion)
+
+
+# --- Efforts: an attacker knows itemsets up to a total effort
+
+
+def moles_by_effort(rows, h, k, budget, private, efforts):
+    """All moles of public items whose efforts add up to the budget or less."""
+    occurring = {frozenset(), *supports([row - set(private) for row in rows], len(efforts))}
+    return {
+        itemset
+        for itemset in occurring
+        if sum(efforts[item] for item in itemset) <= budget and is_mole(rows, itemset, h, k, private)
+    }

@@ -107,3 +107,27 @@ def class_exposed(values, releases, span, k):
     chosen, persons = range(span[0], span[1] + 1), present(releases, span)
     seen = {one: tuple(values[each][one] for each in chosen) for one in persons}
     return {one for one in persons if sum(other == seen[one] for other in seen.values()) < k}
+
+
+def drop_exposed(releases, mappings, k, m):
+    """The numbers of persons dropped from the newest release in each round, until its spans hold."""
+    releases, dropped = [dict(each) for each in releases], []
+    while True:
+        spans = [span for span in spans_of(len(releases)) if span[1] == len(releases) - 1]
+        exposed = set().union(*(km_audit(releases, mappings, span, k, m)[1] for span in spans))
+        if not exposed:
+            return dropped
+        dropped.append(len(exposed))
+        for one in exposed:
+            del releases[-1][one]
+
+
+def fits(one, other, mappings):
+    """Whether some itemset has the labels of one row by the first mapping, and of the other by the second."""
+    items = sorted({*mappings[0]} & {*mappings[1]})
+    for size in range(len(items) + 1):
+        for chosen in combinations(items, size):
+            images = [{mapping[item] for item in chosen} - {None} for mapping in mappings]
+            if images == [one, other]:
+                return True
+    return False

@@ -18,7 +18,7 @@ from examples import examples
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets import threads
 from pdanon.itemsets.codes import Itemsets
-from pdanon.recoding.loss import draw_pairs, information_loss, joint_loss
+from pdanon.recoding.loss import draw_pairs, draw_places, information_loss, joint_loss
 from pdanon.recoding.recoding import Recoding
 
 READABLE = ["occurrences", "stands_for", "singles", "pairs", "suppressed"]
@@ -91,6 +91,29 @@ def test_the_same_pairs_are_drawn_from_distinct_rows_in_another_order(monkeypatc
     monkeypatch.setattr(threads, "_LONGEST", 1000)
     for one, two in zip((codes, times), draw_pairs(itemsets), strict=True):
         assert (one == two).all()
+
+
+def test_places_are_those_in_the_order_of_all_hashes():
+    """The k-th of all pairs, where rows are listed by hash, once for each copy."""
+    for seed in range(examples(100)):
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(0, 400))
+        hashes = rng.integers(0, 2**64, n, dtype=np.uint64) >> np.uint64(rng.choice([0, 0, 50]))
+        hashes, pairs = np.unique(hashes), rng.integers(0, 4, n)
+        pairs, weights = pairs[: len(hashes)], rng.integers(1, 5, len(hashes))
+        every = [(row, pair) for row, count in enumerate(pairs) for pair in range(count)]
+        listed = [
+            (row, pair) for row, many in enumerate(weights) for _ in range(many) for pair in range(pairs[row])
+        ]
+        shuffled = rng.permutation(len(hashes))
+        place = np.empty(len(hashes), np.int64)
+        place[shuffled] = np.arange(len(hashes))
+        for cells, own in ((every, None), (listed, weights[shuffled])):
+            number = min(200, len(cells))
+            expected = [cells[(2 * i + 1) * len(cells) // (2 * number)] for i in range(number)]
+            rows, within = draw_places(hashes[shuffled], pairs[shuffled], own)
+            assert shuffled[rows].tolist() == [row for row, _ in expected]
+            assert within.tolist() == [pair for _, pair in expected]
 
 
 @pytest.mark.slow

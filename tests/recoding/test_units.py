@@ -62,13 +62,14 @@ def lists_of(lines, rng):
     return rows.agg(lambda items: [item for item in items if isinstance(item, str)]).reset_index()
 
 
+@pytest.mark.seeds
 @pytest.mark.parametrize("counts", [False, True])
 @pytest.mark.parametrize("n_columns", [0, 1, 2])
 @pytest.mark.parametrize("as_lists", [False, True])
 def test_audits_count_the_persons_whom_a_naive_attacker_finds(n_columns, counts, as_lists):
     rng = np.random.default_rng([n_columns, counts, as_lists])
     columns, verdicts = [f"c{place}" for place in range(n_columns)], set()
-    for _ in range(examples(600 if n_columns < 2 else 150)):
+    for _ in range(examples(300 if n_columns < 2 else 100, part=6)):
         lines = random_lines(rng, n_columns, missing=not as_lists)
         k, m = int(rng.integers(2, 4)), int(rng.integers(1, 4 if n_columns == 0 else 3))
         guarantee = KmAnonymity(k, m)
@@ -84,12 +85,13 @@ def test_audits_count_the_persons_whom_a_naive_attacker_finds(n_columns, counts,
     assert verdicts == {True, False}
 
 
+@pytest.mark.seeds
 @pytest.mark.parametrize("counts", [False, True])
 @pytest.mark.parametrize("n_columns", [0, 1, 2])
 def test_releases_of_lines_withstand_a_naive_attacker(n_columns, counts):
     rng, outcomes = np.random.default_rng([7, n_columns, counts]), set()
     columns = [f"c{place}" for place in range(n_columns)]
-    for _ in range(examples(400)):
+    for _ in range(examples(200, part=6)):
         lines, k, m = random_lines(rng, n_columns), 2, int(rng.integers(1, 3))
         lines["spare"] = 0
         before = lines.copy()
@@ -121,9 +123,10 @@ def bags_of(lines, columns):
     return sorted(sorted(map(repr, rows)) for rows in by_unit(lines, columns).values())
 
 
+@pytest.mark.seeds
 def test_releases_of_lists_label_every_row_of_a_person():
     rng, outcomes = np.random.default_rng(3), set()
-    for _ in range(examples(400)):
+    for _ in range(examples(200)):
         rows = lists_of(random_lines(rng), rng).drop(columns="visit")
         counts, m = bool(rng.integers(2)), int(rng.integers(1, 3))
         try:
@@ -369,8 +372,3 @@ def test_views_of_rows_are_refused_and_counts_are_of_persons(invoices, tmp_path)
         with pytest.raises(ParameterError, match="a person has several rows"):
             call()
     assert not [*tmp_path.iterdir()]
-
-
-def test_streams_do_not_gather_persons():
-    with pytest.raises(ParameterError, match="not gathered over files"):
-        pdanon.stream.anonymize("in.parquet", "out.parquet", algorithm="pcta", k=5, unit="who")

@@ -13,7 +13,7 @@ from pdanon.algorithms.states.clusters import Clusters
 from pdanon.algorithms.states.diverse_sets import DiverseSets
 from pdanon.algorithms.states.item_order import ItemOrder
 from pdanon.algorithms.states.sets_search import Refinement, check_refinable
-from pdanon.algorithms.weights import importance, item_weights
+from pdanon.algorithms.weights import check_penalty, importance, item_weights
 from pdanon.errors import InfeasibleError, ParameterError
 from pdanon.guarantees import KmAnonymity, LmDiversity, PrivacyConstraints
 from pdanon.guarantees.breaches import split_rows
@@ -154,17 +154,18 @@ def decide_within_blocks(
     sensitive: Any,
     l: int | None,  # noqa: E741  (its name in the literature)
     refine: bool,
+    penalty: float = 1,
     random_state: Any = None,
     start: Any = None,
     reserve: int | None = None,
 ) -> Decision[ListRows]:
     """Decide as COAT, which merges the least frequent item first (``least_first``), or as UPCTA."""
     itemsets = columns.itemsets
-    share = check_share(max_suppressed, "max_suppressed")
+    share, penalty = check_share(max_suppressed, "max_suppressed"), check_penalty(penalty)
     blocks = None if utility is None else partition(utility)
     constraints = read_constraints(constraints, columns.label)
     guarantee = read_guarantee(constraints, k, m, itemsets, sensitive, l, refine)
-    started, needed = Start.of(start, itemsets, guarantee, refine=refine), reserved(guarantee, reserve)
+    started, needed = Start.of(start, itemsets, guarantee), reserved(guarantee, reserve)
     order = ItemOrder.draw(itemsets, random_state)
     allowed = int(share * itemsets.n_items)  # a fraction: rounded down exactly
     steps, block_of = item_weights(weights, order.itemsets), item_blocks(blocks, order.itemsets)
@@ -179,11 +180,12 @@ def decide_within_blocks(
             problem = error
     trace = None
     if refine and problem is None:
-        labels, trace = refine_sets(order.itemsets, labels, needed, block_of)
+        labels, trace = refine_sets(order.itemsets, labels, needed, block_of, started.kept(order))
     recoding = Recoding.of_clusters(order.restore(labels), itemsets)
     valued = importance(weights, itemsets)
     read = {"constraints": constraints, "utility": blocks, **started.parameters}
-    decided = decide_lists(columns, recoding, guarantee, read, trace=trace, problem=problem, weights=valued)
+    measured: Any = {"weights": valued, "penalty": penalty}
+    decided = decide_lists(columns, recoding, guarantee, read, trace=trace, problem=problem, **measured)
     if problem is not None:
         return decided
     suppressed = int((decided.rows.recoding.targets < 0).sum())
@@ -195,7 +197,7 @@ def decide_within_blocks(
             got=f"max_suppressed={float(share):g} allows {allowed} items; {suppressed} are required",
             hint=f"pass max_suppressed={digits:g}, or larger blocks",
         )
-        return decide_lists(columns, recoding, guarantee, read, problem=problem)
+        return decide_lists(columns, recoding, guarantee, read, problem=problem, **measured)
     check_release(decided.mapping, blocks, allowed)
     return decided
 
@@ -205,9 +207,13 @@ def refine_sets(
     labels: Codes,
     guarantee: Guarantee,
     block_of: Numbers | None = None,
+    kept: Codes | None = None,
 ) -> tuple[Codes, pd.DataFrame]:
-    """Lower the balanced loss as `pdanon.refine` does; return the set of each item, and the trace."""
-    search = Refinement(itemsets, labels, guarantee, block_of, "balanced")
+    """Lower the balanced loss as `pdanon.refine` does; return the set of each item, and the trace.
+
+    ``kept`` is the first item of the set of each item in an earlier release, whose sets are not split.
+    """
+    search = Refinement(itemsets, labels, guarantee, block_of, "balanced", first=kept)
     search.descend()
     return search.best.astype(np.int32), search.trace
 

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from pdanon.algorithms.items._starting import StartCut, reserved
 from pdanon.algorithms.states.cuts import CutTask, merge_empty_rows
 from pdanon.algorithms.states.descent import NodePrices, Scenario
 from pdanon.algorithms.weights import item_weights
 from pdanon.guarantees import KmAnonymity, TransactionalK
-from pdanon.guarantees.parameters import ItemLimit
+from pdanon.guarantees.parameters import ItemLimit, check_k
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.codes import Codes, Itemsets
 from pdanon.itemsets.encoded_columns import ListColumns
@@ -37,6 +38,25 @@ def cut_task(itemsets: Itemsets, hierarchy: HierarchyLike, k: int, m: int | None
     return CutTask(rows, tree, leaves, k, m, report)
 
 
+def started_task(
+    itemsets: Itemsets,
+    hierarchy: HierarchyLike,
+    guarantee: KmAnonymity,
+    start: Any,
+    reserve: int | None,
+    report: Report,
+    *,
+    drop: bool,
+) -> tuple[CutTask, dict[str, str]]:
+    """Return the task as `cut_task`, from the nodes of an earlier release on, and the parameters to record.
+
+    The task is for the k of ``reserve``. ``drop`` is whether nodes may be suppressed.
+    """
+    task = cut_task(itemsets, hierarchy, check_k(reserved(guarantee, reserve).k), guarantee.m, report)
+    started = StartCut.of(start, itemsets, guarantee, task.tree, task.leaves, drop=drop)
+    return task._replace(lowest=started.nodes, hidden=started.hidden), started.parameters
+
+
 def decide_nodes(
     nodes: Callable[..., Codes],
     columns: ListColumns,
@@ -45,11 +65,13 @@ def decide_nodes(
     k: int,
     m: ItemLimit,
     hierarchy: HierarchyLike,
+    start: Any = None,
+    reserve: int | None = None,
 ) -> Decision[ListRows]:
     """Recode each item in the same way in all rows, to the node that ``nodes`` returns; -1 suppresses it."""
     guarantee = KmAnonymity(k, m)
-    task = cut_task(columns.itemsets, hierarchy, guarantee.k, guarantee.m, report)
-    return decide_lists(columns, Recoding.of_cut(nodes(task), task.tree), guarantee)
+    task, read = started_task(columns.itemsets, hierarchy, guarantee, start, reserve, report, drop=True)
+    return decide_lists(columns, Recoding.of_cut(nodes(task), task.tree), guarantee, read)
 
 
 def decide_priced_nodes(
@@ -62,11 +84,12 @@ def decide_priced_nodes(
     hierarchy: HierarchyLike,
     loss: str,
     weights: Any,
+    **series: Any,
 ) -> Decision[ListRows]:
     """Recode as `decide_nodes`, where ``nodes`` lowers a loss and weighs the items."""
     check_known(loss, PRICES, "loss", where="loss")
     priced = partial(nodes, loss=loss, weights=item_weights(weights, columns.itemsets))
-    return decide_nodes(priced, columns, report, k=k, m=m, hierarchy=hierarchy)
+    return decide_nodes(priced, columns, report, k=k, m=m, hierarchy=hierarchy, **series)
 
 
 def choose_scenario(path: Sequence[Scenario], task: CutTask, prices: NodePrices) -> Codes:

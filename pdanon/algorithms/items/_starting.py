@@ -1,4 +1,4 @@
-"""Sets of an earlier release, from which a later one starts: they may grow, and are never split.
+"""Labels of an earlier release, from which a later one starts: they may grow, and are never split.
 
 Persons in both releases then have the same labels twice, or larger ones. If rows are only added, the later
 release tells nothing of a person that the earlier one hides.
@@ -6,19 +6,22 @@ release tells nothing of a person that the earlier one hides.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from pdanon.algorithms.states.clusters import Clusters
 from pdanon.algorithms.states.item_order import ItemOrder
 from pdanon.errors import ParameterError
 from pdanon.guarantees import KmAnonymity, LmDiversity, PrivacyConstraints
 from pdanon.guarantees.parameters import check_k
-from pdanon.itemsets.codes import Codes, Itemsets, Numbers, find_items
+from pdanon.hierarchy import Hierarchy
+from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers, find_items
 from pdanon.itemsets.compatibility import number_texts
-from pdanon.itemsets.lists import sums
+from pdanon.itemsets.lists import sums, to_numpy
 from pdanon.itemsets.mapping import global_mapping
 from pdanon.itemsets.support import MOST_ROWS, SupportIndex
 from pdanon.itemsets.validation import check_count, describe
@@ -28,6 +31,10 @@ _Model: TypeAlias = KmAnonymity | PrivacyConstraints | LmDiversity
 _WEAKER = (
     "its recipients were promised more; raise k and m to those of the earlier release, or leave out start"
 )
+
+
+class UnfitStartError(ParameterError):
+    """An earlier release that this algorithm cannot start from, and others may."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -43,48 +50,27 @@ class Start:
     set_of: Numbers | None = None
 
     @classmethod
-    def of(cls, start: Any, itemsets: Itemsets, guarantee: _Model, *, refine: bool) -> Start:
+    def of(cls, start: Any, itemsets: Itemsets, guarantee: _Model) -> Start:
         """Read the parameter ``start``: a result, its mapping, or None.
 
         Raises
         ------
         ParameterError
-            If it is neither, its recoding is local or suppresses an item, it has none of the items, its
-            guarantee is stronger, or sets would be refined.
+            If it is neither, its recoding is local or suppresses an item, it has none of the items, or its
+            guarantee is stronger.
         """
         if start is None:
             return cls()
-        if isinstance(guarantee, LmDiversity):
-            hint = "leave out sensitive and l, or audit the releases together: audit(..., previous=[...])"
-            raise ParameterError("start excludes sensitive items", where="start", hint=hint)
-        if refine:
-            hint = "refine the first release of the series, and start the others from it"
-            raise ParameterError("refine would split sets of the earlier release", where="start", hint=hint)
-        if isinstance(start, Anonymized):
-            _check_guarantee(start.guarantee, guarantee)
-        try:
-            known, labels = global_mapping(start.mapping if isinstance(start, Anonymized) else start)
-        except ParameterError as error:
-            hint = "pass an earlier result, or its mapping"
-            raise ParameterError(error.parts["what"], where="start", got=describe(start), hint=hint) from None
-        if labels.null_count:
-            hint = "start from a release that suppresses nothing, or leave out start"
-            got = f"{labels.null_count} suppressed items"
-            raise ParameterError("the earlier release suppresses items", where="start", got=got, hint=hint)
-        place = find_items(itemsets.vocabulary, known.vocabulary)
-        if len(place) and (place < 0).all():
-            hint = "pass a release of this column, with items of the same type"
-            raise ParameterError("the earlier release has none of the items", where="start", hint=hint)
-        set_of = np.full(len(known.codes) + 1, -1)  # the last entry, -1, is that of items that it lacks
-        set_of[known.codes] = number_texts(labels)  # line i of the mapping is about the item codes[i]
-        return cls(set_of[place])
+        line_of, labels = _read_labels(start, itemsets, guarantee)
+        _refuse_suppressed(labels)
+        return cls(np.append(number_texts(labels), -1)[line_of])
 
     @property
     def parameters(self) -> dict[str, str]:
         """The parameter to record: the number of sets, instead of the sets."""
         if self.set_of is None:
             return {}
-        return {"start": f"{len(np.unique(self.set_of[self.set_of >= 0]))} labels of an earlier release"}
+        return _record(self.set_of)
 
     def first(self, order: ItemOrder, blocks: Numbers | None = None) -> Codes:
         """Return the first item of the set of each item, once new items have joined a set.
@@ -96,16 +82,119 @@ class Start:
         blocks : ndarray of int64, shape (items,), optional
             Block of each item in this order.
         """
-        items = np.arange(order.itemsets.n_items, dtype=np.int32)
         if self.set_of is None:
-            return items
+            return np.arange(order.itemsets.n_items, dtype=np.int32)
         supports = SupportIndex.of(order.itemsets).singles
-        joined = _join_new(order.arrange(self.set_of), supports, blocks)
-        shared = joined >= 0
-        first = np.full(int(joined.max(initial=-1)) + 1, len(items), np.int32)
-        np.minimum.at(first, joined[shared], items[shared])
-        items[shared] = first[joined[shared]]
-        return items
+        return _first_items(_join_new(order.arrange(self.set_of), supports, blocks))
+
+    def kept(self, order: ItemOrder) -> Codes | None:
+        """Return the first item of the set of each item, where new items are alone; None without a release.
+
+        These sets are never split.
+        """
+        return None if self.set_of is None else _first_items(order.arrange(self.set_of))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class StartCut:
+    """The lowest cut of a hierarchy that an algorithm may publish: that of an earlier release, or the leaves.
+
+    Parameters
+    ----------
+    nodes : ndarray of int32, shape (items,), or None
+        The node of each item; the leaf of an item that the earlier release lacks or suppresses. None: no
+        release.
+    hidden : ndarray of bool, shape (items,), or None
+        Mask of the items that the earlier release suppresses. They stay suppressed: nobody was protected by
+        their label.
+    parameters : dict
+        The parameter to record: the number of labels.
+    """
+
+    nodes: Codes | None = None
+    hidden: Mask | None = None
+    parameters: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls, start: Any, itemsets: Itemsets, guarantee: _Model, tree: Hierarchy, leaves: Codes, *, drop: bool
+    ) -> StartCut:
+        """Read the parameter ``start``: a result, its mapping, or None.
+
+        ``drop`` is whether the algorithm can suppress items.
+
+        Raises
+        ------
+        ParameterError
+            As in `Start.of`, or if a label is not a node above its item, or is below another label.
+        """
+        if start is None:
+            return cls()
+        line_of, labels = _read_labels(start, itemsets, guarantee)
+        if not drop:
+            _refuse_suppressed(labels)
+        names = pa.array(tree.labels, pa.large_string())
+        found = pc.index_in(labels.cast(pa.large_string()), value_set=names)
+        node_of_line = np.append(to_numpy(found.fill_null(-1)), -2).astype(np.int32)
+        gone = np.append(to_numpy(labels.is_null()), False)[line_of]
+        nodes, own = node_of_line[line_of], (line_of < 0) | gone
+        lowest = np.where(own, leaves, nodes)
+        above = (lowest >= 0) & (lowest <= leaves) & (leaves < lowest + tree.size[lowest])
+        cut = np.unique(lowest[~own])
+        if not above.all() or (cut[1:] < cut[:-1] + tree.size[cut[:-1]]).any():
+            hint = "pass the hierarchy of the earlier release, with the new items added to it"
+            got = f"{int((~above).sum())} of {len(leaves)} items with labels that are no nodes above them"
+            if above.all():
+                got = "labels below other labels"
+            problem = "the hierarchy is not that of the earlier release"
+            raise UnfitStartError(problem, where="start", got=got, hint=hint)
+        if len(cut):  # new items are published as a node of the cut above them, if there is one
+            last = cut[np.maximum(np.searchsorted(cut, leaves, side="right") - 1, 0)]
+            lowest = np.where((last <= leaves) & (leaves < last + tree.size[last]), last, lowest)
+        return cls(lowest.astype(np.int32), gone, _record(nodes))
+
+
+def _record(labels: Numbers | Codes) -> dict[str, str]:
+    """Return the parameter ``start`` to record: the number of labels, instead of the labels."""
+    return {"start": f"{len(np.unique(labels[labels >= 0]))} labels of an earlier release"}
+
+
+def _read_labels(start: Any, itemsets: Itemsets, guarantee: _Model) -> tuple[Numbers, pa.Array]:
+    """Read an earlier release: the line of each item in its mapping, -1 without one, and their labels."""
+    if isinstance(guarantee, LmDiversity):
+        hint = "leave out sensitive and l, or audit the releases together: audit(..., previous=[...])"
+        raise ParameterError("start excludes sensitive items", where="start", hint=hint)
+    if isinstance(start, Anonymized):
+        _check_guarantee(start.guarantee, guarantee)
+    try:
+        known, labels = global_mapping(start.mapping if isinstance(start, Anonymized) else start)
+    except ParameterError as error:
+        hint = "pass an earlier result, or its mapping"
+        raise ParameterError(error.parts["what"], where="start", got=describe(start), hint=hint) from None
+    place = find_items(itemsets.vocabulary, known.vocabulary)
+    if len(place) and (place < 0).all():
+        hint = "pass a release of this column, with items of the same type"
+        raise ParameterError("the earlier release has none of the items", where="start", hint=hint)
+    line = np.full(len(known.codes) + 1, -1)  # the last entry, -1, is that of items that it lacks
+    line[known.codes] = np.arange(len(known.codes))  # line i of the mapping is about the item codes[i]
+    return line[place], labels
+
+
+def _refuse_suppressed(labels: pa.Array) -> None:
+    """Refuse an earlier release that suppresses items, which an algorithm cannot keep suppressed."""
+    if labels.null_count:
+        hint = "start from a release that suppresses nothing, or leave out start"
+        got = f"{labels.null_count} suppressed items"
+        raise UnfitStartError("the earlier release suppresses items", where="start", got=got, hint=hint)
+
+
+def _first_items(set_of: Numbers) -> Codes:
+    """Return the first item of the set of each item; an item without a set (-1) is alone."""
+    items, shared = np.arange(len(set_of), dtype=np.int32), set_of >= 0
+    first = np.full(int(set_of.max(initial=-1)) + 1, len(items), np.int32)
+    np.minimum.at(first, set_of[shared], items[shared])
+    items[shared] = first[set_of[shared]]
+    return items
 
 
 def clusters_of(

@@ -9,6 +9,7 @@ import numpy as np
 
 from pdanon.errors import InfeasibleError
 from pdanon.guarantees import Coherence, PublicK
+from pdanon.guarantees.coherence import knowable_items
 from pdanon.guarantees.emptied import ROWS_WITHOUT_PUBLIC
 from pdanon.guarantees.private import PublicAndPrivate
 from pdanon.itemsets.codes import Itemsets, Mask
@@ -46,6 +47,22 @@ def check_coherent_without_public(parts: PublicAndPrivate, guarantee: Coherence)
         )
 
 
+def too_frequent_where_public(parts: PublicAndPrivate, guarantee: Coherence) -> Mask:
+    """Mark the public items that are private in other rows, and in too many rows altogether.
+
+    They can be inferred without any knowledge. Only their suppression where they are public prevents this.
+    """
+    marked = np.zeros(len(parts.is_private), np.bool_)
+    if parts.twins is None:
+        return marked
+    above, below = guarantee.h.numerator, guarantee.h.denominator
+    frequent = np.zeros(len(parts.totals) + 1, np.bool_)  # -1 is the last
+    for rows in parts.crowds():
+        frequent[:-1] |= rows.totals * below > above * rows.n_rows
+    marked[:] = frequent[parts.twins]
+    return marked
+
+
 def decide_suppressed(
     parts: PublicAndPrivate, suppressed: Mask, guarantee: Coherence | PublicK
 ) -> Decision[ListRows]:
@@ -63,7 +80,9 @@ def decide_suppressed(
         if not with_table.recount(columns).holds:
             columns = replace(columns, itemsets=itemsets.missing_as_empty())
     if isinstance(guarantee, Coherence) and suppressed.any():
-        decided = _hide_emptied(columns, recoding, guarantee, parts.public)
+        decided = _hide_emptied(
+            columns, recoding, guarantee, parts.itemsets_of(knowable_items(guarantee, parts)[0])
+        )
     else:
         decided = decide_lists(columns, recoding, guarantee)
     supports = parts.supports

@@ -15,6 +15,7 @@ import pandas as pd
 import pyarrow as pa
 
 from pdanon.algorithms.items._diversity import check_diverse, diversity_model
+from pdanon.algorithms.items._starting import StartCut, reserved
 from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.states.cuts import Cut, CutTask
 from pdanon.guarantees import KmAnonymity, LmDiversity
@@ -43,6 +44,8 @@ def apriori(
     hierarchy: HierarchyLike,
     sensitive: Iterable[Any] | None = None,
     l: int | None = None,  # noqa: E741  (its name in the literature)
+    start: Anonymized | pd.DataFrame | None = None,
+    reserve: int | None = None,
     unit: Hashable | None = None,
     item: Hashable | None = None,
     counts: bool = False,
@@ -69,6 +72,12 @@ def apriori(
         together with ``l``.
     l : int, optional
         A sensitive item is in at most 1/l of the rows that match an attacker's knowledge; at least 2.
+    start : Anonymized or DataFrame, optional
+        An earlier release of the same persons, or its mapping. Its nodes may be raised, and are never split.
+        New items must be in the hierarchy. It excludes ``sensitive``.
+    reserve : int, optional
+        The k for which items are generalized, at least k. The promise and the audit are those of k. In a
+        series, rows that change or leave then expose fewer persons.
     unit : hashable, optional
         The column that names the person of a row, if a person has several rows. The guarantee then covers
         persons, and their labels go back to the rows. Other columns are published only if ``keep`` lists
@@ -97,7 +106,8 @@ def apriori(
     HierarchyError
         If the hierarchy is not a tree, or lacks items of the data that are not sensitive.
     ColumnError, ItemsetDtypeError, ParameterError
-        If the column or a parameter is invalid.
+        If the column or a parameter is invalid, or ``start`` has another hierarchy, a stronger guarantee or
+        suppressed items.
 
     Notes
     -----
@@ -105,6 +115,9 @@ def apriori(
     treated in ascending order. When size i is reached, all smaller itemsets that occur have support k.
     Raising the cut never lowers a support. The loop ends when no rare itemset is left. The last resort is the
     root, which is in every non-empty row.
+
+    With ``start``, the cut is raised from the nodes of the earlier release. A row that holds sets of nodes
+    there holds the same or higher ones here. So rows that are only added expose nobody.
 
     A rare itemset is generalized to a combination of ancestors with support of at least k. The combination
     that adds the least NCP over all occurrences is chosen, including the siblings that are generalized with
@@ -138,7 +151,9 @@ def apriori(
     2  ['A' 'b1' 'b2']
     3       ['A' 'b2']
     """
-    decision = partial(decide, k=k, m=m, hierarchy=hierarchy, sensitive=sensitive, l=l)
+    decision = partial(
+        decide, k=k, m=m, hierarchy=hierarchy, sensitive=sensitive, l=l, start=start, reserve=reserve
+    )
     return RECORD.release(frame, column, decision, keep=keep, progress=progress)
 
 
@@ -151,10 +166,12 @@ def decide(
     hierarchy: HierarchyLike,
     sensitive: Any,
     l: int | None,  # noqa: E741  (its name in the literature)
+    start: Any = None,
+    reserve: int | None = None,
 ) -> Decision[ListRows]:
     """Decide the node of each item; sensitive items are published as they are."""
     guarantee = diversity_model(k, m, sensitive, l) or KmAnonymity(k, m)
-    k, m = check_k(k), guarantee.m
+    k, m = check_k(reserved(guarantee, reserve).k), guarantee.m
     itemsets = columns.itemsets
     hidden = np.zeros(itemsets.n_items, np.bool_)
     if isinstance(guarantee, LmDiversity):
@@ -164,10 +181,11 @@ def decide(
     if l is not None:
         check_diverse(known, secrets, l, itemsets.n_present)
     tree, leaves, n_leaves = find_leaves(hierarchy, itemsets.vocabulary, hidden)
-    cut = Cut(known, tree, leaves, secrets=secrets if l else None, diversity=l or 0)
+    started = StartCut.of(start, itemsets, guarantee, tree, leaves, drop=False)
+    cut = Cut(known, tree, leaves, started.nodes, secrets=secrets if l else None, diversity=l or 0)
     cut.protect(k, m, report)
     recoding = Recoding.of_cut(np.where(hidden, leaves, cut.nodes), tree, n_leaves=n_leaves)
-    return decide_lists(columns, recoding, guarantee)
+    return decide_lists(columns, recoding, guarantee, started.parameters)
 
 
 def find_leaves(hierarchy: HierarchyLike, items: pa.Array, hidden: Mask) -> tuple[Hierarchy, Codes, int]:

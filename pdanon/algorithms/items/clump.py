@@ -160,7 +160,7 @@ def decide(
 
 def nodes_of(task: CutTask, r: int, score: Score, lookahead: int) -> tuple[Codes, Codes]:
     """Return the node of each occurrence, -1 where it is suppressed, and the group of each row."""
-    index, tree, leaves, k, _, report = task
+    index, tree, leaves, k, _, report, *_ = task
     rows = LeafRows.of(index.codes, index.offsets, leaves)
     members = np.flatnonzero(~silent_rows(rows.lengths, k))
     members = members[_order(rows.take(members))]
@@ -223,4 +223,5 @@ RECORD = Algorithm(
     unit="rows",
     repeats=True,
     ways=(Way(TransactionalK, 20, needs="hierarchy"),),
+    bytes_per_row=940,
 )

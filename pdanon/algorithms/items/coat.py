@@ -35,6 +35,7 @@ def coat(
     utility: Any = None,
     max_suppressed: float = 0.0,
     weights: Mapping[Any, float] | pd.Series[float] | None = None,
+    penalty: float = 1,
     sensitive: Iterable[Any] | None = None,
     l: int | None = None,  # noqa: E741  (its name in the literature)
     refine: bool = False,
@@ -75,6 +76,9 @@ def coat(
     weights : mapping or Series, optional
         Importance of each item, in [0, 1]; 1 for items not listed. Items of low importance are merged first,
         and ``loss["UL"]`` counts them less.
+    penalty : float
+        Cost of a suppressed item in ``loss["UL"]``, for each row that contains it; not negative. It does not
+        change the release.
     sensitive : iterable, optional
         Sensitive items. They are published as they are, and are not part of the attacker's knowledge. Pass it
         together with ``l``, and without ``constraints``.
@@ -82,6 +86,7 @@ def coat(
         A sensitive item is in at most 1/l of the rows that match an attacker's knowledge; at least 2.
     refine : bool
         Lower the balanced loss afterwards, as `pdanon.refine` does: move items between the sets of a block.
+        With ``start``, the sets of the earlier release move as a whole.
     random_state : int, Generator or None
         Seed or generator of a secret order of the items, by which ties are broken. By default they are broken
         by the order of the items, which an attacker knows. See the notes.
@@ -192,6 +197,7 @@ def coat(
         utility=utility,
         max_suppressed=max_suppressed,
         weights=weights,
+        penalty=penalty,
         sensitive=sensitive,
         l=l,
         refine=refine,
@@ -207,6 +213,7 @@ RECORD = Algorithm(
     (KmAnonymity, PrivacyConstraints, LmDiversity),
     recodes="items",
     decide=partial(decide_within_blocks, True),
+    by_pairs=True,
     sets=partial(merge_occurrences, least_first=True),
     options={"utility": None, "max_suppressed": 0.0, "weights": None},
     ways=(Way(KmAnonymity, 30), Way(PrivacyConstraints, 30)),

@@ -16,13 +16,19 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pdanon._kernels import breaches
-from pdanon.algorithms.items._suppression import check_coherent_without_public, decide_suppressed
+from pdanon._kernels import moles as kernels
+from pdanon.algorithms.items._suppression import (
+    check_coherent_without_public,
+    decide_suppressed,
+    too_frequent_where_public,
+)
 from pdanon.algorithms.items.optimal import solve_program
 from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.weights import item_losses
 from pdanon.errors import ParameterError
 from pdanon.guarantees import Coherence
+from pdanon.guarantees.coherence import knowable_items
+from pdanon.guarantees.efforts import affordable, most_items
 from pdanon.guarantees.parameters import check_seconds
 from pdanon.guarantees.private import PublicAndPrivate
 from pdanon.itemsets.arguments import called_by_name
@@ -65,15 +71,22 @@ class Moles:
     def __init__(self, parts: PublicAndPrivate, guarantee: Coherence) -> None:
         k, above, below = guarantee.k, guarantee.h.numerator, guarantee.h.denominator
         supports = parts.supports
-        relevant = parts.is_private & (supports * below > above * k) & (above < below)
-        public = np.flatnonzero(~parts.is_private & (supports >= k))
+        relevant = np.flatnonzero(parts.is_private)[(parts.totals * below > above * k) & (above < below)]
+        knowable, efforts = knowable_items(guarantee, parts)
+        public = np.flatnonzero(knowable & (supports >= k))
         public = public[np.argsort(supports[public], kind="stable")]  # rare prefixes match few rows
-        peaks = _Numbered(parts, public, np.flatnonzero(relevant)).peaks()
+        peaks = _Numbered(parts, public, relevant).peaks()
         breaching = peaks * below > above * supports[public]
-        self.single = ~parts.is_private
+        self.single = knowable.copy()
         self.single[public[~breaching]] = False
-        rows = _Numbered(parts, public[~breaching], np.flatnonzero(relevant))
-        self.larger = rows.minimal_moles(k, guarantee.p, above, below, peaks[~breaching])
+        rows = _Numbered(parts, public[~breaching], relevant)
+        p = guarantee.p if efforts is None else most_items(efforts, guarantee.p)
+        found = rows.minimal_moles(k, p, above, below, peaks[~breaching])
+        if efforts is not None:
+            by_item = np.zeros(len(knowable), np.int64)
+            by_item[knowable] = efforts
+            found = found.take(affordable(found, by_item, guarantee.p))
+        self.larger = found
 
     def eliminate(self, losses: Numbers, criterion: str) -> Numbers:
         """Choose the items to suppress, so that no mole is left; first those that are moles alone.
@@ -103,7 +116,7 @@ class Moles:
             raise ParameterError("the losses cannot be compared exactly", where="loss", got=got, hint=hint)
         starts, holding, _ = transpose(items, bounds, len(self.single))
         by_moles, by_loss = criterion != "1/il", criterion != "mm"
-        chosen = breaches.eliminate(items, bounds, starts, holding, losses, by_moles, by_loss)
+        chosen = kernels.eliminate(items, bounds, starts, holding, losses, by_moles, by_loss)
         return np.concatenate((np.flatnonzero(self.single), chosen))
 
     def least(self, losses: Numbers, seconds: float, report: Report) -> tuple[Numbers, int]:
@@ -161,22 +174,27 @@ class Moles:
 
 
 class _Numbered:
-    """Rows of selected public items, which have the lowest numbers, and selected private items."""
+    """Rows of selected public items, which have the lowest numbers, and selected private items.
+
+    The highest numbers mark the private items where they are public.
+    """
 
     def __init__(self, parts: PublicAndPrivate, public: Numbers, private: Numbers) -> None:
-        items = np.concatenate((public, private))
-        numbers = np.full(len(parts.is_private), -1)
+        rows = parts.with_copies()
+        copies = private + int(parts.is_private.sum()) if parts.copies else private[:0]
+        items = np.concatenate((public, private, copies))
+        numbers = np.full(rows.n_items, -1)
         numbers[items] = np.arange(len(items))
-        self._index = parts.rows(numbers, len(items))
-        self._public = public
+        self._index = rows.recode(numbers, len(items))
+        self._public, self._n_private = public, len(private)
 
     def peaks(self) -> Numbers:
         """Count the rows that each public item shares with its most frequent private item."""
         hidden = np.arange(self._index.n_items) >= len(self._public)
         index = self._index.within(np.diff(self._index.keep_items(hidden).offsets) > 0)
         starts, tids, _ = index.transpose
-        rows = breaches.MoleRows(index.codes, index.offsets, self._ends(index), index.weights)
-        return breaches.private_peaks(rows, starts[: len(self._public) + 1], tids, index.n_items)
+        rows = self._mole_rows(index, self._ends(index))
+        return kernels.private_peaks(rows, starts[: len(self._public) + 1], tids, index.n_items)
 
     def minimal_moles(self, k: int, p: int, above: int, below: int, peaks: Numbers) -> ItemsetTable:
         """Return the minimal moles of 2 to p items; no single item is a mole."""
@@ -188,11 +206,11 @@ class _Numbered:
             supports = index.singles[: len(self._public)].copy()
             starts, tids, places = index.transpose
             columns = (starts[: len(self._public) + 1], tids, places, supports, peaks, index.n_items)
-            rows = breaches.MoleRows(index.codes, index.offsets, ends, index.weights)
+            rows = self._mole_rows(index, ends)
             arguments = k, min(p, longest), above, below, rows, *columns, MOST_ITEMSETS
 
             def list_moles() -> tuple[NDArray[np.int32], Numbers, bool]:
-                return breaches.minimal_moles(*arguments, halt_flag())
+                return kernels.minimal_moles(*arguments, halt_flag())
 
             ((codes, offsets, is_done),) = search(list_moles, [()], index.search_bound(p), limited=True)
             if not is_done:
@@ -207,9 +225,13 @@ class _Numbered:
             self._public[codes].astype(np.int32), offsets, np.zeros(len(offsets) - 1, np.int64)
         )
 
+    def _mole_rows(self, index: SupportIndex, ends: Numbers) -> kernels.MoleRows:
+        first_copy = len(self._public) + self._n_private
+        return kernels.MoleRows(index.codes, index.offsets, ends, index.weights, first_copy, self._n_private)
+
     def _ends(self, index: SupportIndex) -> Numbers:
         """Return the end of the public items of each row."""
-        return breaches.private_begins(index.codes, index.offsets, len(self._public))
+        return kernels.private_begins(index.codes, index.offsets, len(self._public))
 
 
 # --- The public function and its decision
@@ -230,6 +252,7 @@ def coherence(
     p: int,
     private: Any,
     criterion: str = "mm/il",
+    effort: Mapping[Any, int] | pd.Series[int] | None = None,
     loss: str | Mapping[Any, float] | pd.Series[float] = "support",
     time_limit: float = 60,
     unit: Hashable | None = None,
@@ -251,15 +274,19 @@ def coherence(
     k : int
         Minimum number of rows that match an attacker's knowledge; at least 2.
     p : int
-        Maximum number of public items that the attacker knows; at least 1.
+        Maximum number of public items that the attacker knows; at least 1. With ``effort``, the maximum total
+        effort of them.
     private : list of items, Series of bool, or str
         The private items; or a Series that marks each item as private; or the name of a second list column
-        whose items are all private. All other items are public. Private items are not suppressed. A str is
-        always a column name: pass a single private item in a list.
+        with the private items of each row. All other items are public. Private items are not suppressed. A
+        str is always a column name: pass a single private item in a list. With a column, an item can be
+        private in some rows and public in others.
     criterion : {"mm/il", "mm", "1/il", "optimal"}
         The item to suppress next: the one with the most remaining minimal moles per loss, with the most
         remaining minimal moles, or with the least loss. With ``"optimal"``, the items with the least total
         loss.
+    effort : mapping or Series, optional
+        The effort of learning that a person has an item: a positive integer by item. Other items have 1.
     loss : {"support", "unit"}, mapping or Series
         Cost of suppressing an item: the number of rows that contain it, 1, or a non-negative number for each
         public item. Fractional numbers are rounded to six decimals.
@@ -297,8 +324,8 @@ def coherence(
         attacker without any knowledge can then infer it. The message states how many items are affected
         and the least ``h`` that works.
     ColumnError, ItemsetDtypeError, ParameterError
-        If a column or a parameter is invalid; if an item is both public and private; or if a private item
-        does not occur.
+        If a column or a parameter is invalid; if ``p`` is below the least effort; if an item is both public
+        and private, with a column in the same row; or if a private item does not occur.
 
     See Also
     --------
@@ -316,9 +343,16 @@ def coherence(
     repeatedly, until no mole is left. Ties: more moles, less loss, item order. Scores are compared as
     integers.
 
+    With ``effort``, itemsets with a total effort above p are not known, so they are no moles. Moles of all
+    sizes that p allows are listed first, so the cost is that of the largest number of items within p.
+
     ``"optimal"`` solves a 0-1 program with HiGHS: of each mole, at least one item is suppressed. Moles are
     added to the program while its solution leaves them. The search starts with the result of ``"mm/il"``,
     and never returns a worse one. The solver may take time exponential in the number of items.
+
+    An item that is private in some rows and public in others is suppressed only where it is public. It goes
+    first if it is in more than a share h of all rows. A mole can also be resolved by suppressing such an item
+    in its rows, but the algorithm always suppresses an item of the mole.
 
     If a row loses all its public items, at least k rows of the release have none. Rows that had none before
     count as well. If there are fewer, more public items are suppressed.
@@ -352,7 +386,7 @@ def coherence(
     0  salt   1  2.0    0.5
     """
     parameters = {"h": h, "k": k, "p": p, "private": private, "criterion": criterion, "loss": loss}
-    decision = partial(decide, **parameters, time_limit=time_limit)
+    decision = partial(decide, **parameters, effort=effort, time_limit=time_limit)
     return RECORD.release(frame, column, decision, keep=keep, progress=progress)
 
 
@@ -365,17 +399,19 @@ def decide(
     p: int,
     private: Any,
     criterion: str,
+    effort: Any,
     loss: Any,
     time_limit: float,
 ) -> Decision[ListRows]:
     """Decide which items are suppressed: at least one of each mole."""
     check_known(criterion, CRITERIA, "criterion", where="criterion")
     seconds = check_seconds(time_limit, "time_limit", zero=True)
-    guarantee = Coherence(h=h, k=k, p=p, private=private)
+    guarantee = Coherence(h=h, k=k, p=p, private=private, effort=effort)
     parts = PublicAndPrivate.of(columns, guarantee.private)
+    _check_budget(parts, guarantee)
     losses, unit = item_losses(loss, parts.itemsets, parts.supports, ~parts.is_private)
     check_coherent_without_public(parts, guarantee)
-    moles = Moles(parts, guarantee)
+    moles = Moles(parts.without(too_frequent_where_public(parts, guarantee)), guarantee)
     report(len(moles.larger))
     if criterion == "optimal":
         chosen, bound = moles.least(losses, seconds, report)
@@ -388,6 +424,20 @@ def decide(
         return decided
     lost = int(losses[: parts.itemsets.n_items][decided.rows.recoding.targets < 0].sum())
     return decided.with_loss("gap", (lost - bound) / lost if lost > bound else 0.0)
+
+
+def _check_budget(parts: PublicAndPrivate, guarantee: Coherence) -> None:
+    """Check that an attacker can know at least one public item, if there is any."""
+    if guarantee.effort is None or parts.is_private.all() or knowable_items(guarantee, parts)[0].any():
+        return
+    efforts = guarantee.effort.find(parts.itemsets.vocabulary)
+    least = efforts[~parts.is_private[: len(efforts)]].min()
+    raise ParameterError(
+        "p is below the least effort, so that the attacker could know no item",
+        where="p",
+        got=f"p={guarantee.p}, least effort {least}",
+        hint=f"pass the maximum total effort of the known items: p={least} or more",
+    )
 
 
 def _trace(

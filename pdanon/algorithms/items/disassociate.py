@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from pdanon._kernels import chunks as chunks_kernels
-from pdanon._kernels import row_partitions
+from pdanon._kernels import row_splits
 from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.guarantees import DisassociatedKm
 from pdanon.guarantees.parameters import DEFAULT_M, ItemLimit
@@ -86,7 +86,7 @@ def chunks_of(
     k, m = guarantee.k, min(guarantee.m or 2**31, 2**31)
     filled = np.flatnonzero(itemsets.lengths)
     offsets = np.append(itemsets.offsets[filled], len(itemsets.codes))
-    rows, starts = row_partitions.split_rows(k, most, itemsets.codes, offsets, blocks)
+    rows, starts = row_splits.split_rows(k, most, itemsets.codes, offsets, blocks)
     lists = itemsets.codes, offsets, blocks
     chunk, n_parts, n_chunks = chunks_kernels.split_terms(k, m, guarantee.safe, rows, starts, *lists)
     sizes = np.diff(starts)
@@ -425,4 +425,5 @@ RECORD = Algorithm(
     unit="joint clusters",
     keeps_type=True,
     ways=(Way(DisassociatedKm, 10),),
+    bytes_per_row=870,
 )

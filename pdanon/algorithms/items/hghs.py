@@ -40,6 +40,8 @@ def hghs(
     hierarchy: HierarchyLike,
     loss: Literal["LM", "NCP"] = "LM",
     weights: Mapping[Any, float] | pd.Series[float] | None = None,
+    start: Anonymized | pd.DataFrame | None = None,
+    reserve: int | None = None,
     unit: Hashable | None = None,
     item: Hashable | None = None,
     counts: bool = False,
@@ -67,6 +69,13 @@ def hghs(
     weights : mapping or Series, optional
         Importance of each item, in [0, 1]; 1 for items not listed. An occurrence costs its loss times the
         importance of its item.
+    start : Anonymized or DataFrame, optional
+        An earlier release of the same persons, or its mapping. Its nodes may be raised, and are never split.
+        New items must be in the hierarchy. Suppressed items stay suppressed, and so do new items that
+        would be published as a node above one.
+    reserve : int, optional
+        The k for which items are generalized, at least k. The promise and the audit are those of k. In a
+        series, rows that change or leave then expose fewer persons.
     unit : hashable, optional
         The column that names the person of a row, if a person has several rows. The guarantee then covers
         persons, and their labels go back to the rows. Other columns are published only if ``keep`` lists
@@ -93,7 +102,7 @@ def hghs(
     HierarchyError
         If the hierarchy is not a tree, or lacks items of the data.
     ColumnError, ItemsetDtypeError, ParameterError
-        If the column or a parameter is invalid.
+        If the column or a parameter is invalid, or ``start`` has another hierarchy or a stronger guarantee.
 
     Notes
     -----
@@ -104,6 +113,9 @@ def hghs(
     None or at least k rows lose all their items. If fewer rows would, more nodes of the last cut are
     suppressed: the nodes of a row together, with the fewest occurrences lost per emptied row. The earlier
     cuts are repaired in the same way, and the cheapest one is released (then: the coarsest).
+
+    With ``start``, no cut is below the nodes of the earlier release. A row that holds sets of nodes there
+    holds the same or higher ones here. So rows that are only added expose nobody.
 
     The search begins at the root. In a child cut, the children of one node replace that node. The search
     moves to the child cut with the least cost, as long as the cost falls. The cost is ``loss``, times the
@@ -138,7 +150,15 @@ def hghs(
     3      0  soap        <NA>        1
     """
     decision = partial(
-        decide_priced_nodes, nodes_of, k=k, m=m, hierarchy=hierarchy, loss=loss, weights=weights
+        decide_priced_nodes,
+        nodes_of,
+        k=k,
+        m=m,
+        hierarchy=hierarchy,
+        loss=loss,
+        weights=weights,
+        start=start,
+        reserve=reserve,
     )
     return RECORD.release(frame, column, decision, keep=keep, progress=progress)
 
@@ -146,7 +166,8 @@ def hghs(
 def nodes_of(task: CutTask, loss: str = "LM", weights: Numbers | None = None) -> Codes:
     """Return the node of each item, -1 where it is suppressed."""
     prices = PRICES[loss](task.tree, weights)
-    descent = Descent(task.rows, task.tree, task.leaves, k=task.k, m=task.m, prices=prices)
+    limits = {"floor": task.floor, "barred": task.barred}
+    descent = Descent(task.rows, task.tree, task.leaves, k=task.k, m=task.m, prices=prices, **limits)
     return choose_scenario([*descent.steps(task.report)], task, prices)
 
 

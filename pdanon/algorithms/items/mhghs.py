@@ -140,9 +140,10 @@ def nodes_of(task: CutTask, loss: str = "LM", weights: Numbers | None = None) ->
 
 def paths(task: CutTask, prices: NodePrices | None = None) -> Iterator[list[Scenario]]:
     """Yield the scenarios of each round, by descending cost; losses are those of the whole hierarchy."""
-    floor = None
+    options: dict[str, Any] = {"prices": prices, "barred": task.barred}
+    floor = task.floor
     for size in count(1):
-        descent = Descent(task.rows, task.tree, task.leaves, k=task.k, m=size, floor=floor, prices=prices)
+        descent = Descent(task.rows, task.tree, task.leaves, k=task.k, m=size, floor=floor, **options)
         path = [*descent.steps(task.report)]
         yield path
         if size == task.m or size >= descent.longest:

@@ -19,7 +19,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon._kernels import cut_search
-from pdanon.algorithms.items._generalization import choose_scenario, cut_task
+from pdanon.algorithms.items._generalization import choose_scenario, started_task
 from pdanon.algorithms.items.mhghs import paths
 from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.states.cuts import Cut, CutTask
@@ -311,6 +311,8 @@ def optimal(
     hierarchy: HierarchyLike,
     suppress: bool = False,
     time_limit: float = 60,
+    start: Anonymized | pd.DataFrame | None = None,
+    reserve: int | None = None,
     unit: Hashable | None = None,
     item: Hashable | None = None,
     counts: bool = False,
@@ -340,6 +342,13 @@ def optimal(
     time_limit : float
         Upper bound on the search, in seconds; not negative. It excludes building the program and, without
         ``suppress``, the greedy solution that replaces an unsolved program.
+    start : Anonymized or DataFrame, optional
+        An earlier release of the same persons, or its mapping. Its nodes may be raised, and are never split.
+        New items must be in the hierarchy. With ``suppress``, suppressed items stay suppressed, and so do
+        new items that would be published as a node above one.
+    reserve : int, optional
+        The k for which items are generalized, at least k. The promise and the audit are those of k. In a
+        series, rows that change or leave then expose fewer persons.
     unit : hashable, optional
         The column that names the person of a row, if a person has several rows. The guarantee then covers
         persons, and their labels go back to the rows. Other columns are published only if ``keep`` lists
@@ -368,7 +377,8 @@ def optimal(
     HierarchyError
         If the hierarchy is not a tree, or lacks items of the data.
     ColumnError, ItemsetDtypeError, ParameterError
-        If the column or a parameter is invalid.
+        If the column or a parameter is invalid, or ``start`` has another hierarchy, a stronger guarantee or,
+        without ``suppress``, suppressed items.
 
     Notes
     -----
@@ -389,6 +399,10 @@ def optimal(
     program is solved for the undecided nodes. The search starts with the better result of :func:`hghs` and
     :func:`mhghs`, and never returns a worse one. If the time does not suffice for both, it starts with the
     last cut of :func:`hghs`.
+
+    With ``start``, no cut is below the nodes of the earlier release, and ``gap`` compares with these cuts
+    alone. A row that holds sets of nodes there holds the same or higher ones here. So rows that are only
+    added expose nobody.
 
     None or at least k rows lose all their items. If fewer rows would, more is suppressed, as in :func:`hghs`.
     ``gap`` includes this loss, because the bound also covers choices that empty fewer rows.
@@ -423,7 +437,16 @@ def optimal(
     >>> result.mapping["generalized"].tolist()
     ['A', 'A', 'b1', <NA>]
     """
-    decision = partial(decide, k=k, m=m, hierarchy=hierarchy, suppress=suppress, time_limit=time_limit)
+    decision = partial(
+        decide,
+        k=k,
+        m=m,
+        hierarchy=hierarchy,
+        suppress=suppress,
+        time_limit=time_limit,
+        start=start,
+        reserve=reserve,
+    )
     return RECORD.release(frame, column, decision, keep=keep, progress=progress)
 
 
@@ -436,12 +459,14 @@ def decide(
     hierarchy: HierarchyLike,
     suppress: bool,
     time_limit: float,
+    start: Any = None,
+    reserve: int | None = None,
 ) -> Decision[ListRows]:
     """Decide the node of each item, and bound how much less another decision could lose."""
     guarantee = KmAnonymity(k, m)
     seconds = check_seconds(time_limit, "time_limit", zero=True)
     check_flag(suppress, "suppress")
-    task = cut_task(columns.itemsets, hierarchy, guarantee.k, guarantee.m, report)
+    task, read = started_task(columns.itemsets, hierarchy, guarantee, start, reserve, report, drop=suppress)
     if suppress:
         found, bound = least_scenarios(task, seconds)
         prices = NodePrices.lm(task.tree)
@@ -452,19 +477,19 @@ def decide(
         cut, bound = least_cut(task, seconds)
         nodes, loss = cut.nodes, cut.loss
     gap = (loss - bound) / loss if loss > bound else 0.0
-    return decide_lists(columns, Recoding.of_cut(nodes, task.tree), guarantee).with_loss("gap", gap)
+    return decide_lists(columns, Recoding.of_cut(nodes, task.tree), guarantee, read).with_loss("gap", gap)
 
 
 def least_cut(task: CutTask, time_limit: float) -> tuple[Cut, int]:
     """Find a safe cut with a low loss, and a lower bound on the loss of any safe cut."""
-    index, tree, leaves, k, m, report = task
-    start = Cut(index, tree, leaves)
+    tree, k, m, report = task.tree, task.k, task.m, task.report
+    start = Cut(task.rows, tree, task.leaves, task.lowest)
     deadline = monotonic() + time_limit
     demands = [start.first_demands(k, pairs=m != 1)]
     cut, bound, solved = start.copy(), 0, True
     while (seconds := deadline - monotonic()) > 0:
         nodes, least, solved = _least_cover(demands, tree, start.added_losses, seconds)
-        bound = max(bound, least)
+        bound = max(bound, start.loss + least)
         cut = start.copy()
         cut.lift(nodes)
         cut.satisfy_pairs(k, pairs=m != 1)  # no effect, unless rounding in the solver broke a demand
@@ -538,10 +563,10 @@ class _Search:
     """A search for the nodes to publish: the best scenarios found so far, and a bound for all."""
 
     def __init__(self, task: CutTask) -> None:
-        index, tree, leaves, k, m, report = self._task = task
-        self._descent = Descent(index, tree, leaves, k=k, m=m)
+        index, tree, leaves, k, m, report, lowest, _ = self._task = task
+        self._descent = Descent(index, tree, leaves, k=k, m=m, floor=task.floor, barred=task.barred)
         self._whole = int(index.singles.sum()) * (tree.n_leaves - 1)  # cost of suppressing everything
-        cut = Cut(index, tree, leaves)
+        cut = Cut(index, tree, leaves, lowest)
         self._packing = Packing(cut, tree, self._descent.worth, k=k, pairs=m != 1)
         self._steps = self._descent.steps(report)
         self.path = [next(self._steps)]
@@ -595,9 +620,9 @@ class _Search:
         choice = Scenario(self._descent.around(published), published, cost)
         safe = self._packing.allows(published)
         if safe:
-            index, tree, leaves, k, m, _ = self._task
-            rows = index.recode(choice.nodes_of(leaves), tree.n_nodes).distinct()
-            for threats in islice(threats_beyond_pairs(lambda: rows, k, m), 1):
+            task = self._task
+            rows = task.rows.recode(choice.nodes_of(task.leaves), task.tree.n_nodes).distinct()
+            for threats in islice(threats_beyond_pairs(lambda: rows, task.k, task.m), 1):
                 self._packing.learn(_sample(threats, _FEW))
                 safe = False
         self._take(choice if safe else self._descent.scenario(choice.cut))

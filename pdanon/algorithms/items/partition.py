@@ -115,7 +115,7 @@ def partition(
 
 def nodes_of(task: CutTask) -> tuple[Codes, Codes]:
     """Return the node of each occurrence, -1 where it is suppressed, and the group of each row."""
-    index, tree, leaves, k, _, report = task
+    index, tree, leaves, k, _, report, *_ = task
     rows = LeafRows.of(index.codes, index.offsets, leaves)
     silent = silent_rows(rows.lengths, k)
     # A leaf loses nothing.
@@ -140,4 +140,5 @@ RECORD = Algorithm(
     decide=partial(decide_groups, nodes_of),
     unit="groups",
     ways=(Way(TransactionalK, 10, needs="hierarchy"),),
+    bytes_per_row=980,
 )

@@ -87,6 +87,7 @@ def pcta(
         A sensitive item is in at most 1/l of the rows that match an attacker's knowledge; at least 2.
     refine : bool
         Lower the balanced loss afterwards, as `pdanon.refine` does: move items between the sets.
+        With ``start``, the sets of the earlier release move as a whole.
     random_state : int, Generator or None
         Seed or generator of a secret order of the items, by which ties are broken. By default they are broken
         by the order of the items, which an attacker knows. See the notes.
@@ -211,15 +212,18 @@ def decide(
     itemsets = columns.itemsets
     constraints = read_constraints(constraints, columns.label)
     guarantee = read_guarantee(constraints, k, m, itemsets, sensitive, l, refine)
-    started, needed = Start.of(start, itemsets, guarantee, refine=refine), reserved(guarantee, reserve)
+    started, needed = Start.of(start, itemsets, guarantee), reserved(guarantee, reserve)
     order = ItemOrder.draw(itemsets, random_state)
     check_feasible(SupportIndex.of(order.itemsets), check_k(needed.k), itemsets.n_present)
     steps, trace = item_weights(weights, order.itemsets), None
     first = started.first(order)
     labels, problem = merge_items(order.itemsets, needed, report, first=first, weights=steps)
-    assert problem is None  # a set of all known items satisfies any guarantee
+    if (
+        problem is not None
+    ):  # only for a skeleton of the rows: a set of all known items satisfies any guarantee
+        raise problem
     if refine:
-        labels, trace = refine_sets(order.itemsets, labels, needed)
+        labels, trace = refine_sets(order.itemsets, labels, needed, kept=started.kept(order))
     recoding = Recoding.of_clusters(order.restore(labels), itemsets)
     read, valued = {"constraints": constraints, **started.parameters}, importance(weights, itemsets)
     return decide_lists(columns, recoding, guarantee, read, trace=trace, weights=valued)
@@ -231,6 +235,7 @@ RECORD = Algorithm(
     recodes="items",
     decide=decide,
     unit="merges",
+    by_pairs=True,
     sets=partial(merge_occurrences, least_first=False),
     options={"weights": None},
     ways=(Way(KmAnonymity, 10), Way(PrivacyConstraints, 10)),

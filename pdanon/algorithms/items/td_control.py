@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from pdanon._kernels.rules import rows_with_some
+from pdanon._kernels.sensitive_rules import with_some
 from pdanon.algorithms.items.apriori import find_leaves
 from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.states.sensitive_rules import (
@@ -70,7 +71,7 @@ class Published(NamedTuple):
 class _Step(NamedTuple):
     """An expansion: some items become other nodes, and nodes are suppressed; with its total saving."""
 
-    items: NDArray[np.intp]
+    items: Codes
     became: Codes
     gone: Codes
     saved: int
@@ -111,7 +112,7 @@ class Expansion:
         self._index, self._tree, self._leaves, self._demand = index.distinct(), tree, leaves, demand
         self._report = report
         self._is_public = ~demand.hidden[leaves]
-        public = np.flatnonzero(self._is_public)
+        public = np.flatnonzero(self._is_public).astype(np.int32)
         self._in_order = public[np.argsort(leaves[public], kind="stable")]  # in the order of the leaves
         supports = np.bincount(leaves, index.singles, tree.n_nodes).astype(np.int64)
         below = offsets_of(np.where(demand.hidden, 0, supports))
@@ -217,39 +218,36 @@ class Expansion:
         self._turn += 1
         self._report(1)
 
-    def _find_suppressed(self, items: NDArray[np.intp], became: Codes) -> Codes:
+    def _find_suppressed(self, items: Codes, became: Codes) -> Codes:
         """Return what is suppressed so that items can become other nodes.
 
         Rules with one of the new nodes are listed as long as they are few.
         """
-        demand, rows = self._demand, self._rows_with(items)
-        nodes = np.where(self._gone[self._nodes], -1, self._nodes)
-        nodes[items] = became
-        present = np.zeros(len(nodes), np.bool_)
+        demand, kept_nodes = self._demand, np.where(self._gone[self._nodes], -1, self._nodes)
+        rows = self._index.within(rows_with_some(items, self._index.rows))
+        is_sensitive = demand.hidden[self._nodes] & (kept_nodes >= 0)
+        if not with_some(rows.codes, rows.offsets, is_sensitive).any():
+            return np.empty(0, np.int32)
+        kept_nodes[items] = became
+        present = np.zeros(len(kept_nodes), np.bool_)
         present[rows.codes] = True
-        used = distinct(nodes[present & (nodes >= 0)])
-        number = np.full(len(self._gone) + 1, -1, np.int32)  # the last entry is that of node -1
-        number[used] = np.arange(len(used))
-        rows = rows.recode(number[nodes], len(used)).distinct()
+        used = distinct(kept_nodes[present & (kept_nodes >= 0)])
         demand = replace(demand, hidden=demand.hidden[used], may_go=demand.may_go[used])
         first, gone, size = np.isin(used, became), np.zeros(len(used), np.bool_), 1
-        search = RuleSearch(rows, demand, first)
+        order = np.lexsort((self._occurrences[used], ~first)).astype(np.int32)
+        rank = np.full(len(self._gone) + 1, -1, np.int32)  # the last entry is that of node -1
+        rank[used[order]] = np.arange(len(used))
+        rows = rows.recode(rank[kept_nodes], len(used)).distinct()
+        search = RuleSearch(rows, order, int(first.sum()), demand)
         while demand.m is None or size <= demand.m:
             if search.longest <= size or not search.is_feasible(size, _EASY):
                 break
             rules = search.breached(size)
             if len(rules):
                 gone[choose_labels(rules, demand.may_go, demand.hidden, self._losses[used])] = True
-                search = RuleSearch(search.rows.keep_items(~gone).distinct(), demand, first)
+                search = search.keep(~gone)
             size += 1
         return used[gone]
-
-    def _rows_with(self, items: NDArray[np.intp]) -> SupportIndex:
-        """Return the rows with at least one of the items."""
-        starts, tids, _ = self._index.transpose
-        having = np.zeros(len(self._index.weights), np.bool_)
-        having[np.concatenate([tids[starts[item] : starts[item + 1]] for item in items])] = True
-        return self._index.within(having)
 
 
 # --- The public function and its decision

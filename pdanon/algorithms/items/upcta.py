@@ -34,6 +34,7 @@ def upcta(
     utility: Any = None,
     max_suppressed: float = 0.0,
     weights: Mapping[Any, float] | pd.Series[float] | None = None,
+    penalty: float = 1,
     sensitive: Iterable[Any] | None = None,
     l: int | None = None,  # noqa: E741  (its name in the literature)
     refine: bool = False,
@@ -73,6 +74,9 @@ def upcta(
     weights : mapping or Series, optional
         Importance of each item, in [0, 1]; 1 for items not listed. Items of low importance are merged first,
         and ``loss["UL"]`` counts them less.
+    penalty : float
+        Cost of a suppressed item in ``loss["UL"]``, for each row that contains it; not negative. It does not
+        change the release.
     sensitive : iterable, optional
         Sensitive items. They are published as they are, and are not part of the attacker's knowledge. Pass it
         together with ``l``, and without ``constraints``.
@@ -80,6 +84,7 @@ def upcta(
         A sensitive item is in at most 1/l of the rows that match an attacker's knowledge; at least 2.
     refine : bool
         Lower the balanced loss afterwards, as `pdanon.refine` does: move items between the sets of a block.
+        With ``start``, the sets of the earlier release move as a whole.
     start : Anonymized or DataFrame, optional
         An earlier release of the same persons, or its mapping. Its sets may grow, and are never split. A new
         item joins a set of several items, the one that loses least by it.
@@ -179,6 +184,7 @@ def upcta(
         utility=utility,
         max_suppressed=max_suppressed,
         weights=weights,
+        penalty=penalty,
         sensitive=sensitive,
         l=l,
         refine=refine,
@@ -193,6 +199,7 @@ RECORD = Algorithm(
     (KmAnonymity, PrivacyConstraints, LmDiversity),
     recodes="items",
     decide=partial(decide_within_blocks, False),
+    by_pairs=True,
     sets=partial(merge_occurrences, least_first=False),
     options={"utility": None, "max_suppressed": 0.0, "weights": None},
     ways=(

@@ -205,7 +205,7 @@ def _select_refinement(result: Any) -> Callable[[Task], Anonymized]:
         hint = "pass a complete result; this is the partial result of an InfeasibleError"
         raise ParameterError("the result does not have its guarantee", where="result", hint=hint)
     if result.parameters.get("start") is not None:
-        hint = "refine the first release of a series: refine=True, or pdanon.refine before you publish it"
+        hint = "pass refine=True to the algorithm: it moves sets of the earlier release as a whole"
         problem = "the release starts from an earlier one, whose sets must not be split"
         raise ParameterError(problem, where="result", hint=hint)
     if result.parameters.get("reserve") is not None:

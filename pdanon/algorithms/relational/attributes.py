@@ -21,6 +21,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from pdanon._kernels import row_clusters
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.codes import Codes, Numbers
 from pdanon.itemsets.compatibility import text_column
@@ -212,18 +213,13 @@ class Ranges:
         least = (low < high) * min(self.unit, 1)  # 0 if the column does not count
         return np.where(mixed, self.unit, np.maximum(positions[high] - positions[low], least))
 
-    def digest(self, codes: Codes) -> Codes:
-        """Return the smallest and the largest of some values; they have the same cover as all of them."""
-        return np.array([codes.min(), codes.max()], np.int32)
+    def digests(self, codes: Codes, starts: Numbers) -> Codes:
+        """Return the smallest and the largest value from each start on: their cover is that of all."""
+        return _ends(codes, starts)
 
-    def line_losses(self, lines: Codes) -> Numbers:
-        """Return the loss of the range of the values of each line."""
-        return self.between(lines.min(axis=1), lines.max(axis=1))
-
-    def losses_with_each(self, codes: Codes) -> Numbers:
-        """Return, for each value, the loss of the range of some values and this one."""
-        values = np.arange(self.n_values)
-        return self.between(np.minimum(values, codes.min()), np.maximum(values, codes.max()))
+    def losses_with(self, lines: Codes, values: Codes) -> Numbers:
+        """Return the loss of the range of the values of each line and others."""
+        return row_clusters.range_losses(lines, values, self.positions, min(self.unit, 1), self.unit)
 
     def split(self, codes: Codes) -> Numbers | None:
         """Cut between the values where the two parts differ least in size (ties: the lower cut)."""
@@ -308,23 +304,14 @@ class Tree:
         """Number of distinct values, the missing one included."""
         return len(self.taxonomy.leaves)
 
-    def digest(self, codes: Codes) -> Codes:
-        """Return the smallest and the largest of some values; they have the same cover as all of them."""
-        return np.array([codes.min(), codes.max()], np.int32)
+    def digests(self, codes: Codes, starts: Numbers) -> Codes:
+        """Return the smallest and the largest value from each start on: their cover is that of all."""
+        return _ends(codes, starts)
 
-    def line_losses(self, lines: Codes) -> Numbers:
-        """Return the loss of the lowest common ancestor of the values of each line."""
-        return self.taxonomy.penalties[self._digests(lines.min(axis=1), lines.max(axis=1))]
-
-    def losses_with_each(self, codes: Codes) -> Numbers:
-        """Return, for each value, the loss of the lowest common ancestor of some values and this one."""
+    def losses_with(self, lines: Codes, values: Codes) -> Numbers:
+        """Return the loss of the lowest common ancestor of the values of each line and others."""
         tree, leaves, penalties = self._parts
-        low, high = np.array([codes.min()]), np.array([codes.max()])
-        result = np.empty(self.n_values, np.int64)
-        for node in tree.ancestors_of(int(self._digests(low, high)[0]))[::-1].tolist():
-            first, last = np.searchsorted(leaves, [node, node + tree.size[node]])
-            result[first:last] = penalties[node]
-        return result
+        return row_clusters.ancestor_losses(lines, values, leaves, tree.size, tree.parent, penalties)
 
     def split(self, codes: Codes) -> Numbers | None:
         """Split into the children of the lowest common ancestor; None for a single value."""
@@ -433,21 +420,13 @@ class Sets:
         penalties[0] = self.prices[-1]
         return Taxonomy(tree, np.arange(1, self.n_values + 1), penalties)
 
-    def digest(self, codes: Codes) -> Codes:
-        """Return the distinct values."""
-        return distinct(codes)
+    def digests(self, codes: Codes, starts: Numbers) -> Codes:
+        """Return the distinct values from each start on, the last one repeated where others have more."""
+        return row_clusters.distinct_values(codes, starts, self.n_values)
 
-    def line_losses(self, lines: Codes) -> Numbers:
-        """Return the loss of the set of the values of each line."""
-        ordered = np.sort(lines, axis=1)
-        return self.prices[1 + np.count_nonzero(ordered[:, 1:] != ordered[:, :-1], axis=1)]
-
-    def losses_with_each(self, codes: Codes) -> Numbers:
-        """Return, for each value, the loss of the set of some values and this one."""
-        members = distinct(codes)
-        sizes = np.full(self.n_values, len(members) + 1)
-        sizes[members] = len(members)
-        return self.prices[sizes]
+    def losses_with(self, lines: Codes, values: Codes) -> Numbers:
+        """Return the loss of the set of the values of each line, in order, and others."""
+        return row_clusters.set_losses(lines, values, self.prices)
 
     def split(self, codes: Codes) -> Numbers | None:
         """Split in the order of the values where the two parts differ least in size."""
@@ -497,6 +476,20 @@ Attribute: TypeAlias = Ranges | Tree | Sets
 # --- Common steps
 
 
+_ONE = np.zeros(1, np.int64)  # starts of a single part
+
+
+def digest_of(attribute: Attribute, codes: Codes) -> Codes:
+    """Return few values with the same cover as some values, ascending."""
+    return attribute.digests(np.ascontiguousarray(codes), _ONE)[0]
+
+
+def cover_loss(attribute: Attribute, codes: Codes) -> int:
+    """Return the loss of the cover of some values."""
+    values = np.ascontiguousarray(codes)
+    return int(attribute.losses_with(values[:1, np.newaxis], values)[0])
+
+
 def common_unit(wholes: Iterable[int], cells: int) -> int:
     """Return an integer that many denominators divide and whose sums over all cells fit 64 bits twice.
 
@@ -527,6 +520,13 @@ def bounds(classes: Numbers, codes: Codes, n_classes: int) -> tuple[Numbers, Num
     np.minimum.at(low, classes, codes)
     np.maximum.at(high, classes, codes)
     return low, high
+
+
+def _ends(codes: Codes, starts: Numbers) -> Codes:
+    """Return the smallest and the largest value from each start on."""
+    if not len(starts):
+        return np.empty((0, 2), np.int32)
+    return np.stack((np.minimum.reduceat(codes, starts), np.maximum.reduceat(codes, starts)), axis=1)
 
 
 def _halves(codes: Codes) -> Numbers | None:

@@ -11,6 +11,7 @@ from collections.abc import Hashable, Mapping, Sequence
 import numpy as np
 import pandas as pd
 
+from pdanon._kernels import row_clusters
 from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.relational.publishing import Relation
 from pdanon.algorithms.relational.quasi import Classes, Digests, QuasiTable, group_rows, number_groups
@@ -18,11 +19,8 @@ from pdanon.algorithms.relational.suppression import trim_groups
 from pdanon.guarantees import KAnonymity
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
-from pdanon.itemsets.codes import Numbers
 from pdanon.itemsets.timing import Report
 from pdanon.recoding.result import Anonymized
-
-_SAMPLE = 4096  # values, for a first bound on the smallest
 
 
 @called_by_name
@@ -105,38 +103,20 @@ def cluster(
 
 def form_clusters(table: QuasiTable, k: int, rng: np.random.Generator, report: Report, most: int) -> Classes:
     """Form the clusters of `cluster`."""
-    left, clusters = np.arange(table.n_rows), []
     kinds = group_rows([each.codes for each in table.attributes], table.n_rows)
     first = np.unique(kinds, return_index=True)[1]  # a row of each combination of values
-    while len(left) >= k:
-        seed = int(rng.integers(len(left)))
-        center = left[seed : seed + 1]
-        if 2 * len(first) < len(left):  # otherwise looking up each row costs less
-            distances = table.losses_with_each(center, first)[kinds[left]]
-        else:
-            distances = table.losses_with_each(center, left)
-        distances[seed] = -1  # the seed is in its own cluster, whatever rows equal it
-        chosen = _least(distances, k)
-        clusters.append(left[chosen])
-        left = np.delete(left, chosen)
+    nearest, starts, clusters = row_clusters.NearestRows(table.codes[first], kinds), table.starts, []
+    for n_left in range(table.n_rows, k - 1, -k):
+        seed = nearest.row_at(int(rng.integers(n_left)))
+        clusters.append(nearest.take(seed, table.tables_of(np.array([seed])), starts, k))
         report(1)
     digests, groups = Digests(table, clusters), number_groups(clusters, table.n_rows)
-    for row in left.tolist():  # in order of the table, as each row changes the cluster that it joins
+    for row in nearest.left.tolist():  # in order of the table, as each row changes the cluster that it joins
         values = [each.codes[row : row + 1] for each in table.attributes]
-        nearest = int(np.argmin(digests.losses_with(values)))
-        digests.add(nearest, values)
-        groups[row] = nearest
+        chosen = int(np.argmin(digests.losses_with(values)))
+        digests.add(chosen, values)
+        groups[row] = chosen
     return trim_groups(table, groups, k, most)
-
-
-def _least(values: Numbers, count: int) -> Numbers:
-    """Return the places of the smallest values; of equal ones, the first."""
-    some = np.partition(values[: max(count, _SAMPLE)], count - 1)
-    among = np.flatnonzero(values <= some[count - 1])  # no more than that is the bound of all values
-    near = values[among]
-    bound = np.partition(near, count - 1)[count - 1]
-    below = among[near < bound]
-    return np.concatenate((below, among[near == bound][: count - len(below)]))
 
 
 RECORD = Algorithm(cluster, (KAnonymity,), recodes="values", form=form_clusters, ways=(Way(KAnonymity, 20),))

@@ -283,4 +283,4 @@ def _complete(taxonomy: Taxonomy, cut: Numbers) -> Mask:
     return complete
 
 
-RECORD = Algorithm(full_subtree, (KAnonymity,), recodes="values", form=raise_groups)
+RECORD = Algorithm(full_subtree, (KAnonymity,), recodes="values", form=raise_groups, by_value=True)

@@ -23,12 +23,14 @@ from pdanon.guarantees import KAnonymity
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Numbers
+from pdanon.itemsets.memory import require_memory
 from pdanon.itemsets.timing import Report
 from pdanon.recoding.result import Anonymized
 
 Levels: TypeAlias = tuple[int, ...]
 
 _MOST = 5_000_000  # combinations of levels that are searched in minutes
+_NUMBER, _TUPLE = 8, 64  # bytes of a node or level, and of a tuple in a list without its numbers
 
 
 @called_by_name
@@ -130,6 +132,9 @@ def choose_levels(table: QuasiTable, k: int, rng: np.random.Generator, report: R
 def best_levels(table: QuasiTable, ladders: list[list[Numbers]], k: int, report: Report, most: int) -> Levels:
     """Return the levels of least NCP, given the nodes of each level."""
     tuples, weights = table.combinations()
+    n_levels = [len(column) for column in ladders]
+    n_bytes = _NUMBER * len(weights) * sum(n_levels) + (_TUPLE + _NUMBER * len(ladders)) * prod(n_levels)
+    require_memory(n_bytes, "the combinations of levels")
     keys = [[nodes[codes] for nodes in column] for column, codes in zip(ladders, tuples, strict=True)]
     places = range(len(ladders))
     possible: dict[tuple[int, ...], set[Levels]] = {}
@@ -198,4 +203,4 @@ def _is_possible(
     )
 
 
-RECORD = Algorithm(incognito, (KAnonymity,), recodes="values", form=choose_levels)
+RECORD = Algorithm(incognito, (KAnonymity,), recodes="values", form=choose_levels, by_value=True)

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from pdanon.algorithms.registry import Algorithm, Way
+from pdanon.algorithms.relational.attributes import cover_loss
 from pdanon.algorithms.relational.publishing import Relation
 from pdanon.algorithms.relational.quasi import Classes, QuasiTable
 from pdanon.algorithms.relational.suppression import trim_groups
@@ -139,7 +140,7 @@ def cut_evenly(table: QuasiTable, most: int) -> list[Numbers]:
 
 def _widest(table: QuasiTable, rows: Numbers) -> list[int]:
     """Return the columns, the one whose range is widest first."""
-    widths = [int(each.line_losses(each.codes[rows][np.newaxis])[0]) for each in table.attributes]
+    widths = [cover_loss(each, each.codes[rows]) for each in table.attributes]
     return sorted(range(len(widths)), key=lambda place: -widths[place])  # stable: ties in order of `quasi`
 
 

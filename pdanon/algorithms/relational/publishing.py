@@ -91,6 +91,7 @@ class Relation:
             ``random_state``, if the algorithm has it.
         """
         table, k = self.table, self.guarantee.k
+        table.require_memory(name)
 
         def decide() -> Decision[ClassRows]:
             most = rows_allowed(self.share, table.n_rows, k)
@@ -103,7 +104,7 @@ class Relation:
             rows = ClassRows(table, classes, classes.of_row)
             measured = pd.Series(loss, name="loss", dtype="float64")
             parameters = {"algorithm": name, **chance, **self.parameters}
-            return Decision(rows, self.guarantee, _no_items(), measured, parameters)
+            return Decision(rows, self.guarantee, no_items(), measured, parameters)
 
         return release(FrameWriter(self.frame, [], quasi=table.positions), decide, keep)
 
@@ -172,7 +173,7 @@ def _class_table(released: pd.DataFrame, table: QuasiTable, of_row: NDArray[Any]
     return columns
 
 
-def _no_items() -> pd.DataFrame:
+def no_items() -> pd.DataFrame:
     """Return a mapping without rows: no item was recoded."""
     numbers = np.array([], np.int64)
     texts = pd.Series([], dtype=pd.ArrowDtype(pa.string()))

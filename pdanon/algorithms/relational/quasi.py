@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import gcd
@@ -25,6 +25,7 @@ from pdanon.algorithms.relational.attributes import (
     Sets,
     Tree,
     common_unit,
+    digest_of,
     shares,
 )
 from pdanon.errors import HierarchyError, InfeasibleError, ItemsetDtypeError, ParameterError
@@ -33,9 +34,11 @@ from pdanon.hierarchy import Form, Hierarchy, HierarchyLike
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers
 from pdanon.itemsets.columns import find_quasi
 from pdanon.itemsets.compatibility import as_pandas_writes
-from pdanon.itemsets.lists import offsets_of
+from pdanon.itemsets.lists import offsets_of, sums
+from pdanon.itemsets.memory import require_memory
 from pdanon.itemsets.timing import Report
 
+_BYTES = 48  # per row, that each algorithm needs for classes
 _EXACT = 2**53  # all integers up to here are exact as floats
 _DIGITS = 9  # after the point: the steps between numbers with more digits are not exact
 
@@ -255,19 +258,21 @@ class Digests:
     def __init__(self, table: QuasiTable, groups: Sequence[Numbers], combine: Combine | None = None) -> None:
         self._attributes = table.attributes
         self._combine = partial(np.sum, axis=0) if combine is None else combine
-        self._lines = [_pad([each.digest(each.codes[rows]) for rows in groups]) for each in table.attributes]
+        rows, starts = (
+            np.concatenate([np.empty(0, np.int64), *groups]),
+            offsets_of(np.array([*map(len, groups)], np.int64))[:-1],
+        )
+        self._lines = [each.digests(each.codes[rows], starts) for each in table.attributes]
 
     @property
     def losses(self) -> Numbers:
         """Loss of each row of a group."""
-        return self._lost(self._lines)
+        return self.losses_with([np.empty(0, np.int32)] * len(self._lines))
 
     def losses_with(self, values: Sequence[Codes]) -> Numbers:
         """Return the losses if more values, column by column, joined each group."""
-        return self._lost(
-            np.hstack((lines, np.broadcast_to(more, (len(lines), len(more)))))
-            for lines, more in zip(self._lines, values, strict=True)
-        )
+        columns = zip(self._attributes, self._lines, values, strict=True)
+        return self._combine([attribute.losses_with(lines, more) for attribute, lines, more in columns])
 
     def of(self, group: int) -> list[Codes]:
         """Return values, column by column, with the same cover as a group."""
@@ -276,7 +281,7 @@ class Digests:
     def add(self, group: int, values: Sequence[Codes]) -> None:
         """Add values, column by column, to a group."""
         for place, (attribute, lines) in enumerate(zip(self._attributes, self._lines, strict=True)):
-            digest = attribute.digest(np.concatenate((lines[group], values[place])))
+            digest = digest_of(attribute, np.concatenate((lines[group], values[place])))
             if len(digest) > lines.shape[1]:
                 lines = np.pad(lines, ((0, 0), (0, len(digest) - lines.shape[1])), "edge")
             lines[group, : len(digest)], lines[group, len(digest) :] = digest, digest[-1]
@@ -284,20 +289,9 @@ class Digests:
 
     def remove(self, group: int) -> None:
         """Delete a group and renumber those after it."""
-        self._lines = [np.delete(lines, group, axis=0) for lines in self._lines]
-
-    def _lost(self, digests: Iterable[Codes]) -> Numbers:
-        pairs = zip(self._attributes, digests, strict=True)
-        return self._combine([attribute.line_losses(lines) for attribute, lines in pairs])
-
-
-def _pad(digests: Sequence[Codes]) -> Codes:
-    """Pad sequences to lines of one length by repeating their last value."""
-    lengths = np.array([len(each) for each in digests], np.int64)[:, np.newaxis]
-    places = np.minimum(np.arange(lengths.max(initial=1)), lengths - 1) + (
-        np.cumsum(lengths)[:, None] - lengths
-    )
-    return np.concatenate([np.empty(0, np.int32), *digests])[places]
+        for place, lines in enumerate(self._lines):
+            lines[group:-1] = lines[group + 1 :]
+            self._lines[place] = lines[:-1]
 
 
 def number_groups(groups: Sequence[Numbers], n_rows: int) -> Numbers:
@@ -352,6 +346,16 @@ def column_weights(weights: Mapping[Hashable, float] | None, labels: Sequence[Ha
 # --- The quasi-identifiers of a table, and classes of rows with equal published values
 
 
+def check_feasible(n_rows: int, k: int) -> None:
+    """Raise if there are rows, but fewer than k."""
+    if 0 < n_rows < k:
+        raise InfeasibleError(
+            "k is larger than the number of rows",
+            got=f"k={k}, {n_rows} rows",
+            hint="choose a smaller k, or pass more rows",
+        )
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class QuasiTable:
     """Encoded quasi-identifiers of a frame.
@@ -364,11 +368,15 @@ class QuasiTable:
         The columns, in the order of ``quasi``.
     codes : ndarray of int32, shape (rows, columns)
         The values of each row.
+    weights : ndarray of int64, shape (rows,), optional
+        Number of rows of the table that each stands for, for algorithms that publish equal values equally. By
+        default 1.
     """
 
     positions: list[int]
     attributes: tuple[Attribute, ...]
     codes: Codes
+    weights: Numbers | None = None
 
     @property
     def n_rows(self) -> int:
@@ -382,6 +390,7 @@ class QuasiTable:
         quasi: Sequence[Hashable],
         hierarchies: Mapping[Hashable, HierarchyLike] | None = None,
         weights: Mapping[Hashable, float] | None = None,
+        n_rows: int | None = None,
     ) -> QuasiTable:
         """Encode columns of a frame.
 
@@ -395,6 +404,8 @@ class QuasiTable:
             Hierarchies by label, in any form that `Hierarchy.of` accepts.
         weights : mapping, optional
             Weights of the columns in losses by label, as for `column_weights`.
+        n_rows : int, optional
+            Number of rows of the table, if the frame only holds its values.
 
         Raises
         ------
@@ -419,7 +430,8 @@ class QuasiTable:
             for position, label in zip(positions, labels, strict=True)
         ]
         steps = column_weights(weights, labels)
-        unit = common_unit([whole for wholes, _ in makers for whole in wholes], len(frame) * sum(steps))
+        cells = (len(frame) if n_rows is None else n_rows) * sum(steps)
+        unit = common_unit([whole for wholes, _ in makers for whole in wholes], cells)
         attributes = tuple(make(unit * weight) for (_, make), weight in zip(makers, steps, strict=True))
         codes = np.empty((len(frame), len(attributes)), np.int32)
         for number, attribute in enumerate(attributes):
@@ -443,23 +455,39 @@ class QuasiTable:
 
     def check_feasible(self, k: int) -> None:
         """Raise if there are rows, but fewer than k."""
-        if 0 < self.n_rows < k:
-            raise InfeasibleError(
-                "k is larger than the number of rows",
-                got=f"k={k}, {self.n_rows} rows",
-                hint="choose a smaller k, or pass more rows",
-            )
+        check_feasible(self.n_rows, k)
+
+    def require_memory(self, name: str, more: int = 0) -> None:
+        """Check that an algorithm can allocate its memory: that for classes of rows, and more bytes."""
+        require_memory(_BYTES * self.n_rows + more, name)
+
+    def with_codes(self, codes: Codes) -> QuasiTable:
+        """Return other rows with values of the same columns."""
+        columns = zip(self.attributes, codes.T, strict=True)
+        attributes = tuple(replace(each, codes=np.ascontiguousarray(own)) for each, own in columns)
+        return QuasiTable(self.positions, attributes, codes)
 
     def losses_with_each(self, members: Numbers, rows: Numbers) -> Numbers:
         """Return, for each of other rows, the loss of the cover of some rows and this one."""
-        tables = [each.losses_with_each(each.codes[members]) for each in self.attributes]
-        starts = np.cumsum([0, *map(len, tables[:-1])])
-        return counting.look_up(np.concatenate(tables), starts, self.codes, rows)
+        return counting.look_up(self.tables_of(members), self.starts, self.codes, rows)
+
+    @property
+    def starts(self) -> Numbers:
+        """The first value of each column, if the values of all columns are numbered one after the other."""
+        return offsets_of(np.array([each.n_values for each in self.attributes]))[:-1]
+
+    def tables_of(self, members: Numbers) -> Numbers:
+        """Return the loss of the cover of some rows and each value, column by column."""
+        values = [np.arange(each.n_values, dtype=np.int32)[:, np.newaxis] for each in self.attributes]
+        columns = zip(self.attributes, values, strict=True)
+        return np.concatenate([each.losses_with(lines, each.codes[members]) for each, lines in columns])
 
     def combinations(self) -> tuple[list[Codes], Numbers]:
         """Return the distinct combinations of values, attribute by attribute, and the rows of each."""
         groups = group_rows([each.codes for each in self.attributes], self.n_rows)
         _, first, counts = np.unique(groups, return_index=True, return_counts=True)
+        if self.weights is not None:
+            counts = sums(groups, self.weights, len(first))
         return [each.codes[first] for each in self.attributes], counts
 
     def by_height(self) -> QuasiTable:
@@ -481,12 +509,15 @@ class Classes:
         Loss of a row if all of its values are suppressed.
     suppressed : int
         Number of suppressed rows; all of them are in one class.
+    weights : ndarray of int64, shape (rows,), optional
+        As in `QuasiTable`.
     """
 
     of_row: Numbers
     cells: tuple[Cells, ...]
     most_of_row: int
     suppressed: int
+    weights: Numbers | None = None
 
     @classmethod
     def of_members(cls, table: QuasiTable, groups: Numbers) -> Classes:
@@ -524,8 +555,10 @@ class Classes:
             by_value = attribute.recode(np.where(present, of_value, -1))
             value = np.where(suppressed, attribute.n_values, attribute.codes)
             cells.append(replace(by_value, numbers=by_value.numbers[value]))
-        rows = np.arange(table.n_rows)
-        return cls._merge_equal(rows, cells, table.n_rows, table.most_of_row, int(suppressed.sum()))
+        rows, weights = np.arange(table.n_rows), table.weights
+        gone = int(suppressed.sum() if weights is None else weights[suppressed].sum())
+        classes = cls._merge_equal(rows, cells, table.n_rows, table.most_of_row, gone)
+        return replace(classes, weights=weights)
 
     @classmethod
     def _merge_equal(
@@ -544,6 +577,8 @@ class Classes:
     @property
     def sizes(self) -> Numbers:
         """Number of rows of each class."""
+        if self.weights is not None:
+            return sums(self.of_row, self.weights, len(self))
         return np.bincount(self.of_row, minlength=len(self))
 
     @property
@@ -559,7 +594,7 @@ class Classes:
     @property
     def ncp(self) -> float:
         """Normalized certainty penalty, averaged over rows and attributes."""
-        everything = self.most_of_row * len(self.of_row)
+        everything = self.most_of_row * int(self.sizes.sum())
         return self.loss / everything if everything else 0.0
 
     def __len__(self) -> int:

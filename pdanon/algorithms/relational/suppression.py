@@ -13,7 +13,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from pdanon.algorithms.relational.attributes import Attribute
+from pdanon.algorithms.relational.attributes import Attribute, cover_loss, digest_of
 from pdanon.algorithms.relational.quasi import Classes, QuasiTable, group_rows
 from pdanon.itemsets.codes import Codes, Mask, Numbers
 from pdanon.itemsets.lists import sums
@@ -65,7 +65,8 @@ def total_loss(
 def publish_values(table: QuasiTable, groups: Sequence[Numbers], k: int, most: int) -> Classes | None:
     """Publish equal values equally and suppress small classes; None if these have too many rows."""
     keys = [of_value[each.codes] for of_value, each in zip(groups, table.attributes, strict=True)]
-    gone = _rows_to_suppress(keys, np.ones(table.n_rows, np.int64), k, most)
+    weights = np.ones(table.n_rows, np.int64) if table.weights is None else table.weights
+    gone = _rows_to_suppress(keys, weights, k, most)
     return None if gone is None else Classes.of_values(table, groups, gone)
 
 
@@ -146,7 +147,7 @@ def _best_trim(table: QuasiTable, number: int, rows: Numbers, k: int) -> list[_T
 
 def _without_few(attribute: Attribute, codes: Codes) -> list[Mask]:
     """Return masks of the rows to keep: without an extreme value, with the most common, the largest part."""
-    found = [codes != value for value in np.unique(attribute.digest(codes))]
+    found = [codes != value for value in np.unique(digest_of(attribute, codes))]
     parts = attribute.split(codes)
     if parts is None:  # one value
         return []
@@ -156,4 +157,4 @@ def _without_few(attribute: Attribute, codes: Codes) -> list[Mask]:
 def _loss(table: QuasiTable, codes: Codes) -> int:
     """Return the loss of each of some rows if they are one class."""
     columns = zip(table.attributes, codes.T, strict=True)
-    return sum(int(attribute.line_losses(column[np.newaxis])[0]) for attribute, column in columns)
+    return sum(cover_loss(attribute, column) for attribute, column in columns)

@@ -268,4 +268,4 @@ def _best_cut(
     return int(cuts[np.argmin(kept + gone[cuts] * attribute.unit)]) + low
 
 
-RECORD = Algorithm(top_down, (KAnonymity,), recodes="values", form=specialize)
+RECORD = Algorithm(top_down, (KAnonymity,), recodes="values", form=specialize, by_value=True)

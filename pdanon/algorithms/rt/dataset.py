@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from pdanon.algorithms.registry import ALGORITHMS
+from pdanon.algorithms.registry import ALGORITHMS, BYTES_OF_SUPPORTS
 from pdanon.algorithms.relational.mondrian import cut_evenly
-from pdanon.algorithms.relational.publishing import ClassRows, with_classes
-from pdanon.algorithms.relational.quasi import Classes, Formation, QuasiTable
+from pdanon.algorithms.relational.publishing import ClassRows
+from pdanon.algorithms.relational.quasi import Classes, Formation, QuasiTable, check_feasible
 from pdanon.algorithms.rt.transaction import Transaction, as_transaction
 from pdanon.algorithms.rt.transaction_side import TransactionSide, anonymize_by
 from pdanon.algorithms.states.cuts import by_first_row
+from pdanon.algorithms.workers import Share, check_jobs, sharing
 from pdanon.errors import ParameterError
 from pdanon.guarantees import KKm, KLm
 from pdanon.guarantees.emptied import EMPTY_ROWS, mark_emptied
@@ -27,8 +29,9 @@ from pdanon.guarantees.parameters import ItemLimit, materialize
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers
 from pdanon.itemsets.columns import find_column
+from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.timing import Report, progress_bar
-from pdanon.itemsets.validation import check_count, check_flag, check_known
+from pdanon.itemsets.validation import check_count, check_flag, check_known, random_generator
 from pdanon.recoding.decision import Decision
 from pdanon.recoding.emptied import labels_to_suppress
 from pdanon.recoding.labels import relabel_sets
@@ -64,6 +67,19 @@ class Block:
         """Loss of all rows together if all quasi-identifiers were suppressed."""
         return self.table.most_of_row * self.table.n_rows
 
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.table.n_rows
+
+    def open(self) -> Block:
+        """Return the block itself: its rows are in memory."""
+        return self
+
+    def close(self, block: Block, groups: Numbers, numbers: Codes) -> tuple[Numbers, Codes]:
+        """Return the clusters and the new numbers of the occurrences."""
+        return groups, numbers
+
     def take(self, rows: Numbers) -> Block:
         """Select rows."""
         itemsets = self.transactions.itemsets.take(rows)
@@ -95,6 +111,26 @@ class Block:
             report(1)
         return numbers
 
+    def hide_emptied(self, groups: Numbers, numbers: Codes) -> Codes:
+        """Suppress further occurrences until no row, or at least k rows, of each class are emptied.
+
+        Parameters are the cluster of each row and the new number of each occurrence. Clusters with equal
+        published values are one class. The rule holds in each list column.
+        """
+        if (numbers >= 0).all():
+            return numbers
+        class_of = published_classes(Classes.of_members(self.table, groups))
+        joined, numbers = self.transactions.itemsets, numbers.copy()
+        units = by_first_row(groups)[joined.rows] * (int(numbers.max()) + np.int64(1)) + numbers
+        units[numbers < 0] = -1
+        column_of = self.transactions.column_of[joined.codes]
+        for place in range(len(self.transactions.domains)):
+            own = column_of == place
+            column = replace(joined, codes=joined.codes[own], offsets=offsets_of(own)[joined.offsets])
+            gone = labels_to_suppress(units[own], column, self.k, class_of)
+            numbers[own & np.isin(units, gone)] = -1
+        return numbers
+
     def join_blocks(
         self, blocks: Sequence[Numbers], parts: Sequence[tuple[Numbers, Codes]]
     ) -> tuple[Numbers, Codes]:
@@ -109,14 +145,88 @@ class Block:
         return groups, numbers
 
 
+class Part(Protocol):
+    """A block, or a region whose rows only the process that works on them reads."""
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+
+    def open(self) -> Block:
+        """Return the rows."""
+
+    def close(self, block: Block, groups: Numbers, numbers: Codes) -> Any:
+        """Return what remains of a decided block: its clusters, and the new number of each occurrence."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Parts:
+    """All rows of a table in parts, which are anonymized apart, and what they share.
+
+    Parameters
+    ----------
+    parts : sequence of Part
+        The parts, each with at least k rows.
+    table : QuasiTable
+        The quasi-identifiers of the whole table, for their losses. It need not have its rows.
+    order : str
+        As in `Transaction`.
+    share : Share
+        Applies a function to each part, here or in other processes.
+    """
+
+    parts: Sequence[Part]
+    table: QuasiTable
+    order: str
+    share: Share
+
+    @property
+    def n_rows(self) -> list[int]:
+        """Number of rows of each part."""
+        return [part.n_rows for part in self.parts]
+
+    def generators(self, random_state: Any) -> list[np.random.Generator]:
+        """Return a generator for each part."""
+        rng = random_generator(random_state)
+        return rng.spawn(len(self.parts)) if len(self.parts) > 1 else [rng]
+
+
+class Decided(NamedTuple):
+    """The decision for parts.
+
+    Parameters
+    ----------
+    parts : list
+        What remains of each part, as returned by `Part.close`.
+    steps, rum
+        As in `Clustering`.
+    """
+
+    parts: list[Any]
+    steps: Sequence[MergeStep] = ()
+    rum: float | None = None
+
+
 def check_cluster(name: Any) -> None:
     """Check the name of an algorithm for quasi-identifiers."""
     check_known(name, _formations(), "algorithm for quasi-identifiers", where="cluster")
 
 
+def check_options(merge: Any, cluster: Any) -> None:
+    """Check how clusters are merged, and the algorithm that forms the first."""
+    check_known(merge, ("R", "T", "RT"), "way to merge", where="merge")
+    check_cluster(cluster)
+
+
 def _formations() -> dict[str, Formation]:
     """Return the function that forms classes, by the name of its algorithm."""
     return {name: each.form for name, each in ALGORITHMS.items() if each.form is not None}
+
+
+def published_classes(classes: Classes) -> Numbers:
+    """Return the class of each row; clusters with equal published values are one class."""
+    cells = {place: each.values.take(each.numbers) for place, each in enumerate(classes.cells)}
+    return equal_rows(pd.DataFrame(cells), range(len(cells)))[classes.of_row]
 
 
 def split_groups(groups: Numbers) -> list[Numbers]:
@@ -165,7 +275,7 @@ class Clustering(NamedTuple):
     rum: float | None = None
 
 
-def _trace(steps: Sequence[MergeStep], tum: float) -> pd.DataFrame | None:
+def trace_steps(steps: Sequence[MergeStep], tum: float) -> pd.DataFrame | None:
     """Tabulate the steps; the loss of the transactions after the last is that of the release."""
     if not steps:
         return None
@@ -226,8 +336,12 @@ class Dataset:
         transaction: str | Transaction,
         refine: bool,
         quasi_weights: Mapping[Hashable, float] | None = None,
+        n_rows: int | None = None,
     ) -> Dataset:
-        """Encode a frame; the parameters are those of the algorithms."""
+        """Encode a frame; the parameters are those of the algorithms.
+
+        If the frame only holds the values of a table, ``n_rows`` is the number of rows of the table.
+        """
         transaction, quasi = as_transaction(transaction), materialize(quasi)
         guarantee: KKm | KLm
         if transaction.l is None:
@@ -236,8 +350,8 @@ class Dataset:
             guarantee = KLm(k=k, l=transaction.l, m=m, quasi=quasi, sensitive=transaction.sensitive)
         positions = [find_column(frame, label) for label in _labels(column, transaction.columns)]
         columns = [Itemsets.from_series(frame.iloc[:, position]) for position in positions]
-        table = QuasiTable.of(frame, guarantee.quasi, hierarchies, quasi_weights)
-        table.check_feasible(guarantee.k)
+        table = QuasiTable.of(frame, guarantee.quasi, hierarchies, quasi_weights, n_rows)
+        check_feasible(len(frame) if n_rows is None else n_rows, guarantee.k)
         side, trees = anonymize_by(transaction, columns, guarantee, refine=check_flag(refine, "refine"))
         parameters: dict[str, Any] = {"k": k, "m": m, "quasi": quasi, "quasi_weights": quasi_weights}
         parameters |= {"hierarchies": hierarchies, "transaction": transaction, "refine": refine}
@@ -247,6 +361,21 @@ class Dataset:
     def whole(self) -> Block:
         """Block of all rows."""
         return Block(self.guarantee.k, self.table, self.transactions)
+
+    def decide_parts(
+        self,
+        decide: Callable[[Parts], Decided],
+        report: Report,
+        block_rows: int | None = None,
+        n_jobs: int | Executor = 1,
+    ) -> Clustering:
+        """Decide block by block; the parameters are those of the algorithms."""
+        whole, jobs = self.whole, check_jobs(n_jobs)
+        blocks = whole.cut(block_rows)
+        parts = [whole.take(rows) for rows in blocks] if len(blocks) > 1 else [whole]
+        with sharing(jobs if len(blocks) > 1 else 1, report) as share:
+            found = decide(Parts(parts, whole.table, self.transaction.order, share))
+        return Clustering(*whole.join_blocks(blocks, found.parts), found.steps, found.rum)
 
     @property
     def writer(self) -> FrameWriter:
@@ -275,6 +404,7 @@ class Dataset:
         """
         # The number of processes does not change the release, so it is not recorded.
         own = {key: value for key, value in decide.keywords.items() if key != "n_jobs"}
+        self.table.require_memory(name, BYTES_OF_SUPPORTS * len(self.transactions.itemsets.codes))
 
         def decide_clusters() -> Decision[ClassRows]:
             with progress_bar(progress, name, "steps") as report:
@@ -306,7 +436,7 @@ class Dataset:
         steps : sequence of MergeStep
             The clusters at the start and after each merge.
         """
-        numbers = self.hide_emptied(groups, numbers)
+        numbers = self.whole.hide_emptied(groups, numbers)
         classes = Classes.of_members(self.table, groups)
         of_row = by_first_row(groups)
         recodings: list[Recoding] = []
@@ -329,7 +459,7 @@ class Dataset:
             mapping,
             loss,
             parameters,
-            _trace(steps, tum),
+            trace_steps(steps, tum),
             risk=partial(self._count_risk, classes, recoded),
         )
 
@@ -347,28 +477,7 @@ class Dataset:
         """Count the risk beyond the guarantee."""
         released = [column.relabel(recoding.targets, recoding.labels) for column, recoding in recoded]
         before = self.columns, equal_rows(self.frame, self.table.positions)
-        return risk_of_classes(self.guarantee, before, (released, self._class_of(classes)))
-
-    def hide_emptied(self, groups: Numbers, numbers: Codes) -> Codes:
-        """Suppress further occurrences until no row, or at least k rows, of each class are emptied.
-
-        Parameters are those of `decision`. Clusters with equal published values are one class. The rule holds
-        in each list column.
-        """
-        if (numbers >= 0).all():
-            return numbers
-        class_of = self._class_of(Classes.of_members(self.table, groups))
-        joined, numbers = self.transactions.itemsets, numbers.copy()
-        units = by_first_row(groups)[joined.rows] * (int(numbers.max()) + np.int64(1)) + numbers
-        units[numbers < 0] = -1
-        for own, itemsets in zip(self._occurrences(), self.columns, strict=True):
-            gone = labels_to_suppress(units[own], itemsets, self.guarantee.k, class_of)
-            numbers[own & np.isin(units, gone)] = -1
-        return numbers
-
-    def _class_of(self, classes: Classes) -> Numbers:
-        """Return the class of each row; clusters with equal published values are one class."""
-        return equal_rows(with_classes(self.frame, self.table, classes), self.table.positions)
+        return risk_of_classes(self.guarantee, before, (released, published_classes(classes)))
 
     def _attributes(
         self, recoded: Sequence[tuple[Itemsets, Recoding]], classes: Classes
@@ -376,7 +485,7 @@ class Dataset:
         """Count the rows that look emptied but had no item, as an attribute of the mapping."""
         if all((recoding.targets >= 0).all() for _, recoding in recoded):
             return {}
-        class_of, n_empty = self._class_of(classes), 0
+        class_of, n_empty = published_classes(classes), 0
         for column, recoding in recoded:
             shown = np.zeros(column.n_rows, np.bool_)
             shown[column.rows[recoding.targets >= 0]] = True

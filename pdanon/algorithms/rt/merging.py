@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pdanon._kernels import clusters
+from pdanon._kernels import row_clusters
 from pdanon.algorithms.relational.quasi import Digests, QuasiTable, number_groups
 from pdanon.algorithms.rt.rum import Rum
 from pdanon.algorithms.rt.transaction_side import TransactionSide
-from pdanon.itemsets.codes import Itemsets, Numbers
+from pdanon.itemsets.codes import Itemsets, Mask, Numbers
 from pdanon.itemsets.lists import offsets_of
 
 
@@ -33,10 +33,6 @@ class Merging:
 
     Attributes
     ----------
-    rows : list of ndarray of int64
-        The rows of each cluster, longest transactions first.
-    sizes : ndarray of int64, shape (clusters,)
-        Number of rows of each cluster.
     losses : ndarray of int64, shape (clusters,)
         Loss of the quasi-identifiers of each row of a cluster.
 
@@ -49,10 +45,8 @@ class Merging:
     def __init__(
         self, table: QuasiTable, groups: Numbers, itemsets: Itemsets, rum: Rum | None = None
     ) -> None:
-        lengths = itemsets.lengths
-        order = np.lexsort((-lengths, groups))
-        self.rows = np.split(order, np.cumsum(np.bincount(groups))[:-1]) if len(order) else []
-        self.sizes = np.array([len(rows) for rows in self.rows], np.int64)
+        self._members = np.lexsort((-itemsets.lengths, groups))
+        self._bounds = offsets_of(np.bincount(groups))
         self._table = table
         self._rum = Rum.of("NCP", table) if rum is None else rum
         self._transactions = itemsets.codes, itemsets.offsets
@@ -61,7 +55,21 @@ class Merging:
         self._distances: NDArray[np.float64] | None = None
 
     def __len__(self) -> int:
-        return len(self.rows)
+        return len(self._bounds) - 1
+
+    @property
+    def rows(self) -> list[Numbers]:
+        """The rows of each cluster, longest transactions first."""
+        return [self.rows_of(cluster) for cluster in range(len(self))]
+
+    @property
+    def sizes(self) -> Numbers:
+        """Number of rows of each cluster."""
+        return np.diff(self._bounds)
+
+    def rows_of(self, cluster: int) -> Numbers:
+        """Return the rows of a cluster, longest transactions first."""
+        return self._members[self._bounds[cluster] : self._bounds[cluster + 1]]
 
     @property
     def total(self) -> int:
@@ -81,7 +89,7 @@ class Merging:
     def losses_with(self, seed: int) -> Numbers:
         """Return, for each cluster, the loss of a row in its union with one cluster."""
         if self._rum.by_size:
-            return self.sizes + self.sizes[seed]
+            return self.sizes + len(self.rows_of(seed))
         return self._digests.losses_with(self._digests.of(seed))
 
     def totals_with(self, seed: int, losses: Numbers) -> Numbers:
@@ -96,9 +104,8 @@ class Merging:
     def distances_with(self, seed: int) -> NDArray[np.float64]:
         """Return, for each cluster, the distance (BTD) within its union with one cluster."""
         result = self._own_distances().copy()
-        bounds = offsets_of(self.sizes)
-        members = np.concatenate(self.rows)
-        clusters.joined(self.rows[seed], members, bounds, result[seed], *self._transactions, result)
+        rows, own = self.rows_of(seed), float(result[seed])
+        row_clusters.joined(rows, self._members, self._bounds, own, *self._transactions, result)
         return result
 
     def merge(self, seed: int, other: int, loss: int) -> None:
@@ -106,17 +113,13 @@ class Merging:
         first, last = sorted((seed, other))
         if self._distances is not None:
             own = float(self._distances[[seed, other]].max())
-            joined = clusters.farthest(self.rows[seed], self.rows[other], *self._transactions, own)
+            rows = self.rows_of(seed), self.rows_of(other)
+            self._distances[first] = row_clusters.farthest(*rows, *self._transactions, own)
             self._distances = np.delete(self._distances, last)
-            self._distances[first] = joined
-        lengths = np.diff(self._transactions[1])
-        rows = np.sort(np.concatenate((self.rows[first], self.rows[last])))
-        self.rows[first] = rows[np.argsort(-lengths[rows], kind="stable")]
-        del self.rows[last]
+        row_clusters.merge_members(self._members, self._bounds, first, last, self._transactions[1])
+        self._bounds = self._bounds[:-1]
         self._digests.add(first, self._digests.of(last))
         self._digests.remove(last)
-        self.sizes = np.delete(self.sizes, last)
-        self.sizes[first] = len(rows)
         self.losses = np.delete(self.losses, last)
         self.losses[first] = loss
 
@@ -124,13 +127,15 @@ class Merging:
         # Computed at the first use: only some orders of merges need them.
         if self._distances is None:
             self._distances = np.array(
-                [clusters.farthest(rows, rows, *self._transactions, -1.0) for rows in self.rows]
+                [row_clusters.farthest(rows, rows, *self._transactions, -1.0) for rows in self.rows]
             )
         return self._distances
 
 
-def candidates(seed: int, losses: Numbers, far: NDArray[Any] | None, merge: str) -> Numbers:
-    """Return the candidates to merge with a cluster, best first (ties: the first).
+def best_candidate(
+    seed: int, losses: Numbers, far: NDArray[Any] | None, merge: str, allowed: Mask | None = None
+) -> int | None:
+    """Return the best candidate to merge with a cluster (ties: the first); None if there is none.
 
     Parameters
     ----------
@@ -141,23 +146,31 @@ def candidates(seed: int, losses: Numbers, far: NDArray[Any] | None, merge: str)
     far : ndarray of float or of fractions, shape (clusters,), or None
         The same for the transactions, or an estimate of it; None if it does not count.
     merge : {"R", "T", "RT"}
-        The side that decides. With both, the ranks of both sides are added, and of equal sums the lower
-        relational loss comes first.
+        The side that decides. With both, the ranks of both sides among all clusters are added, and of equal
+        sums the lower relational loss comes first.
+    allowed : ndarray of bool, shape (clusters,), optional
+        The candidates. By default, all other clusters.
     """
-    others = np.delete(np.arange(len(losses)), seed)
-    by_loss = np.argsort(losses[others], kind="stable")
+    open_to = np.ones(len(losses), np.bool_) if allowed is None else allowed.copy()
+    open_to[seed] = False
+    found = np.flatnonzero(open_to)
+    if not len(found):
+        return None
     if merge == "R" or far is None:
-        return others[by_loss]
-    by_far = np.argsort(far[others], kind="stable")
+        return int(found[np.argmin(losses[found])])
     if merge == "T":
-        return others[by_far]
-    rank, rank_far = np.argsort(by_loss), np.argsort(by_far)
-    return others[np.lexsort((rank, rank + rank_far))]
+        return int(found[np.argmin(far[found])])
+    others = np.delete(np.arange(len(losses)), seed)
+    rank, both = np.empty((2, len(losses)), np.int64)
+    rank[others[np.argsort(losses[others], kind="stable")]] = np.arange(len(others))
+    both[others[np.argsort(far[others], kind="stable")]] = np.arange(len(others))
+    both += rank
+    return int(found[np.argmin(both[found] * len(losses) + rank[found])])
 
 
 def distances(merging: Merging, seed: int, transactions: TransactionSide | None) -> NDArray[Any]:
     """Return the distance of the transactions of a cluster from each, or their loss in the union."""
     if transactions is None:
         return merging.distances_with(seed)
-    unions = (np.concatenate((merging.rows[seed], rows)) for rows in merging.rows)
+    unions = (np.concatenate((merging.rows_of(seed), rows)) for rows in merging.rows)
     return np.array([transactions.average_loss(union) for union in unions], object)

@@ -14,14 +14,13 @@ import numpy as np
 import pandas as pd
 
 from pdanon.algorithms.registry import Algorithm, Way
-from pdanon.algorithms.rt.dataset import Clustering, Dataset, check_cluster
+from pdanon.algorithms.rt.dataset import Clustering, Dataset, Decided, Part, Parts, check_cluster
 from pdanon.algorithms.rt.transaction import Transaction
 from pdanon.guarantees import KKm, KLm
 from pdanon.guarantees.parameters import ItemLimit
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.timing import Report
-from pdanon.itemsets.validation import random_generator
 from pdanon.recoding.result import Anonymized
 
 
@@ -136,14 +135,27 @@ def rfirst(
 
 def decide(data: Dataset, report: Report, *, cluster: str, random_state: Any) -> Clustering:
     """Form small clusters, and anonymize the transactions of each."""
-    groups = data.whole.groups(cluster, random_generator(random_state), report)
-    return Clustering(groups, data.whole.protect(groups, report))
+    return data.decide_parts(partial(decide_parts, cluster=cluster, random_state=random_state), report)
+
+
+def decide_parts(parts: Parts, *, cluster: str, random_state: Any) -> Decided:
+    """Form small clusters in each part, and anonymize the transactions of each."""
+    check_cluster(cluster)
+    rngs = parts.generators(random_state)
+    return Decided(parts.share(partial(_anonymize, cluster), parts.parts, rngs))
+
+
+def _anonymize(cluster: str, part: Part, rng: np.random.Generator, report: Report) -> Any:
+    block = part.open()
+    groups = block.groups(cluster, rng, report)
+    return part.close(block, groups, block.protect(groups, report))
 
 
 RECORD = Algorithm(
     rfirst,
     (KKm, KLm),
     recodes="both",
+    parts=decide_parts,
     ways=(
         Way(KKm, 10, {"cluster": "mondrian"}),
         Way(KKm, 20, {"cluster": "cluster"}),

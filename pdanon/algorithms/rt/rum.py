@@ -51,10 +51,10 @@ class Rum:
     n_rows: int
 
     @classmethod
-    def of(cls, name: str, table: QuasiTable) -> Rum:
-        """Return a measure for a table."""
+    def of(cls, name: str, table: QuasiTable, n_rows: int | None = None) -> Rum:
+        """Return a measure for a table, of its rows or of more."""
         squared = sum(float(each.unit) ** 2 for each in table.attributes)
-        return cls(name, table.most_of_row, squared, table.n_rows)
+        return cls(name, table.most_of_row, squared, table.n_rows if n_rows is None else n_rows)
 
     @property
     def by_size(self) -> bool:

@@ -17,20 +17,28 @@ import numpy as np
 import pandas as pd
 
 from pdanon.algorithms.registry import Algorithm, Way
-from pdanon.algorithms.rt.dataset import Block, Clustering, Dataset, MergeStep, at_least, check_cluster
-from pdanon.algorithms.rt.merging import Merging, candidates, distances
+from pdanon.algorithms.rt.dataset import (
+    Clustering,
+    Dataset,
+    Decided,
+    MergeStep,
+    Part,
+    Parts,
+    at_least,
+    check_options,
+)
+from pdanon.algorithms.rt.merging import Merging, best_candidate, distances
 from pdanon.algorithms.rt.rum import Rum, check_rum
 from pdanon.algorithms.rt.transaction import Transaction
 from pdanon.algorithms.rt.transaction_side import TransactionSide
-from pdanon.algorithms.workers import check_jobs, sharing
+from pdanon.algorithms.workers import check_jobs
 from pdanon.errors import InfeasibleError
 from pdanon.guarantees import KKm, KLm
 from pdanon.guarantees.parameters import ItemLimit, check_share
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
-from pdanon.itemsets.codes import Codes, Numbers
+from pdanon.itemsets.codes import Numbers
 from pdanon.itemsets.timing import Report
-from pdanon.itemsets.validation import check_known, random_generator
 from pdanon.recoding.result import Anonymized
 
 
@@ -174,8 +182,7 @@ def rum_bound(
     """
     check_share(delta, "delta")
     check_jobs(n_jobs)
-    check_known(merge, ("R", "T", "RT"), "way to merge", where="merge")
-    check_cluster(cluster)
+    check_options(merge, cluster)
     data = Dataset.of(
         frame,
         column,
@@ -213,29 +220,32 @@ def decide(
     n_jobs: int | Executor,
 ) -> Clustering:
     """Form clusters in each block of rows, and merge them within the bound on their quasi-identifiers."""
-    bound, jobs = check_share(delta, "delta"), check_jobs(n_jobs)
-    whole, order = data.whole, data.transaction.order
-    blocks, measure = whole.cut(block_rows), Rum.of(rum, whole.table)
-    several, rng = len(blocks) > 1, random_generator(random_state)
-    parts = [whole.take(rows) for rows in blocks]
-    rngs = rng.spawn(len(parts)) if several else [rng]
-    with sharing(jobs if several else 1, report) as share:
-        first = share(partial(_form, cluster, measure), parts, rngs)
-        totals = [total for _, total in first]
-        most = _allowed(totals, [len(rows) for rows in blocks], bound, measure)
-        groups = [groups for groups, _ in first]
-        found = share(partial(_anonymize, merge, order, measure), parts, groups, most)
-    merged = whole.join_blocks(blocks, [(groups, numbers) for groups, numbers, _ in found])
-    lost = np.cumsum([sum(totals), *(each for *_, losses in found for each in losses)]).tolist()
+    given: dict[str, Any] = {"delta": delta, "merge": merge, "rum": rum, "cluster": cluster}
+    decide_all = partial(decide_parts, **given, random_state=random_state)
+    return data.decide_parts(decide_all, report, block_rows, n_jobs)
+
+
+def decide_parts(
+    parts: Parts, *, delta: float, merge: str, rum: str, cluster: str, random_state: Any
+) -> Decided:
+    """Form clusters in each part, and merge them within their shares of the bound."""
+    check_options(merge, cluster)
+    bound, measure = check_share(delta, "delta"), Rum.of(check_rum(rum), parts.table, sum(parts.n_rows))
+    first = parts.share(partial(_form, cluster, measure), parts.parts, parts.generators(random_state))
+    groups, totals = [groups for groups, _ in first], [total for _, total in first]
+    most = _allowed(totals, parts.n_rows, bound, measure)
+    found = parts.share(partial(_anonymize, merge, parts.order, measure), parts.parts, groups, most)
+    lost = np.cumsum([sum(totals), *(each for _, losses in found for each in losses)]).tolist()
     clusters = sum(len(np.unique(each)) for each in groups)
     steps = [MergeStep(clusters - done, measure.share(total), nan) for done, total in enumerate(lost)]
-    return Clustering(*merged, steps, None if rum == "NCP" else steps[-1].rum)
+    return Decided([closed for closed, _ in found], steps, None if rum == "NCP" else steps[-1].rum)
 
 
 def _form(
-    cluster: str, rum: Rum, block: Block, rng: np.random.Generator, report: Report
+    cluster: str, rum: Rum, part: Part, rng: np.random.Generator, report: Report
 ) -> tuple[Numbers, int]:
     """Return the first clusters of a block, and the loss of its quasi-identifiers."""
+    block = part.open()
     groups = block.groups(cluster, rng, report)
     return groups, Merging(block.table, groups, block.transactions.known, rum).total
 
@@ -254,25 +264,25 @@ def _allowed(totals: list[int], n_rows: list[int], bound: Fraction, rum: Rum) ->
 
 
 def _anonymize(
-    merge: str, order: str, rum: Rum, block: Block, groups: Numbers, most: int, report: Report
-) -> tuple[Numbers, Codes, list[int]]:
+    merge: str, order: str, rum: Rum, part: Part, groups: Numbers, most: int, report: Report
+) -> tuple[Any, list[int]]:
     """Merge the first clusters of a block.
 
     Returns
     -------
-    groups : ndarray of int64
-        The clusters.
-    numbers : ndarray of int32
-        The new number of each occurrence.
+    closed : object
+        What remains of the block, as returned by `Part.close`.
     lost : list of int
         Loss of the quasi-identifiers that each merge added.
     """
+    block = part.open()
     merging = Merging(block.table, groups, block.transactions.known, rum)
     totals = [merging.total]
     while _merge(merging, most, merge, block.transactions if order == "tum" else None):
         totals.append(merging.total)
         report(1)
-    return merging.groups, block.protect(merging.groups, report), np.diff(totals).tolist()
+    numbers = block.protect(merging.groups, report)
+    return part.close(block, merging.groups, numbers), np.diff(totals).tolist()
 
 
 def _merge(merging: Merging, most: int, merge: str, transactions: TransactionSide | None) -> bool:
@@ -283,13 +293,12 @@ def _merge(merging: Merging, most: int, merge: str, transactions: TransactionSid
     losses = merging.losses_with(seed)
     allowed = merging.totals_with(seed, losses) <= most
     if merge == "R":
-        first = candidates(seed, losses, None, merge)[:1]
+        other = best_candidate(seed, losses, None, merge)
     else:
-        first = candidates(seed, losses, distances(merging, seed, transactions), merge)
-        first = first[allowed[first]][:1]
-    if not allowed[first].any():
+        other = best_candidate(seed, losses, distances(merging, seed, transactions), merge, allowed)
+    if other is None or not allowed[other]:
         return False
-    merging.merge(seed, int(first[0]), int(losses[first[0]]))
+    merging.merge(seed, other, int(losses[other]))
     return True
 
 
@@ -298,6 +307,7 @@ RECORD = Algorithm(
     rum_bound,
     (KKm, KLm),
     recodes="both",
+    parts=decide_parts,
     ways=(
         *(Way(KKm, order, {"delta": delta}) for order, delta in _BOUNDS),
         *(Way(KLm, order, {"delta": delta}) for order, delta in _BOUNDS),

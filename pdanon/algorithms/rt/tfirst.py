@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from pdanon.algorithms.items.lra import divide_rows
 from pdanon.algorithms.registry import Algorithm
-from pdanon.algorithms.rt.dataset import Clustering, Dataset
+from pdanon.algorithms.rt.dataset import Clustering, Dataset, Decided, Part, Parts
 from pdanon.algorithms.rt.transaction import Transaction
 from pdanon.algorithms.states.cuts import check_parts
 from pdanon.guarantees import KKm, KLm
@@ -132,9 +133,21 @@ def tfirst(
 
 def decide(data: Dataset, report: Report, *, parts: int) -> Clustering:
     """Form clusters of rows with similar items, and anonymize the transactions of each."""
-    index = SupportIndex.of(data.transactions.itemsets)
-    groups = divide_rows(index, parts, data.guarantee.k).astype(np.int64)
-    return Clustering(groups, data.whole.protect(groups, report))
+    return data.decide_parts(partial(decide_parts, parts=parts), report)
 
 
-RECORD = Algorithm(tfirst, (KKm, KLm), recodes="both")
+def decide_parts(rows: Parts, *, parts: int) -> Decided:
+    """Form clusters in each block, as many as its share of the rows, and anonymize them."""
+    sizes, total = rows.n_rows, max(sum(rows.n_rows), 1)
+    counts = [max(parts * own // total, 1) for own in sizes] if len(sizes) > 1 else [parts]
+    return Decided(rows.share(_anonymize, rows.parts, counts))
+
+
+def _anonymize(part: Part, n_parts: int, report: Report) -> Any:
+    block = part.open()
+    index = SupportIndex.of(block.transactions.itemsets)
+    groups = divide_rows(index, n_parts, block.k).astype(np.int64)
+    return part.close(block, groups, block.protect(groups, report))
+
+
+RECORD = Algorithm(tfirst, (KKm, KLm), recodes="both", parts=decide_parts)

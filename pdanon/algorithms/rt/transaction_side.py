@@ -35,6 +35,8 @@ from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.timing import report_nothing
 from pdanon.recoding.emptied import labels_to_suppress
 
+_MOST_ROWS = 2**31  # every l above the number of rows allows no sensitive item at all
+
 
 def keep_occurring(rows: Itemsets) -> tuple[Itemsets, Codes]:
     """Return rows with only the items that occur in them, and their previous codes."""
@@ -312,9 +314,9 @@ def anonymize_by(
     itemsets, column_of = join_columns(columns)
     secrets = None
     if isinstance(guarantee, KLm):
+        # Bounded, as products with the number of rows must not overflow.
         hidden = named_items(itemsets, guarantee.sensitive, "sensitive")
-        # Bounded as in the audit: products with the number of rows must not overflow.
-        secrets = _Secrets(hidden, min(guarantee.l, itemsets.n_rows + 1))
+        secrets = _Secrets(hidden, min(guarantee.l, _MOST_ROWS))
     km = KmAnonymity(guarantee.k, guarantee.m)
     if transaction.hierarchy is None:
         domains = np.array([max(each.n_items, 1) for each in columns])

@@ -6,18 +6,27 @@ Attributes", ECML PKDD 2013.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
 from math import inf
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
 
 from pdanon.algorithms.registry import Algorithm
-from pdanon.algorithms.rt.dataset import Clustering, Dataset, MergeStep, at_least, check_cluster
-from pdanon.algorithms.rt.merging import Merging, candidates, distances
+from pdanon.algorithms.rt.dataset import (
+    Clustering,
+    Dataset,
+    Decided,
+    MergeStep,
+    Part,
+    Parts,
+    at_least,
+    check_options,
+)
+from pdanon.algorithms.rt.merging import Merging, best_candidate, distances
 from pdanon.algorithms.rt.rum import Rum, check_rum
 from pdanon.algorithms.rt.transaction import Transaction
 from pdanon.algorithms.rt.transaction_side import TransactionSide
@@ -28,7 +37,6 @@ from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Codes, Numbers
 from pdanon.itemsets.timing import Report
-from pdanon.itemsets.validation import check_known, random_generator
 from pdanon.recoding.result import Anonymized
 
 
@@ -49,6 +57,7 @@ def tum_bound(
     transaction: str | Transaction = "pcta",
     refine: bool = True,
     random_state: int | np.random.Generator | None = None,
+    block_rows: int | None = None,
     keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
@@ -90,6 +99,9 @@ def tum_bound(
         as `pdanon.refine` does. Nodes beside sensitive items and nodes of ``"lra"`` are not refined.
     random_state : int, Generator or None
         Seed or generator of the random numbers, for algorithms that use them.
+    block_rows : int, optional
+        Maximum number of rows that are anonymized together; at least 2k. A larger table is cut into blocks
+        of rows with similar quasi-identifiers, as by `pdanon.rum_bound`. By default it is not cut.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
     progress : bool
@@ -106,8 +118,8 @@ def tum_bound(
     Raises
     ------
     InfeasibleError
-        If the items lose more than ``delta`` after every merge, or there is at least one row, but fewer
-        than k.
+        If the items lose more than ``delta`` after every merge, or those of a block more than its share of
+        it. If there is at least one row, but fewer than k.
     HierarchyError
         If a hierarchy is not a tree or lacks values.
     ColumnError, ItemsetDtypeError, ParameterError
@@ -122,6 +134,8 @@ def tum_bound(
     the union are anonymized together and refined as by `pdanon.refine`, before their loss is compared with
     the bound. Nodes are refined by single moves only. Where fewer than k rows of a cluster have items, all
     items of the cluster are suppressed.
+
+    Blocks may lose the same share of their items. What a block with fewer losses leaves is left to others.
 
     Cost: that of the first clusters, a comparison of one cluster with all others for each merge, and
     anonymizing the transactions.
@@ -151,8 +165,7 @@ def tum_bound(
     3  [19, 40]  ['cold' 'flu']
     """
     check_share(delta, "delta")
-    check_known(merge, ("R", "T", "RT"), "way to merge", where="merge")
-    check_cluster(cluster)
+    check_options(merge, cluster)
     data = Dataset.of(
         frame,
         column,
@@ -165,74 +178,166 @@ def tum_bound(
         refine=refine,
     )
     decision = partial(
-        decide, delta=delta, merge=merge, rum=check_rum(rum), cluster=cluster, random_state=random_state
+        decide,
+        delta=delta,
+        merge=merge,
+        rum=check_rum(rum),
+        cluster=cluster,
+        random_state=random_state,
+        block_rows=block_rows,
     )
     return data.release("tum_bound", decision, keep=keep, progress=progress)
 
 
 def decide(
-    data: Dataset, report: Report, *, delta: float, merge: str, rum: str, cluster: str, random_state: Any
+    data: Dataset,
+    report: Report,
+    *,
+    delta: float,
+    merge: str,
+    rum: str,
+    cluster: str,
+    random_state: Any,
+    block_rows: int | None,
 ) -> Clustering:
-    """Merge the first clusters until the loss of their transactions keeps the bound."""
-    bound = check_share(delta, "delta")
-    first = data.whole.groups(cluster, random_generator(random_state), report)
-    measure = Rum.of(rum, data.table)
-    merging = Merging(data.table, first, data.transactions.known, measure)
-    numbers, steps = _merge_until(bound, merging, measure, data, merge, report)
-    return Clustering(merging.groups, numbers, steps, None if rum == "NCP" else steps[-1].rum)
+    """Merge the first clusters of each block until the loss of their transactions keeps the bound."""
+    given: dict[str, Any] = {"delta": delta, "merge": merge, "rum": rum, "cluster": cluster}
+    return data.decide_parts(partial(decide_parts, **given, random_state=random_state), report, block_rows)
+
+
+def decide_parts(
+    parts: Parts, *, delta: float, merge: str, rum: str, cluster: str, random_state: Any
+) -> Decided:
+    """Merge the first clusters of each part until the loss of its transactions keeps its bound."""
+    check_options(merge, cluster)
+    bound, measure = check_share(delta, "delta"), Rum.of(check_rum(rum), parts.table, sum(parts.n_rows))
+    first = parts.share(partial(_start, cluster, measure), parts.parts, parts.generators(random_state))
+    most = [each.most for each in first]
+    allowed = allowed_losses([each.lost for each in first], most, bound)
+    found = parts.share(partial(_merge_until, merge, parts.order, measure), parts.parts, first, allowed)
+    if any(each.least is not None for each in found):
+        least = sum(each.steps[-1][2] if each.least is None else each.least for each in found)
+        raise InfeasibleError(
+            "the items lose more than delta allows, whatever is merged",
+            where="delta",
+            got=f"delta={float(bound):g}, the lowest loss reached is {at_least(least / sum(most))}",
+            hint="pass a delta at least as large, or another transaction= for the items",
+        )
+    steps = list(_join_steps([each.steps for each in found], measure, sum(most)))
+    return Decided([each.closed for each in found], steps, None if rum == "NCP" else steps[-1].rum)
+
+
+class _First(NamedTuple):
+    """The first clusters of a part, their new numbers of occurrences, and their loss of transactions."""
+
+    groups: Numbers
+    numbers: Codes
+    lost: float
+    most: int
+
+
+# The number of clusters, and the losses of quasi-identifiers and transactions, after each merge.
+_Steps: TypeAlias = list[tuple[int, int, float]]
+
+
+class _Merged(NamedTuple):
+    """A part after its merges. If they do not suffice, nothing remains of it but its least loss."""
+
+    closed: Any
+    steps: _Steps
+    least: float | None
+
+
+def _start(cluster: str, rum: Rum, part: Part, rng: np.random.Generator, report: Report) -> _First:
+    """Form the first clusters of a part, and anonymize their transactions."""
+    block = part.open()
+    groups, transactions = block.groups(cluster, rng, report), block.transactions
+    merging = Merging(block.table, groups, transactions.known, rum)
+    decided = [transactions.protect(rows) for rows in merging.rows]
+    lost = sum(transactions.loss(*each) for each in decided)
+    return _First(groups, _join_decided(decided, transactions), lost, transactions.most)
+
+
+def allowed_losses(lost: Sequence[float], most: Sequence[int], bound: Fraction) -> list[Fraction]:
+    """Return the bound of each part, given the losses of the transactions of its first clusters.
+
+    Parts may lose the same share of their maxima, if they lose as much. What others leave is left to them.
+    """
+    limit = bound * sum(most)
+    if len(lost) == 1:
+        return [limit]
+    losses = [Fraction(each) for each in lost]
+    left, capacity, level = limit, sum(most), Fraction(1)
+    for place in sorted(range(len(lost)), key=lambda each: losses[each] / max(most[each], 1)):
+        level = left / max(capacity, 1)
+        if losses[place] > level * most[place]:
+            break
+        left, capacity = left - losses[place], capacity - most[place]
+    else:  # all parts keep the bound: what is left may be lost by hiding emptied rows
+        spare = left / max(sum(most), 1)
+        return [own + spare * maximum for own, maximum in zip(losses, most, strict=True)]
+    return [min(own, level * maximum) for own, maximum in zip(losses, most, strict=True)]
 
 
 def _merge_until(
-    bound: Fraction, merging: Merging, rum: Rum, data: Dataset, merge: str, report: Report
-) -> tuple[Codes, list[MergeStep]]:
-    """Merge clusters until the items keep the bound; return the new number of each occurrence, and the steps.
+    merge: str, order: str, rum: Rum, part: Part, first: _First, allowed: Fraction, report: Report
+) -> _Merged:
+    """Merge the first clusters of a part until its transactions keep their bound.
 
     Hiding emptied rows may lose more, and needs all clusters. It is counted once the clusters alone keep the
     bound, and after the last merge.
     """
-    transactions, order = data.transactions, data.transaction.order
-    parts = [transactions.protect(rows) for rows in merging.rows]
-    losses = [transactions.loss(*part) for part in parts]
-    suppresses = [bool((own < 0).any()) for _, own in parts]
+    block = part.open()
+    transactions = block.transactions
+    merging = Merging(block.table, first.groups, transactions.known, rum)
+    places = [transactions.itemsets.places(rows) for rows in merging.rows]
+    decided = [(own, first.numbers[own]) for own in places]
+    losses = [transactions.loss(*each) for each in decided]
+    suppresses = [bool((own < 0).any()) for _, own in decided]
     least: float = inf
-    steps: list[MergeStep] = []
+    steps: _Steps = []
     while True:
         lost, is_last = sum(losses), len(merging) <= 1  # exact for NCP, as its losses are integers
-        steps.append(MergeStep(len(merging), rum.share(merging.total), lost / max(transactions.most, 1)))
-        if lost <= bound * transactions.most or is_last:
-            numbers = data.hide_emptied(merging.groups, _join_parts(parts, transactions))
-            lost = sum(transactions.loss(places, numbers[places]) for places, _ in parts)
-            if lost <= bound * transactions.most:
-                return numbers, steps
+        steps.append((len(merging), merging.total, lost))
+        if lost <= allowed or is_last:
+            numbers = block.hide_emptied(merging.groups, _join_decided(decided, transactions))
+            lost = sum(transactions.loss(places, numbers[places]) for places, _ in decided)
+            if lost <= allowed:
+                return _Merged(part.close(block, merging.groups, numbers), steps, None)
         if is_last or not any(suppresses):
             least = min(least, lost)
         if is_last:
-            break
+            return _Merged(None, steps, least)
         seed = merging.seed
         unions = merging.losses_with(seed)
         far = None if merge == "R" else distances(merging, seed, transactions if order == "tum" else None)
-        other = int(candidates(seed, unions, far, merge)[0])
+        other = best_candidate(seed, unions, far, merge)
+        assert other is not None  # two clusters are left
         merging.merge(seed, other, int(unions[other]))
-        first, last = sorted((seed, other))
-        parts[first] = transactions.protect(merging.rows[first])
-        losses[first] = transactions.loss(*parts[first])
-        suppresses[first] = bool((parts[first][1] < 0).any())
-        del parts[last], losses[last], suppresses[last]
+        kept, last = sorted((seed, other))
+        decided[kept] = transactions.protect(merging.rows_of(kept))
+        losses[kept] = transactions.loss(*decided[kept])
+        suppresses[kept] = bool((decided[kept][1] < 0).any())
+        del decided[last], losses[last], suppresses[last]
         report(1)
-    raise InfeasibleError(
-        "the items lose more than delta allows, whatever is merged",
-        where="delta",
-        got=f"delta={float(bound):g}, the lowest loss reached is {at_least(least / transactions.most)}",
-        hint="pass a delta at least as large, or another transaction= for the items",
-    )
 
 
-def _join_parts(parts: Sequence[tuple[Numbers, Codes]], transactions: TransactionSide) -> Codes:
+def _join_decided(decided: Sequence[tuple[Numbers, Codes]], transactions: TransactionSide) -> Codes:
     """Return the number of each occurrence, given those of each cluster."""
     numbers = np.full(len(transactions.itemsets.codes), -1, np.int32)
-    for places, own in parts:
+    for places, own in decided:
         numbers[places] = own
     return numbers
 
 
-RECORD = Algorithm(tum_bound, (KKm, KLm), recodes="both")
+def _join_steps(steps: Sequence[_Steps], rum: Rum, most: int) -> Iterator[MergeStep]:
+    """Return the steps of all parts, one part after the other."""
+    now = [each[0] for each in steps]
+    for place, own in enumerate(steps):
+        for step in own if place == 0 else own[1:]:
+            now[place] = step
+            clusters, total, lost = map(sum, zip(*now, strict=True))
+            yield MergeStep(clusters, rum.share(total), lost / max(most, 1))
+
+
+RECORD = Algorithm(tum_bound, (KKm, KLm), recodes="both", parts=decide_parts)

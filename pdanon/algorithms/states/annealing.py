@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from math import inf
 from typing import Any
+
+from numpy.typing import NDArray
 
 from pdanon._kernels import constraint_annealing, counting, set_annealing, set_moves
 from pdanon.itemsets.codes import Numbers
@@ -47,6 +49,9 @@ class Annealing:
         Parameter of the loss.
     constraints : ItemsetTable, optional
         The constraints. By default, all sets of up to two or three known items count.
+    members : mapping
+        For items that stand for several members: ``mass``, the number of members, and ``square``, the sum of
+        their squared worth. They count as so many items of a set.
     """
 
     rows: counting.Rows
@@ -57,6 +62,7 @@ class Annealing:
     blocks: Numbers
     change: float
     constraints: ItemsetTable | None = None
+    members: Mapping[str, NDArray[Any]] = field(default_factory=dict)
 
     def anneal(
         self, labels: Numbers, sweeps: int, seed: int, spent: Callable[[], float]
@@ -122,6 +128,7 @@ class Annealing:
             "block": self.blocks,
             "change": self.change,
             "seed": seed,
+            **self.members,
         }
         sets: Any
         if self.constraints is not None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from pdanon._kernels import clusters, itemset_search, rare_clusters
 from pdanon.errors import InfeasibleError
+from pdanon.itemsets import row_loops
 from pdanon.itemsets.codes import Codes, Numbers
 from pdanon.itemsets.support import SupportIndex, sizes_beyond_pairs
 from pdanon.itemsets.table import MOST_ITEMSETS, ItemsetTable, concatenate, refuse_long_list
@@ -181,8 +182,13 @@ class Clusters:
         n = index.n_items
         self._index = index
         self._without_label = 0 if sizes is None else int(np.count_nonzero(sizes == 0))
+        starts, tids = row_loops.holders(index.codes, index.offsets, n)
         self._state = clusters.State(
-            rows=index.rows,
+            codes=index.codes,
+            offsets=index.offsets,
+            weights=index.weights,
+            starts=starts,
+            tids=tids,
             size=np.ones(n, np.int64) if sizes is None else sizes,
             support=index.singles,
             weight=np.ones(n, np.int64) if weights is None else weights,

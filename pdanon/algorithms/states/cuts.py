@@ -282,10 +282,19 @@ class Cut:
 
     @property
     def added_losses(self) -> Numbers:
-        """Loss that each node adds to that of its children, for all occurrences below."""
+        """Loss that each node adds to that of its children, for all occurrences below.
+
+        Nodes of the cut, and those below, add nothing: their loss is that of the cut.
+        """
         added = self._cost.copy()
         np.subtract.at(added, self._hierarchy.parent[1:], self._cost[1:])
-        return added
+        nodes = np.arange(self._hierarchy.n_nodes)
+        cut = np.unique(self.nodes)
+        if not len(cut):
+            return added
+        last = cut[np.maximum(np.searchsorted(cut, nodes, side="right") - 1, 0)]
+        below = (last <= nodes) & (nodes < last + self._hierarchy.size[last])
+        return np.where(below, 0, added)
 
     def first_demands(self, k: int, *, pairs: bool = True) -> ItemsetTable:
         """Return the demands of all rare nodes, and pairs of nodes, not below the start.
@@ -352,6 +361,10 @@ class CutTask(NamedTuple):
         As in :class:`pdanon.KmAnonymity`.
     report : callable
         Called with the number of steps done.
+    lowest : ndarray of int32, shape (items,), optional
+        The node of each item in the lowest cut that may be published. By default the leaves.
+    hidden : ndarray of bool, shape (items,), optional
+        Mask of the items that stay suppressed, with all nodes above them. By default none.
     """
 
     rows: SupportIndex
@@ -360,10 +373,31 @@ class CutTask(NamedTuple):
     k: int
     m: int | None
     report: Report
+    lowest: Codes | None = None
+    hidden: Mask | None = None
+
+    @property
+    def floor(self) -> Mask | None:
+        """Mask of the nodes of the lowest cut; None for the leaves."""
+        if self.lowest is None:
+            return None
+        nodes, ends = np.unique(self.lowest), np.zeros(self.tree.n_nodes + 1, np.int64)
+        ends[nodes] += 1
+        np.subtract.at(ends, nodes + self.tree.size[nodes], 1)
+        floor = self.tree.is_leaf & (np.cumsum(ends)[:-1] == 0)
+        floor[nodes] = True
+        return floor
+
+    @property
+    def barred(self) -> Mask | None:
+        """Mask of the nodes that cannot be published: those of hidden items, and above them."""
+        if self.hidden is None:
+            return None
+        return sum_below(self.hidden.astype(np.int64), self.tree, self.leaves) > 0
 
     def protected_cut(self, start: Codes | None = None) -> Cut:
-        """Return the safe cut that is reached from the leaves, or from the nodes above them in ``start``."""
-        cut = Cut(self.rows, self.tree, self.leaves, start)
+        """Return the safe cut that is reached from the lowest cut, or from the nodes in ``start``."""
+        cut = Cut(self.rows, self.tree, self.leaves, self.lowest if start is None else start)
         cut.protect(self.k, self.m, self.report)
         return cut
 

@@ -111,6 +111,8 @@ class Descent:
         The lowest allowed cut. By default the leaves.
     prices : NodePrices, optional
         The losses. By default LM.
+    barred : ndarray of bool, shape (nodes,), optional
+        Nodes that are always suppressed. By default none.
 
     Notes
     -----
@@ -127,6 +129,7 @@ class Descent:
         m: int | None,
         floor: Mask | None = None,
         prices: NodePrices | None = None,
+        barred: Mask | None = None,
     ) -> None:
         self._hierarchy = hierarchy
         self._k = k
@@ -143,7 +146,9 @@ class Descent:
         self._steps = rows.search_bound(self._m)
         supports = cut_search.node_supports(*self._ranges, self._rows)
         self._rare = (supports > 0) & (supports < k)
-        # Losses are exact integers. Rare nodes are suppressed in every cut.
+        if barred is not None:
+            self._rare |= barred
+        # Losses are exact integers. Rare and barred nodes are suppressed in every cut.
         prices = prices or NodePrices.lm(hierarchy)
         occurrences = occurrences_below(index, hierarchy, leaves)
         weighted = sum_below(prices.weigh(index.singles), hierarchy, leaves)
@@ -203,7 +208,8 @@ class Descent:
     def worth(self) -> Numbers:
         """The saving of keeping each node, as an integer; 0 for nodes that no scenario keeps."""
         lone = self._lower != np.arange(len(self._lower))
-        return np.where(lone | self._rare, 0, self._penalty)
+        first, last = self._ranges  # empty for nodes below the floor
+        return np.where(lone | self._rare | (first == last), 0, self._penalty)
 
     def _next(self, current: Scenario) -> Scenario | None:
         """Return the best child cut if it costs less than the current cut."""

@@ -9,18 +9,17 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from math import inf
 from typing import Literal, TypeAlias
 
 import numpy as np
 
-from pdanon._kernels import breaches
-from pdanon._kernels import rules as rules_kernels
+from pdanon._kernels import moles
+from pdanon._kernels import sensitive_rules as kernels
 from pdanon.errors import ParameterError
 from pdanon.guarantees import RhoUncertainty
 from pdanon.guarantees.rho import find_inferences
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers
-from pdanon.itemsets.lists import offsets_of
-from pdanon.itemsets.row_loops import transpose
 from pdanon.itemsets.support import SupportIndex, search_bound
 from pdanon.itemsets.table import MOST_ITEMSETS, ItemsetTable, concatenate, no_itemsets, refuse_long_list
 from pdanon.itemsets.threads import many_parts, search
@@ -67,7 +66,9 @@ class Suppression:
     Parameters
     ----------
     rows : SupportIndex
-        Rows of labels.
+        Rows of labels, distinct.
+    search : RuleSearch
+        The search for rules in the rows.
     demand : Demand
         The condition.
     losses : ndarray of int64, shape (labels,)
@@ -83,28 +84,30 @@ class Suppression:
         Number of known labels up to which no rule is breached; None: any number.
     """
 
-    def __init__(self, rows: SupportIndex, demand: Demand, losses: Numbers, report: Report) -> None:
-        self._rows, self._demand, self._losses, self._report = rows.distinct(), demand, losses, report
+    def __init__(
+        self, rows: SupportIndex, search: RuleSearch, demand: Demand, losses: Numbers, report: Report
+    ) -> None:
+        self._rows, self._demand, self._losses, self._report = rows, demand, losses, report
         self._known = [no_itemsets()]  # all rules listed so far: the labels of each
         self.kept = np.ones(rows.n_items, np.bool_)
-        self.m = self._suppress(demand.may_go)
+        self.m = self._suppress(search, demand.may_go)
         while (restored := self._restore_labels()).any():
             # If all rules were searched, only rules with a restored label can be breached.
-            self.m = self._suppress(restored, restored if self.m == demand.m else None)
+            first = restored if self.m == demand.m else None
+            self.m = self._suppress(RuleSearch.of(self._publish(), demand, first), restored)
 
     @property
     def loss(self) -> int:
         """Loss of all suppressed labels."""
         return int(self._losses[~self.kept].sum())
 
-    def _publish(self, rows: SupportIndex) -> SupportIndex:
-        """Return rows as they would be published."""
-        return rows.keep_items(self.kept).distinct()
+    def _publish(self) -> SupportIndex:
+        """Return the rows as they would be published."""
+        return self._rows.keep_items(self.kept).distinct()
 
-    def _suppress(self, among: Mask, first: Mask | None = None) -> int | None:
-        """Suppress some labels until no rule with one of ``first`` is breached; return the proven size."""
+    def _suppress(self, search: RuleSearch, among: Mask) -> int | None:
+        """Suppress some labels until a search lists no rule; return the proven size."""
         demand, size = self._demand, 0
-        search = RuleSearch(self._publish(self._rows), demand, first)
         while demand.m is None or size <= demand.m:
             if size and search.longest <= size:
                 return demand.m
@@ -113,7 +116,7 @@ class Suppression:
             rules = search.breached(size)
             if len(rules):
                 self._remove_rules(rules, among)
-                search = RuleSearch(self._publish(search.rows), demand, first)
+                search = search.keep(self.kept)
             self._report(1)
             size += 1
         return demand.m
@@ -122,8 +125,7 @@ class Suppression:
         """Suppress labels of rules of any size, as they are found."""
         demand = self._demand
         while True:
-            rows = self._publish(self._rows)
-            found, m = find_inferences(rows, demand.hidden, demand.share, demand.n_present)
+            found, m = find_inferences(self._publish(), demand.hidden, demand.share, demand.n_present)
             if not len(found):
                 return None if m is None else max(m, done)
             self._remove_rules(found.rules(), among)
@@ -135,22 +137,18 @@ class Suppression:
         hidden = self._demand.hidden
         self.kept[choose_labels(rules, among, hidden, self._losses)] = False
         # A search with a limit may miss rules and find them later, with no label in ``among``.
-        left = rules.take(self._count_suppressed(rules) == 0)
-        if len(left):
+        is_met = kernels.with_some(rules.codes, rules.offsets, ~self.kept)
+        if not is_met.all():
+            left = rules.take(~is_met)
             self.kept[choose_labels(left, self._demand.may_go, hidden, self._losses)] = False
-
-    def _count_suppressed(self, rules: ItemsetTable) -> Numbers:
-        """Count the suppressed labels of each rule."""
-        return np.add.reduceat(~self.kept[rules.codes], rules.offsets[:-1], dtype=np.int64)
 
     def _restore_labels(self) -> Mask:
         """Restore labels whose listed rules all have another suppressed label."""
         rules = concatenate(self._known)
         gone = np.flatnonzero(~self.kept)
         gone = gone[np.argsort(-self._losses[gone], kind="stable")]
-        starts, sets_of, _ = transpose(rules.codes, rules.offsets, len(self.kept))
         restored = np.zeros(len(self.kept), np.bool_)
-        restored[rules_kernels.restorable(starts, sets_of, gone, self._count_suppressed(rules))] = True
+        restored[kernels.restorable(rules.codes, rules.offsets, ~self.kept, gone)] = True
         self.kept |= restored
         return restored
 
@@ -167,10 +165,12 @@ def least_suppression(
     for scope in (demand.may_go, demand.hidden, wider):
         if not any(np.array_equal(scope, each) for each in scopes):
             scopes.append(scope)
+    rows = rows.distinct()
+    search = RuleSearch.of(rows, demand)  # it lists the first rules once for all scopes
     found: list[Suppression] = []
     for scope in scopes:
         if not found or not found[0].kept.all():  # otherwise there is nothing to suppress
-            found.append(Suppression(rows, replace(demand, may_go=scope), losses, report))
+            found.append(Suppression(rows, search, replace(demand, may_go=scope), losses, report))
     return min(found, key=lambda each: (proof_order(each.m), each.loss))
 
 
@@ -185,35 +185,43 @@ class RuleSearch:
     Parameters
     ----------
     rows : SupportIndex
-        Rows of labels.
+        Distinct rows of labels, as ranks. The search is fastest if labels with a low rank are rare.
+    order : ndarray of int32, shape (labels,)
+        The label of each rank.
+    n_first : int
+        Rules with 1 or more known labels are listed if they have one of the first ``n_first`` ranks.
     demand : Demand
         The condition.
-    first : ndarray of bool, shape (labels,), optional
-        Labels; rules with 1 or more known labels are listed if they have one among them. By default all.
     """
 
-    def __init__(self, rows: SupportIndex, demand: Demand, first: Mask | None = None) -> None:
-        self.rows, self._demand = rows, demand
-        self._first = np.ones(rows.n_items, np.bool_) if first is None else first
+    def __init__(self, rows: SupportIndex, order: Codes, n_first: int, demand: Demand) -> None:
+        self._rows, self._order, self._n_first, self._demand = rows, order, n_first, demand
+        self._is_hidden = demand.hidden[order]
+        self._found: dict[int, ItemsetTable] = {}
 
-    @cached_property
-    def _ranked(self) -> tuple[Codes, SupportIndex]:
-        """Labels by rank, and the rows of ranks: rare labels first, so that prefixes have few rows."""
-        order = np.lexsort((self.rows.singles, ~self._first)).astype(np.int32)
+    @classmethod
+    def of(cls, rows: SupportIndex, demand: Demand, first: Mask | None = None) -> RuleSearch:
+        """Search distinct rows for rules with one of some labels, by default all: rare labels first."""
+        first = np.ones(rows.n_items, np.bool_) if first is None else first
+        order = np.lexsort((rows.singles, ~first)).astype(np.int32)
         rank = np.empty_like(order)
         rank[order] = np.arange(len(order), dtype=np.int32)
-        return order, self.rows.recode(rank, len(order))
+        return cls(rows.recode(rank, len(order)), order, int(first.sum()), demand)
+
+    def keep(self, kept: Mask) -> RuleSearch:
+        """Return the search of the rows without the other labels, which keep their ranks."""
+        rows = self._rows.keep_items(kept[self._order]).distinct()
+        return RuleSearch(rows, self._order, self._n_first, self._demand)
 
     @cached_property
     def _about(self) -> SupportIndex:
-        """The sensitive labels of the ranked rows."""
-        order, ranked = self._ranked
-        return ranked.keep_items(self._demand.hidden[order])
+        """The sensitive labels of the rows."""
+        return self._rows.keep_items(self._is_hidden)
 
     @cached_property
     def _lengths(self) -> Numbers:
         """Lengths of the rows with a sensitive label."""
-        return np.diff(self.rows.offsets)[np.diff(self._about.offsets) > 0]
+        return np.diff(self._rows.offsets)[np.diff(self._about.offsets) > 0]
 
     @property
     def longest(self) -> int:
@@ -232,32 +240,39 @@ class RuleSearch:
         ItemsetTable
             The labels of each rule, the known ones and then the sensitive one. Supports are not counted.
         """
-        demand, first, share = self._demand, self._first, self._demand.share
-        if size == 0:
-            enough = self.rows.singles * share.denominator > share.numerator * demand.n_present
-            return _rules(np.flatnonzero(demand.hidden & enough).astype(np.int32)[:, None])
-        order, ranked = self._ranked
-        n_first = int(first.sum())
-        found = self._search(size, 0, n_first, self._about)
-        if n_first < len(order) and (first & demand.hidden).any():  # with other known labels
-            about = ranked.keep_items((first & demand.hidden)[order])
-            found += self._search(size, n_first, len(order), about)
-        rules = _rules(order[np.concatenate(found)])
+        if size not in self._found:
+            self._found[size] = _rules(self._order[self._breached(size)])
+        rules = self._found[size]
         refuse_long_list(rules)
         return rules
 
+    def _breached(self, size: int) -> Codes:
+        """List the rules with this number of known labels, one per line, as ranks."""
+        rows, demand, is_hidden = self._rows, self._demand, self._is_hidden
+        if size == 0:
+            enough = rows.singles * demand.share.denominator > demand.share.numerator * demand.n_present
+            return np.flatnonzero(is_hidden & enough).astype(np.int32)[:, None]
+        found = self._search(size, 0, self._n_first, self._about)
+        if self._n_first < rows.n_items and is_hidden[: self._n_first].any():  # with other known labels
+            is_first = np.arange(rows.n_items) < self._n_first
+            about = rows.keep_items(is_first & is_hidden)
+            found += self._search(size, self._n_first, rows.n_items, about)
+        return np.concatenate(found)
+
     def _search(self, size: int, begin: int, end: int, about: SupportIndex) -> list[Codes]:
         """List rules to labels of ``about`` whose first known label by rank is one of ``begin..end - 1``."""
-        ranked, share, room = self._ranked[1], self._demand.share, np.array([MOST_ITEMSETS])
+        rows, share, room = self._rows, self._demand.share, np.array([MOST_ITEMSETS])
         parameters = share.numerator, share.denominator, size, room, halt_flag()
 
         def part(first: int, last: int) -> Codes:
             check_time()
-            rules = rules_kernels.SensitiveRules(ranked.rows, about.codes, about.offsets, *parameters)
+            rules = kernels.SensitiveRules(rows.rows, about.codes, about.offsets, *parameters)
             return rules.beginning(begin + first, begin + last)
 
-        starts = ranked.transpose[0][begin : end + 1]
-        return search(part, many_parts(starts - starts[0], 16), ranked.search_bound(size), limited=True)
+        starts = rows.transpose[0][begin : end + 1]
+        parts = many_parts(starts - starts[0], 16)
+        # Only the steps of a single part matter.
+        return search(part, parts, rows.search_bound(size) if len(parts) == 1 else inf, limited=True)
 
 
 def choose_labels(rules: ItemsetTable, among: Mask, hidden: Mask, losses: Numbers) -> Numbers:
@@ -266,18 +281,16 @@ def choose_labels(rules: ItemsetTable, among: Mask, hidden: Mask, losses: Number
     Ties: more rules, labels that are not sensitive, their order.
     """
     order = np.argsort(hidden, kind="stable")
-    number = np.empty(len(order), np.int32)
-    number[order] = np.arange(len(order))
-    may_go = among[rules.codes]
-    codes = number[rules.codes[may_go]]
-    offsets = offsets_of(may_go)[rules.offsets]
+    numbers = np.empty(len(order), np.int32)
+    numbers[order] = np.arange(len(order))
+    numbers[~among] = -1
+    codes, offsets, starts, rules_of = kernels.invert(rules.codes, rules.offsets, numbers, len(order))
     losses = losses[order] // max(int(np.gcd.reduce(losses)), 1)
-    starts, rules_of, _ = transpose(codes, offsets, len(order))
     most, largest = int(np.diff(starts).max(initial=0)), int(losses.max(initial=0))
     if most * largest >= 2**63:
         got, hint = f"{most:,} rules of a label, in up to {largest:,} rows", "choose a smaller m"
         raise ParameterError("there are too many rules to compare exactly", where="m", got=got, hint=hint)
-    return order[breaches.eliminate(codes, offsets, starts, rules_of, losses, True, True)]
+    return order[moles.eliminate(codes, offsets, starts, rules_of, losses, True, True)]
 
 
 def _rules(labels: Codes) -> ItemsetTable:

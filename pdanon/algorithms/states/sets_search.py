@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from math import log2, sqrt
@@ -23,12 +23,12 @@ from pdanon.errors import InfeasibleError, ParameterError
 from pdanon.guarantees import KmAnonymity, PrivacyConstraints
 from pdanon.guarantees.parameters import constraint_table
 from pdanon.guarantees.verdict import Guarantee
-from pdanon.itemsets.codes import Itemsets, Mask, Numbers
+from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers, canonical_rows
 from pdanon.itemsets.lists import sums
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.table import ItemsetTable
 from pdanon.itemsets.threads import share
-from pdanon.itemsets.timing import is_over, report_nothing, time_spent
+from pdanon.itemsets.timing import Pace, is_over, report_nothing, time_spent
 
 
 def trace_of(curve: Iterable[tuple[float, float]]) -> pd.DataFrame:
@@ -105,20 +105,24 @@ class Price:
         Supports of the items.
     n_rows : int
         Number of transactions.
+    n_items : int
+        Number of all items, also if sets of them move together as one.
     """
 
     loss: int
     worth: Numbers
     singles: Numbers
     n_rows: int
+    n_items: int
 
     @classmethod
     def of(cls, loss: Any, itemsets: Itemsets, singles: Numbers, n_rows: int) -> Price:
         """Return the loss of the parameter ``loss`` of `pdanon.refine`."""
         if isinstance(loss, str):
-            return cls(LOSSES[loss], singles, singles, n_rows)
+            return cls(LOSSES[loss], singles, singles, n_rows, len(singles))
         weights = item_weights(loss, itemsets)
-        return cls(LOSSES["NCP"], singles if weights is None else singles * weights, singles, n_rows)
+        worth = singles if weights is None else singles * weights
+        return cls(LOSSES["NCP"], worth, singles, n_rows, len(singles))
 
     @property
     def change(self) -> float:
@@ -127,7 +131,7 @@ class Price:
         If it is positive, it is also the cost of the spread of the supports in a set, relative to one item.
         """
         if self.loss == LOSSES["balanced"]:
-            return sqrt(len(self.singles))
+            return sqrt(self.n_items)
         return -float(self.loss)
 
     def cost(
@@ -149,12 +153,12 @@ class Price:
         squares : ndarray of float64, shape (sets,), optional
             Sum of the squared worth of the items of each set, for the balanced loss.
         """
-        n = len(self.singles)
+        n = self.n_items
         if self.loss == LOSSES["UL"]:
             sizes, where = np.unique(size, return_inverse=True)
             supports = sums(where, support, len(sizes))
             pairs = [
-                (n, int(self.singles[gone].sum())),
+                (n, int(self.worth[gone].sum())),
                 *zip(sizes.tolist(), supports.tolist(), strict=True),
             ]
             return sum(((1 << size) - 1) * support for size, support in pairs)
@@ -167,7 +171,7 @@ class Price:
 
     def share(self, cost: float) -> float:
         """Return the reported loss for a cost."""
-        n = len(self.singles)
+        n = self.n_items
         if self.loss == LOSSES["UL"]:
             return log2(cost) - log2((1 << n) - 1) - log2(self.n_rows) if cost else -np.inf
         most = (n + self.change) * int(self.worth.sum())
@@ -183,7 +187,6 @@ KINDS = "the results of pcta, coat, upcta and ps_rules can be refined"
 _FIRST = 8  # items of the first stage
 _ENOUGH = 4_000  # a stage ends if a round gains less than this fraction of the loss
 _STEPS = 2**28  # counting steps between two checks of the time limit
-_BATCH = 8  # items that move between two checks of the time limit
 _BATCH_OF_SPLITS = 16
 _BATCH_OF_SWAPS = 16
 _STARTS = 2  # annealings with seeds of their own, each in a thread; the result with the lowest loss is kept
@@ -210,11 +213,14 @@ class Refinement:
         Start of the measured time, a value of ``time.perf_counter()``.
     sweeps : int
         Sweeps of the annealing before the first descent; 0 for none.
+    first : ndarray of int32, shape (items,), optional
+        The first item of the set of each item in an earlier release. Such a set moves as a whole, like an
+        item. By default, each item moves alone.
 
     Raises
     ------
     ParameterError
-        If the guarantee cannot be refined.
+        If the guarantee cannot be refined, or the clusters split a set of the earlier release.
 
     Notes
     -----
@@ -230,20 +236,41 @@ class Refinement:
         loss: Any = "NCP",
         started: float | None = None,
         sweeps: int = SWEEPS,
+        first: Codes | None = None,
     ) -> None:
         self._guarantee = check_refinable(guarantee)
         self._started = time.perf_counter() if started is None else started
-        self._index = index = SupportIndex.of(itemsets).distinct()
+        index = SupportIndex.of(itemsets)
+        price = Price.of(loss, itemsets, index.singles, index.n_rows)
+        table = _constraints(self._guarantee, itemsets)
+        self._of_item = np.arange(index.n_items)
+        mass, square = np.ones(index.n_items, np.int64), price.worth.astype(np.float64) ** 2
+        if first is not None and (first != self._of_item).any():
+            members, self._of_item, mass = np.unique(first, return_inverse=True, return_counts=True)
+            labels, whole = labels[members], labels
+            if (labels[self._of_item] != whole).any():
+                hint = "pass the release that the result starts from: start=january"
+                raise ParameterError(
+                    "the result splits sets of the earlier release", where="start", hint=hint
+                )
+            blocks = None if blocks is None else blocks[members]
+            index = index.recode(self._of_item, len(members))
+            square = np.bincount(self._of_item, square).astype(np.float64)
+            worth = sums(self._of_item, price.worth, len(members))
+            price = replace(price, worth=worth, singles=index.singles)
+            images = self._of_item[table.codes].astype(np.int32)
+            codes, bounds = canonical_rows(images, table.offsets, len(members))
+            table = ItemsetTable(codes, bounds, table.supports)
+        self._price, self._mass, self._square, self._constraints = price, mass, square, table
+        self._index = index = index.distinct()
         self._rows = index.rows
         n, kept = index.n_items, np.flatnonzero(labels >= 0)
         _, cluster = np.unique(np.where(labels < 0, -1, labels), return_inverse=True)
         cluster = cluster - int(len(kept) < n)
         n_clusters = int(cluster.max(initial=-1)) + 1
-        self._price = Price.of(loss, itemsets, index.singles, index.n_rows)
-        worth = self._price.worth
+        worth = price.worth
         largest = _largest(self._guarantee, n_clusters)
         slots = min(n, MOST_IN_CUBE if largest == 3 else max(n_clusters, _MOST))
-        self._constraints = table = _constraints(self._guarantee, itemsets)
         self._blocks = blocks = np.zeros(n, np.int64) if blocks is None else blocks
         home = np.zeros(slots, np.int64)
         home[cluster[kept]] = blocks[kept]
@@ -255,7 +282,7 @@ class Refinement:
             change=self._price.change,
             top=n_clusters,
             label=cluster,
-            size=np.bincount(cluster[kept], minlength=slots),
+            size=sums(cluster[kept], mass[kept], slots),
             held=sums(cluster[kept], worth[kept], slots),
             home=home,
             singles=index.singles,
@@ -264,6 +291,8 @@ class Refinement:
             itemsets=table.codes,
             bounds=table.offsets,
             words=words,
+            mass=mass,
+            square=square,
         )
         self._m = None if largest == 0 else self._guarantee.m  # type: ignore[union-attr]
         self._is_exact = largest == 0 or self._m == largest
@@ -274,10 +303,12 @@ class Refinement:
         self._space = set_moves.Space(n=n, slots=slots, largest=largest, words=words, larger=larger)
         self._tallies = set_moves.Tallies(n, slots if largest >= 2 else 0)
         self._order = np.argsort(worth, kind="stable")[::-1].copy()
-        self.best = cluster.copy()
+        self._best = cluster.copy()
+        self._pace = Pace()  # items that move between two checks of the time limit
         self._swaps = 0  # swaps that the current descent has tried
         self._least = 0.0
         self._curve: list[tuple[float, float]] = []
+        self._of_sets = len(self._of_item) > n  # sets move as a whole, and neither swap nor split
         self._sweeps = sweeps if self._anneals() else 0
         self.hurried = False  # whether the time limit left too few sweeps to the first annealing
 
@@ -315,6 +346,11 @@ class Refinement:
             return True
         index = self._index.relabel(np.asarray(self._state.label))
         return not index.at_risk(self._guarantee.k, self._m).any()
+
+    @property
+    def best(self) -> Numbers:
+        """The cluster of each item in the best state, -1 if it is suppressed."""
+        return self._best[self._of_item]
 
     @property
     def trace(self) -> pd.DataFrame:
@@ -361,7 +397,7 @@ class Refinement:
             self._anneal(sweeps, int(rng.integers(2**63)), limit)
             self.descend(limit)
         while self._begin(limit) and not is_over(self._started, limit):
-            labels = self.best.copy()
+            labels = self._best.copy()
             n_clusters = len(np.unique(labels[labels >= 0]))
             if n_clusters < 2:
                 return
@@ -383,7 +419,7 @@ class Refinement:
 
     def _anneal(self, sweeps: int, seed: int, limit: float | None) -> None:
         """Search for clusters from the best ones, with unsafe clusters on the way, and store the best."""
-        labels = np.unique(self.best, return_inverse=True)[1] - int((self.best < 0).any())
+        labels = np.unique(self._best, return_inverse=True)[1] - int((self._best < 0).any())
         price, blocks = self._price, np.ascontiguousarray(self._blocks, np.int64)
         task = Annealing(
             self._rows,
@@ -394,6 +430,7 @@ class Refinement:
             blocks,
             price.change,
             self._constraints if self._state.largest == 0 else None,
+            {"mass": self._mass, "square": self._square},
         )
         spent = partial(time_spent, time.perf_counter(), self._started, limit)
         starts = [(labels, sweeps, seed + i, spent) for i in range(_STARTS)]
@@ -404,22 +441,24 @@ class Refinement:
             if self._state.lack and self._state.largest and not is_over(self._started, limit):
                 self._repair()  # of few pairs, after the whole way
             self.hurried |= not complete and sweeps == SWEEPS
-        set_moves.relocate(self.best, self._state, self._rows, self._space)
+        set_moves.relocate(self._best, self._state, self._rows, self._space)
 
     def _move(self, order: Numbers, limit: float | None) -> None:
         """Apply the best move of each item."""
-        for first in range(0, len(order), _BATCH):
-            if is_over(self._started, limit):
-                break
-            batch = order[first : first + _BATCH]
-            set_search.descend(batch, self._state, self._rows, self._space)
+        first = 0
+        while first < len(order) and not is_over(self._started, limit):
+            with self._pace as batch:
+                set_search.descend(order[first : first + batch], self._state, self._rows, self._space)
+            first += batch
 
     def _split(self, limit: float | None, *, any_rows: bool = False) -> int:
         """Split clusters, the most expensive first, if it is safe and gains; return the number.
 
         With ``any_rows``, parts may share rows. With triples an attempt takes long, so the first batch
-        without a split is the last.
+        without a split is the last. Sets that move as a whole are not split.
         """
+        if self._of_sets:
+            return 0
         size, held = np.asarray(self._state.size), np.asarray(self._state.held)
         done, clusters = 0, np.argsort(-size * held, kind="stable")
         clusters = clusters[(size[clusters] > 1) & (np.asarray(self._state.tried)[clusters] == 0)]
@@ -444,7 +483,7 @@ class Refinement:
         The number of swaps that are tried is limited: in large tables a round can take longer than all moves.
         For the balanced loss, a round takes longer than the annealing, and gains less: there is none.
         """
-        if self._price.loss == LOSSES["balanced"]:
+        if self._price.loss == LOSSES["balanced"] or self._of_sets:
             return False
         before = self._cost()
         for first in range(0, len(self._order), _BATCH_OF_SWAPS):
@@ -464,7 +503,7 @@ class Refinement:
         """Store the clusters if they have the guarantee and the lowest loss so far."""
         cost = self._cost()
         if cost < self._least and not self._state.lack:
-            self._least, self.best = cost, np.array(self._state.label)
+            self._least, self._best = cost, np.array(self._state.label)
             self._curve.append((time.perf_counter() - self._started, cost))
 
     def _cost(self) -> float:
@@ -482,7 +521,7 @@ class Refinement:
         stands_in = np.full(n, -1)
         stands_in[kept] = kept[first][number]
         rows = index.relabel(stands_in)
-        sizes = np.bincount(stands_in[kept], minlength=n)
+        sizes = sums(stands_in[kept], self._mass[kept], n)
         clusters = Clusters(rows, None, self._blocks, sizes=sizes)
         try:
             clusters.satisfy_km(self._guarantee.k, self._guarantee.m, report=report_nothing)  # type: ignore[union-attr]

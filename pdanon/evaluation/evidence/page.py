@@ -53,7 +53,7 @@ def paths_of(path: str | os.PathLike[str]) -> list[Path]:
 
 def evidence_files(
     evidence: Evidence, path: str | os.PathLike[str]
-) -> tuple[dict[Path, Callable[[Path], object]], list[Path]]:
+) -> tuple[dict[Path | str, Callable[[Path], object]], list[Path | str]]:
     """Return the two files of evidence, JSON and page, with the functions that write them.
 
     Parameters
@@ -67,11 +67,11 @@ def evidence_files(
     -------
     dict
         By path, a function that writes the file.
-    list of pathlib.Path
+    list
         Those of them that only their owner may read, because they describe the original.
     """
     facts, page = paths_of(path)
-    writers: dict[Path, Callable[[Path], object]] = {
+    writers: dict[Path | str, Callable[[Path], object]] = {
         facts: partial(write_draft, evidence.to_json()),
         page: partial(write_draft, render(evidence)),
     }

@@ -434,6 +434,20 @@ def _translate(
     return canonical_rows(became[kept].astype(np.int32), offsets_of(lengths), published.n_items)
 
 
+def check_attacked(mapping: Any) -> None:
+    """Check that a mapping has one label for each item, as attacks on rows outside of one frame need."""
+    check_mapping(mapping)
+    if len(mapping) and (mapping["group"] == 0).all():
+        return
+    raise ParameterError(
+        "the mapping has not one label for each item",
+        where="mapping",
+        got="the mapping of a local recoding" if len(mapping) else "an empty mapping",
+        hint="with quasi-identifiers, audit counts all rows at risk; to simulate attacks, release a sample "
+        "in memory: sample.txanon.attack(sample.txanon.rfirst(...))",
+    )
+
+
 def attack_itemsets(
     items: Itemsets,
     published: Itemsets,
@@ -461,9 +475,6 @@ def attack_itemsets(
         raise ParameterError("the release has other rows", where="released", got=got)
     if not before.n_non_empty:
         raise ParameterError("no row has an item", where="source", got=f"{before.n_rows} rows")
-    if not (mapping["group"] == 0).all():
-        hint = "name an algorithm that recodes an item equally in the whole table, such as pcta"
-        raise ParameterError("the mapping is that of a local recoding", where="mapping", hint=hint)
     rng = random_generator(random_state)
     weights = np.where(items.lengths > 0, before.weights, 0)
     rows = rng.choice(len(weights), n, p=weights / weights.sum())

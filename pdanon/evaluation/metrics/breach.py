@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from pdanon.errors import ParameterError
+from pdanon.guarantees.breaches import secret_totals
 from pdanon.guarantees.named import NamedItems, named_items
 from pdanon.guarantees.private import PublicAndPrivate, private_items
 from pdanon.itemsets.arguments import called_by_name
@@ -81,14 +82,15 @@ def breach(
         hint = "a known item is public: leave it out of known or private"
         raise ParameterError("a known item is private", where="known", got=f"{both} items", hint=hint)
     held = parts.part(np.append(wanted, np.zeros(len(parts.is_private) - len(wanted), np.bool_)))
-    matching = parts.part(parts.is_private).within(np.diff(held.offsets) == wanted.sum())
+    matching = parts.secrets.within(np.diff(held.offsets) == wanted.sum())
+    supports = secret_totals(matching, parts.copies)
     items = parts.private_vocabulary
     table = pd.DataFrame(
         {
             "private": pd.array(items, dtype=pd.ArrowDtype(items.type)),
             "matches": matching.n_rows,
-            "support": matching.singles,
-            "probability": matching.singles / np.float64(matching.n_rows or np.nan),
+            "support": supports,
+            "probability": supports / np.float64(matching.n_rows or np.nan),
         }
     )
     return table.sort_values("support", ascending=False, kind="stable", ignore_index=True)

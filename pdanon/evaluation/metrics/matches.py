@@ -75,7 +75,7 @@ class Knowledge:
             return cls(quasi, columns, None, public=guarantee.public, is_public=True)
         hidden = hidden_items(guarantee)
         if isinstance(guarantee, Coherence):
-            return cls(quasi, columns, guarantee.p, hidden, is_public=True)
+            return cls(quasi, columns, max(guarantee.covered, 1), hidden, is_public=True)
         promises_k = getattr(guarantee, "k", None) is not None and hasattr(guarantee, "m")
         m = guarantee.m if promises_k else getattr(guarantee, "m", None) or _DEFAULT_M  # type: ignore[attr-defined]
         return cls(quasi, columns, m, hidden)

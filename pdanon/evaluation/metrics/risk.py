@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from pdanon.cards import Measures
 from pdanon.errors import ParameterError
+from pdanon.evaluation.metrics.label_links import fitting_rows
 from pdanon.guarantees.kkm import KLm, QuasiClasses
 from pdanon.guarantees.lm import LmDiversity
 from pdanon.guarantees.named import NamedItems
@@ -25,7 +26,7 @@ from pdanon.itemsets.columns import find_column, list_column
 from pdanon.itemsets.multisets import read_visible
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.timing import show_activity
-from pdanon.itemsets.validation import check_frame
+from pdanon.itemsets.validation import check_flag, check_frame
 from pdanon.recoding.counts import of_all_rows
 from pdanon.recoding.result import Anonymized, recoded_lists
 
@@ -46,6 +47,7 @@ def risk(
     previous: Sequence[pd.DataFrame | tuple[pd.DataFrame, pd.DataFrame] | Any] | None = None,
     key: Hashable | None = None,
     mapping: pd.DataFrame | None = None,
+    linked: bool = True,
     progress: bool = False,
 ) -> pd.DataFrame:
     """Measure the share of rows that an attacker with knowledge of a few items can single out.
@@ -78,6 +80,9 @@ def risk(
         rows if it only counts them.
     mapping : pandas.DataFrame, optional
         The mapping of the frame, if it is a release whose labels do not name their items.
+    linked : bool
+        Whether the attacker can tell which rows of several releases are of the same person. If False, the
+        attacker knows no item, and compares the labels of a row with all rows of the frame. See the notes.
     progress : bool
         Show the finished parts of the count; their total number is not known in advance.
 
@@ -101,6 +106,8 @@ def risk(
 
         With ``previous``, one row per span of releases for up to m known items: ``first`` and ``last``
         release, counted from 0, the number of persons in all of its releases as ``rows``, and both shares.
+        With ``linked=False``, one row per earlier release: the persons in it and in the frame as ``rows``,
+        and the shares of them whose own row alone fits, and is one of fewer than k rows that fit.
 
     Raises
     ------
@@ -111,6 +118,12 @@ def risk(
     Notes
     -----
     The result is exact: the worst case over all background knowledge, not an average.
+
+    With ``linked=False``, a row of the frame fits a row of an earlier release if both can stand for the same
+    items. Each label of one then has an item whose label is in the other, or is suppressed there. ``key``
+    only tells which row is right. This is an attack, and no guarantee bounds it: persons whose items have
+    changed may not fit, and other attackers may weigh rows. Cost: the distinct rows of the persons, times the
+    rows.
 
     With ``quasi``, rows match if their published values are equal: numbers, intervals, nodes or sets, as in
     :class:`pdanon.KAnonymity`. The counts agree with the audit of :class:`pdanon.KKm`, which finds the same
@@ -143,6 +156,7 @@ def risk(
     2      1     1     5          0.0      0.0
     """
     refuse_chunks(check_frame(frame))
+    check_flag(linked, "linked")
     if previous is not None:
         refuse_with_unit("previous", unit is not None)
         if quasi is not None or sensitive is not None:
@@ -151,8 +165,9 @@ def risk(
             raise ParameterError(problem, where="quasi, sensitive", hint=hint)
         with show_activity(progress, "risk"):
             series = Series.of(read_releases(frame, previous, mapping), column, key)
-            return _risk_of_spans(series, check_k(k), check_finite_m(m))
-    refuse_unused(key=key, mapping=mapping)
+            k, m = check_k(k), check_finite_m(m)
+            return _risk_of_spans(series, k, m) if linked else _risk_of_labels(series, k)
+    refuse_unused(key=key, mapping=mapping, linked=None if linked else linked)
     if unit is None:
         refuse_without_unit(item, False)
     else:
@@ -177,6 +192,16 @@ def _risk_of_spans(series: Series, k: int, m: int) -> pd.DataFrame:
         alone = np.ones(n, np.bool_) if n == 1 else span.index.at_risk(2, m)
         shares = (each.mean() if n else 0.0 for each in (alone, below_k))
         lines.append((*span.place, n, *shares))
+    return Measures(pd.DataFrame(lines, columns=["first", "last", "rows", "singled_out", "below_k"]))
+
+
+def _risk_of_labels(series: Series, k: int) -> pd.DataFrame:
+    """Measure the risk of the persons of each earlier release whose rows fit by their labels alone."""
+    lines, newest = [], len(series.columns) - 1
+    for release in range(newest):
+        fits, own = fitting_rows(series, release)
+        shares = (each.mean() if len(own) else 0.0 for each in (own & (fits == 1), own & (fits < k)))
+        lines.append((release, newest, len(own), *shares))
     return Measures(pd.DataFrame(lines, columns=["first", "last", "rows", "singled_out", "below_k"]))
 
 

@@ -132,3 +132,20 @@ def test_constraints_with_their_subsets_fulfil_the_definition(rows, constraints,
     utility = [["a", "b", "c"], ["d"], ["e", "f"]]
     result = coat_of(rows, k=k, constraints=closed, utility=utility, max_suppressed=1.0)
     assert holds_with_subsets(rows_of(result.frame), constraints, k, became_of(result))
+
+
+@pytest.mark.parametrize("name", ["coat", "upcta"])
+@pytest.mark.parametrize("penalty", [0, 0.5, 1, 7])
+def test_penalty_of_suppressed_items(name, penalty):
+    """UL adds the share of rows with each suppressed item, times the penalty; the release stays."""
+    frame = frame_of([["a", "b"], ["c", "b"], ["a", "b"], ["d", "b"]])
+    asked = {"k": 2, "m": 2, "utility": [["d"], ["b"], ["a", "c"]], "max_suppressed": 0.25}
+    result = getattr(frame.txanon, name)(**asked, penalty=penalty)
+    assert rows_of(result.frame) == rows_of(getattr(frame.txanon, name)(**asked).frame)
+    assert 2 ** result.loss["UL"] == pytest.approx((3 / 15 * 3 + 1 / 15 * 4 + penalty) / 4)
+
+
+@pytest.mark.parametrize("penalty", [-1, float("nan"), float("inf"), "1", True, None])
+def test_bad_penalties(penalty):
+    with pytest.raises(pdanon.ParameterError, match="penalty must be a number from 0"):
+        frame_of([["a"]] * 2).txanon.coat(k=2, m=1, penalty=penalty)

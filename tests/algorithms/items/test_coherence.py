@@ -254,7 +254,7 @@ def test_elimination_is_greedy_and_ends_coherent(rows, criterion, losses, h, k, 
         left -= holding
 
 
-@settings(max_examples=examples(500))
+@settings(max_examples=examples(500, part=10))
 @given(
     rows=row_lists("abcdeXYZ", longest=7, most=14, least=4),
     losses=st.lists(st.sampled_from([0, 0.25, 1, 3]), min_size=5, max_size=5) | st.none(),

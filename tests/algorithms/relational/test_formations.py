@@ -15,8 +15,7 @@ from naive import relational as naive
 
 import pdanon
 from examples import examples
-from pdanon.algorithms.relational.attributes import common_unit, shares
-from pdanon.algorithms.relational.cluster import _least
+from pdanon.algorithms.relational.attributes import common_unit, cover_loss, shares
 from pdanon.algorithms.relational.quasi import Classes, Digests, QuasiTable
 
 TREE = {"all": {"P": {"Q": ["a", "b"], "R": ["c"]}, "S": ["d", "e", "f"]}}
@@ -190,7 +189,7 @@ PUBLISHED = [  # rows, NCP by attribute in fractions of the domain
 @pytest.mark.parametrize(("rows", "expected"), PUBLISHED)
 def test_published_penalties(rows, expected):
     table = QuasiTable.of(EXAMPLE, [*EXAMPLE], WORLD)
-    found = [each.line_losses(each.codes[rows][np.newaxis])[0] / table.unit for each in table.attributes]
+    found = [cover_loss(each, each.codes[rows]) / table.unit for each in table.attributes]
     assert found == pytest.approx(expected)
 
 
@@ -217,11 +216,3 @@ def test_published_clusters():
     assert "items" not in repr(result)
     assert released(result.frame) == europe + [((55, 70), "Africa", "All")] * 2
     assert result.loss["NCP_relational"] == pytest.approx(0.3595, abs=5e-5)
-
-
-@pytest.mark.parametrize("n_values", [2, 50, 10**6])
-def test_of_many_equal_distances_the_first_are_the_least(n_values):
-    values = np.random.default_rng(n_values).integers(0, n_values, 10_000)
-    for count in (1, 25, 5_000, 10_000):
-        least = _least(values, count)
-        assert sorted(least.tolist()) == sorted(np.argsort(values, kind="stable")[:count].tolist())

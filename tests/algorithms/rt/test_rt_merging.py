@@ -17,7 +17,7 @@ import pdanon
 from examples import examples
 from pdanon.algorithms.relational.quasi import QuasiTable
 from pdanon.algorithms.rt.dataset import Dataset
-from pdanon.algorithms.rt.merging import Merging, candidates, distances
+from pdanon.algorithms.rt.merging import Merging, best_candidate, distances
 from pdanon.algorithms.rt.rum_bound import _merge
 from pdanon.itemsets.codes import Itemsets
 
@@ -71,9 +71,12 @@ def test_published_choices():
     losses = state.losses_with(0)
     assert losses[1:] / unit == pytest.approx(LEFT, abs=5e-5)
     far = distances(state, 0, None)
-    assert candidates(0, losses, None, "R").tolist() == [1, 2]
-    assert candidates(0, losses, far, "T").tolist() == [2, 1]
-    assert candidates(0, losses, far, "RT").tolist() == [1, 2]  # equal sums of ranks: the smaller loss
+    assert best_candidate(0, losses, None, "R") == 1
+    assert best_candidate(0, losses, far, "T") == 2
+    assert best_candidate(0, losses, far, "RT") == 1  # equal sums of ranks: the smaller loss
+    assert best_candidate(0, losses, far, "RT", np.array([True, False, True])) == 2
+    assert best_candidate(0, losses, far, "T", np.array([True, True, False])) == 1
+    assert best_candidate(0, losses, far, "RT", np.array([True, False, False])) is None
     for other, total in ((1, 0.6383), (2, 0.7647)):
         assert state.totals_with(0, losses)[other] / (3 * 6 * unit) == pytest.approx(total, abs=5e-5)
 

@@ -313,7 +313,7 @@ def test_sensitive_items_do_not_count(given_rows, merge, percent, most):
 TREE_OF_ITEMS = {"any": {"U": {"V": ["u", "v"], "W": ["w", "x"]}, "Y": ["y", "z"]}}
 
 
-@settings(max_examples=examples(200))
+@settings(max_examples=examples(2_000, 50))
 @given(
     clustered(longest=4),
     st.sampled_from(["hghs", "mhghs"]),

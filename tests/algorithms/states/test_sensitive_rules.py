@@ -39,14 +39,14 @@ def test_rules_are_all_that_there_are_in_dense_rows(size, seed):
     itemsets = Itemsets.from_series(frame_of(rows)["items"])
     is_hidden = np.isin(itemsets.texts(), sorted(hidden))
     demand = Demand(is_hidden, share, None, len(rows), np.ones_like(is_hidden))
-    found = RuleSearch(SupportIndex.of(itemsets).distinct(), demand).breached(size)
+    found = RuleSearch.of(SupportIndex.of(itemsets).distinct(), demand).breached(size)
     texts = np.array(itemsets.texts())[found.codes].reshape(-1, size + 1).tolist()
     rules = [(frozenset(known), label) for *known, label in texts]
     assert len(set(rules)) == len(rules)
     assert set(rules) == set(every_rule(rows, hidden, share, size))
     first = draw.random(len(is_hidden)) < 0.4
     wanted = set(np.array(itemsets.texts())[first].tolist())
-    some = RuleSearch(SupportIndex.of(itemsets).distinct(), demand, first).breached(size)
+    some = RuleSearch.of(SupportIndex.of(itemsets).distinct(), demand, first).breached(size)
     texts = np.array(itemsets.texts())[some.codes].reshape(-1, size + 1).tolist()
     listed = [(frozenset(known), label) for *known, label in texts]
     assert len(set(listed)) == len(listed)

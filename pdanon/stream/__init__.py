@@ -7,29 +7,33 @@ recodes the rows. The new files are read again to audit them.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from pdanon.algorithms.engines import SAMPLE, Plan, Recoder, plan
-from pdanon.algorithms.registry import Recodes
-from pdanon.errors import FormatError, ParameterError, read_safely
-from pdanon.evaluation.metrics.attack import Attack, attack_itemsets
+from pdanon.algorithms.engines import Plan, Publisher, Recoder, needs_quasi, plan
+from pdanon.algorithms.registry import algorithm as algorithm_of
+from pdanon.algorithms.registry import of_lists
+from pdanon.algorithms.skeleton import Request
+from pdanon.algorithms.unit_engine import Units
+from pdanon.errors import PdanonError
+from pdanon.evaluation.metrics.attack import Attack, attack_itemsets, check_attacked
 from pdanon.evaluation.metrics.risk import risk_of
 from pdanon.evaluation.profile import Profile, profile_of
 from pdanon.guarantees import check_recountable
+from pdanon.guarantees.class_audit import ByClasses, audit_parts, check_countable
 from pdanon.guarantees.parameters import ItemLimit
 from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.io.files import check_name
 from pdanon.io.grouping import MEMORY, group_lines
-from pdanon.io.parquet import list_dtype
+from pdanon.io.storage import join_name, locate_target
 from pdanon.io.targets import (
     check_mapping_file,
     check_target,
@@ -38,30 +42,41 @@ from pdanon.io.targets import (
     write_mapping,
 )
 from pdanon.io.trees import ArrowReader, ParquetTree, TreeFile, open_writer
-from pdanon.itemsets.arguments import called_by_name
+from pdanon.io.units import refuse_without_unit
+from pdanon.itemsets.arguments import MethodError, called_by_name
 from pdanon.itemsets.chunks import refuse_chunks
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.dtype import is_text_type
 from pdanon.itemsets.encoded_columns import ListColumns, collapse_columns
-from pdanon.itemsets.mapping import check_mapping, relabel, relabel_by_groups
+from pdanon.itemsets.memory import return_unused
 from pdanon.itemsets.multisets import encode_visible
+from pdanon.itemsets.pair_counts import Gathered, gather
+from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.threads import prefetch
-from pdanon.itemsets.timing import Report, progress_bar, show_activity
-from pdanon.itemsets.validation import check_flag, check_known, check_path, is_uri, read_list
+from pdanon.itemsets.timing import show_activity
+from pdanon.itemsets.validation import check_known, check_path, check_text, is_uri, read_list
 from pdanon.recoding.decision import Decision
 from pdanon.recoding.loss_bounds import check_max_loss
 from pdanon.recoding.release import Facts, release
-from pdanon.recoding.result import Labelled
 from pdanon.recoding.unmodified_columns import (
     UnmodifiedColumns,
     count_unmodified,
     judged_columns,
     judged_labels,
 )
+from pdanon.stream.quasi_files import ClassFiles, TableFiles, workspace
+from pdanon.stream.streamed import (
+    Streamed,
+    change_error,
+    expect_unchanged,
+    first_rows,
+    report_rows,
+    row_bar,
+    unmodified_columns,
+)
+from pdanon.stream.unit_files import anonymize_lines, audit_file_lines, read_units
 
 __all__ = ["Streamed", "anonymize", "attack", "audit", "from_long", "profile", "risk"]
-
-_RECODES: tuple[Recodes, ...] = ("items", "rows")  # recodings for which distinct transactions suffice
 
 
 def __dir__() -> list[str]:
@@ -69,48 +84,12 @@ def __dir__() -> list[str]:
     return list(__all__)
 
 
-_Batch = TypeVar("_Batch")
-_Publisher: TypeAlias = Callable[[Itemsets], Itemsets | None]
-
-
-@dataclass(frozen=True, eq=False, slots=True, repr=False)
-class Streamed(Labelled):
-    """A release written to files, and all facts about it.
-
-    Parameters
-    ----------
-    paths : tuple of pathlib.Path
-        The files.
-    mapping : pandas.DataFrame
-        The label of each item: ``group, item, generalized, support``. Not part of the release.
-    guarantee : Guarantee
-        The privacy guarantee, audited on the files.
-    loss : pandas.Series
-        Information loss by measure.
-    rows : int
-        Number of rows of all files.
-    parameters : dict
-        The parameters of the call.
-    tried : pandas.DataFrame or None
-        If no algorithm was named: the algorithms tried on a sample, as in `Anonymized`.
-    sample : int or None
-        The number of rows of that sample.
-    risk : pandas.DataFrame or None
-        The risk beyond the guarantee, before and after, as in `pdanon.Anonymized`.
-    """
-
-    paths: tuple[Path, ...]
-    mapping: pd.DataFrame
-    guarantee: Guarantee
-    loss: pd.Series[float]
-    rows: int
-    parameters: dict[str, Any]
-    tried: pd.DataFrame | None = None
-    sample: int | None = None
-    risk: pd.DataFrame | None = None
-
-    def __repr__(self) -> str:
-        return f"Streamed(rows={self.rows}, files={len(self.paths)}, guarantee={self.guarantee!r})"
+def __getattr__(name: str) -> Any:
+    """Explain how to call a function that needs all rows at once."""
+    if not name.startswith("_") and hasattr(pd.DataFrame.txanon, name):  # type: ignore[attr-defined]
+        given = {"got": repr(name), "hint": f"read them: pdanon.read_parquet(path).txanon.{name}(...)"}
+        raise MethodError("the function needs all rows at once", where=__name__, **given)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 @called_by_name
@@ -123,6 +102,9 @@ def anonymize(
     mapping: str | os.PathLike[str] | None = None,
     max_loss: Mapping[str, float] | None = None,
     drop: Sequence[str] = (),
+    unit: str | None = None,
+    item: str | None = None,
+    counts: bool = False,
     **parameters: Any,
 ) -> Streamed:
     """Anonymize Parquet files that do not fit into memory.
@@ -131,15 +113,16 @@ def anonymize(
     ----------
     source : path
         A Parquet file, a directory of files that end in ``.parquet``, with subdirectories, or a path with the
-        wildcards ``*``, ``?`` and ``[...]``. Or the URI of one that `pyarrow.fs` opens, such as
-        ``s3://bucket/baskets``. Files and directories that begin with ``.`` or ``_`` are skipped. Links are
-        followed, and each file must be found only once.
+        wildcards ``*``, ``?`` and ``[...]``. Or the URI of one that pyarrow or fsspec opens, such
+        as ``s3://bucket/baskets``. Files and directories that begin with ``.`` or ``_`` are skipped. Links
+        are followed, and each file must be found only once.
     target : path
-        The local path to write: a file if the source is a file, else a directory. It must not exist, and not
+        The path or URI to write: a file if the source is a file, else a directory. It must not exist, and not
         be within the source.
     algorithm : str or None
         An algorithm that recodes an item equally in the whole table, such as ``pcta``, or in equal rows, such
-        as ``lra``. The error for any other algorithm lists them. None: the one that loses least on a sample.
+        as ``lra``. The error for any other algorithm lists them. Or one for quasi-identifiers, such as
+        ``rum_bound`` or ``mondrian``. None: the one that loses least on a sample.
     column : str, optional
         The list column. By default, the only one, besides a private column.
     mapping : path, optional
@@ -149,9 +132,18 @@ def anonymize(
         Upper bounds on losses by measure, such as ``{"pairs": 0.5}``, as in `pdanon.anonymize`.
     drop : sequence of str
         Columns that are not published.
+    unit : str, optional
+        The column that identifies the person of a line, if a person has several lines, in any files and row
+        groups. The guarantee then covers persons, and lines are published, in one file, as by `pdanon.pcta`
+        with ``unit``. It takes no ``keep``.
+    item : str, optional
+        The column of items, one per line. It goes with ``unit``.
+    counts : bool
+        Publish each line with an item, and cover how often a person has a label. It requires ``unit``.
     **parameters
         Parameters of the algorithm, such as ``k``, ``m`` and ``hierarchy``. Without an algorithm, ``k`` and
-        others of a policy without one.
+        others of a policy without one. For quasi-identifiers also ``block_rows``, the maximum number of rows
+        that are anonymized together (by default 10,000), and ``n_jobs``, the number of processes.
 
     Returns
     -------
@@ -167,6 +159,7 @@ def anonymize(
     ParameterError
         If the target exists or another run writes to it. If the target or the mapping is within the source,
         or the mapping is within the target or has another ending. If equal rows may be recoded differently.
+        With ``unit``, if duckdb is not installed, a line has no person, or columns are to be kept.
     InfeasibleError, HierarchyError, ColumnError, ItemsetDtypeError
         As in the algorithm. Without one, if the sample cannot decide.
 
@@ -181,7 +174,8 @@ def anonymize(
     Notes
     -----
     Guarantee: that of the algorithm, audited on the written files. The release equals that of the algorithm
-    for a frame with all rows.
+    for a frame with all rows. With quasi-identifiers, this holds for at most ``block_rows`` rows. More rows
+    are cut into regions, which together have the guarantee.
 
     Without an algorithm, those with the guarantee are tried on 10,000 rows, drawn with a fixed seed. The best
     one decides for all rows. The guarantee is requested for the sample as for the table, so the losses in
@@ -192,12 +186,20 @@ def anonymize(
     the type of its items if items are only suppressed. A private column is written again. Of the metadata,
     only names and types of columns are kept, so that pandas reads the same index and dtypes.
 
+    With ``unit``, DuckDB sorts the lines in a hidden directory beside the target, once to decide and once
+    to audit. Memory is bounded by its limit of 1 GB and the distinct sets of persons.
+
     The files are written to a hidden directory in the parent of the target, readable only by its owner. When
     it is complete and on the disk, it gets the name of the target and the permissions of the umask. The
     mapping is completely written just before, so that every target has its mapping. A locked hidden file
     keeps other runs from the target meanwhile. If the process is killed, there is no target, the mapping may
     exist, and the next run to the same target removes the hidden files. After an error, at most the mapping
     exists.
+
+    On object storage, files have no locks, and directories no names that could be changed. The files are
+    written to the temporary directory of this machine, audited there, and then sent. A directory has a file
+    ``_INCOMPLETE`` until all are sent, and then a file ``_SUCCESS``. A directory with the first is not read.
+    If a file cannot be sent, those sent before it are removed.
 
     Cost: the source is read twice, its first row group once more, and the target once. Memory holds the
     distinct transactions and one row group, however many files and rows there are. An occurrence takes at
@@ -219,28 +221,49 @@ def anonymize(
     >>> released.txanon.audit(result.guarantee).holds
     True
     """
-    decide = plan(algorithm, parameters, _RECODES)
+    persons = _units(unit, item, counts, column)
+    if persons is not None:
+        persons.check_parameters(parameters)
+    with_quasi = persons is None and algorithm is not None and needs_quasi(algorithm, parameters)
+    rows = partial(_count_rows, source) if persons is None else None
+    decide = None if with_quasi else plan(algorithm, parameters, rows)
     source, target = check_path(source, "source"), check_path(target, "target")
     mapping = None if mapping is None else check_path(mapping, "mapping")
-    if is_uri(target):
-        hint = "pass a local path, and copy the complete release"
-        raise ParameterError("the target is a URI", where="target", got=target, hint=hint)
     most = check_max_loss(max_loss)
-    tree, released = ParquetTree.find(source), Path(target)
+    tree, released = ParquetTree.find(source), locate_target(target)
     if dropped := read_list(drop, "drop"):
         known = tree.schema().names
         for name in dropped:
             check_known(name, known, "column", where="drop")
         tree = replace(tree, dropped=frozenset(dropped))
-    for path in (released, mapping or released):
+    for path in (each for each in (released, mapping) if each is not None and not is_uri(each)):
         check_name(path)
     check_target(released, tree)
     kept = None if mapping is None else check_mapping_file(Path(mapping), released, tree)
+    progress = parameters.get("progress", False)
+    if persons is not None and decide is not None:
+        return anonymize_lines(tree, released, kept, persons, decide, most)
     with lock_target(released):
+        if decide is None:
+            assert algorithm is not None
+            has_lists = of_lists(algorithm_of(algorithm))
+            with workspace(released) as directory:
+                table = TableFiles.of(
+                    tree,
+                    released,
+                    kept,
+                    column,
+                    parameters["quasi"],
+                    directory,
+                    progress,
+                    has_lists=has_lists,
+                )
+                known = partial(table.decide, algorithm, parameters)
+                return release(table, known, parameters.get("keep", ()), most)
         stamps = tree.stamps()
-        with _expect_unchanged(tree, stamps):
+        with expect_unchanged(tree, stamps):
             positions = tree.find_columns(column, parameters.get("private"))
-        files = _Files(tree, released, kept, positions, stamps, parameters.get("progress", False))
+        files = _Files(tree, released, kept, positions, stamps, progress)
         return release(files, partial(files.decide, decide), parameters.get("keep", ()), most)
 
 
@@ -249,6 +272,9 @@ def audit(
     guarantee: Guarantee,
     column: str | None = None,
     *,
+    unit: str | None = None,
+    item: str | None = None,
+    counts: bool = False,
     progress: bool = False,
 ) -> Audit:
     """Recount from scratch whether Parquet files that do not fit into memory have a guarantee.
@@ -259,9 +285,11 @@ def audit(
         Released or original files, in any form that `anonymize` accepts.
     guarantee : Guarantee
         A guarantee for items: `KmAnonymity`, `PrivacyConstraints`, `PSRules`, `LmDiversity`,
-        `RhoUncertainty`, `Coherence` or `PublicK`.
+        `RhoUncertainty`, `Coherence` or `PublicK`. Or for quasi-identifiers: `KAnonymity`, `KKm` or `KLm`.
     column : str, optional
         The list column. By default, the only one, besides a private column.
+    unit, item, counts
+        As in `pdanon.audit`, for lines without other columns.
     progress : bool
         Show a progress bar of the rows read, and of the parts counted.
 
@@ -281,6 +309,9 @@ def audit(
     -----
     The rows of all files are audited as one table. Cost: the files are read once; memory as for `anonymize`.
 
+    With quasi-identifiers, rows are sorted by class in a temporary directory, and memory holds some classes.
+    ``threats`` reads the files again, and lists the classes in another order than `pdanon.audit`.
+
     Examples
     --------
     >>> import pathlib, tempfile, pdanon, pdanon.datasets, pdanon.stream
@@ -290,15 +321,20 @@ def audit(
     ...     pdanon.stream.audit(name, pdanon.KmAnonymity(k=5, m=1))
     Audit(holds=True, rows_at_risk=0, guarantee=KmAnonymity(k=5, m=1))
     """
-    recountable = check_recountable(guarantee)
-    tree = ParquetTree.find(check_path(source, "source"))
-    with _expect_unchanged(tree, tree.stamps()):
+    if (persons := _units(unit, item, counts, column)) is not None:
+        tree = ParquetTree.find(check_path(source, "source"))
+        return audit_file_lines(tree, persons, guarantee, progress)
+    countable, tree = check_countable(guarantee), ParquetTree.find(check_path(source, "source"))
+    if isinstance(countable, ByClasses):
+        parts = ClassFiles.of(tree, countable, column, progress)
+        return audit_parts(countable, parts, parts.label)
+    with expect_unchanged(tree, tree.stamps()):
         positions = tree.find_columns(column, getattr(guarantee, "private", None))
         names = tree.schema().names
         labels = [names[each] for each in positions]
         columns = _collapse(tree, labels, read=encode_visible, progress=progress)
         with show_activity(progress, "audit"):
-            return recountable.recount(columns)
+            return countable.recount(columns)
 
 
 @called_by_name
@@ -308,6 +344,8 @@ def risk(
     *,
     k: int,
     m: int = 2,
+    unit: str | None = None,
+    item: str | None = None,
     progress: bool = False,
 ) -> pd.DataFrame:
     """Measure the share of rows that an attacker with knowledge of a few items can single out.
@@ -318,7 +356,7 @@ def risk(
         Original or released files, in any form that `anonymize` accepts.
     column : str, optional
         The list column. By default, the only one.
-    k, m, progress
+    k, m, unit, item, progress
         As in `pdanon.risk`.
 
     Returns
@@ -341,7 +379,11 @@ def risk(
     >>> table.equals(pdanon.risk(baskets, k=5, m=1))
     True
     """
-    columns, _ = _read_rows(source, column, progress)
+    persons = _units(unit, item, False, column)
+    if persons is None:
+        columns, _ = _read_rows(source, column, progress)
+    else:
+        columns = read_units(ParquetTree.find(check_path(source, "source")), persons)
     with show_activity(progress, "risk"):
         return risk_of(columns.itemsets, k=k, m=m)
 
@@ -446,7 +488,7 @@ def attack(
     ...     pdanon.stream.attack(source, target, result.mapping, m=2, random_state=1).fewest >= 5
     True
     """
-    check_mapping(mapping)
+    check_attacked(mapping)
     original, published = (_read_rows(path, column, progress)[0].itemsets for path in (source, released))
     with show_activity(progress, "attack"):
         return attack_itemsets(original, published, mapping, m=m, n=n, random_state=random_state)
@@ -529,18 +571,33 @@ def from_long(
     group_lines(source, released, by=by, item=item, keep=keep, **options)
 
 
+def _units(unit: str | None, item: str | None, counts: bool, column: str | None) -> Units | None:
+    """Return the columns of lines in which a person has several, if they are passed."""
+    if unit is None:
+        refuse_without_unit(item, counts)
+        return None
+    return Units.of(check_text(unit, "unit"), item and check_text(item, "item"), counts, column)
+
+
+def _count_rows(source: str | os.PathLike[str]) -> int | None:
+    """Return the number of rows of files, from their metadata; None if they cannot be read."""
+    with suppress(PdanonError):
+        return ParquetTree.find(check_path(source, "source")).rows()
+    return None
+
+
 def _read_rows(
     source: str | os.PathLike[str], column: str | None, progress: bool
 ) -> tuple[ListColumns, pd.DataFrame]:
     """Return the distinct rows of the list column, and the first rows of the other columns."""
     tree = ParquetTree.find(check_path(source, "source"))
-    with _expect_unchanged(tree, tree.stamps()):
+    with expect_unchanged(tree, tree.stamps()):
         positions = tree.find_columns(column)
         names = tree.schema().names
         refuse_chunks(pd.DataFrame(columns=names))
         labels = [names[each] for each in positions]
         columns = _collapse(tree, labels, progress=progress)
-        return replace(columns, label=labels[0]), _first_rows(tree, positions)
+        return replace(columns, label=labels[0]), first_rows(tree, positions)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -551,8 +608,8 @@ class _Files:
     ----------
     tree : ParquetTree
         The files.
-    target : Path
-        The release.
+    target : Path or str
+        The release, or its URI.
     mapping : Path or None
         The file of the mapping.
     positions : tuple of int
@@ -564,7 +621,7 @@ class _Files:
     """
 
     tree: ParquetTree
-    target: Path
+    target: Path | str
     mapping: Path | None
     positions: tuple[int, ...]
     stamps: list[object]
@@ -578,33 +635,37 @@ class _Files:
 
     def check_keep(self, keep: Any) -> tuple[Hashable, ...]:
         """Check the labels of columns that the caller has reviewed."""
-        with _expect_unchanged(self.tree, self.stamps):
-            others = _unmodified_columns(self.tree.schema().names, self.positions)
+        with expect_unchanged(self.tree, self.stamps):
+            others = unmodified_columns(self.tree.schema().names, self.positions)
             return judged_labels(others, self.labels, keep)
 
     def decide(self, decide: Plan) -> Decision[_FileRows]:
-        """Decide for the distinct transactions."""
-        with _expect_unchanged(self.tree, self.stamps):
-            columns = _collapse(self.tree, self.labels, progress=self.progress)
-            n_rows, (decision, tried, sample) = columns.n_rows, decide(columns)
-            return decision.with_rows(_FileRows(n_rows, decision.rows, tried, sample))
+        """Decide for the distinct transactions, or by the supports of pairs."""
+        with expect_unchanged(self.tree, self.stamps):
+            read = _gather if decide.by_pairs is not None else _collapse
+            rows = read(self.tree, self.labels, progress=self.progress)
+            fetch = partial(_fetch, self.tree, self.labels[0], self.progress)
+            chosen = decide.decide(rows, fetch)
+            decision = chosen.decision
+            return decision.with_rows(_FileRows(rows.n_rows, decision.rows, *chosen[1:]))
 
     @contextmanager
     def write(self, decision: Decision[_FileRows]) -> Iterator[_WrittenFiles]:
         """Write a draft, which the audit fills. At the end it becomes the target, after the mapping."""
         write_first = partial(write_mapping, decision.mapping, self.mapping)
         with draft_target(self.target, write_first, directory=not self.tree.is_file) as draft:
-            yield _WrittenFiles(self, decision.rows.n_rows, decision.rows.recoder, draft)
+            yield _WrittenFiles(self, decision.rows, draft)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _FileRows:
-    """Number of rows and their recoding, and the choice of its algorithm on a sample."""
+    """Number of rows and their recoding, and the facts about it of `Chosen`."""
 
     n_rows: int
     recoder: Recoder
     tried: pd.DataFrame | None = None
     sample: int | None = None
+    rounds: pd.DataFrame | None = None
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -612,13 +673,16 @@ class _WrittenFiles:
     """The draft of a release, written when it is audited."""
 
     files: _Files
-    n_rows: int
-    recoder: Recoder
+    rows: _FileRows
     draft: Path
 
+    @property
+    def n_rows(self) -> int:
+        return self.rows.n_rows
+
     def check_unmodified(self, guarantee: Guarantee, judged: Sequence[Hashable]) -> UnmodifiedColumns:
-        with _expect_unchanged(self.files.tree, self.files.stamps):
-            first = _first_rows(self.files.tree, self.files.positions)
+        with expect_unchanged(self.files.tree, self.files.stamps):
+            first = first_rows(self.files.tree, self.files.positions)
             judged = judged_columns(first, [], judged)  # again, as the values can now be checked
             return count_unmodified(first, [], guarantee, judged, rows=self.n_rows)
 
@@ -627,85 +691,69 @@ class _WrittenFiles:
 
     def audit(self, guarantee: Guarantee) -> Audit:
         tree = self.files.tree
-        with _expect_unchanged(tree, self.files.stamps):
+        with expect_unchanged(tree, self.files.stamps):
             progress = self.files.progress
-            _recode(tree, self.draft, self.files.positions, self.recoder, progress)
-            draft, labels = ParquetTree.find(self.draft), self.files.labels
-            written = _collapse(draft, labels, read=encode_visible, progress=progress, task="audit")
+            _recode(tree, self.draft, self.files.positions, self.rows.recoder, progress)
+            draft, recountable = ParquetTree.find(self.draft), check_recountable(guarantee)
+            options: dict[str, Any] = {"read": encode_visible, "progress": progress, "task": "audit"}
+            by_pairs = self.rows.rounds is not None
+            written = (_gather if by_pairs else _collapse)(draft, self.files.labels, **options)
             if written.n_rows != self.n_rows:
-                raise _change_error(tree)
-            return check_recountable(guarantee).recount(written)
+                raise change_error(tree)
+            if isinstance(written, ListColumns):
+                return recountable.recount(written)
+            audit = recountable.recount(written.sort().columns())
+            # Supports of pairs tell that nothing is rare, but not how many rows hold what is.
+            return (
+                audit if audit.holds else recountable.recount(_collapse(draft, self.files.labels, **options))
+            )
 
     def result(self, facts: Facts) -> Streamed:
         tree, target, decision = self.files.tree, self.files.target, facts.decision
-        paths = (target,) if tree.is_file else tuple(target / name for name in tree.names)
+        names = [None] if tree.is_file else tree.names
+        paths = tuple(join_name(target, name) for name in names)
         known = decision.mapping, facts.guarantee, decision.loss
         choice = decision.rows.tried, decision.rows.sample
-        return Streamed(paths, *known, self.n_rows, dict(decision.parameters), *choice, facts.risk)
+        parameters, rounds = dict(decision.parameters), decision.rows.rounds
+        return Streamed(paths, *known, self.n_rows, parameters, *choice, facts.risk, rounds=rounds)
 
 
-def _collapse(
+def _collapse(tree: ParquetTree, labels: list[str], **options: Any) -> ListColumns:
+    """Return the distinct rows of the list column, with the private column if there is one."""
+    with _batches(tree, labels, **options) as batches:
+        return collapse_columns(batches, len(labels))
+
+
+def _gather(tree: ParquetTree, labels: list[str], **options: Any) -> Gathered:
+    """Return the distinct rows of the list column, or the supports of their pairs if these are fewer."""
+    with _batches(tree, labels, **options) as batches:
+        return gather((ListColumns(*columns) for columns in batches), tree.rows())
+
+
+@contextmanager
+def _batches(
     tree: ParquetTree,
     labels: list[str],
     *,
     read: ArrowReader = Itemsets.from_arrow,
     progress: bool = False,
     task: str = "read",
-) -> ListColumns:
-    """Return the distinct rows of the list column, with the private column if there is one."""
+) -> Iterator[Iterator[list[Itemsets]]]:
+    """Yield the row groups of some list columns, with a progress bar."""
     batches = prefetch(tree.columns(labels, read), lambda columns: len(columns[0].codes))
-    with _row_bar(progress, task, tree) as report:
-        return collapse_columns(_report_rows(batches, report, lambda each: each[0].n_rows), len(labels))
+    with row_bar(progress, task, tree) as report:
+        yield report_rows(batches, report, lambda each: each[0].n_rows)
 
 
-def _row_bar(progress: bool, label: str, tree: ParquetTree) -> AbstractContextManager[Report]:
-    """Return a progress bar of the rows of all files."""
-    return progress_bar(progress, label, "rows", tree.rows() if check_flag(progress, "progress") else None)
-
-
-def _report_rows(
-    batches: Iterable[_Batch], report: Report, size: Callable[[_Batch], int]
-) -> Iterator[_Batch]:
-    """Yield batches, and report the number of rows of each when it is done."""
-    for batch in batches:
-        yield batch
-        report(size(batch))
-
-
-@contextmanager
-def _expect_unchanged(tree: ParquetTree, stamps: list[object]) -> Iterator[None]:
-    """Raise an error about changed files instead of any error that the change caused."""
-    problem = None
-    try:
-        yield
-    except Exception as error:
-        problem = error
-    if tree.stamps() != stamps:
-        raise _change_error(tree)
-    if problem is not None:
-        raise problem
-
-
-def _publisher(recoder: Recoder) -> _Publisher:
-    """Return the function that recodes a row group; it returns None for an item that was not counted."""
-    parts = recoder.parts
-    if parts is not None:
-
-        def publish_by_groups(rows: Itemsets) -> Itemsets | None:
-            rows = rows.recode(np.arange(rows.n_items, dtype=np.int32), rows.vocabulary)  # as sets
-            return relabel_by_groups(rows, parts.of(rows), parts.items, recoder.mapping)
-
-        return publish_by_groups
-    items, labels = recoder.labels()
-
-    def publish(rows: Itemsets) -> Itemsets | None:
-        unknown = items.lookup(rows.vocabulary) < 0
-        # The dictionary of a file may have items that are in no row.
-        if unknown.any() and unknown[rows.codes].any():
-            return None
-        return relabel(rows, items, labels, missing_as_empty=recoder.missing_as_empty)
-
-    return publish
+def _fetch(tree: ParquetTree, label: str, progress: bool, request: Request) -> Iterator[SupportIndex]:
+    """Return the rows that an interim decision requests, by row group."""
+    options: dict[str, Any] = {"read": Itemsets.from_arrow_unsorted, "task": f"round {len(request.labels)}"}
+    with _batches(tree, [label], progress=progress, **options) as batches:
+        for (rows,) in batches:
+            found = request.find(rows)
+            if found is None:
+                raise change_error(tree)
+            yield found
 
 
 def _recode(
@@ -713,17 +761,17 @@ def _recode(
 ) -> None:
     """Write each file with recoded items, as text or in their type."""
     position = positions[0]
-    publish = _publisher(recoder)
+    publisher = Publisher.of(recoder)
     kinds = {each: tree.item_type(each) for each in positions}
     labels = [tree.schema().names[each] for each in positions]
     if not recoder.keeps_type:
         kinds[position] = pa.string()
-    with _row_bar(progress, "write", tree) as report:
+    with row_bar(progress, "write", tree) as report:
         for name in tree.names:
             path = draft if tree.is_file else draft / name
             with tree.open(name, labels) as file, open_writer(path, file, kinds) as writer:
-                tables = prefetch(_recode_groups(tree, file, kinds, publish, writer.schema), len)
-                for table in _report_rows(tables, report, len):
+                tables = prefetch(_recode_groups(tree, file, kinds, publisher, writer.schema), len)
+                for table in report_rows(tables, report, len):
                     writer.write_table(table, row_group_size=max(len(table), 1))
 
 
@@ -731,16 +779,17 @@ def _recode_groups(
     tree: ParquetTree,
     file: TreeFile,
     kinds: dict[int, pa.DataType],
-    publish: _Publisher,
+    publisher: Publisher,
     schema: pa.Schema,
 ) -> Iterator[pa.Table]:
     """Return the recoded row groups of a file."""
     position, *hidden = kinds
     for number in range(file.plain.num_row_groups):
         table = file.read(number)
-        recoded = publish(file.itemsets(table, schema.names[position], number, Itemsets.from_arrow_unsorted))
+        read = Itemsets.from_arrow_unsorted
+        recoded = publisher.publish(file.itemsets(table, schema.names[position], number, read))
         if recoded is None:
-            raise _change_error(tree)
+            raise change_error(tree)
         columns = {position: recoded}
         private = {other: file.itemsets(table, schema.names[other], number) for other in hidden}
         columns |= {other: itemsets.missing_as_empty() for other, itemsets in private.items()}
@@ -748,27 +797,4 @@ def _recode_groups(
             lists = column.to_arrow(dictionary=is_text_type(kinds[each]))
             table = table.set_column(each, schema.field(each), lists)
         yield table.cast(schema)
-
-
-def _first_rows(tree: ParquetTree, positions: tuple[int, ...]) -> pd.DataFrame:
-    """Return the first rows of the unmodified columns, up to the end of the first filled row group."""
-    shown = _unmodified_columns(tree.schema().names, positions)
-    options = {"types_mapper": list_dtype, "ignore_metadata": True}
-    for name in tree.names:
-        with tree.open(name) as file:
-            for number in range(file.plain.num_row_groups):
-                if file.plain.metadata.row_group(number).num_rows:
-                    table = file.read(number, shown).slice(0, SAMPLE)
-                    part = f", row group {number}"
-                    return read_safely(partial(table.to_pandas, **options), file.path, "Parquet", part)
-    return pd.DataFrame()
-
-
-def _unmodified_columns(names: list[str], positions: tuple[int, ...]) -> list[str]:
-    """Return the unmodified columns, without an index that has no name, which pandas names like this."""
-    others = [name for position, name in enumerate(names) if position not in positions]
-    return [name for name in others if "__index_level_" not in name]
-
-
-def _change_error(tree: ParquetTree) -> FormatError:
-    return FormatError("the files have changed since they were first read", where=tree.root)
+        return_unused()

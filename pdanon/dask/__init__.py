@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial, wraps
 from typing import Any, NamedTuple
 
@@ -18,33 +18,37 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from pdanon.algorithms.engines import SAMPLE, Plan, Recoder, plan
+from pdanon.algorithms.engines import SAMPLE, Plan, Publisher, Recoder, needs_quasi, plan
 from pdanon.algorithms.registry import Algorithm, watch
-from pdanon.errors import ColumnError, ItemsetDtypeError, ParameterError, require_extra
+from pdanon.algorithms.skeleton import Request, merge_found
+from pdanon.algorithms.unit_engine import Units
+from pdanon.dask.encoding import change_error, encode_lists, item_types
+from pdanon.errors import ColumnError, ParameterError, require_extra
 from pdanon.evaluation.fingerprint import rows_fingerprint
-from pdanon.evaluation.metrics.attack import Attack, attack_itemsets
+from pdanon.evaluation.metrics.attack import Attack, attack_itemsets, check_attacked
 from pdanon.evaluation.metrics.risk import remove_items, risk_of
 from pdanon.evaluation.profile import Profile, profile_of
 from pdanon.guarantees import KmAnonymity, check_recountable
+from pdanon.guarantees.class_audit import ByClasses, check_countable
 from pdanon.guarantees.named import NamedItems
 from pdanon.guarantees.parameters import ItemLimit
 from pdanon.guarantees.verdict import Audit, Guarantee
+from pdanon.io.units import refuse_without_unit
 from pdanon.itemsets.arguments import MethodError, as_method, called_by_name, unknown_method
 from pdanon.itemsets.chunks import refuse_chunks
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_column, find_columns, is_list_column, with_column
 from pdanon.itemsets.dtype import ListDtype
 from pdanon.itemsets.encoded_columns import ListColumns, Reader, collapse_columns
-from pdanon.itemsets.lists import read_part
 from pdanon.itemsets.mapping import apply_mapping as recode_frame
-from pdanon.itemsets.mapping import check_mapping, relabel
 from pdanon.itemsets.multisets import read_visible
-from pdanon.itemsets.support import supports
+from pdanon.itemsets.pair_counts import Gathered, gather
+from pdanon.itemsets.support import SupportIndex, supports
 from pdanon.itemsets.timing import show_activity
 from pdanon.recoding.decision import Decision
 from pdanon.recoding.loss_bounds import check_max_loss
 from pdanon.recoding.release import Facts, release
-from pdanon.recoding.result import Anonymized, Labelled
+from pdanon.recoding.result import Anonymized
 from pdanon.recoding.unmodified_columns import UnmodifiedColumns, count_unmodified, judged_columns
 
 __all__ = ["LazyRelease", "anonymize", "apply_mapping", "attack", "audit", "profile", "risk"]
@@ -55,32 +59,13 @@ def __dir__() -> list[str]:
     return [*__all__, "ItemsetAccessor", "TxanonAccessor"]
 
 
-def _item_types(meta: pd.DataFrame, labels: list[Hashable]) -> list[pa.DataType]:
-    """Return the types of the items of columns."""
-    return [Itemsets.from_series(meta[label]).vocabulary.type for label in labels]
-
-
 def _collapse_part(
     part: pd.DataFrame, labels: list[Hashable], kinds: list[pa.DataType], number: int, read: Reader
 ) -> ListColumns:
     """Return the distinct transactions of a partition, with items of the given types."""
     pairs = zip(labels, kinds, strict=True)
-    columns = [_encode(part[label], kind, number, read) for label, kind in pairs]
+    columns = [encode_lists(part[label], kind, number, read) for label, kind in pairs]
     return collapse_columns([columns], len(columns))
-
-
-def _encode(column: pd.Series[Any], kind: pa.DataType, number: int, read: Reader) -> Itemsets:
-    """Encode a column of a partition."""
-    itemsets = read_part(lambda: read(column), f"partition {number}")
-    if not itemsets.n_items:  # an empty partition may have any type
-        return replace(itemsets, vocabulary=pa.array([], kind))
-    if itemsets.vocabulary.type != kind:
-        raise ItemsetDtypeError(
-            "the items of a partition have another type than those of the frame",
-            where=f"partition {number}",
-            got=f"items of type {itemsets.vocabulary.type} instead of {kind}",
-        )
-    return itemsets
 
 
 def _merge(parts: list[ListColumns]) -> ListColumns:
@@ -88,17 +73,41 @@ def _merge(parts: list[ListColumns]) -> ListColumns:
     return collapse_columns((part.columns for part in parts), len(parts[0].columns))
 
 
-def _recode_part(
-    part: pd.DataFrame, labels: list[Hashable], became: tuple[Itemsets, pa.Array, bool]
-) -> pd.DataFrame:
+class _Counted(NamedTuple):
+    """Distinct transactions, or the supports of their pairs, and the fingerprint of the rows."""
+
+    rows: Gathered
+    fingerprint: int
+
+
+def _count_part(
+    part: pd.DataFrame, labels: list[Hashable], kinds: list[pa.DataType], number: int
+) -> _Counted:
+    rows = _collapse_part(part, labels, kinds, number, Itemsets.from_series)
+    return _Counted(gather([rows]), rows_fingerprint(rows.columns))
+
+
+def _merge_counted(parts: list[_Counted]) -> _Counted:
+    return _Counted(gather(part.rows for part in parts), sum(part.fingerprint for part in parts) % 2**64)
+
+
+def _find_part(
+    part: pd.DataFrame, labels: list[Hashable], kinds: list[pa.DataType], number: int, request: Request
+) -> SupportIndex:
+    """Return the rows of a partition that an interim decision requests."""
+    found = request.find(encode_lists(part[labels[0]], kinds[0], number, Itemsets.from_series))
+    if found is None:
+        raise change_error("new items")
+    return found
+
+
+def _recode_part(part: pd.DataFrame, labels: list[Hashable], publisher: Publisher) -> pd.DataFrame:
     """Recode a partition; a private column is written again."""
-    items, texts, missing_as_empty = became
     position, *hidden = (find_column(part, label) for label in labels)
     itemsets = Itemsets.from_series(part.iloc[:, position])
-    unknown = int((items.lookup(itemsets.vocabulary) < 0).sum())
-    if unknown:
-        raise _change_error(f"{unknown} new items")
-    published = relabel(itemsets, items, texts, missing_as_empty=missing_as_empty)
+    published = publisher.publish(itemsets)
+    if published is None:
+        raise change_error(f"{publisher.count_new(itemsets)} new items")
     released = with_column(part, position, published.to_pandas())
     for each in hidden:
         private = Itemsets.from_series(part.iloc[:, each]).missing_as_empty()
@@ -106,22 +115,26 @@ def _recode_part(
     return released
 
 
-def _change_error(got: str) -> ParameterError:
-    """Return the error for rows that differ from those that were counted."""
-    hint = "persist the frame first, or write it to files"
-    return ParameterError("the rows have changed since they were counted", where="frame", got=got, hint=hint)
-
-
 with require_extra("dask"):
     import dask
     import dask.dataframe as dd
     from dask.dataframe import extensions
 
+    from pdanon.dask.lazy import LazyRelease, check_frame, merge_parts
+    from pdanon.dask.quasi_partitions import anonymize_table, audit_partition_classes
+    from pdanon.dask.unit_partitions import (
+        anonymize_lines,
+        audit_partition_lines,
+        check_columns,
+        read_units,
+    )
+    from pdanon.dask.versions import compute
+    from pdanon.dask.writing import Origin
+
 
 # Dask dispatches on the class of a dtype.
 extensions.make_array_nonempty.register(ListDtype, extensions.make_array_nonempty.dispatch(pd.ArrowDtype))
 
-_FAN_IN = 8  # parts that are merged in one task
 _LISTS_HINT = """Dask turns lists of Python objects into text: convert them to Arrow lists first, with \
 pdanon.as_itemsets(...), or read them with pdanon.read_parquet or dtype_backend='pyarrow'"""
 
@@ -130,53 +143,8 @@ class _RowFacts(NamedTuple):
     """Facts about rows that were read again and recoded."""
 
     fingerprint: int  # of the original rows
-    published: ListColumns  # the distinct recoded transactions
+    published: Gathered  # the distinct recoded transactions, or the supports of their pairs
     others: pd.DataFrame  # the first rows of the unmodified columns
-
-
-@dataclass(frozen=True, eq=False, slots=True, repr=False)
-class LazyRelease(Labelled):
-    """A release that is computed on demand. ``frame, mapping = result`` unpacks the first two fields.
-
-    Parameters
-    ----------
-    frame : dask.dataframe.DataFrame
-        The released frame, with the partitions, index and other columns of the input. Publish what is
-        computed from it, not the lazy frame: that contains the location of the input and the mapping.
-    mapping : pandas.DataFrame
-        The label of each item: ``group, item, generalized, support``. Not part of the release.
-    guarantee : Guarantee
-        The privacy guarantee, audited on ``frame``.
-    loss : pandas.Series
-        Information loss by measure.
-    rows : int
-        Number of rows.
-    parameters : dict
-        The parameters of the call.
-    tried : pandas.DataFrame or None
-        If no algorithm was named: the algorithms tried on a sample, as in `pdanon.Anonymized`.
-    sample : int or None
-        The number of rows of that sample.
-    risk : pandas.DataFrame or None
-        The risk beyond the guarantee, before and after, as in `pdanon.Anonymized`.
-    """
-
-    frame: dd.DataFrame
-    mapping: pd.DataFrame
-    guarantee: Guarantee
-    loss: pd.Series[float]
-    rows: int
-    parameters: dict[str, Any]
-    tried: pd.DataFrame | None = None
-    sample: int | None = None
-    risk: pd.DataFrame | None = None
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter((self.frame, self.mapping))
-
-    def __repr__(self) -> str:
-        size = f"rows={self.rows}, partitions={self.frame.npartitions}"
-        return f"LazyRelease({size}, guarantee={self.guarantee!r})"
 
 
 def anonymize(
@@ -185,6 +153,9 @@ def anonymize(
     algorithm: str | None = "pcta",
     column: Hashable | None = None,
     max_loss: Mapping[str, float] | None = None,
+    unit: Hashable | None = None,
+    item: Hashable | None = None,
+    counts: bool = False,
     **parameters: Any,
 ) -> LazyRelease:
     """Anonymize a Dask DataFrame; ``ddf.txanon.pcta(k=5, m=2)`` is short for it.
@@ -194,16 +165,26 @@ def anonymize(
     frame : dask.dataframe.DataFrame
         One row per person, with a column of Arrow lists. Divisions may be unknown.
     algorithm : str or None
-        An algorithm that recodes an item equally in the whole table, such as ``pcta``. The error for any
-        other algorithm lists them. None, as in ``ddf.txanon.anonymize(k=5, m=2)``: the one that loses least
-        on a sample.
+        An algorithm that recodes an item equally in the whole table, such as ``pcta``, or in equal rows, such
+        as ``lra``. The error for any other algorithm lists them. Or one for quasi-identifiers, such as
+        ``rum_bound`` or ``mondrian``. None, as in ``ddf.txanon.anonymize(k=5, m=2)``: the one that loses
+        least on a sample.
     column : hashable, optional
         The list column. By default, the only one, besides a private column.
     max_loss : mapping, optional
         Upper bounds on losses by measure, such as ``{"pairs": 0.5}``, as in `pdanon.anonymize`.
+    unit : hashable, optional
+        The column that identifies the person of a line, if a person has several lines, in any partitions.
+        The guarantee then covers persons, and lines are published, as by `pdanon.pcta` with ``unit``. It
+        takes no ``keep``.
+    item : hashable, optional
+        The column of items, one per line. It goes with ``unit``.
+    counts : bool
+        Publish each line with an item, and cover how often a person has a label. It requires ``unit``.
     **parameters
         Parameters of the algorithm, such as ``k``, ``m`` and ``hierarchy``. Without an algorithm, ``k`` and
-        others of `pdanon.anonymize`.
+        others of `pdanon.anonymize`. For quasi-identifiers also ``block_rows``, the maximum number of rows
+        that are anonymized together (by default 10,000), but no ``n_jobs``.
 
     Returns
     -------
@@ -213,7 +194,7 @@ def anonymize(
     Raises
     ------
     ParameterError
-        If the algorithm recodes groups of rows separately, or rows change between two readings.
+        If the algorithm may recode equal rows differently, or rows change between two readings.
     ColumnError, ItemsetDtypeError
         If there is no column of Arrow lists, or a partition has no lists or items of another type.
     InfeasibleError, HierarchyError
@@ -231,6 +212,14 @@ def anonymize(
     Guarantee: that of the algorithm, audited on the released frame. The release equals that of the algorithm
     for a frame with all rows, whatever the partitions.
 
+    With quasi-identifiers, the release equals that of `pdanon.stream.anonymize` for the same rows and
+    ``block_rows``. Workers keep the released columns as long as the released frame exists. The order of the
+    rows of a partition may not change either, and each computation checks this.
+
+    With ``unit``, workers gather the lines of each person: a shuffle moves persons and items, and no other
+    column. Lines are made from the distinct sets of persons on the client, so later changes of the input do
+    not change the release. No person spans partitions.
+
     Without an algorithm, those with the guarantee are tried on 10,000 transactions, drawn with a fixed seed.
     The best one decides for all rows.
 
@@ -240,7 +229,9 @@ def anonymize(
     again: audit the written files.
 
     Cost: a worker holds the distinct transactions of some partitions. The client holds all of them, and runs
-    the algorithm.
+    the algorithm. `pcta`, `coat` and `upcta` need less if m is 1 or 2 and nothing is suppressed: the client
+    holds the supports of pairs, where these are fewer, and the transactions that merges shorten. The frame is
+    then computed once more in each of the ``rounds``.
 
     Examples
     --------
@@ -253,20 +244,29 @@ def anonymize(
     >>> result.frame.txanon.audit(result.guarantee).holds
     True
     """
-    decide, most = plan(algorithm, parameters), check_max_loss(max_loss)
+    units = _units(unit, item, counts, column)
+    if units is not None:
+        units.check_parameters(parameters)
+    most = check_max_loss(max_loss)
+    if units is None and algorithm is not None and needs_quasi(algorithm, parameters):
+        return anonymize_table(frame, algorithm, parameters, column, most)
+    decide = plan(algorithm, parameters)
+    if units is not None:
+        return anonymize_lines(frame, units, decide, most)
     partitions = _Partitions(frame, _list_columns(frame, column, parameters.get("private")))
     return release(partitions, partial(partitions.decide, decide), parameters.get("keep", ()), most)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _PartitionRows:
-    """Recoding of rows, their number and fingerprint, and the choice of its algorithm on a sample."""
+    """Recoding of rows, their number and fingerprint, and the facts about it of `Chosen`."""
 
     n_rows: int
     fingerprint: int
     recoder: Recoder
     tried: pd.DataFrame | None = None
     sample: int | None = None
+    rounds: pd.DataFrame | None = None
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -290,22 +290,33 @@ class _Partitions:
         return judged_columns(self.frame._meta, recoded, keep)
 
     def decide(self, decide: Plan) -> Decision[_PartitionRows]:
-        """Decide for the distinct transactions, on the client."""
-        columns = _count_transactions(self.frame, self.labels)
-        known = columns.n_rows, rows_fingerprint(columns.columns)
-        decision, tried, sample = decide(columns)
-        return decision.with_rows(_PartitionRows(*known, decision.rows, tried, sample))
+        """Decide on the client, for the distinct transactions or by the supports of their pairs."""
+        if decide.by_pairs is None:
+            columns = _count_transactions(self.frame, self.labels)
+            counted = _Counted(columns, rows_fingerprint(columns.columns))
+        else:
+            counted = compute(merge_parts(_parts(self.frame, self.labels, _count_part), _merge_counted))
+        chosen = decide.decide(counted.rows, self._fetch)
+        known = counted.rows.n_rows, counted.fingerprint, chosen.decision.rows
+        facts = chosen.tried, chosen.sample, chosen.rounds
+        return chosen.decision.with_rows(_PartitionRows(*known, *facts))
+
+    def _fetch(self, request: Request) -> list[SupportIndex]:
+        """Return the rows that an interim decision requests, merged by the workers."""
+        once = dask.delayed(request, traverse=False)  # one node of the graph
+        return [compute(merge_parts(_parts(self.frame, self.labels, _find_part, once), merge_found))]
 
     @contextmanager
     def write(self, decision: Decision[_PartitionRows]) -> Iterator[_WrittenPartitions]:
         """Recode the partitions once for the audit. Computing the release recodes them again."""
-        released, look = _recode(self.frame, self.labels, decision.rows.recoder)
-        seen: _RowFacts = look.compute()
+        join = _merge if decision.rows.rounds is None else gather
+        released, look = _recode(self.frame, self.labels, decision.rows.recoder, join)
+        seen: _RowFacts = compute(look)
         if seen.published.n_rows != decision.rows.n_rows:
-            raise _change_error(f"{seen.published.n_rows} rows instead of {decision.rows.n_rows}")
+            raise change_error(f"{seen.published.n_rows} rows instead of {decision.rows.n_rows}")
         if seen.fingerprint != decision.rows.fingerprint:
-            raise _change_error("rows with other items")
-        yield _WrittenPartitions(decision.rows.n_rows, released, seen)
+            raise change_error("rows with other items")
+        yield _WrittenPartitions(decision.rows.n_rows, self.frame, released, self.labels, seen)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -313,7 +324,9 @@ class _WrittenPartitions:
     """A released Dask DataFrame before its audit, and the facts about its rows."""
 
     n_rows: int
+    original: dd.DataFrame
     frame: dd.DataFrame
+    labels: list[Hashable]
     seen: _RowFacts
 
     def check_unmodified(self, guarantee: Guarantee, judged: Sequence[Hashable]) -> UnmodifiedColumns:
@@ -324,12 +337,37 @@ class _WrittenPartitions:
         return ""  # only list columns are recoded
 
     def audit(self, guarantee: Guarantee) -> Audit:
-        return check_recountable(guarantee).recount(self.seen.published)
+        return _recount(guarantee, self.seen.published, self.frame, self.labels)
 
     def result(self, facts: Facts) -> LazyRelease:
         decision, rows = facts.decision, facts.decision.rows
         known = decision.mapping, facts.guarantee, decision.loss, rows.n_rows, dict(decision.parameters)
-        return LazyRelease(self.frame, *known, rows.tried, rows.sample, facts.risk)
+        recount = partial(_recount_written, self.labels, by_pairs=rows.rounds is not None)
+        origin = Origin.of(self.original, recount)
+        return LazyRelease(
+            self.frame, *known, rows.tried, rows.sample, facts.risk, rows.rounds, origin=origin
+        )
+
+
+def _recount(guarantee: Guarantee, published: Gathered, frame: dd.DataFrame, labels: list[Hashable]) -> Audit:
+    """Audit a released frame, given its distinct transactions or the supports of their pairs."""
+    recountable = check_recountable(guarantee)
+    if isinstance(published, ListColumns):
+        return recountable.recount(published)
+    audit = recountable.recount(published.sort().columns())
+    if audit.holds:
+        return audit
+    # Supports of pairs tell that something is rare, but not how many rows hold it.
+    return recountable.recount(_count_transactions(frame, labels, read=read_visible))
+
+
+def _recount_written(
+    labels: list[Hashable], frame: dd.DataFrame, guarantee: Guarantee, *, by_pairs: bool
+) -> Audit:
+    """Audit a written release, by the supports of pairs if it was decided by them."""
+    parts = _parts(frame, labels, _collapse_part, read_visible)
+    published = compute(merge_parts(parts, gather if by_pairs else _merge))
+    return _recount(guarantee, published, frame, labels)
 
 
 def apply_mapping(
@@ -361,7 +399,14 @@ def apply_mapping(
 
 @called_by_name
 def audit(
-    frame: dd.DataFrame, guarantee: Guarantee, column: Hashable | None = None, *, progress: bool = False
+    frame: dd.DataFrame,
+    guarantee: Guarantee,
+    column: Hashable | None = None,
+    *,
+    unit: Hashable | None = None,
+    item: Hashable | None = None,
+    counts: bool = False,
+    progress: bool = False,
 ) -> Audit:
     """Recount from scratch whether a Dask DataFrame has a guarantee.
 
@@ -371,9 +416,11 @@ def audit(
         A released frame, such as one read from the written files.
     guarantee : Guarantee
         A guarantee for items: `KmAnonymity`, `PrivacyConstraints`, `PSRules`, `LmDiversity`,
-        `RhoUncertainty`, `Coherence` or `PublicK`.
+        `RhoUncertainty`, `Coherence` or `PublicK`. Or for quasi-identifiers: `KAnonymity`, `KKm` or `KLm`.
     column : hashable, optional
         The list column. By default, the only one.
+    unit, item, counts
+        As in `pdanon.audit`, for lines without other columns.
     progress : bool
         Show a progress bar of the count on the client.
 
@@ -384,13 +431,26 @@ def audit(
     Raises
     ------
     ColumnError, ItemsetDtypeError, ParameterError
-        If there is nothing to audit, or the guarantee covers other columns.
+        If there is nothing to audit, or the guarantee covers other columns. If a column has several types.
+
+    Notes
+    -----
+    With quasi-identifiers, workers exchange these columns by class, in as many parts as there are partitions.
+    The first access to ``threats`` computes the frame again. It lists the classes in another order than
+    `pdanon.audit`.
     """
-    recountable = check_recountable(guarantee)
+    units = _units(unit, item, counts, column)
+    if units is not None:
+        return audit_partition_lines(frame, units, guarantee, progress)
+    countable = check_countable(guarantee)
+    if isinstance(countable, ByClasses):
+        check_frame(frame)
+        with show_activity(progress, "audit"):
+            return audit_partition_classes(frame, countable, column)
     private = getattr(guarantee, "private", None)
     rows = _count_transactions(frame, _list_columns(frame, column, private), read=read_visible)
     with show_activity(progress, "audit"):
-        return recountable.recount(rows)
+        return countable.recount(rows)
 
 
 @called_by_name
@@ -402,6 +462,8 @@ def risk(
     m: int = 2,
     quasi: Sequence[Hashable] | None = None,
     sensitive: Sequence[Any] | None = None,
+    unit: Hashable | None = None,
+    item: Hashable | None = None,
     progress: bool = False,
 ) -> pd.DataFrame:
     """Measure the risk from an attacker with a few known items; `pdanon.risk` without ``quasi``.
@@ -418,6 +480,8 @@ def risk(
         Not supported: workers reduce rows to their items, without other columns.
     sensitive : sequence, optional
         Items that the attacker does not know.
+    unit, item : hashable, optional
+        As in `pdanon.risk`.
     progress : bool
         Show a progress bar of the count on the client.
 
@@ -430,12 +494,13 @@ def risk(
     ColumnError, ItemsetDtypeError, ParameterError
         If the column or a parameter is invalid.
     """
-    labels = _list_columns(frame, column)
+    units = _units(unit, item, False, column)
+    labels = _list_columns(frame, column) if units is None else check_columns(frame, units)
     refuse_chunks(frame._meta)
     if quasi is not None:
         hint = "compute the columns first: ddf[[...]].compute().txanon.risk(k=..., quasi=[...])"
         raise ParameterError("Dask counts only items", where="quasi", got="columns", hint=hint)
-    rows = _count_transactions(frame, labels).itemsets
+    rows = (_count_transactions(frame, labels) if units is None else read_units(frame, units)).itemsets
     if sensitive is not None:
         rows = remove_items(rows, NamedItems.some(sensitive, "sensitive"))
     with show_activity(progress, "risk"):
@@ -531,7 +596,7 @@ def attack(
     elif mapping is None:
         hint = "pass the result itself, or the labels, mapping=mapping"
         raise ParameterError("a frame needs its mapping", where="mapping", hint=hint)
-    check_mapping(mapping)
+    check_attacked(mapping)
     (label,) = _list_columns(frame, column)
     _list_columns(result, label)
     original, published = (_count_transactions(each, [label]).itemsets for each in (frame, result))
@@ -545,23 +610,23 @@ class TxanonAccessor:
 
     The methods are `anonymize`, `audit`, `risk`, `attack`, `profile`, `apply_mapping` and all algorithms,
     with the parameters of their pandas counterparts. `anonymize` and the algorithms return a `LazyRelease`.
-    Algorithms that recode items differently in different rows raise an error.
+    Algorithms that group rows by their items raise an error.
     """
 
     def __init__(self, frame: dd.DataFrame) -> None:
-        _check_lists(frame._meta)
         self._obj = frame
 
     def __repr__(self) -> str:
         lists = [label for label in self._obj.columns if is_list_column(self._obj._meta[label])]
-        return f"ddf.txanon of {', '.join(map(repr, lists))}, in {self._obj.npartitions} partitions"
+        names = ", ".join(map(repr, lists)) or "a frame without lists"
+        return f"ddf.txanon of {names}, in {self._obj.npartitions} partitions"
 
     def __getattr__(self, name: str) -> Any:
         """Raise an error that lists the methods, or says how to call the one of pandas."""
         if not name.startswith("_") and hasattr(pd.DataFrame.txanon, name):  # type: ignore[attr-defined]
             problem, hint = (
                 "the method needs all rows at once",
-                f"pass them: ddf.compute().txanon.{name}(...)",
+                f"pass them, or a sample: ddf.compute().txanon.{name}(...)",
             )
             raise MethodError(problem, where="ddf.txanon", got=repr(name), hint=hint)
         raise unknown_method(TxanonAccessor, name, "Dask has no such method", "ddf.txanon")
@@ -665,10 +730,17 @@ def _check_lists(meta: pd.DataFrame) -> None:
         raise ColumnError("there is no column of Arrow lists", got=got, hint=_LISTS_HINT)
 
 
+def _units(unit: Hashable | None, item: Hashable | None, counts: bool, column: Any) -> Units | None:
+    """Return the columns of lines in which a person has several, if they are passed."""
+    if unit is None:
+        refuse_without_unit(item, counts)
+        return None
+    return Units.of(unit, item, counts, column)
+
+
 def _list_columns(frame: dd.DataFrame, column: Hashable | None, private: Any = None) -> list[Hashable]:
     """Return the label of the list column, and of the private column if there is one."""
-    if not isinstance(frame, dd.DataFrame):
-        raise ParameterError("the first argument must be a Dask DataFrame", got=type(frame).__name__)
+    check_frame(frame)
     meta = frame._meta
     _check_lists(meta)
     positions = find_columns(meta, column, private)
@@ -681,50 +753,48 @@ def _count_transactions(
     frame: dd.DataFrame, labels: list[Hashable], *, read: Reader = Itemsets.from_series
 ) -> ListColumns:
     """Return the distinct transactions of a frame, on the client."""
-    columns = frame[labels]  # Parquet readers then skip all other columns
-    kinds, count = _item_types(columns._meta, labels), dask.delayed(_collapse_part)
-    parts = enumerate(columns.to_delayed())
-    counts = [count(part, labels, kinds, number, read) for number, part in parts]
-    merged: ListColumns = _tree(counts, _merge).compute()
+    merged: ListColumns = compute(merge_parts(_parts(frame, labels, _collapse_part, read), _merge))
     return merged
 
 
-def _tree(parts: list[Any], join: Callable[[list[Any]], Any]) -> Any:
-    """Merge adjacent parts, some at a time, until there is one."""
-    while len(parts) > 1:
-        groups = range(0, len(parts), _FAN_IN)
-        parts = [dask.delayed(join)(parts[first : first + _FAN_IN]) for first in groups]
-    return parts[0]
+def _parts(frame: dd.DataFrame, labels: list[Hashable], look: Callable[..., Any], *options: Any) -> list[Any]:
+    """Return the results of a function of some columns of each partition, not computed yet."""
+    columns = frame[labels]  # Parquet readers then skip all other columns
+    kinds, call = item_types(columns._meta, labels), dask.delayed(look)
+    return [call(part, labels, kinds, number, *options) for number, part in enumerate(columns.to_delayed())]
 
 
-def _recode(frame: dd.DataFrame, labels: list[Hashable], recoder: Recoder) -> tuple[dd.DataFrame, Any]:
+def _recode(
+    frame: dd.DataFrame, labels: list[Hashable], recoder: Recoder, join: Callable[[list[Any]], Gathered]
+) -> tuple[dd.DataFrame, Any]:
     """Return the released frame, and the facts about its rows; nothing is computed yet."""
-    became = *recoder.labels(), recoder.missing_as_empty
-    once = dask.delayed(became, traverse=False)  # one node of the graph, instead of a copy in each task
-    meta = _recode_part(frame._meta, labels, became)
+    publisher = Publisher.of(recoder)
+    once = dask.delayed(publisher, traverse=False)  # one node of the graph, instead of a copy in each task
+    meta = _recode_part(frame._meta, labels, publisher)
     released = frame.map_partitions(_recode_part, labels, once, meta=meta)
-    kinds, look = _item_types(released._meta, labels), dask.delayed(_recode_and_count)
+    kinds, look = item_types(released._meta, labels), dask.delayed(_recode_and_count)
     parts = enumerate(frame.to_delayed())
-    return released, _tree([look(part, labels, once, kinds, number) for number, part in parts], _merge_facts)
+    facts = [look(part, labels, once, kinds, number) for number, part in parts]
+    return released, merge_parts(facts, partial(_merge_facts, join))
 
 
 def _recode_and_count(
     part: pd.DataFrame,
     labels: list[Hashable],
-    became: tuple[Itemsets, pa.Array, bool],
+    publisher: Publisher,
     kinds: list[pa.DataType],
     number: int,
 ) -> _RowFacts:
     """Recode a partition as in the release; the same reading gives the rows and their fingerprint."""
-    released = _recode_part(part, labels, became)
+    released = _recode_part(part, labels, publisher)
     fingerprint = rows_fingerprint([Itemsets.from_series(part[label]) for label in labels])
     others = released.drop(columns=labels).head(SAMPLE)
     return _RowFacts(fingerprint, _collapse_part(released, labels, kinds, number, read_visible), others)
 
 
-def _merge_facts(parts: list[_RowFacts]) -> _RowFacts:
+def _merge_facts(join: Callable[[list[Any]], Gathered], parts: list[_RowFacts]) -> _RowFacts:
     fingerprint = sum(part.fingerprint for part in parts) % 2**64
-    published = _merge([part.published for part in parts])
+    published = join([part.published for part in parts])
     # Empty parts may have other dtypes: they are only concatenated if there is no other part.
     others = [part.others for part in parts if len(part.others)] or [parts[0].others]
     return _RowFacts(fingerprint, published, pd.concat(others).head(SAMPLE))

@@ -1,0 +1,493 @@
+"""Clusters of rows: take the rows nearest to a seed, measure the cover of values, and merge clusters."""
+
+import cython
+import numpy as np
+from cython.cimports.libc.string import memmove
+from cython.cimports.pdanon._kernels.counting import Code, Number, sort_part
+from numpy.typing import NDArray
+
+__all__ = [
+    "NearestRows",
+    "ancestor_losses",
+    "distinct_values",
+    "farthest",
+    "joined",
+    "merge_members",
+    "range_losses",
+    "set_losses",
+]
+
+
+# --- The rows nearest to a seed, taken again and again
+#
+# Rows with equal values are equally near, so distances are computed for each combination of values.
+
+
+@cython.final
+@cython.cclass
+class NearestRows:
+    """The rows that are left, by their combination of values.
+
+    Parameters
+    ----------
+    codes : ndarray of int32, shape (combinations, columns)
+        The values of each combination.
+    kinds : ndarray of int64, shape (rows,)
+        The combination of each row.
+    """
+
+    codes: Code[:, ::1]
+    kinds: Number[::1]
+    rows: Number[::1]  # the rows of each combination, ascending, one combination after the other
+    begins: cython.longlong[::1]  # first row of each combination that may be left
+    ends: Number[::1]
+    counts: cython.longlong[::1]  # rows left of each combination
+    live: cython.longlong[::1]  # combinations with rows left
+    n_live: cython.Py_ssize_t
+    is_left: cython.uchar[::1]
+    sums: cython.longlong[::1]  # a Fenwick tree: rows left in ranges whose lengths are powers of two
+    losses: cython.longlong[::1]
+    heap: cython.longlong[::1]  # the nearest combinations, or the first rows; the largest key is on top
+    keys: cython.longlong[::1]
+    n_heap: cython.Py_ssize_t
+
+    def __init__(self, codes: NDArray[np.int32], kinds: NDArray[np.int64]) -> None:
+        n_rows, n_kinds = len(kinds), len(codes)
+        counts = np.bincount(kinds, minlength=n_kinds)
+        ends = np.cumsum(counts)
+        self.codes, self.kinds, self.counts = codes, kinds, counts
+        self.rows, self.begins, self.ends = np.argsort(kinds, kind="stable"), ends - counts, ends
+        self.live, self.n_live = np.arange(n_kinds), n_kinds
+        self.is_left = np.ones(n_rows, np.uint8)
+        places = np.arange(n_rows + 1)
+        self.sums = places & -places
+        self.losses = np.empty(n_kinds, np.int64)
+        self.heap, self.keys = np.empty(n_rows + 1, np.int64), np.empty(n_rows + 1, np.int64)
+
+    @property
+    def left(self) -> NDArray[np.int64]:
+        """The rows that are left, ascending."""
+        return np.flatnonzero(self.is_left)
+
+    def row_at(self, place: cython.Py_ssize_t) -> int:
+        """Return the row at a place among those left."""
+        found: cython.Py_ssize_t = 0
+        step: cython.Py_ssize_t = 1
+        while 2 * step < self.sums.shape[0]:
+            step *= 2
+        while step:
+            if found + step < self.sums.shape[0] and self.sums[found + step] <= place:
+                found += step
+                place -= self.sums[found]
+            step //= 2
+        return found
+
+    def take(
+        self,
+        seed: cython.Py_ssize_t,
+        tables: Number[::1],
+        starts: Number[::1],
+        k: cython.longlong,
+    ) -> NDArray[np.int64]:
+        """Take a row and the ``k - 1`` rows nearest to it, of equally near ones the first in the table.
+
+        Parameters
+        ----------
+        seed : int
+            A row that is left.
+        tables : ndarray of int64
+            Distance of each value from that of the row, column by column. That of a row is their sum.
+        starts : ndarray of int64, shape (columns,)
+            Start of each column in ``tables``.
+        k : int
+            Number of rows, at most as many as are left.
+        """
+        chosen = np.empty(k, np.int64)
+        taken: cython.longlong[::1] = chosen
+        with cython.nogil:
+            taken[0] = seed
+            self.remove(seed)
+            self.measure(tables, starts)
+            if k > 1:
+                self.collect(k - 1, taken)
+        return chosen
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def remove(self, row: cython.Py_ssize_t) -> cython.void:
+        place: cython.Py_ssize_t = row + 1
+        self.is_left[row] = 0
+        self.counts[self.kinds[row]] -= 1
+        while place < self.sums.shape[0]:
+            self.sums[place] -= 1
+            place += place & -place
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def measure(self, tables: Number[::1], starts: Number[::1]) -> cython.void:
+        """Compute the distance of each combination with rows left, and forget the others."""
+        cython.declare(i=cython.Py_ssize_t, kind=cython.Py_ssize_t, column=cython.Py_ssize_t)
+        cython.declare(kept=cython.Py_ssize_t, loss=cython.longlong)
+        kept = 0
+        for i in range(self.n_live):
+            kind = self.live[i]
+            if self.counts[kind] == 0:
+                continue
+            loss = 0
+            for column in range(starts.shape[0]):
+                loss += tables[starts[column] + self.codes[kind, column]]
+            self.losses[kind] = loss
+            self.live[kept] = kind
+            kept += 1
+        self.n_live = kept
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def collect(self, n: cython.longlong, taken: cython.longlong[::1]) -> cython.void:
+        """Take the n nearest rows, from ``taken[1]`` on."""
+        cython.declare(
+            i=cython.Py_ssize_t, j=cython.Py_ssize_t, kind=cython.Py_ssize_t, row=cython.Py_ssize_t
+        )
+        cython.declare(bound=cython.longlong, size=cython.Py_ssize_t)
+        bound, size = self.bound(n), 1
+        for i in range(self.n_live):
+            kind = self.live[i]
+            if self.losses[kind] < bound:
+                for j in range(self.begins[kind], self.ends[kind]):
+                    row = self.rows[j]
+                    if self.is_left[row]:
+                        self.remove(row)
+                        taken[size] = row
+                        size += 1
+        n -= size - 1
+        self.n_heap = 0  # from here on the first n rows at the bound
+        for i in range(self.n_live):
+            kind = self.live[i]
+            if self.losses[kind] == bound:
+                while self.begins[kind] < self.ends[kind] and not self.is_left[self.rows[self.begins[kind]]]:
+                    self.begins[kind] += 1
+                for j in range(self.begins[kind], self.ends[kind]):
+                    row = self.rows[j]
+                    if self.n_heap == n and row > self.heap[0]:
+                        break
+                    if self.is_left[row]:
+                        self.push(row, row)
+                        if self.n_heap > n:
+                            self.pop()
+        for i in range(n):
+            self.remove(self.heap[i])
+            taken[size + i] = self.heap[i]
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def bound(self, n: cython.longlong) -> cython.longlong:
+        """Return the distance of the n-th nearest row."""
+        cython.declare(i=cython.Py_ssize_t, kind=cython.Py_ssize_t, total=cython.longlong)
+        total, self.n_heap = 0, 0
+        for i in range(self.n_live):
+            kind = self.live[i]
+            if total >= n and self.losses[kind] >= self.keys[0]:
+                continue
+            self.push(kind, self.losses[kind])
+            total += self.counts[kind]
+            while total - self.counts[self.heap[0]] >= n:
+                total -= self.counts[self.heap[0]]
+                self.pop()
+        return self.keys[0]
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def push(self, entry: cython.longlong, key: cython.longlong) -> cython.void:
+        place: cython.Py_ssize_t = self.n_heap
+        above: cython.Py_ssize_t
+        self.n_heap += 1
+        while place:
+            above = (place - 1) // 2
+            if self.keys[above] >= key:
+                break
+            self.heap[place], self.keys[place] = self.heap[above], self.keys[above]
+            place = above
+        self.heap[place], self.keys[place] = entry, key
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def pop(self) -> cython.void:
+        """Remove the entry with the largest key."""
+        place: cython.Py_ssize_t = 0
+        below: cython.Py_ssize_t = 1
+        self.n_heap -= 1
+        last: cython.Py_ssize_t = self.n_heap
+        while below < last:
+            if below + 1 < last and self.keys[below + 1] > self.keys[below]:
+                below += 1
+            if self.keys[below] <= self.keys[last]:
+                break
+            self.heap[place], self.keys[place] = self.heap[below], self.keys[below]
+            place = below
+            below = 2 * place + 1
+        self.heap[place], self.keys[place] = self.heap[last], self.keys[last]
+
+
+# --- The loss of values together with each line of others, at least one in a line
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _ends(lines: Code[:, ::1], line: cython.Py_ssize_t, values: Code[::1]) -> tuple[cython.int, cython.int]:
+    """Return the smallest and the largest of some values and those of a line."""
+    low: cython.int = lines[line, 0]
+    high: cython.int = low
+    place: cython.Py_ssize_t
+    for place in range(1, lines.shape[1]):
+        low, high = min(low, lines[line, place]), max(high, lines[line, place])
+    for place in range(values.shape[0]):
+        low, high = min(low, values[place]), max(high, values[place])
+    return low, high
+
+
+def range_losses(
+    lines: Code[:, ::1],
+    values: Code[::1],
+    positions: Number[::1],
+    least: cython.longlong,
+    unit: cython.longlong,
+) -> NDArray[np.int64]:
+    """Return the loss of the range of each line: its length, but ``unit`` with a missing value and others.
+
+    ``positions`` are those of the values, and the number after them is a missing value. A range of several
+    values loses at least ``least``.
+    """
+    losses = np.empty(lines.shape[0], np.int64)
+    found: cython.longlong[::1] = losses
+    line: cython.Py_ssize_t
+    with cython.nogil:
+        for line in range(lines.shape[0]):
+            low, high = _ends(lines, line, values)
+            if low == high:
+                found[line] = 0
+            elif high >= positions.shape[0]:
+                found[line] = unit
+            else:
+                found[line] = max(positions[high] - positions[low], least)
+    return losses
+
+
+def ancestor_losses(
+    lines: Code[:, ::1],
+    values: Code[::1],
+    leaves: Number[::1],
+    sizes: Code[::1],
+    parent: Code[::1],
+    penalties: Number[::1],
+) -> NDArray[np.int64]:
+    """Return the penalty of the lowest common ancestor of each line; nodes are in pre-order."""
+    losses = np.empty(lines.shape[0], np.int64)
+    found: cython.longlong[::1] = losses
+    cython.declare(line=cython.Py_ssize_t, node=cython.Py_ssize_t)
+    with cython.nogil:
+        for line in range(lines.shape[0]):
+            low, high = _ends(lines, line, values)
+            node = leaves[low]
+            while node + sizes[node] <= leaves[high]:
+                node = parent[node]
+            found[line] = penalties[node]
+    return losses
+
+
+def set_losses(lines: Code[:, ::1], values: Code[::1], prices: Number[::1]) -> NDArray[np.int64]:
+    """Return the price of the number of distinct values of each line, where equal values are neighbors."""
+    losses = np.empty(lines.shape[0], np.int64)
+    found: cython.longlong[::1] = losses
+    is_other: cython.uchar[::1] = np.zeros(prices.shape[0], np.uint8)
+    cython.declare(line=cython.Py_ssize_t, place=cython.Py_ssize_t, size=cython.Py_ssize_t)
+    n_others: cython.Py_ssize_t = 0
+    with cython.nogil:
+        for place in range(values.shape[0]):
+            n_others += not is_other[values[place]]
+            is_other[values[place]] = 1
+        for line in range(lines.shape[0]):
+            size = n_others
+            for place in range(lines.shape[1]):
+                if not is_other[lines[line, place]] and (
+                    place == 0 or lines[line, place] != lines[line, place - 1]
+                ):
+                    size += 1
+            found[line] = prices[size]
+    return losses
+
+
+def distinct_values(codes: Code[::1], starts: Number[::1], n_values: cython.Py_ssize_t) -> NDArray[np.int32]:
+    """Return the distinct values from each start on, ascending; repeat the last one up to a common length."""
+    last: cython.longlong[::1] = np.full(n_values, -1)  # the part in which each value occurred last
+    values: cython.int[::1] = np.empty(len(codes), np.int32)
+    ends: cython.longlong[::1] = np.zeros(len(starts) + 1, np.int64)
+    cython.declare(part=cython.Py_ssize_t, place=cython.Py_ssize_t, end=cython.Py_ssize_t)
+    cython.declare(n=cython.Py_ssize_t, width=cython.Py_ssize_t)
+    n, width = 0, 1
+    with cython.nogil:
+        for part in range(starts.shape[0]):
+            end = starts[part + 1] if part + 1 < starts.shape[0] else codes.shape[0]
+            for place in range(starts[part], end):
+                if last[codes[place]] != part:
+                    last[codes[place]] = part
+                    values[n] = codes[place]
+                    n += 1
+            sort_part(values, ends[part], n)
+            ends[part + 1] = n
+            width = max(width, n - ends[part])
+    lines = np.empty((len(starts), width), np.int32)
+    found: cython.int[:, ::1] = lines
+    with cython.nogil:
+        for part in range(starts.shape[0]):
+            for place in range(width):
+                found[part, place] = values[min(ends[part] + place, ends[part + 1] - 1)]
+    return lines
+
+
+# --- The members of clusters, those with the longest transactions first
+
+
+def merge_members(
+    members: cython.longlong[::1],
+    bounds: cython.longlong[::1],
+    first: cython.Py_ssize_t,
+    last: cython.Py_ssize_t,
+    offsets: Number[::1],
+) -> None:
+    """Move the rows of cluster ``last`` to the earlier cluster ``first``, and renumber the clusters after it.
+
+    The rows of a cluster are in descending order of their lengths, and those of one length ascend. Only the
+    first entries of ``bounds`` are then valid, one fewer than before.
+    """
+    added = np.array(members[bounds[last] : bounds[last + 1]])
+    moved: cython.longlong[::1] = added
+    cython.declare(i=cython.Py_ssize_t, j=cython.Py_ssize_t, place=cython.Py_ssize_t, n=cython.Py_ssize_t)
+    with cython.nogil:
+        n = moved.shape[0]
+        i, j, place = bounds[first + 1] - 1, n - 1, bounds[first + 1] + n - 1
+        if bounds[last] > bounds[first + 1]:
+            memmove(
+                cython.address(members[place + 1]),
+                cython.address(members[bounds[first + 1]]),
+                (bounds[last] - bounds[first + 1]) * cython.sizeof(cython.longlong),
+            )
+        while j >= 0:
+            if i >= bounds[first] and _is_after(members[i], moved[j], offsets):
+                members[place] = members[i]
+                i -= 1
+            else:
+                members[place] = moved[j]
+                j -= 1
+            place -= 1
+        for i in range(first + 1, last + 1):
+            bounds[i] += n
+        for i in range(last + 1, bounds.shape[0] - 1):
+            bounds[i] = bounds[i + 1]
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _is_after(one: cython.Py_ssize_t, other: cython.Py_ssize_t, offsets: Number[::1]) -> cython.bint:
+    """Return whether a row is shorter than another, or equally long and later."""
+    difference: cython.longlong = offsets[one + 1] - offsets[one] - offsets[other + 1] + offsets[other]
+    return difference < 0 or (difference == 0 and one > other)
+
+
+# --- Distances between sets: estimates of the loss if two sets are generalized together
+#
+# The distance of a pair is (different items + 1) / (common items + 1) * items of both. For given sizes, it is
+# largest without common items. So rows in descending order of size need few comparisons.
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _count_shared(
+    codes: Code[::1],
+    start: cython.Py_ssize_t,
+    end: cython.Py_ssize_t,
+    other: cython.Py_ssize_t,
+    last: cython.Py_ssize_t,
+) -> cython.Py_ssize_t:
+    """Count the common items of two rows."""
+    count: cython.Py_ssize_t = 0
+    while start < end and other < last:
+        if codes[start] == codes[other]:
+            count += 1
+            start += 1
+            other += 1
+        elif codes[start] < codes[other]:
+            start += 1
+        else:
+            other += 1
+    return count
+
+
+def farthest(
+    rows: Number[::1], others: Number[::1], codes: Code[::1], offsets: Number[::1], best: cython.double
+) -> float:
+    """Return the largest distance of a row to one of others, or ``best``; both by descending size."""
+    with cython.nogil:
+        best = _farthest(rows, others, 0, others.shape[0], codes, offsets, best)
+    return best
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _farthest(
+    rows: Number[::1],
+    others: Number[::1],
+    first: cython.Py_ssize_t,
+    last: cython.Py_ssize_t,
+    codes: Code[::1],
+    offsets: Number[::1],
+    best: cython.double,
+) -> cython.double:
+    """Return the largest distance of a row to one of ``others[first:last]``, or ``best``."""
+    cython.declare(row=cython.Py_ssize_t, other=cython.Py_ssize_t, size=cython.Py_ssize_t)
+    cython.declare(both=cython.Py_ssize_t, common=cython.Py_ssize_t)
+    for i in range(rows.shape[0]):
+        row = rows[i]
+        size = offsets[row + 1] - offsets[row]
+        for j in range(first, last):
+            other = others[j]
+            both = size + offsets[other + 1] - offsets[other]
+            if (both + 1.0) * both <= best:
+                if j == first:  # all later rows are shorter, and so no farther
+                    return best
+                break
+            if other == row:
+                continue
+            common = _count_shared(codes, offsets[row], offsets[row + 1], offsets[other], offsets[other + 1])
+            # All operands are integers far below 2**53, so equal quotients are equal floats.
+            best = max(best, (both - 2 * common + 1.0) * (both - common) / (common + 1.0))
+    return best
+
+
+def joined(
+    rows: Number[::1],
+    members: Number[::1],
+    bounds: Number[::1],
+    own: cython.double,
+    codes: Code[::1],
+    offsets: Number[::1],
+    result: cython.double[::1],
+) -> None:
+    """Compute the largest distance within the union of some rows and each cluster of rows.
+
+    ``own`` is the largest distance within the rows; ``result`` has that of each cluster, and is updated.
+    """
+    cluster: cython.Py_ssize_t
+    with cython.nogil:
+        for cluster in range(bounds.shape[0] - 1):
+            first, last = bounds[cluster], bounds[cluster + 1]
+            result[cluster] = _farthest(rows, members, first, last, codes, offsets, max(own, result[cluster]))

@@ -1,0 +1,442 @@
+"""Sensitive rules: known items, and a sensitive item in too many of their rows; and sets of rules.
+
+Supports and the denominator of a share are below 2**31.
+"""
+
+import cython
+import numpy as np
+from cython.cimports.pdanon._kernels.counting import Code, Flag, Number, Rows, grown
+from numpy.typing import NDArray
+
+__all__ = ["SensitiveRules", "invert", "restorable", "with_some"]
+
+
+# --- The search for rules
+
+
+@cython.final
+@cython.cclass
+class SensitiveRules:
+    """Rules with ``size`` known items whose confidence exceeds ``above / below``.
+
+    The search is depth first, in item order. It extends a set of items only if a row with all of them
+    contains a further sensitive item. The rows of the current set follow those of its prefixes in ``rows``.
+    Those of a complete set are only the rows with a sensitive item, as its support is known already.
+    ``after`` has the number of leading items of each row that the search has passed.
+
+    Parameters
+    ----------
+    table : Rows
+        Sets of items, and the rows that contain each item.
+    codes, offsets : ndarray of int32, int64
+        The sensitive items of the same rows, which may also be known.
+    above, below : int
+        Numerator and denominator of the share. ``below`` times the number of rows is below 2**63.
+    size : int
+        Number of known items, at least 1.
+    room : ndarray of int64, shape (1,)
+        Number of rules that may still be listed. The search stops when it is negative.
+    halt : ndarray of bool, shape (1,)
+        The search stops when it is set.
+    """
+
+    items: Code[::1]  # of each row
+    bounds: Number[::1]
+    weights: Number[::1]
+    starts: Number[::1]
+    tids: Code[::1]
+    positions: Number[::1]
+    codes: Code[::1]  # sensitive items of each row
+    offsets: Number[::1]
+    cython.declare(above=cython.longlong, below=cython.longlong, size=cython.Py_ssize_t)
+    room: cython.longlong[::1]
+    halt: Flag[::1]
+    # By item, 0 between sets: support with the current set, the same in rows with a further sensitive item,
+    # and the unweighted number of rows to write. Then whether the item is in the current set.
+    cython.declare(support=cython.longlong[::1], shared=cython.longlong[::1], n_rows=cython.longlong[::1])
+    within: cython.uchar[::1]
+    names: cython.int[::1]  # items with a count
+    # For sets of each size: the items that extend it, the support of each, and where its rows begin.
+    cython.declare(following=cython.int[:, ::1], totals=cython.longlong[:, ::1])
+    cython.declare(begins=cython.longlong[:, ::1], rows=cython.int[::1])
+    cython.declare(after=cython.int[::1], itemset=cython.int[::1], found=cython.int[::1])
+    cython.declare(n_found=cython.Py_ssize_t, one=cython.int)
+
+    def __init__(
+        self,
+        table: Rows,
+        codes: Code[::1],
+        offsets: Number[::1],
+        above: cython.longlong,
+        below: cython.longlong,
+        size: cython.Py_ssize_t,
+        room: cython.longlong[::1],
+        halt: Flag[::1],
+    ) -> None:
+        n_items = len(table.starts) - 1
+        self.items, self.bounds, self.weights = table.codes, table.offsets, table.weights
+        self.starts, self.tids, self.positions = table.starts, table.tids, table.positions
+        self.codes, self.offsets = codes, offsets
+        self.above, self.below, self.size, self.room, self.halt = above, below, size, room, halt
+        self.support, self.shared, self.n_rows = np.zeros((3, n_items), np.int64)
+        self.within = np.zeros(n_items, np.uint8)
+        self.names, self.itemset = np.empty(n_items, np.int32), np.empty(size, np.int32)
+        self.following = np.empty((size, n_items), np.int32)
+        self.totals, self.begins = np.empty((2, size, n_items + 1), np.int64)
+        self.rows, self.after = np.empty(256, np.int32), np.empty(256, np.int32)
+        self.n_found, self.found = 0, np.empty(256, np.int32)
+
+    def beginning(self, begin: cython.Py_ssize_t, end: cython.Py_ssize_t) -> NDArray[np.int32]:
+        """List the rules whose first known item is one of ``begin..end - 1``.
+
+        Returns
+        -------
+        ndarray of int32, shape (rules, size + 1)
+            The known items, ascending, and last the sensitive one.
+        """
+        first: cython.Py_ssize_t
+        with cython.nogil:
+            for first in range(begin, end):
+                self._begin(first)
+        return np.asarray(self.found)[: self.n_found * (self.size + 1)].reshape(-1, self.size + 1)
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(-1)
+    def _begin(self, first: cython.Py_ssize_t) -> cython.int:
+        """Visit all sets whose first item is ``first``."""
+        cython.declare(i=cython.Py_ssize_t, row=cython.Py_ssize_t, place=cython.Py_ssize_t)
+        begin: cython.Py_ssize_t = self.starts[first]
+        total: cython.longlong = 0
+        n: cython.Py_ssize_t = 0
+        n_shared: cython.Py_ssize_t = 0
+        self._take_room(self.starts[first + 1] - begin)
+        for i in range(begin, self.starts[first + 1]):
+            row, place = self.tids[i], self.positions[i]
+            total += self.weights[row]
+            has_sensitive: cython.bint = self.offsets[row] < self.offsets[row + 1]
+            # Too few items may follow. For a complete set, only rows with a sensitive item are read.
+            if place + self.size <= self.bounds[row + 1] and (self.size > 1 or has_sensitive):
+                self.rows[n] = row
+                self.after[n] = cython.cast(cython.int, place + 1 - self.bounds[row])
+                n += 1
+                n_shared += has_sensitive
+        if n_shared:
+            self._visit(first, total, 0, 0, n, n)
+        return 0
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(-1)
+    def _visit(
+        self,
+        item: cython.Py_ssize_t,
+        total: cython.longlong,
+        size: cython.Py_ssize_t,
+        start: cython.Py_ssize_t,
+        stop: cython.Py_ssize_t,
+        free: cython.Py_ssize_t,
+    ) -> cython.int:
+        """Add an item to the current set of ``size`` items, and visit its extensions.
+
+        ``rows[start:stop]`` are the rows of the new set, and ``total`` is its support. Positions from
+        ``free`` on are unused.
+        """
+        cython.declare(i=cython.Py_ssize_t, n=cython.Py_ssize_t)
+        if self.halt[0] or self.room[0] < 0:
+            return 0
+        self.itemset[size] = cython.cast(cython.int, item)
+        self.within[item] = True
+        size += 1
+        if size == self.size:
+            self._judge(total, start, stop)
+        else:
+            n = self._divide(size, start, stop, free)
+            free = self.begins[size, n]  # after the rows of all extensions
+            for i in range(n):
+                self._visit(
+                    self.following[size, i],
+                    self.totals[size, i],
+                    size,
+                    self.begins[size, i],
+                    self.begins[size, i + 1],
+                    free,
+                )
+        self.within[item] = False
+        return 0
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(-1)
+    def _judge(self, total: cython.longlong, start: cython.Py_ssize_t, stop: cython.Py_ssize_t) -> cython.int:
+        """List the rules of the current set, whose support is ``total``."""
+        n: cython.Py_ssize_t = 0
+        cython.declare(i=cython.Py_ssize_t, row=cython.Py_ssize_t, place=cython.Py_ssize_t)
+        for i in range(start, stop):
+            row = self.rows[i]
+            for place in range(self.offsets[row], self.offsets[row + 1]):
+                item = self.codes[place]
+                if not self.within[item]:
+                    if self.shared[item] == 0:
+                        self.names[n] = item
+                        n += 1
+                    self.shared[item] += self.weights[row]
+        for i in range(n):
+            item = self.names[i]
+            if self.shared[item] * self.below > self.above * total:
+                self._list(item)
+            self.shared[item] = 0
+        return 0
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(-1)
+    def _list(self, about: cython.int) -> cython.int:
+        """Append the rule of the current set and a sensitive item."""
+        i: cython.Py_ssize_t
+        begin: cython.Py_ssize_t = self.n_found * (self.size + 1)
+        while begin + self.size + 1 > self.found.shape[0]:
+            self.found = grown(self.found, begin, 2 * self.found.shape[0])
+        for i in range(self.size):
+            self.found[begin + i] = self.itemset[i]
+        self.found[begin + self.size] = about
+        self.n_found += 1
+        self.room[0] -= 1  # threads share it without a lock: a lost update only delays the stop
+        return 0
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(-1)
+    def _divide(
+        self,
+        size: cython.Py_ssize_t,
+        start: cython.Py_ssize_t,
+        stop: cython.Py_ssize_t,
+        free: cython.Py_ssize_t,
+    ) -> cython.Py_ssize_t:
+        """Write the rows of each item that extends the current set, from ``free`` on.
+
+        Return the number of such items.
+        """
+        is_last: cython.bint = size + 1 == self.size
+        n_met: cython.Py_ssize_t = self._share(start, stop, is_last)
+        n: cython.Py_ssize_t = 0
+        cython.declare(i=cython.Py_ssize_t, row=cython.Py_ssize_t, place=cython.Py_ssize_t)
+        end: cython.Py_ssize_t = free
+        self._count(start, stop if n_met else start, is_last)
+        for i in range(n_met):
+            item = self.names[i]
+            # Upper bound of any confidence of the last item: rows with any further sensitive item.
+            if not is_last or self.shared[item] * self.below > self.above * self.support[item]:
+                self.following[size, n] = item
+                self.totals[size, n] = self.support[item]
+                self.begins[size, n] = end
+                end += self.n_rows[item]
+                self.n_rows[item] = self.begins[size, n]  # from here on the position of its next row
+                n += 1
+            else:
+                self.shared[item] = 0
+            self.support[item] = 0
+        self.begins[size, n] = end
+        self._take_room(end)
+        for i in range(start, stop if n else start):
+            row = self.rows[i]
+            n_besides: cython.Py_ssize_t = self._count_besides(row) if is_last else 2
+            for place in range(self.bounds[row] + self.after[i], self.bounds[row + 1] if n_besides else 0):
+                item = self.items[place]
+                if self.shared[item] and (n_besides > 1 or item != self.one):
+                    self.rows[self.n_rows[item]] = row
+                    self.after[self.n_rows[item]] = cython.cast(cython.int, place + 1 - self.bounds[row])
+                    self.n_rows[item] += 1
+        for i in range(n_met):
+            item = self.names[i]
+            self.shared[item] = self.n_rows[item] = 0
+        return n
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def _share(
+        self, start: cython.Py_ssize_t, stop: cython.Py_ssize_t, is_last: cython.bint
+    ) -> cython.Py_ssize_t:
+        """Count, for each item that may extend the set, the rows with a further sensitive item.
+
+        List the items with such rows; return their number. If the item completes the set, these are the rows
+        to write.
+        """
+        n: cython.Py_ssize_t = 0
+        cython.declare(i=cython.Py_ssize_t, row=cython.Py_ssize_t, place=cython.Py_ssize_t)
+        for i in range(start, stop):
+            row = self.rows[i]
+            n_besides: cython.Py_ssize_t = self._count_besides(row)
+            for place in range(self.bounds[row] + self.after[i], self.bounds[row + 1] if n_besides else 0):
+                item = self.items[place]
+                if n_besides > 1 or item != self.one:
+                    if self.shared[item] == 0:
+                        self.names[n] = item
+                        n += 1
+                    self.shared[item] += self.weights[row]
+                    self.n_rows[item] += is_last
+        return n
+
+    @cython.cfunc
+    @cython.inline
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def _count_besides(self, row: cython.Py_ssize_t) -> cython.Py_ssize_t:
+        """Count the sensitive items of a row that are not in the current set; ``one`` is the last of them."""
+        place: cython.Py_ssize_t
+        n: cython.Py_ssize_t = 0
+        for place in range(self.offsets[row], self.offsets[row + 1]):
+            if not self.within[self.codes[place]]:
+                self.one = self.codes[place]
+                n += 1
+        return n
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def _count(self, start: cython.Py_ssize_t, stop: cython.Py_ssize_t, is_last: cython.bint) -> cython.void:
+        """Count the support of each listed item with the set, and its rows unless it completes the set."""
+        cython.declare(i=cython.Py_ssize_t, row=cython.Py_ssize_t, place=cython.Py_ssize_t)
+        for i in range(start, stop):
+            row = self.rows[i]
+            weight: cython.longlong = self.weights[row]
+            for place in range(self.bounds[row] + self.after[i], self.bounds[row + 1]):
+                item = self.items[place]
+                if self.shared[item]:
+                    self.support[item] += weight
+                    self.n_rows[item] += not is_last
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(-1)
+    def _take_room(self, room: cython.Py_ssize_t) -> cython.int:
+        """Make room for ``room`` rows, and keep those already written."""
+        size: cython.Py_ssize_t = self.rows.shape[0]
+        if size < room:
+            self.rows = grown(self.rows, size, 2 * room)
+            self.after = grown(self.after, size, 2 * room)
+        return 0
+
+
+# --- Sets of items: those of each item, those that have some, and items that all of them can do without
+
+
+def invert(
+    codes: Code[::1], bounds: Number[::1], numbers: Code[::1], n_numbers: cython.Py_ssize_t
+) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]:
+    """Number the items of sets, and list the sets of each number.
+
+    Parameters
+    ----------
+    codes, bounds : ndarray of int32, int64
+        Set ``i`` has the items ``codes[bounds[i]:bounds[i + 1]]``.
+    numbers : ndarray of int32
+        The number of each item, below ``n_numbers``; items with a negative number are left out.
+
+    Returns
+    -------
+    items, ends : ndarray of int32, int64
+        The numbers in each set, in the same form.
+    starts, sets : ndarray of int64, int32
+        The sets of number ``i`` are ``sets[starts[i]:starts[i + 1]]``, ascending.
+    """
+    numbered, ends = np.empty(len(codes), np.int32), np.zeros(len(bounds), np.int64)
+    starts = np.zeros(n_numbers + 2, np.int64)  # one place ahead, while the sets are written
+    items: cython.int[::1] = numbered
+    stops: cython.longlong[::1] = ends
+    free: cython.longlong[::1] = starts
+    cython.declare(i=cython.Py_ssize_t, place=cython.Py_ssize_t, number=cython.int)
+    n: cython.Py_ssize_t = 0
+    with cython.nogil:
+        for i in range(bounds.shape[0] - 1):
+            for place in range(bounds[i], bounds[i + 1]):
+                number = numbers[codes[place]]
+                if number >= 0:
+                    items[n] = number
+                    free[number + 2] += 1
+                    n += 1
+            stops[i + 1] = n
+        for i in range(2, n_numbers + 2):
+            free[i] += free[i - 1]
+    found = np.empty(n, np.int32)
+    sets: cython.int[::1] = found
+    with cython.nogil:
+        for i in range(bounds.shape[0] - 1):
+            for place in range(stops[i], stops[i + 1]):
+                number = items[place]
+                sets[free[number + 1]] = cython.cast(cython.int, i)
+                free[number + 1] += 1
+    return numbered[:n], ends, starts[: n_numbers + 1], found
+
+
+def with_some(codes: Code[::1], bounds: Number[::1], wanted: Flag[::1]) -> NDArray[np.bool_]:
+    """Return whether each set has an item with a flag."""
+    result = np.zeros(len(bounds) - 1, np.bool_)
+    found: cython.uchar[::1] = result.view(np.uint8)
+    cython.declare(i=cython.Py_ssize_t, place=cython.Py_ssize_t)
+    with cython.nogil:
+        for i in range(bounds.shape[0] - 1):
+            for place in range(bounds[i], bounds[i + 1]):
+                if wanted[codes[place]]:
+                    found[i] = True
+                    break
+    return result
+
+
+def restorable(
+    codes: Code[::1], bounds: Number[::1], is_gone: Flag[::1], gone: Number[::1]
+) -> NDArray[np.int64]:
+    """Select suppressed items, one after the other, that can be restored.
+
+    An item can be restored if each set that contains it also contains another suppressed item.
+
+    Parameters
+    ----------
+    codes, bounds : ndarray of int32, int64
+        Set ``i`` has the items ``codes[bounds[i]:bounds[i + 1]]``.
+    is_gone : ndarray of bool
+        Whether each item is suppressed.
+    gone : ndarray of int64
+        The suppressed items, in the order in which they are tried.
+    """
+    numbers, counts = np.full(len(is_gone), -1, np.int32), np.zeros(len(bounds) - 1, np.int32)
+    number: cython.int[::1] = numbers  # of items that may be restored
+    missing: cython.int[::1] = counts  # suppressed items of each set
+    needed: cython.uchar[::1] = np.zeros(len(is_gone), np.uint8)  # the only suppressed item of a set
+    cython.declare(i=cython.Py_ssize_t, place=cython.Py_ssize_t, item=cython.Py_ssize_t)
+    last: cython.Py_ssize_t = 0
+    n: cython.Py_ssize_t = 0
+    with cython.nogil:
+        for i in range(bounds.shape[0] - 1):
+            for place in range(bounds[i], bounds[i + 1]):
+                if is_gone[codes[place]]:
+                    missing[i] += 1
+                    last = codes[place]
+            if missing[i] == 1:
+                needed[last] = True
+        for i in range(gone.shape[0]):
+            if not needed[gone[i]]:
+                number[gone[i]] = cython.cast(cython.int, n)
+                n += 1
+    _, _, starts, found = invert(codes, bounds, numbers, n)
+    begins: Number[::1] = starts
+    sets: Code[::1] = found
+    result = np.empty(n, np.int64)
+    chosen: cython.longlong[::1] = result
+    n = 0
+    with cython.nogil:
+        for i in range(gone.shape[0]):
+            item = number[gone[i]]
+            if item < 0:
+                continue
+            for place in range(begins[item], begins[item + 1]):
+                if missing[sets[place]] < 2:
+                    break
+            else:
+                for place in range(begins[item], begins[item + 1]):
+                    missing[sets[place]] -= 1
+                chosen[n] = gone[i]
+                n += 1
+    return result[:n]

@@ -1,0 +1,83 @@
+"""Losses by which the releases for a guarantee are compared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+import numpy as np
+import pandas as pd
+
+from pdanon.algorithms.states.sets_search import balanced_loss
+from pdanon.guarantees import (
+    Coherence,
+    DisassociatedKm,
+    KAnonymity,
+    KKm,
+    KLm,
+    KmAnonymity,
+    LmDiversity,
+    PrivacyConstraints,
+    PSRules,
+    PublicK,
+    RhoUncertainty,
+    SensitiveGroups,
+    TransactionalK,
+)
+from pdanon.itemsets.mapping import is_kept
+from pdanon.recoding.result import Anonymized
+
+
+def _of_items(result: Anonymized, *, base: int) -> float:
+    """Return NCP (base 0) or LM (base 1) over the items that occur, the same for sets and nodes."""
+    mapping = result.mapping
+    n_items = len(mapping)
+    sizes = mapping.groupby("generalized")["item"].transform("size").fillna(n_items).to_numpy(np.int64)
+    # In integers up to the division, so that releases of equal loss compare equal.
+    costs = np.where(is_kept(mapping), 0, sizes - base)
+    supports = mapping["support"].to_numpy()
+    most = max(n_items - base, 1) * int(supports.sum())
+    return float(int(costs @ supports) / most) if most else 0.0
+
+
+def _balanced(result: Anonymized) -> float:
+    """Return the balanced loss over the items that occur, the same for sets and nodes."""
+    mapping = result.mapping
+    labels, supports = pd.factorize(mapping["generalized"])[0], mapping["support"].to_numpy(np.int64)
+    return balanced_loss(labels, supports, ~is_kept(mapping).to_numpy(np.bool_))
+
+
+def _mean(*names: str) -> Callable[[Anonymized], float]:
+    """Return the mean of losses of a result."""
+    return lambda result: float(sum(result.loss[name] for name in names) / len(names))
+
+
+def _by_name(*names: str) -> dict[str, Callable[[Anonymized], float]]:
+    """Return losses of a result by their names."""
+    return {name: _mean(name) for name in names}
+
+
+READABLE = ("occurrences", "stands_for", "singles", "pairs", "suppressed")  # losses of items, by try
+_OF_ITEMS = {"NCP": partial(_of_items, base=0), "LM": partial(_of_items, base=1)} | _by_name(*READABLE, "UL")
+_OF_SETS = _OF_ITEMS | {"balanced": _balanced}
+_SUPPRESSED = {"NCP": _mean("S/N"), "LM": _mean("S/N")}  # a suppressed occurrence costs 1 in both
+_SUPPRESSED |= _by_name(*READABLE, "UL", "S/N")
+# Two kinds of loss: by default the mean error of counts, of pairs of items and of combinations of values.
+_OF_BOTH = {"counts": _mean("pairs", "values"), "NCP": _mean("NCP", "NCP_relational")}
+_OF_BOTH |= _by_name(*READABLE, "values", "NCP_relational")
+
+LOSSES: dict[type, Mapping[str, Callable[[Anonymized], float]]] = {
+    KmAnonymity: _OF_SETS,
+    PrivacyConstraints: _OF_SETS,
+    PSRules: _OF_ITEMS,
+    LmDiversity: _OF_ITEMS,
+    Coherence: _SUPPRESSED,
+    PublicK: _SUPPRESSED,
+    RhoUncertainty: _OF_ITEMS,
+    SensitiveGroups: {"NCP": _mean("KL")} | _by_name("KL", "pairs"),
+    TransactionalK: _by_name(*READABLE, "NCP", "LM", "GGD", "UL"),
+    DisassociatedKm: {"NCP": _mean("term_chunks")} | _by_name("term_chunks", "tlost", "re"),
+    KAnonymity: {"NCP": _mean("NCP_relational")} | _by_name("NCP_relational"),
+    KKm: _OF_BOTH,
+    KLm: _OF_BOTH,
+}

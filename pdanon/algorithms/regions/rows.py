@@ -1,0 +1,202 @@
+"""Rows of a table on disk, as numbers of values and items, and their regions."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from pdanon.algorithms.regions.cutting import (
+    Counts,
+    SplitPart,
+    assign_regions,
+    count_drawn,
+    in_order,
+    merge_counts,
+)
+from pdanon.algorithms.regions.jobs import RegionFacts, number_groups, without_missing
+from pdanon.algorithms.regions.region_storage import FileStorage, read_file
+from pdanon.algorithms.regions.value_cuts import Histogram
+from pdanon.algorithms.regions.values import Encoder, TableValues
+from pdanon.algorithms.relational.publishing import no_items
+from pdanon.io.buckets import Buckets, Slices, write_rows
+from pdanon.itemsets.codes import Codes, Itemsets, Numbers
+
+
+class FileRows:
+    """The rows of a table on disk, in parts, with its values and items in memory.
+
+    Parameters
+    ----------
+    directory : Path
+        An empty directory, for the files.
+    schema : pyarrow.Schema
+        The quasi-identifiers, with the metadata of the table.
+    label : str or None
+        The list column, if there is one.
+    """
+
+    def __init__(self, directory: Path, schema: pa.Schema, label: str | None) -> None:
+        self.values, self.n_rows = TableValues(schema, schema.names, label), 0
+        self._directory = directory
+        self._paths: list[Path] = []
+
+    @property
+    def n_parts(self) -> int:
+        """Number of parts."""
+        return len(self._paths)
+
+    def add(self, quasi: Sequence[pa.ChunkedArray], itemsets: Itemsets | None) -> None:
+        """Add a part: its quasi-identifiers and its list column."""
+        rows = self.values.add(quasi, itemsets)
+        path = self._directory / f"rows-{self.n_parts}"
+        write_rows(rows, path)
+        self._paths.append(path)
+        self.n_rows += len(rows)
+
+    def cut(self, encoder: Encoder, most: int) -> FileRegions:
+        """Cut the table into regions of a maximum number of rows."""
+        counts = self._count(encoder)
+        assignment, drawn = assign_regions(encoder.table, counts, most), counts.draw_pairs()
+        del counts
+        buckets, before = Buckets(self._directory, "region", assignment.n_regions), assignment.none
+        orders, pairs = [], []
+        for number, (codes, itemsets) in enumerate(self._parts(encoder)):
+            split = SplitPart.of(codes, itemsets, assignment, before, drawn[number])
+            before = before + assignment.count(codes)
+            buckets.add_sorted(split.rows, split.counts)
+            pairs.append(split.pairs)
+            orders.append(self._directory / f"order-{number}.npy")
+            np.save(orders[-1], split.order.astype(np.int32))
+        self._forget()
+        storages = [
+            FileStorage(buckets.bucket(number), self._directory / f"decided-{number}")
+            for number in range(assignment.n_regions)
+        ]
+        return FileRegions(self.values.label, storages, buckets.counts, orders, *count_drawn(pairs))
+
+    def count(self, encoder: Encoder) -> Histogram:
+        """Count the rows with each combination of quasi-identifiers."""
+        return self._count(encoder).histogram
+
+    def publish_values(self, encoder: Encoder, histogram: Histogram, released: pa.Table) -> ReleasedValues:
+        """Release equal values equally, given the published values of each combination."""
+        numbers = []
+        for number, (codes, _) in enumerate(self._parts(encoder)):
+            numbers.append(self._directory / f"combination-{number}.npy")
+            np.save(numbers[-1], histogram.find(codes))
+        self._forget()
+        return ReleasedValues(released, numbers)
+
+    def _count(self, encoder: Encoder) -> Counts:
+        return merge_counts(Counts.of(encoder.sizes, *part) for part in self._parts(encoder))
+
+    def _parts(self, encoder: Encoder) -> Iterator[tuple[Codes, Itemsets | None]]:
+        for path in self._paths:
+            yield encoder.encode(read_file(path), self.values)
+
+    def _forget(self) -> None:
+        for path in self._paths:
+            path.unlink()
+
+
+class ReleasedFiles(Protocol):
+    """The released values and lists of all rows, on disk."""
+
+    def part(self, number: int) -> pa.Table:
+        """Return the released columns of a part, in the order of its rows."""
+
+    def mappings(self) -> Iterator[pa.Table]:
+        """Yield the mapping, region by region; at least one table."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class FileRegions:
+    """The rows of a table in regions, on disk.
+
+    Parameters
+    ----------
+    label : hashable or None
+        The list column.
+    storages : list of FileStorage
+        The rows of each region, and the place of their release.
+    counts : ndarray of int64, shape (parts, regions)
+        Number of rows by part and region.
+    orders : list of Path
+        For each part, the file with the place in the part of each of its rows in the buckets.
+    pairs : ndarray of int32, shape (pairs, 2)
+        Pairs of items sampled from all rows.
+    times : ndarray of int64, shape (pairs,)
+        How often each was sampled.
+    """
+
+    label: Hashable | None
+    storages: list[FileStorage]
+    counts: Numbers
+    orders: list[Path]
+    pairs: Codes
+    times: Numbers
+
+    def publish(self, facts: Sequence[RegionFacts], hides_missing: bool) -> ReleasedRegions:
+        """Release the decided regions."""
+        return ReleasedRegions(self, facts, hides_missing)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ReleasedRegions:
+    """Rows that were released region by region."""
+
+    regions: FileRegions
+    facts: Sequence[RegionFacts]
+    hides_missing: bool
+
+    def part(self, number: int) -> pa.Table:
+        """Return the released columns of a part."""
+        counts = self.regions.counts
+        ends = np.cumsum(counts, axis=0)[number]
+        paths = [each.place("released") for each in self.regions.storages]
+        rows = Slices(paths, np.column_stack((ends - counts[number], ends))).read()
+        released = in_order(rows, np.load(self.regions.orders[number]))
+        return without_missing(released) if self.hides_missing else released
+
+    def mappings(self) -> Iterator[pa.Table]:
+        """Yield the mapping, region by region."""
+        if self.regions.label is None:
+            yield _no_mapping()
+            return
+        first = 0
+        for each, storage in zip(self.facts, self.regions.storages, strict=True):
+            yield number_groups(storage.written("mapping"), first)
+            first += each.n_groups
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ReleasedValues:
+    """Rows whose equal values were released equally.
+
+    Parameters
+    ----------
+    released : pyarrow.Table
+        The published values of each combination of values.
+    numbers : list of Path
+        For each part, the file with the combination of each row.
+    """
+
+    released: pa.Table
+    numbers: list[Path]
+
+    def part(self, number: int) -> pa.Table:
+        """Return the released columns of a part."""
+        return self.released.take(pa.array(np.load(self.numbers[number])))
+
+    def mappings(self) -> Iterator[pa.Table]:
+        """Yield a mapping without rows: no item was recoded."""
+        yield _no_mapping()
+
+
+def _no_mapping() -> pa.Table:
+    return pa.Table.from_pandas(no_items(), preserve_index=False)

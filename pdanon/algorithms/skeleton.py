@@ -1,0 +1,195 @@
+"""Decisions without all distinct rows in one place: by the supports of pairs, and the rows that merges need.
+
+A decision needs the supports of single sets and of pairs of sets. If two sets are merged, these depend on the
+supports of pairs of items, and on the rows with items of both sets. So the one who decides has a skeleton of
+the rows: the supports of all pairs, and some rows. It decides, and fetches the rows that its labels shorten.
+It repeats this until no further row is shortened.
+
+The last decision equals that for all rows. Each of its merges lies within a set of the result. A row that was
+not fetched has at most two items, or at most one item of each set. Such a row adds to the support of a set,
+and of two sets, exactly what its pairs and items add. So each step finds the same supports in both.
+
+This holds for algorithms whose steps depend only on the supports of one and two sets. Interim decisions may
+be wrong in any way: they only choose the rows to fetch. Cuts of a hierarchy are different. They also compare
+nodes that they do not publish, and these may shorten rows that were not fetched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from numbers import Integral
+from typing import Any, TypeAlias, TypeVar
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from pdanon.algorithms.registry import ALGORITHMS, parameters_of
+from pdanon.errors import InfeasibleError
+from pdanon.itemsets import row_loops
+from pdanon.itemsets.codes import Codes, Itemsets, find_items
+from pdanon.itemsets.encoded_columns import ListColumns
+from pdanon.itemsets.equality import DistinctRows
+from pdanon.itemsets.memory import large_arrays_apart, return_unused
+from pdanon.itemsets.pair_counts import PairCounts
+from pdanon.itemsets.support import SupportIndex
+from pdanon.recoding.decision import Decision
+
+Rows = TypeVar("Rows")
+
+_LEAST = 3  # items of a row that the supports of pairs do not describe
+# If an interim decision fails, one in so many rows is fetched, the longest ones; then twice as many.
+_FIRST_SHARE = 64
+
+
+def suffices(algorithm: str | None, parameters: Mapping[str, Any]) -> bool:
+    """Return whether a decision for a skeleton equals that for all rows.
+
+    Suppressed items and listed constraints need other rows, sensitive items and refined sets need supports of
+    more items, and a generator would draw another order in each round.
+    """
+    record = None if algorithm is None else ALGORITHMS.get(algorithm)
+    if record is None or not record.by_pairs:
+        return False
+    defaults = parameters_of(record.function)
+    given = {name: each.default for name, each in defaults.items()} | dict(parameters)
+    m, seed = given["m"], given.get("random_state")
+    needless = ("constraints", "sensitive", "l")
+    return (
+        isinstance(m, Integral)
+        and m <= 2
+        and all(given.get(name) is None for name in needless)
+        and given["refine"] is False
+        and given.get("max_suppressed", 0) == 0
+        and not isinstance(seed, np.random.Generator)
+    )
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Request:
+    """Which rows a decision lacks: those with at least three items that its labels shorten.
+
+    Parameters
+    ----------
+    items : pyarrow.Array
+        The items, by code.
+    labels : tuple of ndarray of int32, shape (items,)
+        The set of each item in this and all earlier interim decisions, the latest last.
+    longest : tuple of int
+        For each of them, the number of items above which all rows are requested.
+    """
+
+    items: pa.Array
+    labels: tuple[Codes, ...]
+    longest: tuple[int, ...]
+
+    def find(self, rows: Itemsets) -> SupportIndex | None:
+        """Return the distinct rows that this decision requests, but no earlier one; None if an item is new.
+
+        The rows may be unsorted, with duplicates, as by `Itemsets.from_arrow_unsorted`.
+        """
+        n, lengths = len(self.items), rows.lengths
+        code = find_items(rows.vocabulary, self.items)
+        if (unknown := code < 0).any() and unknown[rows.codes].any():
+            return None
+        latest = np.where(unknown, 0, self.labels[-1][code]).astype(np.int32)
+        shortened = row_loops.mark_shortened(rows.codes, rows.offsets, latest, n)  # or with duplicate items
+        some = rows.take(np.flatnonzero((lengths >= _LEAST) & (shortened | (lengths > self.longest[-1]))))
+        found = SupportIndex(some.codes, some.offsets, rows.n_items, some.weights).recode(code, n)
+        lengths = np.diff(found.offsets)
+        *earlier, now = (
+            row_loops.mark_shortened(found.codes, found.offsets, labels, n) | (lengths > longest)
+            for labels, longest in zip(self.labels, self.longest, strict=True)
+        )
+        for before in earlier:
+            now &= ~before
+        return found.within(now & (lengths >= _LEAST)).distinct()
+
+
+Fetch: TypeAlias = Callable[[Request], Iterable[SupportIndex]]
+
+
+def merge_found(parts: Iterable[SupportIndex]) -> SupportIndex:
+    """Merge the rows that several holders found for a request."""
+    rows, n_items = DistinctRows(), 0
+    for each in parts:
+        n_items = each.n_items
+        rows.add(each.codes, each.offsets, each.weights)
+    return SupportIndex(rows.codes, rows.offsets, n_items, rows.weights)
+
+
+@large_arrays_apart()
+def decide_in_rounds(
+    counts: PairCounts, fetch: Fetch, decide: Callable[[ListColumns], tuple[Decision[Rows], Codes]]
+) -> tuple[Decision[Rows], pd.DataFrame]:
+    """Decide for the supports of pairs, fetching rows until no further one is needed.
+
+    Parameters
+    ----------
+    counts : PairCounts
+        Supports of the items and pairs of all rows.
+    fetch : callable
+        Returns the rows of a request, from those who hold them. Equal rows may come several times.
+    decide : callable
+        The decision of an algorithm that `suffices` accepts, without rows, as further ones need their memory;
+        and the set of each item.
+
+    Returns
+    -------
+    decision : Decision
+        The decision for all rows. ``loss["pairs"]`` samples other pairs than for all rows, and the risk
+        beyond the guarantee is not counted.
+    rounds : pandas.DataFrame
+        ``labels, rows, bytes``: the labels of each interim decision, the distinct rows that it fetched, and
+        their size.
+
+    Raises
+    ------
+    InfeasibleError
+        If there is no release of all rows.
+    """
+    counts, known = counts.sort(), DistinctRows()
+    n, facts = len(counts.items), []
+    same = np.arange(n, dtype=np.int32)
+    request, longest, share = Request(counts.items, (), ()), len(counts.lengths), _FIRST_SHARE
+    while True:
+        return_unused()  # of the rows that were read
+        n_known = len(known.weights)
+        decision, sets, problem = _attempt(decide, counts, known)
+        labels = same if sets is None else sets
+        return_unused()  # of the decision
+        if problem is not None and longest >= _LEAST:
+            # Its labels may merge everything, so they would request all rows.
+            labels, longest, share = same, min(longest - 1, _longest(counts, share)), max(share // 2, 1)
+        request = replace(request, labels=(*request.labels, labels), longest=(*request.longest, longest))
+        n_bytes = 0
+        for each in fetch(request):
+            known.add(each.codes, each.offsets, each.weights)
+            n_bytes += each.codes.nbytes + each.offsets.nbytes + each.weights.nbytes
+        n_found = len(known.weights) - n_known
+        facts.append((len(np.unique(labels)), n_found, n_bytes))
+        if not n_found and problem is not None and longest < _LEAST:
+            raise problem
+        if not n_found and problem is None and decision is not None:
+            return decision, pd.DataFrame(facts, columns=["labels", "rows", "bytes"])
+
+
+def _attempt(
+    decide: Callable[[ListColumns], tuple[Decision[Rows], Codes]], counts: PairCounts, known: DistinctRows
+) -> tuple[Decision[Rows] | None, Codes | None, InfeasibleError | None]:
+    """Return a decision, and why it is none: the reason may be the skeleton, or the rows themselves."""
+    columns = counts.columns(SupportIndex(known.codes, known.offsets, len(counts.items), known.weights))
+    try:
+        with np.errstate(all="ignore"):  # interim supports may be negative, and so have no logarithm
+            decision, labels = decide(columns)
+    except InfeasibleError as error:
+        return None, None, error.with_traceback(None)  # its frames hold the rows
+    problem = decision.problem
+    return decision, labels, None if problem is None else problem.with_traceback(None)
+
+
+def _longest(counts: PairCounts, share: int) -> int:
+    """Return the largest number of items that at least one in so many rows exceed."""
+    longer = np.cumsum(counts.lengths[::-1])[::-1]
+    return int(np.flatnonzero(longer * share >= counts.n_rows)[-1]) - 1

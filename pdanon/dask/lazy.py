@@ -1,0 +1,149 @@
+"""The result of a release of a Dask frame, and the merge of facts about its partitions."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import dask
+import dask.dataframe as dd
+import pandas as pd
+
+from pdanon.dask.writing import Origin, write_release
+from pdanon.errors import ParameterError
+from pdanon.guarantees.verdict import Guarantee
+from pdanon.recoding.result import Distant
+
+_FAN_IN = 8  # parts that are merged in one task
+
+
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
+class LazyRelease(Distant):
+    """A release that is computed on demand. ``frame, mapping = result`` unpacks the first two fields.
+
+    Parameters
+    ----------
+    frame : dask.dataframe.DataFrame
+        The released frame, with the partitions, index and other columns of the input. Publish what is
+        computed from it, not the lazy frame: that contains the location of the input and the mapping.
+    mapping : pandas.DataFrame
+        The label of each item: ``group, item, generalized, support``. Not part of the release. That
+        of a table with quasi-identifiers is in ``local_mapping``, and empty here.
+    guarantee : Guarantee
+        The privacy guarantee, audited on ``frame``.
+    loss : pandas.Series
+        Information loss by measure.
+    rows : int
+        Number of rows.
+    parameters : dict
+        The parameters of the call.
+    tried : pandas.DataFrame or None
+        If no algorithm was named: the algorithms tried on a sample, as in `pdanon.Anonymized`.
+    sample : int or None
+        The number of rows of that sample.
+    risk : pandas.DataFrame or None
+        The risk beyond the guarantee, before and after, as in `pdanon.Anonymized`. None for tables with
+        quasi-identifiers, and if the client did not get all distinct transactions.
+    rounds : pandas.DataFrame or None
+        If the client did not get all distinct transactions: ``labels, rows, bytes`` of each interim decision,
+        with the transactions that it got for it.
+    trace : pandas.DataFrame or None
+        The merges of ``rum_bound`` and ``tum_bound``, as in `pdanon.Anonymized`.
+    local_mapping : dask.dataframe.DataFrame or None
+        The mapping of a table with quasi-identifiers and items, with a line for each cluster and item.
+    origin : Origin
+        The input, and the audit that `to_parquet` makes.
+    """
+
+    frame: dd.DataFrame
+    mapping: pd.DataFrame
+    guarantee: Guarantee
+    loss: pd.Series[float]
+    rows: int
+    parameters: dict[str, Any]
+    tried: pd.DataFrame | None = None
+    sample: int | None = None
+    risk: pd.DataFrame | None = None
+    rounds: pd.DataFrame | None = None
+    trace: pd.DataFrame | None = None
+    local_mapping: dd.DataFrame | None = None
+    origin: Origin = field(kw_only=True)
+
+    def to_parquet(self, target: str | os.PathLike[str]) -> tuple[Path | str, ...]:
+        """Write the release to a directory of Parquet files, whole or not at all.
+
+        Workers write one file for each partition. Then they read all files again and count the rows at risk.
+        The directory appears under its name only if the files have the guarantee.
+
+        Parameters
+        ----------
+        target : path
+            The directory to write, or its URI. It must not exist, and not be within the input. The client and
+            all workers need access to it.
+
+        Returns
+        -------
+        tuple of pathlib.Path or str
+            The files, or their URIs, in the order of the partitions.
+
+        Raises
+        ------
+        FormatError
+            If a file cannot be written, a worker does not see the directory, or the partitions have columns
+            of different types.
+        GuaranteeError
+            If the written files do not have the guarantee, for example because the input has changed.
+        ParameterError
+            If the target exists, is within the input, or another run writes to it. If the rows have changed.
+
+        Notes
+        -----
+        The files are written to a hidden directory beside the target, as by `pdanon.stream.anonymize`, and as
+        by `pdanon.to_parquet`, with the index. If the client is killed, there is no target, and the next run
+        on this host removes the hidden directory. If a worker is killed, another one writes its files.
+
+        On object storage, workers write to the URI itself. It has a file ``_INCOMPLETE`` until the files are
+        audited, and then a file ``_SUCCESS``. After an error, ``_INCOMPLETE`` stays: remove the directory.
+
+        The mapping is not written, as it is not part of the release. Dask knows the input of
+        ``dd.read_parquet`` and ``dd.from_map``; a target within another input is not recognized.
+
+        Cost: the frame is computed once more, and the files are read once.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> import dask.dataframe as dd
+        >>> import pdanon.dask, pdanon.datasets
+        >>> baskets = dd.from_pandas(pdanon.datasets.make_baskets(1000, 50, random_state=0), npartitions=2)
+        >>> result = baskets.txanon.pcta(k=5, m=2)
+        >>> with tempfile.TemporaryDirectory() as name:
+        ...     paths = result.to_parquet(pathlib.Path(name) / "released")
+        ...     [path.name for path in paths]
+        ['part-00000.parquet', 'part-00001.parquet']
+        """
+        return write_release(self.frame, self.rows, self.guarantee, self.origin, target)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.frame, self.mapping))
+
+    def __repr__(self) -> str:
+        size = f"rows={self.rows}, partitions={self.frame.npartitions}"
+        return f"LazyRelease({size}, guarantee={self.guarantee!r})"
+
+
+def check_frame(frame: Any) -> None:
+    """Check that a value is a Dask DataFrame."""
+    if not isinstance(frame, dd.DataFrame):
+        raise ParameterError("the first argument must be a Dask DataFrame", got=type(frame).__name__)
+
+
+def merge_parts(parts: list[Any], join: Callable[[list[Any]], Any]) -> Any:
+    """Merge adjacent parts, some at a time, until there is one."""
+    while len(parts) > 1:
+        groups = range(0, len(parts), _FAN_IN)
+        parts = [dask.delayed(join)(parts[first : first + _FAN_IN]) for first in groups]
+    return parts[0]

@@ -1,0 +1,644 @@
+"""Releases of Dask frames with quasi-identifiers: region by region, see `pdanon.algorithms.regions`.
+
+Workers keep the partitions as numbers of values and items. They exchange these by region, decide each region,
+and exchange the released rows by partition. Results stay on the workers. If one is lost, Dask repeats its
+tasks, and each compares the partition that it read again with the one that was counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import pairwise
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+import dask
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from pdanon.algorithms.engines import SAMPLE
+from pdanon.algorithms.regions import ReleasedTable, decide_table
+from pdanon.algorithms.regions.cutting import (
+    Counts,
+    Drawn,
+    SplitPart,
+    assign_regions,
+    count_drawn,
+    in_order,
+    merge_counts,
+)
+from pdanon.algorithms.regions.jobs import RegionFacts, number_groups, without_missing
+from pdanon.algorithms.regions.region_storage import MemoryStorage
+from pdanon.algorithms.regions.value_cuts import Assignment, Histogram
+from pdanon.algorithms.regions.values import Encoder, TableValues
+from pdanon.algorithms.registry import algorithm as algorithm_of
+from pdanon.algorithms.registry import of_lists
+from pdanon.dask.encoding import change_error, encode_lists, item_types
+from pdanon.dask.lazy import LazyRelease, check_frame, merge_parts
+from pdanon.dask.versions import compute, persist
+from pdanon.dask.writing import Origin
+from pdanon.errors import ItemsetDtypeError, ParameterError
+from pdanon.evaluation.fingerprint import fingerprint
+from pdanon.guarantees.class_audit import (
+    HAD_NONE,
+    ByClasses,
+    ClassPart,
+    PartAudit,
+    audit_part,
+    class_columns,
+    join_audits,
+    list_threats,
+    read_classes,
+)
+from pdanon.guarantees.verdict import Audit, Guarantee
+from pdanon.io.buckets import number_buckets
+from pdanon.io.parquet import list_dtype
+from pdanon.itemsets.codes import Codes, Itemsets, Numbers
+from pdanon.itemsets.columns import find_column, find_quasi, release_copy
+from pdanon.itemsets.timing import progress_bar, report_nothing
+from pdanon.recoding.decision import Decision
+from pdanon.recoding.release import Facts, release
+from pdanon.recoding.unmodified_columns import UnmodifiedColumns, count_unmodified, judged_columns
+from pdanon.recoding.warnings import columns_left
+
+_LEAST_BUCKETS = 16  # groups of regions that workers exchange, unless there are more partitions
+
+
+def anonymize_table(
+    frame: dd.DataFrame,
+    name: str,
+    parameters: dict[str, Any],
+    column: Hashable | None,
+    max_loss: Mapping[str, float] | None,
+) -> LazyRelease:
+    """Release a table by an algorithm for quasi-identifiers, as `pdanon.dask.anonymize`."""
+    if "n_jobs" in parameters:
+        hint = "leave n_jobs out, and start a cluster with more workers"
+        raise ParameterError("the workers of Dask share the work", where="n_jobs", hint=hint)
+    has_lists = of_lists(algorithm_of(name))
+    table = _TablePartitions.of(frame, column, parameters["quasi"], has_lists=has_lists)
+    return release(table, partial(table.decide, name, parameters), parameters.get("keep", ()), max_loss)
+
+
+class _Columns(NamedTuple):
+    """The recoded columns: quasi-identifiers, and the list column if there is one, with its type of items."""
+
+    quasi: list[Hashable]
+    label: Hashable | None
+    kind: pa.DataType | None
+
+    @property
+    def labels(self) -> list[Hashable]:
+        return [*self.quasi, *([] if self.label is None else [self.label])]
+
+    def lists(self, part: pd.DataFrame, number: int) -> Itemsets | None:
+        """Encode the list column of a partition."""
+        if self.label is None:
+            return None
+        position = find_column(part, self.label)
+        return encode_lists(part.iloc[:, position], self.kind, number, Itemsets.from_series)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _TablePartitions:
+    """The rows of a Dask DataFrame with quasi-identifiers."""
+
+    frame: dd.DataFrame
+    columns: _Columns
+
+    @classmethod
+    def of(
+        cls, frame: dd.DataFrame, column: Hashable | None, quasi: Any, *, has_lists: bool
+    ) -> _TablePartitions:
+        """Find the columns."""
+        check_frame(frame)
+        if column is not None and not has_lists:
+            hint = "leave column= out, and list the quasi-identifiers in quasi="
+            raise ParameterError("the algorithm recodes no list column", where="column", hint=hint)
+        meta = frame._meta
+        labels = [meta.columns[place] for place in find_quasi(meta, quasi)]
+        if not has_lists:
+            return cls(frame, _Columns(labels, None, None))
+        label = meta.columns[find_column(meta, column)]
+        return cls(frame, _Columns(labels, label, *item_types(meta, [label])))
+
+    def check_keep(self, keep: Any) -> tuple[Hashable, ...]:
+        """Check the labels of columns that the caller has reviewed."""
+        labels = self.columns.labels
+        recoded = [place for place, label in enumerate(self.frame.columns) if label in labels]
+        return judged_columns(self.frame._meta, recoded, keep)
+
+    def decide(self, name: str, given: Mapping[str, Any]) -> Decision[ReleasedTable[_ReleasedPartitions]]:
+        """Read the rows, and decide region by region, on the workers."""
+        rows = _PartitionRows.read(self.frame, self.columns)
+        with progress_bar(given.get("progress", False), name, "steps") as report:
+            return decide_table(rows, name, given, rows.share, report)
+
+    @contextmanager
+    def write(self, decision: Decision[ReleasedTable[_ReleasedPartitions]]) -> Iterator[_WrittenTable]:
+        """Recode the partitions once for the audit. Computing the release recodes them again."""
+        released, columns = decision.rows.rows, self.columns
+        parts = [*zip(self.frame.to_delayed(), released.parts, released.digests, strict=True)]
+        meta = _place(self.frame._meta, released.schema.empty_table(), columns)
+        recode, look = dask.delayed(_recode), dask.delayed(_look)
+        recoded = [recode(*part, columns) for part in parts]
+        frame = dd.from_delayed(recoded, meta=meta, divisions=self.frame.divisions, verify_meta=False)
+        looks = persist([look(*part, columns, number, len(parts)) for number, part in enumerate(parts)])
+        shown: _Shown = compute(merge_parts([_pick(each, 0) for each in looks], _merge_shown))
+        pieces = [_pick(each, 1) for each in looks]
+        yield _WrittenTable(decision.rows, columns, self.frame, frame, shown, pieces)
+
+
+# --- The rows, on the workers
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Encoded:
+    """A partition as numbers of its values and items, and its fingerprint."""
+
+    rows: pa.Table
+    values: TableValues
+    digest: str
+
+
+class _Described(NamedTuple):
+    """Facts about adjacent partitions: their values and items, numbers of rows, and fingerprints."""
+
+    first: int
+    values: TableValues
+    n_rows: list[int]
+    digests: list[str]
+
+
+class _PartitionRows:
+    """The rows of a Dask DataFrame as numbers, with all values and items on the client.
+
+    Parameters
+    ----------
+    encoded : list of Delayed
+        Each partition, on a worker.
+    described : _Described
+        Facts about all of them.
+    """
+
+    def __init__(self, encoded: list[Any], described: _Described) -> None:
+        self.values, self.n_rows, self.digests = described.values, sum(described.n_rows), described.digests
+        self._encoded = encoded
+        self._regions: list[Any] = []
+        self._stored: list[Any] = []
+
+    @classmethod
+    def read(cls, frame: dd.DataFrame, columns: _Columns) -> _PartitionRows:
+        """Encode the partitions."""
+        encode, describe = dask.delayed(_encode), dask.delayed(_describe)
+        parts = enumerate(frame[columns.labels].to_delayed())
+        encoded = persist([encode(part, columns, number) for number, part in parts])
+        facts = [describe(each, number) for number, each in enumerate(encoded)]
+        return cls(encoded, compute(merge_parts(facts, _merge_described)))
+
+    def count(self, encoder: Encoder) -> Histogram:
+        """Count the rows with each combination of quasi-identifiers."""
+        return self._count(_once(encoder)).histogram
+
+    def cut(self, encoder: Encoder, most: int) -> _PartitionRegions:
+        """Cut the table into regions of a maximum number of rows, and bring the rows of each together."""
+        once = _once(encoder)
+        counts = self._count(once)
+        drawn = counts.draw_pairs()
+        assignment = assign_regions(encoder.table, counts, most)
+        del counts
+        cutter = _once(assignment)
+        found = compute(_all(self._each(_count_split, once, cutter)))
+        before = np.cumsum([assignment.none, *found[:-1]], axis=0)
+        n_buckets = min(assignment.n_regions, max(len(self._encoded), _LEAST_BUCKETS))
+        bounds = np.linspace(0, assignment.n_regions, n_buckets + 1).astype(np.int64).tolist()
+        split = self._each(
+            _split, once, cutter, each=[*zip(before, drawn, [bounds] * len(drawn), strict=True)]
+        )
+        buckets = _exchange([_pick(each, 0) for each in split], n_buckets, _join_regions)
+        sizes = np.diff(bounds).tolist()
+        regions = [
+            _pick(bucket, place) for bucket, size in zip(buckets, sizes, strict=True) for place in range(size)
+        ]
+        n, facts = len(split), [_pick(each, 1) for each in split]
+        kept = persist([*facts, *[_pick(each, 2) for each in split], *regions])
+        found = compute(_all(kept[:n]))
+        self._regions = kept[2 * n :]
+        self._stored = [{}] * len(self._regions)
+        by_part = np.array([rows for rows, _ in found], np.int64)
+        pairs, times = count_drawn([own for _, own in found])
+        storages = [MemoryStorage(each) for each in by_part.sum(axis=0).tolist()]
+        return _PartitionRegions(self, storages, by_part, kept[n : 2 * n], sizes, pairs, times)
+
+    def publish_values(
+        self, encoder: Encoder, histogram: Histogram, released: pa.Table
+    ) -> _ReleasedPartitions:
+        """Release equal values equally, given the published values of each combination."""
+        parts = persist(self._each(_publish_values, *map(_once, (encoder, histogram, released))))
+        return _ReleasedPartitions(parts, self.digests, released.schema)
+
+    def share(self, function: Callable[..., Any], parts: Sequence[Any], *given: Sequence[Any]) -> list[Any]:
+        """Apply a function to each region, where its rows are; what it stores stays there."""
+        once, work = (_once(function), _once(replace(parts[0], storage=None))), dask.delayed(_work)
+        own = [_once(each) for each in zip(*given, strict=True)] if given else [()] * len(parts)
+        places = zip(self._regions, self._stored, own, strict=True)
+        done = persist([work(*once, *place) for place in places])
+        outcomes: list[Any] = compute(_all([_pick(each, 0) for each in done]))
+        self._stored = [_pick(each, 1) for each in done]
+        return outcomes
+
+    @property
+    def stored(self) -> list[Any]:
+        """The tables that each region stored."""
+        return self._stored
+
+    def _count(self, encoder: Any) -> Counts:
+        counts: Counts = compute(merge_parts(self._each(_count, encoder), merge_counts))
+        return counts
+
+    def _each(
+        self, function: Callable[..., Any], *shared: Any, each: Sequence[Sequence[Any]] | None = None
+    ) -> list[Any]:
+        """Apply a function to each partition, after a check that it is the one that was counted."""
+        call, more = dask.delayed(_checked), [()] * len(self._encoded) if each is None else each
+        parts = zip(self._encoded, self.digests, more, strict=True)
+        return [call(function, part, digest, *shared, *map(_once, own)) for part, digest, own in parts]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _PartitionRegions:
+    """The rows of a Dask DataFrame in regions, on the workers.
+
+    Parameters
+    ----------
+    rows : _PartitionRows
+        The rows.
+    storages : list of MemoryStorage
+        The number of rows of each region.
+    counts : ndarray of int64, shape (partitions, regions)
+        Number of rows by partition and region.
+    orders : list of Delayed
+        For each partition, the place of each row sorted by region.
+    sizes : list of int
+        Number of regions that are exchanged together.
+    pairs, times : ndarray
+        Pairs of items sampled from all rows, and how often.
+    """
+
+    rows: _PartitionRows
+    storages: list[MemoryStorage]
+    counts: Numbers
+    orders: list[Any]
+    sizes: list[int]
+    pairs: Codes
+    times: Numbers
+
+    def publish(self, facts: Sequence[RegionFacts], hides_missing: bool) -> _ReleasedPartitions:
+        """Bring the released rows back to their partitions."""
+        ends = np.cumsum(self.sizes).tolist()
+        groups = [slice(end - size, end) for end, size in zip(ends, self.sizes, strict=True)]
+        split, gather = dask.delayed(_split_released), dask.delayed(_gather)
+        stored, n_parts = self.rows.stored, len(self.orders)
+        back = [split(stored[own], _once(self.counts[:, own])) for own in groups]
+        pieces = [[_pick(each, number) for each in back] for number in range(n_parts)]
+        parts = [gather(*each, hides_missing) for each in zip(pieces, self.orders, strict=True)]
+        mappings: list[Any] = []
+        if self.rows.values.label is not None:
+            first = np.cumsum([0, *(each.n_groups for each in facts)])[:-1]
+            mappings = [dask.delayed(_join_mappings)(stored[own], first[own].tolist()) for own in groups]
+        kept = persist([*parts, *mappings])
+        parts, mappings = kept[:n_parts], kept[n_parts:]
+        schema = compute(dask.delayed(_schema_of)(parts[0]))
+        return _ReleasedPartitions(parts, self.rows.digests, schema, mappings)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _ReleasedPartitions:
+    """The released columns of each partition, on the workers.
+
+    Parameters
+    ----------
+    parts : list of Delayed
+        The columns, in the order of the rows.
+    digests : list of str
+        The fingerprint of each original partition.
+    schema : pyarrow.Schema
+        The columns.
+    mappings : list of Delayed
+        The mapping, some regions at a time.
+    """
+
+    parts: list[Any]
+    digests: list[str]
+    schema: pa.Schema
+    mappings: Sequence[Any] = ()
+
+    def mapping(self) -> dd.DataFrame | None:
+        """Return the mapping, if items were recoded."""
+        if not self.mappings:
+            return None
+        meta = compute(dask.delayed(_head)(self.mappings[0]))
+        return dd.from_delayed([*self.mappings], meta=meta, verify_meta=False)
+
+
+# --- The tasks of workers
+
+
+def _once(value: Any) -> Any:
+    """Return a node of the graph, instead of a copy in each task."""
+    return dask.delayed(value, traverse=False)
+
+
+def _pick(task: Any, place: int) -> Any:
+    return dask.delayed(itemgetter(place))(task)
+
+
+def _all(tasks: Sequence[Any]) -> Any:
+    return dask.delayed(list)([*tasks])
+
+
+def _exchange(parts: Sequence[Any], n: int, join: Callable[[list[Any]], Any]) -> list[Any]:
+    """Join the first pieces of all parts, the second ones, and so on."""
+    return [dask.delayed(join)([_pick(part, number) for part in parts]) for number in range(n)]
+
+
+def _digest(part: pd.DataFrame, columns: _Columns) -> str:
+    return fingerprint(part[columns.labels].reset_index(drop=True))
+
+
+def _encode(part: pd.DataFrame, columns: _Columns, number: int) -> _Encoded:
+    quasi, itemsets = _as_arrow(part[columns.quasi], number), columns.lists(part, number)
+    values = TableValues(quasi.schema, columns.quasi, columns.label)
+    return _Encoded(values.add(quasi.columns, itemsets), values, _digest(part, columns))
+
+
+def _as_arrow(part: pd.DataFrame, number: int) -> pa.Table:
+    try:
+        return pa.Table.from_pandas(part, preserve_index=False)
+    except (pa.ArrowException, TypeError, ValueError):
+        pass  # raised outside the handler: the message of Arrow may contain a value
+    hint = "a quasi-identifier holds numbers, text, booleans, dates or times, all of one type"
+    raise ItemsetDtypeError(
+        "the values of a quasi-identifier have no common type", where=f"quasi, partition {number}", hint=hint
+    )
+
+
+def _describe(encoded: _Encoded, number: int) -> _Described:
+    return _Described(number, encoded.values, [len(encoded.rows)], [encoded.digest])
+
+
+def _merge_described(parts: list[_Described]) -> _Described:
+    values = TableValues.join([(each.values, f"partition {each.first}") for each in parts])
+    n_rows = [own for each in parts for own in each.n_rows]
+    return _Described(parts[0].first, values, n_rows, [own for each in parts for own in each.digests])
+
+
+def _checked(function: Callable[..., Any], encoded: _Encoded, digest: str, *given: Any) -> Any:
+    if encoded.digest != digest:
+        raise change_error("rows with other values or items, or in another order")
+    return function(encoded, *given)
+
+
+def _count(encoded: _Encoded, encoder: Encoder) -> Counts:
+    return Counts.of(encoder.sizes, *encoder.encode(encoded.rows, encoded.values))
+
+
+def _count_split(encoded: _Encoded, encoder: Encoder, assignment: Assignment) -> Numbers:
+    codes, _ = encoder.encode(encoded.rows, encoded.values)
+    return assignment.count(codes)
+
+
+def _split(
+    encoded: _Encoded,
+    encoder: Encoder,
+    assignment: Assignment,
+    before: Numbers,
+    drawn: Drawn,
+    bounds: list[int],
+) -> tuple[list[list[pa.Table]], tuple[Numbers, Codes], Numbers]:
+    """Split a partition into the rows of each region, several regions in a piece."""
+    split = SplitPart.of(*encoder.encode(encoded.rows, encoded.values), assignment, before, drawn)
+    regions = _cut(split.rows, split.counts)
+    pieces = [regions[start:stop] for start, stop in pairwise(bounds)]
+    return pieces, (split.counts, split.pairs), split.order.astype(np.int32)
+
+
+def _cut(rows: pa.Table, counts: Numbers) -> list[pa.Table]:
+    """Cut rows into copies: a slice would be sent with all rows."""
+    ends = np.cumsum(counts).tolist()
+    bounds = zip([0, *ends], ends, strict=False)
+    return [rows.take(pa.array(np.arange(start, stop))) for start, stop in bounds]
+
+
+def _join_regions(pieces: list[list[pa.Table]]) -> list[pa.Table]:
+    """Return the rows of each region, partition by partition."""
+    return [pa.concat_tables(each).combine_chunks() for each in zip(*pieces, strict=True)]
+
+
+def _work(
+    function: Callable[..., Any], part: Any, rows: pa.Table, stored: dict[str, pa.Table], given: Sequence[Any]
+) -> tuple[Any, dict[str, pa.Table]]:
+    """Apply a function to a region; return its outcome, and the tables that it stored."""
+    storage = MemoryStorage.of(rows, stored)
+    return function(replace(part, storage=storage), *given, report_nothing), storage.tables
+
+
+def _split_released(stored: list[dict[str, pa.Table]], counts: Numbers) -> list[pa.Table]:
+    """Return the released rows of some regions by partition, sorted by region."""
+    regions = [_cut(each["released"], own) for each, own in zip(stored, counts.T, strict=True)]
+    return _join_regions(regions)
+
+
+def _gather(pieces: list[pa.Table], order: Numbers, hides_missing: bool) -> pa.Table:
+    """Return the released rows of a partition in their order."""
+    released = in_order(pa.concat_tables(pieces).combine_chunks(), order)
+    return without_missing(released) if hides_missing else released
+
+
+def _publish_values(
+    encoded: _Encoded, encoder: Encoder, histogram: Histogram, released: pa.Table
+) -> pa.Table:
+    codes, _ = encoder.encode(encoded.rows, encoded.values)
+    return released.take(pa.array(histogram.find(codes)))
+
+
+def _join_mappings(stored: list[dict[str, pa.Table]], first: list[int]) -> pd.DataFrame:
+    tables = [number_groups(each["mapping"], own) for each, own in zip(stored, first, strict=True)]
+    return pa.concat_tables(tables, promote_options="permissive").to_pandas()
+
+
+def _head(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame.head(0)
+
+
+def _schema_of(table: pa.Table) -> pa.Schema:
+    return table.schema
+
+
+# --- The released partitions
+
+
+def _place(part: pd.DataFrame, released: pa.Table, columns: _Columns) -> pd.DataFrame:
+    """Replace the recoded columns of a partition."""
+    options: Any = {"types_mapper": list_dtype}
+    values, copy = released.to_pandas(**options), release_copy(part)
+    for place, label in enumerate(columns.labels):
+        copy.isetitem([*part.columns].index(label), values.iloc[:, place].array)
+    return copy
+
+
+def _recode(part: pd.DataFrame, released: pa.Table, digest: str, columns: _Columns) -> pd.DataFrame:
+    """Recode a partition, after a check that it is the one that was counted."""
+    if _digest(part, columns) != digest:
+        raise change_error("rows with other values or items, or in another order")
+    return _place(part, released, columns)
+
+
+class _Shown(NamedTuple):
+    """The first rows: unmodified columns, and the quasi-identifiers before and after."""
+
+    n_rows: int
+    others: pd.DataFrame
+    before: pd.DataFrame
+    after: pd.DataFrame
+
+
+def _look(
+    part: pd.DataFrame, released: pa.Table, digest: str, columns: _Columns, number: int, n_buckets: int
+) -> tuple[_Shown, list[pa.Table]]:
+    """Recode a partition as in the release; return its first rows, and all recoded rows by class."""
+    recoded = _recode(part, released, digest, columns)
+    itemsets = columns.lists(part, number)
+    had_none = None if itemsets is None else itemsets.lengths == 0
+    pieces = _sort_by_class(recoded[columns.labels], len(columns.quasi), number, n_buckets, had_none)
+    first = part[columns.quasi], recoded[columns.quasi]
+    others = recoded.drop(columns=columns.labels)
+    return _Shown(len(part), *(each.head(SAMPLE) for each in (others, *first))), pieces
+
+
+def _merge_shown(parts: list[_Shown]) -> _Shown:
+    """Merge the first rows. Empty parts may have other dtypes, and are left out if there is another part."""
+    filled = [each for each in parts if each.n_rows] or parts[:1]
+    columns = zip(*(each[1:] for each in filled), strict=True)
+    first = (pd.concat(own).head(SAMPLE) for own in columns)
+    return _Shown(sum(each.n_rows for each in parts), *first)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _WrittenTable:
+    """A released Dask DataFrame before its audit, its first rows, and its rows by class."""
+
+    table: ReleasedTable[_ReleasedPartitions]
+    columns: _Columns
+    original: dd.DataFrame
+    frame: dd.DataFrame
+    shown: _Shown
+    pieces: list[Any]
+
+    @property
+    def n_rows(self) -> int:
+        return self.table.n_rows
+
+    def check_unmodified(self, guarantee: Guarantee, judged: Sequence[Hashable]) -> UnmodifiedColumns:
+        judged = judged_columns(self.shown.others, [], judged)  # again, as the values can now be checked
+        return count_unmodified(self.shown.others, [], guarantee, judged, rows=self.n_rows)
+
+    def columns_left(self) -> str:
+        left = columns_left(self.shown.before, self.shown.after, range(len(self.columns.quasi)))
+        return ". ".join(filter(None, (self.table.useless, left)))
+
+    def audit(self, guarantee: Guarantee) -> Audit:
+        assert isinstance(guarantee, ByClasses)
+        return _audit_pieces(guarantee, self.columns.labels, self.columns.label, self.pieces)
+
+    def result(self, facts: Facts) -> LazyRelease:
+        decision = facts.decision
+        known = decision.mapping, facts.guarantee, decision.loss, self.n_rows, dict(decision.parameters)
+        mapping = self.table.rows.mapping()
+        origin = Origin.of(self.original, partial(_recount, self.columns))
+        return LazyRelease(self.frame, *known, trace=decision.trace, local_mapping=mapping, origin=origin)
+
+
+# --- Audits by class
+
+
+def _recount(columns: _Columns, frame: dd.DataFrame, guarantee: Guarantee) -> Audit:
+    """Recount the columns of a written release."""
+    assert isinstance(guarantee, ByClasses)
+    return audit_partition_classes(frame, guarantee, columns.label)
+
+
+def audit_partition_classes(frame: dd.DataFrame, guarantee: ByClasses, column: Hashable | None) -> Audit:
+    """Recount the classes of a frame, as `pdanon.dask.audit` with quasi-identifiers."""
+    quasi, lists = class_columns(guarantee, frame._meta, column)
+    labels = [frame.columns[place] for place in [*quasi, *lists]]
+    sort, parts = dask.delayed(_sort_by_class), frame[labels].to_delayed()
+    pieces = [sort(part, len(quasi), number, len(parts)) for number, part in enumerate(parts)]
+    return _audit_pieces(guarantee, labels, labels[-1] if len(lists) == 1 else None, pieces)
+
+
+def _sort_by_class(
+    part: pd.DataFrame,
+    n_quasi: int,
+    number: int,
+    n_buckets: int,
+    had_none: NDArray[np.bool_] | None = None,
+) -> list[pa.Table]:
+    """Return quasi-identifiers and lists by bucket; rows with equal quasi-identifiers are in one bucket."""
+    table = _as_arrow(part, number).replace_schema_metadata(None)
+    bucket_of = number_buckets(table.columns[:n_quasi], n_buckets)
+    if had_none is not None:
+        table = table.append_column(HAD_NONE, pa.array(had_none))
+    order = np.argsort(bucket_of, kind="stable")
+    return _cut(table.take(pa.array(order)), np.bincount(bucket_of, minlength=n_buckets))
+
+
+def _audit_pieces(
+    guarantee: ByClasses, labels: list[Hashable], column: Hashable | None, pieces: Sequence[Any]
+) -> Audit:
+    """Recount the rows of all buckets, given those of each partition."""
+
+    def each(function: Callable[..., Any], *given: Any) -> Any:
+        known = partial(function, guarantee, labels, column, *given)
+        return compute(_all(_exchange(pieces, len(pieces), known)))
+
+    return join_audits(guarantee, each(_audit_bucket), partial(each, _list_bucket))
+
+
+def _audit_bucket(
+    guarantee: ByClasses, labels: list[Hashable], column: Hashable | None, pieces: list[pa.Table]
+) -> PartAudit:
+    return audit_part(guarantee, column, _join_bucket(labels, pieces))
+
+
+def _list_bucket(
+    guarantee: ByClasses,
+    labels: list[Hashable],
+    column: Hashable | None,
+    emptied: bool,
+    pieces: list[pa.Table],
+) -> pd.DataFrame:
+    return list_threats(guarantee, column, _join_bucket(labels, pieces), emptied=emptied)
+
+
+def _join_bucket(labels: list[Hashable], pieces: list[pa.Table]) -> ClassPart:
+    """Return the rows of a bucket, given those of each partition."""
+    for place, label in enumerate(labels):
+        kinds = {piece.schema.field(place).type: number for number, piece in enumerate(pieces)}
+        kinds.pop(pa.null(), None)  # no value of the partition is known
+        if len(kinds) > 1:
+            raise ItemsetDtypeError(
+                "the values of a column have several types",
+                where=f"column {label!r}, partitions {sorted(kinds.values())}",
+                got=" and ".join(sorted(map(str, kinds))),
+                hint="convert the column first, such as ddf.astype(...)",
+            )
+    part = read_classes(pa.concat_tables(pieces, promote_options="default").combine_chunks())
+    part.frame.columns = pd.Index(labels)
+    return part

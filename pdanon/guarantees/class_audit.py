@@ -1,0 +1,209 @@
+"""Audits of tables that are read in parts, each of whole classes of equal quasi-identifiers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple, TypeAlias, get_args
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from pdanon.guarantees import check_recountable
+from pdanon.guarantees.emptied import Suppression
+from pdanon.guarantees.k_anonymity import KAnonymity
+from pdanon.guarantees.kkm import KKm, KLm, QuasiClasses
+from pdanon.guarantees.named import MappedItems, refuse_overlaps
+from pdanon.guarantees.verdict import Audit, Recountable
+from pdanon.io.parquet import exact_dtypes
+from pdanon.itemsets.columns import find_column, find_quasi
+
+ByClasses: TypeAlias = KAnonymity | KKm | KLm
+
+_NOTHING = Suppression(False, 0, 0)
+
+
+def check_countable(guarantee: Any) -> Recountable | ByClasses:
+    """Check that a guarantee can be audited on list columns alone, or class by class."""
+    if isinstance(guarantee, ByClasses):
+        return guarantee
+    return check_recountable(guarantee, [kind.__name__ for kind in get_args(ByClasses)])
+
+
+def class_columns(
+    guarantee: ByClasses, frame: pd.DataFrame, column: Hashable | None
+) -> tuple[list[int], list[int]]:
+    """Return the positions of the quasi-identifiers and of the list columns that an audit reads."""
+    lists = [] if isinstance(guarantee, KAnonymity) else _list_columns(guarantee, column)
+    return find_quasi(frame, guarantee.quasi), [find_column(frame, each) for each in lists]
+
+
+def _list_columns(guarantee: KKm | KLm, column: Hashable | None) -> Sequence[Hashable | None]:
+    return [column] if isinstance(guarantee, KLm) or guarantee.columns is None else guarantee.columns
+
+
+class ClassPart(NamedTuple):
+    """All rows of some classes.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        The released rows.
+    had_none : ndarray of bool, shape (rows,), or None
+        Whether a row had no item in the original, if the original is known.
+    """
+
+    frame: pd.DataFrame
+    had_none: NDArray[np.bool_] | None = None
+
+
+class PartAudit(NamedTuple):
+    """Counts of all rows of some classes.
+
+    Parameters
+    ----------
+    rows_at_risk : int
+        Number of rows at risk if no row was emptied.
+    with_emptied : int
+        The same if the rows that look emptied were emptied.
+    n_emptied : int
+        Number of rows that look emptied.
+    n_empty : int or None
+        Number of rows that look emptied, but had no item in the original; None if it is unknown.
+    occurring : frozenset of int
+        The numbers of the sensitive items that occur.
+    """
+
+    rows_at_risk: int
+    with_emptied: int
+    n_emptied: int = 0
+    n_empty: int | None = None
+    occurring: frozenset[int] = frozenset()
+
+
+def audit_part(guarantee: ByClasses, column: Hashable | None, part: ClassPart) -> PartAudit:
+    """Recount all rows of some classes."""
+    at_risk = _of_part(guarantee).audit(part.frame, column).rows_at_risk
+    if isinstance(guarantee, KAnonymity):
+        return PartAudit(at_risk, at_risk)
+    classes = QuasiClasses.of(part.frame, _list_columns(guarantee, column), guarantee.quasi)
+    occurring: frozenset[int] = frozenset()
+    if isinstance(guarantee, KLm):
+        if guarantee.mapping is None:
+            refuse_overlaps(classes.crowds.itemsets)
+        occurring = frozenset(guarantee.sensitive.find(classes.crowds.itemsets.vocabulary).tolist())
+    few = classes.find_emptied(guarantee.k) if _suppression(guarantee).suppresses else []
+    n_emptied, n_empty = int(np.sum(few)), None
+    if part.had_none is not None:
+        n_empty = sum(int(np.count_nonzero(each & part.had_none)) for each in few)
+    with_emptied = at_risk
+    if n_emptied > (n_empty or 0):
+        with_emptied = _of_part(guarantee, emptied=True).audit(part.frame, column).rows_at_risk
+    return PartAudit(at_risk, with_emptied, n_emptied, n_empty, occurring)
+
+
+def list_threats(
+    guarantee: ByClasses, column: Hashable | None, part: ClassPart, *, emptied: bool
+) -> pd.DataFrame:
+    """List the threats of some classes; ``emptied`` if the rows that look emptied were emptied."""
+    return _of_part(guarantee, emptied=emptied).audit(part.frame, column).threats
+
+
+def join_audits(
+    guarantee: ByClasses, parts: Sequence[PartAudit], list_parts: Callable[[bool], Iterable[pd.DataFrame]]
+) -> Audit:
+    """Return the audit of a table, given those of its classes.
+
+    Parameters
+    ----------
+    guarantee : KAnonymity, KKm or KLm
+        The guarantee.
+    parts : sequence of PartAudit
+        The counts of all classes.
+    list_parts : callable
+        Lists the threats of each part, given whether rows that look emptied were emptied.
+
+    Raises
+    ------
+    ParameterError
+        If a sensitive item neither occurs in any part nor is suppressed.
+    """
+    if isinstance(guarantee, KLm):
+        occurring = frozenset().union(*(each.occurring for each in parts))
+        left_out = frozenset() if guarantee.mapping is None else guarantee.mapping.left_out
+        guarantee.sensitive.refuse_unknown({*occurring, *left_out}, "sensitive")
+    emptied = False
+    if isinstance(guarantee, KKm | KLm):
+        known = [each.n_empty for each in parts if each.n_empty is not None]
+        if known:
+            guarantee = _with_suppression(guarantee, replace(_suppression(guarantee), empty_rows=sum(known)))
+        emptied = sum(each.n_emptied for each in parts) > _suppression(guarantee).empty_rows
+
+    def list_all() -> pd.DataFrame:
+        found = [*list_parts(emptied)]
+        return pd.concat([each for each in found if len(each)] or found[:1], ignore_index=True)
+
+    at_risk = sum(each.with_emptied if emptied else each.rows_at_risk for each in parts)
+    return Audit(guarantee, at_risk, list_all)
+
+
+def audit_parts(guarantee: ByClasses, parts: Iterable[ClassPart], column: Hashable | None) -> Audit:
+    """Recount a table part by part.
+
+    Parameters
+    ----------
+    guarantee : KAnonymity, KKm or KLm
+        The guarantee, which is about each class alone.
+    parts : iterable of ClassPart
+        The rows. Rows with equal quasi-identifiers are in the same part. They are read again for the table
+        of threats.
+    column : hashable, optional
+        The list column.
+
+    Raises
+    ------
+    ParameterError
+        As in the audit of a frame; also if a sensitive item neither occurs in any part nor is suppressed.
+    """
+
+    def list_parts(emptied: bool) -> Iterable[pd.DataFrame]:
+        return (list_threats(guarantee, column, part, emptied=emptied) for part in parts)
+
+    return join_audits(guarantee, [audit_part(guarantee, column, part) for part in parts], list_parts)
+
+
+def _suppression(guarantee: KKm | KLm) -> Suppression:
+    known = guarantee.mapping
+    return _NOTHING if known is None else known.suppression if isinstance(known, MappedItems) else known
+
+
+def _with_suppression(guarantee: KKm | KLm, suppression: Suppression) -> KKm | KLm:
+    known = guarantee.mapping
+    joint = replace(known, suppression=suppression) if isinstance(known, MappedItems) else suppression
+    return replace(guarantee, mapping=joint)
+
+
+def _of_part(guarantee: ByClasses, *, emptied: bool = False) -> ByClasses:
+    """Return the guarantee for a part, in which a sensitive item need not occur."""
+    suppression = Suppression(emptied, 0, 0)
+    if isinstance(guarantee, KLm):
+        plain = frozenset() if guarantee.mapping is None else guarantee.mapping.plain_labels
+        everything = frozenset(range(len(guarantee.sensitive)))
+        return replace(guarantee, mapping=MappedItems(everything, plain, suppression))
+    return replace(guarantee, mapping=suppression) if isinstance(guarantee, KKm) else guarantee
+
+
+# --- Rows by class
+
+HAD_NONE = "__had_none__"  # whether the original row had no item
+
+
+def read_classes(table: pa.Table) -> ClassPart:
+    """Return the rows of a bucket; a column `HAD_NONE` is no part of the frame."""
+    had_none = None
+    if HAD_NONE in table.column_names:
+        had_none = table.column(HAD_NONE).to_numpy()
+        table = table.drop_columns([HAD_NONE])
+    return ClassPart(table.to_pandas(types_mapper=exact_dtypes(table).get), had_none)

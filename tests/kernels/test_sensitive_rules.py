@@ -1,0 +1,71 @@
+"""Sensitive rules, and sets of rules: compare each kernel with a naive version."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kernels.arrays import TIMES, contained_sets, csr, draw_rows, rows_of, support_of
+from pdanon._kernels import sensitive_rules
+
+N_ITEMS = 6
+HALT = np.zeros(1, np.bool_)
+
+
+def test_sensitive_rules():
+    for seed in range(TIMES):
+        rng = np.random.default_rng(seed)
+        sets, weights = draw_rows(rng, N_ITEMS, 10)
+        about = [[item for item in row if item in (0, 3, 5)] for row in sets]
+        above, below = sorted(int(each) for each in rng.integers(0, 5, 2))
+        below, size = below + 1, int(rng.integers(1, 4))
+        found = []
+        for begin, end in ((0, 2), (2, N_ITEMS)):
+            asked = above, below, size, np.array([1000]), HALT
+            search = sensitive_rules.SensitiveRules(rows_of(sets, weights, N_ITEMS), *csr(about), *asked)
+            found += search.beginning(begin, end).tolist()
+        expected = [
+            [*known, item]
+            for known in sorted(contained_sets(sets, [size]))
+            for item in {0, 3, 5} - set(known)
+            if support_of([*known, item], sets, weights) * below > above * support_of(known, sets, weights)
+            and support_of([*known, item], sets, weights)
+        ]
+        assert sorted(found) == sorted(expected)
+
+
+def draw_sets():
+    """Draw sets of 6 items, some of them empty, and flags of items."""
+    for seed in range(TIMES):
+        rng = np.random.default_rng(seed)
+        sets = [np.flatnonzero(rng.random(N_ITEMS) < 0.5).tolist() for _ in range(rng.integers(0, 6))]
+        yield rng, sets, rng.random(N_ITEMS) < 0.6
+
+
+def test_restorable():
+    """Each set keeps a suppressed item. Restored items no longer count as suppressed."""
+    for rng, sets, is_gone in draw_sets():
+        gone = rng.permutation(np.flatnonzero(is_gone))
+        left, expected = set(gone.tolist()), []
+        for item in gone.tolist():
+            if all(left.intersection(each) - {item} for each in sets if item in each):
+                left.remove(item)
+                expected.append(item)
+        assert sensitive_rules.restorable(*csr(sets), is_gone, gone).tolist() == expected
+
+
+def test_with_some():
+    for _, sets, wanted in draw_sets():
+        expected = [any(wanted[item] for item in each) for each in sets]
+        assert sensitive_rules.with_some(*csr(sets), wanted).tolist() == expected
+
+
+def test_invert():
+    for rng, sets, wanted in draw_sets():
+        numbers = np.full(N_ITEMS, -1, np.int32)
+        numbers[wanted] = rng.permutation(wanted.sum())
+        n = int(wanted.sum()) + 1
+        items, ends, starts, of = sensitive_rules.invert(*csr(sets), numbers, n)
+        numbered = [[int(numbers[item]) for item in each if wanted[item]] for each in sets]
+        assert [each.tolist() for each in np.split(items, ends[1:-1])][: len(sets)] == numbered
+        expected = [[i for i, each in enumerate(numbered) if number in each] for number in range(n)]
+        assert [each.tolist() for each in np.split(of, starts[1:-1])] == expected
