@@ -12,6 +12,7 @@ import dask
 import dask.dataframe as dd
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from object_storage import baskets
 from test_dask import changing
@@ -34,7 +35,8 @@ def _in_this_thread():
 
 
 def lines():
-    return random_lines(np.random.default_rng(3)).astype({"who": "int64", "what": "str"})
+    items = pd.ArrowDtype(pa.string())  # older pandas makes a text of None for "str"
+    return random_lines(np.random.default_rng(3)).astype({"who": "int64", "what": items})
 
 
 RELEASES = {
