@@ -145,6 +145,28 @@ def test_regions_keep_the_guarantee_however_rows_come(name, seed, tmp_path):
     assert outcomes[0] == outcomes[1]
 
 
+@pytest.mark.parametrize("name", ["rum_bound", "rfirst, sensitive", "mondrian", "incognito"])
+def test_large_row_groups_are_recoded_some_rows_at_a_time(name, tmp_path, monkeypatch):
+    frame = table(1)
+    source = write(frame, tmp_path / "source", [41])
+    once = run(source, tmp_path / "once", name, block_rows=12)
+    monkeypatch.setattr(stream.quasi_files, "_ROWS", 7)
+    result = run(source, tmp_path / "released", name, block_rows=12)
+    pd.testing.assert_frame_equal(read(tmp_path / "released"), read(tmp_path / "once"))
+    pd.testing.assert_series_equal(result.loss, once.loss)
+    file = pq.ParquetFile(tmp_path / "released" / "0.parquet").metadata  # two groups of 20, and a row
+    assert [file.row_group(n).num_rows for n in range(file.num_row_groups)] == [7, 7, 6, 7, 7, 6, 1]
+
+
+@pytest.mark.parametrize("name", ["rum_bound", "mondrian"])
+def test_regions_of_values_that_are_counted_together(name, tmp_path, monkeypatch):
+    monkeypatch.setattr("pdanon.algorithms.regions.value_cuts._CUT_KEYS", 8)
+    frame = table(2)
+    source = write(frame, tmp_path / "source", [25])
+    result = run(source, tmp_path / "released", name, block_rows=12)
+    assert_released(frame, read(tmp_path / "released"), result)
+
+
 @pytest.mark.parametrize("name", ALONE[3:])
 def test_equal_values_are_published_equally(name, tmp_path):
     """These algorithms need no regions: the release is that of the table in memory, whatever their size."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import partial, reduce
 from itertools import pairwise
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -57,7 +57,7 @@ from pdanon.guarantees.class_audit import (
     read_classes,
 )
 from pdanon.guarantees.verdict import Audit, Guarantee
-from pdanon.io.buckets import number_buckets
+from pdanon.io.buckets import number_buckets, pack, unpack
 from pdanon.io.parquet import list_dtype
 from pdanon.itemsets.codes import Codes, Itemsets, Numbers
 from pdanon.itemsets.columns import find_column, find_quasi, release_copy
@@ -204,12 +204,13 @@ class _PartitionRows:
 
     def count(self, encoder: Encoder) -> Histogram:
         """Count the rows with each combination of quasi-identifiers."""
-        return self._count(_once(encoder)).histogram
+        histogram: Histogram = compute(merge_parts(self._each(_count_values, _once(encoder)), _merge_values))
+        return histogram
 
     def cut(self, encoder: Encoder, most: int) -> _PartitionRegions:
         """Cut the table into regions of a maximum number of rows, and bring the rows of each together."""
         once = _once(encoder)
-        counts = self._count(once)
+        counts: Counts = compute(merge_parts(self._each(_count, once), merge_counts))
         drawn = counts.draw_pairs()
         assignment = assign_regions(encoder.table, counts, most)
         del counts
@@ -258,10 +259,6 @@ class _PartitionRows:
         """The tables that each region stored."""
         return self._stored
 
-    def _count(self, encoder: Any) -> Counts:
-        counts: Counts = compute(merge_parts(self._each(_count, encoder), merge_counts))
-        return counts
-
     def _each(
         self, function: Callable[..., Any], *shared: Any, each: Sequence[Sequence[Any]] | None = None
     ) -> list[Any]:
@@ -307,13 +304,11 @@ class _PartitionRegions:
         stored, n_parts = self.rows.stored, len(self.orders)
         back = [split(stored[own], _once(self.counts[:, own])) for own in groups]
         pieces = [[_pick(each, number) for each in back] for number in range(n_parts)]
-        parts = [gather(*each, hides_missing) for each in zip(pieces, self.orders, strict=True)]
+        parts = persist([gather(*each, hides_missing) for each in zip(pieces, self.orders, strict=True)])
         mappings: list[Any] = []
         if self.rows.values.label is not None:
             first = np.cumsum([0, *(each.n_groups for each in facts)])[:-1]
             mappings = [dask.delayed(_join_mappings)(stored[own], first[own].tolist()) for own in groups]
-        kept = persist([*parts, *mappings])
-        parts, mappings = kept[:n_parts], kept[n_parts:]
         schema = compute(dask.delayed(_schema_of)(parts[0]))
         return _ReleasedPartitions(parts, self.rows.digests, schema, mappings)
 
@@ -325,13 +320,13 @@ class _ReleasedPartitions:
     Parameters
     ----------
     parts : list of Delayed
-        The columns, in the order of the rows.
+        The columns as `pack` returns them, in the order of the rows.
     digests : list of str
         The fingerprint of each original partition.
     schema : pyarrow.Schema
         The columns.
     mappings : list of Delayed
-        The mapping, some regions at a time.
+        The mapping, some regions at a time. It is made when it is computed.
     """
 
     parts: list[Any]
@@ -405,6 +400,17 @@ def _checked(function: Callable[..., Any], encoded: _Encoded, digest: str, *give
     return function(encoded, *given)
 
 
+def _count_values(encoded: _Encoded, encoder: Encoder) -> Histogram:
+    codes, _ = encoder.encode(encoded.rows, encoded.values)
+    histogram = Histogram(encoder.sizes)
+    histogram.add(codes)
+    return histogram
+
+
+def _merge_values(parts: list[Histogram]) -> Histogram:
+    return reduce(Histogram.merge, parts)
+
+
 def _count(encoded: _Encoded, encoder: Encoder) -> Counts:
     return Counts.of(encoder.sizes, *encoder.encode(encoded.rows, encoded.values))
 
@@ -442,34 +448,33 @@ def _join_regions(pieces: list[list[pa.Table]]) -> list[pa.Table]:
 
 
 def _work(
-    function: Callable[..., Any], part: Any, rows: pa.Table, stored: dict[str, pa.Table], given: Sequence[Any]
-) -> tuple[Any, dict[str, pa.Table]]:
+    function: Callable[..., Any], part: Any, rows: pa.Table, stored: dict[str, bytes], given: Sequence[Any]
+) -> tuple[Any, dict[str, bytes]]:
     """Apply a function to a region; return its outcome, and the tables that it stored."""
     storage = MemoryStorage.of(rows, stored)
     return function(replace(part, storage=storage), *given, report_nothing), storage.tables
 
 
-def _split_released(stored: list[dict[str, pa.Table]], counts: Numbers) -> list[pa.Table]:
+def _split_released(stored: list[dict[str, bytes]], counts: Numbers) -> list[bytes]:
     """Return the released rows of some regions by partition, sorted by region."""
-    regions = [_cut(each["released"], own) for each, own in zip(stored, counts.T, strict=True)]
-    return _join_regions(regions)
+    released = (unpack(each["released"]) for each in stored)
+    regions = [_cut(each, own) for each, own in zip(released, counts.T, strict=True)]
+    return [pack(each) for each in _join_regions(regions)]
 
 
-def _gather(pieces: list[pa.Table], order: Numbers, hides_missing: bool) -> pa.Table:
+def _gather(pieces: list[bytes], order: Numbers, hides_missing: bool) -> bytes:
     """Return the released rows of a partition in their order."""
-    released = in_order(pa.concat_tables(pieces).combine_chunks(), order)
-    return without_missing(released) if hides_missing else released
+    released = in_order(pa.concat_tables(map(unpack, pieces)).combine_chunks(), order)
+    return pack(without_missing(released) if hides_missing else released)
 
 
-def _publish_values(
-    encoded: _Encoded, encoder: Encoder, histogram: Histogram, released: pa.Table
-) -> pa.Table:
+def _publish_values(encoded: _Encoded, encoder: Encoder, histogram: Histogram, released: pa.Table) -> bytes:
     codes, _ = encoder.encode(encoded.rows, encoded.values)
-    return released.take(pa.array(histogram.find(codes)))
+    return pack(released.take(pa.array(histogram.find(codes))))
 
 
-def _join_mappings(stored: list[dict[str, pa.Table]], first: list[int]) -> pd.DataFrame:
-    tables = [number_groups(each["mapping"], own) for each, own in zip(stored, first, strict=True)]
+def _join_mappings(stored: list[dict[str, bytes]], first: list[int]) -> pd.DataFrame:
+    tables = [number_groups(unpack(each["mapping"]), own) for each, own in zip(stored, first, strict=True)]
     return pa.concat_tables(tables, promote_options="permissive").to_pandas()
 
 
@@ -477,8 +482,8 @@ def _head(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.head(0)
 
 
-def _schema_of(table: pa.Table) -> pa.Schema:
-    return table.schema
+def _schema_of(packed: bytes) -> pa.Schema:
+    return unpack(packed).schema
 
 
 # --- The released partitions
@@ -493,11 +498,11 @@ def _place(part: pd.DataFrame, released: pa.Table, columns: _Columns) -> pd.Data
     return copy
 
 
-def _recode(part: pd.DataFrame, released: pa.Table, digest: str, columns: _Columns) -> pd.DataFrame:
+def _recode(part: pd.DataFrame, released: bytes, digest: str, columns: _Columns) -> pd.DataFrame:
     """Recode a partition, after a check that it is the one that was counted."""
     if _digest(part, columns) != digest:
         raise change_error("rows with other values or items, or in another order")
-    return _place(part, released, columns)
+    return _place(part, unpack(released), columns)
 
 
 class _Shown(NamedTuple):
@@ -510,8 +515,8 @@ class _Shown(NamedTuple):
 
 
 def _look(
-    part: pd.DataFrame, released: pa.Table, digest: str, columns: _Columns, number: int, n_buckets: int
-) -> tuple[_Shown, list[pa.Table]]:
+    part: pd.DataFrame, released: bytes, digest: str, columns: _Columns, number: int, n_buckets: int
+) -> tuple[_Shown, list[bytes]]:
     """Recode a partition as in the release; return its first rows, and all recoded rows by class."""
     recoded = _recode(part, released, digest, columns)
     itemsets = columns.lists(part, number)
@@ -589,14 +594,14 @@ def _sort_by_class(
     number: int,
     n_buckets: int,
     had_none: NDArray[np.bool_] | None = None,
-) -> list[pa.Table]:
+) -> list[bytes]:
     """Return quasi-identifiers and lists by bucket; rows with equal quasi-identifiers are in one bucket."""
     table = _as_arrow(part, number).replace_schema_metadata(None)
     bucket_of = number_buckets(table.columns[:n_quasi], n_buckets)
     if had_none is not None:
         table = table.append_column(HAD_NONE, pa.array(had_none))
-    order = np.argsort(bucket_of, kind="stable")
-    return _cut(table.take(pa.array(order)), np.bincount(bucket_of, minlength=n_buckets))
+    rows = table.take(pa.array(np.argsort(bucket_of, kind="stable")))
+    return [pack(each) for each in _cut(rows, np.bincount(bucket_of, minlength=n_buckets))]
 
 
 def _audit_pieces(
@@ -612,7 +617,7 @@ def _audit_pieces(
 
 
 def _audit_bucket(
-    guarantee: ByClasses, labels: list[Hashable], column: Hashable | None, pieces: list[pa.Table]
+    guarantee: ByClasses, labels: list[Hashable], column: Hashable | None, pieces: list[bytes]
 ) -> PartAudit:
     return audit_part(guarantee, column, _join_bucket(labels, pieces))
 
@@ -622,15 +627,16 @@ def _list_bucket(
     labels: list[Hashable],
     column: Hashable | None,
     emptied: bool,
-    pieces: list[pa.Table],
+    pieces: list[bytes],
 ) -> pd.DataFrame:
     return list_threats(guarantee, column, _join_bucket(labels, pieces), emptied=emptied)
 
 
-def _join_bucket(labels: list[Hashable], pieces: list[pa.Table]) -> ClassPart:
+def _join_bucket(labels: list[Hashable], pieces: list[bytes]) -> ClassPart:
     """Return the rows of a bucket, given those of each partition."""
+    tables = [*map(unpack, pieces)]
     for place, label in enumerate(labels):
-        kinds = {piece.schema.field(place).type: number for number, piece in enumerate(pieces)}
+        kinds = {piece.schema.field(place).type: number for number, piece in enumerate(tables)}
         kinds.pop(pa.null(), None)  # no value of the partition is known
         if len(kinds) > 1:
             raise ItemsetDtypeError(
@@ -639,6 +645,6 @@ def _join_bucket(labels: list[Hashable], pieces: list[pa.Table]) -> ClassPart:
                 got=" and ".join(sorted(map(str, kinds))),
                 hint="convert the column first, such as ddf.astype(...)",
             )
-    part = read_classes(pa.concat_tables(pieces, promote_options="default").combine_chunks())
+    part = read_classes(pa.concat_tables(tables, promote_options="default").combine_chunks())
     part.frame.columns = pd.Index(labels)
     return part

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,42 +40,89 @@ def _is_coded(values: pa.Array) -> bool:
     return bool(pa.types.is_dictionary(values.type))
 
 
+# --- Rows as bytes, and on disk
+
+
+def pack(table: pa.Table) -> bytes:
+    """Return compressed bytes of a table: labels of sets repeat the names of their items."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema, options=_COMPRESSED) as writer:
+        writer.write_table(table.combine_chunks())
+    return sink.getvalue().to_pybytes()
+
+
+def unpack(packed: bytes) -> pa.Table:
+    """Return the table that `pack` compressed."""
+    return pa.ipc.open_stream(packed).read_all()
+
+
+_COMPRESSED = pa.ipc.IpcWriteOptions(compression="zstd")
+
+
+def write_rows(table: pa.Table, path: Path, counts: Iterable[int] | None = None) -> None:
+    """Write rows to a file that `read_rows` reads.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+        The rows. With ``counts`` they are sorted by bucket.
+    path : Path
+        The file.
+    counts : iterable of int, optional
+        Number of rows of each bucket. They can be read alone.
+    """
+    batches = table.combine_chunks().to_batches() or [pa.RecordBatch.from_pylist([], table.schema)]
+    first = 0
+    with (
+        pa.OSFile(str(path), "wb") as file,
+        pa.ipc.new_file(file, table.schema, options=_COMPRESSED) as writer,
+    ):
+        for count in [len(table)] if counts is None else counts:
+            writer.write_batch(batches[0].slice(first, count))
+            first += count
+
+
+def read_rows(path: Path) -> pa.Table:
+    """Read a file that `write_rows` wrote."""
+    with pa.OSFile(str(path)) as file:
+        return pa.ipc.open_file(file).read_all().combine_chunks()
+
+
+def read_bucket(paths: Iterable[Path], number: int) -> pa.Table:
+    """Read the rows of a bucket: those of each file, one after the other."""
+    batches = []
+    for path in paths:
+        with pa.OSFile(str(path)) as file:
+            batches.append(pa.ipc.open_file(file).get_batch(number))
+    return pa.Table.from_batches(batches).combine_chunks()
+
+
 @dataclass(frozen=True, eq=False, slots=True)
-class Slices:
-    """Rows on disk: a slice of each of several files, one after the other.
+class Bucket:
+    """The rows of a bucket on disk.
 
     Parameters
     ----------
     paths : list of Path
-        The files.
-    bounds : ndarray of int64, shape (files, 2)
-        First row of each slice, and the row after its last.
+        The file of each part.
+    number : int
+        Number of the bucket.
+    counts : ndarray of int64, shape (parts,)
+        Number of its rows in each part.
     """
 
     paths: list[Path]
-    bounds: NDArray[np.int64]
+    number: int
+    counts: NDArray[np.int64]
 
     @property
     def n_rows(self) -> int:
         """Number of rows."""
-        return int((self.bounds[:, 1] - self.bounds[:, 0]).sum())
+        return int(self.counts.sum())
 
-    def read(self, columns: list[str] | None = None) -> pa.Table:
-        """Read the rows into memory."""
-        tables = []
-        for path, (start, stop) in zip(self.paths, self.bounds.tolist(), strict=True):
-            if start < stop or path is self.paths[0]:  # one is needed for the schema
-                with pa.memory_map(str(path)) as file:
-                    table = pa.ipc.open_file(file).read_all()
-                    table = table if columns is None else table.select(columns)
-                    tables.append(table.slice(start, stop - start))
-        return pa.concat_tables(tables).combine_chunks()
-
-
-def write_rows(table: pa.Table, path: Path) -> None:
-    """Write rows to a file that `Slices` reads."""
-    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
-        writer.write_table(table.combine_chunks())
+    def read(self) -> pa.Table:
+        """Read the rows, part by part."""
+        return read_bucket(self.paths, self.number)
 
 
 class Buckets:
@@ -104,7 +151,7 @@ class Buckets:
     def add_sorted(self, table: pa.Table, counts: NDArray[np.int64]) -> None:
         """Add the rows of a part, sorted by bucket, given the number of rows of each bucket."""
         path = self._directory / f"{self._name}-{len(self._paths)}"
-        write_rows(table, path)
+        write_rows(table, path, counts.tolist())
         self._paths.append(path)
         self._counts.append(counts)
 
@@ -113,10 +160,9 @@ class Buckets:
         """Number of rows by part and bucket."""
         return np.array(self._counts, np.int64).reshape(-1, self._n_buckets)
 
-    def bucket(self, number: int) -> Slices:
-        """Return the rows of a bucket, part by part."""
-        ends = np.cumsum(self.counts, axis=1)[:, number]
-        return Slices(self._paths, np.column_stack((ends - self.counts[:, number], ends)))
+    def bucket(self, number: int) -> Bucket:
+        """Return the rows of a bucket."""
+        return Bucket(self._paths, number, np.array([each[number] for each in self._counts]))
 
     def remove(self) -> None:
         """Delete the files."""

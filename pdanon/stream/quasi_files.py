@@ -36,6 +36,7 @@ from pdanon.io.targets import draft_target, report_write_errors, write_mapping_p
 from pdanon.io.trees import ParquetTree, TreeFile, decode_type, open_writer
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_quasi
+from pdanon.itemsets.memory import return_unused
 from pdanon.itemsets.timing import progress_bar
 from pdanon.recoding.decision import Decision
 from pdanon.recoding.release import Facts
@@ -56,6 +57,7 @@ from pdanon.stream.streamed import (
     unmodified_columns,
 )
 
+_ROWS = 20_000  # rows of a row group that are recoded at once
 _AUDITED = 10_000  # rows that are audited at once, unless a class has more
 
 
@@ -96,7 +98,7 @@ class TableFiles:
     progress : bool
         Show a progress bar of the rows read and written.
     empty : list of ndarray of uint8
-        For each row group, the bits of the rows without items. Filled by `decide`.
+        For each released row group, the bits of the rows without items. Filled by `decide`.
     """
 
     tree: ParquetTree
@@ -168,11 +170,11 @@ class TableFiles:
         rows = FileRows(self.directory, chosen, self.label)
         with row_bar(self.progress, "read", self.tree) as report:
             for file, number in report_rows(self._groups(), report, lambda each: _group_rows(*each)):
-                table = file.read(number, self.labels)
-                itemsets = None if self.label is None else file.itemsets(table, self.label, number)
-                rows.add([table.column(label) for label in self.quasi], itemsets)
-                if itemsets is not None:
-                    self.empty.append(np.packbits(itemsets.lengths == 0))
+                for table in _cut(file.read(number, self.labels)):
+                    itemsets = None if self.label is None else file.itemsets(table, self.label, number)
+                    rows.add([table.column(label) for label in self.quasi], itemsets)
+                    if itemsets is not None:
+                        self.empty.append(np.packbits(itemsets.lengths == 0))
         if not rows.n_parts:
             none = schema.empty_table()
             lists = None if self.label is None else Itemsets.from_arrow(none.column(self.label))
@@ -240,19 +242,21 @@ class _WrittenTable:
             return audit_parts(guarantee, parts, files.label)
 
     def _write(self) -> None:
-        """Write each file with released columns."""
+        """Write each file with released columns, in row groups that can be recoded at once."""
         tree, number = self.files.tree, 0
         kinds = self.table.rows.part(0).schema
-        recoded = {place: kinds.field(label) for place, label in self._recoded()}
+        fields = {place: kinds.field(label) for place, label in self._recoded()}
         with row_bar(self.files.progress, "write", tree) as report:
             for name in tree.names:
                 path = self.draft if tree.is_file else self.draft / name
-                with tree.open(name) as file, open_writer(path, file, {}, recoded, kinds.metadata) as writer:
+                with tree.open(name) as file, open_writer(path, file, {}, fields, kinds.metadata) as writer:
                     for group in range(file.plain.num_row_groups):
-                        table = self._recode(file.read(group), number)
-                        writer.write_table(table.cast(writer.schema), row_group_size=max(len(table), 1))
-                        report(len(table))
-                        number += 1
+                        for table in _cut(file.read(group)):
+                            recoded = self._recode(table, number).cast(writer.schema)
+                            writer.write_table(recoded, row_group_size=max(len(table), 1))
+                            report(len(table))
+                            return_unused()
+                            number += 1
 
     def _recoded(self) -> list[tuple[int, str]]:
         return [*zip(self.files.positions, self.files.labels, strict=True)]
@@ -323,6 +327,7 @@ class ClassFiles:
             buckets = self._sort(Path(name))
             for number in range(buckets.counts.shape[1]):
                 yield read_classes(buckets.bucket(number).read())
+                return_unused()
 
     def _sort(self, directory: Path) -> Buckets:
         """Read the files, and sort their rows by class."""
@@ -341,10 +346,16 @@ class ClassFiles:
                             table = table.append_column(HAD_NONE, pa.array(bits.astype(np.bool_)))
                         buckets.add(table, bucket_of)
                         report(len(table))
+                        return_unused()
                         number += 1
         if not number:
             buckets.add(plain.empty_table(), np.empty(0, np.int64))
         return buckets
+
+
+def _cut(group: pa.Table) -> Iterator[pa.Table]:
+    """Yield the rows of a row group, some at a time."""
+    return (group.slice(first, _ROWS) for first in range(0, max(len(group), 1), _ROWS))
 
 
 def _group_rows(file: TreeFile, number: int) -> int:

@@ -36,7 +36,11 @@ class Counts(NamedTuple):
     @classmethod
     def of(cls, sizes: Sequence[int], codes: Codes, itemsets: Itemsets | None) -> Counts:
         """Count a part, given the number of values of each column."""
-        histogram, hashes, pairs = Histogram(sizes), np.empty(0, np.uint64), np.empty(0, np.int64)
+        histogram, hashes, pairs = (
+            Histogram(sizes, coarse=True),
+            np.empty(0, np.uint64),
+            np.empty(0, np.int64),
+        )
         histogram.add(codes)
         if itemsets is not None:
             counts = count_pairs(itemsets)

@@ -100,7 +100,7 @@ class Region:
         )
         decision = own.decision(groups, numbers, {})
         written = decision.rows.write(frame, data.positions).frame
-        self.storage.write("released", _to_table(written))
+        self.storage.release(_to_table(written))
         self.storage.write("mapping", _to_table(decision.mapping))
         (column, recoding), known = decision.rows.lists[0], itemsets.codes
         if block.transactions.hidden is not None:
@@ -185,7 +185,7 @@ class RelationalRegion:
         table = self.table.with_codes(read_region(self.storage.read(), None)[0])
         most = rows_allowed(self.share, table.n_rows, self.k)
         classes = self.form(table, self.k, rng, report, most)
-        self.storage.write("released", value_table(self.labels, table, classes))
+        self.storage.release(value_table(self.labels, table, classes))
         loss = relational_loss(classes, table.n_rows, self.share)
         return RegionFacts(len(classes), LossSums.of_rows(loss, table.n_rows))
 

@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-import numpy as np
 import pyarrow as pa
 
-from pdanon.io.buckets import Slices, write_rows
+from pdanon.io.buckets import Bucket, pack, read_rows, unpack, write_rows
 
 
 class Storage(Protocol):
@@ -29,6 +28,9 @@ class Storage(Protocol):
     def written(self, name: str) -> pa.Table:
         """Return a stored table."""
 
+    def release(self, table: pa.Table) -> None:
+        """Store the released rows, and replace those that were."""
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class FileStorage:
@@ -36,13 +38,13 @@ class FileStorage:
 
     Parameters
     ----------
-    rows : Slices
+    rows : Bucket
         The rows.
     path : Path
         Tables are stored in files of this name with a suffix.
     """
 
-    rows: Slices
+    rows: Bucket
     path: Path
 
     @property
@@ -60,16 +62,15 @@ class FileStorage:
 
     def written(self, name: str) -> pa.Table:
         """Return a stored table."""
-        return read_file(self.place(name))
+        return read_rows(self.place(name))
+
+    def release(self, table: pa.Table) -> None:
+        """Store the released rows, those of each part as a bucket."""
+        write_rows(table, self.place("released"), self.rows.counts.tolist())
 
     def place(self, name: str) -> Path:
         """Return the file of a table."""
         return self.path.with_name(f"{self.path.name}.{name}")
-
-
-def read_file(path: Path) -> pa.Table:
-    """Read a file that `write_rows` wrote."""
-    return Slices([path], np.array([[0, 2**62]])).read()
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -83,15 +84,15 @@ class MemoryStorage:
     rows : pyarrow.Table, optional
         The rows. None on the client.
     tables : dict
-        The stored tables.
+        The stored tables, as `pack` returns them.
     """
 
     n_rows: int
     rows: pa.Table | None = None
-    tables: dict[str, pa.Table] = field(default_factory=dict)
+    tables: dict[str, bytes] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, rows: pa.Table, tables: Mapping[str, pa.Table]) -> MemoryStorage:
+    def of(cls, rows: pa.Table, tables: Mapping[str, bytes]) -> MemoryStorage:
         """Return a region with tables that were stored before."""
         return cls(len(rows), rows, {**tables})
 
@@ -102,8 +103,12 @@ class MemoryStorage:
 
     def write(self, name: str, table: pa.Table) -> None:
         """Store a table of the region, and replace one of the same name."""
-        self.tables[name] = table
+        self.tables[name] = pack(table)
 
     def written(self, name: str) -> pa.Table:
         """Return a stored table."""
-        return self.tables[name]
+        return unpack(self.tables[name])
+
+    def release(self, table: pa.Table) -> None:
+        """Store the released rows, and replace those that were."""
+        self.write("released", table)

@@ -19,11 +19,11 @@ from pdanon.algorithms.regions.cutting import (
     merge_counts,
 )
 from pdanon.algorithms.regions.jobs import RegionFacts, number_groups, without_missing
-from pdanon.algorithms.regions.region_storage import FileStorage, read_file
+from pdanon.algorithms.regions.region_storage import FileStorage
 from pdanon.algorithms.regions.value_cuts import Histogram
 from pdanon.algorithms.regions.values import Encoder, TableValues
 from pdanon.algorithms.relational.publishing import no_items
-from pdanon.io.buckets import Buckets, Slices, write_rows
+from pdanon.io.buckets import Buckets, read_bucket, read_rows, write_rows
 from pdanon.itemsets.codes import Codes, Itemsets, Numbers
 
 
@@ -60,7 +60,7 @@ class FileRows:
 
     def cut(self, encoder: Encoder, most: int) -> FileRegions:
         """Cut the table into regions of a maximum number of rows."""
-        counts = self._count(encoder)
+        counts = merge_counts(Counts.of(encoder.sizes, *part) for part in self._parts(encoder))
         assignment, drawn = assign_regions(encoder.table, counts, most), counts.draw_pairs()
         del counts
         buckets, before = Buckets(self._directory, "region", assignment.n_regions), assignment.none
@@ -77,11 +77,14 @@ class FileRows:
             FileStorage(buckets.bucket(number), self._directory / f"decided-{number}")
             for number in range(assignment.n_regions)
         ]
-        return FileRegions(self.values.label, storages, buckets.counts, orders, *count_drawn(pairs))
+        return FileRegions(self.values.label, storages, orders, *count_drawn(pairs))
 
     def count(self, encoder: Encoder) -> Histogram:
         """Count the rows with each combination of quasi-identifiers."""
-        return self._count(encoder).histogram
+        histogram = Histogram(encoder.sizes)
+        for codes, _ in self._parts(encoder):
+            histogram.add(codes)
+        return histogram
 
     def publish_values(self, encoder: Encoder, histogram: Histogram, released: pa.Table) -> ReleasedValues:
         """Release equal values equally, given the published values of each combination."""
@@ -92,12 +95,9 @@ class FileRows:
         self._forget()
         return ReleasedValues(released, numbers)
 
-    def _count(self, encoder: Encoder) -> Counts:
-        return merge_counts(Counts.of(encoder.sizes, *part) for part in self._parts(encoder))
-
     def _parts(self, encoder: Encoder) -> Iterator[tuple[Codes, Itemsets | None]]:
         for path in self._paths:
-            yield encoder.encode(read_file(path), self.values)
+            yield encoder.encode(read_rows(path), self.values)
 
     def _forget(self) -> None:
         for path in self._paths:
@@ -124,8 +124,6 @@ class FileRegions:
         The list column.
     storages : list of FileStorage
         The rows of each region, and the place of their release.
-    counts : ndarray of int64, shape (parts, regions)
-        Number of rows by part and region.
     orders : list of Path
         For each part, the file with the place in the part of each of its rows in the buckets.
     pairs : ndarray of int32, shape (pairs, 2)
@@ -136,7 +134,6 @@ class FileRegions:
 
     label: Hashable | None
     storages: list[FileStorage]
-    counts: Numbers
     orders: list[Path]
     pairs: Codes
     times: Numbers
@@ -156,10 +153,7 @@ class ReleasedRegions:
 
     def part(self, number: int) -> pa.Table:
         """Return the released columns of a part."""
-        counts = self.regions.counts
-        ends = np.cumsum(counts, axis=0)[number]
-        paths = [each.place("released") for each in self.regions.storages]
-        rows = Slices(paths, np.column_stack((ends - counts[number], ends))).read()
+        rows = read_bucket((each.place("released") for each in self.regions.storages), number)
         released = in_order(rows, np.load(self.regions.orders[number]))
         return without_missing(released) if self.hides_missing else released
 

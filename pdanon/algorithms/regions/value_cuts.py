@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from pdanon.algorithms.relational.attributes import Attribute, cover_loss
 from pdanon.itemsets.codes import Codes, Numbers
 
-_MOST_KEYS = 2**62  # keys fit 64 bits
+_ALL_KEYS = 2**62  # keys fit 64 bits
+_CUT_KEYS = 2**20  # bound the memory of cuts, whatever the number of rows
 
 
 class Histogram:
@@ -22,16 +23,18 @@ class Histogram:
     ----------
     sizes : sequence of int
         Number of values of each column.
+    coarse : bool
+        Count a million combinations at most, which suffice to cut regions.
 
     Notes
     -----
-    If the combinations exceed 64 bits, adjacent values of the columns with the most are counted together.
-    Regions may cut them anywhere. ``is_exact`` is then False.
+    With more combinations, adjacent values of the columns with the most are counted together. Regions may
+    cut them anywhere. ``is_exact`` is then False.
     """
 
-    def __init__(self, sizes: Sequence[int]) -> None:
+    def __init__(self, sizes: Sequence[int], *, coarse: bool = False) -> None:
         self._shifts, self._sizes = [0] * len(sizes), [max(size, 1) for size in sizes]
-        while prod(self._sizes) > _MOST_KEYS:
+        while prod(self._sizes) > (_CUT_KEYS if coarse else _ALL_KEYS):
             place = int(np.argmax(self._sizes))
             self._sizes[place] = -(-self._sizes[place] // 2)
             self._shifts[place] += 1

@@ -23,8 +23,8 @@ def encoded(values):
     return QuasiTable.of(pd.DataFrame(values, columns=["number", "letter"]), ["number", "letter"])
 
 
-def assigned(table, parts, most):
-    histogram = Histogram([each.n_values for each in table.attributes])
+def assigned(table, parts, most, *, coarse=False):
+    histogram = Histogram([each.n_values for each in table.attributes], coarse=coarse)
     for part in parts:
         histogram.add(table.codes[part])
     regions = cut_regions(table.attributes, histogram, most)
@@ -73,6 +73,24 @@ def test_too_many_combinations_are_counted_together():
     assert histogram.rows.tolist() == [2, 1]
     assert (histogram.combinations() <= codes[[0, 1]]).all()
     assert Histogram([10**9, 10**9]).is_exact
+    assert Histogram([1024, 1024], coarse=True).is_exact
+    assert not Histogram([1025, 1024], coarse=True).is_exact
+
+
+@settings(max_examples=examples(200))
+@given(rows, st.integers(2, 9), st.lists(st.integers(0, 40), max_size=4))
+def test_regions_of_values_that_are_counted_together(values, most, cuts):
+    """Their number and sizes do not depend on how values are counted, nor on the parts."""
+    table, n = encoded(values), len(values)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("pdanon.algorithms.regions.value_cuts._CUT_KEYS", 4)
+        found, regions, histogram = assigned(table, [np.arange(n)], most, coarse=True)
+        parts = np.split(np.arange(n), sorted(min(cut, n) for cut in cuts))
+        assert assigned(table, parts, most, coarse=True)[0].tolist() == found.tolist()
+    assert len(histogram.rows) <= 4
+    sizes = np.bincount(found)
+    assert len(sizes) == len(regions) == -(-n // most)
+    assert sizes.max() - sizes.min() <= 1
 
 
 @pytest.mark.parametrize(
