@@ -525,6 +525,8 @@ def client(tmp_path_factory):
     options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
     directory = tmp_path_factory.mktemp("workers")
     with (
+        # So long after each loss, a cluster gives up a worker that happens to be gone just then.
+        dask.config.set({"distributed.deploy.lost-worker-timeout": "3600s"}),
         distributed.LocalCluster(**options, local_directory=str(directory)) as cluster,
         distributed.Client(cluster) as client,
         dask.config.set(scheduler=None),

@@ -27,6 +27,8 @@ from pdanon.algorithms.regions import ReleasedTable, decide_table
 from pdanon.algorithms.regions.cutting import (
     Counts,
     Drawn,
+    NearRows,
+    PairSample,
     SplitPart,
     assign_regions,
     count_drawn,
@@ -211,9 +213,9 @@ class _PartitionRows:
         """Cut the table into regions of a maximum number of rows, and bring the rows of each together."""
         once = _once(encoder)
         counts: Counts = compute(merge_parts(self._each(_count, once), merge_counts))
-        drawn = counts.draw_pairs()
+        sample = PairSample.of(counts)
+        drawn = sample.draw(compute(_all(self._each(_near_rows, once, _once(sample)))))
         assignment = assign_regions(encoder.table, counts, most)
-        del counts
         cutter = _once(assignment)
         found = compute(_all(self._each(_count_split, once, cutter)))
         before = np.cumsum([assignment.none, *found[:-1]], axis=0)
@@ -413,6 +415,10 @@ def _merge_values(parts: list[Histogram]) -> Histogram:
 
 def _count(encoded: _Encoded, encoder: Encoder) -> Counts:
     return Counts.of(encoder.sizes, *encoder.encode(encoded.rows, encoded.values))
+
+
+def _near_rows(encoded: _Encoded, encoder: Encoder, sample: PairSample) -> NearRows:
+    return sample.rows(encoder.encode(encoded.rows, encoded.values)[1])
 
 
 def _count_split(encoded: _Encoded, encoder: Encoder, assignment: Assignment) -> Numbers:

@@ -183,23 +183,65 @@ def draw_places(
     """Draw places of rows for `draw_pairs`, and a pair of each, given their hashes and numbers of pairs."""
     copies = pairs if weights is None else pairs * weights
     # Only the rows that share their first bits with a drawn one are put in order.
-    n_bits = min(max(len(hashes).bit_length(), 1), 16)
-    bits = (hashes >> np.uint64(64 - n_bits)).astype(np.uint16)
-    held = sums(bits, copies, 2**n_bits)
+    bits = first_bits(hashes, min(max(len(hashes).bit_length(), 1), HASH_BITS))
+    near, places = sample_places(sums(bits, copies, int(bits.max(initial=0)) + 1))
+    rows = np.flatnonzero(near[bits])
+    found, within = find_places(hashes[rows], pairs[rows], copies[rows], places)
+    return rows[found], within
+
+
+HASH_BITS = 16
+
+
+def first_bits(hashes: NDArray[np.uint64], n_bits: int = HASH_BITS) -> NDArray[np.uint16]:
+    """Return the first bits of hashes."""
+    return (hashes >> np.uint64(64 - n_bits)).astype(np.uint16)
+
+
+def sample_places(held: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+    """Sample the places of pairs, whose rows are ordered by hash.
+
+    Parameters
+    ----------
+    held : ndarray of int64
+        For the first bits of hashes, the number of pairs of their rows.
+
+    Returns
+    -------
+    near : ndarray of bool
+        The first bits with a sampled pair.
+    places : ndarray of int64
+        The place of each sampled pair among those of rows with these bits.
+    """
     ends = np.cumsum(held)
     total = int(ends[-1])
     number = min(_SAMPLE_SIZE, total)
-    drawn = np.array([(2 * i + 1) * total // (2 * number) for i in range(number)], np.int64)
-    of_drawn = np.searchsorted(ends, drawn, side="right")
-    is_near = np.zeros(len(ends), np.bool_)
-    is_near[of_drawn] = True
-    drawn -= np.cumsum(np.where(is_near, 0, held))[of_drawn]
-    rows = np.flatnonzero(is_near[bits])
-    order = rows[np.argsort(hashes[rows])]  # rows with the same hash are equal: any order
+    places = np.array([(2 * i + 1) * total // (2 * number) for i in range(number)], np.int64)
+    bits = np.searchsorted(ends, places, side="right")
+    near = np.zeros(len(ends), np.bool_)
+    near[bits] = True
+    return near, places - np.cumsum(np.where(near, 0, held))[bits]
+
+
+def find_places(
+    hashes: NDArray[np.uint64], pairs: NDArray[np.int64], copies: NDArray[np.int64], places: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the row of each place of `sample_places`, and the number of its pair.
+
+    Parameters
+    ----------
+    hashes : ndarray of uint64
+        The hash of each row with the first bits of a sampled pair.
+    pairs, copies : ndarray of int64
+        Its number of pairs, and that of all rows equal to it which it stands for.
+    places : ndarray of int64
+        The places.
+    """
+    order = np.argsort(hashes)  # rows with the same hash are equal: any order
     last = np.cumsum(copies[order])
-    place = np.searchsorted(last, drawn, side="right")
+    found = np.searchsorted(last, places, side="right")
     # Each copy of a row has the same pairs.
-    return order[place], (drawn - last[place]) % pairs[order[place]]
+    return order[found], (places - last[found]) % pairs[order[found]]
 
 
 def pair_codes(itemsets: Itemsets, rows: NDArray[np.int64], within: NDArray[np.int64]) -> Codes:

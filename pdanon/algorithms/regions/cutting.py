@@ -15,7 +15,16 @@ from pdanon.algorithms.regions.value_cuts import Assignment, Histogram, cut_regi
 from pdanon.algorithms.regions.values import LISTS, code_lists
 from pdanon.algorithms.relational.quasi import QuasiTable
 from pdanon.itemsets.codes import Codes, Itemsets, Numbers
-from pdanon.recoding.loss import count_pairs, draw_places, hash_rows, pair_codes
+from pdanon.itemsets.lists import sums
+from pdanon.recoding.loss import (
+    HASH_BITS,
+    count_pairs,
+    find_places,
+    first_bits,
+    hash_rows,
+    pair_codes,
+    sample_places,
+)
 
 
 class Counts(NamedTuple):
@@ -25,43 +34,73 @@ class Counts(NamedTuple):
     ----------
     histogram : Histogram
         The rows with each combination of quasi-identifiers.
-    hashes, pairs : list of ndarray
-        For each part, the hash and the number of pairs of each row with at least two items.
+    held : ndarray of int64, shape (65536,)
+        For the first bits of hashes, the number of pairs of items in the rows with such a hash.
     """
 
     histogram: Histogram
-    hashes: list[NDArray[np.uint64]]
-    pairs: list[Numbers]
+    held: Numbers
 
     @classmethod
     def of(cls, sizes: Sequence[int], codes: Codes, itemsets: Itemsets | None) -> Counts:
         """Count a part, given the number of values of each column."""
-        histogram, hashes, pairs = (
-            Histogram(sizes, coarse=True),
-            np.empty(0, np.uint64),
-            np.empty(0, np.int64),
-        )
+        histogram, held = Histogram(sizes, coarse=True), np.zeros(2**HASH_BITS, np.int64)
         histogram.add(codes)
         if itemsets is not None:
-            counts = count_pairs(itemsets)
-            filled = np.flatnonzero(counts)
-            hashes, pairs = hash_rows(itemsets)[filled], counts[filled]
-        return cls(histogram, [hashes], [pairs])
+            held += sums(first_bits(hash_rows(itemsets)), count_pairs(itemsets), len(held))
+        return cls(histogram, held)
 
     def merge(self, other: Counts) -> Counts:
-        """Add the counts of the parts after them."""
-        histogram = self.histogram.merge(other.histogram)
-        return Counts(histogram, self.hashes + other.hashes, self.pairs + other.pairs)
+        """Add the counts of other parts."""
+        return Counts(self.histogram.merge(other.histogram), self.held + other.held)
 
-    def draw_pairs(self) -> list[Drawn]:
-        """Sample pairs as `pdanon.recoding.loss.draw_pairs` does; return those of each part."""
-        place, within = draw_places(np.concatenate(self.hashes), np.concatenate(self.pairs))
-        starts = np.cumsum([0, *map(len, self.hashes)])
-        part_of = np.searchsorted(starts, place, side="right") - 1
+
+class PairSample(NamedTuple):
+    """Sampled pairs of a table, as `pdanon.recoding.loss.draw_pairs` samples them.
+
+    Parameters
+    ----------
+    near : ndarray of bool, shape (65536,)
+        The first bits of the hashes of their rows.
+    places : ndarray of int64
+        The place of each among the pairs of rows with these bits.
+    """
+
+    near: NDArray[np.bool_]
+    places: Numbers
+
+    @classmethod
+    def of(cls, counts: Counts) -> PairSample:
+        """Sample pairs, given the counts of all parts."""
+        return cls(*sample_places(counts.held))
+
+    def rows(self, itemsets: Itemsets | None) -> NearRows:
+        """Return the rows of a part that may have a sampled pair."""
+        if itemsets is None:
+            return NearRows(np.empty(0, np.uint64), _NONE, _NONE)
+        hashes, pairs = hash_rows(itemsets), count_pairs(itemsets)
+        rows = np.flatnonzero(self.near[first_bits(hashes)] & (pairs > 0))
+        return NearRows(hashes[rows], pairs[rows], rows)
+
+    def draw(self, parts: Sequence[NearRows]) -> list[Drawn]:
+        """Return the sampled pairs of each part."""
+        hashes, pairs, rows = (np.concatenate(own) for own in zip(*parts, strict=True))
+        found, within = find_places(hashes, pairs, pairs, self.places)
+        part_of = np.repeat(np.arange(len(parts)), [len(each.rows) for each in parts])[found]
         return [
-            Drawn(place[part_of == number] - starts[number], within[part_of == number])
-            for number in range(len(self.hashes))
+            Drawn(rows[found[part_of == number]], within[part_of == number]) for number in range(len(parts))
         ]
+
+
+class NearRows(NamedTuple):
+    """The hashes, numbers of pairs and row numbers of rows that may have a sampled pair."""
+
+    hashes: NDArray[np.uint64]
+    pairs: Numbers
+    rows: Numbers
+
+
+_NONE: Numbers = np.empty(0, np.int64)
 
 
 class Drawn(NamedTuple):
@@ -70,7 +109,7 @@ class Drawn(NamedTuple):
     Parameters
     ----------
     rows : ndarray of int64
-        The row of each pair, among those with at least two items.
+        The row of each pair.
     within : ndarray of int64
         The number of the pair among those of its row.
     """
@@ -78,14 +117,9 @@ class Drawn(NamedTuple):
     rows: Numbers
     within: Numbers
 
-    def codes(self, itemsets: Itemsets) -> Codes:
-        """Return the items of each pair."""
-        filled = np.flatnonzero(count_pairs(itemsets))
-        return pair_codes(itemsets, filled[self.rows], self.within)
-
 
 def merge_counts(parts: Iterable[Counts]) -> Counts:
-    """Merge the counts of adjacent parts, in order."""
+    """Merge the counts of some parts."""
     return reduce(lambda one, other: one.merge(other), parts)
 
 
@@ -123,7 +157,7 @@ class SplitPart:
         columns, pairs = {str(place): pa.array(own) for place, own in enumerate(codes.T)}, _NO_PAIRS
         if itemsets is not None:
             columns[LISTS] = code_lists(itemsets.codes, itemsets.offsets, itemsets.nulls)
-            pairs = drawn.codes(itemsets)
+            pairs = pair_codes(itemsets, drawn.rows, drawn.within)
         region_of = assignment.of(codes, before)
         order = np.argsort(region_of, kind="stable")  # rows of a region keep their order
         counts = np.bincount(region_of, minlength=assignment.n_regions)

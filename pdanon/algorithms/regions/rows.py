@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from pdanon.algorithms.regions.cutting import (
     Counts,
+    PairSample,
     SplitPart,
     assign_regions,
     count_drawn,
@@ -61,8 +62,8 @@ class FileRows:
     def cut(self, encoder: Encoder, most: int) -> FileRegions:
         """Cut the table into regions of a maximum number of rows."""
         counts = merge_counts(Counts.of(encoder.sizes, *part) for part in self._parts(encoder))
-        assignment, drawn = assign_regions(encoder.table, counts, most), counts.draw_pairs()
-        del counts
+        assignment, sample = assign_regions(encoder.table, counts, most), PairSample.of(counts)
+        drawn = sample.draw([sample.rows(itemsets) for _, itemsets in self._parts(encoder)])
         buckets, before = Buckets(self._directory, "region", assignment.n_regions), assignment.none
         orders, pairs = [], []
         for number, (codes, itemsets) in enumerate(self._parts(encoder)):
