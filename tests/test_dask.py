@@ -342,7 +342,7 @@ def test_columns_that_were_judged_are_not_told(monkeypatch):
     ddf = divided(frame, [50])
     result = ddf.txanon.pcta(k=2, keep=iter(["ward", "person"]))
     assert result.parameters["keep"] == ["ward", "person"]
-    monkeypatch.setattr(pdanon.dask, "SAMPLE", 60)
+    monkeypatch.setattr(pdanon.dask.list_partitions, "SAMPLE", 60)
     with pytest.warns(
         IdentifierWarning, match="60 of the first 60 rows .*In all 150 rows, the shares may be"
     ):

@@ -403,7 +403,7 @@ def test_recoding_alone_is_that_of_a_frame(suppressed, tmp_path):
         {"item": "string[pyarrow]", "generalized": "string[pyarrow]"}
     )
     tree = ParquetTree.find(one_file(table, tmp_path))
-    stream._recode(tree, target, (1,), Recoder(mapping, missing_as_empty=bool(suppressed)))
+    stream.list_files.recode_files(tree, target, (1,), Recoder(mapping, missing_as_empty=bool(suppressed)))
     expected = pdanon.apply_mapping(frame_in_memory(table), mapping)
     assert read(target)["items"].to_pylist() == lists_of(expected)
     assert (None in lists_of(expected)) == (not suppressed)

@@ -179,11 +179,11 @@ pdanon.stream.anonymize(sys.argv[1], sys.argv[2], mapping=sys.argv[3], k=3)
 @pytest.mark.parametrize(
     ("module", "name"),
     [
-        ("pdanon.stream", "_recode"),
+        ("pdanon.stream.list_files", "recode_files"),
         pytest.param("pdanon.recoding.release", "warn_if_short", marks=pytest.mark.slow),  # audited
         pytest.param("os", "fsync", marks=pytest.mark.slow),
         pytest.param("pdanon.algorithms.engines", "relabel", marks=pytest.mark.slow),
-        ("pdanon.stream", "write_mapping"),
+        ("pdanon.stream.list_files", "write_mapping"),
     ],
 )
 def test_killed_while_files_are_written(module, name, tmp_path):
@@ -354,12 +354,12 @@ def test_of_two_runs_to_one_target_the_second_is_refused(files, monkeypatch):
 
 HELD = """
 import sys, pdanon.stream
-recode = pdanon.stream._recode
+recode = pdanon.stream.list_files.recode_files
 def waiting(*args):
     print("recoding", flush=True)
     sys.stdin.readline()
     return recode(*args)
-pdanon.stream._recode = waiting
+pdanon.stream.list_files.recode_files = waiting
 pdanon.stream.anonymize(sys.argv[1], sys.argv[2], mapping=sys.argv[3], k=3)
 """
 

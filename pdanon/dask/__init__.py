@@ -8,27 +8,21 @@ The import registers ``ddf.txanon`` and ``series.itemset`` with some methods of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import partial, wraps
-from typing import Any, NamedTuple
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from functools import wraps
+from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 
-from pdanon.algorithms.engines import SAMPLE, Plan, Publisher, Recoder, needs_quasi, plan
+from pdanon.algorithms.engines import SAMPLE, needs_quasi, plan
 from pdanon.algorithms.registry import Algorithm, watch
-from pdanon.algorithms.skeleton import Request, merge_found
 from pdanon.algorithms.unit_engine import Units
-from pdanon.dask.encoding import change_error, encode_lists, item_types
-from pdanon.errors import ColumnError, ParameterError, require_extra
-from pdanon.evaluation.fingerprint import rows_fingerprint
+from pdanon.errors import ParameterError, require_extra
 from pdanon.evaluation.metrics.attack import Attack, attack_itemsets, check_attacked
 from pdanon.evaluation.metrics.risk import remove_items, risk_of
 from pdanon.evaluation.profile import Profile, profile_of
-from pdanon.guarantees import KmAnonymity, check_recountable
+from pdanon.guarantees import KmAnonymity
 from pdanon.guarantees.class_audit import ByClasses, check_countable
 from pdanon.guarantees.named import NamedItems
 from pdanon.guarantees.parameters import ItemLimit
@@ -36,20 +30,15 @@ from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.io.units import refuse_without_unit
 from pdanon.itemsets.arguments import MethodError, as_method, called_by_name, unknown_method
 from pdanon.itemsets.chunks import refuse_chunks
-from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.columns import find_column, find_columns, is_list_column, with_column
+from pdanon.itemsets.columns import is_list_column
 from pdanon.itemsets.dtype import ListDtype
-from pdanon.itemsets.encoded_columns import ListColumns, Reader, collapse_columns
+from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.mapping import apply_mapping as recode_frame
 from pdanon.itemsets.multisets import read_visible
-from pdanon.itemsets.pair_counts import Gathered, gather
-from pdanon.itemsets.support import SupportIndex, supports
+from pdanon.itemsets.support import supports
 from pdanon.itemsets.timing import show_activity
-from pdanon.recoding.decision import Decision
 from pdanon.recoding.loss_bounds import check_max_loss
-from pdanon.recoding.release import Facts, release
 from pdanon.recoding.result import Anonymized
-from pdanon.recoding.unmodified_columns import UnmodifiedColumns, count_unmodified, judged_columns
 
 __all__ = ["LazyRelease", "anonymize", "apply_mapping", "attack", "audit", "profile", "risk"]
 
@@ -59,68 +48,13 @@ def __dir__() -> list[str]:
     return [*__all__, "ItemsetAccessor", "TxanonAccessor"]
 
 
-def _collapse_part(
-    part: pd.DataFrame, labels: list[Hashable], kinds: list[pa.DataType], number: int, read: Reader
-) -> ListColumns:
-    """Return the distinct transactions of a partition, with items of the given types."""
-    pairs = zip(labels, kinds, strict=True)
-    columns = [encode_lists(part[label], kind, number, read) for label, kind in pairs]
-    return collapse_columns([columns], len(columns))
-
-
-def _merge(parts: list[ListColumns]) -> ListColumns:
-    """Merge the distinct transactions of partitions."""
-    return collapse_columns((part.columns for part in parts), len(parts[0].columns))
-
-
-class _Counted(NamedTuple):
-    """Distinct transactions, or the supports of their pairs, and the fingerprint of the rows."""
-
-    rows: Gathered
-    fingerprint: int
-
-
-def _count_part(
-    part: pd.DataFrame, labels: list[Hashable], kinds: list[pa.DataType], number: int
-) -> _Counted:
-    rows = _collapse_part(part, labels, kinds, number, Itemsets.from_series)
-    return _Counted(gather([rows]), rows_fingerprint(rows.columns))
-
-
-def _merge_counted(parts: list[_Counted]) -> _Counted:
-    return _Counted(gather(part.rows for part in parts), sum(part.fingerprint for part in parts) % 2**64)
-
-
-def _find_part(
-    part: pd.DataFrame, labels: list[Hashable], kinds: list[pa.DataType], number: int, request: Request
-) -> SupportIndex:
-    """Return the rows of a partition that an interim decision requests."""
-    found = request.find(encode_lists(part[labels[0]], kinds[0], number, Itemsets.from_series))
-    if found is None:
-        raise change_error("new items")
-    return found
-
-
-def _recode_part(part: pd.DataFrame, labels: list[Hashable], publisher: Publisher) -> pd.DataFrame:
-    """Recode a partition; a private column is written again."""
-    position, *hidden = (find_column(part, label) for label in labels)
-    itemsets = Itemsets.from_series(part.iloc[:, position])
-    published = publisher.publish(itemsets)
-    if published is None:
-        raise change_error(f"{publisher.count_new(itemsets)} new items")
-    released = with_column(part, position, published.to_pandas())
-    for each in hidden:
-        private = Itemsets.from_series(part.iloc[:, each]).missing_as_empty()
-        released = with_column(released, each, private.to_pandas())
-    return released
-
-
 with require_extra("dask"):
     import dask
     import dask.dataframe as dd
     from dask.dataframe import extensions
 
-    from pdanon.dask.lazy import LazyRelease, check_frame, merge_parts
+    from pdanon.dask.lazy import LazyRelease, check_frame
+    from pdanon.dask.list_partitions import anonymize_lists, check_lists, count_transactions, list_columns
     from pdanon.dask.quasi_partitions import anonymize_table, audit_partition_classes
     from pdanon.dask.unit_partitions import (
         anonymize_lines,
@@ -128,23 +62,10 @@ with require_extra("dask"):
         check_columns,
         read_units,
     )
-    from pdanon.dask.versions import compute
-    from pdanon.dask.writing import Origin
 
 
 # Dask dispatches on the class of a dtype.
 extensions.make_array_nonempty.register(ListDtype, extensions.make_array_nonempty.dispatch(pd.ArrowDtype))
-
-_LISTS_HINT = """Dask turns lists of Python objects into text: convert them to Arrow lists first, with \
-pdanon.as_itemsets(...), or read them with pdanon.read_parquet or dtype_backend='pyarrow'"""
-
-
-class _RowFacts(NamedTuple):
-    """Facts about rows that were read again and recoded."""
-
-    fingerprint: int  # of the original rows
-    published: Gathered  # the distinct recoded transactions, or the supports of their pairs
-    others: pd.DataFrame  # the first rows of the unmodified columns
 
 
 def anonymize(
@@ -253,121 +174,8 @@ def anonymize(
     decide = plan(algorithm, parameters)
     if units is not None:
         return anonymize_lines(frame, units, decide, most)
-    partitions = _Partitions(frame, _list_columns(frame, column, parameters.get("private")))
-    return release(partitions, partial(partitions.decide, decide), parameters.get("keep", ()), most)
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class _PartitionRows:
-    """Recoding of rows, their number and fingerprint, and the facts about it of `Chosen`."""
-
-    n_rows: int
-    fingerprint: int
-    recoder: Recoder
-    tried: pd.DataFrame | None = None
-    sample: int | None = None
-    rounds: pd.DataFrame | None = None
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class _Partitions:
-    """The rows of a Dask DataFrame.
-
-    Parameters
-    ----------
-    frame : dask.dataframe.DataFrame
-        The original.
-    labels : list of hashable
-        Label of the list column, and of the private column if there is one.
-    """
-
-    frame: dd.DataFrame
-    labels: list[Hashable]
-
-    def check_keep(self, keep: Any) -> tuple[Hashable, ...]:
-        """Check the labels of columns that the caller has reviewed."""
-        recoded = [position for position, label in enumerate(self.frame.columns) if label in self.labels]
-        return judged_columns(self.frame._meta, recoded, keep)
-
-    def decide(self, decide: Plan) -> Decision[_PartitionRows]:
-        """Decide on the client, for the distinct transactions or by the supports of their pairs."""
-        if decide.by_pairs is None:
-            columns = _count_transactions(self.frame, self.labels)
-            counted = _Counted(columns, rows_fingerprint(columns.columns))
-        else:
-            counted = compute(merge_parts(_parts(self.frame, self.labels, _count_part), _merge_counted))
-        chosen = decide.decide(counted.rows, self._fetch)
-        known = counted.rows.n_rows, counted.fingerprint, chosen.decision.rows
-        facts = chosen.tried, chosen.sample, chosen.rounds
-        return chosen.decision.with_rows(_PartitionRows(*known, *facts))
-
-    def _fetch(self, request: Request) -> list[SupportIndex]:
-        """Return the rows that an interim decision requests, merged by the workers."""
-        once = dask.delayed(request, traverse=False)  # one node of the graph
-        return [compute(merge_parts(_parts(self.frame, self.labels, _find_part, once), merge_found))]
-
-    @contextmanager
-    def write(self, decision: Decision[_PartitionRows]) -> Iterator[_WrittenPartitions]:
-        """Recode the partitions once for the audit. Computing the release recodes them again."""
-        join = _merge if decision.rows.rounds is None else gather
-        released, look = _recode(self.frame, self.labels, decision.rows.recoder, join)
-        seen: _RowFacts = compute(look)
-        if seen.published.n_rows != decision.rows.n_rows:
-            raise change_error(f"{seen.published.n_rows} rows instead of {decision.rows.n_rows}")
-        if seen.fingerprint != decision.rows.fingerprint:
-            raise change_error("rows with other items")
-        yield _WrittenPartitions(decision.rows.n_rows, self.frame, released, self.labels, seen)
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class _WrittenPartitions:
-    """A released Dask DataFrame before its audit, and the facts about its rows."""
-
-    n_rows: int
-    original: dd.DataFrame
-    frame: dd.DataFrame
-    labels: list[Hashable]
-    seen: _RowFacts
-
-    def check_unmodified(self, guarantee: Guarantee, judged: Sequence[Hashable]) -> UnmodifiedColumns:
-        judged = judged_columns(self.seen.others, [], judged)  # again, as the values can now be checked
-        return count_unmodified(self.seen.others, [], guarantee, judged, rows=self.n_rows)
-
-    def columns_left(self) -> str:
-        return ""  # only list columns are recoded
-
-    def audit(self, guarantee: Guarantee) -> Audit:
-        return _recount(guarantee, self.seen.published, self.frame, self.labels)
-
-    def result(self, facts: Facts) -> LazyRelease:
-        decision, rows = facts.decision, facts.decision.rows
-        known = decision.mapping, facts.guarantee, decision.loss, rows.n_rows, dict(decision.parameters)
-        recount = partial(_recount_written, self.labels, by_pairs=rows.rounds is not None)
-        origin = Origin.of(self.original, recount)
-        return LazyRelease(
-            self.frame, *known, rows.tried, rows.sample, facts.risk, rows.rounds, origin=origin
-        )
-
-
-def _recount(guarantee: Guarantee, published: Gathered, frame: dd.DataFrame, labels: list[Hashable]) -> Audit:
-    """Audit a released frame, given its distinct transactions or the supports of their pairs."""
-    recountable = check_recountable(guarantee)
-    if isinstance(published, ListColumns):
-        return recountable.recount(published)
-    audit = recountable.recount(published.sort().columns())
-    if audit.holds:
-        return audit
-    # Supports of pairs tell that something is rare, but not how many rows hold it.
-    return recountable.recount(_count_transactions(frame, labels, read=read_visible))
-
-
-def _recount_written(
-    labels: list[Hashable], frame: dd.DataFrame, guarantee: Guarantee, *, by_pairs: bool
-) -> Audit:
-    """Audit a written release, by the supports of pairs if it was decided by them."""
-    parts = _parts(frame, labels, _collapse_part, read_visible)
-    published = compute(merge_parts(parts, gather if by_pairs else _merge))
-    return _recount(guarantee, published, frame, labels)
+    labels = list_columns(frame, column, parameters.get("private"))
+    return anonymize_lists(frame, labels, decide, parameters.get("keep", ()), most)
 
 
 def apply_mapping(
@@ -391,7 +199,7 @@ def apply_mapping(
     ColumnError, ParameterError
         If there is no column of Arrow lists, or a parameter is invalid.
     """
-    (label,) = _list_columns(frame, column)
+    (label,) = list_columns(frame, column)
     meta = recode_frame(frame._meta, mapping, label, unseen=unseen)
     once = dask.delayed(mapping.copy())  # one node of the graph, instead of a copy in each task
     return frame.map_partitions(recode_frame, once, label, unseen=unseen, meta=meta)
@@ -448,7 +256,7 @@ def audit(
         with show_activity(progress, "audit"):
             return audit_partition_classes(frame, countable, column)
     private = getattr(guarantee, "private", None)
-    rows = _count_transactions(frame, _list_columns(frame, column, private), read=read_visible)
+    rows = count_transactions(frame, list_columns(frame, column, private), read=read_visible)
     with show_activity(progress, "audit"):
         return countable.recount(rows)
 
@@ -495,12 +303,12 @@ def risk(
         If the column or a parameter is invalid.
     """
     units = _units(unit, item, False, column)
-    labels = _list_columns(frame, column) if units is None else check_columns(frame, units)
+    labels = list_columns(frame, column) if units is None else check_columns(frame, units)
     refuse_chunks(frame._meta)
     if quasi is not None:
         hint = "compute the columns first: ddf[[...]].compute().txanon.risk(k=..., quasi=[...])"
         raise ParameterError("Dask counts only items", where="quasi", got="columns", hint=hint)
-    rows = (_count_transactions(frame, labels) if units is None else read_units(frame, units)).itemsets
+    rows = (count_transactions(frame, labels) if units is None else read_units(frame, units)).itemsets
     if sensitive is not None:
         rows = remove_items(rows, NamedItems.some(sensitive, "sensitive"))
     with show_activity(progress, "risk"):
@@ -543,9 +351,9 @@ def profile(
     Cost: workers count the rows once, and the first partitions are computed once more. The client holds the
     distinct transactions.
     """
-    (label,) = _list_columns(frame, column)
+    (label,) = list_columns(frame, column)
     refuse_chunks(frame._meta)
-    rows = _count_transactions(frame, [label]).itemsets
+    rows = count_transactions(frame, [label]).itemsets
     others = frame.drop(columns=[label]).head(SAMPLE, npartitions=-1)
     return profile_of(rows, label, others, k=k, m=m, progress=progress)
 
@@ -597,9 +405,9 @@ def attack(
         hint = "pass the result itself, or the labels, mapping=mapping"
         raise ParameterError("a frame needs its mapping", where="mapping", hint=hint)
     check_attacked(mapping)
-    (label,) = _list_columns(frame, column)
-    _list_columns(result, label)
-    original, published = (_count_transactions(each, [label]).itemsets for each in (frame, result))
+    (label,) = list_columns(frame, column)
+    list_columns(result, label)
+    original, published = (count_transactions(each, [label]).itemsets for each in (frame, result))
     with show_activity(progress, "attack"):
         return attack_itemsets(original, published, mapping, m=m, n=n, random_state=random_state)
 
@@ -674,7 +482,7 @@ class ItemsetAccessor:
     """
 
     def __init__(self, series: dd.Series) -> None:
-        _check_lists(series._meta.to_frame())
+        check_lists(series._meta.to_frame())
         self._obj = series
 
     @property
@@ -713,7 +521,7 @@ class ItemsetAccessor:
         return KmAnonymity(k, m).recount(self._transactions()).threats[["itemset", "support"]]
 
     def _transactions(self) -> ListColumns:
-        return _count_transactions(self._obj.to_frame("items"), ["items"])
+        return count_transactions(self._obj.to_frame("items"), ["items"])
 
 
 def _lengths(part: pd.Series[Any]) -> Any:
@@ -724,77 +532,9 @@ def _contains(part: pd.Series[Any], itemset: Iterable[Any]) -> Any:
     return part.itemset.contains(itemset)
 
 
-def _check_lists(meta: pd.DataFrame) -> None:
-    if not any(is_list_column(meta.iloc[:, number]) for number in range(meta.shape[1])):
-        got = f"columns {meta.dtypes.astype(str).to_dict()}"
-        raise ColumnError("there is no column of Arrow lists", got=got, hint=_LISTS_HINT)
-
-
 def _units(unit: Hashable | None, item: Hashable | None, counts: bool, column: Any) -> Units | None:
     """Return the columns of lines in which a person has several, if they are passed."""
     if unit is None:
         refuse_without_unit(item, counts)
         return None
     return Units.of(unit, item, counts, column)
-
-
-def _list_columns(frame: dd.DataFrame, column: Hashable | None, private: Any = None) -> list[Hashable]:
-    """Return the label of the list column, and of the private column if there is one."""
-    check_frame(frame)
-    meta = frame._meta
-    _check_lists(meta)
-    positions = find_columns(meta, column, private)
-    for position in positions:
-        _check_lists(meta.iloc[:, [position]])
-    return [meta.columns[position] for position in positions]
-
-
-def _count_transactions(
-    frame: dd.DataFrame, labels: list[Hashable], *, read: Reader = Itemsets.from_series
-) -> ListColumns:
-    """Return the distinct transactions of a frame, on the client."""
-    merged: ListColumns = compute(merge_parts(_parts(frame, labels, _collapse_part, read), _merge))
-    return merged
-
-
-def _parts(frame: dd.DataFrame, labels: list[Hashable], look: Callable[..., Any], *options: Any) -> list[Any]:
-    """Return the results of a function of some columns of each partition, not computed yet."""
-    columns = frame[labels]  # Parquet readers then skip all other columns
-    kinds, call = item_types(columns._meta, labels), dask.delayed(look)
-    return [call(part, labels, kinds, number, *options) for number, part in enumerate(columns.to_delayed())]
-
-
-def _recode(
-    frame: dd.DataFrame, labels: list[Hashable], recoder: Recoder, join: Callable[[list[Any]], Gathered]
-) -> tuple[dd.DataFrame, Any]:
-    """Return the released frame, and the facts about its rows; nothing is computed yet."""
-    publisher = Publisher.of(recoder)
-    once = dask.delayed(publisher, traverse=False)  # one node of the graph, instead of a copy in each task
-    meta = _recode_part(frame._meta, labels, publisher)
-    released = frame.map_partitions(_recode_part, labels, once, meta=meta)
-    kinds, look = item_types(released._meta, labels), dask.delayed(_recode_and_count)
-    parts = enumerate(frame.to_delayed())
-    facts = [look(part, labels, once, kinds, number) for number, part in parts]
-    return released, merge_parts(facts, partial(_merge_facts, join))
-
-
-def _recode_and_count(
-    part: pd.DataFrame,
-    labels: list[Hashable],
-    publisher: Publisher,
-    kinds: list[pa.DataType],
-    number: int,
-) -> _RowFacts:
-    """Recode a partition as in the release; the same reading gives the rows and their fingerprint."""
-    released = _recode_part(part, labels, publisher)
-    fingerprint = rows_fingerprint([Itemsets.from_series(part[label]) for label in labels])
-    others = released.drop(columns=labels).head(SAMPLE)
-    return _RowFacts(fingerprint, _collapse_part(released, labels, kinds, number, read_visible), others)
-
-
-def _merge_facts(join: Callable[[list[Any]], Gathered], parts: list[_RowFacts]) -> _RowFacts:
-    fingerprint = sum(part.fingerprint for part in parts) % 2**64
-    published = join([part.published for part in parts])
-    # Empty parts may have other dtypes: they are only concatenated if there is no other part.
-    others = [part.others for part in parts if len(part.others)] or [parts[0].others]
-    return _RowFacts(fingerprint, published, pd.concat(others).head(SAMPLE))

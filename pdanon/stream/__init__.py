@@ -7,73 +7,44 @@ recodes the rows. The new files are read again to audit them.
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 
-from pdanon.algorithms.engines import Plan, Publisher, Recoder, needs_quasi, plan
+from pdanon.algorithms.engines import needs_quasi, plan
 from pdanon.algorithms.registry import algorithm as algorithm_of
 from pdanon.algorithms.registry import of_lists
-from pdanon.algorithms.skeleton import Request
 from pdanon.algorithms.unit_engine import Units
 from pdanon.errors import PdanonError
 from pdanon.evaluation.metrics.attack import Attack, attack_itemsets, check_attacked
 from pdanon.evaluation.metrics.risk import risk_of
 from pdanon.evaluation.profile import Profile, profile_of
-from pdanon.guarantees import check_recountable
 from pdanon.guarantees.class_audit import ByClasses, audit_parts, check_countable
 from pdanon.guarantees.parameters import ItemLimit
 from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.io.files import check_name
 from pdanon.io.grouping import MEMORY, group_lines
-from pdanon.io.storage import join_name, locate_target
-from pdanon.io.targets import (
-    check_mapping_file,
-    check_target,
-    draft_target,
-    lock_target,
-    write_mapping,
-)
-from pdanon.io.trees import ArrowReader, ParquetTree, TreeFile, open_writer
+from pdanon.io.storage import locate_target
+from pdanon.io.targets import check_mapping_file, check_target, lock_target
+from pdanon.io.trees import ParquetTree
 from pdanon.io.units import refuse_without_unit
 from pdanon.itemsets.arguments import MethodError, called_by_name
 from pdanon.itemsets.chunks import refuse_chunks
-from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.dtype import is_text_type
-from pdanon.itemsets.encoded_columns import ListColumns, collapse_columns
-from pdanon.itemsets.memory import return_unused
+from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.multisets import encode_visible
-from pdanon.itemsets.pair_counts import Gathered, gather
-from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.threads import prefetch
 from pdanon.itemsets.timing import show_activity
 from pdanon.itemsets.validation import check_known, check_path, check_text, is_uri, read_list
-from pdanon.recoding.decision import Decision
 from pdanon.recoding.loss_bounds import check_max_loss
-from pdanon.recoding.release import Facts, release
-from pdanon.recoding.unmodified_columns import (
-    UnmodifiedColumns,
-    count_unmodified,
-    judged_columns,
-    judged_labels,
-)
+from pdanon.recoding.release import release
+from pdanon.stream.list_files import ListFiles, collapse_files
 from pdanon.stream.quasi_files import ClassFiles, TableFiles, workspace
-from pdanon.stream.streamed import (
-    Streamed,
-    change_error,
-    expect_unchanged,
-    first_rows,
-    report_rows,
-    row_bar,
-    unmodified_columns,
-)
+from pdanon.stream.streamed import Streamed, expect_unchanged, first_rows
 from pdanon.stream.unit_files import anonymize_lines, audit_file_lines, read_units
 
 __all__ = ["Streamed", "anonymize", "attack", "audit", "from_long", "profile", "risk"]
@@ -263,7 +234,7 @@ def anonymize(
         stamps = tree.stamps()
         with expect_unchanged(tree, stamps):
             positions = tree.find_columns(column, parameters.get("private"))
-        files = _Files(tree, released, kept, positions, stamps, progress)
+        files = ListFiles(tree, released, kept, positions, stamps, progress)
         return release(files, partial(files.decide, decide), parameters.get("keep", ()), most)
 
 
@@ -332,7 +303,7 @@ def audit(
         positions = tree.find_columns(column, getattr(guarantee, "private", None))
         names = tree.schema().names
         labels = [names[each] for each in positions]
-        columns = _collapse(tree, labels, read=encode_visible, progress=progress)
+        columns = collapse_files(tree, labels, read=encode_visible, progress=progress)
         with show_activity(progress, "audit"):
             return countable.recount(columns)
 
@@ -596,205 +567,5 @@ def _read_rows(
         names = tree.schema().names
         refuse_chunks(pd.DataFrame(columns=names))
         labels = [names[each] for each in positions]
-        columns = _collapse(tree, labels, progress=progress)
+        columns = collapse_files(tree, labels, progress=progress)
         return replace(columns, label=labels[0]), first_rows(tree, positions)
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class _Files:
-    """The rows of Parquet files, and the place of their release.
-
-    Parameters
-    ----------
-    tree : ParquetTree
-        The files.
-    target : Path or str
-        The release, or its URI.
-    mapping : Path or None
-        The file of the mapping.
-    positions : tuple of int
-        Position of the list column, and of the private column if there is one.
-    stamps : list
-        State of the files at the start.
-    progress : bool
-        Show a progress bar of the rows read and written.
-    """
-
-    tree: ParquetTree
-    target: Path | str
-    mapping: Path | None
-    positions: tuple[int, ...]
-    stamps: list[object]
-    progress: bool = False
-
-    @property
-    def labels(self) -> list[str]:
-        """Names of the columns to recode."""
-        names = self.tree.schema().names
-        return [names[position] for position in self.positions]
-
-    def check_keep(self, keep: Any) -> tuple[Hashable, ...]:
-        """Check the labels of columns that the caller has reviewed."""
-        with expect_unchanged(self.tree, self.stamps):
-            others = unmodified_columns(self.tree.schema().names, self.positions)
-            return judged_labels(others, self.labels, keep)
-
-    def decide(self, decide: Plan) -> Decision[_FileRows]:
-        """Decide for the distinct transactions, or by the supports of pairs."""
-        with expect_unchanged(self.tree, self.stamps):
-            read = _gather if decide.by_pairs is not None else _collapse
-            rows = read(self.tree, self.labels, progress=self.progress)
-            fetch = partial(_fetch, self.tree, self.labels[0], self.progress)
-            chosen = decide.decide(rows, fetch)
-            decision = chosen.decision
-            return decision.with_rows(_FileRows(rows.n_rows, decision.rows, *chosen[1:]))
-
-    @contextmanager
-    def write(self, decision: Decision[_FileRows]) -> Iterator[_WrittenFiles]:
-        """Write a draft, which the audit fills. At the end it becomes the target, after the mapping."""
-        write_first = partial(write_mapping, decision.mapping, self.mapping)
-        with draft_target(self.target, write_first, directory=not self.tree.is_file) as draft:
-            yield _WrittenFiles(self, decision.rows, draft)
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class _FileRows:
-    """Number of rows and their recoding, and the facts about it of `Chosen`."""
-
-    n_rows: int
-    recoder: Recoder
-    tried: pd.DataFrame | None = None
-    sample: int | None = None
-    rounds: pd.DataFrame | None = None
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class _WrittenFiles:
-    """The draft of a release, written when it is audited."""
-
-    files: _Files
-    rows: _FileRows
-    draft: Path
-
-    @property
-    def n_rows(self) -> int:
-        return self.rows.n_rows
-
-    def check_unmodified(self, guarantee: Guarantee, judged: Sequence[Hashable]) -> UnmodifiedColumns:
-        with expect_unchanged(self.files.tree, self.files.stamps):
-            first = first_rows(self.files.tree, self.files.positions)
-            judged = judged_columns(first, [], judged)  # again, as the values can now be checked
-            return count_unmodified(first, [], guarantee, judged, rows=self.n_rows)
-
-    def columns_left(self) -> str:
-        return ""  # only list columns are recoded
-
-    def audit(self, guarantee: Guarantee) -> Audit:
-        tree = self.files.tree
-        with expect_unchanged(tree, self.files.stamps):
-            progress = self.files.progress
-            _recode(tree, self.draft, self.files.positions, self.rows.recoder, progress)
-            draft, recountable = ParquetTree.find(self.draft), check_recountable(guarantee)
-            options: dict[str, Any] = {"read": encode_visible, "progress": progress, "task": "audit"}
-            by_pairs = self.rows.rounds is not None
-            written = (_gather if by_pairs else _collapse)(draft, self.files.labels, **options)
-            if written.n_rows != self.n_rows:
-                raise change_error(tree)
-            if isinstance(written, ListColumns):
-                return recountable.recount(written)
-            audit = recountable.recount(written.sort().columns())
-            # Supports of pairs tell that nothing is rare, but not how many rows hold what is.
-            return (
-                audit if audit.holds else recountable.recount(_collapse(draft, self.files.labels, **options))
-            )
-
-    def result(self, facts: Facts) -> Streamed:
-        tree, target, decision = self.files.tree, self.files.target, facts.decision
-        names = [None] if tree.is_file else tree.names
-        paths = tuple(join_name(target, name) for name in names)
-        known = decision.mapping, facts.guarantee, decision.loss
-        choice = decision.rows.tried, decision.rows.sample
-        parameters, rounds = dict(decision.parameters), decision.rows.rounds
-        return Streamed(paths, *known, self.n_rows, parameters, *choice, facts.risk, rounds=rounds)
-
-
-def _collapse(tree: ParquetTree, labels: list[str], **options: Any) -> ListColumns:
-    """Return the distinct rows of the list column, with the private column if there is one."""
-    with _batches(tree, labels, **options) as batches:
-        return collapse_columns(batches, len(labels))
-
-
-def _gather(tree: ParquetTree, labels: list[str], **options: Any) -> Gathered:
-    """Return the distinct rows of the list column, or the supports of their pairs if these are fewer."""
-    with _batches(tree, labels, **options) as batches:
-        return gather((ListColumns(*columns) for columns in batches), tree.rows())
-
-
-@contextmanager
-def _batches(
-    tree: ParquetTree,
-    labels: list[str],
-    *,
-    read: ArrowReader = Itemsets.from_arrow,
-    progress: bool = False,
-    task: str = "read",
-) -> Iterator[Iterator[list[Itemsets]]]:
-    """Yield the row groups of some list columns, with a progress bar."""
-    batches = prefetch(tree.columns(labels, read), lambda columns: len(columns[0].codes))
-    with row_bar(progress, task, tree) as report:
-        yield report_rows(batches, report, lambda each: each[0].n_rows)
-
-
-def _fetch(tree: ParquetTree, label: str, progress: bool, request: Request) -> Iterator[SupportIndex]:
-    """Return the rows that an interim decision requests, by row group."""
-    options: dict[str, Any] = {"read": Itemsets.from_arrow_unsorted, "task": f"round {len(request.labels)}"}
-    with _batches(tree, [label], progress=progress, **options) as batches:
-        for (rows,) in batches:
-            found = request.find(rows)
-            if found is None:
-                raise change_error(tree)
-            yield found
-
-
-def _recode(
-    tree: ParquetTree, draft: Path, positions: tuple[int, ...], recoder: Recoder, progress: bool = False
-) -> None:
-    """Write each file with recoded items, as text or in their type."""
-    position = positions[0]
-    publisher = Publisher.of(recoder)
-    kinds = {each: tree.item_type(each) for each in positions}
-    labels = [tree.schema().names[each] for each in positions]
-    if not recoder.keeps_type:
-        kinds[position] = pa.string()
-    with row_bar(progress, "write", tree) as report:
-        for name in tree.names:
-            path = draft if tree.is_file else draft / name
-            with tree.open(name, labels) as file, open_writer(path, file, kinds) as writer:
-                tables = prefetch(_recode_groups(tree, file, kinds, publisher, writer.schema), len)
-                for table in report_rows(tables, report, len):
-                    writer.write_table(table, row_group_size=max(len(table), 1))
-
-
-def _recode_groups(
-    tree: ParquetTree,
-    file: TreeFile,
-    kinds: dict[int, pa.DataType],
-    publisher: Publisher,
-    schema: pa.Schema,
-) -> Iterator[pa.Table]:
-    """Return the recoded row groups of a file."""
-    position, *hidden = kinds
-    for number in range(file.plain.num_row_groups):
-        table = file.read(number)
-        read = Itemsets.from_arrow_unsorted
-        recoded = publisher.publish(file.itemsets(table, schema.names[position], number, read))
-        if recoded is None:
-            raise change_error(tree)
-        columns = {position: recoded}
-        private = {other: file.itemsets(table, schema.names[other], number) for other in hidden}
-        columns |= {other: itemsets.missing_as_empty() for other, itemsets in private.items()}
-        for each, column in columns.items():
-            lists = column.to_arrow(dictionary=is_text_type(kinds[each]))
-            table = table.set_column(each, schema.field(each), lists)
-        yield table.cast(schema)
-        return_unused()

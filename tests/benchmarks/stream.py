@@ -15,7 +15,7 @@ from pdanon.algorithms.engines import Recoder
 from pdanon.io.trees import ParquetTree
 from pdanon.itemsets.encoded_columns import ListColumns, collapse_columns
 from pdanon.itemsets.support import SupportIndex
-from pdanon.stream import _recode
+from pdanon.stream.list_files import recode_files
 from tests.benchmarks.measure import PEAK, Figure, fresh_process, itemsets, ratio, seconds
 
 ROWS = 1_000_000  # of a row group
@@ -105,7 +105,7 @@ def recoding(directory: Path) -> Figure:
                 writer.write_table(file.read_row_group(number), row_group_size=ROWS)
 
     def run() -> None:
-        _recode(tree, recoded, (1,), recoder)
+        recode_files(tree, recoded, (1,), recoder)
 
     work = "recoding and writing a million rows"
     return ratio(work, "pyarrow: reading and writing them", run, copied, 1.3, repeats=5)
