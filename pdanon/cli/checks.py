@@ -14,8 +14,8 @@ from typing import Any
 import pandas as pd
 
 from pdanon.algorithms.registry import functions
+from pdanon.cli.options import flag
 from pdanon.cli.output import note, show_warnings, stage
-from pdanon.cli.parser import flag
 from pdanon.cli.paths import is_table
 from pdanon.errors import ParameterError, mask_credentials, read_safely
 from pdanon.evaluation.evidence.page import paths_of as evidence_paths

@@ -47,6 +47,14 @@ from pdanon.cli.checks import (
     unit_of,
 )
 from pdanon.cli.document import document, facts_of_profile, facts_of_release, written
+from pdanon.cli.options import (
+    algorithm_options,
+    describe,
+    facts_of_algorithm,
+    flag,
+    guarantee_options,
+    summarize,
+)
 from pdanon.cli.output import (
     Outcome,
     announce_files,
@@ -66,16 +74,7 @@ from pdanon.cli.output import (
     show_warnings,
     stage,
 )
-from pdanon.cli.parser import (
-    Command,
-    algorithm_options,
-    describe,
-    facts_of_algorithm,
-    flag,
-    guarantee_options,
-    parser_of,
-    summarize,
-)
+from pdanon.cli.parser import Command, parser_of
 from pdanon.cli.signals import exit_code, ignore_signals, raise_at_signals
 from pdanon.errors import GuaranteeError, InfeasibleError, ParameterError, PdanonError, cause_of
 from pdanon.evaluation import plotting

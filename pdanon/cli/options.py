@@ -1,0 +1,395 @@
+"""The parameters of algorithms as options, and the options that a command was called with.
+
+The signature of an algorithm specifies its options. If the parameters of a new algorithm are among
+``PARAMETERS``, it needs no code here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from pdanon.algorithms.registry import (
+    ALGORITHMS,
+    algorithm,
+    functions,
+    of_lists,
+    parameters_of,
+    region_parameters,
+)
+from pdanon.algorithms.rt.rum import MEASURES
+from pdanon.algorithms.rt.transaction import Transaction
+from pdanon.cli.paths import rules_file, table_file
+from pdanon.errors import ParameterError
+from pdanon.evaluation.report.html import HEAD
+from pdanon.guarantees.requested import REQUIRED, check_sensitive
+from pdanon.recoding.labels import LABELS
+from pdanon.recoding.result import Anonymized
+
+HINT = "\n  hint:  "
+_OF_COMMAND = ("keep", "progress")  # parameters that the command itself handles
+
+
+# --- Types of options
+
+
+def items_known(text: str) -> int | None:
+    """Parse a number of known items, or ``all``."""
+    if text != "all" and not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is neither a number nor 'all'")
+    return None if text == "all" else int(text)
+
+
+def fanout_or_file(text: str) -> int | Path:
+    """Parse a hierarchy: the fan-out of a balanced one, or a file."""
+    return int(text) if text.isdecimal() else Path(text)
+
+
+def column_hierarchy(text: str) -> tuple[str, int | Path]:
+    """Read a column and its hierarchy."""
+    name, mark, value = text.partition("=")
+    if not mark or not value:
+        hint = f"{HINT}write a column and a file or a fan-out: --hierarchies city=cities.csv age=5"
+        raise argparse.ArgumentTypeError(f"{text!r} is not a column with a hierarchy{hint}")
+    return name, fanout_or_file(value)
+
+
+def column_weight(text: str) -> tuple[str, float]:
+    """Read a column and its weight."""
+    name, _, value = text.partition("=")
+    try:
+        return name, float(value)
+    except ValueError:
+        hint = f"{HINT}write a column and a number: --quasi-weights age=1 sex=0.5"
+        raise argparse.ArgumentTypeError(f"{text!r} is not a column with a number{hint}") from None
+
+
+def bound(text: str) -> tuple[str, float]:
+    """Read a measure and the largest value that it may have."""
+    name, _, value = text.partition("=")
+    try:
+        return name.strip(), float(value)
+    except ValueError:
+        hint = f"{HINT}write a measure and a number: --max-loss pairs=0.5"
+        raise argparse.ArgumentTypeError(f"{text!r} is not a measure with a number{hint}") from None
+
+
+def head_text(text: str) -> tuple[str, str]:
+    """Read the name of a text of a head, and the text."""
+    name, mark, value = text.partition("=")
+    if not mark or name not in HEAD:
+        hint = f"{HINT}write one of {', '.join(HEAD)}, and its text: --head title='Baskets of May'"
+        raise argparse.ArgumentTypeError(f"{text!r} is not a text of a head{hint}")
+    return name, value
+
+
+# --- Parameters, with the names that they have in the library
+
+KNOWN_HELP = "maximum number of items that the attacker knows; 'all': every item of a row"
+CONSTRAINTS_HELP = (
+    "protect only these itemsets: .csv without a header, one itemset per line and one item per field, or "
+    ".parquet with one list column"
+)
+
+RULES_HELP = (
+    "rules from known to sensitive items: .csv with columns known,sensitive and items joined by ';', "
+    ".parquet with these list columns; or .toml with m and sensitive, for all rules up to a size"
+)
+SHARE_HELP = "maximum share of the matching rows that contain the sensitive items of a rule, 0 to 1"
+
+DEMANDS: dict[str, dict[str, Any]] = {
+    "k": {"type": int, "help": "minimum number of rows that match the attacker's knowledge"},
+    "m": {"type": items_known, "help": f"{KNOWN_HELP} (default: 2; of hghs, mhghs and with --rho: all)"},
+    "constraints": {"type": table_file, "metavar": "FILE", "help": CONSTRAINTS_HELP},
+    "sensitive": {
+        "nargs": "+",
+        "metavar": "ITEM",
+        "help": "sensitive items: published as is with -l, published as is or suppressed with --rho, "
+        "published as counts of groups with -p",
+    },
+    "rho": {
+        "type": float,
+        "help": "maximum share of the rows with the known items that also contain a sensitive item, above "
+        "0 and below 1",
+    },
+    "l": {"type": int, "help": "a sensitive item is in at most 1/l of the matching rows"},
+    "private": {"metavar": "NAME", "help": "a second list column with the private items"},
+    "h": {"type": float, "help": "maximum share of the matching rows that contain a private item, 0 to 1"},
+    "rules": {"type": rules_file, "metavar": "FILE", "help": RULES_HELP},
+    "c": {"type": float, "help": SHARE_HELP},
+    "p": {
+        "type": int,
+        "help": "maximum number of public items that the attacker knows; with cahd: a sensitive item is in "
+        "at most 1/p of the rows of a group",
+    },
+}
+WAYS: dict[str, dict[str, Any]] = {
+    "hierarchy": {
+        "type": fanout_or_file,
+        "metavar": "FILE|FANOUT",
+        "help": "generalization hierarchy of the items: a CSV file with rows leaf;parent;...;root, or the "
+        "fan-out of a balanced hierarchy over the sorted items",
+    },
+    "weights": {
+        "type": table_file,
+        "metavar": "FILE",
+        "help": "weights of items, 0 to 1: .csv or .parquet with columns item,weight",
+    },
+    "labels": {"choices": LABELS, "help": "labels of merged items: (a,b), G017 or a +1 (default: set)"},
+    "refine": {
+        "action": argparse.BooleanOptionalAction,
+        "help": "move items between merged sets afterwards, to lower the loss; with disassociate: let "
+        "clusters share chunks",
+    },
+    "start": {
+        "type": table_file,
+        "metavar": "FILE",
+        "help": "mapping of an earlier release of the same persons, .csv or .parquet: its sets only grow",
+    },
+    "reserve": {"type": int, "metavar": "K", "help": "merge items for a larger k than is promised"},
+    "max_cluster": {"type": int, "metavar": "ROWS", "help": "split clusters with more rows (default: 2 k)"},
+    "safe": {
+        "action": "store_true",
+        "help": "ensure that no two items of different chunks must be in the same record",
+    },
+    "suppress": {
+        "action": "store_true",
+        "help": "suppress nodes of the hierarchy where that lowers the loss; with ps_rules: suppress "
+        "sensitive items that are too frequent to be protected",
+    },
+    "how": {"choices": ("tree", "sample"), "help": "split sets on all rows, or on a sample of them"},
+    "sample": {"type": float, "metavar": "SHARE", "help": "share of the rows in a sample (default: 0.1)"},
+    "random_state": {"type": int, "metavar": "SEED", "help": "seed of random draws"},
+    "time_limit": {"type": float, "metavar": "SECONDS", "help": "time limit of the search (default: 60)"},
+    "parts": {"type": int, "metavar": "N", "help": "number of parts of the work"},
+    "criterion": {
+        "choices": ("mm/il", "mm", "1/il", "optimal"),
+        "help": "criterion for the next item to suppress",
+    },
+    "loss": {
+        "metavar": "NAME",
+        "help": "without --algorithm: the loss to minimize, such as ncp, occurrences, singles or pairs "
+        "(default: balanced for k and m, else NCP or counts); with hghs and mhghs: LM or NCP; with "
+        "coherence: the cost of suppressing an item, support or unit",
+    },
+    "max_named": {
+        "type": float,
+        "metavar": "SHARE",
+        "help": "without --algorithm: maximum share of persons at risk, 0 to 1, whom an attacker names "
+        "who has learned from similar rows; k is raised as needed",
+    },
+    "scope": {"choices": ["all", "sensitive"], "help": "with --rho: the items that may be suppressed"},
+    "r": {"type": int, "help": "number of groups that are examined for each row"},
+    "score": {"choices": ["increase", "total"], "help": "distortion of a group to minimize"},
+    "lookahead": {
+        "type": int,
+        "metavar": "N",
+        "help": "number of following rows that are compared for a place in a group",
+    },
+    "order": {"choices": ["nn", "gray", "rcm"], "help": "order of the rows in which a group is searched"},
+    "alpha": {"type": int, "metavar": "N", "help": "compare a row with N * p neighbors on each side"},
+}
+QUASI_HELP = "quasi-identifiers: other columns that the attacker knows"
+COLUMNS: dict[str, dict[str, Any]] = {  # of algorithms for quasi-identifiers
+    "quasi": {
+        "nargs": "+",
+        "action": "extend",
+        "metavar": "COLUMN",
+        "help": f"{QUASI_HELP}; without --algorithm, they are generalized as well",
+    },
+    "hierarchies": {
+        "nargs": "+",
+        "action": "extend",
+        "type": column_hierarchy,
+        "metavar": "COLUMN=TREE",
+        "help": "hierarchies of quasi-identifiers, files or fan-outs; --hierarchy is that of the items",
+    },
+    "delta": {"type": float, "metavar": "SHARE", "help": "maximum loss of the quasi-identifiers, 0 to 1"},
+    "transaction": {
+        "choices": [name for name, record in ALGORITHMS.items() if record.nodes or record.sets],
+        "metavar": "NAME",
+        "help": "the algorithm for the items of a class (default: pcta); --hierarchy, --sensitive, -l and "
+        "--labels are of the items, too",
+    },
+    "cluster": {
+        "choices": [name for name, record in ALGORITHMS.items() if record.form],
+        "metavar": "NAME",
+        "help": "the algorithm that forms the first classes (default: cluster)",
+    },
+    "merge": {"choices": ("R", "T", "RT"), "help": "similarity of the classes to merge (default: RT)"},
+    "rum": {
+        "choices": MEASURES,
+        "help": "the loss that --delta bounds (default: NCP)",
+    },
+    "quasi_weights": {
+        "nargs": "+",
+        "action": "extend",
+        "type": column_weight,
+        "metavar": "COLUMN=WEIGHT",
+        "help": "weights of quasi-identifiers in the loss, 0 to 1",
+    },
+    "max_suppressed": {
+        "type": float,
+        "metavar": "SHARE",
+        "help": "maximum share of suppressed rows, or with coat and upcta of suppressed items, 0 to 1 "
+        "(default: 0)",
+    },
+    "block_rows": {
+        "type": int,
+        "metavar": "ROWS",
+        "help": "maximum number of rows that are anonymized together (default with --stream: 10,000)",
+    },
+    "n_jobs": {"type": int, "metavar": "N", "help": "number of processes (default: 1)"},
+}
+UNMODIFIED: dict[str, dict[str, Any]] = {  # all algorithms take these
+    "keep": {
+        "nargs": "+",
+        "action": "extend",
+        "metavar": "COLUMN",
+        "help": "columns to publish as they are, without a warning",
+    },
+}
+PARAMETERS = DEMANDS | WAYS | COLUMNS | UNMODIFIED
+_PAIRS = ("hierarchies", "quasi_weights")  # parameters with a value for each column
+_OF_TRANSACTION = ["hierarchy", "sensitive", "l", "labels"]  # parameters of `Transaction` that are options
+_OF_GUARANTEES = (  # options that need no --algorithm
+    *("k", "m", "l", "constraints", "rules", "c", "rho", "p", "sensitive", "quasi"),
+    *("hierarchy", "hierarchies", "loss", "max_named", "time_limit", "labels", "random_state", "keep"),
+)
+
+
+def flag(parameter: str) -> str:
+    """Return the option of a parameter."""
+    # -h asks for help.
+    if len(parameter) == 1 and parameter != "h":
+        return f"-{parameter}"
+    return f"--{parameter.replace('_', '-')}"
+
+
+# --- Passed options
+
+
+def guarantee_options(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the passed options, and refuse those that need an algorithm."""
+    options = _options(arguments)
+    for option in options:
+        if option not in _OF_GUARANTEES:
+            raise ParameterError(f"{flag(option)} needs --algorithm", hint=_suggest_algorithms(option))
+    if not REQUIRED & options.keys():
+        hint = "such as -k 5 -m 2, or --rho or -p with --sensitive; or name an --algorithm"
+        raise ParameterError("-k is needed", hint=hint)
+    check_sensitive(options, spelled=flag)
+    return options
+
+
+def algorithm_options(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the passed options, and refuse those that the algorithm does not take or that are missing."""
+    name, options = arguments.algorithm, _options(arguments)
+    accepted, required = _accepted(name), _required(algorithm(name))
+    if getattr(arguments, "stream", False):
+        accepted += region_parameters(name)
+    if (
+        getattr(arguments, "unit", None) is not None
+        and "unit" not in inspect.signature(algorithm(name)).parameters
+    ):
+        hint = "it publishes groups or parts of rows: choose another algorithm, such as pcta"
+        raise ParameterError(f"{name} does not take --unit", hint=hint)
+    for option in [option for option in options if option not in accepted]:
+        raise ParameterError(f"{name} does not take {flag(option)}", hint=_suggest_algorithms(option))
+    if required - PARAMETERS.keys():
+        only = ", ".join(sorted(required - PARAMETERS.keys()))
+        hint = f"write a policy, or call pdanon.{name} from Python"
+        raise ParameterError(f"{name} needs {only}, which is no option of the command line", hint=hint)
+    if required - options.keys():
+        flags = ", ".join(flag(option) for option in PARAMETERS if option in required - options.keys())
+        raise ParameterError(f"{name} needs {flags}", hint=f"'pdanon algorithms {name}' lists its options")
+    if not of_lists(algorithm(name)):
+        _check_no_lists(arguments)
+    return _with_transaction(options) if "transaction" in accepted else options
+
+
+def _options(arguments: argparse.Namespace) -> dict[str, Any]:
+    options = {option: value for option, value in vars(arguments).items() if option in PARAMETERS}
+    return options | {option: dict(options[option]) for option in _PAIRS if option in options}
+
+
+def _accepted(name: str) -> list[str]:
+    """Return the parameters of an algorithm, and those of the items that it takes as one value."""
+    own = [*parameters_of(algorithm(name))]
+    return own + _OF_TRANSACTION if "transaction" in own else own
+
+
+def _required(function: Callable[..., Anonymized]) -> set[str]:
+    accepted = parameters_of(function)
+    return {option for option, parameter in accepted.items() if parameter.default is parameter.empty}
+
+
+def _check_no_lists(arguments: argparse.Namespace) -> None:
+    """Check that no option specifies a list column, for an algorithm that recodes none."""
+    options = ("item", "onehot", "prefix", "column")
+    if given := next((each for each in options if getattr(arguments, each, None) is not None), None):
+        hint = f"leave out {flag(given)}, or choose an algorithm for both: {', '.join(functions('both'))}"
+        raise ParameterError(f"{arguments.algorithm} recodes no list column", where=flag(given), hint=hint)
+
+
+def _with_transaction(options: dict[str, Any]) -> dict[str, Any]:
+    """Replace the parameters of the items by one value."""
+    items = {option: options.pop(option) for option in _OF_TRANSACTION if option in options}
+    if not items and "transaction" not in options:
+        return options
+    return options | {"transaction": Transaction(options.get("transaction", "pcta"), **items)}
+
+
+def _suggest_algorithms(option: str) -> str:
+    names = [name for name in ALGORITHMS if is_run_by_command(name) and option in _accepted(name)]
+    others = [name for name in ALGORITHMS if option in region_parameters(name) and name not in names]
+    more = f"; with --stream also {', '.join(others)}" if others else ""
+    return f"algorithms that take it: {', '.join(names) or 'none'}{more}"
+
+
+def facts_of_algorithm(name: str) -> dict[str, Any]:
+    """Return the task of an algorithm, its guarantee (both from the docstring) and its parameters."""
+    function = ALGORITHMS[name].function
+    text = inspect.getdoc(function) or ""
+    guarantee = " ".join(text.partition("Guarantee: ")[2].partition(".")[0].replace("`", "").split())
+    required, by_command = _required(function), is_run_by_command(name)
+    options = [
+        {"parameter": each, "option": flag(each), "required": each in required}
+        if each in PARAMETERS and by_command
+        else {"parameter": each, "option": None, "required": each in required}
+        for each in _accepted(name)
+        if each not in _OF_COMMAND
+    ]
+    does, _, _ = text.partition("\n")
+    return {"name": name, "does": does, "guarantee": guarantee, "by_command": by_command, "options": options}
+
+
+def describe(facts: Mapping[str, Any]) -> str:
+    """Describe an algorithm in a few lines, from the facts of `facts_of_algorithm`."""
+    options: list[str] = []
+    others: list[str] = []
+    for each in facts["options"]:
+        name = each["option"] or each["parameter"]
+        (others if each["option"] is None else options).append(name if each["required"] else f"[{name}]")
+    lines = [
+        facts["name"],
+        f"  does       {facts['does']}",
+        f"  guarantee  {facts['guarantee']}",
+        f"  options    {' '.join(options) or 'none'}",
+    ]
+    if others:
+        lines.append(f"  elsewhere  {', '.join(others)}: in a policy or Python")
+    return "\n".join(lines)
+
+
+def summarize(facts: Mapping[str, Any]) -> str:
+    """Describe an algorithm in one line, from the facts of `facts_of_algorithm`."""
+    return f"{facts['name']:<16} {facts['does']}"
+
+
+def is_run_by_command(name: str) -> bool:
+    """Whether options alone can call an algorithm. A policy and Python can call any."""
+    return _required(algorithm(name)) <= PARAMETERS.keys()
