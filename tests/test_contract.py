@@ -180,6 +180,7 @@ def test_any_frame_with_a_sensitive_item(make):
 # --- the same again
 
 
+@pytest.mark.slow
 @algorithms
 @settings(max_examples=examples(25))
 @given(rows=row_lists(least=2), m=st.sampled_from([1, 2, 3, None]), draw=st.randoms())

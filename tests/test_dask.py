@@ -80,6 +80,7 @@ def test_a_release_is_that_of_the_frame_row_for_row(name, partitions):
     assert result.frame.npartitions == partitions
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(40))
 @given(st.data(), st.sampled_from(list(ALGORITHMS)), st.integers(0, 99))
 def test_however_the_rows_are_divided(data, name, seed):
@@ -177,6 +178,7 @@ def test_no_rows_and_empty_rows():
         assert_same(divided(frame, [0, len(frame)]).txanon.pcta(k=2), pdanon.pcta(frame, k=2))
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(20))
 @given(st.lists(st.integers(0, 60), max_size=12), st.integers(0, 99), st.integers(2, 4), st.integers(1, 3))
 def test_questions_are_answered_as_by_pandas(cuts, seed, k, m):

@@ -213,6 +213,7 @@ def test_workers_release_the_same_even_if_one_is_killed(client):  # noqa: F811
 # --- Partitions of any kind
 
 
+@pytest.mark.slow
 def test_partitions_without_values_or_rows():
     frame = table(2, rows=40)
     frame["city"] = frame["city"].astype(object)

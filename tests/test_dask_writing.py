@@ -180,6 +180,7 @@ def test_a_failed_release_on_object_storage_stays_incomplete(bucket):
         stream.audit(bucket.uri("out"), pdanon.KmAnonymity(2, 1))
 
 
+@pytest.mark.slow
 def test_a_target_in_the_input_on_object_storage_is_refused(bucket):
     pdanon.to_parquet(baskets(), bucket.uri("in/part.parquet"))
     ddf = dd.from_map(pdanon.read_parquet, [bucket.uri("in/part.parquet")])

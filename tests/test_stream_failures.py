@@ -82,6 +82,7 @@ def assert_refused(found, target, reason):
     assert left == []
 
 
+@pytest.mark.slow
 def test_a_quota_that_is_used_up(source, tmp_path):
     (tmp_path / "small").mkdir()
     target = tmp_path / "small" / "out"
@@ -255,6 +256,7 @@ def test_when_a_name_appears_all_that_precedes_it_is_safe_on_the_disk(files, mon
     assert [*target.parent.iterdir(), *mapping.parent.iterdir()] == [target, mapping]
 
 
+@pytest.mark.slow
 def test_whichever_step_fails_there_is_no_release_without_its_mapping(files, monkeypatch):
     source, target, mapping = files
     for failing in itertools.count():
@@ -364,6 +366,7 @@ pdanon.stream.anonymize(sys.argv[1], sys.argv[2], mapping=sys.argv[3], k=3)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("killed", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_a_target_is_claimed_until_the_process_ends(killed, files):
     source, target, mapping = files

@@ -25,6 +25,7 @@ def write_parts(directory, parts):
     return pd.concat(frames, ignore_index=True)
 
 
+@pytest.mark.slow
 @given(parts=PARTS, k=st.integers(2, 5), m=st.integers(1, 3))
 def test_risk_and_profile_are_those_of_one_table(tmp_path_factory, parts, k, m):
     directory = tmp_path_factory.mktemp("parts") / "in"

@@ -344,6 +344,7 @@ def differences(tried, directory):
     return [each for each in found if each[1] is not None]
 
 
+@pytest.mark.slow
 def test_streams_release_what_frames_release(tmp_path):
     assert differences(sample(), tmp_path) == []
 

@@ -66,6 +66,7 @@ def test_such_a_call_is_found(source):
     assert [*texts_for_numpy(source)]
 
 
+@pytest.mark.slow
 def test_numpy_gets_no_texts():
     files = sorted(Path(pdanon.__file__).parent.rglob("*.py"))
     assert not [(file.name, call) for file in files for call in texts_for_numpy(file.read_text())]

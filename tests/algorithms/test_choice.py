@@ -144,6 +144,7 @@ def test_any_loss_may_be_the_one_that_is_least(name):
         assert (tried.dropna() == result.tried[name].dropna()).all()
 
 
+@pytest.mark.slow
 @given(
     row_lists(least=2, most=12),
     st.integers(2, 4),
@@ -561,6 +562,7 @@ def test_nothing_waits_for_the_limit():
     assert time.perf_counter() - start < 60
 
 
+@pytest.mark.slow
 def test_real_baskets(data):
     frame = pdanon.read_parquet(data / "bms_webview1.parquet")
     result = pdanon.anonymize(frame, KmAnonymity(5, 2))

@@ -60,6 +60,7 @@ def test_a_drawn_order_is_that_of_renamed_items(rows, k, m, seed, algorithm, ref
     assert drawn.loss["NCP"] == pytest.approx(wanted.loss["NCP"], rel=1e-12)  # summed in another order
 
 
+@pytest.mark.slow
 def test_refine_draws_an_order_too():
     start = BASKETS.txanon.pcta(k=5, m=2)
     refined = [BASKETS.txanon.refine(start, random_state=seed) for seed in (None, *range(8))]
@@ -117,6 +118,7 @@ def test_the_seed_decides():
 SEED = 918273645
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("refine", [False, True])
 def test_the_seed_is_in_no_report(tmp_path, refine):
     result = BASKETS.txanon.pcta(k=5, m=2, random_state=SEED)

@@ -22,6 +22,7 @@ def kinds(n, seed, n_kinds=8, n_each=5):
 TABLE = kinds(600, 1, 6, 4)
 
 
+@pytest.mark.slow
 def test_a_bound_raises_k_and_promises_the_given_one():
     free = TABLE.txanon.anonymize(k=5, m=2, loss="NCP")
     attacks = [TABLE.txanon.attack(free, sample="split", random_state=seed) for seed in range(9, 13)]
@@ -46,6 +47,7 @@ def test_a_bound_raises_k_and_promises_the_given_one():
     )
 
 
+@pytest.mark.slow
 def test_a_bound_that_the_release_keeps_changes_nothing():
     free, bounded = (TABLE.txanon.anonymize(k=5, m=2, **more) for more in ({}, {"max_named": 1.0}))
     assert bounded.frame.equals(free.frame)
@@ -64,6 +66,7 @@ def test_bounds_on_loss_and_on_named_persons_hold_together():
     assert both.loss["NCP"] <= most
 
 
+@pytest.mark.slow
 def test_a_bound_that_nothing_meets_is_an_error():
     frame = frame_of([{"a"}, {"b"}, {"c"}] * 2)
     with pytest.raises(InfeasibleError, match="max_named") as error:
@@ -71,6 +74,7 @@ def test_a_bound_that_nothing_meets_is_an_error():
     assert "larger max_named" in str(error.value)
 
 
+@pytest.mark.slow
 def test_constraints_are_bounded_too():
     result = TABLE.txanon.anonymize(
         pdanon.PrivacyConstraints(constraints=[["p00", "p10"], ["p01"]], k=5), max_named=0.9

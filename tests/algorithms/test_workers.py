@@ -128,6 +128,7 @@ def threads_of(number, report):
     return count_threads()
 
 
+@pytest.mark.slow
 def test_processes_that_share_the_cores_start_no_threads():
     set_threads(3)
     try:

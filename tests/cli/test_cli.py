@@ -101,6 +101,7 @@ def test_mapping_is_written_only_when_asked(run):
     assert b"generalized" not in Path("out.parquet").read_bytes()
 
 
+@pytest.mark.slow
 def test_report_shows_the_risk_before_and_after(run, monkeypatch):
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1767225600")
     code, out, err = run("anonymize", "in.parquet", "out.parquet", *KM, "--report", "report.html")

@@ -182,6 +182,7 @@ release = "out.parquet"
 """
 
 
+@pytest.mark.slow
 def test_a_policy_names_a_file_for_each_table(run, sick):
     Path("policy.toml").write_text(POLICY.format(FLU))
     code, _, err = run("run", "policy.toml")

@@ -38,6 +38,7 @@ def test_lines_and_joined_text_have_a_page_too(run):
     assert Page(contents()["look.html"].decode()).texts("h1") == ["A first look"]
 
 
+@pytest.mark.slow
 def test_what_each_k_and_m_costs_is_that_of_the_library(run, monkeypatch):
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1767225600")
     before = contents()

@@ -100,6 +100,7 @@ def test_a_release_that_loses_too_much_is_refused(here, named):
         policy_of(here, text, most=("m = 2", "m = 2\nmax_loss = { occurences = 0.1 }")).run()
 
 
+@pytest.mark.slow
 def test_evidence_and_report_have_the_head_of_the_policy(here):
     text = POLICY.replace("[outputs]", "[outputs]\nevidence = 'proof.html'")
     policy = policy_of(here, text + '\n[head]\ntitle = "Baskets of May"\n')
@@ -388,6 +389,7 @@ def test_text_with_dots_is_no_key(here):
     assert len(policy_of(here, **changes).drop) == 201
 
 
+@pytest.mark.slow
 def test_combinations_that_nobody_waits_for_are_refused(here):
     many = list(range(2, 3002))
     text = f"""

@@ -37,6 +37,7 @@ def pairs_of(table):
     return list(zip(rows_of(table, "antecedent"), rows_of(table, "consequent"), strict=True))
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(2000))
 @given(row_lists(least=1), SHARES, SHARES, SIZES)
 def test_rules_by_definition(rows, support, confidence, most):
@@ -51,6 +52,7 @@ def test_rules_by_definition(rows, support, confidence, most):
     assert strength == sorted(strength)
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(2000))
 @given(
     row_lists(least=1),
@@ -98,6 +100,7 @@ def test_errors_by_definition(rows, support, confidence, cuts, mode):
         assert after["actual_confidence"].equals(after["confidence"])
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(200))
 @given(row_lists(least=3), SHARES, SHARES, st.integers(2, 3))
 def test_a_global_recoding_has_no_false_rule(rows, support, confidence, k):
@@ -165,6 +168,7 @@ def test_bad_input_is_refused_without_item_text(act, message):
     assert SECRET not in str(caught.value)
 
 
+@pytest.mark.slow
 def test_too_many_rules_are_refused(monkeypatch):
     row = {f"{SECRET}-{number}" for number in range(14)}
     monkeypatch.setattr(association_rules, "MOST_RULES", 1000)

@@ -147,6 +147,7 @@ def test_intervals_of_scipy(counts):
     assert wilson_interval(right / n, n) == pytest.approx((expected.low, expected.high), abs=1e-9)
 
 
+@pytest.mark.slow
 def test_intervals_hold_what_all_cases_have():
     """With one known item, the rate of all cases is counted: of 200 simulations, few miss it."""
     frame = frame_of(rows_of(BASKETS.head(60)))

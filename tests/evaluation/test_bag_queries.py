@@ -35,6 +35,7 @@ def asked(frame, present, absent):
     return pairs, Workload.from_frame(queries, "items", absent="no")
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(2_000, 25))
 @given(rows_of_items, st.lists(items, min_size=3), st.lists(items, min_size=3), st.integers(2, 3))
 def test_queries_on_bags(rows, present, absent, k):
@@ -56,6 +57,7 @@ def test_queries_on_bags(rows, present, absent, k):
             assert answer.estimate == pytest.approx(float(naive.estimate_without(p, a, odds)), abs=1e-9)
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(400))
 @given(rows_of_items, st.lists(items, min_size=3), st.lists(items, min_size=3), st.data())
 def test_absent_items(rows, present, absent, data):
@@ -143,6 +145,7 @@ def test_absent_items_are_kept_in_files(tmp_path):
 lists = st.none() | st.lists(st.sampled_from("abc"), max_size=3)
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(2_000, 25))
 @given(st.lists(st.tuples(lists, st.integers(0, 1), st.sampled_from("xyz")), min_size=1, max_size=12))
 def test_groups_of_bags(rows):

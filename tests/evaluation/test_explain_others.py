@@ -186,6 +186,7 @@ def test_ps_rules(rows, c, data):
 # --- Quasi-identifiers: the recoding is local
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(16))
 @given(
     rows=row_lists(items="abcdef", least=6, most=12, longest=4),

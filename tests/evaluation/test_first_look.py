@@ -182,6 +182,7 @@ def test_what_is_no_tradeoff_is_refused_and_nothing_is_written(tmp_path, spoil, 
 # --- What it must not say
 
 
+@pytest.mark.slow
 def test_no_rare_item_and_no_value_of_another_column(raw, tmp_path):
     for k in (5, 11):
         path = tmp_path / f"{k}.html"
@@ -207,6 +208,7 @@ def test_text_is_never_markup(tmp_path):
 # --- How it is written
 
 
+@pytest.mark.slow
 def test_page_needs_nothing_else_and_is_well_built(raw, tmp_path):
     path = tmp_path / "look.html"
     page = page_of(

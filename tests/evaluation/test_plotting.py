@@ -222,6 +222,7 @@ def test_all_that_is_written_is_inside_the_figure(name, shape, layout):
                 assert inside, (text, box)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RELEASES)
 def test_numbers_do_not_cover_each_other(name):
     frame, asked = RELEASES[name]()
@@ -259,6 +260,7 @@ def test_what_is_beyond_the_promise_is_parted(frame, result):
     assert ticks(release.plot.risk(longer, k=3, m=3).xaxis) == ["1", "2", "3"]
 
 
+@pytest.mark.slow
 def test_matplotlib_is_needed_only_to_draw():
     program = (
         "import sys; sys.modules['matplotlib'] = None\n"

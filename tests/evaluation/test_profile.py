@@ -16,6 +16,7 @@ rows = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(rows, st.lists(st.sampled_from("xyz"), min_size=30, max_size=30), st.integers(2, 4))
 def test_figures_are_those_of_a_count_in_plain_python(rows, other, k):
     frame = pd.DataFrame({"other": other[: len(rows)], "items": pdanon.as_itemsets(rows)})

@@ -228,6 +228,7 @@ def test_two_recoded_columns_are_measured_one_by_one(frame, result):
     assert page.texts("h2").count("Risk of the release") == 2
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("tables_only")
 @pytest.mark.parametrize("kind", FRAMES)
 def test_every_kind_of_frame_has_a_page(kind):
@@ -330,6 +331,7 @@ def test_tables_are_known_by_their_fingerprints(frame, result, tmp_path):
 # --- What it must not say
 
 
+@pytest.mark.slow
 def test_no_item_that_was_removed(tmp_path):
     rows = [{SECRET, "a"}, {"a", "b"}, {"a", "b"}, {"b", "c"}, {"c"}]
     frame = frame_of(rows)
@@ -438,6 +440,7 @@ def test_text_is_never_markup():
     assert evil not in result._repr_html_()
 
 
+@pytest.mark.slow
 def test_text_controls_no_terminal_and_no_order(tmp_path):
     names = ["\0", "\x1b[2J", "\r", "\x9b", "\u202e", "\u2066"]
     frame = frame_of([set(names), set(names), {"\u05d0\u200fb", "tab\t"}, {"\u05d0\u200fb", "tab\t"}] * 6)
@@ -461,6 +464,7 @@ def test_text_controls_no_terminal_and_no_order(tmp_path):
     assert "\u05d0\u200fb" in shown[7]  # a text that is written from right to left stays what it is
 
 
+@pytest.mark.slow
 def test_page_needs_nothing_else(frame, result):
     text = pdanon.evaluation.report.release_report.render(result, original=frame)
     page = Page(text)
@@ -472,6 +476,7 @@ def test_page_needs_nothing_else(frame, result):
     assert "default-src 'none'" in page.attributes("meta")[1]["content"]
 
 
+@pytest.mark.slow
 def test_page_is_well_built(frame, result):
     text = pdanon.evaluation.report.release_report.render(result, original=frame)
     page = Page(text)
@@ -576,6 +581,7 @@ def test_browser_has_nothing_to_complain_about(browser, page):
     assert "<button" in dom  # the script ran: its hash is that of the policy
 
 
+@pytest.mark.slow
 def test_policy_keeps_scripts_and_requests_out(browser, page):
     evil = '<script>document.title = "evil"</script><img src="https://example.org/a.png">'
     page.write_text(page.read_text(encoding="utf-8").replace("</main>", f"{evil}</main>"), encoding="utf-8")
@@ -641,6 +647,7 @@ def test_reports_and_profiles_have_the_same_head(frame, result, tmp_path):
     assert not (tmp_path / "wrong.html").exists()
 
 
+@pytest.mark.slow
 def test_the_page_states_the_persons_named_by_an_attacker_with_a_sample(tmp_path):
     frame = pdanon.datasets.make_baskets(400, 30, random_state=1)
     result = frame.txanon.pcta(k=5, m=2)

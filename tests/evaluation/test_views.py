@@ -173,6 +173,7 @@ def test_cards_are_small_and_load_nothing():
     assert len(RESULT._repr_html_()) < 5_000
 
 
+@pytest.mark.slow
 def test_cards_fit_a_page_and_a_phone(browser, tmp_path):
     page = tmp_path / "cards.html"
     body = "".join(each._repr_html_() for each in cards())
@@ -190,6 +191,7 @@ JUPYTERLAB = """
 """
 
 
+@pytest.mark.slow
 def test_jupyterlab_does_not_align_text_to_the_right(browser, tmp_path):
     page = tmp_path / "lab.html"
     script = """

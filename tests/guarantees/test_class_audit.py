@@ -29,6 +29,7 @@ def frame_and_mapping(values, suppresses):
     return frame, mapping if suppresses else mapping.head(1)
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(300))
 @given(rows, st.booleans(), st.integers(2, 4), st.integers(1, 3))
 def test_parts_are_the_whole(values, suppresses, k, n_parts):

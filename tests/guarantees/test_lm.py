@@ -107,6 +107,7 @@ def test_diversity_alone_does_not_hide_a_row():
     }
 
 
+@pytest.mark.slow
 def test_audit_of_many_rows_is_quick_and_right():
     """Pairs by products of matrices; the itemsets of three items by their pairs within each item's rows."""
     draw = np.random.default_rng(5)

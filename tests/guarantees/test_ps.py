@@ -144,6 +144,7 @@ def in_order(broken):
     return sorted(broken, key=lambda each: [(len(part), sorted(part)) for part in each[:2]])
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(200))
 @given(tables(), st.data(), *asked)
 def test_listed_rules_are_audited_as_they_are_defined(table, data, k, c):
@@ -157,6 +158,7 @@ def test_listed_rules_are_audited_as_they_are_defined(table, data, k, c):
     assert_as_defined(rows, rules, listed, k, c, mapping)
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(200))
 @given(tables(), st.integers(1, 4) | st.none(), st.booleans(), st.data(), *asked)
 def test_all_rules_are_audited_as_they_are_defined(table, m, every, data, k, c):
@@ -206,6 +208,7 @@ def test_five_thousand_random_tables():
 # --- coherence is all rules of a size, and the rule of nothing
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(200))
 @given(row_lists("abcdst", least=1), st.integers(1, 4), *asked)
 def test_with_all_rules_it_is_coherence_but_for_who_knows_nothing(rows, m, k, c):

@@ -152,6 +152,7 @@ def test_knowledge_of_joining_and_of_all_presence(seed):
         assert lines[lines["knows"] == "any"]["rows_at_risk"].sum() == total
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", seeds(20, 200))
 def test_other_guarantees(seed):
     draw = random.Random(seed)

@@ -38,6 +38,7 @@ def lists_of(blocks):
 # --- made from a hierarchy
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(60))
 @given(tree=trees(), level=st.integers(0, 5))
 def test_blocks_of_a_level_are_the_leaves_below_its_nodes(tree, level):

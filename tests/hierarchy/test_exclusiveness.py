@@ -20,6 +20,7 @@ def released(draw):
     return tree, draw(row_lists(items=[*names, "other"], most=12, longest=5))
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(2000, part=12))
 @given(released())
 def test_pairs_are_those_of_a_naive_search(task):

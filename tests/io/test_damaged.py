@@ -35,6 +35,7 @@ def listed(frame, column="items"):
     return pa.array(frame[column]).to_pylist()
 
 
+@pytest.mark.slow
 @pytest.mark.seeds
 def test_readers_of_damaged_files_give_the_right_rows_or_a_good_error():
     assert failures(0, examples(80)) == []

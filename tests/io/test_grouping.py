@@ -53,6 +53,7 @@ def test_rows_are_those_of_lines_in_memory(source, by, keep):
     assert not [path for path in Path().iterdir() if path.name.startswith(".")]
 
 
+@pytest.mark.slow
 @given(
     lines=st.lists(st.tuples(st.integers(0, 6), st.none() | st.integers(-3, 9)), min_size=1, max_size=30),
     size=st.integers(1, 9),

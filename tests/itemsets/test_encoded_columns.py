@@ -102,6 +102,7 @@ def test_pairs_are_counted_by_both_columns(rows):
     assert found.private.weights.tolist() == found.itemsets.weights.tolist()
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(80))
 @given(rows=repeated_rows(), criterion=st.sampled_from(["mm/il", "mm", "1/il"]), **COHERENCES)
 def test_coherence(rows, criterion, h, k, p):
@@ -142,6 +143,7 @@ def test_sensitive_items(rows, k, m, l):  # noqa: E741  (its name in the literat
     assert_audited_alike(pdanon.LmDiversity(l=l, m=m, sensitive=sensitive), collapsed, frame)
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(80))
 @given(rows=repeated_rows(), k=st.integers(2, 4), m=st.sampled_from([1, 2, None]), parts=st.integers(1, 5))
 def test_parts_of_rows(rows, k, m, parts):

@@ -190,6 +190,7 @@ def test_whoever_reads_a_release_goes_by_its_mapping(labels):
     assert repr(result).splitlines()[1:] == repr(plain).splitlines()[1:]
 
 
+@pytest.mark.slow
 def test_a_report_shows_no_legend(tmp_path):
     frame = frame_of([["rice", SECRET], ["rice"], ["rice"], [SECRET]] * 3 + [["tea", "rice"]])
     result = frame.txanon.pcta(k=2, m=2, labels="short")

@@ -210,6 +210,7 @@ def test_kept_item_costs_nothing_although_it_is_all_of_the_domain():
 WEIGHTS = {"0": Fraction(0), "a fifth": Fraction(1, 5), "2/3": Fraction(43690, 65535)}
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(2000, part=12))
 @given(
     rows=row_lists(least=2, longest=5, most=10),

@@ -85,6 +85,7 @@ def test_audits_count_the_persons_whom_a_naive_attacker_finds(n_columns, counts,
     assert verdicts == {True, False}
 
 
+@pytest.mark.slow
 @pytest.mark.seeds
 @pytest.mark.parametrize("counts", [False, True])
 @pytest.mark.parametrize("n_columns", [0, 1, 2])

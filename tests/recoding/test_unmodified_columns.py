@@ -401,6 +401,7 @@ def test_what_cannot_be_judged_is_refused(keep, error, message):
         pdanon.rfirst(frame, "items", k=2, m=1, quasi=["RACE"], keep=keep)
 
 
+@pytest.mark.slow
 def test_a_thousand_columns_are_looked_up_in_one_pass():
     frame = pd.DataFrame(np.zeros((25, 1_000), int), columns=[f"c{number}" for number in range(1_000)])
     labels = [*frame]

@@ -37,6 +37,7 @@ def tasks(draw):
     return rows, k, l, m
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(2000, part=10))
 @given(
     task=tasks(),
@@ -67,6 +68,7 @@ def test_sets_are_those_of_the_naive_run(task, numbers, spare, least_first, toge
     assert {item: None if each < 0 else items[each] for item, each in found.items()} == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 @settings(max_examples=examples(200))
 @given(task=tasks(), share=st.sampled_from([0.0, 0.5, 1.0]), seed=st.none() | st.integers(0, 3))

@@ -196,6 +196,7 @@ def test_clump_is_the_naive_run(asked, problem):
     assert result.loss["GGD"] == pytest.approx(result.loss["LM"])
 
 
+@pytest.mark.slow
 @given(problems())
 def test_groups_are_numbered_by_their_first_row(problem):
     tree, rows, k = problem

@@ -278,6 +278,7 @@ def test_releases_are_those_of_the_naive_run(name, task, m):
 WEIGHTS = {"0": Fraction(0), "a fifth": Fraction(1, 5), "2/3": Fraction(43690, 65535)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["hghs", "mhghs"])
 @pytest.mark.parametrize("loss", ["LM", "NCP"])
 @settings(max_examples=examples(500, part=12))

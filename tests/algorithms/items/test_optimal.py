@@ -278,6 +278,7 @@ def test_with_suppression_what_is_released_is_safe_whatever_the_solver_says(solv
     assert lm * (1 - gap) <= least * (1 + 1e-12) <= lm * (1 + 1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "fanout", "k"), [pytest.param("bms_webview1", 5, 2, marks=pytest.mark.slow), ("groceries", 3, 5)]
 )

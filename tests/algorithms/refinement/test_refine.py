@@ -128,6 +128,7 @@ def blocks_of(result):
     return [list(group) for _, group in table.groupby("block")["item"]]
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(60))
 @given(results(), st.sampled_from(["NCP", "LM"]))
 def test_refined_is_safe_and_never_worse(sample, loss):
@@ -272,6 +273,7 @@ def keeps(rows, became, constraints, k):
     return True
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(60))
 @given(constrained(), st.sampled_from(["NCP", "UL"]))
 def test_constraints_are_kept_and_no_single_move_is_left(sample, loss):
@@ -303,6 +305,7 @@ def test_constraints_are_counted_in_more_rows_than_a_word_has_bits(seed):
         assert cost(rows, other) >= cost(rows, became) or not keeps(rows, other, constraints, 25)
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(20))
 @given(constrained(), st.integers(0, 3))
 def test_restarts_keep_constraints(sample, seed):
@@ -338,6 +341,7 @@ def test_no_step_is_left_where_sets_have_many_neighbours(seed, m):
         assert cost(rows, other) >= lost or not is_safe(rows, other, 3, m)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("most", [0, 12 * 169 * 20])  # nothing, and the first 20 clusters of each item
 @pytest.mark.parametrize("m", [2, pytest.param(3, marks=pytest.mark.slow)])
 def test_what_is_remembered_of_exchanges_changes_no_release(data, monkeypatch, m, most):
@@ -348,6 +352,7 @@ def test_what_is_remembered_of_exchanges_changes_no_release(data, monkeypatch, m
     pd.testing.assert_frame_equal(pdanon.refine(frame, result).mapping, refined.mapping)
 
 
+@pytest.mark.slow
 def test_few_tried_swaps_end_the_search(data, monkeypatch):
     """The search then ends after moves and splits: safe, and between the losses before and after."""
     frame = pdanon.read_parquet(data / "groceries.parquet")
@@ -389,6 +394,7 @@ def test_a_set_is_parted_where_no_item_can_leave_alone():
     assert sorted(map(len, {*became_of(refined).values()})) == [1, 2, 2]
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(20))
 @given(results((2, 3, 4, None)), st.integers(0, 3))
 def test_restarts_are_safe_and_no_worse(sample, seed):
@@ -459,6 +465,7 @@ def test_without_time_to_count_what_came_in_is_returned(monkeypatch):
     assert len(pdanon.refine(frame, result).trace) > 0
 
 
+@pytest.mark.slow
 def test_a_descent_that_was_completed_is_not_cut_short():
     """With a limit it goes on at random until the end, which no more time would be the end of."""
     frame = frame_of(ROWS * 2)
@@ -580,6 +587,7 @@ def test_unknown_losses_are_refused():
 # --- on real data
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "m"), [("uci_msweb_train", 2), ("groceries", 3)])
 def test_the_number_of_threads_changes_nothing(data, name, m):
     frame = pdanon.read_parquet(data / f"{name}.parquet")
@@ -595,6 +603,7 @@ def test_the_number_of_threads_changes_nothing(data, name, m):
     assert frames[0].equals(frames[2])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("m", [4, None])
 def test_many_known_items_leave_a_third_of_the_loss_to_save(data, m):
     """Moves need no annealing there; a short time limit ends them, at worst with the first release."""
@@ -609,6 +618,7 @@ def test_many_known_items_leave_a_third_of_the_loss_to_save(data, m):
     assert hurried.cut_short
 
 
+@pytest.mark.slow
 def test_annealing_lowers_the_loss_under_constraints(data, monkeypatch):
     frame = pdanon.read_parquet(data / "groceries.parquet")
     rows = frame["items"].sample(2000, random_state=0).map(sorted)
@@ -690,6 +700,7 @@ def test_sets_that_stay_unsafe_are_merged(data, monkeypatch):
     assert refined.loss["occurrences"] < result.loss["occurrences"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("k", "m", "share"), [(2, 2, 0.5), (25, 2, 0.5), pytest.param(25, 3, 0.7, marks=pytest.mark.slow)]
 )

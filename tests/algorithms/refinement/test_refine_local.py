@@ -88,6 +88,7 @@ def apart(*released):
     return Released(*released, apart=True)
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(50))
 @given(results(["apriori", "direct", "vpa", "hghs", "mhghs", "optimal"]), st.sampled_from(["NCP", "LM"]))
 def test_cuts_of_classes(sample, loss):

@@ -72,6 +72,7 @@ def utility_loss(rows, became):
     return held + (2 ** len(became) - 1) * gone
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(120))
 @given(results(), st.sampled_from(["NCP", "LM", "UL"]))
 def test_refined_releases_are_protected_and_no_move_is_left(case, loss):

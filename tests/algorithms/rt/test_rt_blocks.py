@@ -132,6 +132,7 @@ def test_any_rows_keep_guarantee_and_bound(rows, k, m, more, merge, share):
     assert_equal(run(frame, **asked, delta=float(share)), result)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cluster", ["full_subtree", "incognito", "top_down"])  # which look at all values
 @settings(max_examples=examples(25))
 @given(datasets(least=8, most=16))

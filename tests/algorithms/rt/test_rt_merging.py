@@ -236,6 +236,7 @@ def test_losses_of_transactions(given_rows, m, k):
         assert by_rows.loss(*part) == pytest.approx(float(pcta.utility_loss(cluster)))
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(50))
 @given(clustered(most=9, longest=3), merges, st.integers(0, 100), st.sampled_from(["btd", "tum"]))
 def test_tum_bound_merges_as_the_paper_says(given_rows, merge, percent, order):

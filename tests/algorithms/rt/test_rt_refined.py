@@ -57,6 +57,7 @@ def test_less_is_lost_by_the_same_classes(rows, name, items, m, k):
         pd.testing.assert_frame_equal(refined.frame, first.frame)
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(30))
 @given(datasets(), st.sampled_from(["pcta", "upcta"]), st.integers(1, 3))
 def test_sets_are_those_that_the_second_call_finds(rows, items, m):

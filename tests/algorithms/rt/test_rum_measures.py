@@ -69,6 +69,7 @@ def naive_merges(table, clusters, bound, merge, far):
 weights = st.lists(st.sampled_from([0, 0.25, 0.5, 1]), min_size=3, max_size=3).filter(any)
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(400))
 @given(clustered(), merges, st.integers(0, 100), st.sampled_from(MEASURES), weights)
 def test_merges_by_any_measure(given_rows, merge, percent, name, own):
@@ -248,6 +249,7 @@ def test_utility_loss_has_its_own_name(seed, weighted, name):
         assert result.trace["Tum"].iloc[-1] == result.loss["UL_rows"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["pcta", "coat", "upcta"])
 def test_weights_of_items_are_those_of_the_algorithm(name):
     """In a single class, the items become the sets that the algorithm alone makes of them."""
@@ -282,6 +284,7 @@ def test_weights_of_items_need_one_column():
 # --- sensitive items count in no measure
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(100))
 @given(clustered(longest=4), merges, st.integers(0, 100), st.integers(2, 3))
 def test_sensitive_items_do_not_count(given_rows, merge, percent, most):
@@ -313,6 +316,7 @@ def test_sensitive_items_do_not_count(given_rows, merge, percent, most):
 TREE_OF_ITEMS = {"any": {"U": {"V": ["u", "v"], "W": ["w", "x"]}, "Y": ["y", "z"]}}
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(2_000, 50))
 @given(
     clustered(longest=4),
