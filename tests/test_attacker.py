@@ -18,8 +18,8 @@ import pdanon
 from pdanon import KmAnonymity, LmDiversity, TransactionalK
 
 # In parts, so that workers share them.
-RELEASES = range(55_000)
-PUBLISHED = range(1_000_000, 1_015_000)
+RELEASES = range(25_000)
+PUBLISHED = range(1_000_000, 1_008_000)
 SIZE = 500
 
 
