@@ -1,8 +1,8 @@
 """Measure releases of files and by worker processes of Dask, and write them to docs/measured/speed/growth.md.
 
 Run from the root of the checkout: ``python docs/scripts/workers_table.py --keep DIR [--millions 1 10]``.
-Files and figures stay in DIR, as those of ``growth.py``: a run goes on where another one ended. The rows of
-``rum_bound`` are those of ``regions_table.py``.
+Files and figures stay in DIR, as those of ``growth.py``: a run goes on where another one ended. The table of
+``regions_table.py`` has the algorithms for quasi-identifiers.
 """
 
 import argparse
@@ -13,7 +13,6 @@ import warnings
 from datetime import date
 from functools import partial
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -32,12 +31,11 @@ from tests.benchmarks.measure import fresh_process, machine  # noqa: E402
 from tests.benchmarks.pages import write_section  # noqa: E402
 from tests.benchmarks.stream import write  # noqa: E402
 
-TABLES, BASKETS = regions_table.ASKED | {"block_rows": 2000}, {"k": 5, "m": 2}
+BASKETS = {"k": 5, "m": 2}
 CALLS: dict[str, dict[str, Any]] = {
     "pcta": BASKETS,
     "apriori": BASKETS | {"hierarchy": 10},
     "coherence": {"h": 0.8, "k": 5, "p": 2, "private": PRIVATE},
-    "rum_bound": TABLES,
 }
 ENGINES = {"files": 0, "Dask, one worker": 1, "Dask, two workers": 2}
 Figures = dict[str, Any]
@@ -49,11 +47,11 @@ def measured(source: str, name: str, workers: int) -> Figures:
     small = pdanon.datasets.make_baskets(2000, 2000, random_state=0)
     pdanon.pcta(small, k=5, m=2)  # the first call loads compiled code
     usages, seconds = regions_table.usages, regions_table.processor_seconds
-    start, before, clock = usages()[0].ru_maxrss, seconds(), perf_counter()
+    start, before = usages()[0].ru_maxrss, seconds()
     with tempfile.TemporaryDirectory(dir=Path(source).parent) as directory:
         release = partial(by_workers, workers=workers) if workers else from_files
         result = release(source, Path(directory), name)
-    found: Figures = {"clock": perf_counter() - clock, "seconds": seconds() - before}
+    found: Figures = {"seconds": seconds() - before}
     found["client"], found["worker"] = (usages()[0].ru_maxrss - start) / 2**20, usages()[1].ru_maxrss / 2**20
     found |= {"loss": {key: float(each) for key, each in result.loss.items()}}
     found["mapping"] = content_hash(result.mapping)
@@ -63,11 +61,8 @@ def measured(source: str, name: str, workers: int) -> Figures:
 
 
 def from_files(source: str, directory: Path, name: str) -> Any:
-    """Release a file by one process, or by two that share its regions."""
-    given = {"mapping": directory / "mapping.parquet", "n_jobs": 2} if name == "rum_bound" else {}
-    return pdanon.stream.anonymize(
-        source, directory / "released.parquet", algorithm=name, **CALLS[name], **given
-    )
+    """Release a file by one process."""
+    return pdanon.stream.anonymize(source, directory / "released.parquet", algorithm=name, **CALLS[name])
 
 
 def by_workers(source: str, directory: Path, name: str, workers: int) -> Any:
@@ -87,16 +82,15 @@ def by_workers(source: str, directory: Path, name: str, workers: int) -> Any:
 
 
 def table(figures: dict[str, Figures]) -> list[str]:
-    head = ("algorithm", "million rows", "by", "clock s", "CPU s", "GB above its start", "GB of a worker")
-    lines = ["| " + " | ".join([*head, "rounds", "MB"]) + " |", "|---|---:|---|" + "---:|" * 6]
+    head = ("algorithm", "million rows", "by", "CPU s", "GB above its start", "GB of a worker")
+    lines = ["| " + " | ".join([*head, "rounds", "MB"]) + " |", "|---|---:|---|" + "---:|" * 5]
     for name in CALLS:
         for key, own in figures.items():
             algorithm, millions, engine = key.split("; ")
             if algorithm != name:
                 continue
-            by_one = engine == "files" and name != "rum_bound"
-            cells = [f"`{name}`", millions, engine, f"{own['clock']:.0f}", f"{own['seconds']:.0f}"]
-            cells += [f"{own['client']:.2f}", "" if by_one else f"{own['worker']:.2f}"]
+            cells = [f"`{name}`", millions, engine, f"{own['seconds']:.0f}"]
+            cells += [f"{own['client']:.2f}", "" if engine == "files" else f"{own['worker']:.2f}"]
             cells += [str(own.get("rounds", "")), f"{own['MB']:.0f}" if "MB" in own else ""]
             lines.append("| " + " | ".join(cells) + " |")
     return lines
@@ -122,10 +116,8 @@ def main() -> None:
     here = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import workers_table, json;"
     for millions in asked.millions:
         for name in asked.algorithms:
-            source = directory / f"{'people' if name == 'rum_bound' else ''}{millions}.parquet"
-            if not source.exists() and name == "rum_bound":
-                regions_table.write(millions * 10**6, source)
-            elif not source.exists():
+            source = directory / f"{millions}.parquet"
+            if not source.exists():
                 write(source, millions)
             for engine, workers in ENGINES.items():
                 key = f"{name}; {millions}; {engine}"
