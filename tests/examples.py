@@ -1,4 +1,7 @@
-"""How many examples a property is tried on: some in the fast tests, all with ``PDANON_EXAMPLES=all``."""
+"""How many examples a property is tried on: some in the fast tests, more with ``PDANON_EXAMPLES``.
+
+With ``many``, as in ``.ci/run``: half of them, and parts of the longest tests. With ``all``: all.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,12 @@ import os
 
 import pytest
 
-ALL = os.environ.get("PDANON_EXAMPLES") == "all"
+ALL, MANY = (os.environ.get("PDANON_EXAMPLES") == asked for asked in ("all", "many"))
 
 
 def examples(number: int, part: int = 5) -> int:
     """So many, or one in ``part`` of them: fewer where an example takes long, or others test the same."""
-    return number if ALL else max(number // part, 10)
+    return number if ALL else max(number // (2 if MANY else part), 10)
 
 
 def seeds(number: int, first: int = 0) -> list:
