@@ -571,3 +571,14 @@ def test_processes_release_the_same_even_if_one_is_killed(client, tmp_path):
 
 def broken(part):
     return part if len(part) == 10 else part.assign(items=SECRET)
+
+
+def test_a_misspelt_parameter_of_a_recoding_is_named():
+    ddf = divided(frame_of([["a"]] * 4), [2])
+    mapping = ddf.txanon.pcta(k=2, m=1).mapping
+    for call in (
+        ddf.txanon.apply_mapping,
+        lambda *given, **named: pdanon.dask.apply_mapping(ddf, *given, **named),
+    ):
+        with pytest.raises(ParameterError, match=r"(?s)no parameter 'colum'.*did you mean 'column'"):
+            call(mapping, colum="items")

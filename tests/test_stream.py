@@ -774,3 +774,10 @@ else:
     raise SystemExit(1)
 """
     subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_a_misspelt_parameter_of_an_audit_is_named(tmp_path):
+    with pytest.raises(
+        pdanon.ParameterError, match=r"(?s)audit has no parameter 'colum'.*did you mean 'column'"
+    ):
+        stream.audit(tmp_path, pdanon.KmAnonymity(2, 1), colum="items")

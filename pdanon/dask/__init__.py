@@ -178,6 +178,7 @@ def anonymize(
     return anonymize_lists(frame, labels, decide, parameters.get("keep", ()), most)
 
 
+@called_by_name
 def apply_mapping(
     frame: dd.DataFrame, mapping: pd.DataFrame, column: Hashable | None = None, *, unseen: str = "error"
 ) -> dd.DataFrame:

@@ -238,6 +238,7 @@ def anonymize(
         return release(files, partial(files.decide, decide), parameters.get("keep", ()), most)
 
 
+@called_by_name
 def audit(
     source: str | os.PathLike[str],
     guarantee: Guarantee,
