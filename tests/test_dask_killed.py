@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from threading import Event
 from time import perf_counter
 
@@ -72,9 +73,11 @@ def released(name, directory):
 
 def kill(cluster, after, rng, ended):
     """Kill a worker in some seconds, unless the release has ended."""
-    workers = list(cluster.run(os.getpid).values())
-    if not ended.wait(after):
-        os.kill(int(rng.choice(workers)), signal.SIGKILL)
+    nanny = rng.choice(list(cluster.workers.values()))
+    # The process is asked of its nanny: a worker that was killed before may still be starting.
+    if not ended.wait(after) and nanny.pid is not None:
+        with suppress(ProcessLookupError):
+            os.kill(nanny.pid, signal.SIGKILL)
 
 
 @pytest.mark.parametrize("name", FAMILIES)
@@ -88,7 +91,7 @@ def test_the_release_is_the_same_if_a_worker_is_killed(name, client, tmp_path): 
         for number in range(KILLS):
             client.wait_for_workers(2, timeout=120)
             ended = Event()
-            killed = thread.submit(kill, client, rng.uniform(0, seconds), rng, ended)
+            killed = thread.submit(kill, client.cluster, rng.uniform(0, seconds), rng, ended)
             found = released(name, tmp_path / f"killed-{number}")
             ended.set()
             killed.result()
