@@ -192,7 +192,8 @@ class _PartitionRows:
     def __init__(self, encoded: list[Any], described: _Described) -> None:
         self.values, self.n_rows, self.digests = described.values, sum(described.n_rows), described.digests
         self._encoded = encoded
-        self._regions: list[Any] = []
+        self._bounds: list[tuple[int, int]] = []
+        self._buckets: list[Any] = []
         self._stored: list[Any] = []
 
     @classmethod
@@ -225,19 +226,15 @@ class _PartitionRows:
             _split, once, cutter, each=[*zip(before, drawn, [bounds] * len(drawn), strict=True)]
         )
         buckets = _exchange([_pick(each, 0) for each in split], n_buckets, _join_regions)
-        sizes = np.diff(bounds).tolist()
-        regions = [
-            _pick(bucket, place) for bucket, size in zip(buckets, sizes, strict=True) for place in range(size)
-        ]
         n, facts = len(split), [_pick(each, 1) for each in split]
-        kept = persist([*facts, *[_pick(each, 2) for each in split], *regions])
+        kept = persist([*facts, *[_pick(each, 2) for each in split], *buckets])
         found = compute(_all(kept[:n]))
-        self._regions = kept[2 * n :]
-        self._stored = [{}] * len(self._regions)
-        by_part = np.array([rows for rows, _ in found], np.int64)
+        self._bounds, self._buckets = [*pairwise(bounds)], kept[2 * n :]
+        self._stored = [[{}] * (stop - start) for start, stop in self._bounds]
+        by_part = np.array([rows for rows, _ in found], np.int32)
         pairs, times = count_drawn([own for _, own in found])
         storages = [MemoryStorage(each) for each in by_part.sum(axis=0).tolist()]
-        return _PartitionRegions(self, storages, by_part, kept[n : 2 * n], sizes, pairs, times)
+        return _PartitionRegions(self, storages, by_part, kept[n : 2 * n], pairs, times)
 
     def publish_values(
         self, encoder: Encoder, histogram: Histogram, released: pa.Table
@@ -249,17 +246,18 @@ class _PartitionRows:
     def share(self, function: Callable[..., Any], parts: Sequence[Any], *given: Sequence[Any]) -> list[Any]:
         """Apply a function to each region, where its rows are; what it stores stays there."""
         once, work = (_once(function), _once(replace(parts[0], storage=None))), dask.delayed(_work)
-        own = [_once(each) for each in zip(*given, strict=True)] if given else [()] * len(parts)
-        places = zip(self._regions, self._stored, own, strict=True)
+        own = [*zip(*given, strict=True)] if given else [()] * len(parts)
+        given_of = [_once(own[start:stop]) for start, stop in self._bounds]
+        places = zip(self._buckets, self._stored, given_of, strict=True)
         done = persist([work(*once, *place) for place in places])
-        outcomes: list[Any] = compute(_all([_pick(each, 0) for each in done]))
+        outcomes: list[list[Any]] = compute(_all([_pick(each, 0) for each in done]))
         self._stored = [_pick(each, 1) for each in done]
-        return outcomes
+        return [each for bucket in outcomes for each in bucket]
 
     @property
-    def stored(self) -> list[Any]:
-        """The tables that each region stored."""
-        return self._stored
+    def stored(self) -> list[tuple[slice, Any]]:
+        """Adjacent regions, and the tables that they stored."""
+        return [(slice(*own), tables) for own, tables in zip(self._bounds, self._stored, strict=True)]
 
     def _each(
         self, function: Callable[..., Any], *shared: Any, each: Sequence[Sequence[Any]] | None = None
@@ -280,37 +278,39 @@ class _PartitionRegions:
         The rows.
     storages : list of MemoryStorage
         The number of rows of each region.
-    counts : ndarray of int64, shape (partitions, regions)
+    counts : ndarray of int32, shape (partitions, regions)
         Number of rows by partition and region.
     orders : list of Delayed
         For each partition, the place of each row sorted by region.
-    sizes : list of int
-        Number of regions that are exchanged together.
     pairs, times : ndarray
         Pairs of items sampled from all rows, and how often.
     """
 
     rows: _PartitionRows
     storages: list[MemoryStorage]
-    counts: Numbers
+    counts: NDArray[np.int32]
     orders: list[Any]
-    sizes: list[int]
     pairs: Codes
     times: Numbers
 
+    def written(self, name: str) -> Iterator[pa.Table]:
+        """Yield a table that each region stored, in their order."""
+        pick = dask.delayed(_pick_stored)
+        for _, stored in self.rows.stored:
+            yield from map(unpack, compute(pick(stored, name)))
+
     def publish(self, facts: Sequence[RegionFacts], hides_missing: bool) -> _ReleasedPartitions:
         """Bring the released rows back to their partitions."""
-        ends = np.cumsum(self.sizes).tolist()
-        groups = [slice(end - size, end) for end, size in zip(ends, self.sizes, strict=True)]
         split, gather = dask.delayed(_split_released), dask.delayed(_gather)
         stored, n_parts = self.rows.stored, len(self.orders)
-        back = [split(stored[own], _once(self.counts[:, own])) for own in groups]
+        back = [split(tables, _once(self.counts[:, own])) for own, tables in stored]
         pieces = [[_pick(each, number) for each in back] for number in range(n_parts)]
         parts = persist([gather(*each, hides_missing) for each in zip(pieces, self.orders, strict=True)])
         mappings: list[Any] = []
         if self.rows.values.label is not None:
             first = np.cumsum([0, *(each.n_groups for each in facts)])[:-1]
-            mappings = [dask.delayed(_join_mappings)(stored[own], first[own].tolist()) for own in groups]
+            join = dask.delayed(_join_mappings)
+            mappings = [join(tables, first[own].tolist()) for own, tables in stored]
         schema = compute(dask.delayed(_schema_of)(parts[0]))
         return _ReleasedPartitions(parts, self.rows.digests, schema, mappings)
 
@@ -454,14 +454,24 @@ def _join_regions(pieces: list[list[pa.Table]]) -> list[pa.Table]:
 
 
 def _work(
-    function: Callable[..., Any], part: Any, rows: pa.Table, stored: dict[str, bytes], given: Sequence[Any]
-) -> tuple[Any, dict[str, bytes]]:
-    """Apply a function to a region; return its outcome, and the tables that it stored."""
-    storage = MemoryStorage.of(rows, stored)
-    return function(replace(part, storage=storage), *given, report_nothing), storage.tables
+    function: Callable[..., Any],
+    part: Any,
+    rows: list[pa.Table],
+    stored: list[dict[str, bytes]],
+    given: list[Sequence[Any]],
+) -> tuple[list[Any], list[dict[str, bytes]]]:
+    """Apply a function to adjacent regions; return the outcomes, and the tables that they stored."""
+    storages = [*map(MemoryStorage.of, rows, stored)]
+    regions = zip(storages, given, strict=True)
+    outcomes = [function(replace(part, storage=each), *own, report_nothing) for each, own in regions]
+    return outcomes, [each.tables for each in storages]
 
 
-def _split_released(stored: list[dict[str, bytes]], counts: Numbers) -> list[bytes]:
+def _pick_stored(stored: list[dict[str, bytes]], name: str) -> list[bytes]:
+    return [each[name] for each in stored]
+
+
+def _split_released(stored: list[dict[str, bytes]], counts: NDArray[np.int32]) -> list[bytes]:
     """Return the released rows of some regions by partition, sorted by region."""
     released = (unpack(each["released"]) for each in stored)
     regions = [_cut(each, own) for each, own in zip(released, counts.T, strict=True)]

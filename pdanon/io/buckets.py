@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -97,34 +96,6 @@ def read_bucket(paths: Iterable[Path], number: int) -> pa.Table:
     return pa.Table.from_batches(batches).combine_chunks()
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Bucket:
-    """The rows of a bucket on disk.
-
-    Parameters
-    ----------
-    paths : list of Path
-        The file of each part.
-    number : int
-        Number of the bucket.
-    counts : ndarray of int64, shape (parts,)
-        Number of its rows in each part.
-    """
-
-    paths: list[Path]
-    number: int
-    counts: NDArray[np.int64]
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return int(self.counts.sum())
-
-    def read(self) -> pa.Table:
-        """Read the rows, part by part."""
-        return read_bucket(self.paths, self.number)
-
-
 class Buckets:
     """Rows in buckets, sorted by bucket within the file of each part.
 
@@ -139,30 +110,23 @@ class Buckets:
     """
 
     def __init__(self, directory: Path, name: str, n_buckets: int) -> None:
-        self._directory, self._name, self._n_buckets = directory, name, n_buckets
+        self.n_buckets, self._directory, self._name = n_buckets, directory, name
         self._paths: list[Path] = []
-        self._counts: list[NDArray[np.int64]] = []
 
     def add(self, table: pa.Table, bucket_of: NDArray[Any]) -> None:
         """Add the rows of a part, given the bucket of each. Rows of a bucket keep their order."""
         rows = table.take(pa.array(np.argsort(bucket_of, kind="stable")))
-        self.add_sorted(rows, np.bincount(bucket_of, minlength=self._n_buckets))
+        self.add_sorted(rows, np.bincount(bucket_of, minlength=self.n_buckets))
 
     def add_sorted(self, table: pa.Table, counts: NDArray[np.int64]) -> None:
         """Add the rows of a part, sorted by bucket, given the number of rows of each bucket."""
         path = self._directory / f"{self._name}-{len(self._paths)}"
         write_rows(table, path, counts.tolist())
         self._paths.append(path)
-        self._counts.append(counts)
 
-    @property
-    def counts(self) -> NDArray[np.int64]:
-        """Number of rows by part and bucket."""
-        return np.array(self._counts, np.int64).reshape(-1, self._n_buckets)
-
-    def bucket(self, number: int) -> Bucket:
-        """Return the rows of a bucket."""
-        return Bucket(self._paths, number, np.array([each[number] for each in self._counts]))
+    def read(self, number: int) -> pa.Table:
+        """Read the rows of a bucket, part by part."""
+        return read_bucket(self._paths, number)
 
     def remove(self) -> None:
         """Delete the files."""

@@ -325,8 +325,8 @@ class ClassFiles:
         near = tempfile.TemporaryDirectory(prefix="pdanon-", dir=self.near)
         with near as name, expect_unchanged(self.tree, self.stamps):
             buckets = self._sort(Path(name))
-            for number in range(buckets.counts.shape[1]):
-                yield read_classes(buckets.bucket(number).read())
+            for number in range(buckets.n_buckets):
+                yield read_classes(buckets.read(number))
                 return_unused()
 
     def _sort(self, directory: Path) -> Buckets:

@@ -34,8 +34,6 @@ class RegionFacts:
     ----------
     n_groups : int
         Number of its clusters.
-    sums : LossSums
-        What it adds to the losses.
     known : object
         What its guarantee reads from its mapping.
     hides_missing : bool
@@ -46,8 +44,7 @@ class RegionFacts:
         The published values of classes in which suppression emptied all rows with items, fewer than k.
     """
 
-    n_groups: int
-    sums: LossSums
+    n_groups: int = 0
     known: Any = None
     hides_missing: bool = False
     useless: str = ""
@@ -88,10 +85,19 @@ class Region:
         side = replace(data.transactions, itemsets=itemsets)
         return Block(data.guarantee.k, data.table.with_codes(codes), side)
 
+    def keep(self, *decided: NDArray[Any]) -> int:
+        """Store arrays beside the rows; return how many."""
+        for number, values in enumerate(decided):
+            self.storage.write(f"kept-{number}", pa.table({"kept": values}))
+        return len(decided)
+
+    def kept(self, known: int) -> list[NDArray[Any]]:
+        """Return the arrays that `keep` stored."""
+        return [to_numpy(self.storage.written(f"kept-{number}")["kept"]) for number in range(known)]
+
     def close(self, block: Block, groups: Numbers, numbers: Codes) -> RegionFacts:
-        """Write the released rows and the mapping, and store the decision."""
-        self.storage.write("groups", pa.table({"groups": groups}))
-        self.storage.write("numbers", pa.table({"numbers": numbers}))
+        """Write the released rows, the mapping and the losses, and store the decision."""
+        self.keep(groups, numbers)
         data, itemsets = self.data, block.transactions.itemsets
         frame = pd.DataFrame(block.table.codes, columns=data.frame.columns[: block.table.codes.shape[1]])
         frame[data.frame.columns[-1]] = 0  # its place
@@ -100,15 +106,16 @@ class Region:
         )
         decision = own.decision(groups, numbers, {})
         written = decision.rows.write(frame, data.positions).frame
-        self.storage.release(_to_table(written))
+        self.storage.write("released", _to_table(written))
         self.storage.write("mapping", _to_table(decision.mapping))
         (column, recoding), known = decision.rows.lists[0], itemsets.codes
         if block.transactions.hidden is not None:
             known = known[~block.transactions.hidden[known]]
+        sums = LossSums.of(decision.loss, itemsets, recoding, self.pairs, len(known))
+        self.storage.write("losses", sums.to_arrow())
         suppressed = recoding.targets < 0
         return RegionFacts(
             int(decision.rows.of_row.max(initial=-1)) + 1,
-            LossSums.of(decision.loss, itemsets, recoding, self.pairs, len(known)),
             getattr(decision.guarantee, "mapping", None),
             bool(suppressed.any() or (itemsets.nulls.any() and not column.nulls.any())),
             items_left(decision.mapping, decision.loss, self.n_rows, decision.guarantee),
@@ -117,8 +124,7 @@ class Region:
 
     def clear(self, lost: frozenset[tuple[str, ...]], report: Report) -> RegionFacts | None:
         """Suppress all items of some classes, and write the region again; None if it has none of them."""
-        groups, numbers = (to_numpy(self.storage.written(name)[name]) for name in ("groups", "numbers"))
-        block = self.open()
+        block, (groups, numbers) = self.open(), self.kept(2)
         classes = Classes.of_members(block.table, groups)
         cleared = np.array([key in lost for key in _keys(classes)], np.bool_)
         shown = cleared[classes.of_row[block.transactions.itemsets.rows]] & (numbers >= 0)
@@ -185,9 +191,10 @@ class RelationalRegion:
         table = self.table.with_codes(read_region(self.storage.read(), None)[0])
         most = rows_allowed(self.share, table.n_rows, self.k)
         classes = self.form(table, self.k, rng, report, most)
-        self.storage.release(value_table(self.labels, table, classes))
-        loss = relational_loss(classes, table.n_rows, self.share)
-        return RegionFacts(len(classes), LossSums.of_rows(loss, table.n_rows))
+        self.storage.write("released", value_table(self.labels, table, classes))
+        sums = LossSums.of_rows(relational_loss(classes, table.n_rows, self.share), table.n_rows)
+        self.storage.write("losses", sums.to_arrow())
+        return RegionFacts(len(classes))
 
 
 def read_region(rows: pa.Table, vocabulary: pa.Array | None) -> tuple[Codes, Itemsets | None]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 
 from pdanon.algorithms.regions.jobs import (
@@ -40,7 +41,7 @@ from pdanon.itemsets.validation import check_count, random_generator
 from pdanon.recoding.counts import is_nearly_all
 from pdanon.recoding.decision import Decision
 from pdanon.recoding.loss import with_measure
-from pdanon.recoding.loss_sums import join_losses
+from pdanon.recoding.loss_sums import LossSums, join_losses
 
 BLOCK_ROWS = 10_000  # rows of a region, unless the caller says otherwise
 
@@ -63,6 +64,9 @@ class Regions(Protocol[Released_co]):
     @property
     def times(self) -> Numbers:
         """How often each was sampled."""
+
+    def written(self, name: str) -> Iterator[pa.Table]:
+        """Yield a table that each region stored, in their order."""
 
     def publish(self, facts: Sequence[RegionFacts], hides_missing: bool) -> Released_co:
         """Release the decided regions; missing rows are empty in all of them, or in none."""
@@ -164,7 +168,7 @@ def _decide_both(
     own = {each.name: asked[each.name] for each in options}
     decided: Decided = record.parts(Parts(parts, data.table, data.transaction.order, share), **own)
     facts = _clear_lost(parts, decided.parts, share)
-    loss = join_losses([each.sums for each in facts], regions.times)
+    loss = _join_losses(regions)
     tum = float(loss[data.transactions.measured_as or "NCP"])
     if record.name == "tum_bound" and tum > float(own["delta"]) + 1e-9:
         raise InfeasibleError(
@@ -179,17 +183,22 @@ def _decide_both(
     parameters = {"algorithm": record.name, **asked}
     trace = trace_steps(decided.steps, tum)
     released = regions.publish(facts, any(each.hides_missing for each in facts))
-    known = ReleasedTable(rows.n_rows, released, _describe_useless(facts))
+    useless = _describe_useless(facts, [storage.n_rows for storage in regions.storages])
+    known = ReleasedTable(rows.n_rows, released, useless)
     return Decision(known, guarantee, no_items(), loss, parameters, trace)
 
 
-def _describe_useless(facts: Sequence[RegionFacts]) -> str:
+def _join_losses(regions: Regions[Any]) -> pd.Series[float]:
+    """Return the losses of the table."""
+    return join_losses(map(LossSums.from_arrow, regions.written("losses")), regions.times)
+
+
+def _describe_useless(facts: Sequence[RegionFacts], n_rows: Sequence[int]) -> str:
     """Describe what is almost empty, if it is so in almost all rows."""
-    found = [each for each in facts if each.useless]
-    n_rows, n_found = (sum(each.sums.rows for each in some) for some in (facts, found))
-    if not found or not is_nearly_all(n_found, n_rows):
+    found = [(each.useless, own) for each, own in zip(facts, n_rows, strict=True) if each.useless]
+    if not found or not is_nearly_all(sum(own for _, own in found), sum(n_rows)):
         return ""
-    return found[0].useless if len(facts) == 1 else f"In almost all regions: {found[0].useless}"
+    return found[0][0] if len(facts) == 1 else f"In almost all regions: {found[0][0]}"
 
 
 def _without_rows(data: Dataset) -> Dataset:
@@ -244,7 +253,7 @@ def _decide_quasi(
     ]
     rng = random_generator(asked.get("random_state"))
     facts = share(decide_region, parts, rng.spawn(len(parts)) if len(parts) > 1 else [rng])
-    loss = join_losses([each.sums for each in facts], np.empty(0, np.int64))
+    loss = _join_losses(regions)
     parameters = {"algorithm": record.name, **asked}
     known = ReleasedTable(rows.n_rows, regions.publish(facts, False))
     return Decision(known, guarantee, no_items(), loss, parameters)

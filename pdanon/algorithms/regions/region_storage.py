@@ -9,7 +9,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from pdanon.io.buckets import Bucket, pack, read_rows, unpack, write_rows
+from pdanon.io.buckets import pack, read_bucket, read_rows, unpack, write_rows
 
 
 class Storage(Protocol):
@@ -28,9 +28,6 @@ class Storage(Protocol):
     def written(self, name: str) -> pa.Table:
         """Return a stored table."""
 
-    def release(self, table: pa.Table) -> None:
-        """Store the released rows, and replace those that were."""
-
 
 @dataclass(frozen=True, eq=False, slots=True)
 class FileStorage:
@@ -38,23 +35,24 @@ class FileStorage:
 
     Parameters
     ----------
-    rows : Bucket
-        The rows.
+    n_rows : int
+        Number of rows.
+    rows : Path
+        The file of the rows, which has those of other regions, too.
+    number : int
+        The place of the region in this file.
     path : Path
         Tables are stored in files of this name with a suffix.
     """
 
-    rows: Bucket
+    n_rows: int
+    rows: Path
+    number: int
     path: Path
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return self.rows.n_rows
 
     def read(self) -> pa.Table:
         """Return the rows as codes."""
-        return self.rows.read()
+        return read_bucket([self.rows], self.number)
 
     def write(self, name: str, table: pa.Table) -> None:
         """Store a table of the region, and replace one of the same name."""
@@ -63,10 +61,6 @@ class FileStorage:
     def written(self, name: str) -> pa.Table:
         """Return a stored table."""
         return read_rows(self.place(name))
-
-    def release(self, table: pa.Table) -> None:
-        """Store the released rows, those of each part as a bucket."""
-        write_rows(table, self.place("released"), self.rows.counts.tolist())
 
     def place(self, name: str) -> Path:
         """Return the file of a table."""
@@ -108,7 +102,3 @@ class MemoryStorage:
     def written(self, name: str) -> pa.Table:
         """Return a stored table."""
         return unpack(self.tables[name])
-
-    def release(self, table: pa.Table) -> None:
-        """Store the released rows, and replace those that were."""
-        self.write("released", table)

@@ -9,6 +9,7 @@ from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from pdanon.algorithms.regions.cutting import (
     Counts,
@@ -64,21 +65,23 @@ class FileRows:
         counts = merge_counts(Counts.of(encoder.sizes, *part) for part in self._parts(encoder))
         assignment, sample = assign_regions(encoder.table, counts, most), PairSample.of(counts)
         drawn = sample.draw([sample.rows(itemsets) for _, itemsets in self._parts(encoder)])
-        buckets, before = Buckets(self._directory, "region", assignment.n_regions), assignment.none
-        orders, pairs = [], []
+        starts = np.arange(0, assignment.n_regions, max(_GATHERED // most, 1))
+        buckets, before = Buckets(self._directory, "regions", len(starts)), assignment.none
+        by_part, orders, pairs = [], [], []
         for number, (codes, itemsets) in enumerate(self._parts(encoder)):
             split = SplitPart.of(codes, itemsets, assignment, before, drawn[number])
             before = before + assignment.count(codes)
-            buckets.add_sorted(split.rows, split.counts)
+            buckets.add_sorted(split.rows, np.add.reduceat(split.counts, starts))
+            by_part.append(split.counts.astype(np.int32))
             pairs.append(split.pairs)
             orders.append(self._directory / f"order-{number}.npy")
             np.save(orders[-1], split.order.astype(np.int32))
         self._forget()
-        storages = [
-            FileStorage(buckets.bucket(number), self._directory / f"decided-{number}")
-            for number in range(assignment.n_regions)
-        ]
-        return FileRegions(self.values.label, storages, orders, *count_drawn(pairs))
+        bundles = _Bundle.of(self._directory, np.array(by_part), starts)
+        for number, bundle in enumerate(bundles):
+            bundle.write_regions(buckets.read(number))
+        buckets.remove()
+        return FileRegions(self.values.label, bundles, orders, *count_drawn(pairs))
 
     def count(self, encoder: Encoder) -> Histogram:
         """Count the rows with each combination of quasi-identifiers."""
@@ -115,6 +118,63 @@ class ReleasedFiles(Protocol):
         """Yield the mapping, region by region; at least one table."""
 
 
+# Rows of adjacent regions that go to and come from the parts together. One by one, the number of reads would
+# be that of the regions times that of the parts.
+_GATHERED = 20_000
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Bundle:
+    """Adjacent regions, whose rows are exchanged with the parts together.
+
+    Parameters
+    ----------
+    counts : ndarray of int32, shape (parts, regions)
+        Number of their rows in each part.
+    storages : list of FileStorage
+        The rows of each region.
+    released : Path
+        The file of the released rows.
+    """
+
+    counts: NDArray[np.int32]
+    storages: list[FileStorage]
+    released: Path
+
+    @classmethod
+    def of(cls, directory: Path, by_part: NDArray[np.int32], starts: Numbers) -> list[_Bundle]:
+        """Bundle regions, given their counts by part, and the first region of each bundle."""
+        bundles = []
+        for number, (start, counts) in enumerate(
+            zip(starts, np.split(by_part, starts[1:], axis=1), strict=True)
+        ):
+            rows = directory / f"bundle-{number}"
+            storages = [
+                FileStorage(size, rows, place, directory / f"decided-{start + place}")
+                for place, size in enumerate(counts.sum(axis=0).tolist())
+            ]
+            bundles.append(cls(counts, storages, directory / f"released-{number}"))
+        return bundles
+
+    def write_regions(self, rows: pa.Table) -> None:
+        """Write the rows of each region, given all by part."""
+        write_rows(_regroup(rows, self.counts), self.storages[0].rows, self.counts.sum(axis=0).tolist())
+
+    def write_parts(self) -> None:
+        """Write the released rows of each part."""
+        rows = pa.concat_tables(each.written("released") for each in self.storages)
+        write_rows(_regroup(rows, self.counts.T), self.released, self.counts.sum(axis=1).tolist())
+        for each in self.storages:
+            each.place("released").unlink()
+
+
+def _regroup(rows: pa.Table, counts: NDArray[np.int32]) -> pa.Table:
+    """Sort rows by the columns of their counts, given those of the first line first, column by column."""
+    n_lines, n_columns = counts.shape
+    column_of = np.repeat(np.tile(np.arange(n_columns), n_lines), counts.ravel())
+    return rows.take(pa.array(np.argsort(column_of, kind="stable")))
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class FileRegions:
     """The rows of a table in regions, on disk.
@@ -123,10 +183,10 @@ class FileRegions:
     ----------
     label : hashable or None
         The list column.
-    storages : list of FileStorage
-        The rows of each region, and the place of their release.
+    bundles : list of _Bundle
+        The rows of the regions, and the place of their release.
     orders : list of Path
-        For each part, the file with the place in the part of each of its rows in the buckets.
+        For each part, the file with the place in the part of each of its rows, sorted by region.
     pairs : ndarray of int32, shape (pairs, 2)
         Pairs of items sampled from all rows.
     times : ndarray of int64, shape (pairs,)
@@ -134,13 +194,24 @@ class FileRegions:
     """
 
     label: Hashable | None
-    storages: list[FileStorage]
+    bundles: list[_Bundle]
     orders: list[Path]
     pairs: Codes
     times: Numbers
 
+    @property
+    def storages(self) -> list[FileStorage]:
+        """The rows of each region, and the place of their release."""
+        return [storage for bundle in self.bundles for storage in bundle.storages]
+
+    def written(self, name: str) -> Iterator[pa.Table]:
+        """Yield a table that each region stored, in their order."""
+        return (storage.written(name) for storage in self.storages)
+
     def publish(self, facts: Sequence[RegionFacts], hides_missing: bool) -> ReleasedRegions:
         """Release the decided regions."""
+        for bundle in self.bundles:
+            bundle.write_parts()
         return ReleasedRegions(self, facts, hides_missing)
 
 
@@ -154,7 +225,7 @@ class ReleasedRegions:
 
     def part(self, number: int) -> pa.Table:
         """Return the released columns of a part."""
-        rows = read_bucket((each.place("released") for each in self.regions.storages), number)
+        rows = read_bucket((each.released for each in self.regions.bundles), number)
         released = in_order(rows, np.load(self.regions.orders[number]))
         return without_missing(released) if self.hides_missing else released
 
@@ -164,8 +235,8 @@ class ReleasedRegions:
             yield _no_mapping()
             return
         first = 0
-        for each, storage in zip(self.facts, self.regions.storages, strict=True):
-            yield number_groups(storage.written("mapping"), first)
+        for each, mapping in zip(self.facts, self.regions.written("mapping"), strict=True):
+            yield number_groups(mapping, first)
             first += each.n_groups
 
 

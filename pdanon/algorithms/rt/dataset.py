@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from pdanon.algorithms.registry import ALGORITHMS, BYTES_OF_SUPPORTS
 from pdanon.algorithms.relational.mondrian import cut_evenly
@@ -79,6 +80,14 @@ class Block:
     def close(self, block: Block, groups: Numbers, numbers: Codes) -> tuple[Numbers, Codes]:
         """Return the clusters and the new numbers of the occurrences."""
         return groups, numbers
+
+    def keep(self, *decided: NDArray[Any]) -> Sequence[NDArray[Any]]:
+        """Return the arrays themselves, as they have room beside the rows."""
+        return decided
+
+    def kept(self, known: Sequence[NDArray[Any]]) -> Sequence[NDArray[Any]]:
+        """Return the arrays of `keep`."""
+        return known
 
     def take(self, rows: Numbers) -> Block:
         """Select rows."""
@@ -155,6 +164,12 @@ class Part(Protocol):
     def open(self) -> Block:
         """Return the rows."""
 
+    def keep(self, *decided: NDArray[Any]) -> Any:
+        """Keep arrays for a later step; return what `kept` needs to find them."""
+
+    def kept(self, known: Any) -> Sequence[NDArray[Any]]:
+        """Return the arrays that `keep` kept."""
+
     def close(self, block: Block, groups: Numbers, numbers: Codes) -> Any:
         """Return what remains of a decided block: its clusters, and the new number of each occurrence."""
 
@@ -203,7 +218,7 @@ class Decided(NamedTuple):
     """
 
     parts: list[Any]
-    steps: Sequence[MergeStep] = ()
+    steps: pd.DataFrame | None = None
     rum: float | None = None
 
 
@@ -238,22 +253,6 @@ def split_groups(groups: Numbers) -> list[Numbers]:
 # --- The clusters that an algorithm decides on
 
 
-class MergeStep(NamedTuple):
-    """The clusters at the start or after a merge, with losses as shares of their maximum.
-
-    Parameters
-    ----------
-    clusters : int
-        Number of clusters.
-    rum, tum : float
-        Loss of the quasi-identifiers and of the transactions; NaN if it was not measured.
-    """
-
-    clusters: int
-    rum: float
-    tum: float
-
-
 class Clustering(NamedTuple):
     """Clusters of rows, and their anonymized items.
 
@@ -263,24 +262,27 @@ class Clustering(NamedTuple):
         The cluster of each row.
     numbers : ndarray of int32, shape (occurrences,)
         The new number of each occurrence, see :class:`TransactionSide`.
-    steps : list of MergeStep
-        The clusters at the start and after each merge; none if the algorithm merges none.
+    steps : pandas.DataFrame or None
+        At the start and after each merge, the number of ``clusters``, and the losses ``Rum`` and ``Tum`` of
+        quasi-identifiers and transactions, as shares of their maximum; NaN if not measured. None if the
+        algorithm merges no clusters.
     rum : float, optional
         Loss of the quasi-identifiers, if it is not NCP.
     """
 
     groups: Numbers
     numbers: Codes
-    steps: Sequence[MergeStep] = ()
+    steps: pd.DataFrame | None = None
     rum: float | None = None
 
 
-def trace_steps(steps: Sequence[MergeStep], tum: float) -> pd.DataFrame | None:
-    """Tabulate the steps; the loss of the transactions after the last is that of the release."""
-    if not steps:
+def trace_steps(steps: pd.DataFrame | None, tum: float) -> pd.DataFrame | None:
+    """Return the steps; the loss of the transactions after the last is that of the release."""
+    if steps is None:
         return None
-    last = steps[-1]._replace(tum=tum)
-    return pd.DataFrame([*steps[:-1], last], columns=["clusters", "Rum", "Tum"])
+    losses = steps["Tum"].to_numpy(copy=True)
+    losses[-1] = tum
+    return steps.assign(Tum=losses)
 
 
 # --- The table
@@ -421,7 +423,7 @@ class Dataset:
         groups: Numbers,
         numbers: Codes,
         parameters: Mapping[str, Any],
-        steps: Sequence[MergeStep] = (),
+        steps: pd.DataFrame | None = None,
     ) -> Decision[ClassRows]:
         """Return the decision to publish clusters of rows, with each occurrence recoded.
 
@@ -433,8 +435,8 @@ class Dataset:
             The new number of each occurrence, see :class:`TransactionSide`.
         parameters : mapping
             Parameters of the call, for the record.
-        steps : sequence of MergeStep
-            The clusters at the start and after each merge.
+        steps : pandas.DataFrame, optional
+            As in `Clustering`.
         """
         numbers = self.whole.hide_emptied(groups, numbers)
         classes = Classes.of_members(self.table, groups)

@@ -10,8 +10,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from concurrent.futures import Executor
 from fractions import Fraction
 from functools import partial
-from math import nan
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -21,7 +20,6 @@ from pdanon.algorithms.rt.dataset import (
     Clustering,
     Dataset,
     Decided,
-    MergeStep,
     Part,
     Parts,
     at_least,
@@ -232,22 +230,31 @@ def decide_parts(
     check_options(merge, cluster)
     bound, measure = check_share(delta, "delta"), Rum.of(check_rum(rum), parts.table, sum(parts.n_rows))
     first = parts.share(partial(_form, cluster, measure), parts.parts, parts.generators(random_state))
-    groups, totals = [groups for groups, _ in first], [total for _, total in first]
+    totals = [each.total for each in first]
     most = _allowed(totals, parts.n_rows, bound, measure)
-    found = parts.share(partial(_anonymize, merge, parts.order, measure), parts.parts, groups, most)
-    lost = np.cumsum([sum(totals), *(each for _, losses in found for each in losses)]).tolist()
-    clusters = sum(len(np.unique(each)) for each in groups)
-    steps = [MergeStep(clusters - done, measure.share(total), nan) for done, total in enumerate(lost)]
-    return Decided([closed for closed, _ in found], steps, None if rum == "NCP" else steps[-1].rum)
+    known = [each.known for each in first]
+    found = parts.share(partial(_anonymize, merge, parts.order, measure), parts.parts, known, most)
+    lost = np.cumsum(np.concatenate(([sum(totals)], *(losses for _, losses in found))))
+    shares = np.fromiter((measure.share(int(total)) for total in lost), np.float64, len(lost))
+    clusters = sum(each.clusters for each in first) - np.arange(len(lost))
+    steps = pd.DataFrame({"clusters": clusters, "Rum": shares, "Tum": np.nan})
+    return Decided([closed for closed, _ in found], steps, None if rum == "NCP" else float(shares[-1]))
 
 
-def _form(
-    cluster: str, rum: Rum, part: Part, rng: np.random.Generator, report: Report
-) -> tuple[Numbers, int]:
-    """Return the first clusters of a block, and the loss of its quasi-identifiers."""
+class _First(NamedTuple):
+    """The first clusters of a block as `Part.keep` keeps them, their number, and their loss."""
+
+    known: Any
+    clusters: int
+    total: int
+
+
+def _form(cluster: str, rum: Rum, part: Part, rng: np.random.Generator, report: Report) -> _First:
+    """Form the first clusters of a block."""
     block = part.open()
     groups = block.groups(cluster, rng, report)
-    return groups, Merging(block.table, groups, block.transactions.known, rum).total
+    merging = Merging(block.table, groups, block.transactions.known, rum)
+    return _First(part.keep(groups), len(merging), merging.total)
 
 
 def _allowed(totals: list[int], n_rows: list[int], bound: Fraction, rum: Rum) -> list[int]:
@@ -264,25 +271,25 @@ def _allowed(totals: list[int], n_rows: list[int], bound: Fraction, rum: Rum) ->
 
 
 def _anonymize(
-    merge: str, order: str, rum: Rum, part: Part, groups: Numbers, most: int, report: Report
-) -> tuple[Any, list[int]]:
+    merge: str, order: str, rum: Rum, part: Part, known: Any, most: int, report: Report
+) -> tuple[Any, Numbers]:
     """Merge the first clusters of a block.
 
     Returns
     -------
     closed : object
         What remains of the block, as returned by `Part.close`.
-    lost : list of int
+    lost : ndarray of int64
         Loss of the quasi-identifiers that each merge added.
     """
-    block = part.open()
+    block, (groups,) = part.open(), part.kept(known)
     merging = Merging(block.table, groups, block.transactions.known, rum)
     totals = [merging.total]
     while _merge(merging, most, merge, block.transactions if order == "tum" else None):
         totals.append(merging.total)
         report(1)
     numbers = block.protect(merging.groups, report)
-    return part.close(block, merging.groups, numbers), np.diff(totals).tolist()
+    return part.close(block, merging.groups, numbers), np.diff(totals)
 
 
 def _merge(merging: Merging, most: int, merge: str, transactions: TransactionSide | None) -> bool:

@@ -6,21 +6,21 @@ Attributes", ECML PKDD 2013.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
 from math import inf
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from pdanon.algorithms.registry import Algorithm
 from pdanon.algorithms.rt.dataset import (
     Clustering,
     Dataset,
     Decided,
-    MergeStep,
     Part,
     Parts,
     at_least,
@@ -216,28 +216,35 @@ def decide_parts(
     allowed = allowed_losses([each.lost for each in first], most, bound)
     found = parts.share(partial(_merge_until, merge, parts.order, measure), parts.parts, first, allowed)
     if any(each.least is not None for each in found):
-        least = sum(each.steps[-1][2] if each.least is None else each.least for each in found)
+        least = sum(float(each.steps.lost[-1]) if each.least is None else each.least for each in found)
         raise InfeasibleError(
             "the items lose more than delta allows, whatever is merged",
             where="delta",
             got=f"delta={float(bound):g}, the lowest loss reached is {at_least(least / sum(most))}",
             hint="pass a delta at least as large, or another transaction= for the items",
         )
-    steps = list(_join_steps([each.steps for each in found], measure, sum(most)))
-    return Decided([each.closed for each in found], steps, None if rum == "NCP" else steps[-1].rum)
+    steps = _join_steps([each.steps for each in found], measure, sum(most))
+    last = None if rum == "NCP" else float(steps["Rum"].iloc[-1])
+    return Decided([each.closed for each in found], steps, last)
 
 
 class _First(NamedTuple):
-    """The first clusters of a part, their new numbers of occurrences, and their loss of transactions."""
+    """The first clusters of a part, and their loss of transactions.
 
-    groups: Numbers
-    numbers: Codes
+    ``known`` has the clusters and their new numbers of occurrences, as `Part.keep` keeps them.
+    """
+
+    known: Any
     lost: float
     most: int
 
 
-# The number of clusters, and the losses of quasi-identifiers and transactions, after each merge.
-_Steps: TypeAlias = list[tuple[int, int, float]]
+class _Steps(NamedTuple):
+    """The number of clusters, and the losses of quasi-identifiers and transactions, after each merge."""
+
+    clusters: Numbers
+    totals: Numbers
+    lost: NDArray[np.float64]
 
 
 class _Merged(NamedTuple):
@@ -255,7 +262,7 @@ def _start(cluster: str, rum: Rum, part: Part, rng: np.random.Generator, report:
     merging = Merging(block.table, groups, transactions.known, rum)
     decided = [transactions.protect(rows) for rows in merging.rows]
     lost = sum(transactions.loss(*each) for each in decided)
-    return _First(groups, _join_decided(decided, transactions), lost, transactions.most)
+    return _First(part.keep(groups, _join_decided(decided, transactions)), lost, transactions.most)
 
 
 def allowed_losses(lost: Sequence[float], most: Sequence[int], bound: Fraction) -> list[Fraction]:
@@ -287,15 +294,15 @@ def _merge_until(
     Hiding emptied rows may lose more, and needs all clusters. It is counted once the clusters alone keep the
     bound, and after the last merge.
     """
-    block = part.open()
+    block, (groups, kept_numbers) = part.open(), part.kept(first.known)
     transactions = block.transactions
-    merging = Merging(block.table, first.groups, transactions.known, rum)
+    merging = Merging(block.table, groups, transactions.known, rum)
     places = [transactions.itemsets.places(rows) for rows in merging.rows]
-    decided = [(own, first.numbers[own]) for own in places]
+    decided = [(own, kept_numbers[own]) for own in places]
     losses = [transactions.loss(*each) for each in decided]
     suppresses = [bool((own < 0).any()) for _, own in decided]
     least: float = inf
-    steps: _Steps = []
+    steps: list[tuple[int, int, float]] = []
     while True:
         lost, is_last = sum(losses), len(merging) <= 1  # exact for NCP, as its losses are integers
         steps.append((len(merging), merging.total, lost))
@@ -303,11 +310,11 @@ def _merge_until(
             numbers = block.hide_emptied(merging.groups, _join_decided(decided, transactions))
             lost = sum(transactions.loss(places, numbers[places]) for places, _ in decided)
             if lost <= allowed:
-                return _Merged(part.close(block, merging.groups, numbers), steps, None)
+                return _Merged(part.close(block, merging.groups, numbers), _tabulate(steps), None)
         if is_last or not any(suppresses):
             least = min(least, lost)
         if is_last:
-            return _Merged(None, steps, least)
+            return _Merged(None, _tabulate(steps), least)
         seed = merging.seed
         unions = merging.losses_with(seed)
         far = None if merge == "R" else distances(merging, seed, transactions if order == "tum" else None)
@@ -330,14 +337,23 @@ def _join_decided(decided: Sequence[tuple[Numbers, Codes]], transactions: Transa
     return numbers
 
 
-def _join_steps(steps: Sequence[_Steps], rum: Rum, most: int) -> Iterator[MergeStep]:
+def _tabulate(steps: Sequence[tuple[int, int, float]]) -> _Steps:
+    return _Steps(*map(np.array, zip(*steps, strict=True)))
+
+
+def _join_steps(steps: Sequence[_Steps], rum: Rum, most: int) -> pd.DataFrame:
     """Return the steps of all parts, one part after the other."""
-    now = [each[0] for each in steps]
-    for place, own in enumerate(steps):
-        for step in own if place == 0 else own[1:]:
-            now[place] = step
-            clusters, total, lost = map(sum, zip(*now, strict=True))
-            yield MergeStep(clusters, rum.share(total), lost / max(most, 1))
+    clusters, totals, lost = map(_sum_steps, zip(*steps, strict=True))
+    shares = np.fromiter((rum.share(int(total)) for total in totals), np.float64, len(totals))
+    return pd.DataFrame({"clusters": clusters, "Rum": shares, "Tum": lost / max(most, 1)})
+
+
+def _sum_steps(values: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """Return the sums over all parts after each step: those of parts before it are complete."""
+    first, last = (np.array([each[end] for each in values]) for end in (0, -1))
+    before, after = np.cumsum(last) - last, np.cumsum(first[::-1])[::-1] - first
+    sums = [each + own for each, own in zip(values, before + after, strict=True)]
+    return np.concatenate([sums[0], *(each[1:] for each in sums[1:])])
 
 
 RECORD = Algorithm(tum_bound, (KKm, KLm), recodes="both", parts=decide_parts)
