@@ -13,6 +13,7 @@ from executors import LastFirst
 
 import pdanon
 from pdanon import InfeasibleError, ParameterError, Transaction, stream
+from pdanon.algorithms.regions import rows as region_rows
 from pdanon.errors import ColumnError, FormatError, GuaranteeError
 from pdanon.io import buckets
 from pdanon.itemsets.arguments import CallError
@@ -156,6 +157,22 @@ def test_large_row_groups_are_recoded_some_rows_at_a_time(name, tmp_path, monkey
     pd.testing.assert_series_equal(result.loss, once.loss)
     file = pq.ParquetFile(tmp_path / "released" / "0.parquet").metadata  # two groups of 20, and a row
     assert [file.row_group(n).num_rows for n in range(file.num_row_groups)] == [7, 7, 6, 7, 7, 6, 1]
+
+
+@pytest.mark.parametrize("name", ["rum_bound", "rfirst, nodes", "mondrian"])
+def test_rows_of_adjacent_regions_are_exchanged_together(name, tmp_path, monkeypatch):
+    """Some regions or one at a time: the release is that of all of them together."""
+    frame = table(6)
+    source, found = write(frame, tmp_path / "source", [15, 30]), []
+    for number, rows in enumerate([10**6, 30, 1]):
+        monkeypatch.setattr(region_rows, "_GATHERED", rows)
+        target = tmp_path / f"released{number}"
+        result = run(source, target, name, block_rows=12)
+        found.append((read(target), result.loss))
+        assert_released(frame, read(target), result)
+    for released, loss in found[1:]:
+        pd.testing.assert_frame_equal(released, found[0][0])
+        pd.testing.assert_series_equal(loss, found[0][1], check_exact=True)
 
 
 @pytest.mark.parametrize("name", ["rum_bound", "mondrian"])

@@ -1,7 +1,8 @@
 """Print the cost and loss of Rum-bound on files and Dask, beside a frame, for docs/stream-tables.md.
 
 Run from the root of the checkout: ``python docs/scripts/regions_table.py 100000 10000``, the number of rows
-and of those of a block. Each line of the table is measured in processes of its own.
+and of those of a block. Each line of the table is measured in processes of its own. The frame is left out
+beyond a million rows. Client, scheduler and workers of Dask are processes on this machine.
 """
 
 import json
@@ -10,6 +11,8 @@ import subprocess
 import sys
 import tempfile
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +31,7 @@ ASKED = {"k": 10, "m": 2, "quasi": ["age", "city", "income", "sex"], "delta": 0.
 ASKED |= {"random_state": 0, "refine": False}
 GROUP = 50_000  # rows of a row group, and of a partition
 WORKERS = 2
+MOST_IN_MEMORY = 1_000_000
 
 
 def write(rows: int, path: Path) -> None:
@@ -53,36 +57,57 @@ def measured(source: str, block_rows: int, engine: str) -> dict[str, Any]:
     pdanon.rum_bound(small, **ASKED | {"quasi": ["age"], "delta": 1.0})  # the first call loads compiled code
     given = ASKED | {"block_rows": block_rows}
     start, before = usages()[0].ru_maxrss, processor_seconds()
+    others: tuple[float, ...] = ()
     if engine == "a frame":
         loss = pdanon.rum_bound(pdanon.read_parquet(source), **given).loss
     elif engine.startswith("Dask"):
-        loss = on_dask(source, given)
+        loss, others = on_dask(source, given)
     else:
         with tempfile.TemporaryDirectory(dir=Path(source).parent) as name:
             target, mapping = Path(name, "released.parquet"), Path(name, "mapping.parquet")
             files: dict[str, Any] = {"algorithm": "rum_bound", "mapping": mapping, "n_jobs": WORKERS}
             loss = pdanon.stream.anonymize(source, target, **files, **given).loss
-    peaks = [(usages()[0].ru_maxrss - start) / 1e6, usages()[1].ru_maxrss / 1e6]
+        others = (usages()[1].ru_maxrss / 1e6,)
+    peaks = [(usages()[0].ru_maxrss - start) / 1e6, *others]
     figures = {"seconds": processor_seconds() - before, "peaks": peaks}
     return figures | {key: float(loss[key]) for key in ("NCP", "NCP_relational", "pairs")}
 
 
-def on_dask(source: str, given: dict[str, Any]) -> pd.Series:
-    """Release partitions of the row groups, and write the release."""
+def on_dask(source: str, given: dict[str, Any]) -> tuple[pd.Series, tuple[float, float]]:
+    """Release partitions of the row groups, and write the release; return the peaks of the cluster, too."""
     import dask.dataframe as dd
-    from distributed import Client, LocalCluster
 
     import pdanon.dask
 
-    with (
-        tempfile.TemporaryDirectory(dir=Path(source).parent) as name,
-        LocalCluster(WORKERS, threads_per_worker=1, dashboard_address=":0", local_directory=name) as cluster,
-        Client(cluster),
-    ):
+    with tempfile.TemporaryDirectory(dir=Path(source).parent) as name, cluster(name) as client:
         frame = dd.from_map(read_group, range(pq.ParquetFile(source).num_row_groups), source=source)
         result = pdanon.dask.anonymize(frame, algorithm="rum_bound", **given)
         result.frame.to_parquet(Path(name, "released"), write_index=False, schema=None)
-        return result.loss
+        return result.loss, (max(client.run(peak).values()), client.run_on_scheduler(peak))
+
+
+@contextmanager
+def cluster(directory: str) -> Iterator[Any]:
+    """Start a scheduler and workers, and connect this process to them."""
+    from distributed import Client
+
+    place = ["--scheduler-file", str(Path(directory, "scheduler.json"))]
+    run = [sys.executable, "-m", "dask"]
+    scheduler = [*run, "scheduler", "--port", "0", "--dashboard-address", ":0"]
+    worker = [*run, "worker", "--nworkers", str(WORKERS), "--nthreads", "1", "--dashboard-address", ":0"]
+    worker += ["--local-directory", directory]
+    started = [subprocess.Popen([*each, *place], stderr=subprocess.DEVNULL) for each in (scheduler, worker)]
+    with Client(scheduler_file=place[1]) as client:
+        client.wait_for_workers(WORKERS)
+        yield client
+        client.shutdown()
+    for each in started:
+        each.wait()
+
+
+def peak() -> float:
+    """Return the most memory that this process had, in GB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
 
 
 def read_group(number: int, source: str) -> pd.DataFrame:
@@ -102,18 +127,30 @@ def processor_seconds() -> float:
 
 
 def main(rows: int, block_rows: int) -> None:
-    print("| rows | a block | from | quasi | items | pairs | CPU s | GB above its start | GB of a worker |")
-    print("|---:|---:|---|---:|---:|---:|---:|---:|---:|")
+    names = [
+        "rows",
+        "a block",
+        "from",
+        "quasi",
+        "items",
+        "pairs",
+        "CPU s",
+        "GB above its start",
+        "GB of a worker",
+    ]
+    print(f"| {' | '.join([*names, 'of the scheduler'])} |")
+    print(f"|---:|---:|---|{'---:|' * 7}")
     with tempfile.TemporaryDirectory() as name:
         path = Path(name, "rows.parquet")
         subprocess.run([sys.executable, __file__, "write", str(rows), str(path)], check=True)
-        for engine in ("a frame", "files, two workers", "Dask, two workers"):
+        engines = ["a frame"] if rows <= MOST_IN_MEMORY else []
+        for engine in (*engines, "files, two workers", "Dask, two workers"):
             run = [sys.executable, __file__, "run", json.dumps([str(path), block_rows, engine])]
             own = json.loads(subprocess.run(run, capture_output=True, text=True, check=True).stdout)
             cells = [f"{rows:,}", f"{block_rows:,}", engine]
             cells += [f"{own['NCP_relational']:.3f}", f"{own['NCP']:.4f}", f"{own['pairs']:.3f}"]
-            cells += [f"{own['seconds']:.0f}", f"{own['peaks'][0]:.2f}"]
-            cells.append(f"{own['peaks'][1]:.2f}" if engine != "a frame" else "")
+            cells += [f"{own['seconds']:.0f}", *(f"{each:.2f}" for each in own["peaks"])]
+            cells += [""] * (len(names) + 1 - len(cells))
             print(f"| {' | '.join(cells)} |", flush=True)
 
 

@@ -11,7 +11,8 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial, reduce
-from itertools import pairwise
+from itertools import chain, pairwise
+from math import isqrt
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -34,6 +35,7 @@ from pdanon.algorithms.regions.cutting import (
     count_drawn,
     in_order,
     merge_counts,
+    regroup,
 )
 from pdanon.algorithms.regions.jobs import RegionFacts, number_groups, without_missing
 from pdanon.algorithms.regions.region_storage import MemoryStorage
@@ -225,7 +227,8 @@ class _PartitionRows:
         split = self._each(
             _split, once, cutter, each=[*zip(before, drawn, [bounds] * len(drawn), strict=True)]
         )
-        buckets = _exchange([_pick(each, 0) for each in split], n_buckets, _join_regions)
+        join = dask.delayed(_join_regions)
+        buckets = [join(each) for each in _exchange([_pick(each, 0) for each in split], n_buckets)]
         n, facts = len(split), [_pick(each, 1) for each in split]
         kept = persist([*facts, *[_pick(each, 2) for each in split], *buckets])
         found = compute(_all(kept[:n]))
@@ -302,9 +305,9 @@ class _PartitionRegions:
     def publish(self, facts: Sequence[RegionFacts], hides_missing: bool) -> _ReleasedPartitions:
         """Bring the released rows back to their partitions."""
         split, gather = dask.delayed(_split_released), dask.delayed(_gather)
-        stored, n_parts = self.rows.stored, len(self.orders)
+        stored = self.rows.stored
         back = [split(tables, _once(self.counts[:, own])) for own, tables in stored]
-        pieces = [[_pick(each, number) for each in back] for number in range(n_parts)]
+        pieces = _exchange(back, len(self.orders))
         parts = persist([gather(*each, hides_missing) for each in zip(pieces, self.orders, strict=True)])
         mappings: list[Any] = []
         if self.rows.values.label is not None:
@@ -352,7 +355,7 @@ def _once(value: Any) -> Any:
     return dask.delayed(value, traverse=False)
 
 
-def _pick(task: Any, place: int) -> Any:
+def _pick(task: Any, place: int | slice) -> Any:
     return dask.delayed(itemgetter(place))(task)
 
 
@@ -360,9 +363,26 @@ def _all(tasks: Sequence[Any]) -> Any:
     return dask.delayed(list)([*tasks])
 
 
-def _exchange(parts: Sequence[Any], n: int, join: Callable[[list[Any]], Any]) -> list[Any]:
-    """Join the first pieces of all parts, the second ones, and so on."""
-    return [dask.delayed(join)([_pick(part, number) for part in parts]) for number in range(n)]
+def _exchange(parts: Sequence[Any], n: int) -> list[list[Any]]:
+    """Return the first pieces of all parts, the second ones, and so on; some parts together.
+
+    Tasks that collect adjacent pieces of adjacent parts are fewer than the pieces.
+    """
+    size = isqrt(max(n, len(parts)))
+    spans, groups = range(0, n, size), range(0, len(parts), size)
+    collect = dask.delayed(_collect)
+    collected = [
+        [
+            collect([_pick(part, slice(start, start + size)) for part in parts[first : first + size]])
+            for start in spans
+        ]
+        for first in groups
+    ]
+    return [[_pick(own[number // size], number % size) for own in collected] for number in range(n)]
+
+
+def _collect(parts: list[list[Any]]) -> list[tuple[Any, ...]]:
+    return [*zip(*parts, strict=True)]
 
 
 def _digest(part: pd.DataFrame, columns: _Columns) -> str:
@@ -433,11 +453,11 @@ def _split(
     before: Numbers,
     drawn: Drawn,
     bounds: list[int],
-) -> tuple[list[list[pa.Table]], tuple[Numbers, Codes], Numbers]:
-    """Split a partition into the rows of each region, several regions in a piece."""
+) -> tuple[list[tuple[pa.Table, Numbers]], tuple[Numbers, Codes], Numbers]:
+    """Split a partition into the rows of adjacent regions, with the number of rows of each."""
     split = SplitPart.of(*encoder.encode(encoded.rows, encoded.values), assignment, before, drawn)
-    regions = _cut(split.rows, split.counts)
-    pieces = [regions[start:stop] for start, stop in pairwise(bounds)]
+    counts = [split.counts[start:stop] for start, stop in pairwise(bounds)]
+    pieces = [*zip(_cut(split.rows, np.array([each.sum() for each in counts])), counts, strict=True)]
     return pieces, (split.counts, split.pairs), split.order.astype(np.int32)
 
 
@@ -448,9 +468,11 @@ def _cut(rows: pa.Table, counts: Numbers) -> list[pa.Table]:
     return [rows.take(pa.array(np.arange(start, stop))) for start, stop in bounds]
 
 
-def _join_regions(pieces: list[list[pa.Table]]) -> list[pa.Table]:
+def _join_regions(pieces: list[Sequence[tuple[pa.Table, Numbers]]]) -> list[pa.Table]:
     """Return the rows of each region, partition by partition."""
-    return [pa.concat_tables(each).combine_chunks() for each in zip(*pieces, strict=True)]
+    tables, counts = zip(*chain(*pieces), strict=True)
+    by_part = np.array(counts)
+    return _cut(regroup(pa.concat_tables(tables), by_part), by_part.sum(axis=0))
 
 
 def _work(
@@ -473,14 +495,13 @@ def _pick_stored(stored: list[dict[str, bytes]], name: str) -> list[bytes]:
 
 def _split_released(stored: list[dict[str, bytes]], counts: NDArray[np.int32]) -> list[bytes]:
     """Return the released rows of some regions by partition, sorted by region."""
-    released = (unpack(each["released"]) for each in stored)
-    regions = [_cut(each, own) for each, own in zip(released, counts.T, strict=True)]
-    return [pack(each) for each in _join_regions(regions)]
+    released = pa.concat_tables(unpack(each["released"]) for each in stored)
+    return [pack(each) for each in _cut(regroup(released, counts.T), counts.sum(axis=1))]
 
 
-def _gather(pieces: list[bytes], order: Numbers, hides_missing: bool) -> bytes:
+def _gather(pieces: list[Sequence[bytes]], order: Numbers, hides_missing: bool) -> bytes:
     """Return the released rows of a partition in their order."""
-    released = in_order(pa.concat_tables(map(unpack, pieces)).combine_chunks(), order)
+    released = in_order(pa.concat_tables(map(unpack, chain(*pieces))).combine_chunks(), order)
     return pack(without_missing(released) if hides_missing else released)
 
 
@@ -626,14 +647,14 @@ def _audit_pieces(
     """Recount the rows of all buckets, given those of each partition."""
 
     def each(function: Callable[..., Any], *given: Any) -> Any:
-        known = partial(function, guarantee, labels, column, *given)
-        return compute(_all(_exchange(pieces, len(pieces), known)))
+        known = dask.delayed(partial(function, guarantee, labels, column, *given))
+        return compute(_all([known(each) for each in _exchange(pieces, len(pieces))]))
 
     return join_audits(guarantee, each(_audit_bucket), partial(each, _list_bucket))
 
 
 def _audit_bucket(
-    guarantee: ByClasses, labels: list[Hashable], column: Hashable | None, pieces: list[bytes]
+    guarantee: ByClasses, labels: list[Hashable], column: Hashable | None, pieces: list[Sequence[bytes]]
 ) -> PartAudit:
     return audit_part(guarantee, column, _join_bucket(labels, pieces))
 
@@ -643,14 +664,14 @@ def _list_bucket(
     labels: list[Hashable],
     column: Hashable | None,
     emptied: bool,
-    pieces: list[bytes],
+    pieces: list[Sequence[bytes]],
 ) -> pd.DataFrame:
     return list_threats(guarantee, column, _join_bucket(labels, pieces), emptied=emptied)
 
 
-def _join_bucket(labels: list[Hashable], pieces: list[bytes]) -> ClassPart:
+def _join_bucket(labels: list[Hashable], pieces: list[Sequence[bytes]]) -> ClassPart:
     """Return the rows of a bucket, given those of each partition."""
-    tables = [*map(unpack, pieces)]
+    tables = [*map(unpack, chain(*pieces))]
     for place, label in enumerate(labels):
         kinds = {piece.schema.field(place).type: number for number, piece in enumerate(tables)}
         kinds.pop(pa.null(), None)  # no value of the partition is known

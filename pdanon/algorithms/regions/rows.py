@@ -19,6 +19,7 @@ from pdanon.algorithms.regions.cutting import (
     count_drawn,
     in_order,
     merge_counts,
+    regroup,
 )
 from pdanon.algorithms.regions.jobs import RegionFacts, number_groups, without_missing
 from pdanon.algorithms.regions.region_storage import FileStorage
@@ -158,21 +159,14 @@ class _Bundle:
 
     def write_regions(self, rows: pa.Table) -> None:
         """Write the rows of each region, given all by part."""
-        write_rows(_regroup(rows, self.counts), self.storages[0].rows, self.counts.sum(axis=0).tolist())
+        write_rows(regroup(rows, self.counts), self.storages[0].rows, self.counts.sum(axis=0).tolist())
 
     def write_parts(self) -> None:
         """Write the released rows of each part."""
         rows = pa.concat_tables(each.written("released") for each in self.storages)
-        write_rows(_regroup(rows, self.counts.T), self.released, self.counts.sum(axis=1).tolist())
+        write_rows(regroup(rows, self.counts.T), self.released, self.counts.sum(axis=1).tolist())
         for each in self.storages:
             each.place("released").unlink()
-
-
-def _regroup(rows: pa.Table, counts: NDArray[np.int32]) -> pa.Table:
-    """Sort rows by the columns of their counts, given those of the first line first, column by column."""
-    n_lines, n_columns = counts.shape
-    column_of = np.repeat(np.tile(np.arange(n_columns), n_lines), counts.ravel())
-    return rows.take(pa.array(np.argsort(column_of, kind="stable")))
 
 
 @dataclass(frozen=True, eq=False, slots=True)

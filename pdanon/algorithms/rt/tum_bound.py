@@ -343,12 +343,12 @@ def _tabulate(steps: Sequence[tuple[int, int, float]]) -> _Steps:
 
 def _join_steps(steps: Sequence[_Steps], rum: Rum, most: int) -> pd.DataFrame:
     """Return the steps of all parts, one part after the other."""
-    clusters, totals, lost = map(_sum_steps, zip(*steps, strict=True))
+    clusters, totals, lost = map(sum_steps, zip(*steps, strict=True))
     shares = np.fromiter((rum.share(int(total)) for total in totals), np.float64, len(totals))
     return pd.DataFrame({"clusters": clusters, "Rum": shares, "Tum": lost / max(most, 1)})
 
 
-def _sum_steps(values: Sequence[NDArray[Any]]) -> NDArray[Any]:
+def sum_steps(values: Sequence[NDArray[Any]]) -> NDArray[Any]:
     """Return the sums over all parts after each step: those of parts before it are complete."""
     first, last = (np.array([each[end] for each in values]) for end in (0, -1))
     before, after = np.cumsum(last) - last, np.cumsum(first[::-1])[::-1] - first

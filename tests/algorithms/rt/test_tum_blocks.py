@@ -16,7 +16,7 @@ from test_rt import QUASI, WORLD, assert_contract, datasets, frame_with, many_ro
 import pdanon
 from examples import examples
 from pdanon import InfeasibleError, ParameterError
-from pdanon.algorithms.rt.tum_bound import allowed_losses
+from pdanon.algorithms.rt.tum_bound import allowed_losses, sum_steps
 
 ASKED = {"k": 2, "m": 2, "quasi": QUASI, "hierarchies": {"region": WORLD}, "random_state": 0}
 
@@ -47,6 +47,17 @@ def test_one_block_is_the_whole():
     whole = run(frame, delta=0.4)
     pd.testing.assert_frame_equal(run(frame, delta=0.4, block_rows=60).frame, whole.frame)
     assert not run(frame, delta=0.4, block_rows=20).frame.equals(whole.frame)
+
+
+@settings(max_examples=examples(200))
+@given(st.lists(st.lists(st.integers(-9, 9), min_size=1, max_size=4), min_size=1, max_size=5))
+def test_steps_of_one_block_follow_those_of_another(values):
+    now, sums = [each[0] for each in values], []
+    for place, own in enumerate(values):
+        for value in own[1 if place else 0 :]:
+            now[place] = value
+            sums.append(sum(now))
+    assert sum_steps([*map(np.array, values)]).tolist() == sums
 
 
 @settings(max_examples=examples(200))
