@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 from collections import Counter
@@ -211,6 +212,14 @@ def test_workers_release_the_same_even_if_one_is_killed(client):  # noqa: F811
 
 
 # --- Partitions of any kind
+
+
+@pytest.mark.parametrize(("parts", "n"), [(1, 1), (1, 7), (7, 1), (5, 16), (16, 5), (12, 12)])
+def test_each_piece_reaches_its_place(parts, n):
+    pieces = [[f"{part} to {number}" for number in range(n)] for part in range(parts)]
+    moved = dask.compute(*map(dask.delayed, quasi_partitions.exchange([*map(dask.delayed, pieces)], n)))
+    found = [[*itertools.chain(*each)] for each in moved]
+    assert found == [[f"{part} to {number}" for part in range(parts)] for number in range(n)]
 
 
 @pytest.mark.slow

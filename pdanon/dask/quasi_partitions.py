@@ -228,7 +228,7 @@ class _PartitionRows:
             _split, once, cutter, each=[*zip(before, drawn, [bounds] * len(drawn), strict=True)]
         )
         join = dask.delayed(_join_regions)
-        buckets = [join(each) for each in _exchange([_pick(each, 0) for each in split], n_buckets)]
+        buckets = [join(each) for each in exchange([_pick(each, 0) for each in split], n_buckets)]
         n, facts = len(split), [_pick(each, 1) for each in split]
         kept = persist([*facts, *[_pick(each, 2) for each in split], *buckets])
         found = compute(_all(kept[:n]))
@@ -307,7 +307,7 @@ class _PartitionRegions:
         split, gather = dask.delayed(_split_released), dask.delayed(_gather)
         stored = self.rows.stored
         back = [split(tables, _once(self.counts[:, own])) for own, tables in stored]
-        pieces = _exchange(back, len(self.orders))
+        pieces = exchange(back, len(self.orders))
         parts = persist([gather(*each, hides_missing) for each in zip(pieces, self.orders, strict=True)])
         mappings: list[Any] = []
         if self.rows.values.label is not None:
@@ -363,7 +363,7 @@ def _all(tasks: Sequence[Any]) -> Any:
     return dask.delayed(list)([*tasks])
 
 
-def _exchange(parts: Sequence[Any], n: int) -> list[list[Any]]:
+def exchange(parts: Sequence[Any], n: int) -> list[list[Any]]:
     """Return the first pieces of all parts, the second ones, and so on; some parts together.
 
     Tasks that collect adjacent pieces of adjacent parts are fewer than the pieces.
@@ -648,7 +648,7 @@ def _audit_pieces(
 
     def each(function: Callable[..., Any], *given: Any) -> Any:
         known = dask.delayed(partial(function, guarantee, labels, column, *given))
-        return compute(_all([known(each) for each in _exchange(pieces, len(pieces))]))
+        return compute(_all([known(each) for each in exchange(pieces, len(pieces))]))
 
     return join_audits(guarantee, each(_audit_bucket), partial(each, _list_bucket))
 
