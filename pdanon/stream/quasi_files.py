@@ -252,8 +252,8 @@ class _WrittenTable:
                 with tree.open(name) as file, open_writer(path, file, {}, fields, kinds.metadata) as writer:
                     for group in range(file.plain.num_row_groups):
                         for table in _cut(file.read(group)):
-                            recoded = self._recode(table, number).cast(writer.schema)
-                            writer.write_table(recoded, row_group_size=max(len(table), 1))
+                            size = max(len(table), 1)
+                            writer.write_table(self._recode(table, number).cast(writer.schema), size)
                             report(len(table))
                             return_unused()
                             number += 1
