@@ -12,6 +12,7 @@ __all__ = ["SensitiveGroups", "form"]
 Array = NDArray[Any]
 
 LEFT_OUT = cython.declare(cython.longlong, 2**62)  # above the number of tries
+FEW = cython.declare(cython.longlong, 4)  # rows to a part, on average: then counting items takes less time
 FARTHEST = cython.declare(cython.longlong, 2**62)  # above the keys of rows
 
 
@@ -70,6 +71,8 @@ class SensitiveGroups:
     longest: cython.longlong  # largest number of public items of a row
     holders: _Holders
     seen: cython.longlong[::1]  # the last try that compared each row; LEFT_OUT if it has a group
+    shared: cython.longlong[::1]  # number of items that each row shares with the pivot; 0 between two pivots
+    sharing: cython.longlong[::1]  # the rows that share an item with the pivot
     near: cython.longlong[::1]  # a heap of the keys of the rows that may be among the nearest
     nearest_free: cython.longlong[::1]  # a heap of the least keys of rows without a sensitive item, negated
     parts: cython.longlong[::1]  # a heap of the keys of the parts of the holders of the pivot's items
@@ -104,6 +107,7 @@ class SensitiveGroups:
         self.tally = np.zeros(2 * self.longest + 1, np.int64)
         self.holders = _Holders(offsets, codes, n_items) if nearest else None
         self.seen, self.near = np.zeros((2, n_rows if nearest else 0), np.int64)
+        self.shared, self.sharing = np.zeros((2, n_rows if nearest else 0), np.int64)
         self.nearest_free = np.empty(p - 1, np.int64)
         self.parts = np.empty(self.holders.begins.shape[0] - 1 if nearest else 0, np.int64)
 
@@ -347,6 +351,9 @@ def _length(row: cython.Py_ssize_t, groups: SensitiveGroups) -> cython.longlong:
 # The rows with the same b and j are a part of the holders of this item, with one lower bound for all of them.
 # Parts are searched by ascending bound. The search ends when enough rows differ less than the next bound.
 # A row that is found in the part of another shared item was found before, in that of the rarest one.
+#
+# Long rows have so many lengths and places that a part has few rows. Then the shared items of all holders are
+# counted instead.
 
 
 @cython.final
@@ -464,14 +471,66 @@ def _list_nearest(row: cython.Py_ssize_t, groups: SensitiveGroups) -> cython.Py_
     They share a public item with the row. Rows are not listed if p - 1 rows without a sensitive item, which
     never conflict, are nearer.
     """
+    i: cython.Py_ssize_t
     n: cython.Py_ssize_t
-    n_parts: cython.Py_ssize_t = _list_parts(row, groups)
-    signature: cython.ulonglong = _signature(row, groups.offsets, groups.codes)
-    all_parts: cython.longlong = groups.parts.shape[0]
-    cython.declare(part=cython.Py_ssize_t, i=cython.Py_ssize_t)
     for i in range(groups.p - 1):
         groups.nearest_free[i] = -FARTHEST
     n = _list_adjacent(row, groups)
+    if _has_small_parts(row, groups):
+        return _list_sharing(row, n, groups)
+    return _search_parts(row, n, groups)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _has_small_parts(row: cython.Py_ssize_t, groups: SensitiveGroups) -> cython.bint:
+    """Return whether the parts of the items of a row have few rows on average."""
+    n_parts: cython.longlong = 0
+    n_holders: cython.longlong = 0
+    cython.declare(place=cython.Py_ssize_t, first=cython.Py_ssize_t, end=cython.Py_ssize_t)
+    for place in range(groups.offsets[row], groups.offsets[row + 1]):
+        first = groups.holders.firsts[groups.codes[place]]
+        end = groups.holders.firsts[groups.codes[place] + 1]
+        n_parts += end - first
+        n_holders += groups.holders.begins[end] - groups.holders.begins[first]
+    return n_holders <= FEW * n_parts
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _list_sharing(row: cython.Py_ssize_t, n: cython.Py_ssize_t, groups: SensitiveGroups) -> cython.Py_ssize_t:
+    """Add the keys of rows that share an item, whose shared items are counted; return the number of keys."""
+    n_sharing: cython.Py_ssize_t = 0
+    cython.declare(place=cython.Py_ssize_t, slot=cython.Py_ssize_t, other=cython.Py_ssize_t)
+    cython.declare(begin=cython.Py_ssize_t, end=cython.Py_ssize_t, i=cython.Py_ssize_t)
+    for place in range(groups.offsets[row], groups.offsets[row + 1]):
+        begin = groups.holders.begins[groups.holders.firsts[groups.codes[place]]]
+        end = groups.holders.begins[groups.holders.firsts[groups.codes[place] + 1]]
+        for slot in range(begin, end):
+            other = groups.holders.rows[slot]
+            if groups.shared[other] == 0:
+                groups.sharing[n_sharing] = other
+                n_sharing += 1
+            groups.shared[other] += 1
+    for i in range(n_sharing):
+        other = groups.sharing[i]
+        if groups.seen[other] < groups.tries:  # neither in a group nor adjacent
+            n = _list_key(other, row, groups.shared[other], n, groups)
+        groups.shared[other] = 0
+    return n
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _search_parts(row: cython.Py_ssize_t, n: cython.Py_ssize_t, groups: SensitiveGroups) -> cython.Py_ssize_t:
+    """Add the keys of rows in parts, by ascending bound; return the number of keys."""
+    n_parts: cython.Py_ssize_t = _list_parts(row, groups)
+    signature: cython.ulonglong = _signature(row, groups.offsets, groups.codes)
+    all_parts: cython.longlong = groups.parts.shape[0]
+    part: cython.Py_ssize_t
     while n_parts and _remoteness(row, row, groups.parts[0] // all_parts, groups) <= -groups.nearest_free[0]:
         part = groups.parts[0] % all_parts
         n_parts -= 1
@@ -551,7 +610,7 @@ def _list_part(
         other = groups.holders.rows[slot]
         if groups.seen[other] == LEFT_OUT:
             end -= 1
-            groups.holders.rows[slot] = groups.holders.rows[end]
+            groups.holders.rows[slot], groups.holders.rows[end] = groups.holders.rows[end], other
             groups.holders.signatures[slot] = groups.holders.signatures[end]
             continue
         slot += 1
@@ -591,7 +650,7 @@ def _skip_far(
 def _list_row(
     other: cython.Py_ssize_t, row: cython.Py_ssize_t, n: cython.Py_ssize_t, groups: SensitiveGroups
 ) -> cython.Py_ssize_t:
-    """Add the key of a row that shares an item and may be among the nearest; return the number of keys."""
+    """Count the shared items of a row that is not listed yet, and add its key; return the number of keys."""
     start: cython.Py_ssize_t = groups.offsets[other]
     stop: cython.Py_ssize_t = groups.offsets[other + 1]
     shared: cython.longlong = 0
@@ -599,7 +658,22 @@ def _list_row(
     groups.seen[other] = groups.tries
     for place in range(start, stop):
         shared += groups.marked[groups.codes[place]]
-    key: cython.longlong = _remoteness(other, row, _length(row, groups) + stop - start - 2 * shared, groups)
+    return _list_key(other, row, shared, n, groups)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _list_key(
+    other: cython.Py_ssize_t,
+    row: cython.Py_ssize_t,
+    shared: cython.longlong,
+    n: cython.Py_ssize_t,
+    groups: SensitiveGroups,
+) -> cython.Py_ssize_t:
+    """Add the key of a row that shares an item and may be among the nearest; return the number of keys."""
+    differing: cython.longlong = _length(row, groups) + _length(other, groups) - 2 * shared
+    key: cython.longlong = _remoteness(other, row, differing, groups)
     if not shared or key > -groups.nearest_free[0]:
         return n
     groups.near[n] = key
