@@ -174,6 +174,20 @@ def test_groups_of_thousands_of_tables_are_those_of_the_naive_version(part):
             done += 1
 
 
+@pytest.mark.parametrize(("n_rows", "items", "longest"), [(200, "abcdef", 3), (40, "abcdefghijklmnop", 16)])
+@pytest.mark.parametrize("seed", range(5))
+def test_groups_of_many_short_and_of_few_long_rows_are_those_of_the_naive_version(
+    seed, n_rows, items, longest
+):
+    """The nearest rows are searched by their lengths among the former, and by counts among the latter."""
+    draw = Random(seed)
+    rows = [{*draw.sample(items, draw.randint(1, longest))} for _ in range(n_rows)]
+    secrets = dict.fromkeys(draw.sample(range(n_rows), n_rows // 4), "s")
+    rows = [frozenset(row | {*secrets.get(number, "")}) for number, row in enumerate(rows)]
+    groups = groups_of(*parts_of(rows, {"s"}), 3, "nn", 2, report_nothing)
+    assert grouped(groups.tolist()) == expected(rows, frozenset("s"), 3, 2, "nn")
+
+
 @cases
 def test_both_tables_are_true_and_hide_which_row_has_a_sensitive_item(rows, sensitive, p, alpha, order):
     sensitive = hideable(rows, sensitive, p)
