@@ -71,8 +71,7 @@ class SensitiveGroups:
     longest: cython.longlong  # largest number of public items of a row
     holders: _Holders
     seen: cython.longlong[::1]  # the last try that compared each row; LEFT_OUT if it has a group
-    shared: cython.longlong[::1]  # number of items that each row shares with the pivot; 0 between two pivots
-    sharing: cython.longlong[::1]  # the rows that share an item with the pivot
+    shared: cython.int[::1]  # number of items that each row shares with the pivot; 0 between two pivots
     near: cython.longlong[::1]  # a heap of the keys of the rows that may be among the nearest
     nearest_free: cython.longlong[::1]  # a heap of the least keys of rows without a sensitive item, negated
     parts: cython.longlong[::1]  # a heap of the keys of the parts of the holders of the pivot's items
@@ -106,8 +105,9 @@ class SensitiveGroups:
         self.longest = int(np.diff(offsets).max(initial=0))
         self.tally = np.zeros(2 * self.longest + 1, np.int64)
         self.holders = _Holders(offsets, codes, n_items) if nearest else None
-        self.seen, self.near = np.zeros((2, n_rows if nearest else 0), np.int64)
-        self.shared, self.sharing = np.zeros((2, n_rows if nearest else 0), np.int64)
+        self.seen = np.zeros(n_rows if nearest else 0, np.int64)
+        self.near = np.empty(n_rows + 2 * width if nearest else 0, np.int64)
+        self.shared = np.zeros(n_rows if nearest else 0, np.int32)
         self.nearest_free = np.empty(p - 1, np.int64)
         self.parts = np.empty(self.holders.begins.shape[0] - 1 if nearest else 0, np.int64)
 
@@ -501,8 +501,12 @@ def _has_small_parts(row: cython.Py_ssize_t, groups: SensitiveGroups) -> cython.
 @cython.nogil
 @cython.exceptval(check=False)
 def _list_sharing(row: cython.Py_ssize_t, n: cython.Py_ssize_t, groups: SensitiveGroups) -> cython.Py_ssize_t:
-    """Add the keys of rows that share an item, whose shared items are counted; return the number of keys."""
-    n_sharing: cython.Py_ssize_t = 0
+    """Add the keys of rows that share an item, whose shared items are counted; return the number of keys.
+
+    Until then, the rows are behind the keys.
+    """
+    listed: cython.Py_ssize_t = n
+    n_rows: cython.Py_ssize_t = n
     cython.declare(place=cython.Py_ssize_t, slot=cython.Py_ssize_t, other=cython.Py_ssize_t)
     cython.declare(begin=cython.Py_ssize_t, end=cython.Py_ssize_t, i=cython.Py_ssize_t)
     for place in range(groups.offsets[row], groups.offsets[row + 1]):
@@ -511,11 +515,11 @@ def _list_sharing(row: cython.Py_ssize_t, n: cython.Py_ssize_t, groups: Sensitiv
         for slot in range(begin, end):
             other = groups.holders.rows[slot]
             if groups.shared[other] == 0:
-                groups.sharing[n_sharing] = other
-                n_sharing += 1
+                groups.near[n_rows] = other
+                n_rows += 1
             groups.shared[other] += 1
-    for i in range(n_sharing):
-        other = groups.sharing[i]
+    for i in range(listed, n_rows):
+        other = groups.near[i]
         if groups.seen[other] < groups.tries:  # neither in a group nor adjacent
             n = _list_key(other, row, groups.shared[other], n, groups)
         groups.shared[other] = 0
