@@ -30,6 +30,7 @@ from tests.benchmarks.pages import DOCS, section, write_section
 
 SECONDS, GIB = 40, 8  # limits of a call, of processor time and of memory
 FEW = 2000  # rows of the call before, so that imports are not measured
+MOST = 1_000_000  # rows of the table whose first rows are those of a call with sizes between
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,8 @@ TITLES = {"length": "row length", "quasi": "quasi-identifiers"}
 class Call:
     """An algorithm, an audit or a risk, the parameters that it has, and where its sweeps begin.
 
-    That of the rows has powers of ten, and ``between``.
+    That of the rows has powers of ten, and ``between``. Then all are the first rows of one table: tables that
+    are drawn apart have other patterns, and more or fewer rows with the sensitive items.
     """
 
     run: Callable[[pd.DataFrame, Size], Any]
@@ -130,7 +132,7 @@ FAMILIES: dict[str, dict[str, Call]] = {
         "cahd": Call(
             lambda frame, size: pdanon.cahd(frame, p=size.k, sensitive=sensitive(frame, 1 / size.k, 10)),
             ("rows", "items", "length", "k"),
-            between=(200_000, 400_000),
+            between=(200_000, 400_000, 800_000),
         ),
         "disassociate": Call(lambda frame, size: pdanon.disassociate(frame, k=size.k, m=size.m)),
     },
@@ -171,10 +173,11 @@ def table(size: Size, call: Call) -> pd.DataFrame:
             values = draw.integers(0, 100 if number % 2 == 0 else 20, size.rows)
             frame[f"q{number}"] = values if number % 2 == 0 else [f"v{value:02d}" for value in values]
     if "items" in call.sweeps:
+        drawn = max(size.rows, MOST) if call.between and size == Size(size.rows) else size.rows
         baskets = pdanon.datasets.make_baskets(
-            size.rows, size.items, mean_length=size.length, patterns=size.items, random_state=0
+            drawn, size.items, mean_length=size.length, patterns=size.items, random_state=0
         )
-        frame["items"] = baskets["items"]
+        frame["items"] = baskets["items"].head(size.rows)
     return frame
 
 
