@@ -104,6 +104,17 @@ class Parser(argparse.ArgumentParser):
 # --- Commands, their arguments and their help
 
 
+class PrintVersion(argparse.Action):
+    """An option that prints the version and exits; only then is it looked up, which takes a millisecond."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option: Any = None
+    ) -> None:
+        """Print the version and exit."""
+        print(f"pdanon {version('pdanon')}")
+        parser.exit()
+
+
 Command: TypeAlias = Callable[[argparse.Namespace], Outcome]
 
 
@@ -123,7 +134,8 @@ def parser_of(commands: Mapping[str, Command]) -> argparse.ArgumentParser:
         epilog="example:\n  pdanon anonymize baskets.parquet release.parquet -k 5 -m 2",
         **options,
     )
-    parser.add_argument("--version", action="version", version=f"pdanon {version('pdanon')}")
+    text = "show program's version number and exit"
+    parser.add_argument("--version", action=PrintVersion, nargs=0, default=argparse.SUPPRESS, help=text)
     shells = f"print a script that completes commands, options and files in a shell: {', '.join(SHELLS)}"
     option = "--print-completion"
     parser.add_argument(option, action=PrintCompletion, choices=SHELLS, metavar="SHELL", help=shells)

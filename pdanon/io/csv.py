@@ -293,8 +293,8 @@ def _find_formulas(column: pd.Series[Any]) -> NDArray[np.bool_]:
         texts = column.str
     except AttributeError:
         return np.zeros(len(column), np.bool_)
-    formula, number = (texts.match(pattern, na=False).to_numpy(bool) for pattern in (_FORMULA, _NUMBER))
-    return formula & ~number
+    formula = texts.match(_FORMULA, na=False).to_numpy(bool)
+    return formula & ~texts.match(_NUMBER, na=False).to_numpy(bool) if formula.any() else formula
 
 
 def _write_csv(frame: pd.DataFrame, path: Path, delimiter: str) -> None:

@@ -10,7 +10,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import partial
+from functools import cache, partial
 from importlib.metadata import version
 from importlib.resources import files
 from importlib.util import find_spec
@@ -244,7 +244,7 @@ def document(title: str, sections: Iterable[str], note: str, head: Mapping[str, 
         title=escape_html(title),
         style=style,
         script=script,
-        version=version("pdanon"),
+        version=_version("pdanon"),
         note=escape_html(note),
         content="\n".join(content),
     )
@@ -297,7 +297,13 @@ def versions() -> str:
 
 def library_versions() -> dict[str, str]:
     """Return the versions of pdanon, of the libraries that decide about its results, and of Python."""
-    return {name: version(name) for name in _LIBRARIES} | {"Python": platform.python_version()}
+    return {name: _version(name) for name in _LIBRARIES} | {"Python": platform.python_version()}
+
+
+@cache
+def _version(name: str) -> str:
+    """Return the version of a library, whose metadata are parsed once."""
+    return version(name)
 
 
 def report_time() -> str:
