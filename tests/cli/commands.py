@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from conftest import SECRET, frame_of
@@ -23,9 +25,18 @@ def here(tmp_path, monkeypatch):
     """A directory with the same data as in.parquet and in.csv; no stage takes long."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(output, "PATIENCE", 600)
+    for name, content in files().items():
+        Path(name).write_bytes(content)
+
+
+@cache
+def files():
+    """The content of in.parquet and of in.csv, which are written once."""
     frame = frame_of(ROWS).assign(store=["north", "north", "south", "south"])
-    to_parquet(frame, "in.parquet")
-    to_csv(frame, "in.csv", separator=" ")
+    with TemporaryDirectory() as directory:
+        to_parquet(frame, Path(directory, "in.parquet"))
+        to_csv(frame, Path(directory, "in.csv"), separator=" ")
+        return {path.name: path.read_bytes() for path in Path(directory).iterdir()}
 
 
 def contents():

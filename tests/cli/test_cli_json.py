@@ -5,21 +5,22 @@ from __future__ import annotations
 import copy
 import json
 import os
+import shutil
 import subprocess
 import sys
-from importlib.resources import files
+from importlib import resources
 from pathlib import Path
 
 import pandas as pd
 import pytest
-from commands import KM, SALT, here  # noqa: F401 (`here` acts on every test)
+from commands import KM, SALT, files, here  # noqa: F401 (`here` acts on every test)
 from conftest import SECRET, frame_of
 from jsonschema import Draft202012Validator
 
 import pdanon
 from pdanon.cli.main import _COMMANDS
 
-SCHEMA = json.loads((files("pdanon.cli") / "output.schema.json").read_text(encoding="utf-8"))
+SCHEMA = json.loads((resources.files("pdanon.cli") / "output.schema.json").read_text(encoding="utf-8"))
 # Further properties of these are named after parameters or losses.
 OPEN = {"guarantee"}
 CLASSES = ("--classes", "new.csv")
@@ -84,14 +85,24 @@ k = 2
 """
 
 
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    """A release and its evidence, of the same data as in.parquet."""
+    directory = tmp_path_factory.mktemp("results")
+    (directory / "in.parquet").write_bytes(files()["in.parquet"])
+    result = pdanon.pcta(pdanon.read_parquet(directory / "in.parquet"), k=2, m=2)
+    result.evidence(directory / "evidence.json")
+    pdanon.to_parquet(result.frame, directory / "released.parquet")
+    return directory
+
+
 @pytest.fixture(autouse=True)
-def data(here):  # noqa: F811
+def data(here, results):  # noqa: F811
+    for path in results.iterdir():
+        shutil.copy(path, path.name)
     Path("policy.toml").write_text(POLICY)
     Path("nothing.toml").write_text('input = "in.parquet"')
     Path("wrong.parquet").write_text(SECRET)
-    result = pdanon.pcta(pdanon.read_parquet("in.parquet"), k=2, m=2)
-    result.evidence("evidence.json")
-    pdanon.to_parquet(result.frame, "released.parquet")
     Path("lines.csv").write_text(f"who;what\n1;{SECRET}\n2;{SALT}\n")
 
 
