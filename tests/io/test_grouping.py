@@ -100,8 +100,9 @@ WRONG = {
 def test_what_cannot_be_grouped_is_refused_whole(change, error, message):
     pdanon.to_parquet(pd.DataFrame({"who": [1], "what": [["tea"]]}), "lists.parquet")
     pd.DataFrame({"who": range(30), "what": "tea"}).to_csv("alone.csv", index=False)
-    many = pd.DataFrame({"who": 1, "what": "tea", "sex": [*[1] * 200_000, SECRET]})
-    many.to_csv("late.csv", index=False)
+    if change.get("source") == "late.csv":
+        many = pd.DataFrame({"who": 1, "what": "tea", "sex": [*[1] * 200_000, SECRET]})
+        many.to_csv("late.csv", index=False)
     before = sorted(Path().iterdir())
     asked = {"source": "lines.parquet", "target": "rows.parquet", "by": "who", "item": "what"} | change
     with pytest.raises(error, match=message) as caught:

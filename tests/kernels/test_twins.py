@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -32,6 +33,7 @@ def exported(name):
     return {each for each in found if getattr(module, each).__module__ == module.__name__}
 
 
+@cache
 def used():
     """Return the names ``kernel.function`` used in the tests of this directory."""
     files = [path for path in Path(__file__).parent.glob("*.py") if path != Path(__file__)]
