@@ -12,9 +12,11 @@ import pytest
 ALL, MANY = (os.environ.get("PDANON_EXAMPLES") == asked for asked in ("all", "many"))
 
 
-def examples(number: int, part: int = 5) -> int:
+def examples(number: int, part: int = 10) -> int:
     """So many, or one in ``part`` of them: fewer where an example takes long, or others test the same."""
-    return number if ALL else max(number // (2 if MANY else part), 10)
+    if ALL:
+        return number
+    return max(number // 2, 10) if MANY else max(number // part, 5)
 
 
 def seeds(number: int, first: int = 0) -> list:

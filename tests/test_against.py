@@ -95,7 +95,7 @@ def test_all_guarantees_of_items_are_in_the_table():
 
 @pytest.mark.parametrize("guarantee", ALGORITHMS)
 def test_nobody_comes_further_than_the_table_says(guarantee):
-    played(guarantee, 6)
+    played(guarantee, 3)
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import pdanon
-from examples import seeds
+from examples import examples, seeds
 from pdanon import stream
 from pdanon.algorithms import engines
 from pdanon.algorithms.engines import Recoder, plan
@@ -87,6 +87,7 @@ def test_a_skeleton_decides_like_all_rows(seed):
     assert decided(lambda: by_pairs(batches, algorithm, parameters)) == expected
 
 
+@pytest.mark.seeds
 def test_no_decision_holds_rows_while_others_are_fetched(monkeypatch):
     """Neither an interim decision nor the reason why there is none."""
     held, decide = [], engines._decide_lists
@@ -102,7 +103,7 @@ def test_no_decision_holds_rows_while_others_are_fetched(monkeypatch):
 
     monkeypatch.setattr(engines, "_decide_lists", decide_lists)
     rounds, failed = [], 0
-    for seed in range(60):
+    for seed in range(examples(120, part=6)):
         rng = np.random.default_rng(seed)
         lists = draw(rng)
         batches, (algorithm, parameters) = encode(lists), call(rng, lists)
