@@ -7,8 +7,10 @@ import os
 import shutil
 import subprocess
 import sys
+from collections import defaultdict
 from dataclasses import replace
 from functools import partial
+from itertools import count
 from pathlib import Path
 from threading import Event
 
@@ -51,6 +53,18 @@ def pytest_collection():
         gc.freeze()
         gc.set_threshold(50_000, 20, 20)
         gc.enable()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Leave all but one case in n of what is marked with ``one_in(n)`` to the slow tests."""
+    numbers = defaultdict(count)
+    for item in items:
+        marker = item.get_closest_marker("one_in")
+        if marker and not item.get_closest_marker("slow"):
+            number = next(numbers[item.nodeid.split("[")[0]])
+            if number % marker.args[0]:
+                item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(scope="session")

@@ -81,6 +81,7 @@ def verdict(call):
 MANY = [*seeds(60), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(60, 400))]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("seed", MANY)
 def test_the_verdict_is_that_of_the_frame(seed, tmp_path):
     frame, guarantee = mixed(seed), guarantee_of(seed)

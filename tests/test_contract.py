@@ -51,6 +51,9 @@ SLOW_DESCENT = {"hghs", "mhghs"}
 # Releases of all algorithms are drawn by the same functions: pictures of sets and of nodes are looked at.
 DRAWN = {"pcta", "apriori"}
 
+# One of each kind of release: of sets, of nodes, by groups of rows, with items as they are.
+REPORTED = DRAWN | {"lra", "clump", "coherence"}
+
 # Frames of no item, of one, or whose items are all in more than half of the rows that hold others.
 FEW_ITEMS = {
     *("no rows", "one empty row", "empty rows", "missing rows", "equal rows", "one item"),
@@ -90,6 +93,7 @@ def plain(row):
 # --- for any rows, of any type and layout
 
 
+@pytest.mark.one_in(2)
 @algorithms
 @settings(max_examples=examples(40))
 @given(
@@ -125,6 +129,7 @@ OF_EACH_KIND = [
 ]
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize(("name", "make"), OF_EACH_KIND)
 def test_any_frame(name, make):
     frame = make()
@@ -145,6 +150,7 @@ def test_any_frame(name, make):
     assert_same(frame, before)
 
 
+@pytest.mark.one_in(4)
 @hiding
 @pytest.mark.parametrize("m", [1, 3, None])
 @pytest.mark.parametrize(
@@ -155,6 +161,7 @@ def test_any_knowledge(name, rows, m):
     assert_contract(frame, run(name, frame, k=3, m=m))
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", [name for name in ARGUMENTS if name not in SLOW_DESCENT])
 def test_many_items_and_few_rare_pairs(name):
     frame = many_items()
@@ -164,6 +171,7 @@ def test_many_items_and_few_rare_pairs(name):
 SENSITIVE = {name: make for name, make in FRAMES.items() if name not in FEW_ITEMS}
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("make", SENSITIVE.values(), ids=SENSITIVE)
 def test_any_frame_with_a_sensitive_item(make):
     """The rarest item is sensitive, and there are enough rows without it."""
@@ -243,6 +251,7 @@ def hidden_before_slice():
     return pa.array([[SECRET], ["a", "b"], ["b"], [SECRET]])[1:3]
 
 
+@pytest.mark.one_in(2)
 @hiding
 @pytest.mark.parametrize("hide", [hidden_in_dictionary, hidden_under_null, hidden_before_slice])
 def test_items_that_no_row_shows_are_not_released(name, hide):
@@ -255,6 +264,7 @@ def test_items_that_no_row_shows_are_not_released(name, hide):
     assert SECRET.encode() not in pickle.dumps(result.mapping)
 
 
+@pytest.mark.one_in(2)
 @hiding
 @pytest.mark.parametrize("layout", [frame_of, lambda rows: objects(rows, list), chunked])
 def test_items_that_no_label_names_are_not_released(name, layout):
@@ -273,7 +283,14 @@ def test_items_that_no_label_names_are_not_released(name, layout):
     assert result.frame.attrs == {}
 
 
-@hiding
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] * (name not in REPORTED))
+        for name in ARGUMENTS
+        if name not in WITH_SECRETS
+    ],
+)
 def test_items_that_no_label_names_are_not_reported(name, request):
     if name not in DRAWN:
         request.getfixturevalue("tables_only")

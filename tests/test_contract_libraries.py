@@ -65,6 +65,7 @@ def value_of(value):
     return value.tolist() if hasattr(value, "tolist") else value
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", [*ALGORITHMS, *RELATIONAL, *RT])
 def test_polars_in_and_polars_out(name):
     foreign, frame = both_tables()

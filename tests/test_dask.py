@@ -71,6 +71,7 @@ def assert_same(result, expected):
     assert result.rows == len(expected.frame)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("partitions", [1, 3, 7])
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_a_release_is_that_of_the_frame_row_for_row(name, partitions):
@@ -111,6 +112,7 @@ def frame_of_rows(drawn):
     return frame_of([None if row is None else {f"a{item}" for item in row} for row in drawn])
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("made", TYPES.values(), ids=TYPES)
 @pytest.mark.parametrize("name", ["coherence", "suppress_public"])
 def test_a_private_column_is_released_as_by_pandas(name, made):
@@ -131,6 +133,7 @@ def test_a_private_column_is_released_as_by_pandas(name, made):
         getattr(evenly(frame, 7).txanon, name)(**{**asked, "private": "items"})
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 def test_lists_of_any_type_become_lists_of_text(kind):
     frame = frame_in_memory(table_of(kind, seed=3))
@@ -390,6 +393,7 @@ def test_a_bad_partition_is_named():
         assert SECRET not in str(caught.value)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("m", [2, None])
 @pytest.mark.parametrize("n_parts", [1, 3, 8])
 def test_parts_of_lra_do_not_depend_on_partitions(m, n_parts):

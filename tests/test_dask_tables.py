@@ -68,6 +68,7 @@ def typed_like(released, expected):
     return released if pd.__version__ >= "3" else released.astype(expected.dtypes)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("name", "seed", "partitions"),
     [
@@ -164,6 +165,7 @@ def changing(frame, n, other, readings):
     return dd.from_map(Changing(frame, n, other, readings), range(n), meta=frame.iloc[:0])
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", ["rfirst", "mondrian", "full_subtree"])
 @pytest.mark.parametrize("change", ["values", "items", "order"])
 def test_partitions_that_change_are_refused(name, change):

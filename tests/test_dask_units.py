@@ -26,6 +26,7 @@ def divided(lines, cuts):
     return dd.from_map(same, parts, meta=lines.iloc[:0])
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("kind", ["int64", "str", "category"])
 @pytest.mark.parametrize("counts", [False, True])
 @pytest.mark.parametrize("seed", seeds(25))

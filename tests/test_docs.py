@@ -25,7 +25,13 @@ PAGES = [
 ]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+LONG = {"stream-tables", "survey"}  # whose commands take seconds
+
+
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, marks=[pytest.mark.slow] * (page.stem in LONG), id=page.stem) for page in PAGES],
+)
 def test_commands_print_what_is_shown(page, tmp_path, monkeypatch, capsys):
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     monkeypatch.chdir(tmp_path)
@@ -70,6 +76,7 @@ def test_a_column_is_kept_only_where_the_risk_with_it_is_shown(page):
     assert keep <= quasi
 
 
+@pytest.mark.slow
 def test_what_the_survey_says_of_its_municipalities(tmp_path, monkeypatch, capsys):
     text = (ROOT / "docs" / "recipes" / "survey.md").read_text(encoding="utf-8")
     (tmp_path / "examples").symlink_to(ROOT / "examples")

@@ -95,6 +95,7 @@ def check_items(name, rows, k):
             assert_hidden(frame, pdanon.refine(frame, result, loss=weights), k)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", OF_ITEMS)
 @given(rows=rows_of_items, k=st.sampled_from([2, 3]))
 @settings(max_examples=5)

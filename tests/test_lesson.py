@@ -21,6 +21,7 @@ def groupings(items):
             yield [*rest[:place], [items[0], *group], *rest[place + 1 :]]
 
 
+@pytest.mark.slow
 def test_no_grouping_by_hand_loses_less_than_the_release():
     pytest.importorskip("matplotlib").use("agg")
     lesson = {}

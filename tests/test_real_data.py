@@ -85,6 +85,7 @@ def test_published_statistics(name, read):
     assert round(described["mean length"], 2) == mean
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [BMS[0], pytest.param(BMS[1], marks=pytest.mark.slow)])
 def test_risk_of_real_baskets_is_the_sparse_recount(name, read):
     frame = read(name)
@@ -99,6 +100,7 @@ def test_risk_of_real_baskets_is_the_sparse_recount(name, read):
     assert at_risk == rows_with_rare_pairs(matrix, 5)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", BMS)
 def test_released_baskets_have_no_rare_pair(name, read):
     df = read(name)

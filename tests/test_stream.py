@@ -164,6 +164,7 @@ def released_in_memory(name):
     )
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("name", [*ALGORITHMS, *IN_BLOCKS])
 def test_a_release_is_that_of_the_frame_row_for_row(name, layout, tmp_path):
@@ -192,6 +193,7 @@ def test_the_optimum_with_suppression_is_that_of_the_frame(m, tmp_path):
     assert result.mapping["generalized"].isna().any()
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 def test_lists_of_any_type_are_read_and_lists_of_text_are_written(kind, layout, tmp_path):
@@ -213,6 +215,7 @@ TYPES = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("made", TYPES.values(), ids=TYPES)
 def test_items_that_are_only_suppressed_keep_their_type(made, tmp_path):
     column = pa.array([None if row is None else sorted({made(i) for i in row}) for row in rows(2)])
@@ -273,6 +276,7 @@ def test_list_columns_that_pass_through_keep_their_type(tmp_path):
     assert released.schema.types == original.schema.types
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("name", ["coherence", "suppress_public"])
 def test_a_private_column_is_released_as_in_memory(name, layout, tmp_path):

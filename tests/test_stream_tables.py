@@ -99,6 +99,7 @@ def assert_released(frame, released, result, column="items"):
     assert list(released) == list(frame)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", [*BOTH, *ALONE])
 def test_one_region_is_the_table_in_memory(name, tmp_path):
     frame = table(1)
@@ -115,6 +116,7 @@ def test_one_region_is_the_table_in_memory(name, tmp_path):
         pd.testing.assert_frame_equal(result.trace, own.trace)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("name", "seed"),
     [
@@ -146,6 +148,7 @@ def test_regions_keep_the_guarantee_however_rows_come(name, seed, tmp_path):
     assert outcomes[0] == outcomes[1]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", ["rum_bound", "rfirst, sensitive", "mondrian", "incognito"])
 def test_large_row_groups_are_recoded_some_rows_at_a_time(name, tmp_path, monkeypatch):
     frame = table(1)

@@ -54,6 +54,7 @@ def texts(frame):
     return [*frame], frame.astype("str").replace({"<NA>": "nan", "None": "nan"}).to_numpy().tolist()
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("seed", seeds(60))
 @pytest.mark.parametrize("counts", [False, True])
 def test_a_release_is_that_of_memory(counts, seed, tmp_path):

@@ -96,11 +96,13 @@ def assert_narrow(work):
     assert peak_of(lambda: work(LONG)) < 120e6
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", ARGUMENTS)
 def test_space_of_algorithms(name):
     assert_narrow(lambda item: release(name, with_long(item)))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", RT)
 def test_space_with_quasi_identifiers(name):
     def work(item):

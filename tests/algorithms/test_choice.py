@@ -104,6 +104,7 @@ def alone(name, frame, best, loss, **asked):
 # --- What comes back
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", ASKED)
 def test_the_guarantee_holds_and_all_is_the_same_again(name):
     guarantee, asked = ASKED[name]
@@ -133,6 +134,7 @@ def test_the_guarantee_holds_and_all_is_the_same_again(name):
     assert is_refined(result) == refined
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", ["occurrences", "stands_for", "singles", "pairs", "suppressed", "UL"])
 def test_any_loss_may_be_the_one_that_is_least(name):
     frame = pdanon.datasets.make_baskets(300, 30, random_state=2)
@@ -201,6 +203,7 @@ def test_blocks_are_kept():
         assert len({block[item] for item in items["item"]}) == 1
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", FRAMES)
 def test_every_kind_of_frame(name):
     frame = FRAMES[name]()

@@ -23,6 +23,7 @@ def parts(run):
     return frame.txanon.disassociate(k=2, m=2)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("source", ["parts.parquet", "parts.csv"])
 @pytest.mark.parametrize(
     ("asked", "guarantee"),

@@ -212,6 +212,7 @@ WRITING = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.usefixtures("tables_only")
 @pytest.mark.skipif(os.name != "posix", reason="permissions are those of POSIX")
 @pytest.mark.parametrize("name", WRITING)

@@ -108,6 +108,7 @@ def command(run, monkeypatch):
         signal.signal(number, handler)
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("step", ["chmod", "fsync", "replace"])
 @pytest.mark.parametrize("name", ["anonymize", "stream a directory", "run", "risk"])
 def test_whenever_a_signal_comes_no_draft_is_left(name, step, command, monkeypatch):

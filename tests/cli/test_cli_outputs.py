@@ -122,6 +122,7 @@ def test_a_stream_never_replaces_a_release(run):
 # --- Policies, which somebody else may have written
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.usefixtures("tables_only")
 @pytest.mark.parametrize("key", ["release", "mapping", "loss", "report", "comparison", "resume"])
 @pytest.mark.parametrize("how", ["above", "absolute", "link", "directory"])

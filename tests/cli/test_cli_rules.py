@@ -98,6 +98,7 @@ def test_what_does_not_go_together_is_refused(sick, run, words, message):
     assert (code, message in err) == (2, True), err
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("algorithm", ['algorithm = "ps_rules"', ""])
 @pytest.mark.parametrize(
     "rules", ['rules = "rules.csv"', f"rules = {[*map(list, RULES)]}", 'rules = "all.toml"']

@@ -81,6 +81,7 @@ def contents(target):
     }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("call", CALLS)
 def test_the_release_and_the_mapping_are_those_of_the_library(run, call):
     name, (asked, given) = call.split(",")[0], CALLS[call]
@@ -99,6 +100,7 @@ def test_the_release_and_the_mapping_are_those_of_the_library(run, call):
     assert "0 occurrences" not in out
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("call", IN_MEMORY)
 def test_a_table_in_memory_takes_the_same_options(run, table, call):
     name, (asked, given) = call.split(",")[0], CALLS[call]
@@ -235,6 +237,7 @@ POLICIES = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", POLICIES)
 def test_a_policy_releases_what_the_library_does(run, name):
     source, parameters, given = POLICIES[name]

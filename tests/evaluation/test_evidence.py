@@ -78,6 +78,7 @@ def released(name, tmp_path, **given):
 # --- What it states
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", RELEASES)
 def test_evidence_follows_its_schema_and_matches_its_release(name, tmp_path):
     original, result, path = released(name, tmp_path, title="May", redact="none")
@@ -94,6 +95,7 @@ def test_evidence_follows_its_schema_and_matches_its_release(name, tmp_path):
     assert any("It is not legal advice" in text for text in page.texts("p"))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", sorted(ARGUMENTS))
 def test_releases_of_all_algorithms_have_evidence(name):
     frame = frame_of([["a", "b"], ["b", "c"], ["a", "b", "c"], ["d"], ["d", "a"], ["a", "b"]] * 3)
@@ -256,6 +258,7 @@ SECRETS = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("redact", ["unpublished", "all"])
 @pytest.mark.parametrize("name", SECRETS)
 def test_items_that_are_not_published_are_not_named(name, redact, tmp_path):

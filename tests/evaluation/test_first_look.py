@@ -274,6 +274,7 @@ def shown(raw, tmp_path):
     return path
 
 
+@pytest.mark.slow
 def test_browser_has_nothing_to_complain_about(browser, shown):
     dom, console = browser(shown, "--dump-dom")
     assert console == []

@@ -105,6 +105,7 @@ def test_pgen_gives_complete_k_anonymity(algorithm, rows, k):
     assert result.frame.txanon.audit(pdanon.KmAnonymity(k, m=None)).holds
 
 
+@pytest.mark.slow
 def test_pgen_of_real_rows(data):
     frame = pdanon.read_parquet(data / "bms_webview1.parquet")
     listed = constraints.pgen(frame, 5)

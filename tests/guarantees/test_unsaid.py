@@ -13,6 +13,7 @@ LISTED = [["a", "c"]]
 EVERY = pdanon.constraints.all_itemsets(FRAME, 1)
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("m", [1, 2, 3, None])
 @pytest.mark.parametrize("constraints", [LISTED, EVERY], ids=["listed", "all"])
 @pytest.mark.parametrize("name", ["pcta", "coat", "upcta"])

@@ -180,6 +180,7 @@ def RUN(call, name):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits as of Linux")
 def test_algorithms_for_quasi_identifiers_say_what_they_need_before_the_work():
     done = subprocess.run([sys.executable, "-c", RUN + QUASI], capture_output=True, text=True, check=False)

@@ -353,6 +353,7 @@ def test_small_tables_start_no_thread(monkeypatch):
     assert not pdanon.LmDiversity(l=2, m=3, sensitive=frame["items"].iloc[0][:1], k=4).audit(frame).holds
 
 
+@pytest.mark.slow
 def test_a_release_is_the_same_for_any_number_of_threads(baskets):
     released = []
     for n in (1, 2, 8):
@@ -379,6 +380,7 @@ def ordinary(frame):
     return list(frame["items"].explode().value_counts().index[20:23])
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "call",
     [

@@ -68,6 +68,7 @@ def test_supports_are_exact_and_the_best_clusters_are_safe(change, loss):
     assert unsafe
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(("change", "loss"), LOSSES)
 @pytest.mark.parametrize("penalty", [0.5, 3.0, 50.0])
 def test_costs_are_exact(change, loss, penalty):

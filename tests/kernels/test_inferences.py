@@ -53,6 +53,7 @@ def test_rows_beyond():
             assert list(zip(together.tolist(), apart.tolist(), strict=True)) == expected
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("m", [1, 2, 6])
 def test_search(m):
     for _, rows, weights, above, below in draw_cases():

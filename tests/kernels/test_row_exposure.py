@@ -38,6 +38,7 @@ def smallest(row, rows, weights, hidden, k, m):
     return 0
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("n_empty", [0, 300, 900])  # the more rows, the fewer items have bitmaps
 def test_smallest_rare_itemset_of_rows(n_empty):
     for seed in range(TIMES):

@@ -172,6 +172,7 @@ def test_count_and_relocate(largest):
 CHECKED = [(0, None), (1, None), (2, None), (3, None), (2, 3), (2, 4), (3, 4), (3, 5), (3, 6)]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("largest", "m"), CHECKED)
 def test_descend(largest, m):
     """Each item in order gets the safe move with the largest gain."""
@@ -191,6 +192,7 @@ def test_descend(largest, m):
     assert moved > 10
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("largest", "m"), CHECKED)
 def test_splits_and_swaps(largest, m):
     """The state stays counted and safe, and the loss only falls."""
@@ -269,6 +271,7 @@ def agree_on_supports(naive, state, labels, k, m):
     assert state["lack"] == naive.lack(k, m, labels)
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("m", [2, 3])
 @pytest.mark.parametrize(("change", "loss"), [(0.0, 0), (-1.0, 1), (CHANGE, 3)])
 def test_annealing_counts_exactly_and_keeps_the_best_safe_clusters(change, loss, m):

@@ -77,6 +77,7 @@ any_rows = st.lists(st.frozensets(st.sampled_from(ITEMS), max_size=5), min_size=
 NOTHING_LEFT = [["a +1"], ["a +1 #1"], ["G1", "G02", "a"]]  # coat suppresses every item of its sets
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("rows", [ROWS, NOTHING_LEFT], ids=["rows", "nothing left"])
 @pytest.mark.parametrize("name", SETS)
 def test_another_name_is_the_same_release(name, rows):
@@ -106,6 +107,7 @@ def assert_same_release_of_items(name, frame):
             assert supports[0] == supports[1]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", RT)
 def test_so_it_is_with_quasi_identifiers(name):
     assert_same_release_of_both(name, frame_of(ROWS))

@@ -70,6 +70,7 @@ def run(tmp_path, *words):
     return code, sorted(path.name for path in tmp_path.iterdir())
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "how", [[], ["--algorithm", "pcta"], ["--algorithm", "pcta", "--stream"], ["--stream"]]
 )

@@ -48,6 +48,7 @@ def lists(column):
     return [None if not isinstance(row, (list, np.ndarray)) else list(row) for row in column]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", WAYS)
 @settings(max_examples=examples(40))
 @given(rows=row_lists(least=2))

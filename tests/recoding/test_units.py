@@ -62,6 +62,7 @@ def lists_of(lines, rng):
     return rows.agg(lambda items: [item for item in items if isinstance(item, str)]).reset_index()
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.seeds
 @pytest.mark.parametrize("counts", [False, True])
 @pytest.mark.parametrize("n_columns", [0, 1, 2])
@@ -291,6 +292,7 @@ def test_what_units_do_not_allow_is_explained(invoices):
         invoices.txanon.cahd(p=2, sensitive=["tea"], **customers)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", OVER_UNITS)
 def test_every_algorithm_releases_lines_with_its_guarantee(name):
     rows = frame_of(BASE)

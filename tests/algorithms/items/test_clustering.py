@@ -123,6 +123,7 @@ def known(weights, rows):
 # --- the clusters of a naive run
 
 
+@pytest.mark.one_in(3)
 @both
 @pytest.mark.parametrize("m", [1, 2, 3, None])
 @settings(max_examples=examples(40))
@@ -166,6 +167,7 @@ def test_weighted_clusters_are_those_of_the_naive_run(algorithm, task, weights):
     assert_same(algorithm, *task, known(weights, task[0]), m=3)
 
 
+@pytest.mark.one_in(3)
 @both
 @pytest.mark.parametrize("seed", range(3))
 def test_clusters_of_many_items_are_those_of_the_naive_run(algorithm, seed):

@@ -37,6 +37,7 @@ from pdanon.itemsets.timing import TimeLimitError
 # --- the optimum
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("m", [1, 2, 3, None])
 @settings(max_examples=examples(75))
 @given(problem=problems())
@@ -145,6 +146,7 @@ def wrong(c, **program):
 true_milp = scipy.optimize.milp
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("solver", [interrupted, halfway, wrong])
 @pytest.mark.parametrize("m", [2, 3, None])
 @settings(max_examples=examples(25))
@@ -190,6 +192,7 @@ def suppressing(rows, tree, k, m, **options):
     return frame_of(rows).txanon.optimal(k=k, m=m, hierarchy=hierarchy, suppress=True, **options)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("m", [1, 2, 3, None])
 @settings(max_examples=examples(30))
 @given(problem=problems())

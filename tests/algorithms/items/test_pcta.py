@@ -56,6 +56,7 @@ def in_steps(weights, rows):
 # --- the clusters of a naive run
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("m", [1, 2, 3, None])
 @settings(max_examples=examples(50))
 @given(sample=feasible_rows())

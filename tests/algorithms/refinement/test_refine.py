@@ -293,6 +293,7 @@ def test_constraints_are_kept_and_no_single_move_is_left(sample, loss):
     assert all(len({blocks[item] for item in cluster}) == 1 for cluster in became.values() if cluster)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("seed", range(10))
 def test_constraints_are_counted_in_more_rows_than_a_word_has_bits(seed):
     rng = np.random.default_rng(seed)
@@ -482,6 +483,7 @@ def test_nothing_to_refine(rows):
     assert refined.trace["loss"].tolist() == [0.0]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("make", FRAMES.values(), ids=FRAMES)
 def test_any_frame(make):
     frame = make()

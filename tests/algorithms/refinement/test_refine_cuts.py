@@ -190,6 +190,7 @@ def test_blocks_learn_from_each_other():
     assert rows_of(refined.frame) == rows_of(apart)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", ["apriori", "lra", "hghs"])
 @pytest.mark.parametrize("kind", [kind for kind in FRAMES if kind not in WITHOUT_ITEMS])
 def test_any_frame(kind, name):

@@ -66,6 +66,7 @@ def released(frame):
     return [tuple(map(plain, row)) for row in frame.itertuples(index=False)]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", FORMATIONS)
 @settings(max_examples=examples(60))
 @given(table=tables(), k=st.integers(2, 4), seed=st.integers(0, 3))

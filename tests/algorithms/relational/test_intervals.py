@@ -76,6 +76,7 @@ def exact(value):
     return Fraction(value)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("kind", COLUMNS)
 @settings(max_examples=examples(12))
 @given(data=st.data(), algorithm=st.sampled_from(ALGORITHMS), few=st.booleans())

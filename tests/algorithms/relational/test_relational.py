@@ -148,6 +148,7 @@ def unescaped(label):
 # --- for any column
 
 
+@pytest.mark.one_in(5)
 @algorithms
 @columns
 @pytest.mark.parametrize("k", [2, pytest.param(3, marks=pytest.mark.slow)])
@@ -200,6 +201,7 @@ def test_any_column(name, values, k):
     pd.testing.assert_frame_equal(again.classes, classes)
 
 
+@pytest.mark.one_in(5)
 @algorithms
 @columns
 def test_nothing_is_lost_where_nothing_must_be(name, values):
@@ -301,6 +303,7 @@ def ipc_bytes(frame):
 WRITERS = [parquet_bytes, ipc_bytes, pickle.dumps, lambda frame: frame.to_csv().encode()]
 
 
+@pytest.mark.one_in(5)
 @algorithms
 @pytest.mark.parametrize("write", WRITERS)
 @pytest.mark.parametrize(

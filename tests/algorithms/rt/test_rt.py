@@ -176,6 +176,7 @@ def assert_classes(result):
 # --- for any rows
 
 
+@pytest.mark.one_in(2)
 @algorithms
 @settings(max_examples=examples(30))
 @given(datasets(), st.integers(2, 3), st.none() | st.integers(1, 3), st.sampled_from(["pcta", "apriori"]))
@@ -253,6 +254,7 @@ def test_no_rows(name):
 # --- sensitive items
 
 
+@pytest.mark.one_in(3)
 @algorithms
 @pytest.mark.parametrize("transaction", ["apriori", "pcta"])
 @settings(max_examples=examples(30))
@@ -357,6 +359,7 @@ def two_columns(n=40):
     return frame
 
 
+@pytest.mark.one_in(5)
 @algorithms
 @pytest.mark.parametrize("transaction", ["pcta", "coat", "apriori", "vpa", "mhghs", "lra"])
 def test_several_list_columns(name, transaction):

@@ -200,6 +200,7 @@ def test_one_block_is_the_whole():
     assert not run(frame, delta=0.6, block_rows=59).frame.equals(whole.frame)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("transaction", TRANSACTION_ALGORITHMS)
 def test_a_block_can_be_sent(transaction):
     """What another process would make of it is the same, whatever anonymizes the items."""

@@ -117,6 +117,7 @@ BAD = {
 }
 
 
+@pytest.mark.one_in(3)
 @algorithms
 @pytest.mark.parametrize("what", BAD)
 def test_refusals(name, what):

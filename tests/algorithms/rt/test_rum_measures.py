@@ -101,6 +101,7 @@ def some_rows(n=40, seed=0):
     )
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", MEASURES)
 @pytest.mark.parametrize("function", [pdanon.rum_bound, pdanon.tum_bound])
 def test_the_trace_ends_with_the_release(function, name):
