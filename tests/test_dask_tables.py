@@ -115,6 +115,7 @@ def rows_of(frame):
     return [*zip(cells, lists, strict=True)]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("name", "seeds"),
     [

@@ -56,7 +56,7 @@ def left(directory):
     return sorted(os.listdir(directory))
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", RELEASES)
 @pytest.mark.parametrize("partitions", [3, pytest.param(1, marks=pytest.mark.slow)])
 def test_the_files_are_the_release(name, partitions, tmp_path):

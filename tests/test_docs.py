@@ -25,7 +25,7 @@ PAGES = [
 ]
 
 
-LONG = {"stream-tables", "survey"}  # whose commands take seconds
+LONG = {"command-line-guarantees", "stream-tables", "survey"}  # whose commands take seconds
 
 
 @pytest.mark.parametrize(

@@ -158,7 +158,7 @@ NUMBERED = pytest.mark.parametrize(
 )
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(7)
 @NUMBERED
 def test_equal_values_name_one_item(case):
     kind, values, equal = CASES[case]

@@ -177,6 +177,7 @@ pdanon.stream.anonymize(sys.argv[1], sys.argv[2], mapping=sys.argv[3], k=3)
 """
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("module", "name"),
     [

@@ -104,7 +104,7 @@ def comparable(frame):
     }
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(7)
 @libraries
 @pytest.mark.parametrize("call", TABLES.values(), ids=TABLES)
 @pytest.mark.filterwarnings("ignore::pdanon.errors.ReleaseWarning")

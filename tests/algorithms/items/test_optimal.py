@@ -75,6 +75,7 @@ def test_proven_on_real_baskets(data, name, fanout, m):
     assert result.loss["NCP"] <= frame.txanon.apriori(**asked).loss["NCP"]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("k", [2, 5])
 def test_optimum_of_the_program_with_a_variable_a_node(data, k):
     """One node a path, and no two whose joint support, counted by matrix products, is in (0, k)."""
