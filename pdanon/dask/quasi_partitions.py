@@ -597,7 +597,9 @@ class _WrittenTable:
 
     def audit(self, guarantee: Guarantee) -> Audit:
         assert isinstance(guarantee, ByClasses)
-        return _audit_pieces(guarantee, self.columns.labels, self.columns.label, self.pieces)
+        return _audit_pieces(
+            _ClassColumns(self.columns.labels, len(self.columns.quasi)), guarantee, self.pieces
+        )
 
     def result(self, facts: Facts) -> LazyRelease:
         decision = facts.decision
@@ -622,7 +624,7 @@ def audit_partition_classes(frame: dd.DataFrame, guarantee: ByClasses, column: H
     labels = [frame.columns[place] for place in [*quasi, *lists]]
     sort, parts = dask.delayed(_sort_by_class), frame[labels].to_delayed()
     pieces = [sort(part, len(quasi), number, len(parts)) for number, part in enumerate(parts)]
-    return _audit_pieces(guarantee, labels, labels[-1] if len(lists) == 1 else None, pieces)
+    return _audit_pieces(_ClassColumns(labels, len(quasi)), guarantee, pieces)
 
 
 def _sort_by_class(
@@ -641,38 +643,46 @@ def _sort_by_class(
     return [pack(each) for each in _cut(rows, np.bincount(bucket_of, minlength=n_buckets))]
 
 
-def _audit_pieces(
-    guarantee: ByClasses, labels: list[Hashable], column: Hashable | None, pieces: Sequence[Any]
-) -> Audit:
+class _ClassColumns(NamedTuple):
+    """The columns of an audit by class: quasi-identifiers, of which there are so many, and list columns."""
+
+    labels: list[Hashable]
+    n_quasi: int
+
+    @property
+    def column(self) -> Hashable | None:
+        """The list column, if it is one."""
+        return self.labels[-1] if len(self.labels) == self.n_quasi + 1 else None
+
+
+def _audit_pieces(columns: _ClassColumns, guarantee: ByClasses, pieces: Sequence[Any]) -> Audit:
     """Recount the rows of all buckets, given those of each partition."""
 
-    def each(function: Callable[..., Any], *given: Any) -> Any:
-        known = dask.delayed(partial(function, guarantee, labels, column, *given))
-        return compute(_all([known(each) for each in exchange(pieces, len(pieces))]))
+    def each(function: Callable[..., list[Any]], *given: Any) -> list[Any]:
+        known = dask.delayed(partial(function, columns, guarantee, *given))
+        buckets = compute(_all([known(own) for own in exchange(pieces, len(pieces))]))
+        return [*chain(*buckets)]
 
     return join_audits(guarantee, each(_audit_bucket), partial(each, _list_bucket))
 
 
 def _audit_bucket(
-    guarantee: ByClasses, labels: list[Hashable], column: Hashable | None, pieces: list[Sequence[bytes]]
-) -> PartAudit:
-    return audit_part(guarantee, column, _join_bucket(labels, pieces))
+    columns: _ClassColumns, guarantee: ByClasses, pieces: list[Sequence[bytes]]
+) -> list[PartAudit]:
+    return [audit_part(guarantee, columns.column, part) for part in _join_bucket(columns, pieces)]
 
 
 def _list_bucket(
-    guarantee: ByClasses,
-    labels: list[Hashable],
-    column: Hashable | None,
-    emptied: bool,
-    pieces: list[Sequence[bytes]],
-) -> pd.DataFrame:
-    return list_threats(guarantee, column, _join_bucket(labels, pieces), emptied=emptied)
+    columns: _ClassColumns, guarantee: ByClasses, emptied: bool, pieces: list[Sequence[bytes]]
+) -> list[pd.DataFrame]:
+    parts = _join_bucket(columns, pieces)
+    return [list_threats(guarantee, columns.column, part, emptied=emptied) for part in parts]
 
 
-def _join_bucket(labels: list[Hashable], pieces: list[Sequence[bytes]]) -> ClassPart:
-    """Return the rows of a bucket, given those of each partition."""
+def _join_bucket(columns: _ClassColumns, pieces: list[Sequence[bytes]]) -> Iterator[ClassPart]:
+    """Yield the rows of a bucket, given those of each partition, some classes at a time."""
     tables = [*map(unpack, chain(*pieces))]
-    for place, label in enumerate(labels):
+    for place, label in enumerate(columns.labels):
         kinds = {piece.schema.field(place).type: number for number, piece in enumerate(tables)}
         kinds.pop(pa.null(), None)  # no value of the partition is known
         if len(kinds) > 1:
@@ -682,6 +692,7 @@ def _join_bucket(labels: list[Hashable], pieces: list[Sequence[bytes]]) -> Class
                 got=" and ".join(sorted(map(str, kinds))),
                 hint="convert the column first, such as ddf.astype(...)",
             )
-    part = read_classes(pa.concat_tables(tables, promote_options="default").combine_chunks())
-    part.frame.columns = pd.Index(labels)
-    return part
+    rows = pa.concat_tables(tables, promote_options="default").combine_chunks()
+    for part in read_classes(rows, columns.n_quasi):
+        part.frame.columns = pd.Index(columns.labels)
+        yield part

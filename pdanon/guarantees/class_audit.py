@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias, get_args
 
@@ -17,6 +17,7 @@ from pdanon.guarantees.k_anonymity import KAnonymity
 from pdanon.guarantees.kkm import KKm, KLm, QuasiClasses
 from pdanon.guarantees.named import MappedItems, refuse_overlaps
 from pdanon.guarantees.verdict import Audit, Recountable
+from pdanon.io.buckets import number_buckets
 from pdanon.io.parquet import exact_dtypes
 from pdanon.itemsets.columns import find_column, find_quasi
 
@@ -198,10 +199,27 @@ def _of_part(guarantee: ByClasses, *, emptied: bool = False) -> ByClasses:
 # --- Rows by class
 
 HAD_NONE = "__had_none__"  # whether the original row had no item
+AUDITED = 10_000  # rows that are audited at once; more if the last class has more
 
 
-def read_classes(table: pa.Table) -> ClassPart:
-    """Return the rows of a bucket; a column `HAD_NONE` is no part of the frame."""
+def read_classes(rows: pa.Table, n_quasi: int) -> Iterator[ClassPart]:
+    """Yield the rows of a bucket, some classes at a time; at least one part.
+
+    Parameters
+    ----------
+    rows : pyarrow.Table
+        Rows of whole classes. A column `HAD_NONE` is no part of their frames.
+    n_quasi : int
+        Number of quasi-identifiers, which are the first columns.
+    """
+    hashes = number_buckets(rows.columns[:n_quasi], 2**62)
+    _, class_of, sizes = np.unique(hashes, return_inverse=True, return_counts=True)
+    part_of = ((np.cumsum(sizes) - sizes) // AUDITED)[class_of]
+    for number in range(int(part_of.max(initial=0)) + 1):
+        yield _read_part(rows.take(pa.array(np.flatnonzero(part_of == number))))
+
+
+def _read_part(table: pa.Table) -> ClassPart:
     had_none = None
     if HAD_NONE in table.column_names:
         had_none = table.column(HAD_NONE).to_numpy()

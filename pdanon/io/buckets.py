@@ -27,8 +27,8 @@ def number_buckets(columns: Sequence[pa.ChunkedArray], n_buckets: int) -> NDArra
 
 def _plain_parts(column: pa.ChunkedArray) -> list[pa.Array]:
     """Return the values of a column, or their fields, without codes; NaN is missing."""
-    chunks = [each.dictionary_decode() if _is_coded(each) else each for each in column.chunks]
-    values = pa.concat_arrays(chunks) if chunks else pa.array([], column.type)
+    chunks = column.chunks or [pa.array([], column.type)]
+    values = pa.concat_arrays([each.dictionary_decode() if _is_coded(each) else each for each in chunks])
     values = values.storage if isinstance(values, pa.ExtensionArray) else values
     parts = values.flatten() if pa.types.is_struct(values.type) else [values]
     floats = pa.types.is_floating

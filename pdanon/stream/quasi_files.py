@@ -20,6 +20,7 @@ from pdanon.algorithms.regions import FileRows, ReleasedFiles, ReleasedTable, de
 from pdanon.algorithms.workers import check_jobs, sharing
 from pdanon.errors import ParameterError, read_safely
 from pdanon.guarantees.class_audit import (
+    AUDITED,
     HAD_NONE,
     ByClasses,
     ClassPart,
@@ -58,7 +59,6 @@ from pdanon.stream.streamed import (
 )
 
 _ROWS = 20_000  # rows of a row group that are recoded at once
-_AUDITED = 10_000  # rows that are audited at once, unless a class has more
 
 
 @contextmanager
@@ -326,14 +326,14 @@ class ClassFiles:
         with near as name, expect_unchanged(self.tree, self.stamps):
             buckets = self._sort(Path(name))
             for number in range(buckets.n_buckets):
-                yield read_classes(buckets.read(number))
+                yield from read_classes(buckets.read(number), len(self.quasi))
                 return_unused()
 
     def _sort(self, directory: Path) -> Buckets:
         """Read the files, and sort their rows by class."""
         schema, labels = self.tree.schema(), [*self.quasi, *self.lists]
         plain = pa.schema([(label, decode_type(schema.field(label).type)) for label in labels])
-        n_buckets = self.tree.rows() // _AUDITED + 1
+        n_buckets = self.tree.rows() // AUDITED + 1
         buckets, number = Buckets(directory, "class", n_buckets), 0
         with row_bar(self.progress, "audit", self.tree) as report:
             for name in self.tree.names:
