@@ -644,7 +644,7 @@ def _sort_by_class(
 
 
 class _ClassColumns(NamedTuple):
-    """The columns of an audit by class: quasi-identifiers, of which there are so many, and list columns."""
+    """The columns of an audit by class: a number of quasi-identifiers, then list columns."""
 
     labels: list[Hashable]
     n_quasi: int
