@@ -159,7 +159,8 @@ def cahd(
     row with a sensitive item takes ``2 * alpha * p`` comparisons, and one per sensitive item. A comparison
     takes time linear in the length of the rows. With ``order="nn"``, each such row is compared with those
     rows that can be nearest by their length and the places of the items that they share, at most all rows
-    that share an item. A word of 64 bits excludes most rows.
+    that share an item. A word of 64 bits excludes most rows. Long rows are compared by counting what they
+    share with all these rows.
 
     With k, the cost of `pcta` or `apriori` is added.
 
