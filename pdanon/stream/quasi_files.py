@@ -7,6 +7,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +59,7 @@ from pdanon.stream.streamed import (
     unmodified_columns,
 )
 
-_ROWS = 20_000  # rows of a row group that are recoded at once
+_ROWS = 20_000  # most rows of a row group that are recoded at once
 
 
 @contextmanager
@@ -354,8 +355,9 @@ class ClassFiles:
 
 
 def _cut(group: pa.Table) -> Iterator[pa.Table]:
-    """Yield the rows of a row group, some at a time."""
-    return (group.slice(first, _ROWS) for first in range(0, max(len(group), 1), _ROWS))
+    """Yield the rows of a row group, some at a time, in parts of about the same size."""
+    bounds = np.linspace(0, len(group), max(-(-len(group) // _ROWS), 1) + 1).astype(np.int64).tolist()
+    return (group.slice(first, last - first) for first, last in pairwise(bounds))
 
 
 def _group_rows(file: TreeFile, number: int) -> int:

@@ -28,6 +28,7 @@ from pdanon.algorithms.regions.values import Encoder, TableValues
 from pdanon.algorithms.relational.publishing import no_items
 from pdanon.io.buckets import Buckets, read_bucket, read_rows, write_rows
 from pdanon.itemsets.codes import Codes, Itemsets, Numbers
+from pdanon.itemsets.memory import return_unused
 
 
 class FileRows:
@@ -81,6 +82,7 @@ class FileRows:
         bundles = _Bundle.of(self._directory, np.array(by_part), starts)
         for number, bundle in enumerate(bundles):
             bundle.write_regions(buckets.read(number))
+            return_unused()
         buckets.remove()
         return FileRegions(self.values.label, bundles, orders, *count_drawn(pairs))
 
@@ -206,32 +208,52 @@ class FileRegions:
         """Release the decided regions."""
         for bundle in self.bundles:
             bundle.write_parts()
-        return ReleasedRegions(self, facts, hides_missing)
+            return_unused()
+        n_groups = None if self.label is None else [each.n_groups for each in facts]
+        released = [each.released for each in self.bundles]
+        return ReleasedRegions(released, self.orders, self.storages, n_groups, hides_missing)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ReleasedRegions:
-    """Rows that were released region by region."""
+    """Rows that were released region by region.
 
-    regions: FileRegions
-    facts: Sequence[RegionFacts]
+    Parameters
+    ----------
+    released : list of Path
+        The files of the released rows, by part.
+    orders : list of Path
+        As in `FileRegions`.
+    storages : list of FileStorage
+        The place of the mapping of each region.
+    n_groups : list of int or None
+        The number of clusters of each region; None if no items were recoded.
+    hides_missing : bool
+        Whether missing rows are published as empty.
+    """
+
+    released: list[Path]
+    orders: list[Path]
+    storages: list[FileStorage]
+    n_groups: list[int] | None
     hides_missing: bool
 
     def part(self, number: int) -> pa.Table:
         """Return the released columns of a part."""
-        rows = read_bucket((each.released for each in self.regions.bundles), number)
-        released = in_order(rows, np.load(self.regions.orders[number]))
+        rows = read_bucket(self.released, number)
+        return_unused()
+        released = in_order(rows, np.load(self.orders[number]))
         return without_missing(released) if self.hides_missing else released
 
     def mappings(self) -> Iterator[pa.Table]:
         """Yield the mapping, region by region."""
-        if self.regions.label is None:
+        if self.n_groups is None:
             yield _no_mapping()
             return
         first = 0
-        for each, mapping in zip(self.facts, self.regions.written("mapping"), strict=True):
-            yield number_groups(mapping, first)
-            first += each.n_groups
+        for n_groups, storage in zip(self.n_groups, self.storages, strict=True):
+            yield number_groups(storage.written("mapping"), first)
+            first += n_groups
 
 
 @dataclass(frozen=True, eq=False, slots=True)
