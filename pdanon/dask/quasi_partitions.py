@@ -38,7 +38,7 @@ from pdanon.algorithms.regions.cutting import (
     regroup,
 )
 from pdanon.algorithms.regions.jobs import RegionFacts, number_groups, without_missing
-from pdanon.algorithms.regions.region_storage import MemoryStorage
+from pdanon.algorithms.regions.region_storage import ROWS, MemoryStorage
 from pdanon.algorithms.regions.value_cuts import Assignment, Histogram
 from pdanon.algorithms.regions.values import Encoder, TableValues
 from pdanon.algorithms.registry import algorithm as algorithm_of
@@ -166,9 +166,14 @@ class _TablePartitions:
 class _Encoded:
     """A partition as numbers of its values and items, and its fingerprint."""
 
-    rows: pa.Table
+    n_rows: int
+    packed: bytes
     values: TableValues
     digest: str
+
+    def codes(self, encoder: Encoder) -> tuple[Codes, Itemsets | None]:
+        """Return the rows by the numbers of the whole table."""
+        return encoder.encode(unpack(self.packed), self.values)
 
 
 class _Described(NamedTuple):
@@ -195,7 +200,6 @@ class _PartitionRows:
         self.values, self.n_rows, self.digests = described.values, sum(described.n_rows), described.digests
         self._encoded = encoded
         self._bounds: list[tuple[int, int]] = []
-        self._buckets: list[Any] = []
         self._stored: list[Any] = []
 
     @classmethod
@@ -232,8 +236,7 @@ class _PartitionRows:
         n, facts = len(split), [_pick(each, 1) for each in split]
         kept = persist([*facts, *[_pick(each, 2) for each in split], *buckets])
         found = compute(_all(kept[:n]))
-        self._bounds, self._buckets = [*pairwise(bounds)], kept[2 * n :]
-        self._stored = [[{}] * (stop - start) for start, stop in self._bounds]
+        self._bounds, self._stored, self._encoded = [*pairwise(bounds)], kept[2 * n :], []
         by_part = np.array([rows for rows, _ in found], np.int32)
         pairs, times = count_drawn([own for _, own in found])
         storages = [MemoryStorage(each) for each in by_part.sum(axis=0).tolist()]
@@ -250,16 +253,18 @@ class _PartitionRows:
         """Apply a function to each region, where its rows are; what it stores stays there."""
         once, work = (_once(function), _once(replace(parts[0], storage=None))), dask.delayed(_work)
         own = [*zip(*given, strict=True)] if given else [()] * len(parts)
-        given_of = [_once(own[start:stop]) for start, stop in self._bounds]
-        places = zip(self._buckets, self._stored, given_of, strict=True)
-        done = persist([work(*once, *place) for place in places])
+        done = []
+        for (start, stop), stored in zip(self._bounds, self._stored, strict=True):
+            n_rows = [part.storage.n_rows for part in parts[start:stop]]
+            done.append(work(*once, stored, n_rows, _once(own[start:stop])))
+        done = persist(done)
         outcomes: list[list[Any]] = compute(_all([_pick(each, 0) for each in done]))
         self._stored = [_pick(each, 1) for each in done]
         return [each for bucket in outcomes for each in bucket]
 
     @property
     def stored(self) -> list[tuple[slice, Any]]:
-        """Adjacent regions, and the tables that they stored."""
+        """Adjacent regions, and the tables of each."""
         return [(slice(*own), tables) for own, tables in zip(self._bounds, self._stored, strict=True)]
 
     def _each(
@@ -312,8 +317,13 @@ class _PartitionRegions:
         mappings: list[Any] = []
         if self.rows.values.label is not None:
             first = np.cumsum([0, *(each.n_groups for each in facts)])[:-1]
-            join = dask.delayed(_join_mappings)
-            mappings = [join(tables, first[own].tolist()) for own, tables in stored]
+            pick, join = dask.delayed(_pick_stored), dask.delayed(_join_mappings)
+            packed = persist(
+                [pick(tables, "mapping") for _, tables in stored]
+            )  # what else they hold is freed
+            mappings = [
+                join(each, first[own].tolist()) for each, (own, _) in zip(packed, stored, strict=True)
+            ]
         schema = compute(dask.delayed(_schema_of)(parts[0]))
         return _ReleasedPartitions(parts, self.rows.digests, schema, mappings)
 
@@ -392,7 +402,8 @@ def _digest(part: pd.DataFrame, columns: _Columns) -> str:
 def _encode(part: pd.DataFrame, columns: _Columns, number: int) -> _Encoded:
     quasi, itemsets = _as_arrow(part[columns.quasi], number), columns.lists(part, number)
     values = TableValues(quasi.schema, columns.quasi, columns.label)
-    return _Encoded(values.add(quasi.columns, itemsets), values, _digest(part, columns))
+    rows = values.add(quasi.columns, itemsets)
+    return _Encoded(len(rows), pack(rows), values, _digest(part, columns))
 
 
 def _as_arrow(part: pd.DataFrame, number: int) -> pa.Table:
@@ -407,7 +418,7 @@ def _as_arrow(part: pd.DataFrame, number: int) -> pa.Table:
 
 
 def _describe(encoded: _Encoded, number: int) -> _Described:
-    return _Described(number, encoded.values, [len(encoded.rows)], [encoded.digest])
+    return _Described(number, encoded.values, [encoded.n_rows], [encoded.digest])
 
 
 def _merge_described(parts: list[_Described]) -> _Described:
@@ -423,7 +434,7 @@ def _checked(function: Callable[..., Any], encoded: _Encoded, digest: str, *give
 
 
 def _count_values(encoded: _Encoded, encoder: Encoder) -> Histogram:
-    codes, _ = encoder.encode(encoded.rows, encoded.values)
+    codes, _ = encoded.codes(encoder)
     histogram = Histogram(encoder.sizes)
     histogram.add(codes)
     return histogram
@@ -434,15 +445,15 @@ def _merge_values(parts: list[Histogram]) -> Histogram:
 
 
 def _count(encoded: _Encoded, encoder: Encoder) -> Counts:
-    return Counts.of(encoder.sizes, *encoder.encode(encoded.rows, encoded.values))
+    return Counts.of(encoder.sizes, *encoded.codes(encoder))
 
 
 def _near_rows(encoded: _Encoded, encoder: Encoder, sample: PairSample) -> NearRows:
-    return sample.rows(encoder.encode(encoded.rows, encoded.values)[1])
+    return sample.rows(encoded.codes(encoder)[1])
 
 
 def _count_split(encoded: _Encoded, encoder: Encoder, assignment: Assignment) -> Numbers:
-    codes, _ = encoder.encode(encoded.rows, encoded.values)
+    codes, _ = encoded.codes(encoder)
     return assignment.count(codes)
 
 
@@ -453,37 +464,37 @@ def _split(
     before: Numbers,
     drawn: Drawn,
     bounds: list[int],
-) -> tuple[list[tuple[pa.Table, Numbers]], tuple[Numbers, Codes], Numbers]:
+) -> tuple[list[tuple[bytes, Numbers]], tuple[Numbers, Codes], Numbers]:
     """Split a partition into the rows of adjacent regions, with the number of rows of each."""
-    split = SplitPart.of(*encoder.encode(encoded.rows, encoded.values), assignment, before, drawn)
+    split = SplitPart.of(*encoded.codes(encoder), assignment, before, drawn)
     counts = [split.counts[start:stop] for start, stop in pairwise(bounds)]
-    pieces = [*zip(_cut(split.rows, np.array([each.sum() for each in counts])), counts, strict=True)]
+    pieces = [*zip(_pack_each(split.rows, [each.sum() for each in counts]), counts, strict=True)]
     return pieces, (split.counts, split.pairs), split.order.astype(np.int32)
 
 
-def _cut(rows: pa.Table, counts: Numbers) -> list[pa.Table]:
-    """Cut rows into copies: a slice would be sent with all rows."""
+def _pack_each(rows: pa.Table, counts: Numbers | NDArray[np.int32] | list[int]) -> list[bytes]:
+    """Pack adjacent rows: so many, then so many, and so on."""
     ends = np.cumsum(counts).tolist()
-    bounds = zip([0, *ends], ends, strict=False)
-    return [rows.take(pa.array(np.arange(start, stop))) for start, stop in bounds]
+    return [pack(rows.slice(start, stop - start)) for start, stop in zip([0, *ends], ends, strict=False)]
 
 
-def _join_regions(pieces: list[Sequence[tuple[pa.Table, Numbers]]]) -> list[pa.Table]:
+def _join_regions(pieces: list[Sequence[tuple[bytes, Numbers]]]) -> list[dict[str, bytes]]:
     """Return the rows of each region, partition by partition."""
-    tables, counts = zip(*chain(*pieces), strict=True)
+    packed, counts = zip(*chain(*pieces), strict=True)
     by_part = np.array(counts)
-    return _cut(regroup(pa.concat_tables(tables), by_part), by_part.sum(axis=0))
+    rows = regroup(pa.concat_tables(map(unpack, packed)), by_part)
+    return [{ROWS: each} for each in _pack_each(rows, by_part.sum(axis=0))]
 
 
 def _work(
     function: Callable[..., Any],
     part: Any,
-    rows: list[pa.Table],
     stored: list[dict[str, bytes]],
+    n_rows: list[int],
     given: list[Sequence[Any]],
 ) -> tuple[list[Any], list[dict[str, bytes]]]:
-    """Apply a function to adjacent regions; return the outcomes, and the tables that they stored."""
-    storages = [*map(MemoryStorage.of, rows, stored)]
+    """Apply a function to adjacent regions; return the outcomes, and the tables of each region."""
+    storages = [MemoryStorage(own, {**tables}) for own, tables in zip(n_rows, stored, strict=True)]
     regions = zip(storages, given, strict=True)
     outcomes = [function(replace(part, storage=each), *own, report_nothing) for each, own in regions]
     return outcomes, [each.tables for each in storages]
@@ -496,7 +507,7 @@ def _pick_stored(stored: list[dict[str, bytes]], name: str) -> list[bytes]:
 def _split_released(stored: list[dict[str, bytes]], counts: NDArray[np.int32]) -> list[bytes]:
     """Return the released rows of some regions by partition, sorted by region."""
     released = pa.concat_tables(unpack(each["released"]) for each in stored)
-    return [pack(each) for each in _cut(regroup(released, counts.T), counts.sum(axis=1))]
+    return _pack_each(regroup(released, counts.T), counts.sum(axis=1))
 
 
 def _gather(pieces: list[Sequence[bytes]], order: Numbers, hides_missing: bool) -> bytes:
@@ -506,12 +517,12 @@ def _gather(pieces: list[Sequence[bytes]], order: Numbers, hides_missing: bool) 
 
 
 def _publish_values(encoded: _Encoded, encoder: Encoder, histogram: Histogram, released: pa.Table) -> bytes:
-    codes, _ = encoder.encode(encoded.rows, encoded.values)
+    codes, _ = encoded.codes(encoder)
     return pack(released.take(pa.array(histogram.find(codes))))
 
 
-def _join_mappings(stored: list[dict[str, bytes]], first: list[int]) -> pd.DataFrame:
-    tables = [number_groups(unpack(each["mapping"]), own) for each, own in zip(stored, first, strict=True)]
+def _join_mappings(packed: list[bytes], first: list[int]) -> pd.DataFrame:
+    tables = [number_groups(unpack(each), own) for each, own in zip(packed, first, strict=True)]
     return pa.concat_tables(tables, promote_options="permissive").to_pandas()
 
 
@@ -640,7 +651,7 @@ def _sort_by_class(
     if had_none is not None:
         table = table.append_column(HAD_NONE, pa.array(had_none))
     rows = table.take(pa.array(np.argsort(bucket_of, kind="stable")))
-    return [pack(each) for each in _cut(rows, np.bincount(bucket_of, minlength=n_buckets))]
+    return _pack_each(rows, np.bincount(bucket_of, minlength=n_buckets))
 
 
 class _ClassColumns(NamedTuple):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -67,6 +66,9 @@ class FileStorage:
         return self.path.with_name(f"{self.path.name}.{name}")
 
 
+ROWS = "rows"  # the name of the rows of a region in memory
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class MemoryStorage:
     """A region in memory, of a worker of a cluster.
@@ -75,25 +77,16 @@ class MemoryStorage:
     ----------
     n_rows : int
         Number of rows.
-    rows : pyarrow.Table, optional
-        The rows. None on the client.
     tables : dict
-        The stored tables, as `pack` returns them.
+        The rows and the stored tables, as `pack` returns them. Empty on the client.
     """
 
     n_rows: int
-    rows: pa.Table | None = None
     tables: dict[str, bytes] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, rows: pa.Table, tables: Mapping[str, bytes]) -> MemoryStorage:
-        """Return a region with tables that were stored before."""
-        return cls(len(rows), rows, {**tables})
 
     def read(self) -> pa.Table:
         """Return the rows as codes."""
-        assert self.rows is not None  # only workers read
-        return self.rows
+        return self.written(ROWS)
 
     def write(self, name: str, table: pa.Table) -> None:
         """Store a table of the region, and replace one of the same name."""
