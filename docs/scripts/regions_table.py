@@ -31,6 +31,7 @@ ASKED = {"k": 10, "m": 2, "quasi": ["age", "city", "income", "sex"], "delta": 0.
 ASKED |= {"random_state": 0, "refine": False}
 GROUP = 50_000  # rows of a row group, and of a partition
 WORKERS = 2
+LIMIT = "1GB"  # of a worker, which writes what it keeps to disk before it reaches it
 MOST_IN_MEMORY = 1_000_000
 
 
@@ -95,7 +96,7 @@ def cluster(directory: str) -> Iterator[Any]:
     run = [sys.executable, "-m", "dask"]
     scheduler = [*run, "scheduler", "--port", "0", "--dashboard-address", ":0"]
     worker = [*run, "worker", "--nworkers", str(WORKERS), "--nthreads", "1", "--dashboard-address", ":0"]
-    worker += ["--local-directory", directory]
+    worker += ["--local-directory", directory, "--memory-limit", LIMIT]
     started = [subprocess.Popen([*each, *place], stderr=subprocess.DEVNULL) for each in (scheduler, worker)]
     with Client(scheduler_file=place[1]) as client:
         client.wait_for_workers(WORKERS)

@@ -68,7 +68,7 @@ class PartAudit(NamedTuple):
     rows_at_risk : int
         Number of rows at risk if no row was emptied.
     with_emptied : int
-        The same if the rows that look emptied were emptied.
+        The same if the rows that look emptied were emptied; not counted if all of them had no item.
     n_emptied : int
         Number of rows that look emptied.
     n_empty : int or None
