@@ -318,9 +318,8 @@ class _PartitionRegions:
         if self.rows.values.label is not None:
             first = np.cumsum([0, *(each.n_groups for each in facts)])[:-1]
             pick, join = dask.delayed(_pick_stored), dask.delayed(_join_mappings)
-            packed = persist(
-                [pick(tables, "mapping") for _, tables in stored]
-            )  # what else they hold is freed
+            # What else the regions stored is freed.
+            packed = persist([pick(tables, "mapping") for _, tables in stored])
             mappings = [
                 join(each, first[own].tolist()) for each, (own, _) in zip(packed, stored, strict=True)
             ]

@@ -44,7 +44,7 @@ class RegionFacts:
         The published values of classes in which suppression emptied all rows with items, fewer than k.
     """
 
-    n_groups: int = 0
+    n_groups: int
     known: Any = None
     hides_missing: bool = False
     useless: str = ""
