@@ -35,7 +35,6 @@ from pdanon.algorithms.regions.cutting import (
     count_drawn,
     in_order,
     merge_counts,
-    regroup,
 )
 from pdanon.algorithms.regions.jobs import RegionFacts, number_groups, without_missing
 from pdanon.algorithms.regions.region_storage import ROWS, MemoryStorage
@@ -61,10 +60,11 @@ from pdanon.guarantees.class_audit import (
     read_classes,
 )
 from pdanon.guarantees.verdict import Audit, Guarantee
-from pdanon.io.buckets import number_buckets, pack, unpack
+from pdanon.io.buckets import number_buckets, pack, regroup, unpack
 from pdanon.io.parquet import list_dtype
 from pdanon.itemsets.codes import Codes, Itemsets, Numbers
 from pdanon.itemsets.columns import find_column, find_quasi, release_copy
+from pdanon.itemsets.memory import returning_unused
 from pdanon.itemsets.timing import progress_bar, report_nothing
 from pdanon.recoding.decision import Decision
 from pdanon.recoding.release import Facts, release
@@ -390,6 +390,7 @@ def exchange(parts: Sequence[Any], n: int) -> list[list[Any]]:
     return [[_pick(own[number // size], number % size) for own in collected] for number in range(n)]
 
 
+@returning_unused
 def _collect(parts: list[list[Any]]) -> list[tuple[Any, ...]]:
     return [*zip(*parts, strict=True)]
 
@@ -398,6 +399,7 @@ def _digest(part: pd.DataFrame, columns: _Columns) -> str:
     return fingerprint(part[columns.labels].reset_index(drop=True))
 
 
+@returning_unused
 def _encode(part: pd.DataFrame, columns: _Columns, number: int) -> _Encoded:
     quasi, itemsets = _as_arrow(part[columns.quasi], number), columns.lists(part, number)
     values = TableValues(quasi.schema, columns.quasi, columns.label)
@@ -426,6 +428,7 @@ def _merge_described(parts: list[_Described]) -> _Described:
     return _Described(parts[0].first, values, n_rows, [own for each in parts for own in each.digests])
 
 
+@returning_unused
 def _checked(function: Callable[..., Any], encoded: _Encoded, digest: str, *given: Any) -> Any:
     if encoded.digest != digest:
         raise change_error("rows with other values or items, or in another order")
@@ -477,6 +480,7 @@ def _pack_each(rows: pa.Table, counts: Numbers | NDArray[np.int32] | list[int]) 
     return [pack(rows.slice(start, stop - start)) for start, stop in zip([0, *ends], ends, strict=False)]
 
 
+@returning_unused
 def _join_regions(pieces: list[Sequence[tuple[bytes, Numbers]]]) -> list[dict[str, bytes]]:
     """Return the rows of each region, partition by partition."""
     packed, counts = zip(*chain(*pieces), strict=True)
@@ -485,6 +489,7 @@ def _join_regions(pieces: list[Sequence[tuple[bytes, Numbers]]]) -> list[dict[st
     return [{ROWS: each} for each in _pack_each(rows, by_part.sum(axis=0))]
 
 
+@returning_unused
 def _work(
     function: Callable[..., Any],
     part: Any,
@@ -503,12 +508,14 @@ def _pick_stored(stored: list[dict[str, bytes]], name: str) -> list[bytes]:
     return [each[name] for each in stored]
 
 
+@returning_unused
 def _split_released(stored: list[dict[str, bytes]], counts: NDArray[np.int32]) -> list[bytes]:
     """Return the released rows of some regions by partition, sorted by region."""
     released = pa.concat_tables(unpack(each["released"]) for each in stored)
     return _pack_each(regroup(released, counts.T), counts.sum(axis=1))
 
 
+@returning_unused
 def _gather(pieces: list[Sequence[bytes]], order: Numbers, hides_missing: bool) -> bytes:
     """Return the released rows of a partition in their order."""
     released = in_order(pa.concat_tables(map(unpack, chain(*pieces))).combine_chunks(), order)
@@ -520,6 +527,7 @@ def _publish_values(encoded: _Encoded, encoder: Encoder, histogram: Histogram, r
     return pack(released.take(pa.array(histogram.find(codes))))
 
 
+@returning_unused
 def _join_mappings(packed: list[bytes], first: list[int]) -> pd.DataFrame:
     tables = [number_groups(unpack(each), own) for each, own in zip(packed, first, strict=True)]
     return pa.concat_tables(tables, promote_options="permissive").to_pandas()
@@ -545,6 +553,7 @@ def _place(part: pd.DataFrame, released: pa.Table, columns: _Columns) -> pd.Data
     return copy
 
 
+@returning_unused
 def _recode(part: pd.DataFrame, released: bytes, digest: str, columns: _Columns) -> pd.DataFrame:
     """Recode a partition, after a check that it is the one that was counted."""
     if _digest(part, columns) != digest:
@@ -561,6 +570,7 @@ class _Shown(NamedTuple):
     after: pd.DataFrame
 
 
+@returning_unused
 def _look(
     part: pd.DataFrame, released: bytes, digest: str, columns: _Columns, number: int, n_buckets: int
 ) -> tuple[_Shown, list[bytes]]:
@@ -676,12 +686,14 @@ def _audit_pieces(columns: _ClassColumns, guarantee: ByClasses, pieces: Sequence
     return join_audits(guarantee, each(_audit_bucket), partial(each, _list_bucket))
 
 
+@returning_unused
 def _audit_bucket(
     columns: _ClassColumns, guarantee: ByClasses, pieces: list[Sequence[bytes]]
 ) -> list[PartAudit]:
     return [audit_part(guarantee, columns.column, part) for part in _join_bucket(columns, pieces)]
 
 
+@returning_unused
 def _list_bucket(
     columns: _ClassColumns, guarantee: ByClasses, emptied: bool, pieces: list[Sequence[bytes]]
 ) -> list[pd.DataFrame]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
+
+from pdanon.itemsets.memory import return_unused
 
 
 def number_buckets(columns: Sequence[pa.ChunkedArray], n_buckets: int) -> NDArray[np.int64]:
@@ -70,15 +74,22 @@ def write_rows(table: pa.Table, path: Path, counts: Iterable[int] | None = None)
     counts : iterable of int, optional
         Number of rows of each bucket. They can be read alone.
     """
+    _write(path, table.schema, _cut(table, [len(table)] if counts is None else counts))
+
+
+def _cut(table: pa.Table, counts: Iterable[int]) -> Iterator[pa.RecordBatch]:
+    """Yield adjacent rows: so many, then so many, and so on."""
     batches = table.combine_chunks().to_batches() or [pa.RecordBatch.from_pylist([], table.schema)]
     first = 0
-    with (
-        pa.OSFile(str(path), "wb") as file,
-        pa.ipc.new_file(file, table.schema, options=_COMPRESSED) as writer,
-    ):
-        for count in [len(table)] if counts is None else counts:
-            writer.write_batch(batches[0].slice(first, count))
-            first += count
+    for count in counts:
+        yield batches[0].slice(first, count)
+        first += count
+
+
+def _write(path: Path, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> None:
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, schema, options=_COMPRESSED) as writer:
+        for batch in batches:
+            writer.write_batch(batch)
 
 
 def read_rows(path: Path) -> pa.Table:
@@ -96,8 +107,30 @@ def read_bucket(paths: Iterable[Path], number: int) -> pa.Table:
     return pa.Table.from_batches(batches).combine_chunks()
 
 
+def regroup(rows: pa.Table, counts: NDArray[np.integer[Any]]) -> pa.Table:
+    """Return rows bucket by bucket that come part by part, or the other way round.
+
+    Parameters
+    ----------
+    rows : pyarrow.Table
+        The rows of the first part, by bucket, then those of the second part, and so on.
+    counts : ndarray of int, shape (parts, buckets)
+        Number of rows of each part and bucket.
+    """
+    n_parts, n_buckets = counts.shape
+    bucket_of = np.repeat(np.tile(np.arange(n_buckets), n_parts), counts.ravel())
+    return rows.take(pa.array(np.argsort(bucket_of, kind="stable")))
+
+
+_TOGETHER = 32  # parts that are merged
+_SPANS = 64  # pieces of the file of a part
+
+
 class Buckets:
-    """Rows in buckets, sorted by bucket within the file of each part.
+    """Rows on disk, added part by part, and read bucket by bucket.
+
+    A part may have fewer rows than there are buckets. So its file has pieces of adjacent buckets. Some parts
+    together become one file with a piece for each bucket: few pieces are tiny, and a bucket is in few files.
 
     Parameters
     ----------
@@ -111,24 +144,51 @@ class Buckets:
 
     def __init__(self, directory: Path, name: str, n_buckets: int) -> None:
         self.n_buckets, self._directory, self._name = n_buckets, directory, name
-        self._paths: list[Path] = []
+        self._bounds = np.unique(np.linspace(0, n_buckets, _SPANS + 1).astype(np.int64))
+        self._parts: list[Path] = []
+        self._counts: list[NDArray[np.integer[Any]]] = []
+        self._merged: list[Path] = []
 
     def add(self, table: pa.Table, bucket_of: NDArray[Any]) -> None:
         """Add the rows of a part, given the bucket of each. Rows of a bucket keep their order."""
         rows = table.take(pa.array(np.argsort(bucket_of, kind="stable")))
         self.add_sorted(rows, np.bincount(bucket_of, minlength=self.n_buckets))
 
-    def add_sorted(self, table: pa.Table, counts: NDArray[np.int64]) -> None:
+    def add_sorted(self, table: pa.Table, counts: NDArray[np.integer[Any]]) -> None:
         """Add the rows of a part, sorted by bucket, given the number of rows of each bucket."""
-        path = self._directory / f"{self._name}-{len(self._paths)}"
-        write_rows(table, path, counts.tolist())
-        self._paths.append(path)
+        path = self._directory / f"{self._name}-part-{len(self._parts)}"
+        write_rows(table, path, np.add.reduceat(counts, self._bounds[:-1]).tolist())
+        self._parts.append(path)
+        self._counts.append(counts)
+        if len(self._parts) == _TOGETHER:
+            self._merge()
 
     def read(self, number: int) -> pa.Table:
         """Read the rows of a bucket, part by part."""
-        return read_bucket(self._paths, number)
+        if self._parts:
+            self._merge()
+        return read_bucket(self._merged, number)
 
     def remove(self) -> None:
         """Delete the files."""
-        for path in self._paths:
+        for path in [*self._parts, *self._merged]:
             path.unlink()
+
+    def _merge(self) -> None:
+        """Write the parts bucket by bucket to one file, and delete theirs."""
+        path = self._directory / f"{self._name}-{len(self._merged)}"
+        with ExitStack() as files:
+            readers = [pa.ipc.open_file(files.enter_context(pa.OSFile(str(each)))) for each in self._parts]
+            _write(path, readers[0].schema, self._by_bucket(readers))
+        for each in self._parts:
+            each.unlink()
+        self._parts, self._counts = [], []
+        self._merged.append(path)
+
+    def _by_bucket(self, readers: Sequence[pa.ipc.RecordBatchFileReader]) -> Iterator[pa.RecordBatch]:
+        by_part = np.array(self._counts)
+        for place, (start, stop) in enumerate(pairwise(self._bounds.tolist())):
+            rows, counts = [each.get_batch(place) for each in readers], by_part[:, start:stop]
+            yield from _cut(regroup(pa.Table.from_batches(rows), counts), counts.sum(axis=0).tolist())
+            del rows
+            return_unused()

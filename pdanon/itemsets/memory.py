@@ -69,6 +69,19 @@ def return_unused() -> None:
     _call_library("malloc_trim", 0)
 
 
+def returning_unused(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
+    """Decorate a task of a process with a limit of memory: at its end, memory that it freed is returned."""
+
+    @wraps(function)
+    def returning(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> _Result:
+        try:
+            return function(*args, **kwargs)
+        finally:
+            return_unused()
+
+    return returning
+
+
 _LARGE, _LARGEST = 2**20, 2**25  # bytes; the C library raises its own limit up to the second one
 _MMAP_THRESHOLD = -3  # of mallopt
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -178,18 +178,3 @@ def in_order(released: pa.Table, order: Numbers) -> pa.Table:
     places = np.empty(len(order), np.int64)
     places[order] = np.arange(len(order))
     return released.take(pa.array(places))
-
-
-def regroup(rows: pa.Table, counts: NDArray[np.integer[Any]]) -> pa.Table:
-    """Return rows region by region that come part by part, or the other way round.
-
-    Parameters
-    ----------
-    rows : pyarrow.Table
-        The rows of the first part, by region, then those of the second part, and so on.
-    counts : ndarray of int, shape (parts, regions)
-        Number of rows of each part and region.
-    """
-    n_parts, n_regions = counts.shape
-    region_of = np.repeat(np.tile(np.arange(n_regions), n_parts), counts.ravel())
-    return rows.take(pa.array(np.argsort(region_of, kind="stable")))

@@ -19,14 +19,13 @@ from pdanon.algorithms.regions.cutting import (
     count_drawn,
     in_order,
     merge_counts,
-    regroup,
 )
 from pdanon.algorithms.regions.jobs import RegionFacts, number_groups, without_missing
 from pdanon.algorithms.regions.region_storage import FileStorage
 from pdanon.algorithms.regions.value_cuts import Histogram
 from pdanon.algorithms.regions.values import Encoder, TableValues
 from pdanon.algorithms.relational.publishing import no_items
-from pdanon.io.buckets import Buckets, read_bucket, read_rows, write_rows
+from pdanon.io.buckets import Buckets, read_rows, regroup, write_rows
 from pdanon.itemsets.codes import Codes, Itemsets, Numbers
 from pdanon.itemsets.memory import return_unused
 
@@ -84,7 +83,8 @@ class FileRows:
             bundle.write_regions(buckets.read(number))
             return_unused()
         buckets.remove()
-        return FileRegions(self.values.label, bundles, orders, *count_drawn(pairs))
+        released = Buckets(self._directory, "released", len(orders))
+        return FileRegions(self.values.label, bundles, released, orders, *count_drawn(pairs))
 
     def count(self, encoder: Encoder) -> Histogram:
         """Count the rows with each combination of quasi-identifiers."""
@@ -136,13 +136,10 @@ class _Bundle:
         Number of their rows in each part.
     storages : list of FileStorage
         The rows of each region.
-    released : Path
-        The file of the released rows.
     """
 
     counts: NDArray[np.int32]
     storages: list[FileStorage]
-    released: Path
 
     @classmethod
     def of(cls, directory: Path, by_part: NDArray[np.int32], starts: Numbers) -> list[_Bundle]:
@@ -156,17 +153,17 @@ class _Bundle:
                 FileStorage(size, rows, place, directory / f"decided-{start + place}")
                 for place, size in enumerate(counts.sum(axis=0).tolist())
             ]
-            bundles.append(cls(counts, storages, directory / f"released-{number}"))
+            bundles.append(cls(counts, storages))
         return bundles
 
     def write_regions(self, rows: pa.Table) -> None:
         """Write the rows of each region, given all by part."""
         write_rows(regroup(rows, self.counts), self.storages[0].rows, self.counts.sum(axis=0).tolist())
 
-    def write_parts(self) -> None:
-        """Write the released rows of each part."""
+    def release_parts(self, released: Buckets) -> None:
+        """Move the released rows to the buckets of their parts."""
         rows = pa.concat_tables(each.written("released") for each in self.storages)
-        write_rows(regroup(rows, self.counts.T), self.released, self.counts.sum(axis=1).tolist())
+        released.add_sorted(regroup(rows, self.counts.T), self.counts.sum(axis=1))
         for each in self.storages:
             each.place("released").unlink()
 
@@ -180,7 +177,9 @@ class FileRegions:
     label : hashable or None
         The list column.
     bundles : list of _Bundle
-        The rows of the regions, and the place of their release.
+        The rows of the regions.
+    released : Buckets
+        The place of the released rows, by part.
     orders : list of Path
         For each part, the file with the place in the part of each of its rows, sorted by region.
     pairs : ndarray of int32, shape (pairs, 2)
@@ -191,6 +190,7 @@ class FileRegions:
 
     label: Hashable | None
     bundles: list[_Bundle]
+    released: Buckets
     orders: list[Path]
     pairs: Codes
     times: Numbers
@@ -207,11 +207,10 @@ class FileRegions:
     def publish(self, facts: Sequence[RegionFacts], hides_missing: bool) -> ReleasedRegions:
         """Release the decided regions."""
         for bundle in self.bundles:
-            bundle.write_parts()
+            bundle.release_parts(self.released)
             return_unused()
         n_groups = None if self.label is None else [each.n_groups for each in facts]
-        released = [each.released for each in self.bundles]
-        return ReleasedRegions(released, self.orders, self.storages, n_groups, hides_missing)
+        return ReleasedRegions(self.released, self.orders, self.storages, n_groups, hides_missing)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -220,8 +219,8 @@ class ReleasedRegions:
 
     Parameters
     ----------
-    released : list of Path
-        The files of the released rows, by part.
+    released : Buckets
+        The released rows, by part.
     orders : list of Path
         As in `FileRegions`.
     storages : list of FileStorage
@@ -232,7 +231,7 @@ class ReleasedRegions:
         Whether missing rows are published as empty.
     """
 
-    released: list[Path]
+    released: Buckets
     orders: list[Path]
     storages: list[FileStorage]
     n_groups: list[int] | None
@@ -240,7 +239,7 @@ class ReleasedRegions:
 
     def part(self, number: int) -> pa.Table:
         """Return the released columns of a part."""
-        rows = read_bucket(self.released, number)
+        rows = self.released.read(number)
         return_unused()
         released = in_order(rows, np.load(self.orders[number]))
         return without_missing(released) if self.hides_missing else released
