@@ -83,7 +83,7 @@ def on_dask(source: str, given: dict[str, Any]) -> tuple[pd.Series, tuple[float,
     with tempfile.TemporaryDirectory(dir=Path(source).parent) as name, cluster(name) as client:
         frame = dd.from_map(read_group, range(pq.ParquetFile(source).num_row_groups), source=source)
         result = pdanon.dask.anonymize(frame, algorithm="rum_bound", **given)
-        result.frame.to_parquet(Path(name, "released"), write_index=False, schema=None)
+        result.to_parquet(Path(name, "released"))
         return result.loss, (max(client.run(peak).values()), client.run_on_scheduler(peak))
 
 

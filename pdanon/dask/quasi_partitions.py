@@ -570,7 +570,6 @@ class _Shown(NamedTuple):
     after: pd.DataFrame
 
 
-@returning_unused
 def _look(
     part: pd.DataFrame, released: bytes, digest: str, columns: _Columns, number: int, n_buckets: int
 ) -> tuple[_Shown, list[bytes]]:
@@ -647,6 +646,7 @@ def audit_partition_classes(frame: dd.DataFrame, guarantee: ByClasses, column: H
     return _audit_pieces(_ClassColumns(labels, len(quasi)), guarantee, pieces)
 
 
+@returning_unused
 def _sort_by_class(
     part: pd.DataFrame,
     n_quasi: int,

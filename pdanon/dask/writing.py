@@ -21,6 +21,7 @@ from pdanon.io.parquet import open_parquet, read_parquet, to_parquet
 from pdanon.io.storage import join_name, locate_target, resolve
 from pdanon.io.targets import check_target, lock_target, shared_target
 from pdanon.io.trees import ParquetTree, schema_difference
+from pdanon.itemsets.memory import returning_unused
 from pdanon.itemsets.validation import check_path, is_uri
 
 
@@ -77,6 +78,7 @@ class _WrittenPart(NamedTuple):
     n_rows: int
 
 
+@returning_unused
 def _write_part(part: pd.DataFrame, path: str, target: str) -> _WrittenPart:
     """Write a partition, on a worker."""
     if not is_uri(path) and not os.path.isdir(os.path.dirname(path)):
