@@ -199,7 +199,7 @@ def _of_part(guarantee: ByClasses, *, emptied: bool = False) -> ByClasses:
 # --- Rows by class
 
 HAD_NONE = "__had_none__"  # whether the original row had no item
-AUDITED = 10_000  # rows that are audited at once; more if the last class has more
+AUDITED = 5_000  # rows that are audited at once; more if the last class has more
 
 
 def read_classes(rows: pa.Table, n_quasi: int) -> Iterator[ClassPart]:

@@ -129,8 +129,9 @@ _SPANS = 64  # pieces of the file of a part
 class Buckets:
     """Rows on disk, added part by part, and read bucket by bucket.
 
-    A part may have fewer rows than there are buckets. So its file has pieces of adjacent buckets. Some parts
-    together become one file with a piece for each bucket: few pieces are tiny, and a bucket is in few files.
+    A part may have fewer rows than there are buckets. So its file has pieces of adjacent buckets. Before the
+    first read, some parts together become one file with a piece for each bucket: few pieces are tiny, and a
+    bucket is in few files.
 
     Parameters
     ----------
@@ -145,8 +146,7 @@ class Buckets:
     def __init__(self, directory: Path, name: str, n_buckets: int) -> None:
         self.n_buckets, self._directory, self._name = n_buckets, directory, name
         self._bounds = np.unique(np.linspace(0, n_buckets, _SPANS + 1).astype(np.int64))
-        self._parts: list[Path] = []
-        self._counts: list[NDArray[np.integer[Any]]] = []
+        self._parts: list[tuple[Path, NDArray[np.int32]]] = []
         self._merged: list[Path] = []
 
     def add(self, table: pa.Table, bucket_of: NDArray[Any]) -> None:
@@ -158,37 +158,37 @@ class Buckets:
         """Add the rows of a part, sorted by bucket, given the number of rows of each bucket."""
         path = self._directory / f"{self._name}-part-{len(self._parts)}"
         write_rows(table, path, np.add.reduceat(counts, self._bounds[:-1]).tolist())
-        self._parts.append(path)
-        self._counts.append(counts)
-        if len(self._parts) == _TOGETHER:
-            self._merge()
+        self._parts.append((path, counts.astype(np.int32)))
 
     def read(self, number: int) -> pa.Table:
         """Read the rows of a bucket, part by part."""
-        if self._parts:
-            self._merge()
+        while self._parts:
+            self._merge(self._parts[:_TOGETHER])
+            del self._parts[:_TOGETHER]
         return read_bucket(self._merged, number)
 
     def remove(self) -> None:
         """Delete the files."""
-        for path in [*self._parts, *self._merged]:
+        for path in [*(path for path, _ in self._parts), *self._merged]:
             path.unlink()
 
-    def _merge(self) -> None:
-        """Write the parts bucket by bucket to one file, and delete theirs."""
+    def _merge(self, parts: Sequence[tuple[Path, NDArray[np.int32]]]) -> None:
+        """Write parts bucket by bucket to one file, and delete theirs."""
         path = self._directory / f"{self._name}-{len(self._merged)}"
         with ExitStack() as files:
-            readers = [pa.ipc.open_file(files.enter_context(pa.OSFile(str(each)))) for each in self._parts]
-            _write(path, readers[0].schema, self._by_bucket(readers))
-        for each in self._parts:
+            opened = [files.enter_context(pa.OSFile(str(each))) for each, _ in parts]
+            readers = [*map(pa.ipc.open_file, opened)]
+            counts = np.array([each for _, each in parts])
+            _write(path, readers[0].schema, self._by_bucket(readers, counts))
+        for each, _ in parts:
             each.unlink()
-        self._parts, self._counts = [], []
         self._merged.append(path)
 
-    def _by_bucket(self, readers: Sequence[pa.ipc.RecordBatchFileReader]) -> Iterator[pa.RecordBatch]:
-        by_part = np.array(self._counts)
+    def _by_bucket(
+        self, readers: Sequence[pa.ipc.RecordBatchFileReader], counts: NDArray[np.int32]
+    ) -> Iterator[pa.RecordBatch]:
         for place, (start, stop) in enumerate(pairwise(self._bounds.tolist())):
-            rows, counts = [each.get_batch(place) for each in readers], by_part[:, start:stop]
-            yield from _cut(regroup(pa.Table.from_batches(rows), counts), counts.sum(axis=0).tolist())
+            rows, own = [each.get_batch(place) for each in readers], counts[:, start:stop]
+            yield from _cut(regroup(pa.Table.from_batches(rows), own), own.sum(axis=0).tolist())
             del rows
             return_unused()

@@ -123,7 +123,7 @@ class ReleasedFiles(Protocol):
 
 # Rows of adjacent regions that go to and come from the parts together. One by one, the number of reads would
 # be that of the regions times that of the parts.
-_GATHERED = 20_000
+_GATHERED = 10_000
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -162,8 +162,9 @@ class _Bundle:
 
     def release_parts(self, released: Buckets) -> None:
         """Move the released rows to the buckets of their parts."""
-        rows = pa.concat_tables(each.written("released") for each in self.storages)
-        released.add_sorted(regroup(rows, self.counts.T), self.counts.sum(axis=1))
+        written = (each.written("released") for each in self.storages)
+        rows = regroup(pa.concat_tables(written), self.counts.T)
+        released.add_sorted(rows, self.counts.sum(axis=1))
         for each in self.storages:
             each.place("released").unlink()
 
