@@ -6,6 +6,7 @@ beyond a million rows. Client, scheduler and workers of Dask are processes on th
 """
 
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -32,6 +33,8 @@ ASKED |= {"random_state": 0, "refine": False}
 GROUP = 50_000  # rows of a row group, and of a partition
 WORKERS = 2
 LIMIT = "1GB"  # of a worker, which writes what it keeps to disk before it reaches it
+# Arrow and the C library return what was freed at once, and do not keep it for later.
+MEMORY = {"ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_MMAP_THRESHOLD_": "1000000"}
 MOST_IN_MEMORY = 1_000_000
 
 
@@ -97,7 +100,11 @@ def cluster(directory: str) -> Iterator[Any]:
     scheduler = [*run, "scheduler", "--port", "0", "--dashboard-address", ":0"]
     worker = [*run, "worker", "--nworkers", str(WORKERS), "--nthreads", "1", "--dashboard-address", ":0"]
     worker += ["--local-directory", directory, "--memory-limit", LIMIT]
-    started = [subprocess.Popen([*each, *place], stderr=subprocess.DEVNULL) for each in (scheduler, worker)]
+    environment = os.environ | MEMORY
+    started = [
+        subprocess.Popen([*each, *place], stderr=subprocess.DEVNULL, env=environment)
+        for each in (scheduler, worker)
+    ]
     with Client(scheduler_file=place[1]) as client:
         client.wait_for_workers(WORKERS)
         yield client
