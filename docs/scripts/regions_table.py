@@ -33,7 +33,7 @@ ASKED |= {"random_state": 0, "refine": False}
 GROUP = 50_000  # rows of a row group, and of a partition
 WORKERS = 2
 LIMIT = "1GB"  # of a worker, which writes what it keeps to disk before it reaches it
-# Arrow and the C library return what was freed at once, and do not keep it for later.
+# Arrow and the C library return freed memory at once. A worker whose memory they keep can stay paused.
 MEMORY = {"ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_MMAP_THRESHOLD_": "1000000"}
 MOST_IN_MEMORY = 1_000_000
 

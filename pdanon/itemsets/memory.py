@@ -70,7 +70,7 @@ def return_unused() -> None:
 
 
 def returning_unused(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
-    """Decorate a task of a process with a limit of memory: at its end, memory that it freed is returned."""
+    """Decorate a task of a worker: at its end, memory that was freed goes back to the system."""
 
     @wraps(function)
     def returning(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> _Result:
