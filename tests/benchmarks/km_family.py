@@ -39,7 +39,7 @@ def figures() -> Iterator[Figure]:
     )
     for each, title in (("bms_webview2", "BMS-WebView-2"), ("fimi_retail", "retail")):
         yield triples(frame(each), title)
-    yield searched()
+    yield from searched()
     for name, bar in (("bms_webview1", 5), ("bms_webview2", 90)):
         yield optimal(frame(name), name, bar)
     for name, tree in (("groceries", GROCERIES), ("uci_msweb_train", 5)):
@@ -60,14 +60,17 @@ def triples(baskets: pd.DataFrame, title: str) -> Figure:
     )
 
 
-def searched() -> Figure:
-    """Loss after a minute, of two threads on two free cores."""
+def searched() -> Iterator[Figure]:
+    """Loss after a minute of two threads on two free cores, where NCP is lowered, and by default."""
     pdanon.set_threads(2)
-    result = pdanon.anonymize(frame("fimi_retail"), pdanon.KmAnonymity(5, 2), time_limit=60)
+    for asked, bar in (({"loss": "NCP"}, 0.0007), ({}, None)):
+        result = pdanon.anonymize(frame("fimi_retail"), pdanon.KmAnonymity(5, 2), time_limit=60, **asked)
+        ncp = result.loss["NCP"]
+        call = "anonymize(KmAnonymity(5, 2), time_limit=60" + (', loss="NCP")' if asked else ")")
+        text = f"NCP {ncp:.4%}, count of an item {result.loss['singles']:.1%} off"
+        met = None if bar is None else ncp <= bar
+        yield Figure(f"{call}, retail, two threads", "", None, text, "" if bar is None else "<= 0.07 %", met)
     pdanon.set_threads(None)
-    loss = result.loss["NCP"]
-    work = "anonymize(KmAnonymity(5, 2), time_limit=60), retail, two threads"
-    return Figure(work, "", None, f"NCP {loss:.3%}", "<= 0.07 %", loss <= 0.0007)
 
 
 def optimal(baskets: pd.DataFrame, name: str, bar: int) -> Figure:

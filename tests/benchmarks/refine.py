@@ -22,6 +22,7 @@ def figures() -> Iterator[Figure]:
             for k in KS[m]:
                 yield from _figures(name, k, m, bar)
     yield from _constrained("bms_webview1", 5)
+    yield _large("fimi_retail")
     yield from first_calls(FIRST_CALLS)
 
 
@@ -52,15 +53,6 @@ def _large(name: str) -> Figure:
     text = f"{taken:.0f} s, NCP {made.loss['NCP']:.4%} -> {results[0].loss['NCP']:.4%}"
     work = f"refine(coat(k=5, m=2)) without a limit, {name}, CPU time"
     return Figure(work, "", None, text, "ends within 120 s", taken <= 120)
-
-
-def _limited(name: str) -> Figure:
-    """What the default limit of ``anonymize`` suffices for."""
-    baskets, results = frame(name), []
-    taken = seconds(lambda: results.append(pdanon.anonymize(baskets, k=5, m=2, time_limit=60)))
-    loss = results[0].loss["NCP"]
-    work = f"anonymize(k=5, m=2, time_limit=60), {name}"
-    return Figure(work, "", None, f"NCP {loss:.4%} ({taken:.0f} s)", "NCP <= 0.07%", loss <= 0.0007)
 
 
 def _constrained(name: str, k: int) -> Iterator[Figure]:
