@@ -52,6 +52,8 @@ COMMANDS = [
     "risk good-ticks.csv -k 2 --by who --onehot tea rice --column items --out new.csv",
     "anonymize good-ticks.csv new.parquet -k 2 --algorithm pcta --prefix t --keep who --encoding utf-8",
     "anonymize good.csv new.csv -k 2 --algorithm pcta --by age --column items --separator | --join ;",
+    "anonymize good-lines.csv new.csv -k 2 --by who --item what --links new.csv --secret new.key",
+    "audit good.parquet -k 2 --previous good.parquet --links good-mapping.csv good-mapping.csv",
     "profile good-ticks.csv --onehot tea rice --tick 1",
     "run good.toml",
     "compare good.toml --all",
@@ -130,6 +132,7 @@ MORE_KEYS = [
     *("x", "parameters.x", "parameters.constraints", "parameters.weights", "parameters.random_state"),
     *("input.by", "input.item", "input.onehot", "input.prefix", "input.conflicts", "input.x"),
     *("hierarchies.items", "hierarchies.x", "outputs.report", "compare.resume"),
+    *("outputs.links", "outputs.secret"),
 ]
 
 

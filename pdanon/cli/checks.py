@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from pdanon.algorithms.registry import functions
+from pdanon.algorithms.registry import ALGORITHMS, functions
 from pdanon.cli.options import flag
 from pdanon.cli.output import note, show_warnings, stage
 from pdanon.cli.paths import is_table
@@ -24,6 +24,7 @@ from pdanon.io.files import check_replaceable
 from pdanon.io.forms import Form
 from pdanon.io.grouping import MEMORY, group_lines
 from pdanon.io.lines import is_lines, is_parquet, is_text
+from pdanon.io.links import person_texts, read_secret
 from pdanon.io.storage import locate, locate_target
 from pdanon.io.tables import check_distinct, is_csv, read_columns, read_weights, suffix_hint
 from pdanon.io.targets import check_absent
@@ -31,7 +32,7 @@ from pdanon.itemsets.validation import is_uri
 
 _FORM = tuple(each.name for each in fields(Form))
 
-_OF_ROWS = ("quasi", "previous", "chunks", "classes", "report", "evidence")  # of one row per person
+_OF_ROWS = ("quasi", "previous", "chunks", "classes", "report", "evidence", "links")  # of one row per person
 
 _STREAMS = "--stream reads directories of Parquet files, in anonymize, audit, profile and risk"
 
@@ -172,12 +173,7 @@ def check_audit_options(arguments: argparse.Namespace) -> None:
     passed = {name for name in names if getattr(arguments, name) is not None}
     if arguments.chunks or arguments.safe:
         _check_chunk_options(arguments, passed)
-    if arguments.key is not None and arguments.previous is None:
-        hint = "pass the earlier releases: --previous january.parquet"
-        raise ParameterError("--key goes with --previous", hint=hint)
-    if arguments.previous is not None and (arguments.stream or arguments.chunks):
-        hint = "drop --stream if the tables fit into memory; records in chunks cannot be linked"
-        raise ParameterError("--previous goes with neither --stream nor --chunks", hint=hint)
+    _check_series_options(arguments)
     if passed & {"p", "classes"}:
         _check_group_options(arguments, passed)
         return
@@ -199,6 +195,30 @@ def check_audit_options(arguments: argparse.Namespace) -> None:
     if "constraints" in passed and "mapping" not in passed:
         hint = "constraints name original items: pass the mapping of the release"
         raise ParameterError("--constraints and --mapping go together", hint=hint)
+
+
+def _check_series_options(arguments: argparse.Namespace) -> None:
+    """Check the arguments about several releases, and tell the newest mapping from the earlier ones."""
+    files = {"links": arguments.links, "mapping": arguments.mapping}
+    n_releases = 1 + len(arguments.previous or ())
+    *arguments.earlier_mappings, arguments.mapping = arguments.mapping or [None]
+    if arguments.previous is None:
+        several = {"key": arguments.key, "links": arguments.links, "mapping": arguments.earlier_mappings}
+        for name in (name for name, value in several.items() if value):
+            hint = "pass the earlier releases: --previous january.parquet"
+            what = f"{'several --mapping go' if name == 'mapping' else f'{flag(name)} goes'} with --previous"
+            raise ParameterError(what, hint=hint)
+        return
+    if arguments.stream or arguments.chunks:
+        hint = "drop --stream if the tables fit into memory; records in chunks cannot be linked"
+        raise ParameterError("--previous goes with neither --stream nor --chunks", hint=hint)
+    if arguments.links and arguments.key is not None:
+        raise ParameterError("the persons are named twice", where="--links, --key", hint="pass one of them")
+    for name, passed in files.items():
+        if passed and len(passed) != n_releases and not (name == "mapping" and len(passed) == 1):
+            hint = "pass one for each release, in the order of --previous, and that of RELEASED last"
+            got = f"{len(passed)} for {n_releases} releases"
+            raise ParameterError(f"{flag(name)} does not fit the releases", got=got, hint=hint)
 
 
 def _check_chunk_options(arguments: argparse.Namespace, passed: set[str]) -> None:
@@ -242,6 +262,28 @@ def _check_rho_options(arguments: argparse.Namespace, passed: set[str]) -> None:
     if arguments.k is not None or not passed <= {"rho", "sensitive", "mapping"}:
         hint = "audit one guarantee after the other"
         raise ParameterError("--rho goes with --sensitive, -m and --mapping alone", hint=hint)
+
+
+def check_links(arguments: argparse.Namespace) -> None:
+    """Check the arguments of links, and count a secret key that does not exist among the written files."""
+    if arguments.links is None and arguments.secret is None:
+        return
+    if arguments.links is None or arguments.secret is None:
+        hint = "such as --links january-links.parquet --secret series.key, with the same key for all releases"
+        raise ParameterError("--links and --secret go together", hint=hint)
+    record = ALGORITHMS.get(arguments.algorithm)
+    if record is not None and record.recodes == "chunks":
+        raise ParameterError(f"{arguments.algorithm} publishes parts of rows, which have no links")
+    if arguments.stream:
+        hint = "drop --stream if the table fits into memory, as an audit with --previous needs anyway"
+        raise ParameterError("--stream writes no links", hint=hint)
+    if not arguments.by and arguments.unit is None:
+        hint = "name the columns that identify the person of a row, such as --by customer"
+        raise ParameterError("--links needs --by", hint=hint)
+    if arguments.secret.exists():
+        read_secret(arguments.secret)
+    else:
+        arguments.written = [*arguments.written, "secret"]
 
 
 def check_classes(arguments: argparse.Namespace, adds: bool, repeats: bool) -> None:
@@ -306,13 +348,30 @@ def check_stream(arguments: argparse.Namespace) -> None:
 # --- Input of a command: its table in any form, and the files that its options name
 
 
-def read(path: Path | str, arguments: argparse.Namespace, form: Form | None = None) -> pd.DataFrame:
-    """Read the table of a command, with one row per person; by default in the form of the arguments."""
+def read(
+    path: Path | str,
+    arguments: argparse.Namespace,
+    form: Form | None = None,
+    *,
+    persons: Sequence[str] = (),
+) -> pd.DataFrame:
+    """Read the table of a command, with one row per person; by default in the form of the arguments.
+
+    ``persons`` are columns of ``--by`` that the frame has as well.
+    """
     with stage(f"reading {path}"), show_warnings():
-        table = (form or form_of(arguments)).read(path, _columns_of(arguments))
+        table = (form or form_of(arguments)).read(path, [*_columns_of(arguments), *persons])
     for each in table.notes:
         note(f"{mask_credentials(str(path))}: {each}")
     return table.frame
+
+
+def read_with_persons(arguments: argparse.Namespace) -> tuple[pd.DataFrame, list[str]]:
+    """Read the table of a command, and the persons of its rows, if it writes links."""
+    by = arguments.by if arguments.links else []
+    others = [name for name in by if name not in _columns_of(arguments)]
+    frame = read(arguments.source, arguments, persons=others)
+    return frame.drop(columns=others), person_texts(frame[by])
 
 
 def _columns_of(arguments: argparse.Namespace) -> list[str]:

@@ -15,12 +15,13 @@ _TABLE = ("parquet", "csv")
 # Suffixes of files, by the argument that names the file.
 _SUFFIXES = {
     "source": _READ,
-    **dict.fromkeys(("target", "out", "classes", "mapping", "legend", "threats"), _TABLE),
+    **dict.fromkeys(("target", "out", "classes", "mapping", "legend", "threats", "links"), _TABLE),
     **dict.fromkeys(("constraints", "start", "weights"), _TABLE),
     "rules": (*_TABLE, "toml"),
     "hierarchy": ("csv",),
     "report": ("html",),
     "evidence": ("json",),
+    "secret": ("key",),
     **dict.fromkeys(("release", "original", "previous"), _READ),
     "picture": ("png", "svg", "pdf"),
     "policy": ("toml",),

@@ -35,6 +35,7 @@ from pdanon.cli.checks import (
     check_classes,
     check_files,
     check_form,
+    check_links,
     check_parts,
     check_stream,
     form_of,
@@ -43,6 +44,7 @@ from pdanon.cli.checks import (
     outputs_of,
     read,
     read_options,
+    read_with_persons,
     repeated_words,
     unit_of,
 )
@@ -92,6 +94,7 @@ from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.io.files import remove_drafts
 from pdanon.io.forms import Form
 from pdanon.io.lines import is_text
+from pdanon.io.links import link_files, persons_of, read_links
 from pdanon.io.tables import (
     read_columns,
     write_confidential,
@@ -304,6 +307,7 @@ _TO_KEEP = (
 
 
 def _anonymize(arguments: argparse.Namespace) -> Outcome:
+    check_links(arguments)
     if arguments.stream:
         return _anonymize_files(arguments)
     check_form(arguments)
@@ -319,7 +323,7 @@ def _anonymize(arguments: argparse.Namespace) -> Outcome:
     if arguments.dry_run:
         return plan(inputs_of(arguments), outputs_of(arguments).values())
     read_options(options, arguments)
-    frame = read(arguments.source, arguments)
+    frame, linked = read_with_persons(arguments)
     has_bar = bool(options.get("progress"))
     with stage(f"running {name or 'the algorithms'}", announced=not has_bar), show_warnings(_TO_KEEP):
         run = least_lossy if name is None else algorithm(name)
@@ -327,7 +331,7 @@ def _anonymize(arguments: argparse.Namespace) -> Outcome:
         result = run(frame, **column, **options, **persons)
     refuse_loss(result.loss, result.useless, most)
     with stage(f"writing {arguments.target}"), show_warnings():
-        _write_release(result, arguments, frame)
+        _write_release(result, arguments, frame, linked)
     if in_chunks(result) and options.get("keep"):
         note(f"{name} publishes no other column, not even those of --keep")
 
@@ -409,7 +413,7 @@ def _audit(arguments: argparse.Namespace) -> Outcome:
 def _audit_table(arguments: argparse.Namespace, guarantee: Guarantee) -> tuple[Audit, int, str, str | None]:
     """Audit a table, and return the audit, the number of rows, the size as text and the fingerprint."""
     frame = read(arguments.source, arguments)
-    with stage("auditing"):
+    with stage("auditing"), show_warnings():
         audit = _audit_frame(frame, arguments, guarantee)
     if not arguments.chunks:
         _note_chunks(frame.columns)
@@ -427,12 +431,20 @@ def _audit_frame(frame: pd.DataFrame, arguments: argparse.Namespace, guarantee: 
         return guarantees.audit(frame, guarantee, arguments.column, **unit_of(arguments))
     if arguments.previous is None:
         return guarantee.audit(frame, arguments.column)
-    previous = [read(source, arguments) for source in arguments.previous]
-    mapping = arguments.mapping
-    if mapping is not None:
-        mapping = read_columns(mapping, ["group", "item", "generalized"])
-    series = {"previous": previous, "key": arguments.key, "mapping": mapping}
+    previous: list[Any] = [read(source, arguments) for source in arguments.previous]
+    key = arguments.key
+    if arguments.links:
+        tables = zip(arguments.links, [*previous, frame], strict=True)
+        key = persons_of([read_links(path, table, arguments.column) for path, table in tables])
+    *earlier, mapping = [_read_mapping(each) for each in (*arguments.earlier_mappings, arguments.mapping)]
+    if earlier:
+        previous = [*zip(previous, earlier, strict=True)]
+    series = {"previous": previous, "key": key, "mapping": mapping}
     return guarantees.audit(frame, guarantee, arguments.column, **series)
+
+
+def _read_mapping(path: Path | None) -> pd.DataFrame | None:
+    return None if path is None else read_columns(path, ["group", "item", "generalized"])
 
 
 def _audit_files(arguments: argparse.Namespace, guarantee: Guarantee) -> tuple[Audit, int, str, str | None]:
@@ -560,7 +572,8 @@ def _run(arguments: argparse.Namespace) -> Outcome:
 
     def show() -> None:
         print_result(result)
-        for name in ("release", "classes", "mapping", "legend", "loss", "report", "evidence", "page"):
+        shown = ("release", "classes", "mapping", "legend", "loss", "report", "evidence", "page")
+        for name in (*shown, "links", "secret"):
             if name in outputs:
                 print(f"  {name:10} {outputs[name]}")
 
@@ -607,9 +620,7 @@ def _guarantee(arguments: argparse.Namespace) -> Guarantee:
     k, m, quasi, sensitive = arguments.k, arguments.m, arguments.quasi, arguments.sensitive
     if arguments.chunks:
         return guarantees.DisassociatedKm(k=k, m=m, safe=arguments.safe)
-    mapping = None
-    if arguments.mapping is not None:
-        mapping = read_columns(arguments.mapping, ["group", "item", "generalized"])
+    mapping = _read_mapping(arguments.mapping)
     if arguments.classes is not None:
         counts = read_columns(arguments.classes, [*COUNTS])
         return guarantees.SensitiveGroups(
@@ -654,20 +665,28 @@ def _print_written(arguments: argparse.Namespace) -> None:
         print(f"  {'written' if name in ('release', 'table') else name:<10} {path}")
 
 
-def _write_release(result: Anonymized, arguments: argparse.Namespace, original: pd.DataFrame) -> None:
+def _write_release(
+    result: Anonymized,
+    arguments: argparse.Namespace,
+    original: pd.DataFrame,
+    persons: list[str],
+) -> None:
     """Write all requested files or none, and the release last."""
     files: dict[Path | str, Callable[[Path], object]] = {}
+    if arguments.links:
+        files |= link_files(persons, result.frame, arguments.column, arguments.links, arguments.secret)
+    confidential = [*files]
     head = dict(arguments.head)
     plain = partial(write_plain, escape_formulas=arguments.escape_formulas)
     if arguments.mapping:
         files[arguments.mapping] = partial(plain, result.mapping)
+        confidential.append(arguments.mapping)
     if arguments.legend:
         files[arguments.legend] = partial(plain, result.legend)
     if arguments.classes:
         files[arguments.classes] = partial(plain, result.published["classes"])
     if arguments.report:
         files[arguments.report] = partial(write_page, result, original=original, head=head)
-    confidential = [arguments.mapping] if arguments.mapping else []
     if arguments.evidence:
         writers, theirs = evidence_files(collect(result, original, head=head), arguments.evidence)
         files |= writers

@@ -30,6 +30,7 @@ from pdanon.cli.options import (
 )
 from pdanon.cli.output import Outcome
 from pdanon.cli.paths import (
+    new,
     new_evidence,
     new_page,
     new_picture,
@@ -184,6 +185,16 @@ def _fill_anonymize(command: argparse.ArgumentParser) -> None:
     _add_file(command, "--mapping", new_table, "write the mapping of the items: .parquet or .csv")
     legend = "write the items of each label, for publication if you like: .parquet or .csv"
     _add_file(command, "--legend", new_table, legend)
+    links = (
+        "with --by: write the links, which tell an audit of later releases who is in which row; not part of "
+        "the release: .parquet or .csv"
+    )
+    _add_file(command, "--links", new_table, links)
+    secret = (
+        "with --links: the file with the secret key of all releases of a series; the first one writes it. "
+        "Keep it apart from the links"
+    )
+    _add_file(command, "--secret", new, secret)
     classes = "write the second table of a release by cahd, the counts of its groups: .parquet or .csv"
     _add_file(command, "--classes", new_table, classes)
     _add_file(command, "--report", new_page, "write a page about the release, for publication: .html")
@@ -258,12 +269,14 @@ def _fill_audit(command: argparse.ArgumentParser) -> None:
     command.add_argument("-c", type=float, help=SHARE_HELP)
     mapping = (
         "the mapping of the release: for constraints, rules and suppressed sensitive items, and to count "
-        "rows that suppression emptied"
+        "rows that suppression emptied; with --previous, repeated for each release, the newest last"
     )
-    _add_file(command, "--mapping", table_file, mapping)
+    command.add_argument("--mapping", metavar="FILE", type=table_file, action="append", help=mapping)
     earlier = "the earlier releases of the same persons, the oldest first: an attacker may keep all of them"
     command.add_argument("--previous", nargs="+", metavar="RELEASED", help=earlier)
-    key = "with --previous: the column that identifies a person (default: the order of the rows)"
+    links = "with --previous: the links of each release, the newest last, as anonymize --links wrote them"
+    command.add_argument("--links", nargs="+", metavar="FILE", type=table_file, help=links)
+    key = "with --previous, instead of --links: the column of the releases that identifies a person"
     command.add_argument("--key", metavar="COLUMN", help=key)
     _add_file(command, "--classes", table_file, "the counts of groups in a release by cahd")
     command.add_argument("-p", type=int, help="a sensitive item is in at most 1/p of the rows of a group")

@@ -60,7 +60,7 @@ def audit(
     item: Hashable | None = None,
     counts: bool = False,
     previous: Sequence[pd.DataFrame | tuple[pd.DataFrame, pd.DataFrame] | Any] | None = None,
-    key: Hashable | None = None,
+    key: Hashable | Sequence[Any] | None = None,
     mapping: pd.DataFrame | None = None,
     spans: str = "present",
     progress: bool = False,
@@ -87,9 +87,9 @@ def audit(
     previous : sequence, optional
         Earlier releases of the same persons, the oldest first: frames, results, or pairs of a frame and its
         mapping. The guarantee must also hold for an attacker who keeps all of them. See the notes.
-    key : hashable, optional
-        The column that identifies a person in all releases. By default the index, which is the order of the
-        rows if it only counts them.
+    key : hashable or list, optional
+        The column that identifies a person in all releases, or a list with the persons of the rows of each
+        release, the newest last. By default the index, unless it only counts rows.
     mapping : pandas.DataFrame, optional
         The mapping of the frame, if its labels do not name their items.
     spans : {"present", "joined", "any"}
@@ -108,9 +108,9 @@ def audit(
     Raises
     ------
     ColumnError, ItemsetDtypeError, ParameterError
-        If the frame has not the columns of the guarantee, or a parameter is invalid. With ``previous``: if a
-        key repeats or is missing in a release, a label stands for no item of its mapping, an item has several
-        labels in one release, or the guarantee has no form for several releases.
+        If the frame has not the columns of the guarantee, or a parameter is invalid. With ``previous``: if
+        a label stands for no item of its mapping, an item has several labels in one release, or the guarantee
+        has no form for several releases. If a key repeats or is missing, or there is none.
 
     Notes
     -----
@@ -121,6 +121,9 @@ def audit(
     rows counts once. The values of all other columns of the frame are known as well: an item of
     `KmAnonymity` is then a row of the person, its label together with its values. Leave out columns that
     are not published. Other guarantees allow no other columns.
+
+    The order of rows links nobody, as a release may have other persons or be shuffled. So ``previous`` needs
+    a ``key``, or an index with a name or with other values than row numbers.
 
     With ``previous``, the attacker knows up to m items that a person has in all releases of a span, from a
     first to a last one. Candidates are the persons in all these releases whose rows hold the label of each
@@ -142,13 +145,15 @@ def audit(
 
     Two releases that are safe alone, and not together:
 
+    >>> persons = ["ann", "bob", "cem", "dan", "eve"]
     >>> may = pd.DataFrame({"items": [["(rice,tea)"]] * 3 + [["salt"]] * 2})
     >>> june = pd.DataFrame({"items": [["rice"]] * 2 + [["(salt,tea)"]] * 3})
     >>> june.txanon.audit(pdanon.KmAnonymity(k=2, m=2)).holds
     True
-    >>> audit = june.txanon.audit(pdanon.KmAnonymity(k=2, m=2), previous=[may])
+    >>> series = {"previous": [may], "key": [persons, persons]}
+    >>> audit = june.txanon.audit(pdanon.KmAnonymity(k=2, m=2), **series)
     >>> audit
-    Audit(holds=False, rows_at_risk=1, guarantee=KmAnonymity(k=2, m=2), spans=3, linked=order)
+    Audit(holds=False, rows_at_risk=1, guarantee=KmAnonymity(k=2, m=2), spans=3, linked=key)
     >>> audit.threats
        first  last  itemset  support   why
     0      0     1  ['tea']        1  rare

@@ -69,6 +69,7 @@ def read_releases(frame: pd.DataFrame, previous: Any, mapping: pd.DataFrame | No
     mapping : pandas.DataFrame or None
         The mapping of the newest release.
     """
+    check_frame(frame)
     hint = "pass a list, the oldest first, even for one release: previous=[january]"
     if isinstance(previous, pd.DataFrame) or not isinstance(previous, (list, tuple)) or not previous:
         got = "no release" if isinstance(previous, (list, tuple)) else type(previous).__name__
@@ -128,9 +129,9 @@ class Persons:
     linked: str
 
     @classmethod
-    def of(cls, releases: Sequence[Released], key: Hashable | None) -> Persons:
-        """Link the rows of several releases by a column, or by the index."""
-        keys = [_read_keys(release, key) for release in releases]
+    def of(cls, releases: Sequence[Released], key: Any) -> Persons:
+        """Link the rows of several releases by a column, by lists of persons, or by the index."""
+        keys = [_read_keys(*each) for each in zip(releases, _keys_of(releases, key), strict=True)]
         kinds = set().union(*(_kinds_of(each) for each in keys))
         if len(kinds) > 1:
             hint = "convert the keys to one type, such as .astype(str)"
@@ -141,9 +142,7 @@ class Persons:
         bounds = offsets_of(np.array([len(each) for each in keys]))
         for release, (begin, end) in enumerate(pairwise(bounds)):
             row_of[release, numbers[begin:end]] = np.arange(end - begin)
-        # An index that only counts the rows of each release links them by their order.
-        in_order = all(each.frame.index.equals(pd.RangeIndex(len(each.frame))) for each in releases)
-        linked = repr(key) if key is not None else "order" if in_order else "index"
+        linked = "index" if key is None else "key" if isinstance(key, list) else repr(key)
         several = (row_of >= 0).sum(axis=0) > 1
         return cls(row_of, linked if several.any() else f"{linked} (nobody in two releases)")
 
@@ -155,15 +154,35 @@ class Persons:
         return Persons(row_of, self.linked)
 
 
-def _read_keys(release: Released, key: Hashable | None) -> pd.Index[Any]:
+def _keys_of(releases: Sequence[Released], key: Any) -> list[Any]:
+    """Return the key of each release: a column, the persons of its rows, or None for the index."""
+    if is_hashable(key):
+        return [key] * len(releases)
+    got = type(key).__name__
+    if isinstance(key, list):
+        if len(key) == len(releases) and not any(map(is_hashable, key)):
+            return key
+        got = f"a list of {len(key)} for {len(releases)} releases"
+    hint = "list the persons of each release, the oldest first: key=[january['id'], february['id']]"
+    problem = "key must be one column, or a list of the persons of each release"
+    raise ParameterError(problem, where="key", got=got, hint=hint)
+
+
+def _read_keys(release: Released, key: Any) -> pd.Index[Any]:
     """Return the key of each row, each of them once."""
     with _named(release):
         frame = check_frame(release.frame)
-        keys = frame.index
-        if key is not None:
+        where = "index" if key is None else f"key {key!r}" if is_hashable(key) else "key"
+        if key is None:
+            keys = _index_of(frame)
+        elif is_hashable(key):
             column = frame.iloc[:, label_position(frame, key)]
             keys = pd.Index(column, dtype=column.dtype)  # as older pandas infers another one
-        where = "index" if key is None else f"key {key!r}"
+        else:
+            keys = pd.Index(key)
+            if len(keys) != len(frame):
+                got, hint = f"{len(keys)} persons for {len(frame)} rows", "list one person for each row"
+                raise ParameterError("the persons are not those of the rows", where=where, got=got, hint=hint)
         values = keys.to_frame() if isinstance(keys, pd.MultiIndex) else keys.to_series()
         missing = int(np.count_nonzero(np.asarray(values.isna()).reshape(len(keys), -1).any(axis=1)))
         if missing:
@@ -177,6 +196,19 @@ def _read_keys(release: Released, key: Hashable | None) -> pd.Index[Any]:
             hint = "a release has one row for each person; gather the rows of a person first"
             got = f"{int(keys.duplicated().sum())} of {len(keys)} rows with the key of an earlier one"
             raise ParameterError("a key repeats", where=where, got=got, hint=hint)
+    return keys
+
+
+def _index_of(frame: pd.DataFrame) -> pd.Index[Any]:
+    """Return the index, unless it only counts the rows: order alone links nobody."""
+    keys = frame.index
+    if len(keys) and keys.names == [None] and keys.equals(pd.RangeIndex(len(keys))):
+        hint = (
+            "name the column that identifies a person: key='id' (--key id); or pass the persons of each "
+            "release: key=[january['id'], february['id']] (--links, the files of anonymize --links)"
+        )
+        what = "nothing links the rows of a person: the index only counts rows, and their order links nobody"
+        raise ParameterError(what, where="index", hint=hint)
     return keys
 
 
@@ -225,7 +257,7 @@ class Series:
     labels: list[Codes]
 
     @classmethod
-    def of(cls, releases: Sequence[Released], column: Hashable | None, key: Hashable | None) -> Series:
+    def of(cls, releases: Sequence[Released], column: Hashable | None, key: Any) -> Series:
         """Link the releases of a series, and resolve their labels.
 
         Raises
@@ -418,7 +450,7 @@ def _warn_of_unnamed(release: Released, unnamed: int, n_items: int) -> None:
     what += (
         "they count as suppressed there. If a label stands for them, the releases tell more than is counted"
     )
-    hint = "pass the result instead of its frame, or the frame with its mapping"
+    hint = "pass the result instead of its frame, or the frame with its mapping (--mapping for each release)"
     warn(ReleaseWarning(what, hint=hint))
 
 

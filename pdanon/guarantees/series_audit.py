@@ -36,7 +36,7 @@ def audit_series(
     previous: Sequence[Any],
     column: Hashable | None,
     *,
-    key: Hashable | None,
+    key: Any,
     mapping: pd.DataFrame | None,
     spans: str,
 ) -> Audit:
@@ -92,7 +92,7 @@ def _place(span: Span) -> dict[str, int]:
 class Model(Protocol):
     """A guarantee of joint labels."""
 
-    def read(self, releases: Any, column: Hashable | None, key: Hashable | None) -> Series:
+    def read(self, releases: Any, column: Hashable | None, key: Any) -> Series:
         """Link the releases."""
 
     def exposed(self, span: Span) -> NDArray[np.bool_]:
@@ -148,7 +148,7 @@ class _Lists:
 
     guarantee: Any
 
-    def read(self, releases: Any, column: Hashable | None, key: Hashable | None) -> Series:
+    def read(self, releases: Any, column: Hashable | None, key: Any) -> Series:
         return Series.of(releases, column, key)
 
 
@@ -228,7 +228,7 @@ class _JointLm(_Lists):
 
     guarantee: LmDiversity
 
-    def read(self, releases: Any, column: Hashable | None, key: Hashable | None) -> Series:
+    def read(self, releases: Any, column: Hashable | None, key: Any) -> Series:
         series = Series.of(releases, column, key)
         for rows in series.columns:
             refuse_members(rows, self.guarantee.sensitive, "sensitive", self.guarantee.mapping)
@@ -293,7 +293,7 @@ class _JointK:
 
     guarantee: KAnonymity
 
-    def read(self, releases: Any, column: Hashable | None, key: Hashable | None) -> Series:
+    def read(self, releases: Any, column: Hashable | None, key: Any) -> Series:
         frames = [release.frame for release in releases]
         no_items, no_labels = pa.array([], pa.large_string()), np.zeros(0, np.int32)
         columns = [
@@ -325,7 +325,7 @@ class _JointKKm(_Lists):
 
     guarantee: KKm
 
-    def read(self, releases: Any, column: Hashable | None, key: Hashable | None) -> Series:
+    def read(self, releases: Any, column: Hashable | None, key: Any) -> Series:
         if self.guarantee.columns is not None:
             hint = "audit one list column at a time"
             problem = "several list columns have no joint labels"

@@ -52,7 +52,7 @@ class Audit:
         ``first`` and ``last`` release, the number of ``releases``, of persons in all of them as ``rows``, and
         of ``rows_at_risk``. Releases count from 0; the audited one is the last.
     linked : str
-        How rows of the same person were found: a column, ``index``, or ``order`` if the index only counts.
+        How rows of the same person were found: a column, ``key`` for lists of persons, or ``index``.
     dropping : pandas.DataFrame or None
         What dropping the persons at risk from the audited release would come to: one line for each round,
         with its ``rows``, those ``dropped`` and those ``left``. Each round exposes others, until the spans

@@ -21,6 +21,7 @@ from pdanon.errors import ColumnError, ParameterError, mask_credentials
 from pdanon.evaluation.comparison import compare, list_tasks
 from pdanon.evaluation.evidence.facts import collect
 from pdanon.evaluation.evidence.page import evidence_files, paths_of
+from pdanon.evaluation.fingerprint import fingerprint
 from pdanon.evaluation.report.html import HEAD
 from pdanon.evaluation.report.release_report import write_page
 from pdanon.guarantees.parameters import constraint_list
@@ -28,6 +29,7 @@ from pdanon.guarantees.requested import REQUIRED, check_sensitive
 from pdanon.io.files import check_replaceable
 from pdanon.io.forms import Form
 from pdanon.io.lines import is_lines, is_text
+from pdanon.io.links import link_files, person_texts, read_secret
 from pdanon.io.parquet import list_dtype
 from pdanon.io.storage import locate, locate_target, refuse_credentials, suffix_of
 from pdanon.io.tables import (
@@ -95,8 +97,9 @@ class Policy:
     separator : str, optional
         The separator of items in CSV files.
     outputs : dict
-        Paths of ``release``, ``classes``, ``mapping``, ``legend``, ``loss``, ``report``, ``evidence`` and
-        ``comparison``. Only outputs with a path are written.
+        Paths of ``release``, ``classes``, ``mapping``, ``legend``, ``loss``, ``report``, ``evidence``,
+        ``comparison`` and ``links``. Only outputs with a path are written. With ``links`` also ``secret``,
+        the secret key of the series, which is read if it exists.
     comparison : dict
         Arguments of `compare`: ``algorithms, vary, measures, n_jobs, resume``.
     source : pathlib.Path, optional
@@ -324,17 +327,25 @@ class Policy:
         """The files to read: the policy itself, the table, hierarchies and files of parameters."""
         vary = self.comparison.get("vary", {}).values()
         settings = [*self._settings(), *(values for values in vary if isinstance(values, Mapping))]
-        values = [self.source, self.input, *self.hierarchies.values()]
+        values = [self.source, self.input, *self.hierarchies.values(), self._known_secret]
         values += [value for parameters in settings for value in _leaves(parameters)]
         return list(dict.fromkeys(file for file in values if isinstance(file, Path) or file is self.input))
 
     @property
     def files(self) -> dict[str, Path | str]:
         """The files of the outputs, by name. The page of the evidence is beside its JSON."""
-        if "evidence" not in self.outputs:
-            return self.outputs
-        facts, page = paths_of(self.outputs["evidence"])
-        return self.outputs | {"evidence": facts, "page": page}
+        known = self._known_secret
+        files = {name: file for name, file in self.outputs.items() if file is not known}
+        if "evidence" not in files:
+            return files
+        facts, page = paths_of(files["evidence"])
+        return files | {"evidence": facts, "page": page}
+
+    @property
+    def _known_secret(self) -> Path | None:
+        """The file of the secret key, unless it is to be written."""
+        file = self.outputs.get("secret")
+        return file if isinstance(file, Path) and file.exists() else None
 
     def check_outputs(
         self, files: Iterable[Path | str], *, overwrite: bool = False, allow_outside: bool = False
@@ -389,7 +400,7 @@ class Policy:
         result : Anonymized
             The result of `run`.
         original : pandas.DataFrame, optional
-            The table that `read` returned. The report then shows its risk and its fingerprint.
+            The table that `read` returned. The report then shows its risk and its fingerprint. Links need it.
         overwrite, allow_outside : bool
             As `check_outputs`.
         """
@@ -412,8 +423,23 @@ class Policy:
                 collect(result, original, head=self.head), self.outputs["evidence"]
             )
             files, confidential = {**evidence, **files}, [*confidential, *theirs]  # the release stays last
+        if "links" in self.outputs:
+            paths = Path(self.outputs["links"]), Path(self.outputs["secret"])
+            links = link_files(self._read_persons(original), result.frame, self.items, *paths)
+            files, confidential = {**links, **files}, [*confidential, *links]
         self.check_outputs([*files], overwrite=overwrite, allow_outside=allow_outside)
         write_whole(files, confidential, overwrite=overwrite)
+
+    def _read_persons(self, original: pd.DataFrame | None) -> list[str]:
+        """Read the persons of the rows of a table that `read` returned."""
+        frame = self._form.read(self.input, [*self.quasi, *self.keep, *self._form.by]).frame
+        others = [name for name in self._form.by if name not in (*self.quasi, *self.keep)]
+        if original is None or fingerprint(frame.drop(columns=others)) != fingerprint(original):
+            hint = "pass the table of the release: original = policy.read(), and run and write with it"
+            raise ParameterError(
+                "the links need the original as its file has it", where="original", hint=hint
+            )
+        return person_texts(frame[[*self._form.by]])
 
     def write_comparison(
         self, table: pd.DataFrame, *, overwrite: bool = False, allow_outside: bool = False
@@ -444,6 +470,7 @@ class Policy:
         self._form.check(self.input)
         object.__setattr__(self, "items", self._form.lists)
         self._check_unit()
+        self._check_links()
         self._roles.check(self._place("columns"), self._place("hierarchies"))
         self._check_files()
         if self.algorithm is not None:
@@ -540,10 +567,26 @@ class Policy:
             return
         check_flag(self.parameters.get("counts", False), "counts")
         others = {"quasi": self.quasi, "[compare]": any(self.comparison.values())}
-        others |= {name: name in self.outputs for name in ("report", "evidence", "classes")}
+        others |= {name: name in self.outputs for name in ("report", "evidence", "classes", "links")}
         for name in (name for name, is_set in others.items() if is_set):
             hint = "set by instead of unit, which gathers the lines to one row per person"
             raise ParameterError(f"{name} and unit do not go together", where=self._place(), hint=hint)
+
+    def _check_links(self) -> None:
+        """Check that links have persons, and a secret key that the next releases share."""
+        where, asked = self._place("outputs"), {"links", "secret"} & self.outputs.keys()
+        if len(asked) == 1:
+            hint = 'set both: links = "january-links.parquet" and secret = "series.key"'
+            raise ParameterError("links and secret go together", where=where, hint=hint)
+        if asked and "by" not in self.form:
+            hint = 'name the columns that identify the person of a row: by = "customer" in [input]'
+            raise ParameterError("links need by", where=where, hint=hint)
+        if asked and self.algorithm in ALGORITHMS and ALGORITHMS[self.algorithm].recodes == "chunks":
+            raise ParameterError(
+                f"{self.algorithm} publishes parts of rows, which have no links", where=where
+            )
+        if self._known_secret is not None:
+            read_secret(self._known_secret)
 
     def _check_seed(self, problem: str) -> None:
         """Check that a release that draws at random has a seed."""
@@ -581,7 +624,8 @@ class Policy:
     def _check_files(self) -> None:
         if self.is_streamed:
             return self._check_stream()
-        for name, file in {"input": self.input, **self.outputs}.items():
+        tables = {name: file for name, file in self.outputs.items() if name != "secret"}
+        for name, file in {"input": self.input, **tables}.items():
             allowed = _SUFFIXES.get(name, (".parquet", ".csv"))
             if not (is_lines(file) if name == "input" else suffix_of(file) in allowed):
                 problem = f"{name} must end in {' or '.join(allowed)}"

@@ -38,7 +38,11 @@ _KEYS: dict[str, dict[str, tuple[type, ...]]] = {
     },
     "columns": {"items": (str,), "quasi": (list,), "keep": (list,), "drop": (list,)},
     "outputs": dict.fromkeys(
-        ("release", "classes", "mapping", "legend", "loss", "report", "evidence", "comparison"), (str,)
+        (
+            *("release", "classes", "mapping", "legend", "loss", "report", "evidence", "comparison"),
+            *("links", "secret"),
+        ),
+        (str,),
     ),
     "head": dict.fromkeys(HEAD, (str,)),
     "compare": {

@@ -95,10 +95,11 @@ def test_labels_that_may_stand_for_items_of_other_releases_are_warned_of():
     """Nodes of a hierarchy, without the mapping: what they hide is not counted."""
     may, june = frame_of([["a"], ["a"], ["b"], ["b"]]), frame_of([["m"], ["n"], ["m"], ["n"]])
     pair = may, mapping_table({"a": "a", "b": "b"})
+    series = {"previous": [pair], "key": [may.index, june.index]}
     with pytest.warns(pdanon.ReleaseWarning, match="no label of the newest release names 2 of the 4 items"):
-        assert june.txanon.audit(KmAnonymity(2, 1), previous=[pair]).holds
+        assert june.txanon.audit(KmAnonymity(2, 1), **series).holds
     mapping = mapping_table({"a": "m", "b": "n"})
-    assert not june.txanon.audit(KmAnonymity(2, 1), previous=[pair], mapping=mapping).holds
+    assert not june.txanon.audit(KmAnonymity(2, 1), **series, mapping=mapping).holds
 
 
 @pytest.mark.filterwarnings("ignore:no label of")
@@ -329,26 +330,99 @@ def test_a_key_of_lists_is_refused():
         keyed[1].txanon.audit(KmAnonymity(2, 2), "items", previous=[keyed[0]], key="id")
 
 
-def test_rows_are_linked_by_order_index_or_key():
+def test_rows_are_linked_by_index_or_key():
     january, february = frame_of([{"a"}, {"a"}, {"b"}, {"b"}]), frame_of([{"a"}, {"b"}, {"b"}, {"a"}])
-    audit = pdanon.audit(february, KmAnonymity(2, 1), previous=[january])
-    assert audit.linked == "order"
-    assert "linked=order" in repr(audit)
-    assert "order" in audit._repr_html_()
-    named = february.set_axis([0, 2, 3, 1])
-    audit = pdanon.audit(named, KmAnonymity(2, 1), previous=[january])
+    named = {"previous": [january.set_axis([*"wxyz"])]}
+    audit = pdanon.audit(february.set_axis([*"wyzx"]), KmAnonymity(2, 1), **named)
     assert (audit.holds, audit.linked) == (True, "index")
+    audit = pdanon.audit(february.set_axis([*"wxyz"]), KmAnonymity(2, 1), **named)
+    assert (audit.holds, audit.rows_at_risk) == (False, 2)
+    assert "linked=index" in repr(audit)
+    assert "index" in audit._repr_html_()
     keys = february.assign(id=[0, 2, 3, 1])
     audit = pdanon.audit(keys, KmAnonymity(2, 1), previous=[january.assign(id=range(4))], key="id")
     assert (audit.holds, audit.linked) == (True, "'id'")
+    counted = pd.Index(range(4), name="id")  # a name says that the numbers are persons
+    audit = february.set_axis(counted).txanon.audit(KmAnonymity(2, 1), previous=[january.set_axis(counted)])
+    assert (audit.rows_at_risk, audit.linked) == (2, "index")
+
+
+@pytest.mark.parametrize("seed", seeds(5, 600))
+def test_persons_beside_the_releases_link_as_a_column_does(seed):
+    """In any order of the rows, and without a column of the releases."""
+    draw = random.Random(seed)
+    releases, mappings = random_series(draw)
+    frames = [table(each) for each in releases]
+    pairs = [(frame, mapping_table(each)) for frame, each in zip(frames, mappings, strict=True)]
+    k, m, mapping = draw.randint(2, 4), draw.randint(1, 2), pairs[-1][1]
+    audit = pdanon.audit(
+        frames[-1], KmAnonymity(k, m), "items", previous=pairs[:-1], key="id", mapping=mapping
+    )
+    shuffled = [frame.sample(frac=1, random_state=seed).reset_index(drop=True) for frame in frames]
+    ids = [frame.pop("id") for frame in shuffled]
+    known = {"previous": [*zip(shuffled, (each for _, each in pairs), strict=True)][:-1], "mapping": mapping}
+    for key in (ids, [each.to_numpy(object) for each in ids]):
+        other = pdanon.audit(shuffled[-1], KmAnonymity(k, m), **known, key=key)
+        assert (other.rows_at_risk, other.linked.split()[0]) == (audit.rows_at_risk, "key")
+        pd.testing.assert_frame_equal(other.spans, audit.spans)
+        risk = pdanon.risk(shuffled[-1], k=k, m=m, **known, key=key)
+        pd.testing.assert_frame_equal(
+            risk, pdanon.risk(frames[-1], k=k, m=m, previous=pairs[:-1], key="id", mapping=mapping)
+        )
+
+
+@pytest.mark.parametrize("link", [pdanon.audit, pdanon.risk])
+def test_the_order_of_rows_links_nobody(link):
+    rows = [{"a"}, {"a"}, {"b"}, {"b"}]
+    january, february, named = frame_of(rows), frame_of(rows), frame_of(rows).set_axis([*"wxyz"])
+    result = pdanon.pcta(pd.DataFrame({"items": [["a"], ["a"]]}), k=2, m=1)
+    for newest, earlier, where in (
+        (february, january, "previous[0], index"),
+        (february, result, "previous[0], index"),
+        (february.iloc[1:], january, "previous[0], index"),  # the rest counts rows of February
+        (february, named, "the newest release, index"),
+    ):
+        with pytest.raises(ParameterError, match="order links nobody") as caught:
+            link(newest, k=2, m=1, previous=[earlier])
+        assert where in str(caught.value)
+        assert "key='id'" in str(caught.value)
+    with pytest.raises(ParameterError, match="order links nobody"):
+        pdanon.risk(february, k=2, previous=[january], linked=False)
+
+
+@pytest.mark.parametrize(
+    ("key", "words"),
+    [
+        ([[*"wxyz"]], ["list of the persons of each release", "a list of 1 for 2 releases"]),
+        (pd.Series([*"wxyz"]), ["list of the persons of each release", "Series"]),
+        (["id", "id"], ["a list of 2 for 2"]),
+        ([[*"wxyz"], [*"wxy"]], ["the newest release, key", "3 persons for 4 rows"]),
+        ([[*"wxyz"], [*"wwyz"]], ["a key repeats", "the newest release, key", "1 of 4 rows"]),
+        ([[*"wxyz"], [1, 2, 3, 4]], ["keys of several types"]),
+    ],
+)
+def test_lists_of_persons_are_checked(key, words):
+    with pytest.raises(ParameterError) as caught:
+        pdanon.audit(MAY, KmAnonymity(2, 1), previous=[MAY], key=key)
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_a_result_as_the_newest_release_is_named_as_such():
+    result = pdanon.pcta(pd.DataFrame({"items": [["a"], ["a"]]}), k=2, m=1)
+    with pytest.raises(ParameterError, match=r"a result: pass result\.frame") as caught:
+        pdanon.audit(result, KmAnonymity(2, 1), previous=[result])
+    assert "previous" not in str(caught.value)
 
 
 def test_results_and_pairs_carry_their_mappings():
     original = pd.DataFrame({"items": [["rice", "tea"], ["salt", "tea"], ["rice"], ["salt"]] * 2})
     result = pdanon.pcta(original, k=2, m=2, labels="short")
+    known = {"mapping": result.mapping, "key": [original.index] * 2}
     for release in (result, (result.frame, result.mapping)):
-        audit = pdanon.audit(result.frame, result.guarantee, previous=[release], mapping=result.mapping)
+        audit = pdanon.audit(result.frame, result.guarantee, previous=[release], **known)
         assert audit.holds
+        assert pdanon.risk(result.frame, k=2, previous=[release], **known)["below_k"].tolist() == [0, 0, 0]
     copied = pickle.loads(pickle.dumps(audit))
     assert copied.spans.equals(audit.spans)
     assert (repr(copied), len(copied.threats)) == (repr(audit), 0)

@@ -45,7 +45,7 @@ def risk(
     unit: Hashable | None = None,
     item: Hashable | None = None,
     previous: Sequence[pd.DataFrame | tuple[pd.DataFrame, pd.DataFrame] | Any] | None = None,
-    key: Hashable | None = None,
+    key: Hashable | Sequence[Any] | None = None,
     mapping: pd.DataFrame | None = None,
     linked: bool = True,
     progress: bool = False,
@@ -75,9 +75,9 @@ def risk(
     previous : sequence, optional
         Earlier releases of the same persons, the oldest first: frames, results, or pairs of a frame and its
         mapping. The attacker keeps all of them, as in `pdanon.audit`.
-    key : hashable, optional
-        The column that identifies a person in all releases. By default the index, which is the order of the
-        rows if it only counts them.
+    key : hashable or list, optional
+        The column that identifies a person in all releases, or a list with the persons of the rows of each
+        release, the newest last. By default the index, unless it only counts rows.
     mapping : pandas.DataFrame, optional
         The mapping of the frame, if it is a release whose labels do not name their items.
     linked : bool
@@ -149,7 +149,8 @@ def risk(
 
     >>> may = pd.DataFrame({"items": [["(rice,tea)"]] * 3 + [["salt"]] * 2})
     >>> june = pd.DataFrame({"items": [["rice"]] * 2 + [["(salt,tea)"]] * 3})
-    >>> june.txanon.risk(k=2, m=2, previous=[may])
+    >>> persons = ["ann", "bob", "cem", "dan", "eve"]
+    >>> june.txanon.risk(k=2, m=2, previous=[may], key=[persons, persons])
        first  last  rows  singled_out  below_k
     0      0     0     5          0.0      0.0
     1      0     1     5          0.2      0.2

@@ -103,7 +103,8 @@ def test_a_start_of_many_rows():
             grown = {item: each for each in sets_of(second.mapping) for item in each}
             assert all(one <= grown[min(one)] for one in sets_of(first.mapping))
         later = pdanon.pcta(baskets, k=5, m=2, start=first)
-        assert later.frame.txanon.audit(KmAnonymity(5, 2), previous=[first], mapping=later.mapping).holds
+        series = {"previous": [first], "key": [baskets.index[:1500], baskets.index]}
+        assert later.frame.txanon.audit(KmAnonymity(5, 2), **series, mapping=later.mapping).holds
 
 
 def test_new_items_stay_in_their_block():
