@@ -15,7 +15,7 @@ import pandas as pd
 
 from pdanon.algorithms.registry import ALGORITHMS, functions
 from pdanon.cli.options import flag
-from pdanon.cli.output import note, show_warnings, stage
+from pdanon.cli.output import note, stage
 from pdanon.cli.paths import is_table
 from pdanon.errors import ParameterError, mask_credentials, read_safely
 from pdanon.evaluation.evidence.page import paths_of as evidence_paths
@@ -359,7 +359,7 @@ def read(
 
     ``persons`` are columns of ``--by`` that the frame has as well.
     """
-    with stage(f"reading {path}"), show_warnings():
+    with stage(f"reading {path}"):
         table = (form or form_of(arguments)).read(path, [*_columns_of(arguments), *persons])
     for each in table.notes:
         note(f"{mask_credentials(str(path))}: {each}")

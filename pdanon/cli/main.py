@@ -168,7 +168,8 @@ def _print_outcome(words: list[str]) -> int:
             if sys.stdout is None:
                 hint = "redirect it if it is not wanted: > /dev/null"
                 raise ParameterError("the standard output is closed", hint=hint)
-            outcome = arguments.run(arguments)
+            with show_warnings():
+                outcome = arguments.run(arguments)
             code = outcome.code
         except BrokenPipeError:
             raise
@@ -330,7 +331,7 @@ def _anonymize(arguments: argparse.Namespace) -> Outcome:
         column = {"column": arguments.column} if of_lists(run) else {}
         result = run(frame, **column, **options, **persons)
     refuse_loss(result.loss, result.useless, most)
-    with stage(f"writing {arguments.target}"), show_warnings():
+    with stage(f"writing {arguments.target}"):
         _write_release(result, arguments, frame, linked)
     if in_chunks(result) and options.get("keep"):
         note(f"{name} publishes no other column, not even those of --keep")
@@ -413,7 +414,7 @@ def _audit(arguments: argparse.Namespace) -> Outcome:
 def _audit_table(arguments: argparse.Namespace, guarantee: Guarantee) -> tuple[Audit, int, str, str | None]:
     """Audit a table, and return the audit, the number of rows, the size as text and the fingerprint."""
     frame = read(arguments.source, arguments)
-    with stage("auditing"), show_warnings():
+    with stage("auditing"):
         audit = _audit_frame(frame, arguments, guarantee)
     if not arguments.chunks:
         _note_chunks(frame.columns)
@@ -555,7 +556,7 @@ def _run(arguments: argparse.Namespace) -> Outcome:
     announce_files(outputs.values())
     if policy.is_streamed:
         has_bar = can_show_progress()
-        with stage(f"running {arguments.policy}", announced=not has_bar), show_warnings():
+        with stage(f"running {arguments.policy}", announced=not has_bar):
             streamed = policy.run_stream(**allowed, progress=has_bar)
 
         def show_files() -> None:
@@ -564,10 +565,10 @@ def _run(arguments: argparse.Namespace) -> Outcome:
                 print(f"  {name:10} {path}")
 
         return Outcome(facts_of_release(streamed, outputs), show_files)
-    with stage(f"running {arguments.policy}"), show_warnings():
+    with stage(f"running {arguments.policy}"):
         original = policy.read()
         result = policy.run(original)
-    with stage("writing"), show_warnings():
+    with stage("writing"):
         policy.write(result, original, **allowed)
 
     def show() -> None:

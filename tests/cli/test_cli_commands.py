@@ -408,3 +408,19 @@ def test_algorithm_with_parameters_that_only_python_can_give(run, stand_in):
     assert code == 2
     assert "special needs grades, threshold, which is no option of the command line" in err
     assert "write a policy, or call pdanon.special from Python" in err
+
+
+def test_each_warning_is_printed_as_one_of_the_command_line(run):
+    """Also of commands that only read, and of tables that they write."""
+    lines = [f"i{n},c{n % 20},{item}" for n in range(60) for item in "ab"]
+    Path("visits.csv").write_text("\n".join(["visit,customer,code", *lines, ""]))
+    commands = {
+        "risk visits.csv --unit visit --item code": "60 rows, one per 'visit', share 20 values",
+        "audit formulas.csv --column codes --separator | --threats threats.csv": "Spreadsheets run",
+    }
+    Path("formulas.csv").write_text("codes\n=a|b\nb\nb\n")
+    for command, words in commands.items():
+        _, _, err = run(*command.split(), "-k", "2", "-m", "1")
+        assert err.startswith("pdanon: warning: ")
+        assert words in err
+        assert "Warning" not in err
