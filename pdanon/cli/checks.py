@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
@@ -23,7 +23,7 @@ from pdanon.guarantees.parameters import DefaultNumber, constraint_list
 from pdanon.io.files import check_replaceable
 from pdanon.io.forms import Form
 from pdanon.io.grouping import MEMORY, group_lines
-from pdanon.io.lines import is_lines, is_parquet, is_text
+from pdanon.io.lines import Table, is_lines, is_parquet, is_text
 from pdanon.io.links import person_texts, read_secret
 from pdanon.io.storage import locate, locate_target
 from pdanon.io.tables import check_distinct, is_csv, read_columns, read_weights, suffix_hint
@@ -348,30 +348,28 @@ def check_stream(arguments: argparse.Namespace) -> None:
 # --- Input of a command: its table in any form, and the files that its options name
 
 
-def read(
-    path: Path | str,
-    arguments: argparse.Namespace,
-    form: Form | None = None,
-    *,
-    persons: Sequence[str] = (),
-) -> pd.DataFrame:
-    """Read the table of a command, with one row per person; by default in the form of the arguments.
-
-    ``persons`` are columns of ``--by`` that the frame has as well.
-    """
+def read(path: Path | str, arguments: argparse.Namespace, form: Form | None = None) -> pd.DataFrame:
+    """Read the table of a command, with one row per person; by default in the form of the arguments."""
     with stage(f"reading {path}"):
-        table = (form or form_of(arguments)).read(path, [*_columns_of(arguments), *persons])
-    for each in table.notes:
-        note(f"{mask_credentials(str(path))}: {each}")
-    return table.frame
+        table = (form or form_of(arguments)).read(path, _columns_of(arguments))
+    return _note(table, path)
 
 
 def read_with_persons(arguments: argparse.Namespace) -> tuple[pd.DataFrame, list[str]]:
-    """Read the table of a command, and the persons of its rows, if it writes links."""
-    by = arguments.by if arguments.links else []
-    others = [name for name in by if name not in _columns_of(arguments)]
-    frame = read(arguments.source, arguments, persons=others)
-    return frame.drop(columns=others), person_texts(frame[by])
+    """Read the table of a command, and the persons of its rows if it writes links."""
+    path = arguments.source
+    if arguments.links is None:
+        return read(path, arguments), []
+    with stage(f"reading {path}"):
+        table, persons = form_of(arguments).read_with_persons(path, _columns_of(arguments))
+    return _note(table, path), person_texts(persons)
+
+
+def _note(table: Table, path: Path | str) -> pd.DataFrame:
+    """Print the notes of a table, and return its frame."""
+    for each in table.notes:
+        note(f"{mask_credentials(str(path))}: {each}")
+    return table.frame
 
 
 def _columns_of(arguments: argparse.Namespace) -> list[str]:

@@ -12,9 +12,9 @@ from pdanon.errors import ColumnError, ParameterError, did_you_mean
 from pdanon.io.csv import read_joined_text
 from pdanon.io.files import check_encoding
 from pdanon.io.lines import Table, delimiter_of, is_parquet, is_text, read_lines
-from pdanon.io.long import from_long, to_long
+from pdanon.io.long import from_long, number_persons, to_long
 from pdanon.io.onehot import describe_numbers, lists_and_numbers
-from pdanon.itemsets.columns import find_column
+from pdanon.itemsets.columns import find_column, label_positions
 from pdanon.itemsets.validation import check_known, is_uri
 
 _CONFLICTS = ("refuse", "first")
@@ -146,12 +146,26 @@ class Form:
         keep : collection of str
             Other columns of the frame. A table with lists keeps all columns, unless ``by`` is set.
         """
+        return self._convert(*self._read_file(path), keep)
+
+    def read_with_persons(self, path: Path | str, keep: Collection[str] = ()) -> tuple[Table, pd.DataFrame]:
+        """Read a file as `read` does, and the columns of ``by`` of each row of the frame."""
+        frame, notes = self._read_file(path)
+        columns = frame.iloc[:, label_positions(frame, self.by)]
+        numbers, _ = number_persons([columns.iloc[:, place] for place in range(columns.shape[1])])
+        is_first = ~pd.Series(numbers).duplicated().to_numpy()  # rows are in order of first appearance
+        return self._convert(frame, notes, keep), columns[is_first]
+
+    def _read_file(self, path: Path | str) -> Table:
+        """Read a file as it is."""
         encoding = check_encoding(self.encoding or "utf-8")
         if self.has_no_lists or not is_text(path):
             text = [*self.by, *filter(None, (self.unit, self.item))]
-            frame, notes = read_lines(path, text, self.delimiter, encoding)
-        else:
-            frame, notes = self._read_joined(Path(path), encoding)
+            return read_lines(path, text, self.delimiter, encoding)
+        return self._read_joined(Path(path), encoding)
+
+    def _convert(self, frame: pd.DataFrame, notes: tuple[str, ...], keep: Collection[str]) -> Table:
+        """Convert the table of a file."""
         if self.is_onehot:
             return self._read_onehot(frame, notes, list(keep))
         if self.unit is not None:

@@ -432,14 +432,13 @@ class Policy:
 
     def _read_persons(self, original: pd.DataFrame | None) -> list[str]:
         """Read the persons of the rows of a table that `read` returned."""
-        frame = self._form.read(self.input, [*self.quasi, *self.keep, *self._form.by]).frame
-        others = [name for name in self._form.by if name not in (*self.quasi, *self.keep)]
-        if original is None or fingerprint(frame.drop(columns=others)) != fingerprint(original):
+        table, persons = self._form.read_with_persons(self.input, [*self.quasi, *self.keep])
+        if original is None or fingerprint(table.frame) != fingerprint(original):
             hint = "pass the table of the release: original = policy.read(), and run and write with it"
             raise ParameterError(
                 "the links need the original as its file has it", where="original", hint=hint
             )
-        return person_texts(frame[[*self._form.by]])
+        return person_texts(persons)
 
     def write_comparison(
         self, table: pd.DataFrame, *, overwrite: bool = False, allow_outside: bool = False
