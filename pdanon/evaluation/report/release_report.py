@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pdanon.algorithms.registry import ALGORITHMS
 from pdanon.algorithms.rt.transaction import Transaction, set_parameters
 from pdanon.cards import SHARES, SIGNS, facts
 from pdanon.evaluation.metrics.attack import share_named
@@ -407,13 +406,11 @@ _NAMES = (
 
 
 def parameter_texts(result: Anonymized) -> dict[str, str]:
-    """Return the parameters as texts, without secret seeds; values that may hold items by their size."""
+    """Return the parameters as texts, without seeds; values that may hold items by their size."""
     given = {name: value for name, value in result.parameters.items() if value is not None or name == "m"}
-    record = ALGORITHMS.get(str(given.get("algorithm")))
-    if record is None or record.recodes == "items":  # the seed of a secret order
-        given = {name: value for name, value in given.items() if not name.endswith("random_state")}
     if isinstance(transaction := given.get("transaction"), Transaction):
         given |= {"transaction": transaction.algorithm, **set_parameters(transaction)}
+    given = {name: value for name, value in given.items() if not name.endswith("random_state")}
     return {name: _describe_value(name, value, result.frame) for name, value in given.items()}
 
 
