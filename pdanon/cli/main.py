@@ -497,11 +497,16 @@ def _read_original(stored: Evidence, arguments: argparse.Namespace, form: Form) 
     if arguments.original is None:
         return None
     described = stored.tables.get("original", stored.tables["release"])
-    names = [each["name"] for each in described["columns"]]
+    names = _column_names(described)
     if not form.has_no_lists and form.column is None:
         form = replace(form, column=stored.guarantee["column"])
     arguments.keep = [name for name in names if name != form.lists] if form.drops_columns else None
     return _read_verified(arguments.original, arguments, form)
+
+
+def _column_names(described: dict[str, Any]) -> list[str]:
+    """Return the names of the columns of a table that evidence describes, without its index."""
+    return [each["name"] for each in described["columns"] if not each["index"]]
 
 
 def _read_verified(path: str, arguments: argparse.Namespace, form: Form) -> pd.DataFrame:
@@ -517,7 +522,7 @@ def _read_described(stored: Evidence, arguments: argparse.Namespace, name: str) 
     """Read a further table of a release, with the columns that the evidence lists."""
     path, columns = getattr(arguments, name), ["group", "item", "generalized"]
     if name in stored.tables:
-        columns = [each["name"] for each in stored.tables[name]["columns"]]
+        columns = _column_names(stored.tables[name])
     return None if path is None else read_columns(path, columns)
 
 

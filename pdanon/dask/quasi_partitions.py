@@ -396,7 +396,9 @@ def _collect(parts: list[list[Any]]) -> list[tuple[Any, ...]]:
 
 
 def _digest(part: pd.DataFrame, columns: _Columns) -> str:
-    return fingerprint(part[columns.labels].reset_index(drop=True))
+    rows = part[columns.labels].reset_index(drop=True)
+    rows.attrs = {}
+    return fingerprint(rows)
 
 
 @returning_unused

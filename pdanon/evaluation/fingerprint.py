@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import os
 import pickle
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -39,8 +40,8 @@ def fingerprint(frame: pd.DataFrame) -> str:
     Returns
     -------
     str
-        SHA-256, as 64 hexadecimal digits. It covers the names of the columns and of the named levels of the
-        index, and their values, row by row and in order.
+        SHA-256, as 64 hexadecimal digits. It covers the names and the values of the columns and of the index,
+        row by row and in order, and ``attrs``. The default index 0, 1, 2 ... counts as none.
 
     Raises
     ------
@@ -52,10 +53,10 @@ def fingerprint(frame: pd.DataFrame) -> str:
     The content of a table is what a Parquet file keeps; how values are stored does not matter. Text may have
     any dtype, be a category or an Arrow column. Integers and floats may have any width. Lists may be Arrow's
     or Python's. An interval counts as its text, such as ``[20, 29]``. A set counts as its sorted list. None,
-    NaN and NA are the same missing value. An index without a name is ignored.
+    NaN and NA are the same missing value.
 
-    CSV files keep no types. A table read from one has the same fingerprint if its columns are read back with
-    their types; text that does not look like a number is.
+    CSV files keep neither types, nor an index or ``attrs``. A table with the default index and without
+    ``attrs`` has the same fingerprint if it is read back with the types of its columns.
 
     With knowledge of almost all of a table, an attacker can guess the rest and compare fingerprints. Treat
     the fingerprint of an original like counts of it.
@@ -74,8 +75,17 @@ def fingerprint(frame: pd.DataFrame) -> str:
     return _table(check_frame(frame, "frame")).hex()
 
 
-def column_fingerprints(frame: pd.DataFrame) -> tuple[str, list[tuple[str, str]]]:
-    """Hash a table and each of its columns.
+class Content(NamedTuple):
+    """A column or a level of the index: its name, its type, its hash, and whether it is of the index."""
+
+    name: str
+    type: str
+    fingerprint: str
+    is_index: bool
+
+
+def column_contents(frame: pd.DataFrame) -> tuple[str, list[Content]]:
+    """Hash a table, each of its columns, and each level of its index.
 
     Parameters
     ----------
@@ -86,22 +96,52 @@ def column_fingerprints(frame: pd.DataFrame) -> tuple[str, list[tuple[str, str]]
     -------
     str
         The `fingerprint` of the table.
-    list of (str, str)
-        The name and the hash of each column and named level of the index. A column with few values is easier
-        to guess than a table: treat its hash like the column.
+    list of Content
+        The columns, then the levels of the index unless it is the default one. A level without a name is
+        called as by pandas' ``reset_index``. A column with few values is easier to guess than a table: treat
+        its hash like the column.
 
     Examples
     --------
     >>> import pandas as pd, pdanon
-    >>> from pdanon.evaluation.fingerprint import column_fingerprints
-    >>> df = pd.DataFrame({"items": [["rice"]], "store": ["n"]})
-    >>> whole, columns = column_fingerprints(df)
-    >>> whole == pdanon.fingerprint(df), [name for name, _ in columns]
-    (True, ['items', 'store'])
+    >>> from pdanon.evaluation.fingerprint import column_contents
+    >>> df = pd.DataFrame({"items": [["rice"]], "age": [30]}, index=["Ada"])
+    >>> whole, columns = column_contents(df)
+    >>> whole == pdanon.fingerprint(df), [(each.name, each.type) for each in columns]
+    (True, [('items', 'lists of text'), ('age', 'int64'), ('index', 'text')])
     """
-    columns = [*_columns(frame)]
-    whole = _hash("table", *(digest for _, digest in columns))
-    return whole.hex(), [(str(label), digest.hex()) for label, digest in columns]
+    digests, contents, levels = [], [], level_names(frame)
+    for label, column, level in _parts(frame):
+        kind, digest = _describe(column)
+        digests.append(_hash(repr(label), digest))
+        name = str(label) if level is None else levels[level]
+        contents.append(Content(name, kind, digests[-1].hex(), level is not None))
+    return _whole(frame, digests).hex(), contents
+
+
+def column_fingerprint(column: pd.Series[Any]) -> str:
+    """Hash the values of a column, independent of its name, its index, and how the values are stored."""
+    return _column(column).hex()
+
+
+def has_default_index(frame: pd.DataFrame) -> bool:
+    """Return whether the index has no content: no name, and the numbers 0, 1, 2 ... or no rows."""
+    index = frame.index
+    if index.nlevels > 1 or index.name is not None:
+        return False
+    is_number = pd.api.types.is_integer_dtype(index.dtype)
+    return not len(index) or (is_number and index.equals(pd.RangeIndex(len(index))))
+
+
+def level_names(frame: pd.DataFrame) -> list[str]:
+    """Return the names of the levels of the index, as by ``reset_index``; none for the default index."""
+    if has_default_index(frame):
+        return []
+    alone = frame.index.nlevels == 1 and "index" not in frame.columns
+    return [
+        str(name) if name is not None else "index" if alone else f"level_{level}"
+        for level, name in enumerate(frame.index.names)
+    ]
 
 
 def content_hash(*parts: Any) -> str:
@@ -188,7 +228,7 @@ def _digest(value: Any) -> bytes:
         case set() | frozenset():
             return _hash(kind, *sorted(map(_digest, value)))
         case pd.DataFrame():
-            return _hash(kind, _table(value), _levels(value.index))
+            return _hash(kind, _table(value))
         case pd.Series():
             return _hash(kind, _column(value), _levels(value.index))
         case Itemsets():
@@ -205,16 +245,30 @@ def _digest(value: Any) -> bytes:
 
 
 def _table(frame: pd.DataFrame) -> bytes:
-    """Hash the names and values of the columns and of the named levels of the index."""
-    return _hash("table", *(digest for _, digest in _columns(frame)))
+    """Hash the names and values of the columns and of the index, and the attributes."""
+    return _whole(frame, [_hash(repr(label), _column(column)) for label, column, _ in _parts(frame)])
 
 
-def _columns(frame: pd.DataFrame) -> Iterator[tuple[Hashable, bytes]]:
-    """Hash the name and the values of each column, and of each named level of the index."""
-    columns = [(label, frame.iloc[:, place]) for place, label in enumerate(frame.columns)]
-    levels = [(name, level) for name, level in _by_level(frame.index) if name is not None]
-    for label, column in [*columns, *levels]:
-        yield label, _hash(repr(label), _column(column))
+def _whole(frame: pd.DataFrame, columns: Sequence[bytes]) -> bytes:
+    """Hash a table, given the hashes of its columns and levels."""
+    return _hash("table", *columns, *([_attributes(frame)] if frame.attrs else []))
+
+
+def _attributes(frame: pd.DataFrame) -> bytes:
+    """Hash the attributes as JSON, the form in a Parquet file."""
+    try:
+        return _hash("attributes", json.dumps(frame.attrs, sort_keys=True).encode())
+    except (TypeError, ValueError):
+        return _hash("attributes", _digest(frame.attrs))
+
+
+def _parts(frame: pd.DataFrame) -> Iterator[tuple[Hashable, pd.Series[Any], int | None]]:
+    """Yield the columns, and the levels of an index that is not the default one with their numbers."""
+    for place, label in enumerate(frame.columns):
+        yield label, frame.iloc[:, place], None
+    if not has_default_index(frame):
+        for level, (name, values) in enumerate(_by_level(frame.index)):
+            yield name, values, level
 
 
 def _levels(index: pd.Index[Any]) -> bytes:
@@ -227,18 +281,35 @@ def _by_level(index: pd.Index[Any]) -> Iterator[tuple[Hashable, pd.Series[Any]]]
 
 
 def _column(column: pd.Series[Any]) -> bytes:
-    """Hash the values of a column, independent of how they are stored."""
+    return _describe(column)[1]
+
+
+def _describe(column: pd.Series[Any]) -> tuple[str, bytes]:
+    """Return the type of the values of a column, and their hash, independent of how they are stored."""
     if isinstance(column.dtype, pd.IntervalDtype):  # as text, the form in a CSV file
         column = column.astype("string")
     try:
         if is_list_column(column):
             bags = Multisets.from_series_in_order(column)
             items = _values(bags.vocabulary.take(pa.array(bags.codes)))
-            return _hash("lists", items, _array(bags.offsets), _array(bags.nulls))
-        values = arrow_values(column)
-        return _values(pa.concat_arrays(values.chunks) if values.num_chunks else values.combine_chunks())
+            digest = _hash("lists", items, _array(bags.offsets), _array(bags.nulls))
+            return f"lists of {_type_text(bags.vocabulary.type)}", digest
+        chunks = arrow_values(column)
+        values = pa.concat_arrays(chunks.chunks) if chunks.num_chunks else chunks.combine_chunks()
+        return (_type_text(values.type) if column.notna().any() else "nothing"), _values(values)
     except (PdanonError, pa.ArrowException, OverflowError, TypeError, UnicodeError):  # values of mixed types
-        return _digest(column.tolist())
+        return "mixed", _digest(column.tolist())
+
+
+def _type_text(kind: pa.DataType) -> str:
+    """Return an Arrow type with the width of numbers, but without the storage of text and times."""
+    if pa.types.is_dictionary(kind):
+        return _type_text(kind.value_type)
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        return "text"
+    if pa.types.is_timestamp(kind):
+        return "times" if kind.tz is None else f"times of {kind.tz}"
+    return "durations" if pa.types.is_duration(kind) else str(kind)
 
 
 def _values(values: pa.Array) -> bytes:

@@ -311,8 +311,10 @@ class Anonymized(Labelled):
         ------
         FormatError
             If the file cannot be written.
+        GuaranteeError
+            If the frame was changed after the release, as far as its mapping shows.
         ParameterError
-            If the original has other rows than the release, ``tradeoff`` is no such table, a text is none,
+            If the release was not made from the original, ``tradeoff`` is no such table, a text is none,
             or ``SOURCE_DATE_EPOCH`` is not a time.
 
         Notes
@@ -385,9 +387,10 @@ class Anonymized(Labelled):
         FormatError
             If a file cannot be written.
         GuaranteeError
-            If the guarantee does not hold.
+            If the guarantee does not hold, or labels or quasi-identifiers of the frame are not those of the
+            mapping and the classes.
         ParameterError
-            If the original has other rows than the release, the population is smaller or lacks rows of the
+            If the release was not made from the original, the population is smaller or lacks rows of the
             release, or another argument is invalid.
 
         See Also
@@ -401,6 +404,9 @@ class Anonymized(Labelled):
         fingerprints of the original and the mapping are facts about the original. With ``redact="all"`` and
         without the original, the mapping has no fingerprint, and others may read new files; otherwise only
         their owner can.
+
+        The verdict, the risk and the unmodified columns are counted from the frame as it is now. The loss is
+        that of the release.
 
         Evidence is not legal advice. Anyone can make other evidence: sign the files if that matters. The same
         release gives the same bytes if the environment variable ``SOURCE_DATE_EPOCH`` fixes the time.

@@ -22,7 +22,7 @@ from pages import Page
 import pdanon
 from pdanon import FormatError, GuaranteeError, ParameterError, guarantees
 from pdanon.evaluation.evidence import verification
-from pdanon.evaluation.evidence.facts import Evidence, collect, first_violation, read_json
+from pdanon.evaluation.evidence.facts import collect, first_violation, read_json
 from pdanon.evaluation.evidence.page import render
 from pdanon.evaluation.metrics.matches import Knowledge, Matches
 from pdanon.guarantees.promises import promise
@@ -86,7 +86,7 @@ def test_evidence_follows_its_schema_and_matches_its_release(name, tmp_path):
     jsonschema.validate(content, SCHEMA)
     found = pdanon.verify(path, result.frame, original=original, **tables_of(result))
     assert found.matches, found
-    assert {check.matches for check in found.checks} == {True}
+    assert {check.part for check in found.checks if check.matches is None} == {"stated"}
     assert content["verdict"] == content["verdict"] | {"holds": True, "rows_at_risk": 0}
     assert content["promise"].count(". ") == 0
     page = Page((tmp_path / "evidence.html").read_text(encoding="utf-8"))
@@ -307,20 +307,6 @@ def test_only_its_owner_reads_what_describes_the_original(tmp_path):
 # --- Replay
 
 
-def change_cell(frame):
-    return frame.assign(ward=["s", *frame["ward"].tolist()[1:]])
-
-
-def change_label(frame):
-    lists = [[*row] for row in frame["codes"]]
-    lists[3] = [*lists[3][:-1], "salt"]
-    return (
-        pdanon.as_itemsets(lists)
-        .to_frame("codes")
-        .assign(**{name: frame[name] for name in ("age", "sex", "ward")})
-    )
-
-
 def edited(*places, value):
     """A change of one entry of the JSON, and of nothing else."""
 
@@ -334,39 +320,6 @@ def edited(*places, value):
     return edit
 
 
-TABLES = {
-    "a cell": ("release", change_cell),
-    "an item of a row": (
-        "release",
-        lambda frame: frame.assign(codes=[["tea"], *frame["codes"].tolist()[1:]]),
-    ),
-    "a value of a quasi-identifier": (
-        "release",
-        lambda frame: frame.assign(sex=["x", *frame["sex"].tolist()[1:]]),
-    ),
-    "a missing value": ("release", lambda frame: frame.assign(ward=[None, *frame["ward"].tolist()[1:]])),
-    "one row less": ("release", lambda frame: frame.iloc[1:]),
-    "one row more": ("release", lambda frame: pd.concat([frame, frame.iloc[:1]], ignore_index=True)),
-    "another row order": ("release", lambda frame: frame.iloc[[1, 0, *range(2, 24)]]),
-    "a column less": ("release", lambda frame: frame.drop(columns="ward")),
-    "a column less, of the guarantee": ("release", lambda frame: frame.drop(columns="sex")),
-    "a column more": ("release", lambda frame: frame.assign(more=1)),
-    "another name of a column": ("release", lambda frame: frame.rename(columns={"ward": "unit"})),
-    "another column order": ("release", lambda frame: frame[frame.columns[::-1]]),
-    "another release": ("release", lambda frame: people()),
-    "a cell of the original": ("original", change_cell),
-    "a row of the original": ("original", lambda frame: frame.iloc[:-1]),
-    "a column of the original": ("original", lambda frame: frame.drop(columns="ward")),
-    "a label in the mapping": (
-        "mapping",
-        lambda table: table.assign(generalized=["rice", *table["generalized"].tolist()[1:]]),
-    ),
-    "a support in the mapping": (
-        "mapping",
-        lambda table: table.assign(support=[99, *table["support"].tolist()[1:]]),
-    ),
-    "a line of the mapping": ("mapping", lambda table: table.iloc[1:]),
-}
 EDITS = {
     "k": (edited("guarantee", "parameters", "k", value=2), {"parameters", "promise", "risk"}),
     "m": (edited("guarantee", "parameters", "m", value=2), {"parameters"}),
@@ -383,7 +336,7 @@ EDITS = {
     "the risk beyond": (edited("risk", "beyond", "after", value=0), {"risk"}),
     "a threshold": (edited("thresholds", 0, "met", value=True), {"thresholds"}),
     "the source of a threshold": (edited("thresholds", 0, "year", value=1999), {"thresholds"}),
-    "what is not protected": (edited("not_protected", value=[]), {"promise"}),
+    "what is not protected": (edited("not_protected", value=[]), {"unmodified"}),
     "the fingerprint": (edited("tables", "release", "fingerprint", value="0" * 64), {"release"}),
     "the recipient": (edited("head", "recipient", value="all"), set()),
     "a loss": (edited("loss", "occurrences", value=0.0), set()),
@@ -398,19 +351,6 @@ def proven(tmp_path_factory):
     return path, {"release": result.frame, "original": original, "mapping": result.mapping}
 
 
-@pytest.mark.parametrize("name", TABLES)
-def test_the_replay_finds_a_change_of_a_table(name, proven):
-    path, tables = proven
-    which, change = TABLES[name]
-    tables = tables | {which: change(tables[which])}
-    found = pdanon.verify(path, tables.pop("release"), **tables)
-    assert not found.matches
-    wrong = {check.part for check in found.checks if check.matches is False}
-    assert which in wrong
-    assert wrong <= {which, "guarantee", "risk", "thresholds"}
-    assert repr(found).endswith(", ".join([check.part for check in found.checks if check.matches is False]))
-
-
 @pytest.mark.parametrize("name", EDITS)
 def test_the_replay_finds_a_change_of_a_fact(name, proven, tmp_path):
     path, tables = proven
@@ -423,21 +363,13 @@ def test_the_replay_finds_a_change_of_a_fact(name, proven, tmp_path):
     found = pdanon.verify(again, tables.pop("release"), **tables)
     wrong = {check.part for check in found.checks if check.matches is False}
     assert wrong >= parts | {"seal"}
-    # With a new seal, what can be counted is still found.
-    content.pop("seal")
-    facts = {name: value for name, value in content.items() if name not in ("format", "version")}
-    again.write_text(Evidence(**facts).to_json())
-    tables = dict(proven[1])
-    found = pdanon.verify(again, tables.pop("release"), **tables)
-    assert {check.part for check in found.checks if check.matches is False} >= parts
-    assert len(TABLES) + len(EDITS) >= 30
 
 
 def test_tables_that_are_not_passed_are_not_checked(proven):
     path, tables = proven
     found = pdanon.verify(path, tables["release"])
     assert found.matches
-    assert {check.part for check in found.checks if check.matches is None} == {"mapping", "original"}
+    assert repr(found).endswith("what was checked matches; not checked: mapping, original, stated")
     assert "not checked: pass original= (--original)" in repr(found)
 
 
@@ -496,6 +428,14 @@ def test_damaged_evidence_is_refused(cut, proven, tmp_path):
     assert caught.value.__context__ is None
 
 
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity"])
+def test_numbers_that_json_lacks_are_refused(number, proven, tmp_path):
+    path, tables = proven
+    (tmp_path / "e.json").write_text(path.read_text().replace('"loss": {', f'"loss": {{"x": {number}, '))
+    with pytest.raises(FormatError, match="cannot be read"):
+        pdanon.verify(tmp_path / "e.json", tables["release"])
+
+
 STRUCTURES = {
     "a list": lambda content: [],
     "another file": lambda content: {"a": 1},
@@ -537,7 +477,7 @@ def test_parameters_that_no_guarantee_has_are_not_confirmed(number, proven, tmp_
 
 
 WRONG = {
-    "another original": (lambda result, frame: {"original": frame.iloc[:5]}, "not the rows of the release"),
+    "another original": (lambda result, frame: {"original": frame.iloc[:5]}, "not made from this table"),
     "no frame": (lambda result, frame: {"original": 5}, "original"),
     "a small population": (
         lambda result, frame: {"population": result.frame.iloc[:5]},
@@ -576,7 +516,7 @@ def test_paths_that_cannot_be_written_are_refused(path, tmp_path, monkeypatch):
 def test_a_release_that_was_changed_has_no_evidence(tmp_path):
     result = people()[["codes"]].txanon.pcta(k=3, m=2)
     result.frame["codes"] = [["x"], *result.frame["codes"].tolist()[1:]]
-    with pytest.raises(GuaranteeError, match="does not hold any more"):
+    with pytest.raises(GuaranteeError, match="not those that were released"):
         result.evidence(tmp_path / "e.json")
     with pytest.raises(GuaranteeError, match="so there is no evidence"):
         replace(result, holds=False).evidence(tmp_path / "e.json")

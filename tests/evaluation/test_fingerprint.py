@@ -97,7 +97,8 @@ def test_how_values_are_stored_does_not_count():
     for name, ways in others.items():
         for column in ways:
             assert fingerprint(frame.assign(**{name: column})) == fingerprint(frame), (name, column.dtype)
-    assert fingerprint(frame.set_axis(list("dcba"))) == fingerprint(frame)
+    assert fingerprint(frame.set_axis(pd.Index([0, 1, 2, 3], dtype="int8"))) == fingerprint(frame)
+    assert fingerprint(frame.head(0)) == fingerprint(frame.head(0).set_axis(pd.Index([], dtype=object)))
 
 
 def test_sets_have_no_order_and_lists_have_one():
@@ -105,6 +106,12 @@ def test_sets_have_no_order_and_lists_have_one():
     lists = [fingerprint(pd.DataFrame({"items": [row]})) for row in (["a", "b"], ["b", "a"], ["a", "a", "b"])]
     assert sets == [lists[0]] * 2
     assert len({*lists}) == 3
+
+
+def with_attrs(frame, attrs):
+    copy = frame.copy()
+    copy.attrs = attrs
+    return copy
 
 
 def test_other_content_has_another():
@@ -135,6 +142,16 @@ def test_other_content_has_another():
         frame.assign(age=[{"a": 1}, 1, "x", 2]),
         frame.assign(age=pd.Series(["\ud800", "1", "2", "3"], dtype=object)),
         frame.set_index("age"),
+        frame.set_axis(list("dcba")),
+        frame.set_axis(list("abcd")),
+        frame.set_axis([1, 2, 3, 4]),
+        frame.set_axis([0.0, 1.0, 2.0, 3.0]),
+        frame.rename_axis("id"),
+        frame.set_axis(pd.MultiIndex.from_arrays([range(4), range(4)])),
+        with_attrs(frame, {"empty_rows": 1}),
+        with_attrs(frame, {"empty_rows": 2}),
+        with_attrs(frame, {1: (1, 2)}),
+        with_attrs(frame, {"a": {3}}),
         frame.assign(age=[2**63, 2, 3, 4]),
     ]
     found = [fingerprint(each) for each in others]

@@ -222,9 +222,11 @@ def test_a_label_of_many_items_is_short_until_it_is_opened():
 
 
 @pytest.mark.usefixtures("tables_only")
-def test_two_recoded_columns_are_measured_one_by_one(frame, result):
-    two = result.frame.assign(other=pdanon.as_itemsets([["x"], ["x"], ["y"], ["y"]]))
-    page = Page(pdanon.evaluation.report.release_report.render(replace(result, frame=two)))
+def test_two_recoded_columns_are_measured_one_by_one(frame):
+    two = frame.assign(other=[["x"], ["x"], ["y"], ["y"]], age=[30, 31, 40, 41])
+    both = pdanon.Transaction(columns=["items", "other"])
+    result = pdanon.rfirst(two, k=2, m=1, quasi=["age"], transaction=both, keep=["store"])
+    page = Page(pdanon.evaluation.report.release_report.render(result))
     assert page.texts("h2").count("Risk of the release") == 2
 
 
@@ -550,7 +552,7 @@ def test_path_that_cannot_be_written(result, tmp_path):
 def test_existing_file_stays_whole(frame, result, tmp_path, monkeypatch):
     path = tmp_path / "release.html"
     path.write_text("before")
-    with pytest.raises(pdanon.ParameterError, match="not the rows of the release"):
+    with pytest.raises(pdanon.ParameterError, match="not made from this table"):
         result.report(path, original=frame.head(2))
 
     def full(*arguments):

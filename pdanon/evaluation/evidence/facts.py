@@ -5,19 +5,21 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Hashable, Mapping
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from importlib.resources import files
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from pdanon.errors import FormatError, GuaranteeError, ParameterError, cause_of
+from pdanon.evaluation.consistency import Own, check_original, check_release, recount_unmodified
 from pdanon.evaluation.evidence.models import MayName, describe_guarantee
 from pdanon.evaluation.evidence.risks import count_risks
-from pdanon.evaluation.fingerprint import column_fingerprints, fingerprint
+from pdanon.evaluation.fingerprint import column_contents
 from pdanon.evaluation.report.html import check_head, library_versions, report_time
 from pdanon.evaluation.report.release_report import known_losses, parameter_texts
 from pdanon.evaluation.thresholds import thresholds
@@ -26,9 +28,9 @@ from pdanon.guarantees.promises import promise
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.io.parquet import read_parquet
 from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.columns import find_column, is_list_column
+from pdanon.itemsets.columns import is_list_column
 from pdanon.itemsets.validation import check_frame, check_known
-from pdanon.recoding.result import Anonymized, in_chunks, made_by, recoded_lists
+from pdanon.recoding.result import Anonymized, made_by
 from pdanon.recoding.warnings import shortfall
 
 FORMAT, VERSION = "pdanon evidence", 1
@@ -62,7 +64,7 @@ class Evidence:
     not_protected : list of str
         Sentences about what the guarantee leaves open.
     unmodified : list of dict
-        The columns that are published as they are: ``column, type, judged``.
+        The columns and levels of the index that are published as they are: ``column, type, judged``.
     loss : dict
         Information loss by measure.
     tables : dict
@@ -114,9 +116,9 @@ def collect(
     if not result.holds:
         hint = "look at this attempt of an algorithm, but do not release it"
         raise GuaranteeError("the guarantee does not hold, so there is no evidence", hint=hint)
+    lists = check_release(result)
     if original is not None:
-        _check_original(result, original)
-    lists = recoded_lists(result)
+        check_original(result, check_frame(original, "original"), lists)
     frame, guarantee, column = result.frame, result.guarantee, lists[0] if lists else None
     audit = guarantee.audit(frame, column)
     if not audit.holds:
@@ -124,7 +126,11 @@ def collect(
         got = f"{audit.rows_at_risk} rows at risk"
         raise GuaranteeError("the guarantee does not hold any more", where="result.frame", got=got, hint=hint)
     risk = count_risks(frame, guarantee, column, original, _read_population(population))
-    alerts = [shortfall(result.parameters, guarantee), result.useless, *result.unmodified.sentences()]
+    tables = _tables(result, original, redact)
+    judged = result.unmodified.judged
+    counted = recount_unmodified(frame, guarantee, column, judged)
+    unmodified = list_unmodified(frame, tables["release"], guarantee, column, judged)
+    alerts = [shortfall(result.parameters, guarantee), result.useless, *counted.sentences()]
     return Evidence(
         head=given,
         made={"time": report_time(), "versions": library_versions()},
@@ -135,20 +141,11 @@ def collect(
         verdict={"holds": True, "rows_at_risk": 0, "rows": len(frame), "alerts": [*filter(None, alerts)]},
         risk=risk,
         thresholds=compare_thresholds(risk),
-        not_protected=list_limits(guarantee, [str(label) for label in result.passed_through]),
-        unmodified=_unmodified(result),
+        not_protected=list_limits(guarantee, unmodified),
+        unmodified=unmodified,
         loss={str(name): _finite(value) for name, value in known_losses(result).items()},
-        tables=_tables(result, original, redact),
+        tables=tables,
     )
-
-
-def _check_original(result: Anonymized, original: Any) -> None:
-    """Check that a table has the rows of the release."""
-    check_frame(original, "original")
-    if not in_chunks(result) and len(original) != len(result.frame):
-        got = f"{len(original)} rows, and {len(result.frame)} in the release"
-        hint = "pass the original of the release"
-        raise ParameterError("not the rows of the release", where="original", got=got, hint=hint)
 
 
 def _read_population(population: Any) -> pd.DataFrame | None:
@@ -173,14 +170,6 @@ def _may_name(result: Anonymized, redact: str) -> MayName:
     return published.__contains__
 
 
-def _unmodified(result: Anonymized) -> list[dict[str, Any]]:
-    frame, found = result.frame, []
-    for label in result.passed_through:
-        kind = str(frame.iloc[:, find_column(frame, label)].dtype)
-        found.append({"column": str(label), "type": kind, "judged": result.unmodified.is_judged(label)})
-    return found
-
-
 def _finite(value: Any) -> float | None:
     return float(value) if math.isfinite(value) else None
 
@@ -203,12 +192,13 @@ def _tables(result: Anonymized, original: pd.DataFrame | None, redact: str) -> d
 
 def describe_table(frame: pd.DataFrame, *, columns: bool = True) -> dict[str, Any]:
     """Return the rows and the fingerprint of a table, and those of its ``columns``."""
-    if not columns:
-        names = [{"name": str(label)} for label in frame.columns]
-        return {"rows": len(frame), "columns": names, "fingerprint": fingerprint(frame)}
-    whole, parts = column_fingerprints(frame)
-    named = [{"name": name, "fingerprint": digest} for name, digest in parts]
-    return {"rows": len(frame), "columns": named, "fingerprint": whole}
+    whole, parts = column_contents(frame)
+    described = [
+        {"name": each.name, "type": each.type, "index": each.is_index}
+        | ({"fingerprint": each.fingerprint} if columns else {})
+        for each in parts
+    ]
+    return {"rows": len(frame), "columns": described, "fingerprint": whole}
 
 
 def compare_thresholds(risk: dict[str, Any]) -> list[dict[str, Any]]:
@@ -229,14 +219,31 @@ def compare_thresholds(risk: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def list_limits(guarantee: Guarantee, unmodified: list[str]) -> list[str]:
-    """Return sentences about what a guarantee leaves open."""
+def list_unmodified(
+    frame: pd.DataFrame,
+    described: dict[str, Any],
+    guarantee: Guarantee,
+    column: Hashable | None,
+    judged: Collection[Hashable],
+) -> list[dict[str, Any]]:
+    """Return the unmodified columns and levels of the index, given the description of the released rows."""
+    own, settled = {*chain(*Own.of(frame, guarantee, column))}, {str(label) for label in judged}
+    return [
+        {"column": each["name"], "type": each["type"], "judged": each["name"] in settled}
+        for place, each in enumerate(described["columns"])
+        if place not in own
+    ]
+
+
+def list_limits(guarantee: Guarantee, unmodified: list[dict[str, Any]]) -> list[str]:
+    """Return sentences about what a guarantee leaves open, given the unmodified columns."""
     names_items = any(hasattr(guarantee, name) for name in ("sensitive", "private"))
     limits = ["Attackers who know more than that, or items that a person is known not to have."]
     if getattr(guarantee, "k", None) is None:
         limits.append("Singling out: some known items of a person may match a single row, and all in it.")
     if unmodified:
-        limits.append(f"The unmodified columns, alone or combined with others: {', '.join(unmodified)}.")
+        names = ", ".join(each["column"] for each in unmodified)
+        limits.append(f"The unmodified columns, alone or combined with others: {names}.")
     if names_items:
         limits.append("Combinations of sensitive items: each one is limited alone.")
     else:
@@ -276,7 +283,7 @@ def read_json(path: str | os.PathLike[str]) -> tuple[Evidence, str]:
     where, hint = os.fspath(path), "pass the .json file that result.evidence(path) wrote"
     problem = content = None
     try:
-        content = json.loads(Path(path).read_text(encoding="utf-8"))
+        content = json.loads(Path(path).read_text(encoding="utf-8"), parse_constant=_refuse_constant)
     except OSError as error:
         problem, hint = cause_of(error), "check the path"
     except (ValueError, RecursionError):
@@ -297,6 +304,11 @@ def read_json(path: str | os.PathLike[str]) -> tuple[Evidence, str]:
     del content["format"], content["version"]
     seal = content.pop("seal")
     return Evidence(**content), seal
+
+
+def _refuse_constant(name: str) -> None:
+    """Refuse NaN and infinities, which Python reads, but JSON lacks."""
+    raise ValueError(name)
 
 
 _TYPES: dict[str, Any] = {

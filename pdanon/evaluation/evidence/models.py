@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import fields
 from fractions import Fraction
 from itertools import pairwise
@@ -114,10 +116,29 @@ def read_guarantee(
     Raises
     ------
     RecountError
-        If items that the recount needs are not named, or a table is missing.
+        If items that the recount needs are not named, a table is missing, or a parameter is none of this
+        guarantee.
     PdanonError
         If the release lacks a column, or a parameter is invalid.
     """
+    problem = ""
+    try:
+        guarantee, column = _read_guarantee(described, frame, redact, mapping, classes)
+    except (TypeError, KeyError, AttributeError):  # of another type than `describe_guarantee` writes
+        problem = f"a parameter of {described['name']} is missing, unknown or of another type"
+    # Raised outside the handler: the chained error may show an item.
+    if problem:
+        raise RecountError(f"{problem}; the evidence was edited, get the file again")
+    return guarantee, column
+
+
+def _read_guarantee(
+    described: dict[str, Any],
+    frame: pd.DataFrame,
+    redact: str,
+    mapping: pd.DataFrame | None,
+    classes: pd.DataFrame | None,
+) -> tuple[Guarantee, Hashable | None]:
     kind, parameters = getattr(guarantees, described["name"]), dict(described["parameters"])
     if mapping is None and {"constraints", "rules"} & parameters.keys():
         raise RecountError("it names items of the original: pass the mapping of the release")
@@ -132,7 +153,7 @@ def read_guarantee(
         if name in ("quasi", "columns") and value is not None:
             parameters[name] = [_label(text, labels) for text in value]
         elif name in _SHARES:
-            parameters[name] = Fraction(value)
+            parameters[name] = _read_share(value, name)
         elif isinstance(value, str):  # the label of a private column
             parameters[name] = _label(value, labels)
         elif isinstance(value, dict):
@@ -140,6 +161,14 @@ def read_guarantee(
     column = None if described["column"] is None else _label(described["column"], labels)
     guarantee: Guarantee = kind(**parameters)
     return (guarantee if mapping is None else guarantee.with_mapping(mapping)), column
+
+
+def _read_share(text: Any, name: str) -> Fraction:
+    """Return a share that `format_share` wrote; other texts can stand for numbers of any length."""
+    if isinstance(text, str) and re.fullmatch(r"\d{1,30}/\d{1,30}|\d(\.\d{1,30})?(e-\d{1,2})?", text):
+        with suppress(ZeroDivisionError):
+            return Fraction(text)
+    raise RecountError(f"{name} is no number, such as 0.5; the evidence was edited, get the file again")
 
 
 def _read_items(described: dict[str, Any], *, may_lack: bool) -> Any:

@@ -118,7 +118,8 @@ def _sections(evidence: Evidence) -> Iterator[str]:
     yield section("What is not protected", *map(paragraph, evidence.not_protected))
     yield _unmodified(evidence.unmodified)
     loss = {name: value for name, value in evidence.loss.items() if value is not None}
-    yield section("Information loss", loss_table(loss))
+    measured = paragraph("Measured when the release was made.")
+    yield section("Information loss", measured, loss_table(loss))
     yield _tables(evidence)
 
 
@@ -272,8 +273,8 @@ def _tables(evidence: Evidence) -> str:
     made = {"made": evidence.made["time"]} | evidence.made["versions"]
     how = (
         "pdanon verify EVIDENCE --release FILE reads the JSON file beside this page, counts the released "
-        "rows again, and compares each fact. The seal is the hash of that file's content: it shows "
-        "accidental changes, and is no signature."
+        "rows again, compares what follows from them, and lists what does not. The seal is the hash of that "
+        "file's content: it shows accidental changes, and is no signature."
     )
     return section(
         "Tables, date and versions",

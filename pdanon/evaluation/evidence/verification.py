@@ -11,20 +11,24 @@ import pandas as pd
 
 from pdanon.cards import card
 from pdanon.errors import PdanonError, escape_controls
+from pdanon.evaluation.consistency import recount_unmodified
 from pdanon.evaluation.evidence.facts import (
     Evidence,
     compare_thresholds,
     describe_table,
     list_limits,
+    list_unmodified,
     read_json,
 )
 from pdanon.evaluation.evidence.models import RecountError, named_items, read_guarantee
 from pdanon.evaluation.evidence.risks import count_risks
 from pdanon.evaluation.report.html import library_versions
+from pdanon.evaluation.report.release_report import ALL_ITEMS
 from pdanon.guarantees.promises import promise
-from pdanon.guarantees.verdict import Guarantee
+from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.validation import check_frame, check_path
+from pdanon.recoding.warnings import shortfall
 
 
 class Check(NamedTuple):
@@ -43,14 +47,15 @@ class Verification:
     ----------
     checks : tuple of Check
         Each part of the evidence: ``part, matches, found``. ``matches`` is None for what was not checked,
-        because its table was not passed, or the versions of the libraries differ.
+        because its table was not passed, or the versions of the libraries differ. The last part, ``stated``,
+        lists the entries that no table can confirm, such as ``head`` and ``loss``.
     """
 
     checks: tuple[Check, ...]
 
     @property
     def matches(self) -> bool:
-        """Whether everything that was checked matches."""
+        """Whether what was checked matches."""
         return all(each.matches is not False for each in self.checks)
 
     def lines(self) -> Iterator[tuple[str, str]]:
@@ -59,8 +64,9 @@ class Verification:
         for part, matches, found in self.checks:
             yield part, f"{words[matches]}: {found}"
         wrong = [part for part, matches, _ in self.checks if matches is False]
+        others = [part for part, matches, _ in self.checks if matches is None]
         found = f"{len(wrong)} of {len(self.checks)} do not match: {', '.join(wrong)}"
-        yield "verdict", found if wrong else "everything that was checked matches"
+        yield "verdict", found if wrong else f"what was checked matches; not checked: {', '.join(others)}"
 
     def __repr__(self) -> str:
         lines = (f"  {part:<10} {text}" for part, text in self.lines())
@@ -99,7 +105,7 @@ def verify(
     Returns
     -------
     Verification
-        Whether everything ``matches``, and each part in words.
+        Whether what was checked ``matches``, and each part in words.
 
     Raises
     ------
@@ -110,9 +116,12 @@ def verify(
 
     Notes
     -----
-    A change of a row, a column or a cell shows in the fingerprints, of a fact that can be counted in the
-    recount, and of any fact in the seal. The seal protects against accidents: whoever edits the file can
-    compute it again. Sign the file to protect it against that.
+    A change of a row, a column, a cell, the index or ``attrs`` shows in the fingerprints, of a fact that can
+    be counted in the recount, and of any fact in the seal. The seal protects against accidents: whoever edits
+    the file can compute it again. Sign the file to protect it against that.
+
+    Some entries follow from no table: the head, the time, the algorithm, the loss. They are listed as
+    ``stated``, and are not checked.
 
     Versions of libraries that differ from those in the evidence are named, and are no mismatch: the facts are
     counted again with the versions here.
@@ -144,11 +153,9 @@ def verify(
         _check_table(name, stored.tables[name], tables[name]) for name in tables if name in stored.tables
     ]
     checks += [
-        Check(name, False, "the evidence describes no such table")
-        for name, table in tables.items()
-        if table is not None and name not in stored.tables and name != "mapping"
+        _check_unknown(name) for name in tables if tables[name] is not None and name not in stored.tables
     ]
-    return Verification((*checks, *_check_guarantee(stored, release, mapping, classes, original)))
+    return Verification((*checks, *_check_facts(stored, release, mapping, classes, original)))
 
 
 def _check_seal(stored: Evidence, seal: str) -> Check:
@@ -170,115 +177,200 @@ def _check_versions(stored: Evidence) -> Check:
     return Check("versions", True, ", ".join(f"{name} {now[name]}" for name in names))
 
 
+def _check_unknown(name: str) -> Check:
+    """Return the outcome for a table that the evidence does not describe."""
+    if name == "mapping":  # evidence for the public
+        return Check(
+            name, None, "the evidence has no fingerprint of it; emptied rows are counted by this one"
+        )
+    return Check(name, False, "the evidence describes no such table")
+
+
 def _check_table(name: str, stored: dict[str, Any], table: pd.DataFrame | None) -> Check:
-    """Compare the rows, the columns and the cells of a table."""
+    """Compare the rows, the columns, the index, the cells and the attributes of a table."""
     if table is None:
-        option = f"--{name}"
-        return Check(name, None, f"pass {name}= ({option}) to compare it")
+        why = ", and to count emptied rows" if name == "mapping" else ""
+        return Check(name, None, f"pass {name}= (--{name}) to compare it{why}")
     now = describe_table(table, columns="fingerprint" in (stored["columns"] or [{}])[0])
     found = []
     if now["rows"] != stored["rows"]:
         found.append(f"{now['rows']:,} rows, {stored['rows']:,} in the evidence")
-    then_columns, columns = ([each["name"] for each in some["columns"]] for some in (stored, now))
+    then_names, names = ([_column_text(each) for each in some["columns"]] for some in (stored, now))
     lacks, adds = (
         [each for each in one if each not in other]
-        for one, other in ((then_columns, columns), (columns, then_columns))
+        for one, other in ((then_names, names), (names, then_names))
     )
-    found += [f"column {', '.join(lacks)} is missing"] if lacks else []
-    found += [f"column {', '.join(adds)} is new"] if adds else []
-    if not lacks and not adds and columns != then_columns:
+    found += [f"{', '.join(lacks)} is missing"] if lacks else []
+    found += [f"{', '.join(adds)} is new"] if adds else []
+    if names == then_names:
+        pairs = [*zip(names, stored["columns"], now["columns"], strict=True)]
+        types = [
+            f"{name} has the type {each['type']}, {then['type']} in the evidence"
+            for name, then, each in pairs
+            if each["type"] != then["type"]
+        ]
+        others = [name for name, then, each in pairs if each.get("fingerprint") != then.get("fingerprint")]
+        found += types
+        found += [f"cells or the order of the rows differ in {', '.join(others)}"] if others else []
+    elif not lacks and not adds:
         found.append("the columns have another order")
-    hashes = {each["name"]: each.get("fingerprint") for each in stored["columns"]}
-    others = [
-        each["name"]
-        for each in now["columns"]
-        if each["name"] in hashes and each.get("fingerprint") != hashes[each["name"]]
-    ]
-    found += [f"cells or the order of the rows differ in {', '.join(others)}"] if others else []
     if not found and now["fingerprint"] != stored["fingerprint"]:
-        found.append("cells or the order of the rows differ")
-    some = "1 column" if len(columns) == 1 else f"{len(columns)} columns"
+        found.append("cells, the order of the rows or attrs differ")
+    some = "1 column" if len(names) == 1 else f"{len(names)} columns"
     whole = f"{now['rows']:,} rows, {some}, all cells as in the evidence"
     return Check(name, not found, "; ".join(found) or whole)
 
 
-def _check_guarantee(
+def _column_text(described: dict[str, Any]) -> str:
+    return f"{'index' if described['index'] else 'column'} {described['name']}"
+
+
+def _check_facts(
     stored: Evidence,
     release: pd.DataFrame,
     mapping: pd.DataFrame | None,
     classes: pd.DataFrame | None,
     original: pd.DataFrame | None,
 ) -> Iterator[Check]:
-    """Count the guarantee and the risk again, and compare what follows from them."""
-    yield _check_parameters(stored)
+    """Count the guarantee and what follows from it again, and list what cannot be counted."""
+    compared, unchecked = _check_parameters(stored)
+    yield compared
+    unchecked += ["head", "loss", "made.time", "redact", "request.algorithm", "unmodified.judged"]
+    unchecked += [f"guarantee.{name}" for name in _items_of(stored)]
     try:
         guarantee, column = read_guarantee(stored.guarantee, release, stored.redact, mapping, classes)
         audit = guarantee.audit(release, column)
-    except RecountError as reason:
-        yield Check("guarantee", False, f"not counted again: {reason}")
-        return
-    except (PdanonError, TypeError) as error:
-        yield Check("guarantee", False, f"not counted again: {_first_line(error)}")
-        return
-    holds = f"{guarantee!r}, {audit.rows_at_risk:,} of {len(release):,} rows at risk"
-    same = audit.rows_at_risk == stored.verdict["rows_at_risk"] and len(release) == stored.verdict["rows"]
-    yield Check("guarantee", audit.holds and stored.verdict["holds"] and same, holds)
-    yield _check_texts(stored, guarantee, column)
-    yield from _check_risk(stored, release, guarantee, column, original)
+    except (RecountError, PdanonError) as reason:
+        yield Check("guarantee", False, f"not counted again: {_first_line(reason)}")
+        unchecked += ["promise", "not_protected", "unmodified", "risk", "thresholds", "verdict"]
+    else:
+        again = _Recount(stored, release, guarantee, column, original)
+        yield again.check_guarantee(audit)
+        yield again.check_promise()
+        yield again.check_unmodified()
+        yield from again.check_risk()
+        unchecked += again.list_unchecked()
+    yield Check("stated", None, ", ".join(sorted({*unchecked})))
 
 
-def _check_parameters(stored: Evidence) -> Check:
-    """Compare the parameters of the request with those of the guarantee."""
-    asked, promised = stored.request["parameters"], stored.guarantee["parameters"]
-    others = [
-        name
-        for name, value in promised.items()
-        if isinstance(value, int) and not isinstance(value, bool) and asked.get(name, str(value)).isdecimal()
-        if asked.get(name, str(value)) != str(value)
-    ]
+def _check_parameters(stored: Evidence) -> tuple[Check, list[str]]:
+    """Compare the parameters of the request with the guarantee, and list those that it lacks."""
+    promised, unchecked, others = stored.guarantee["parameters"], [], []
+    for name, text in stored.request["parameters"].items():
+        same = _is_same(promised[name], text) if name in promised else None
+        if same is None:
+            unchecked.append(f"request.{name}")
+        elif not same:
+            others.append(name)
     found = f"{', '.join(others)}: other values than those of the guarantee"
-    return Check(
-        "parameters", not others, found if others else "those of the request and of the guarantee agree"
-    )
+    agree = "those of the request and of the guarantee agree"
+    return Check("parameters", not others, found if others else agree), unchecked
 
 
-def _check_texts(stored: Evidence, guarantee: Guarantee, column: Hashable | None) -> Check:
-    """Compare the sentences that follow from the guarantee."""
-    others = []
-    if _names_all(stored) and promise(guarantee, column) != stored.promise:
-        others.append("the promise is not that of the guarantee")
-    if list_limits(guarantee, [each["column"] for each in stored.unmodified]) != stored.not_protected:
-        others.append("what is not protected is not that of the guarantee")
-    return Check("promise", not others, "; ".join(others) or stored.promise)
+def _is_same(value: Any, text: str) -> bool | None:
+    """Return whether a parameter of a guarantee has a text in the request; None if that is unknown."""
+    if isinstance(value, int):
+        return text == str(value) or (None if text == ALL_ITEMS else False)
+    if value is None and text == ALL_ITEMS:
+        return True
+    if isinstance(value, str):
+        return text == value or None
+    if isinstance(value, list):
+        return text == ", ".join(map(str, value)) or None
+    return None
 
 
-def _check_risk(
-    stored: Evidence,
-    release: pd.DataFrame,
-    guarantee: Guarantee,
-    column: Hashable | None,
-    original: pd.DataFrame | None,
-) -> Iterator[Check]:
-    """Count the risk and the thresholds again."""
-    before = original if stored.risk.get("before") is not None and _names_all(stored) else None
-    try:
-        now = count_risks(release, guarantee, column, before)
-    except PdanonError as error:
-        yield Check("risk", False, f"not counted again: {_first_line(error)}")
-        return
-    then = _comparable(stored.risk, before is not None)
-    others = [name for name, value in _comparable(now, before is not None).items() if then.get(name) != value]
-    found = "before and after counted again" if before is not None else "after counted again"
-    yield Check("risk", not others, f"other values: {', '.join(others)}" if others else found)
-    met = compare_thresholds(now)
-    others = [each["name"] for each in stored.thresholds if each not in met]
-    others += [
-        each["name"] for each in met if each["name"] not in {each["name"] for each in stored.thresholds}
-    ]
-    found = f"other values: {', '.join(others)}"
-    yield Check(
-        "thresholds", not others, found if others else f"{sum(bool(each['met']) for each in met)} met"
-    )
+def _items_of(stored: Evidence) -> list[str]:
+    """Return the parameters that list items: no table says which items were requested."""
+    return [name for name, value in stored.guarantee["parameters"].items() if isinstance(value, dict)]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Recount:
+    """The facts that follow from a guarantee and the tables, compared with those of the evidence."""
+
+    stored: Evidence
+    release: pd.DataFrame
+    guarantee: Guarantee
+    column: Hashable | None
+    original: pd.DataFrame | None
+
+    def check_guarantee(self, audit: Audit) -> Check:
+        """Compare the recount of the released rows."""
+        verdict, rows = self.stored.verdict, len(self.release)
+        found = f"{self.guarantee!r}, {audit.rows_at_risk:,} of {rows:,} rows at risk"
+        same = audit.rows_at_risk == verdict["rows_at_risk"] and rows == verdict["rows"]
+        return Check("guarantee", audit.holds and verdict["holds"] and same, found)
+
+    def check_promise(self) -> Check:
+        """Compare the sentence that follows from the guarantee."""
+        same = not self.names_all or promise(self.guarantee, self.column) == self.stored.promise
+        return Check("promise", same, self.stored.promise if same else "it is not that of the guarantee")
+
+    def check_unmodified(self) -> Check:
+        """Compare the unmodified columns, what they identify, and what is not protected."""
+        stored, described = self.stored, describe_table(self.release)
+        names = {each["column"] for each in stored.unmodified if each["judged"]}
+        levels = [each["name"] for each in described["columns"] if each["index"]]
+        labels = [*self.release.columns, *self.release.index.names, *levels]
+        judged = [label for label in labels if str(label) in names]
+        now = list_unmodified(self.release, described, self.guarantee, self.column, judged)
+        counted = recount_unmodified(self.release, self.guarantee, self.column, judged)
+        sentences = [*counted.sentences()]
+        requested = {"m": None} if stored.request["parameters"].get("m") == ALL_ITEMS else {}
+        alerts = [*filter(None, [shortfall(requested, self.guarantee)]), *sentences]
+        others = []
+        if [_unjudged(each) for each in now] != [_unjudged(each) for each in stored.unmodified]:
+            others.append("the columns are others")
+        if not {*alerts} <= {*stored.verdict["alerts"]}:
+            others.append("an alert is missing")
+        if list_limits(self.guarantee, now) != stored.not_protected:
+            others.append("what is not protected is not that of the guarantee")
+        some = "1 column" if len(now) == 1 else f"{len(now) or 'no'} columns"
+        alerted = "1 alert" if len(sentences) == 1 else f"{len(sentences) or 'no'} alerts"
+        return Check("unmodified", not others, "; ".join(others) or f"{some}, {alerted}")
+
+    def check_risk(self) -> Iterator[Check]:
+        """Count the risk and the thresholds again."""
+        before = self.original if self.counts_before else None
+        try:
+            now = count_risks(self.release, self.guarantee, self.column, before)
+        except PdanonError as error:
+            yield Check("risk", False, f"not counted again: {_first_line(error)}")
+            return
+        then, now_comparable = (_comparable(each, before is not None) for each in (self.stored.risk, now))
+        others = [name for name, value in now_comparable.items() if then.get(name) != value]
+        found = "before and after counted again" if before is not None else "after counted again"
+        yield Check("risk", not others, f"other values: {', '.join(others)}" if others else found)
+        met, stored = compare_thresholds(now), self.stored.thresholds
+        others = [each["name"] for each in stored if each not in met]
+        others += [each["name"] for each in met if each["name"] not in {each["name"] for each in stored}]
+        found = f"other values: {', '.join(others)}"
+        yield Check(
+            "thresholds", not others, found if others else f"{sum(bool(each['met']) for each in met)} met"
+        )
+
+    def list_unchecked(self) -> list[str]:
+        """List the entries that were not compared."""
+        names = [] if self.names_all else ["promise"]
+        if self.stored.risk.get("before") is not None and not self.counts_before:
+            names += ["risk.before", "risk.beyond.before"]
+        names += ["risk.journalist"] if self.stored.risk.get("journalist") else []
+        return [*names, "verdict.alerts"]
+
+    @property
+    def counts_before(self) -> bool:
+        """Whether the risk of the original is counted again."""
+        return self.original is not None and self.stored.risk.get("before") is not None and self.names_all
+
+    @property
+    def names_all(self) -> bool:
+        """Whether all items of the guarantee are named, so that the original can be counted again."""
+        return all(items["number"] == len(items["named"]) for _, items in named_items(self.stored.guarantee))
+
+
+def _unjudged(described: dict[str, Any]) -> tuple[str, str]:
+    return described["column"], described["type"]
 
 
 def _comparable(risk: dict[str, Any], with_before: bool) -> dict[str, Any]:
@@ -291,10 +383,5 @@ def _comparable(risk: dict[str, Any], with_before: bool) -> dict[str, Any]:
     return parts
 
 
-def _names_all(stored: Evidence) -> bool:
-    """Return whether all items of the guarantee are named, so that the original can be counted again."""
-    return all(items["number"] == len(items["named"]) for _, items in named_items(stored.guarantee))
-
-
 def _first_line(error: Exception) -> str:
-    return str(error).partition("\n")[0] if isinstance(error, PdanonError) else "a parameter is missing"
+    return str(error).partition("\n")[0]

@@ -282,9 +282,9 @@ def provenance(result: Anonymized, original: pd.DataFrame | None) -> str:
     for name, frame in tables.items():
         prints += [paragraph(f"Fingerprint of the {name} (SHA-256):"), paragraph(fingerprint(frame), "model")]
     how = (
-        "Two tables have the same fingerprint if they have the same columns and rows in the same order, in "
-        "any file format. To compute it, run pdanon audit on the release, or frame.txanon.fingerprint() in "
-        "Python on any table."
+        "Two tables have the same fingerprint if they have the same columns, rows, index and attributes in "
+        "the same order, in any file format that keeps them. To compute it, run pdanon audit on the release, "
+        "or frame.txanon.fingerprint() in Python on any table."
     )
     return section("Tables, date and versions", versions(), *prints, paragraph(how))
 

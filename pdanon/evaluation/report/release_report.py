@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Hashable, Iterator, Mapping, Sized
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from math import isnan
@@ -16,6 +17,7 @@ import pandas as pd
 
 from pdanon.algorithms.rt.transaction import Transaction, set_parameters
 from pdanon.cards import SHARES, SIGNS, facts
+from pdanon.evaluation.consistency import check_original, check_release, recount_unmodified
 from pdanon.evaluation.metrics.attack import share_named
 from pdanon.evaluation.metrics.risk import exposure, sensitive_of
 from pdanon.evaluation.plotting import draw_risk
@@ -43,6 +45,7 @@ from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import list_column
 from pdanon.itemsets.mapping import changes, label_sizes
 from pdanon.itemsets.support import SupportIndex
+from pdanon.itemsets.validation import check_frame
 from pdanon.recoding.counts import class_sizes
 from pdanon.recoding.result import (
     Anonymized,
@@ -216,13 +219,20 @@ def render(
 def _content(
     result: Anonymized, original: pd.DataFrame | None, tradeoff: pd.DataFrame | None
 ) -> Iterator[str]:
+    columns = recoded_lists(result)
+    if result.holds:  # an attempt may have no rows
+        columns, column = check_release(result), next(iter(columns), None)
+        if original is not None:
+            check_original(result, check_frame(original, "original"), columns)
+        judged = result.unmodified.judged
+        unmodified = recount_unmodified(result.frame, result.guarantee, column, judged)
+        result = replace(result, unmodified=unmodified)
     made = provenance(result, original)  # computed first: it raises if SOURCE_DATE_EPOCH is invalid
     yield _verdict(result)
     yield facts(f"{counted(result, ',')}, by {made_by(result, 'an unknown algorithm')}", headline(result))
     parameters = pd.Series(parameter_texts(result), dtype=object).to_frame()
     yield section("Parameters", frame_table("Parameters", ["parameter", "value"], parameters, [Cell, Cell]))
     yield _guarantee(result)
-    columns = recoded_lists(result)
     if getattr(result.guarantee, "k", None) is not None and not in_chunks(result):
         for column in columns:
             yield risk_section(result, original, column)
@@ -405,6 +415,9 @@ _NAMES = (
 )
 
 
+ALL_ITEMS = "all items of a row"  # the text of m=None
+
+
 def parameter_texts(result: Anonymized) -> dict[str, str]:
     """Return the parameters as texts, without seeds; values that may hold items by their size."""
     given = {name: value for name, value in result.parameters.items() if value is not None or name == "m"}
@@ -416,7 +429,7 @@ def parameter_texts(result: Anonymized) -> dict[str, str]:
 
 def _describe_value(name: str, value: Any, frame: pd.DataFrame) -> str:
     if value is None:
-        return "all items of a row"
+        return ALL_ITEMS
     if isinstance(value, (bool, int, float, np.number)) or (name in _NAMES and isinstance(value, str)):
         return str(value)
     if isinstance(value, Fraction):
