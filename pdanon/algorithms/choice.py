@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
-from inspect import signature
 from math import ceil
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -36,12 +35,11 @@ from pdanon.guarantees.parameters import (
     check_seconds,
     materialize,
 )
-from pdanon.guarantees.requested import requested_guarantee
 from pdanon.guarantees.utility import partition
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
-from pdanon.itemsets.columns import find_quasi, is_list_column
+from pdanon.itemsets.columns import find_quasi
 from pdanon.itemsets.compatibility import text_column
 from pdanon.itemsets.memory import out_of_memory
 from pdanon.itemsets.timing import Report, TimeLimitError, limit_time, progress_bar
@@ -238,7 +236,9 @@ def anonymize(
 
     `refine` lowers NCP if it cannot lower the requested loss, and the balanced loss for ``occurrences``,
     ``stands_for``, ``singles``, ``pairs`` and ``suppressed`` of sets. Its release then counts only if the
-    requested loss is lower, too.
+    requested loss is lower, too. If a loss is named, the release that is best by the default loss is refined
+    as well. So the result never loses more by the named loss than the result of the default, if neither has
+    bounds, and no limit is reached.
 
     An almost empty release, see `UselessWarning`, is returned only if there is no better one. A release that
     is proven for fewer known items than requested ranks behind it.
@@ -299,6 +299,9 @@ def anonymize(
     most = check_max_loss(max_loss)
     naming = None if max_named is None else NamedBound.of(frame, column, guarantee, max_named)
     trials = _Trials(frame, column, parameters, lowered, measure, end, time_limit, most, naming)
+    if loss != (default := _default_loss(losses)):
+        trials.usual = _Usual(_lowered(default, losses), losses[default])
+        ways = [each for step in ways for each in _with_default(step, default)]
     with progress_bar(progress, "anonymize", "algorithms") as report:
         trials.try_all(ways, report)
         if naming is not None:
@@ -319,6 +322,12 @@ def _lowered(loss: str, losses: Collection[str]) -> str:
 def _default_loss(losses: Collection[str]) -> str:
     """Return the loss that is minimized if none is named."""
     return next(name for name in ("counts", "balanced", "NCP") if name in losses)
+
+
+def _with_default(step: Step, loss: str) -> list[Step]:
+    """Return a step, and after a refinement that of the release which is best by the default loss."""
+    usual = step._replace(way=replace(step.way, options={"loss": loss}))
+    return [step, usual] if step.algorithm == "refine" else [step]
 
 
 def _steps(guarantee: Guarantee, given: Mapping[str, Any]) -> list[Step]:
@@ -369,6 +378,26 @@ _LATE = "no time left: "  # first words of a reason
 _PATIENCE = 10  # factor of the limit for the first release
 
 
+_Rank = tuple[bool, bool, bool, float]  # falls short, is empty, exceeds a bound; loss
+_WORST: _Rank = (True, True, True, np.inf)
+
+
+@dataclass(slots=True)
+class _Usual:
+    """The best of the releases that are tried if no loss is named, by the default loss."""
+
+    loss: str  # the loss that refinement lowers
+    measure: Callable[[Anonymized], float]
+    best: Anonymized | None = None
+    least: _Rank = _WORST
+
+    def offer(self, result: Anonymized, faults: tuple[bool, bool, bool]) -> None:
+        """Take a release if it is better than the best so far."""
+        rank = *faults, self.measure(result)
+        if self.best is None or rank < self.least:
+            self.best, self.least = result, rank
+
+
 @dataclass(slots=True)
 class _Trials:
     """The configurations tried so far, and their best release."""
@@ -383,8 +412,8 @@ class _Trials:
     most: Mapping[str, float] = field(default_factory=dict)  # bounds on losses
     naming: NamedBound | None = None
     best: Anonymized | None = None
-    # Whether it falls short, is empty, exceeds a bound; loss.
-    least: tuple[bool, bool, bool, float] = (True, True, True, np.inf)
+    least: _Rank = _WORST
+    usual: _Usual | None = None  # so that a named loss is never above that of the default release
     reached: dict[str, float] = field(default_factory=dict)  # least values of the bounded losses
     bound: Bound | None = None  # on the loss of any release with the guarantee, of a refined one
     warned: bool = False  # whether the warnings about other columns were issued, by a first run
@@ -406,7 +435,9 @@ class _Trials:
     def with_k(self, k: int) -> _Trials:
         """Return trials with another k, in the same table."""
         trials = replace(self, parameters={**self.parameters, "k": k}, patience=1)
-        trials.best, trials.least = None, (True, True, True, np.inf)
+        trials.best, trials.least = None, _WORST
+        if self.usual is not None:
+            trials.usual = _Usual(self.usual.loss, self.usual.measure)
         trials.lowest, trials.promising = (np.inf, 0.0), False
         return trials
 
@@ -420,8 +451,9 @@ class _Trials:
         self.rows.append(row)
         if row["reason"]:
             return
-        if step.algorithm == "refine" and self.best is not None:
-            row["algorithm"] = f"{self.best.parameters['algorithm']}, refined"
+        basis = self._basis(step)
+        if step.algorithm == "refine" and basis[0] is not None:
+            row["algorithm"] = str(step).replace("refine", f"{basis[0].parameters['algorithm']}, refined", 1)
         if self.naming is not None and self.parameters["k"] != self.naming.k:
             row["algorithm"] += f", k={self.parameters['k']}"
         try:
@@ -444,7 +476,10 @@ class _Trials:
             self.promising |= not exceeded and not result.useless
             if self.naming is not None:
                 exceeded += self._exceed_named(row, result)
-            rank = falls_short, bool(result.useless), bool(exceeded), row["loss"]
+            faults = falls_short, bool(result.useless), bool(exceeded)
+            rank = *faults, row["loss"]
+            if self.usual is not None and (step.algorithm != "refine" or basis == _basis(self.usual)):
+                self.usual.offer(result, faults)
             if self.best is None or rank < self.least:  # of equal ranks, the first algorithm
                 self.best, self.least = result, rank
         except InfeasibleError as error:
@@ -484,9 +519,10 @@ class _Trials:
         if step.way.needs and step.way.needs not in self.parameters:
             return f"needs {step.way.needs}"
         if step.algorithm == "refine":
-            if self.best is None:
+            basis, _ = self._basis(step)
+            if basis is None:
                 return "there is no release to refine"
-            if is_refined(self.best):
+            if is_refined(basis):
                 return "it is refined"
             step = self._refining(step)
         for name in ("utility", "start", "reserve"):
@@ -497,10 +533,15 @@ class _Trials:
             return f"{_LATE}not started"
         return None
 
+    def _basis(self, step: Step) -> tuple[Anonymized | None, str]:
+        """Return the release that a step would refine, and the loss that this lowers."""
+        return _basis(self.usual if self.usual is not None and step.way.options else self)
+
     def _refining(self, step: Step) -> Step:
-        """Return the call that refines the best release: its algorithm's own, if sets must not be split."""
-        assert self.best is not None
-        name = self.best.parameters["algorithm"]
+        """Return the call that refines a release: its algorithm's own, if sets must not be split."""
+        basis, _ = self._basis(step)
+        assert basis is not None
+        name = basis.parameters["algorithm"]
         if not {"start", "reserve"} & set(self.parameters) or "refine" not in parameters_of(algorithm(name)):
             return step
         return Step(name, replace(step.way, options={"refine": True}))
@@ -514,11 +555,10 @@ class _Trials:
             if step.algorithm == "refine":
                 step = self._refining(step)
             if step.algorithm == "refine":
-                assert self.best is not None
-                of_nodes = self.best.parameters.get("hierarchy") is not None
-                loss = "NCP" if of_nodes and self.loss == "balanced" else self.loss
+                basis, loss = self._basis(step)
+                assert basis is not None
                 seed = self.parameters.get("random_state")
-                return refine(self.frame, self.best, loss=loss, random_state=seed)
+                return refine(self.frame, basis, loss=loss, random_state=seed)
             function = algorithm(step.algorithm)
             accepted = parameters_of(function)
             known = {**self.parameters, "time_limit": min(left / 2, step.way.most), **step.way.options}
@@ -543,7 +583,7 @@ class _Trials:
         if self.best is None and self.exhausted is not None:  # the others may have found one
             raise self.exhausted
         if self.best is None:
-            algorithms = [row for row in self.rows if row["algorithm"] != "refine"]
+            algorithms = [row for row in self.rows if not row["algorithm"].startswith("refine")]
             ran = [row for row in algorithms if "seconds" in row]
             raise InfeasibleError(
                 "no algorithm found a release",
@@ -601,6 +641,12 @@ class _Trials:
         return f"stopped at the time limit of {self.limit:g} s; more time may lose less. {ways}"
 
 
+def _basis(tried: _Trials | _Usual) -> tuple[Anonymized | None, str]:
+    """Return the best release, and the loss that its refinement lowers."""
+    of_nodes = tried.best is not None and tried.best.parameters.get("hierarchy") is not None
+    return tried.best, "NCP" if of_nodes and tried.loss == "balanced" else tried.loss
+
+
 _FACTOR = 1.5  # between two values of k
 _CLOSE = 1.1
 
@@ -630,40 +676,6 @@ def _raise_k(trials: _Trials, ways: Sequence[Step], report: Report) -> _Trials:
     best = min(rounds, key=lambda each: each.least)
     best.late = any(each.late for each in rounds)
     return best
-
-
-# --- Requests without a guarantee: that of some parameters
-
-# Parameters of a request, besides the roles of columns.
-REQUEST_PARAMETERS = (
-    *("k", "m", "l", "constraints", "rules", "c", "rho", "p", "sensitive"),
-    *("utility", "loss", "max_loss", "max_named", "time_limit", "random_state", "labels"),
-)
-
-
-def least_lossy(frame: pd.DataFrame, column: str | None = None, **request: Any) -> Anonymized:
-    """Return the release of `pdanon.anonymize` for some parameters.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        One row per person.
-    column : str, optional
-        The list column. By default, the only one.
-    **request
-        Parameters of `requested_guarantee`, and further ones of `pdanon.anonymize`.
-    """
-    lists = column is not None or request.get("item") is not None
-    lists = lists or any(is_list_column(frame.iloc[:, i]) for i in range(frame.shape[1]))
-    guarantee, options = split_request(request)
-    return anonymize(frame, requested_guarantee(**guarantee, lists=lists), column, **options)
-
-
-def split_request(request: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Split the parameters of a request into those of `requested_guarantee`, and all others."""
-    own = signature(requested_guarantee).parameters
-    guarantee = {name: value for name, value in request.items() if name in own}
-    return guarantee, {name: value for name, value in request.items() if name not in own}
 
 
 # --- Choice on a sample, for rows that only some algorithms can recode

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from pdanon.algorithms.choice import REQUEST_PARAMETERS, choose, split_request
+from pdanon.algorithms.choice import choose
 from pdanon.algorithms.items.lra import Parts
 from pdanon.algorithms.registry import (
     ALGORITHMS,
@@ -26,6 +26,7 @@ from pdanon.algorithms.registry import (
     region_parameters,
 )
 from pdanon.algorithms.registry import algorithm as find_algorithm
+from pdanon.algorithms.requests import REQUEST_PARAMETERS, split_request
 from pdanon.algorithms.skeleton import Fetch, decide_in_rounds, suffices
 from pdanon.errors import ParameterError
 from pdanon.guarantees.parameters import materialize

@@ -28,8 +28,8 @@ from typing import Any
 import pandas as pd
 
 from pdanon import guarantees, stream
-from pdanon.algorithms.choice import least_lossy
 from pdanon.algorithms.registry import ALGORITHMS, algorithm, of_lists, parameters_of
+from pdanon.algorithms.requests import least_lossy
 from pdanon.cli.checks import (
     check_audit_options,
     check_classes,

@@ -15,8 +15,8 @@ from typing import Any
 
 import pandas as pd
 
-from pdanon.algorithms.choice import REQUEST_PARAMETERS, least_lossy
 from pdanon.algorithms.registry import ALGORITHMS, algorithm, of_lists, parameters_of, region_parameters
+from pdanon.algorithms.requests import REQUEST_PARAMETERS, least_lossy
 from pdanon.errors import ColumnError, ParameterError, mask_credentials
 from pdanon.evaluation.comparison import compare, list_tasks
 from pdanon.evaluation.evidence.facts import collect

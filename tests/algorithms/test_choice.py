@@ -146,6 +146,49 @@ def test_any_loss_may_be_the_one_that_is_least(name):
         assert (tried.dropna() == result.tried[name].dropna()).all()
 
 
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize("name", ASKED)
+def test_a_named_loss_is_never_above_that_of_the_default(name):
+    guarantee, asked = ASKED[name]
+    loses_no_more(FRAME, guarantee, **asked)
+
+
+def test_no_loss_of_drawn_tables_is_above_that_of_the_default():
+    for seed in range(3):
+        frame = pdanon.datasets.make_baskets(200, 30, random_state=seed)
+        loses_no_more(frame, KmAnonymity(3, 2), ["occurrences", "singles", "pairs", "LM"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("hierarchy", [None, 5])
+@pytest.mark.parametrize("seed", range(examples(40)))
+def test_no_loss_of_many_tables_is_above_that_of_the_default(seed, hierarchy):
+    rng = np.random.default_rng(seed)
+    frame = pdanon.datasets.make_baskets(int(rng.integers(50, 400)), 40, random_state=seed)
+    nodes = {"hierarchy": hierarchy} if hierarchy else {}
+    loses_no_more(frame, KmAnonymity(int(rng.integers(2, 6)), int(rng.integers(1, 4))), **nodes)
+    if hierarchy:
+        loses_no_more(frame, TransactionalK(k=3), **nodes)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["rt_synthea1k_conditions_snomed", "groceries"])
+def test_no_loss_of_real_tables_is_above_that_of_the_default(data, name):
+    frame = pdanon.read_parquet(data / f"{name}.parquet")
+    lists = [i for i in range(frame.shape[1]) if isinstance(frame.iloc[0, i], (list, np.ndarray))]
+    loses_no_more(frame.iloc[:, lists], KmAnonymity(5, 2), time_limit=600)
+
+
+def loses_no_more(frame, guarantee, losses=None, **asked):
+    """Each loss, if it is named, is at most that of the release for which none is named."""
+    usual = pdanon.anonymize(frame, guarantee, **asked)
+    for loss, measure in LOSSES[type(guarantee)].items():
+        if losses is None or loss in losses:
+            result = pdanon.anonymize(frame, guarantee, loss=loss, **asked)
+            assert result.holds
+            assert measure(result) <= measure(usual), loss
+
+
 @pytest.mark.slow
 @given(
     row_lists(least=2, most=12),

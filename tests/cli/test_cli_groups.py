@@ -9,7 +9,7 @@ import pytest
 from commands import CSV, KM, RICE, SALT, TEA, here  # noqa: F401 (`here` acts on every test)
 
 import pdanon
-from pdanon.algorithms.choice import least_lossy
+from pdanon.algorithms.requests import least_lossy
 from pdanon.io.csv import read_csv
 from pdanon.io.parquet import read_parquet, to_parquet
 
