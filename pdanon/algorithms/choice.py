@@ -247,7 +247,7 @@ def anonymize(
     persons named in the release with the lowest loss are few enough. The k between the last two is then
     narrowed down. Among the releases within the bounds, that with the lowest loss is returned: a refined one
     with a larger k, or an unrefined one with a smaller. It is audited with the given k, and
-    ``parameters["decided_k"]`` is the larger. The share is that of 2,000 persons who hold m items (2 with
+    ``parameters["decided_k"]`` is the larger. The result states the share, which is that of 2,000 persons who hold m items (2 with
     constraints) that fewer than k rows hold together, over four splits of the rows. It is an estimate, and
     attackers may know more.
 
@@ -464,8 +464,8 @@ class _Trials:
             row |= {name: float(result.loss[name]) for name in _SHOWN if name in result.loss}
             row["loss"] = self.measure(result)
             falls_short = bool(shortfall(self.parameters, result.guarantee))
-            if not falls_short:
-                self.bound = result.bound or self.bound
+            if not falls_short and (self.naming is None or self.parameters["k"] == self.naming.k):
+                self.bound = result.bound or self.bound  # on the promised k
             if falls_short or result.useless:
                 row["reason"] = result.useless or f"only proven: {result.guarantee!r}"
             exceeded = excess(result.loss, self.most)

@@ -73,8 +73,8 @@ class NamedBound:
         return float(chances.mean()) if len(chances) else 0.0
 
     def promise(self, result: Anonymized) -> Anonymized:
-        """Audit a release with the promised k, if it was decided with a larger one."""
-        decided = result.guarantee.k  # type: ignore[attr-defined]
+        """Add the share, and audit a release with the promised k, if it was decided with a larger one."""
+        decided, result = result.guarantee.k, replace(result, named=self.share(result))  # type: ignore[attr-defined]
         if decided == self.k:
             return result
         audit = replace(result.guarantee, k=self.k).audit(result.frame, self.label)  # type: ignore[type-var]
@@ -83,4 +83,5 @@ class NamedBound:
         targets = np.zeros(items.n_items, np.int64)  # they matter only for items that attackers do not know
         risk = risk_of_lists(audit.guarantee, items, targets, SupportIndex.of(published))
         parameters = {**result.parameters, "k": self.k, "decided_k": decided}
-        return replace(result, guarantee=audit.guarantee, parameters=parameters, risk=risk)
+        # A bound for the larger k is none for the promised one, with which more releases are possible.
+        return replace(result, guarantee=audit.guarantee, parameters=parameters, risk=risk, bound=None)

@@ -25,7 +25,7 @@ from pdanon.itemsets.columns import is_list_column, may_hold_lists, names_column
 from pdanon.itemsets.libraries import holds_tables
 from pdanon.itemsets.mapping import global_mapping, is_kept
 from pdanon.recoding.bounds import Bound, bound_lines
-from pdanon.recoding.counts import choice_lines, class_sizes, loss_lines
+from pdanon.recoding.counts import choice_lines, class_sizes, loss_lines, percent
 from pdanon.recoding.risk import risk_lines, risk_shares
 from pdanon.recoding.unmodified_columns import UnmodifiedColumns
 from pdanon.recoding.views import Explanation, ResultPlots
@@ -155,6 +155,9 @@ class Anonymized(Labelled):
     bound : Bound or None
         Refined releases of items, with one label for an item in all rows: a lower bound on the occurrences
         that any release by sets changes. `pdanon.bound` proves it for other releases, or a higher one.
+    named : float or None
+        Releases of `pdanon.anonymize` with ``max_named``: the share of the persons at risk whom an attacker
+        with a sample names, an estimate.
     """
 
     frame: pd.DataFrame
@@ -172,6 +175,7 @@ class Anonymized(Labelled):
     cut_short: str = ""
     risk: pd.DataFrame | None = None
     bound: Bound | None = None
+    named: float | None = None
 
     def __iter__(self) -> Iterator[pd.DataFrame]:
         if self._publishes_classes:
@@ -502,6 +506,10 @@ def headline(result: Anonymized) -> Iterator[tuple[str, str]]:
         sizes, (name, members) = class_sizes(result.classes), class_names(result)
         yield name, f"{len(sizes)}" + (f", the smallest of {sizes.min()} {members}" if len(sizes) else "")
     yield from risk_lines(result.guarantee, result.risk)
+    if result.named is not None:
+        decided = result.parameters.get("decided_k")
+        larger = "" if decided is None else f"; decided with k={decided}"
+        yield "named", f"an attacker with a sample names {percent(result.named)} of the persons at risk{larger}"
     for name, text in loss_lines(result.mapping, result.loss):
         yield name, text
         if name == "changed":

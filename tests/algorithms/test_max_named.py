@@ -8,6 +8,7 @@ from conftest import frame_of
 
 import pdanon
 from pdanon import InfeasibleError, ParameterError
+from pdanon.recoding import named_bound
 
 
 def kinds(n, seed, n_kinds=8, n_each=5):
@@ -45,6 +46,28 @@ def test_a_bound_raises_k_and_promises_the_given_one():
     assert result.risk["below_k_before"].iloc[-1] == pytest.approx(
         free.risk["below_k_before"].iloc[-1], abs=0.05
     )
+
+
+def test_what_is_printed_belongs_to_the_promised_k(monkeypatch):
+    monkeypatch.setattr(named_bound, "_PERSONS", 60)
+    monkeypatch.setattr(named_bound, "_SPLITS", 1)
+    table = kinds(200, 3, 4, 3)
+    free = table.txanon.anonymize(k=3, m=2)
+    result = table.txanon.anonymize(k=3, m=2, max_named=0.15)
+    assert result.parameters["decided_k"] > 3
+    # The default release has the promised guarantee and changes less: no bound is above it.
+    assert result.loss["occurrences"] > free.loss["occurrences"] >= result.bound.least
+    assert result.bound.guarantee == result.guarantee == pdanon.KmAnonymity(k=3, m=2)
+    assert result.bound.reached == result.loss["occurrences"]
+    assert result.named in result.tried["named"].tolist()
+    assert result.named <= 0.15
+    line = next(line for line in repr(result).splitlines() if line.startswith("  named"))
+    assert f"{100 * result.named:.3g} %" in line
+    assert line.endswith(f"decided with k={result.parameters['decided_k']}")
+    assert line.split("  ")[-1].strip() in result._repr_html_()
+    refined = table.txanon.refine(result)
+    assert "decided_k" not in refined.parameters
+    assert refined.named is None
 
 
 @pytest.mark.slow

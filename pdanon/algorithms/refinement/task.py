@@ -72,7 +72,8 @@ class Task:
     def parameters(self) -> dict[str, Any]:
         """The parameters of the refined release: those of the result, and those of the refinement."""
         own = {f"refine_{name}": value for name, value in self.options.items()}
-        return {**self.result.parameters, "refine": True, **own}
+        kept = {name: value for name, value in self.result.parameters.items() if name != "decided_k"}
+        return {**kept, "refine": True, **own}
 
     @property
     def base(self) -> int:
