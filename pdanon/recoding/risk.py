@@ -34,12 +34,13 @@ from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.support import SupportIndex
 from pdanon.recoding.counts import percent, wilson_interval
 
-_MOST_ROWS = 10_000  # rows of a sample
+_MOST_ROWS = 50_000  # rows of a sample
 _FEW_ROWS = 400  # a share of a smaller sample may be off by 5 percentage points or more
 _SEED = 0
-# A release takes at least some milliseconds, and 200 ns for each occurrence, or more if m is above 1. Two
-# counts with this number of steps, about 2 ns each, take less than a quarter of this.
-_LEAST_STEPS = 400_000
+# Two counts with this number of steps, about 2 ns each, take less than a fifth of a second. Tables of some
+# thousand rows are then counted whole, and so are most of up to 20,000.
+_LEAST_STEPS = 40_000_000
+# A release takes 200 ns for each occurrence, or more if m is above 1. Two counts take less than a quarter.
 _STEPS, _STEPS_OF_PAIRS = 10, 4  # for each occurrence, and if at most 2 items are known
 
 
@@ -119,7 +120,7 @@ class Attacker:
 
 
 def _steps_for(n_occurrences: int, known: int) -> int:
-    """Return the number of steps of a count that takes a small part of the time of the release."""
+    """Return the number of steps of a count: a small part of the time of the release, or of a second."""
     return max(_LEAST_STEPS, (_STEPS_OF_PAIRS if known <= 2 else _STEPS) * n_occurrences)
 
 

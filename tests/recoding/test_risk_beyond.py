@@ -156,20 +156,26 @@ def test_a_whole_row_has_no_line(visits):
     assert "beyond" not in repr(result)
 
 
-def test_a_sample_is_named_and_near(visits, monkeypatch):
+def test_some_thousand_rows_are_counted_whole():
     frame = make_baskets(4000, 60, random_state=1)[["items"]]
-    whole = frame.txanon.pcta(k=5, m=2)
-    monkeypatch.setattr(module, "_LEAST_STEPS", 10**9)
+    result = frame.txanon.pcta(k=5, m=2)
+    assert result.risk["counted"].tolist() == [4000] * 3
+    assert "sampled" not in repr(result)
+    check(result, frame, k=5, m=3)
+
+
+def test_a_sample_is_named_and_near(monkeypatch):
+    frame = make_baskets(4000, 60, random_state=1)[["items"]]
     full = frame.txanon.pcta(k=5, m=2)
-    assert full.risk["counted"].tolist() == [4000] * 3
-    assert "sampled" not in repr(full)
-    counted = int(whole.risk["counted"].iloc[0])
+    monkeypatch.setattr(module, "_LEAST_STEPS", 400_000)
+    part = frame.txanon.pcta(k=5, m=2)
+    counted = int(part.risk["counted"].iloc[0])
     assert 100 < counted < 4000
-    assert f"of {counted:,} sampled rows" in repr(whole)
+    assert f"of {counted:,} sampled rows" in repr(part)
     shares = [f"{name}{suffix}" for name in SHARES for suffix in ("", "_before")]
-    off = (whole.risk[shares] - full.risk[shares]).abs().to_numpy().max()
+    off = (part.risk[shares] - full.risk[shares]).abs().to_numpy().max()
     assert off < 4 * 0.5 / np.sqrt(counted)  # four standard errors
-    assert frame.txanon.pcta(k=5, m=2).risk.equals(full.risk)
+    assert frame.txanon.pcta(k=5, m=2).risk.equals(part.risk)
 
 
 @pytest.mark.filterwarnings("ignore")
