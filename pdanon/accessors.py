@@ -91,7 +91,8 @@ def overview(frame: pd.DataFrame) -> Overview:
         items = "1 known item singles" if known == 1 else f"{known} known items single"
         below = f"for {percent(below_k)}, fewer than {_K} rows match"
         lines.append(("risk", f"{items} out {percent(alone)} of the rows; {below}"))
-    shares = {"risk": [Share(each) for each in risks[["singled_out", "below_k"]].to_numpy().ravel()]}
+    names = {"singled_out": "singled out", "below_k": f"fewer than {_K}"}
+    shares = {"risk": [Share(value, name=names[each]) for each in names for value in risks[each]]}
     return Overview([*lines, *_NEXT.items()], shares)
 
 

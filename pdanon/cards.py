@@ -41,9 +41,12 @@ text-align:left!important;vertical-align:top;white-space:normal;overflow-wrap:an
 .pdanon .facts{width:100%}
 .pdanon .facts th{width:5rem}
 .pdanon .bars{width:8rem;white-space:nowrap}
-.pdanon .bars svg{display:block;margin:.42rem 0 -.1rem}
-.pdanon .rows{max-height:20rem;overflow-y:auto}
-.pdanon svg{vertical-align:middle}
+.pdanon .bars div{display:flex;align-items:center;gap:.5rem;min-height:1.3rem;font-size:.85em;line-height:1.2}
+.pdanon .bars span{opacity:.72}
+.pdanon.wide{max-width:none}
+.pdanon .rows{max-height:20rem;overflow:auto}
+.pdanon .rows th,.pdanon .rows td{padding-right:1rem!important;overflow-wrap:normal}
+.pdanon .rows svg{display:block;margin:0 0 .2rem auto}
 </style>"""
 
 
@@ -61,10 +64,13 @@ class Share(NamedTuple):
         The share, from 0 to 1.
     before : float, optional
         The same share of the original, drawn as a line across the bar.
+    name : str
+        What the bar shows, if there are several in a line.
     """
 
     share: float
     before: float | None = None
+    name: str = ""
 
     def bar(self, width: int = 120) -> str:
         """Return a bar as SVG, ``width`` pixels wide.
@@ -112,7 +118,8 @@ def card(
         parts.append(f'<p class="verdict {kind}">{SIGNS[kind]} {escape_html(sentence)}</p>')
     if rows := "".join(_line_html(name, text, (shares or {}).get(name, ())) for name, text in lines):
         parts.append(f'<table class="facts"><tbody>{rows}</tbody></table>')
-    return "\n".join([f'<div class="pdanon">{_STYLE}', *parts, *tables, "</div>"])
+    wide = "" if title else " wide"
+    return "\n".join([f'<div class="pdanon{wide}">{_STYLE}', *parts, *tables, "</div>"])
 
 
 def facts(title: str, lines: Iterable[tuple[str, str]]) -> str:
@@ -122,9 +129,16 @@ def facts(title: str, lines: Iterable[tuple[str, str]]) -> str:
 
 
 def _line_html(name: str, text: str, shares: Sequence[Share]) -> str:
-    bars, text = "".join(each.bar() for each in shares), escape_html(text)
+    bars, text = "".join(map(_named_bar, shares)), escape_html(text)
     cells = f'<td class="bars">{bars}</td><td>{text}</td>' if bars else f'<td colspan="2">{text}</td>'
     return f'<tr><th scope="row">{escape_html(name)}</th>{cells}</tr>'
+
+
+def _named_bar(share: Share) -> str:
+    """Return a bar with its name, and what the line across it stands for."""
+    legend = share.name + (" (| before)" if share.name and share.before is not None else "")
+    name = f'<span aria-hidden="true">{escape_html(legend)}</span>' if legend else ""
+    return f"<div>{share.bar()}{name}</div>"
 
 
 # --- Tables

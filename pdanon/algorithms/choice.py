@@ -247,9 +247,9 @@ def anonymize(
     persons named in the release with the lowest loss are few enough. The k between the last two is then
     narrowed down. Among the releases within the bounds, that with the lowest loss is returned: a refined one
     with a larger k, or an unrefined one with a smaller. It is audited with the given k, and
-    ``parameters["decided_k"]`` is the larger. The result states the share, which is that of 2,000 persons who hold m items (2 with
-    constraints) that fewer than k rows hold together, over four splits of the rows. It is an estimate, and
-    attackers may know more.
+    ``parameters["decided_k"]`` is the larger. The line ``named`` of the result has both. The share is that of
+    2,000 persons who hold m items (2 with constraints) that fewer than k rows hold together, over four splits
+    of the rows. It is an estimate, and attackers may know more.
 
     Time: the limit bounds the search for a lower loss. It does not apply until there is a first release: the
     fastest algorithm may take up to ten times the limit. After the limit, no algorithm is started, and a

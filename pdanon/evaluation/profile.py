@@ -302,7 +302,8 @@ class Profile:
         """Return the shares in the lines of `_facts`."""
         shares = {}
         for known, row in of_few_known(self.risk).iterrows():
-            shares[f"{known} known"] = [Share(row["singled_out"]), Share(row["below_k"])]
+            below_k = Share(row["below_k"], name=f"fewer than {self.k}")
+            shares[f"{known} known"] = [Share(row["singled_out"], name="singled out"), below_k]
         return shares
 
 

@@ -509,7 +509,10 @@ def headline(result: Anonymized) -> Iterator[tuple[str, str]]:
     if result.named is not None:
         decided = result.parameters.get("decided_k")
         larger = "" if decided is None else f"; decided with k={decided}"
-        yield "named", f"an attacker with a sample names {percent(result.named)} of the persons at risk{larger}"
+        yield (
+            "named",
+            f"an attacker with a sample names {percent(result.named)} of the persons at risk{larger}",
+        )
     for name, text in loss_lines(result.mapping, result.loss):
         yield name, text
         if name == "changed":
@@ -540,7 +543,7 @@ def _shares(result: Anonymized) -> dict[str, list[Share]]:
     shares, loss = dict(risk_shares(result.guarantee, result.risk)), result.loss
     if "occurrences" in loss:
         shares["changed"] = [Share(loss["occurrences"])]
-        shares["error"] = [Share(loss["singles"]), Share(loss["pairs"])]
+        shares["error"] = [Share(loss["singles"], name="item"), Share(loss["pairs"], name="pair")]
     return shares
 
 

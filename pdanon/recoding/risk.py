@@ -267,11 +267,11 @@ def risk_shares(guarantee: Guarantee, risk: pd.DataFrame | None) -> Iterator[tup
     """Return the shares in the line of `risk_lines`."""
     if risk is None:
         return
-    last, names = risk.iloc[-1], ["below_k", "singled_out"]
-    k = getattr(guarantee, "k", None)
-    if k is None or k == 2:
-        names = ["singled_out"]
-    yield "beyond", [Share(last[name], last[f"{name}_before"]) for name in names]
+    last, k = risk.iloc[-1], getattr(guarantee, "k", None)
+    names = {"singled_out": "singled out"}
+    if k is not None and k > 2:
+        names["below_k"] = f"fewer than {k}"
+    yield "beyond", [Share(last[each], last[f"{each}_before"], name) for each, name in names.items()]
 
 
 def risk_lines(guarantee: Guarantee, risk: pd.DataFrame | None) -> Iterator[tuple[str, str]]:

@@ -205,14 +205,39 @@ def test_jupyterlab_does_not_align_text_to_the_right(browser, tmp_path):
     assert "<title>left,rgba(0, 0, 0, 0),right,auto</title>" in browser(page, "--dump-dom")[0]
 
 
+@pytest.mark.slow
+def test_words_of_wide_tables_stay_in_a_line(browser, tmp_path):
+    page = tmp_path / "wide.html"
+    table = pdanon.compare(FRAME, {"pcta": {}, "coat": {}}, k=2, m=2)
+    script = """
+    const cells = [...document.querySelectorAll(".rows th, .rows td:first-child")];
+    document.title = cells.every((cell) => cell.offsetHeight < 45) ? "in a line" : "broken";
+    """
+    body = f'<body style="width: 600px">{table._repr_html_()}<script>{script}</script></body>'
+    page.write_text(f"<!DOCTYPE html>{body}", encoding="utf-8")
+    assert "<title>in a line</title>" in browser(page, "--dump-dom")[0]
+
+
+def test_bars_of_all_cards_are_named_in_one_order():
+    frame = pdanon.datasets.make_baskets(200, 12, mean_length=3, random_state=0)[["items"]]
+    result = frame.txanon.pcta(k=5, m=2)
+    views = [result, frame.txanon.profile(k=5, m=1), frame.txanon]
+    spans = r'<span aria-hidden="true">([^<]+)</span>'
+    names = [re.findall(spans, view._repr_html_())[:2] for view in views]
+    assert [[name.removesuffix(" (| before)") for name in each] for each in names] == [
+        ["singled out", "fewer than 5"]
+    ] * 3
+    assert names[0][0].endswith("(| before)")
+
+
 def test_bars_are_the_shares_in_the_text():
     frame = pdanon.datasets.make_baskets(200, 12, mean_length=3, random_state=0)[["items"]]
     result = frame.txanon.pcta(k=5, m=2)
     page, risk = result._repr_html_(), result.risk.iloc[-1]
     widths = re.findall(r'width="([\d.]+)" height="10" fill="#1a9c94"', page)
-    shares = [*risk[["below_k", "singled_out"]], *result.loss[["occurrences", "singles", "pairs"]]]
+    shares = [*risk[["singled_out", "below_k"]], *result.loss[["occurrences", "singles", "pairs"]]]
     assert 0 < max(shares) <= 1
     assert [float(width) / 100 for width in widths] == pytest.approx(shares, rel=1e-3)
-    before = [*risk[["below_k_before", "singled_out_before"]]]
+    before = [*risk[["singled_out_before", "below_k_before"]]]
     lines = re.findall(r'x="([\d.]+)" width="1.5"', page)
     assert [float(line) / 98.5 for line in lines] == pytest.approx(before, rel=1e-3)
