@@ -299,10 +299,6 @@ def algorithm_options(arguments: argparse.Namespace) -> dict[str, Any]:
         raise ParameterError(f"{name} does not take --unit", hint=hint)
     for option in [option for option in options if option not in accepted]:
         raise ParameterError(f"{name} does not take {flag(option)}", hint=_suggest_algorithms(option))
-    if required - PARAMETERS.keys():
-        only = ", ".join(sorted(required - PARAMETERS.keys()))
-        hint = f"write a policy, or call pdanon.{name} from Python"
-        raise ParameterError(f"{name} needs {only}, which is no option of the command line", hint=hint)
     if required - options.keys():
         flags = ", ".join(flag(option) for option in PARAMETERS if option in required - options.keys())
         raise ParameterError(f"{name} needs {flags}", hint=f"'pdanon algorithms {name}' lists its options")

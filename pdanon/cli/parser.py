@@ -27,6 +27,7 @@ from pdanon.cli.options import (
     bound,
     flag,
     head_text,
+    is_run_by_command,
 )
 from pdanon.cli.output import Outcome
 from pdanon.cli.paths import (
@@ -89,6 +90,8 @@ class Parser(argparse.ArgumentParser):
         if choice:
             wrong = name.partition("'")[0]
             if wrong in ALGORITHMS and "--algorithm" in message:
+                if not is_run_by_command(wrong):
+                    return f"{wrong} takes what no option can give: write a policy, or call pdanon.{wrong}"
                 return f"{wrong} protects other columns too: compare its losses, see 'pdanon compare --help'"
             option = message.removeprefix("argument ").partition(":")[0]
             named = self._option_string_actions.get(option)
@@ -325,7 +328,8 @@ def _add_file(
 
 def _add_algorithm(command: argparse.ArgumentParser, default: str, names: Iterable[str]) -> None:
     text = f"the algorithm; 'pdanon algorithms' lists them (default: {default})"
-    command.add_argument("--algorithm", choices=list(names), metavar="NAME", help=text)
+    known = [name for name in names if is_run_by_command(name)]
+    command.add_argument("--algorithm", choices=known, metavar="NAME", help=text)
 
 
 def _add_parameters(command: argparse.ArgumentParser, groups: dict[str, dict[str, dict[str, Any]]]) -> None:

@@ -89,7 +89,8 @@ def test_private_items_are_those_of_a_second_column(run):
     assert rows_of(released, "ill") == [{"flu"}, {"flu"}, {"flu"}, set()]
     code, _, err = run("anonymize", "two.parquet", "out.parquet", "--algorithm", "suppress_to_k", "-k", "2")
     assert code == 2
-    assert "suppress_to_k needs public, which is no option of the command line" in err
+    assert "invalid choice: 'suppress_to_k'" in err
+    assert "write a policy, or call pdanon.suppress_to_k" in err
 
 
 def test_mapping_is_written_only_when_asked(run):
