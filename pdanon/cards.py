@@ -41,7 +41,8 @@ text-align:left!important;vertical-align:top;white-space:normal;overflow-wrap:an
 .pdanon .facts{width:100%}
 .pdanon .facts th{width:5rem}
 .pdanon .bars{width:8rem;white-space:nowrap}
-.pdanon .bars div{display:flex;align-items:center;gap:.5rem;min-height:1.3rem;font-size:.85em;line-height:1.2}
+.pdanon .bars div{display:flex;align-items:center;gap:.5rem;min-height:1.3rem;
+font-size:.85em;line-height:1.2}
 .pdanon .bars span{opacity:.72}
 .pdanon.wide{max-width:none}
 .pdanon .rows{max-height:20rem;overflow:auto}

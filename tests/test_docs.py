@@ -95,6 +95,25 @@ def test_what_the_survey_says_of_its_municipalities(tmp_path, monkeypatch, capsy
     assert f"for {risk.loc[2, 'below_k']:.1%} of".replace("%", " %") in " ".join(text.split())
 
 
+PRINTED = ["README", "release", "anonymize", "guide", "k_and_m", "command-line", "policy", "look"]
+PRINTED += [f"recipes/{name}" for name in ("hospital", "shop", "survey")]
+# Of runs that are not shown: of other tests, or of a policy that is changed.
+NOT_PRINTED = {"README": {"35"}, "recipes/survey": {"20.9", "27.3"}, "policy": {"29"}}
+
+
+@pytest.mark.parametrize("page", PRINTED)
+def test_percentages_in_sentences_are_printed_on_the_page(page):
+    text = (ROOT / ("" if page == "README" else "docs") / f"{page}.md").read_text(encoding="utf-8")
+    blocks = "\n".join(block for _, _, block in BLOCK.findall(text))
+    sentences = re.sub(r"<!-- (\S+) -->.*?<!-- /\1 -->|^\|.*?$", "", BLOCK.sub("", text), flags=re.S | re.M)
+    numbers = [float(each) for each in re.findall(r"\b\d+(?:\.\d+)?\b", blocks)]
+    percents = [float(each) for each in re.findall(r"\b(\d+(?:\.\d+)?) ?%", blocks)]
+    percents += [100 * number for number in numbers if number <= 1]
+    for said in set(re.findall(r"\b(\d+(?:\.\d+)?) %", sentences)) - NOT_PRINTED.get(page, set()):
+        step = 10.0 ** -len(said.partition(".")[2])
+        assert any(abs(float(said) - each) <= step / 2 + 1e-9 for each in percents), said
+
+
 @pytest.mark.parametrize("page", sorted((ROOT / "docs").rglob("*.md")), ids=lambda page: page.stem)
 def test_a_page_with_code_shows_it_soon(page):
     """In two screens, or not much more: the first that can be tried."""
