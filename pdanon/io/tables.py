@@ -51,6 +51,8 @@ def check_distinct(paths: Iterable[Path | str], what: str) -> None:
     for first, second in combinations(places, 2):
         if is_same(first, second):
             hint = "pass a different file for each; nothing was read or written"
+            if str(first).endswith(".html"):
+                hint = f"evidence.json comes with a page, evidence.html: {hint}"
             raise ParameterError(f"two {what} name the same file", got=f"{first}, {second}", hint=hint)
 
 

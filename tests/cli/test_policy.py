@@ -120,6 +120,7 @@ def test_evidence_and_report_have_the_head_of_the_policy(here):
     [
         ('evidence = "proof.pdf"', "evidence must end in .json or .html"),
         ('evidence = "report.json"', "two entries of the policy name the same file"),
+        ('evidence = "report.json"', "evidence.json comes with a page"),
         ('[head]\ntitel = "May"', "did you mean 'title'"),
         ("[head]\ntitle = 5", "title"),
     ],
