@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from math import ceil
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -376,10 +376,7 @@ def _transaction(known: Mapping[str, Any]) -> Transaction:
 
 _LATE = "no time left: "  # first words of a reason
 _PATIENCE = 10  # factor of the limit for the first release
-
-
-_Rank = tuple[bool, bool, bool, float]  # falls short, is empty, exceeds a bound; loss
-_WORST: _Rank = (True, True, True, np.inf)
+_Rank: TypeAlias = tuple[bool, bool, bool, float]
 
 
 @dataclass(slots=True)
@@ -389,11 +386,11 @@ class _Usual:
     loss: str  # the loss that refinement lowers
     measure: Callable[[Anonymized], float]
     best: Anonymized | None = None
-    least: _Rank = _WORST
+    least: _Rank = (True, True, True, np.inf)
 
-    def offer(self, result: Anonymized, faults: tuple[bool, bool, bool]) -> None:
-        """Take a release if it is better than the best so far."""
-        rank = *faults, self.measure(result)
+    def offer(self, result: Anonymized, rank: _Rank) -> None:
+        """Take a release if it is better than the best so far, given its rank by another loss."""
+        rank = *rank[:3], self.measure(result)
         if self.best is None or rank < self.least:
             self.best, self.least = result, rank
 
@@ -412,7 +409,8 @@ class _Trials:
     most: Mapping[str, float] = field(default_factory=dict)  # bounds on losses
     naming: NamedBound | None = None
     best: Anonymized | None = None
-    least: _Rank = _WORST
+    # Whether it falls short, is empty, exceeds a bound; loss.
+    least: _Rank = (True, True, True, np.inf)
     usual: _Usual | None = None  # so that a named loss is never above that of the default release
     reached: dict[str, float] = field(default_factory=dict)  # least values of the bounded losses
     bound: Bound | None = None  # on the loss of any release with the guarantee, of a refined one
@@ -435,7 +433,7 @@ class _Trials:
     def with_k(self, k: int) -> _Trials:
         """Return trials with another k, in the same table."""
         trials = replace(self, parameters={**self.parameters, "k": k}, patience=1)
-        trials.best, trials.least = None, _WORST
+        trials.best, trials.least = None, (True, True, True, np.inf)
         if self.usual is not None:
             trials.usual = _Usual(self.usual.loss, self.usual.measure)
         trials.lowest, trials.promising = (np.inf, 0.0), False
@@ -476,10 +474,9 @@ class _Trials:
             self.promising |= not exceeded and not result.useless
             if self.naming is not None:
                 exceeded += self._exceed_named(row, result)
-            faults = falls_short, bool(result.useless), bool(exceeded)
-            rank = *faults, row["loss"]
+            rank = falls_short, bool(result.useless), bool(exceeded), row["loss"]
             if self.usual is not None and (step.algorithm != "refine" or basis == _basis(self.usual)):
-                self.usual.offer(result, faults)
+                self.usual.offer(result, rank)
             if self.best is None or rank < self.least:  # of equal ranks, the first algorithm
                 self.best, self.least = result, rank
         except InfeasibleError as error:
