@@ -34,13 +34,15 @@ from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.support import SupportIndex
 from pdanon.recoding.counts import percent, wilson_interval
 
-_MOST_ROWS = 50_000  # rows of a sample
+_MOST_ROWS = 10_000  # rows of a sample
 _FEW_ROWS = 400  # a share of a smaller sample may be off by 5 percentage points or more
 _SEED = 0
-# Two counts with this number of steps, about 2 ns each, take less than a fifth of a second. Tables of some
-# thousand rows are then counted whole, and so are most of up to 20,000.
-_LEAST_STEPS = 40_000_000
-# A release takes 200 ns for each occurrence, or more if m is above 1. Two counts take less than a quarter.
+# A table that is no larger than a sample is counted whole: two counts with this number of steps, about 2 ns
+# each, take less than half a second.
+_STEPS_OF_ALL = 100_000_000
+# A release of more rows takes at least some 50 ms, and 200 ns for each occurrence, or more if m is above 1.
+# Two counts with this number of steps take less than a quarter of this.
+_LEAST_STEPS = 5_000_000
 _STEPS, _STEPS_OF_PAIRS = 10, 4  # for each occurrence, and if at most 2 items are known
 
 
@@ -102,7 +104,7 @@ class Attacker:
         n_rows = after.n_rows
         most_known = min(self.known, before.index.longest + 1)  # no row has more: the shares stay the same
         least_size = min(self.covered + 1, most_known)
-        work = _steps_for(n_occurrences, most_known)
+        work = _steps_for(n_rows, n_occurrences, most_known)
         chosen = np.random.default_rng(_SEED).choice(n_rows, min(n_rows, _MOST_ROWS), replace=False)
         sizes = after.smallest(chosen, self.k, least_size, most_known, work)
         sizes_before = before.smallest(chosen[: len(sizes)], self.k, 1, most_known, work)
@@ -119,9 +121,10 @@ class Attacker:
         return pd.DataFrame(table)
 
 
-def _steps_for(n_occurrences: int, known: int) -> int:
+def _steps_for(n_rows: int, n_occurrences: int, known: int) -> int:
     """Return the number of steps of a count: a small part of the time of the release, or of a second."""
-    return max(_LEAST_STEPS, (_STEPS_OF_PAIRS if known <= 2 else _STEPS) * n_occurrences)
+    least = _STEPS_OF_ALL if n_rows <= _MOST_ROWS else _LEAST_STEPS
+    return max(least, (_STEPS_OF_PAIRS if known <= 2 else _STEPS) * n_occurrences)
 
 
 def hidden_items(guarantee: Guarantee) -> NamedItems | None:

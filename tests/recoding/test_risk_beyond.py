@@ -167,7 +167,7 @@ def test_some_thousand_rows_are_counted_whole():
 def test_a_sample_is_named_and_near(monkeypatch):
     frame = make_baskets(4000, 60, random_state=1)[["items"]]
     full = frame.txanon.pcta(k=5, m=2)
-    monkeypatch.setattr(module, "_LEAST_STEPS", 400_000)
+    monkeypatch.setattr(module, "_STEPS_OF_ALL", 400_000)
     part = frame.txanon.pcta(k=5, m=2)
     counted = int(part.risk["counted"].iloc[0])
     assert 100 < counted < 4000
@@ -189,7 +189,7 @@ def test_more_known_items_than_the_longest_row_has_are_no_other_case(visits):
 
 
 def test_a_small_sample_gives_intervals(monkeypatch):
-    monkeypatch.setattr(module, "_LEAST_STEPS", 100_000)
+    monkeypatch.setattr(module, "_STEPS_OF_ALL", 100_000)
     monkeypatch.setattr(module, "_STEPS", 1)
     result = make_baskets(2000, 60, random_state=1)[["items"]].txanon.pcta(k=5, m=2)
     counted, share = (result.risk.iloc[-1][name] for name in ("counted", "below_k"))
@@ -204,8 +204,7 @@ def test_a_table_without_rows_has_no_risk():
     assert frame.txanon.pcta(k=2, m=2).risk is None
 
 
-def test_files_have_the_risk_of_a_frame(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "_LEAST_STEPS", 10**9)
+def test_files_have_the_risk_of_a_frame(tmp_path):
     frame = make_baskets(500, 30, random_state=2)[["items"]]
     pdanon.to_parquet(frame, tmp_path / "in.parquet")
     result = pdanon.stream.anonymize(tmp_path / "in.parquet", tmp_path / "out.parquet", k=5, m=2)
