@@ -46,7 +46,8 @@ font-size:.85em;line-height:1.2}
 .pdanon .bars span{opacity:.72}
 .pdanon.wide{max-width:none}
 .pdanon .rows{max-height:20rem;overflow:auto}
-.pdanon .rows th,.pdanon .rows td{padding-right:1rem!important;overflow-wrap:normal}
+.pdanon .rows th,.pdanon .rows td{padding-right:.7rem!important;overflow-wrap:normal}
+.pdanon .rows th{white-space:normal}
 .pdanon .rows svg{display:block;margin:0 0 .2rem auto}
 </style>"""
 
@@ -185,7 +186,8 @@ def _column_html(name: str, values: pd.Series[Any]) -> tuple[str, list[str]]:
         text = "" if pd.isna(value) else _format(name, value)
         bar = f" {Share(value).bar(36)}" if text and name in _PERCENT else ""
         cells.append(f"<td{number}>{escape_html(text)}{bar}</td>")
-    return f'<th scope="col"{number}>{escape_html(name)}</th>', cells
+    head = escape_html(name).replace("_", "_<wbr>")
+    return f'<th scope="col"{number}>{head}</th>', cells
 
 
 def _format(name: str, value: Any) -> str:
