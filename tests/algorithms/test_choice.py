@@ -161,7 +161,7 @@ def test_no_loss_of_drawn_tables_is_above_that_of_the_default():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("hierarchy", [None, 5])
-@pytest.mark.parametrize("seed", range(examples(40)))
+@pytest.mark.parametrize("seed", range(examples(10)))
 def test_no_loss_of_many_tables_is_above_that_of_the_default(seed, hierarchy):
     rng = np.random.default_rng(seed)
     frame = pdanon.datasets.make_baskets(int(rng.integers(50, 400)), 40, random_state=seed)
@@ -203,14 +203,22 @@ def test_nothing_that_was_tried_loses_less(rows, k, m, nodes, loss):
     frame, tree = frame_of(rows), TREE if nodes else None
     result = pdanon.anonymize(frame, KmAnonymity(k, m), hierarchy=tree, loss=loss)
     assert not naive.rare_itemsets(rows_of(result.frame), k, 5 if m is None else m)
-    best = None
+    best = usual = None  # by the named loss, and among what is tried without a name, by the default loss
+    balanced = LOSSES[KmAnonymity]["balanced"]
     for row in result.tried.itertuples():
         if pd.isna(row.loss):
             assert row.reason in ("needs utility", "it is refined" if nodes else "needs hierarchy")
             continue
-        made = alone(row.algorithm, frame, best, loss, k=k, m=m, hierarchy=tree)
+        name, _, as_usual = row.algorithm.partition(", loss=")
+        of_nodes = usual is not None and usual.parameters.get("hierarchy") is not None
+        lowered = "NCP" if of_nodes else "balanced"
+        is_usual = as_usual or not name.endswith("refined") or (usual is best and loss == lowered)
+        asked = (usual, lowered) if as_usual else (best, loss)
+        made = alone(name, frame, *asked, k=k, m=m, hierarchy=tree)
         cost = recounted(made.mapping, loss == "LM")
         assert row.loss == pytest.approx(float(cost))
+        if is_usual and (usual is None or balanced(made) < balanced(usual)):
+            usual = made
         if best is None or cost < recounted(best.mapping, loss == "LM"):
             best = made
     pd.testing.assert_frame_equal(result.mapping, best.mapping)
