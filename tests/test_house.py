@@ -80,6 +80,13 @@ def test_no_file_is_long():
     assert {name: length for name, length in lengths.items() if length > LONGEST} == {}
 
 
+def test_all_random_numbers_come_from_one_function():
+    """A call without a seed draws the same in every process. Secret keys are no such numbers."""
+    draws = re.compile(r"(?<!`)\bdefault_rng\(|np\.random\.(seed|rand|choice)|^(import|from) random\b", re.M)
+    making = [name for name, file in MODULES.items() if draws.search(file.read_text(encoding="utf-8"))]
+    assert making == ["pdanon.itemsets.validation"]
+
+
 def test_a_package_says_what_it_is_for_and_what_it_shows():
     for file in FILES:
         if file.name == "__init__.py":

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from pdanon.algorithms.items._starting import UnfitStartError
-from pdanon.algorithms.losses import LOSSES, READABLE
+from pdanon.algorithms.losses import LOSSES, READABLE, counts_error
 from pdanon.algorithms.refinement import refine
 from pdanon.algorithms.registry import ALGORITHMS, Recodes, Way, algorithm, of_lists, parameters_of
 from pdanon.algorithms.rt.transaction import Transaction
@@ -45,6 +45,7 @@ from pdanon.itemsets.memory import out_of_memory
 from pdanon.itemsets.timing import Report, TimeLimitError, limit_time, progress_bar
 from pdanon.itemsets.validation import find_name
 from pdanon.recoding.bounds import Bound
+from pdanon.recoding.counts import NEAR
 from pdanon.recoding.labels import Labels, check_labels
 from pdanon.recoding.loss import with_measure
 from pdanon.recoding.loss_bounds import check_max_loss, excess, refuse_loss
@@ -154,8 +155,8 @@ def anonymize(
         running one is stopped. The first release, whatever its loss, may take ten times as long.
     random_state : int, Generator or None
         Seed or generator of the random numbers, for algorithms that start with random rows: those for
-        quasi-identifiers. Also that of the secret order of the items by which `pcta`, `coat` and `refine`
-        break ties.
+        quasi-identifiers; None is the seed 0. Also that of a secret order of the items by which `pcta`,
+        `coat` and `refine` break ties, by default by the order of the items.
     start : Anonymized or DataFrame, optional
         An earlier release of the same persons, or its mapping. Its sets may grow, and are never split: only
         algorithms with ``start=`` are tried, and `refine` moves its sets as a whole.
@@ -184,8 +185,8 @@ def anonymize(
         The release with the lowest loss (ties: the first algorithm). ``tried`` has a row for each algorithm:
         ``algorithm, loss, seconds, reason``, and for items the losses that need no formula (``occurrences,
         stands_for, singles, pairs, suppressed``); with ``max_named`` also ``named``. The reason explains a
-        missing loss, an almost empty release, or an unfinished refinement. ``cut_short`` and the repr of the
-        result report what the time limit ended.
+        missing loss, an almost empty release, an unfinished refinement, or a loss near the lowest. The time
+        limit has ended what ``cut_short`` and the repr of the result report.
 
     Raises
     ------
@@ -231,7 +232,10 @@ def anonymize(
     ``KLm`` have two kinds of loss. Their default ``"counts"`` is the mean of two average relative errors: of
     the count of a pair of items (``pairs``), and of the count of a combination of quasi-identifiers
     (``values``). The result has ``values`` as one more loss. Its repr also shows the releases with the lowest
-    error of each kind, and the call for each. "NCP" is the mean of ``NCP_relational`` and ``NCP``. They have
+    error of each kind, and the call for each. Both are estimated from 200 draws, unless there are fewer to
+    draw. Without ``loss``, of the releases within one standard error of the lowest loss, the one that changes
+    the smallest share of the occurrences is returned. Their reason reports it. A named loss decides as
+    measured. "NCP" is the mean of ``NCP_relational`` and ``NCP``. They have
     no "LM".
 
     `refine` lowers NCP if it cannot lower the requested loss, and the balanced loss for ``occurrences``,
@@ -290,6 +294,7 @@ def anonymize(
         given["labels"] = labels
     ways = _steps(guarantee, given)
     losses = LOSSES[type(guarantee)]
+    unnamed = loss is None
     loss = _default_loss(losses) if loss is None else find_name(loss, losses, _WHICH, where="loss")
     measure, lowered = losses[loss], _lowered(loss, losses)
     if utility is not None:
@@ -302,6 +307,8 @@ def anonymize(
     if loss != (default := _default_loss(losses)):
         trials.usual = _Usual(_lowered(default, losses), losses[default])
         ways = [each for step in ways for each in _with_default(step, default)]
+    if unnamed and "counts" in losses:
+        trials.error = partial(counts_error, frame)
     with progress_bar(progress, "anonymize", "algorithms") as report:
         trials.try_all(ways, report)
         if naming is not None:
@@ -423,6 +430,8 @@ class _Trials:
     patience: int = _PATIENCE  # factor of the limit for the first release
     lowest: tuple[float, float] = (np.inf, 0.0)  # the lowest loss, and the share named there
     promising: bool = False  # whether a release is within the bounds on losses, and not almost empty
+    error: Callable[[Anonymized], float] | None = None  # of the measure of a release, if it is an estimate
+    near: list[tuple[_Rank, dict[str, Any], Anonymized]] = field(default_factory=list)  # within this error
 
     def try_all(self, ways: Iterable[Step], report: Report) -> None:
         """Try all configurations."""
@@ -479,6 +488,8 @@ class _Trials:
                 self.usual.offer(result, rank)
             if self.best is None or rank < self.least:  # of equal ranks, the first algorithm
                 self.best, self.least = result, rank
+            if self.error is not None:
+                self._keep_near((rank, row, result), self.error)
         except InfeasibleError as error:
             row["reason"] = one_line(error)
             self.failures.append(error)
@@ -491,6 +502,15 @@ class _Trials:
             row["reason"], self.exhausted = "not enough memory", out_of_memory(error)
         row["seconds"] = perf_counter() - began
         self.warned = True
+
+    def _keep_near(
+        self, new: tuple[_Rank, dict[str, Any], Anonymized], error: Callable[[Anonymized], float]
+    ) -> None:
+        """Keep the releases within the error of the lowest loss; the best of them changes least."""
+        known = [*self.near, new]
+        (*flags, loss), _, lowest = min(known, key=lambda each: each[0])
+        self.near = [each for each in known if each[0] <= (*flags, loss + error(lowest))]
+        self.best = min(self.near, key=lambda each: (each[2].loss["occurrences"], each[0]))[2]
 
     def _exceed_named(self, row: dict[str, Any], result: Anonymized) -> list[str]:
         """Measure the share of persons named; return the name of the bound if it is above."""
@@ -595,6 +615,9 @@ class _Trials:
             self.best = self.naming.promise(self.best)
         warn_if_useless(self.best.useless, self.best.guarantee)
         warn_if_short(self.parameters, self.best.guarantee)
+        for _, row, result in self.near if len(self.near) > 1 else ():
+            least = ", and changes least" if result is self.best else ""
+            row["reason"] = row["reason"] or f"{NEAR}{least}"
         readable = [name for name in _SHOWN if name in self.best.loss]
         readable += ["named"] if self.naming is not None else []
         figures = dict.fromkeys(["loss", *readable, "seconds"], partial(pd.array, dtype="float64"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from math import hypot
 
 import numpy as np
 import pandas as pd
@@ -24,8 +25,10 @@ from pdanon.guarantees import (
     SensitiveGroups,
     TransactionalK,
 )
+from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.mapping import is_kept
-from pdanon.recoding.result import Anonymized
+from pdanon.recoding.loss import count_pairs, sampling_error
+from pdanon.recoding.result import Anonymized, recoded_lists
 
 
 def _of_items(result: Anonymized, *, base: int) -> float:
@@ -55,6 +58,17 @@ def _mean(*names: str) -> Callable[[Anonymized], float]:
 def _by_name(*names: str) -> dict[str, Callable[[Anonymized], float]]:
     """Return losses of a result by their names."""
     return {name: _mean(name) for name in names}
+
+
+def counts_error(frame: pd.DataFrame, result: Anonymized) -> float:
+    """Return the standard error of the loss "counts" of a result, whose two errors are estimated.
+
+    That of pairs is as large as if all were drawn from the list column with the most pairs.
+    """
+    lists = (Itemsets.from_series(frame[label]) for label in recoded_lists(result))
+    n_pairs = max(int(count_pairs(each).sum()) for each in lists)
+    populations = {"pairs": n_pairs, "values": len(frame)}
+    return hypot(*(sampling_error(result.loss[name], n) for name, n in populations.items())) / 2
 
 
 READABLE = ("occurrences", "stands_for", "singles", "pairs", "suppressed")  # losses of items, by try

@@ -162,7 +162,11 @@ WAYS: dict[str, dict[str, Any]] = {
     },
     "how": {"choices": ("tree", "sample"), "help": "split sets on all rows, or on a sample of them"},
     "sample": {"type": float, "metavar": "SHARE", "help": "share of the rows in a sample (default: 0.1)"},
-    "random_state": {"type": int, "metavar": "SEED", "help": "seed of random draws"},
+    "random_state": {
+        "type": int,
+        "metavar": "SEED",
+        "help": "seed of random draws (default: fixed)",
+    },
     "time_limit": {"type": float, "metavar": "SECONDS", "help": "time limit of the search (default: 60)"},
     "parts": {"type": int, "metavar": "N", "help": "number of parts of the work"},
     "criterion": {

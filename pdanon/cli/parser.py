@@ -411,7 +411,7 @@ _DATA = "the table: .parquet, also as a URI, .csv, .tsv (these also with .gz) or
 
 _POLICY = """such a policy.toml:
   input = "patients.parquet"
-  parameters = { k = 5, m = 2, random_state = 1 }
+  parameters = { k = 5, m = 2 }
 
   columns = { items = "diagnoses", quasi = ["age", "sex"], keep = ["district"], drop = [] }
   outputs = { release = "released.parquet", mapping = "mapping.parquet", report = "report.html" }"""

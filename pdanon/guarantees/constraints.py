@@ -235,7 +235,7 @@ def pairs(
     column : hashable, optional
         The list column. By default the only one.
     random_state : int, Generator or None
-        Seed, or source of randomness.
+        Seed or generator of the random numbers; None is the seed 0.
 
     Returns
     -------
@@ -302,7 +302,7 @@ def random(
     column : hashable, optional
         The list column. By default the only one.
     random_state : int, Generator or None
-        Seed, or source of randomness.
+        Seed or generator of the random numbers; None is the seed 0.
 
     Returns
     -------

@@ -54,7 +54,7 @@ def make_baskets(
     patterns : int
         Number of patterns: itemsets that are often bought together.
     random_state : int, Generator or None
-        A seed or a generator. The same seed makes the same frame.
+        Seed or generator of the random numbers; None is the seed 0.
 
     Returns
     -------
@@ -134,7 +134,7 @@ def draw_private(
     delta : float
         Share of the items that are public, above 0 and below 1.
     random_state : int, Generator or None
-        A seed or a generator.
+        Seed or generator of the random numbers; None is the seed 0.
 
     Returns
     -------

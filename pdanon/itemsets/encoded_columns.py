@@ -20,6 +20,7 @@ from pdanon.itemsets.equality import DistinctRows
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.multisets import first_copies
 from pdanon.itemsets.support import SupportIndex
+from pdanon.itemsets.validation import random_generator
 
 Reader: TypeAlias = "Callable[[pd.Series[Any]], Itemsets]"
 
@@ -66,7 +67,7 @@ class ListColumns:
         """Draw transactions of the list column, all with the same chance. The seed is fixed."""
         numbers = np.arange(self.n_rows)
         if len(numbers) > size:
-            numbers = np.sort(np.random.default_rng(0).choice(len(numbers), size, replace=False))
+            numbers = np.sort(random_generator(None).choice(len(numbers), size, replace=False))
         weights = np.cumsum(SupportIndex.of(self.itemsets).weights)
         return self.itemsets.take(np.searchsorted(weights, numbers, side="right"))
 

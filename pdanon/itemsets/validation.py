@@ -21,6 +21,7 @@ from pdanon.errors import ParameterError, did_you_mean
 from pdanon.itemsets.table_hints import frame_hint
 
 _Kind = TypeVar("_Kind")
+DEFAULT_SEED = 0  # of a call without random_state=
 MOST_DRAWN = 10**8  # upper bound on counts of objects that are drawn or made one by one
 _LONGEST = 200  # characters of a word in a message
 _MOST_POSITIONS = 5
@@ -130,13 +131,16 @@ def read_list(values: Any, name: str, hint: str | None = None, what: str = "a li
 
 
 def random_generator(random_state: Any) -> np.random.Generator:
-    """Return the generator of a seed, or a given generator itself."""
+    """Return the generator of a seed, by default `DEFAULT_SEED`, or a given generator itself.
+
+    All random numbers come from here, so that a call without a seed draws the same in every process.
+    """
     known = (np.random.Generator, np.random.BitGenerator, np.random.SeedSequence, np.random.RandomState)
     seed = is_integer(random_state) and random_state >= 0
     if random_state is not None and not seed and not isinstance(random_state, known):
         hint = "pass an integer of at least 0, a NumPy Generator, or None"
         raise ParameterError("this is no seed", where="random_state", got=describe(random_state), hint=hint)
-    return np.random.default_rng(random_state)
+    return np.random.default_rng(DEFAULT_SEED if random_state is None else random_state)
 
 
 def is_encodable(text: str) -> bool:

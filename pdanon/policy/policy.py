@@ -527,8 +527,6 @@ class Policy:
         check_sensitive(self.parameters, where)
         adds = "p" in self.parameters
         self._check_classes("cahd" if adds else "this policy", adds=adds, repeats=False)
-        if self.quasi:
-            self._check_seed("algorithms that protect quasi draw at random")
 
     def _check_roles_unset(self) -> None:
         """Check that no parameter repeats the role of a column."""
@@ -552,12 +550,6 @@ class Policy:
         schema.check_transaction(parameters)
         record = ALGORITHMS[name]
         self._check_classes(name, adds=bool(record.adds), repeats=record.recodes == "chunks")
-        if "how" in accepted:
-            draws = parameters.get("how") == "sample"
-        else:  # algorithms for items draw only with a seed
-            draws = "random_state" in accepted and record.recodes != "items"
-        if draws:
-            self._check_seed(f"{name} draws at random")
 
     def _check_unit(self) -> None:
         """Check that all entries go with a table in which a person has several rows."""
@@ -586,12 +578,6 @@ class Policy:
             )
         if self._known_secret is not None:
             read_secret(self._known_secret)
-
-    def _check_seed(self, problem: str) -> None:
-        """Check that a release that draws at random has a seed."""
-        if not isinstance(self.parameters.get("random_state"), int):
-            hint = "set random_state = 1, or any integer, so that the same policy gives the same release"
-            raise ParameterError(problem, where=self._place("parameters"), hint=hint)
 
     def _check_classes(self, name: str, *, adds: bool, repeats: bool) -> None:
         """Check that the second table of a release has a file, unless the rows repeat its counts."""

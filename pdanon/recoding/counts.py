@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 FEW = 20  # rows; in fewer, any column may be unique in each, and little can be left
 _NEARLY_ALL = 95  # percent
 _Z = NormalDist().inv_cdf(0.975)
+NEAR = "near the lowest loss"  # a reason that excludes no release
 _OWN_LINES = ("occurrences", "stands_for", "singles", "pairs", "suppressed", "values")  # have other lines
 
 
@@ -39,7 +40,7 @@ def choice_lines(tried: pd.DataFrame | None, chosen: pd.Series[float]) -> Iterat
     if tried is None or "values" not in tried:
         return
     errors = {"pairs": "a pair's count", "values": "a combination's count"}
-    known = tried[tried["reason"].isna() & tried["values"].notna()]
+    known = tried[(tried["reason"].isna() | tried["reason"].str.startswith(NEAR)) & tried["values"].notna()]
     for low, high in (("pairs", "values"), ("values", "pairs")):
         least = known.sort_values([low, high], kind="stable").head(1)
         if len(least) and float(least[low].iloc[0]) < float(chosen[low]):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import isqrt
+from math import isqrt, sqrt
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,16 @@ from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.threads import many_parts, share
 from pdanon.recoding.recoding import Changes, Recoding
 
-_SAMPLE_SIZE = 200  # pairs
+SAMPLE_SIZE = 200  # pairs, or combinations of values
+
+
+def sampling_error(average: float, population: int) -> float:
+    """Return the standard error of an average over a sample of up to 200; 0 if nothing was left out.
+
+    It is that of a share: the variance of errors up to 1 is at most that of as many errors of 0 and 1.
+    """
+    n, share = min(SAMPLE_SIZE, population), min(average, 1.0)
+    return sqrt(share * (1 - share) / n * (1 - n / population)) if n else 0.0
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -215,7 +224,7 @@ def sample_places(held: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[n
     """
     ends = np.cumsum(held)
     total = int(ends[-1])
-    number = min(_SAMPLE_SIZE, total)
+    number = min(SAMPLE_SIZE, total)
     places = np.array([(2 * i + 1) * total // (2 * number) for i in range(number)], np.int64)
     bits = np.searchsorted(ends, places, side="right")
     near = np.zeros(len(ends), np.bool_)

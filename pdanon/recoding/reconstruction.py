@@ -40,7 +40,7 @@ def reconstruct(
     column : hashable, optional
         The list column. By default, the only one.
     random_state : int, Generator or None
-        Seed or generator of the random numbers.
+        Seed or generator of the random numbers; None is the seed 0.
 
     Returns
     -------

@@ -144,7 +144,7 @@ class Anonymized(Labelled):
     tried : pandas.DataFrame or None
         Releases of `pdanon.anonymize`: the algorithms tried, ``algorithm, loss, seconds, reason``, and for
         items the losses that need no formula; with quasi-identifiers also ``values``. The reason explains a
-        missing loss, an almost empty release, or an unfinished refinement.
+        missing loss, an almost empty release, an unfinished refinement, or a loss near the lowest.
     cut_short : str
         The part of the search that a time limit ended; empty if the search was completed.
     risk : pandas.DataFrame or None

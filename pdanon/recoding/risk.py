@@ -32,11 +32,11 @@ from pdanon.guarantees.rules import AllRules
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.support import SupportIndex
+from pdanon.itemsets.validation import random_generator
 from pdanon.recoding.counts import percent, wilson_interval
 
 _MOST_ROWS = 10_000  # rows of a sample
 _FEW_ROWS = 400  # a share of a smaller sample may be off by 5 percentage points or more
-_SEED = 0
 # A table that is no larger than a sample is counted whole: two counts with this number of steps, about 2 ns
 # each, take less than half a second.
 _STEPS_OF_ALL = 100_000_000
@@ -105,7 +105,7 @@ class Attacker:
         most_known = min(self.known, before.index.longest + 1)  # no row has more: the shares stay the same
         least_size = min(self.covered + 1, most_known)
         work = _steps_for(n_rows, n_occurrences, most_known)
-        chosen = np.random.default_rng(_SEED).choice(n_rows, min(n_rows, _MOST_ROWS), replace=False)
+        chosen = random_generator(None).choice(n_rows, min(n_rows, _MOST_ROWS), replace=False)
         sizes = after.smallest(chosen, self.k, least_size, most_known, work)
         sizes_before = before.smallest(chosen[: len(sizes)], self.k, 1, most_known, work)
         counted = len(sizes_before)

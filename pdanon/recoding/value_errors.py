@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from pdanon.errors import ColumnError
 from pdanon.itemsets.equality import value_numbers
 from pdanon.itemsets.lists import distinct
-
-_SAMPLE_SIZE = 200  # rows
+from pdanon.itemsets.validation import random_generator
+from pdanon.recoding.loss import SAMPLE_SIZE
 
 
 def combination_error(original: pd.DataFrame, released: pd.DataFrame, positions: Sequence[int]) -> float:
@@ -36,7 +36,7 @@ def combination_error(original: pd.DataFrame, released: pd.DataFrame, positions:
     n_rows = len(original)
     if not n_rows or not positions:
         return 0.0
-    rows = np.random.default_rng(0).choice(n_rows, min(n_rows, _SAMPLE_SIZE), replace=False)
+    rows = random_generator(None).choice(n_rows, min(n_rows, SAMPLE_SIZE), replace=False)
     _, combination, counts = np.unique(
         np.column_stack(before), axis=0, return_inverse=True, return_counts=True
     )

@@ -262,7 +262,6 @@ def test_a_policy_releases_what_the_library_does(run, name):
         ("delta = 0.6", "", "rum_bound lacks a parameter"),
         ("block_rows", "block_row", "did you mean 'block_rows'"),
         ('keep = ["shop"]', "", "columns have no role"),
-        ("random_state = 1", "", "rum_bound draws at random"),
     ],
 )
 def test_a_policy_that_cannot_run_is_refused(run, old, new, message):

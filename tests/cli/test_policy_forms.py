@@ -165,7 +165,6 @@ def test_a_hierarchy_lets_more_algorithms_compete():
         (asked("k = 2\nl = 2"), "l and sensitive go together"),
         (asked("k = 2\nrho = 0.5\nsensitive = ['a']"), "rho excludes k"),
         (asked("k = 2\nkeep = ['store']"), "the role of a column sets this"),
-        (asked("k = 2", 'quasi = ["store"]'), "random_state = 1"),
         (asked("k = 2\nmax_suppressed = 0.1"), "no such parameter of anonymize"),
     ],
 )

@@ -30,7 +30,7 @@ from pdanon.itemsets.row_loops import recode_rows
 from pdanon.itemsets.support import SupportIndex, check_feasible
 from pdanon.itemsets.table import ItemsetTable
 from pdanon.itemsets.timing import Report
-from pdanon.itemsets.validation import check_count, check_flag
+from pdanon.itemsets.validation import check_count, check_flag, random_generator
 from pdanon.recoding.decision import Decision, ListRows
 from pdanon.recoding.recoding import Recoding, mapping_table
 from pdanon.recoding.reconstruction import draw_records
@@ -254,7 +254,7 @@ def measure_losses(itemsets: Itemsets, table: ChunkTable, k: int) -> pd.Series[f
 
 
 def _pair_error(index: SupportIndex, table: ChunkTable) -> float:
-    """Return the mean relative error of the supports of pairs, in a reconstruction with seed 0."""
+    """Return the mean relative error of the supports of pairs, in a reconstruction with the default seed."""
     order = np.argsort(-index.singles, kind="stable")
     first = max(min(_MIDDLE, (len(order) - _MEASURED) // 2), 0)
     items = np.sort(order[first : first + _MEASURED]).astype(np.int32)
@@ -263,7 +263,7 @@ def _pair_error(index: SupportIndex, table: ChunkTable) -> float:
     offsets = np.arange(0, len(pairs) + 1, 2)
     is_measured = np.zeros(index.n_items, np.bool_)
     is_measured[items] = True
-    again = SupportIndex.of(draw_records(table, np.random.default_rng(0), is_measured))
+    again = SupportIndex.of(draw_records(table, random_generator(None), is_measured))
     actual, found = (each.supports(pairs, offsets) for each in (index, again))
     both = actual + found
     known = both > 0

@@ -253,7 +253,7 @@ def ps_rules(
         Importance of each item, in [0, 1]; 1 for items not listed. Items of low importance stay merged
         longer.
     random_state : int, Generator or None
-        Seed or generator of the sample.
+        Seed or generator of the sample; None is the seed 0.
     labels : {"set", "short", "first"} or callable
         Labels of the sets: ``(a,b)``, ``G017``, ``a +1``, or the text that a function returns for the list of
         their items. ``result.legend`` lists the items of each set.

@@ -70,8 +70,8 @@ def refine(
         raised at random, and the search continues until the limit. The best release is kept. Without a
         limit, equal calls give equal releases. For groups of rows, the limit only ends the search.
     random_state : int, Generator or None
-        Seed or generator of the random steps. For sets also that of a secret order of the items, by which
-        ties are broken, as in `pcta`. By default they are broken by the order of the items.
+        Seed or generator of the random steps; None is the seed 0. For sets also that of a secret order of the
+        items, by which ties are broken, as in `pcta`. By default they are broken by the order of the items.
     progress : bool
         Show the finished parts; their total number is not known in advance.
 

@@ -46,7 +46,7 @@ def k_member(
     hierarchies : mapping, optional
         Hierarchy of each quasi-identifier, in any form that ``Hierarchy.of`` accepts.
     random_state : int, Generator or None
-        Seed or generator of the random number that selects the first row.
+        Seed or generator of the random number that selects the first row; None is the seed 0.
     max_suppressed : float
         Upper bound on the share of suppressed rows, in [0, 1]. Rows are suppressed only if that lowers the
         loss. They form one class of at least k rows.

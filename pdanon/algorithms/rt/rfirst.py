@@ -69,7 +69,7 @@ def rfirst(
         Lower the loss of the items afterwards: move items between the sets of each class, or lower its cut,
         as `pdanon.refine` does. Nodes beside sensitive items and nodes of ``"lra"`` are not refined.
     random_state : int, Generator or None
-        Seed or generator of the random numbers, for algorithms that use them.
+        Seed or generator of the random numbers; None is the seed 0.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
     progress : bool

@@ -100,7 +100,7 @@ def rum_bound(
         Lower the loss of the items afterwards: move items between the sets of each class, or lower its cut,
         as `pdanon.refine` does. Nodes beside sensitive items and nodes of ``"lra"`` are not refined.
     random_state : int, Generator or None
-        Seed or generator of the random numbers, for algorithms that use them.
+        Seed or generator of the random numbers; None is the seed 0.
     block_rows : int, optional
         Maximum number of rows that are anonymized together; at least 2k. A larger table is cut into blocks
         of rows with similar quasi-identifiers. By default it is not cut.

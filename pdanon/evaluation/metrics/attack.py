@@ -208,7 +208,7 @@ def attack(
         Number of cases. With a sample, they are fewer if no row is at risk, or if the rare itemsets of some
         rows are too few to be found.
     random_state : int, Generator or None
-        Seed, or source of randomness.
+        Seed or generator of the random numbers; None is the seed 0.
     progress : bool
         Show the finished parts of the count.
 

@@ -55,7 +55,7 @@ def reconstruction_error(
     size : int
         Number of public items per query, 1 to 16. If there are fewer public items, all of them.
     random_state : int, Generator or None
-        Seed, or source of randomness.
+        Seed or generator of the random numbers; None is the seed 0.
 
     Returns
     -------

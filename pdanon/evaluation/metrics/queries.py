@@ -477,7 +477,7 @@ class Workload:
         items : iterable, optional
             The items to draw from, such as those that a release generalized. By default all.
         random_state : int, Generator or None
-            Seed, or source of randomness.
+            Seed or generator of the random numbers; None is the seed 0.
 
         Returns
         -------
@@ -541,7 +541,7 @@ class Workload:
         column : hashable, optional
             The list column. By default the only one.
         random_state : int, Generator or None
-            Seed, or source of randomness.
+            Seed or generator of the random numbers; None is the seed 0.
         progress : bool
             Show the finished parts; their total number is not known in advance.
 
@@ -609,7 +609,7 @@ class Workload:
         column : hashable, optional
             The list column. By default the only one.
         random_state : int, Generator or None
-            Seed, or source of randomness.
+            Seed or generator of the random numbers; None is the seed 0.
 
         Returns
         -------

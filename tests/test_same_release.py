@@ -1,0 +1,41 @@
+"""The same call gives the same release and figures: in every process, whatever its threads and hashes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+EXAMPLES = HERE.parent / "examples"
+SETTINGS = [("1", "0"), ("2", "1"), ("2", "2")]  # threads, seed of hashes
+
+
+def start(directory, n_threads, hashes, *files):
+    directory.mkdir()
+    paths = os.pathsep.join(map(str, (HERE.parent, HERE)))
+    command = [sys.executable, str(HERE / "digests.py"), n_threads, *map(str, files)]
+    env = os.environ | {"PYTHONPATH": paths, "PYTHONHASHSEED": hashes}
+    return subprocess.Popen(command, cwd=directory, env=env, stdout=subprocess.PIPE, text=True)
+
+
+@pytest.mark.parametrize(
+    ("files", "settings"),
+    [
+        ((), SETTINGS[:2]),
+        pytest.param((EXAMPLES / "baskets.parquet",), SETTINGS, marks=pytest.mark.slow),
+        pytest.param((EXAMPLES / "patients.parquet",), SETTINGS, marks=pytest.mark.slow),
+    ],
+    ids=["small", "baskets", "patients"],
+)
+def test_every_byte_is_the_same_in_every_process(files, settings, tmp_path):
+    """No call of these passes ``random_state=``."""
+    started = [start(tmp_path / str(n), *each, *files) for n, each in enumerate(settings)]
+    first, *others = [json.loads(process.communicate()[0]) for process in started]
+    assert len(first) > 50
+    for other in others:
+        assert other == first
