@@ -28,7 +28,7 @@ from pdanon.guarantees.requested import REQUIRED, check_sensitive
 from pdanon.io.files import check_replaceable
 from pdanon.io.forms import Form
 from pdanon.io.lines import is_lines, is_text
-from pdanon.io.parquet import list_dtype
+from pdanon.io.parquet import to_frame
 from pdanon.io.storage import locate, locate_target, refuse_credentials, suffix_of
 from pdanon.io.tables import (
     check_distinct,
@@ -247,8 +247,7 @@ class Policy:
             hint = 'release = "released"'
             raise ParameterError("the policy names no release", where=self._place("outputs"), hint=hint)
         self.check_outputs(self.outputs.values(), overwrite=overwrite, allow_outside=allow_outside)
-        empty = ParquetTree.find(self.input).schema().empty_table()
-        frame = empty.to_pandas(types_mapper=list_dtype, ignore_metadata=True)
+        frame = to_frame(ParquetTree.find(self.input).schema().empty_table(), ignore_metadata=True)
         frame = frame[[name for name in frame.columns if "__index_level_" not in name]]  # of unnamed indexes
         self._check_present(frame.columns)
         if not self._unit:  # a release of persons with several rows drops all other columns
