@@ -20,6 +20,8 @@ from pdanon.cli.paths import is_table
 from pdanon.errors import ParameterError, mask_credentials, read_safely
 from pdanon.evaluation.evidence.page import paths_of as evidence_paths
 from pdanon.guarantees.parameters import DefaultNumber, constraint_list
+from pdanon.guarantees.sensitive_groups import GROUP
+from pdanon.io.column_types import describe_texts
 from pdanon.io.files import check_replaceable
 from pdanon.io.forms import Form
 from pdanon.io.grouping import MEMORY, group_lines
@@ -38,7 +40,11 @@ _STREAMS = "--stream reads directories of Parquet files, in anonymize, audit, pr
 
 def form_of(arguments: argparse.Namespace) -> Form:
     """Return the form of a table as the arguments specify it."""
-    return Form(**{name: getattr(arguments, name, None) for name in _FORM} | {"by": arguments.by or ()})
+    form = {name: getattr(arguments, name, None) for name in _FORM}
+    types = dict(form["types"] or ())
+    if arguments.command == "audit" and arguments.classes is not None and is_text(arguments.source):
+        types.setdefault(GROUP, "integer")  # as in the counts of the groups
+    return Form(**form | {"by": arguments.by or (), "types": types or None})
 
 
 def unit_of(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -55,7 +61,8 @@ def repeated_words(arguments: argparse.Namespace) -> list[str]:
     for name in (*_FORM, "keep") if form_of(arguments).drops_columns else _FORM:
         value = getattr(arguments, name, None)
         if value is not None and not (name == "column" and form_of(arguments).has_no_lists):
-            words += [flag(name), *([value] if isinstance(value, str) else map(str, value))]
+            values = [value] if isinstance(value, str) else value
+            words += [flag(name), *("=".join(each) if name == "types" else str(each) for each in values)]
     return [*words, "--stream"] if getattr(arguments, "stream", False) else words
 
 
@@ -262,9 +269,9 @@ def check_parts(arguments: argparse.Namespace) -> None:
     lines = not has_unit and arguments.item is not None and arguments.command != "audit"
     others = ("conflicts", "onehot", "prefix", "tick", "join")
     unread = (
-        ("by", "delimiter", "encoding", *others)
+        ("by", "types", "delimiter", "encoding", *others)
         if has_unit
-        else ("by", "item", "delimiter", "encoding", *others)
+        else ("by", "item", "types", "delimiter", "encoding", *others)
     )
     for name in others if lines else unread:
         if getattr(arguments, name, None) is not None:
@@ -310,9 +317,20 @@ def read(path: Path | str, arguments: argparse.Namespace, form: Form | None = No
     """Read the table of a command, with one row per person; by default in the form of the arguments."""
     with stage(f"reading {path}"), show_warnings():
         table = (form or form_of(arguments)).read(path, _columns_of(arguments))
-    for each in table.notes:
+    for each in (*table.notes, *_describe_quasi(table.frame, arguments)):
         note(f"{mask_credentials(str(path))}: {each}")
     return table.frame
+
+
+def _describe_quasi(frame: pd.DataFrame, arguments: argparse.Namespace) -> list[str]:
+    """Return notes on quasi-identifiers of a command that generalizes them, and that may lack a type."""
+    files = {name for name, tree in getattr(arguments, "hierarchies", ()) if isinstance(tree, Path)}
+    labels = [name for name in getattr(arguments, "quasi", None) or () if name not in files]
+    if arguments.command != "anonymize" or is_parquet(arguments.source):
+        return []
+    times = arguments.unit is not None
+    kept = [*(getattr(arguments, "keep", None) or ())]
+    return describe_texts(frame, kept if times else labels, "--types {}={}", only_times=times)
 
 
 def _columns_of(arguments: argparse.Namespace) -> list[str]:
@@ -337,6 +355,7 @@ def grouped_lines(arguments: argparse.Namespace) -> Iterator[None]:
                 item=arguments.item,
                 keep=_columns_of(arguments),
                 memory=MEMORY,
+                types=form_of(arguments).types,
                 delimiter=arguments.delimiter,
                 encoding=arguments.encoding or "utf-8",
             )

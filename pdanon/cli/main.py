@@ -467,7 +467,9 @@ def _verify(arguments: argparse.Namespace) -> Outcome:
     """Compare evidence with the files of a release."""
     stored, _ = read_json(arguments.evidence)
     form = form_of(arguments)
-    text = {name: getattr(form, name) for name in ("separator", "delimiter", "encoding")}
+    text: dict[str, Any] = {name: getattr(form, name) for name in ("separator", "delimiter", "encoding")}
+    generalized = stored.guarantee["parameters"].get("quasi") or ()
+    text["types"] = {name: kind for name, kind in (form.types or {}).items() if name not in generalized}
     column = stored.guarantee["column"]
     found = verify(
         arguments.evidence,

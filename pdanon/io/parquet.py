@@ -625,15 +625,23 @@ def to_frame(table: pa.Table, *, ignore_metadata: bool = False) -> pd.DataFrame:
     """
     frame: pd.DataFrame = table.to_pandas(types_mapper=_exact_dtype, ignore_metadata=ignore_metadata)
     noted = {} if ignore_metadata else json.loads((table.schema.metadata or {}).get(b"pandas", b"{}"))
-    columns = [field.name for field in table.schema if field.name not in noted.get("index_columns", [])]
-    for place, column in enumerate(map(table.column, columns)):
+    index = noted.get("index_columns", [])
+    columns = [
+        column for name, column in zip(table.column_names, table.columns, strict=True) if name not in index
+    ]
+    for place, column in enumerate(columns):
         if column.null_count and isinstance(frame.dtypes.iloc[place], np.dtype):
-            if pa.types.is_boolean(column.type):
-                frame.isetitem(place, pd.BooleanDtype().__from_arrow__(column))
-            elif pa.types.is_integer(column.type):
-                name = str(column.type).replace("int", "Int").replace("u", "U")
-                frame.isetitem(place, pandas_dtype(name).__from_arrow__(column))
+            nullable = _nullable_dtype(column.type)
+            if nullable is not None:
+                frame.isetitem(place, nullable.__from_arrow__(column))
     return frame
+
+
+def _nullable_dtype(kind: pa.DataType) -> Any:
+    """Return pandas' dtype of integers or booleans that may be missing; None for other types."""
+    if pa.types.is_integer(kind):
+        return pandas_dtype(str(kind).replace("int", "Int").replace("u", "U"))
+    return pd.BooleanDtype() if pa.types.is_boolean(kind) else None
 
 
 def _exact_dtype(kind: pa.DataType) -> pd.ArrowDtype | None:
