@@ -347,7 +347,7 @@ def grouped_lines(arguments: argparse.Namespace) -> Iterator[None]:
     source, target = arguments.source, getattr(arguments, "target", None)
     near = target.absolute().parent if isinstance(target, Path) else tempfile.gettempdir()
     with tempfile.TemporaryDirectory(prefix=".pdanon-", dir=near) as directory:
-        with stage("grouping lines"):
+        with stage("grouping lines"), show_warnings():
             notes = group_lines(
                 source,
                 Path(directory, "rows.parquet"),
