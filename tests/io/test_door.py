@@ -119,6 +119,16 @@ def test_integers_beside_missing_ones_are_not_merged(capsys):
         assert {*map(int, items)} == {BIG, BIG + 1}
 
 
+def test_large_quasi_identifiers_beside_missing_ones_are_not_merged():
+    table = {"id": pa.array([BIG, BIG + 1, None] * 4), "items": [["a"]] * 12}
+    pq.write_table(pa.table(table), "in.parquet")
+    asked = {"k": 2, "m": 1, "quasi": ["id"], "random_state": 1}
+    with pytest.raises(ParameterError, match="integers beyond 2"):
+        pdanon.rfirst(pdanon.read_parquet("in.parquet"), **asked)
+    with pytest.raises(ParameterError, match="integers beyond 2"):
+        stream.anonymize("in.parquet", "out.parquet", algorithm="rfirst", **asked)
+
+
 # --- CSV
 
 KEPT = 'zip,answer,n,items\n02139,None,1E10,a\n2139,,1.10,a\nNA,"",5,a\n02139,NULL,N/A,a\n'
