@@ -29,6 +29,7 @@ from pdanon.io.lines import is_lines, is_parquet, is_text
 from pdanon.io.storage import locate, locate_target
 from pdanon.io.tables import check_distinct, is_csv, read_columns, read_weights, suffix_hint
 from pdanon.io.targets import check_absent
+from pdanon.itemsets.chunks import NAMES
 from pdanon.itemsets.validation import is_uri
 
 _FORM = tuple(each.name for each in fields(Form))
@@ -42,9 +43,14 @@ def form_of(arguments: argparse.Namespace) -> Form:
     """Return the form of a table as the arguments specify it."""
     form = {name: getattr(arguments, name, None) for name in _FORM}
     types = dict(form["types"] or ())
-    if arguments.command == "audit" and arguments.classes is not None and is_text(arguments.source):
-        types.setdefault(GROUP, "integer")  # as in the counts of the groups
+    if arguments.command == "audit" and is_text(arguments.source):
+        types |= number_types(chunks=arguments.chunks, groups=arguments.classes is not None)
     return Form(**form | {"by": arguments.by or (), "types": types or None})
+
+
+def number_types(*, chunks: bool, groups: bool) -> dict[str, str]:
+    """Return the types of the columns that number the chunks or groups of a release."""
+    return dict.fromkeys(NAMES if chunks else (GROUP,) if groups else (), "integer")
 
 
 def unit_of(arguments: argparse.Namespace) -> dict[str, Any]:

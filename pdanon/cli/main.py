@@ -40,6 +40,7 @@ from pdanon.cli.checks import (
     form_of,
     grouped_lines,
     inputs_of,
+    number_types,
     outputs_of,
     read,
     read_options,
@@ -470,6 +471,9 @@ def _verify(arguments: argparse.Namespace) -> Outcome:
     text: dict[str, Any] = {name: getattr(form, name) for name in ("separator", "delimiter", "encoding")}
     generalized = stored.guarantee["parameters"].get("quasi") or ()
     text["types"] = {name: kind for name, kind in (form.types or {}).items() if name not in generalized}
+    if is_text(arguments.release):
+        name = stored.guarantee["name"]
+        text["types"] |= number_types(chunks=name == "DisassociatedKm", groups=name == "SensitiveGroups")
     column = stored.guarantee["column"]
     found = verify(
         arguments.evidence,
