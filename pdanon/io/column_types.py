@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pdanon.errors import ColumnError, FormatError, ParameterError, did_you_mean
+from pdanon.io.parquet import to_frame
 from pdanon.itemsets.dtype import is_text_type
 from pdanon.itemsets.validation import check_known
 
@@ -117,6 +118,15 @@ def describe_texts(
                 request = spelling.format(label, kind)
                 notes.append(f"{label} holds {_NOUNS[kind]} as text: pass {request} {purpose}")
     return notes
+
+
+def typed_columns(column: pd.Series[Any]) -> Iterator[pd.Series[Any]]:
+    """Yield a column of text in each type that all its values have."""
+    if pd.api.types.is_string_dtype(column.dtype):
+        texts = pa.chunked_array([pa.array(column, pa.string())])
+        for values in filter(None, (_cast(texts, kind) for kind in TYPES)):
+            name = str(column.name)
+            yield to_frame(pa.table({name: values}))[name].set_axis(column.index)
 
 
 def _type_of(column: pd.Series[Any]) -> str | None:
