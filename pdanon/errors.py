@@ -233,6 +233,7 @@ def warn(warning: ReleaseWarning) -> None:
     warnings.warn(warning, stacklevel=levels)
 
 
+UNEVEN = "a line has not as many fields as the header"
 _OUT_OF_MEMORY = "there is not enough memory"
 _CUT_OFF = "it is cut off: its end is missing"
 _UNREACHABLE = "it cannot be reached"
@@ -247,9 +248,6 @@ _CAUSES = {
     "EOFError": _CUT_OFF,
     "BadGzipFile": _NO_GZIP,
     "error": _BAD_CONTENT,  # of zlib
-    "EmptyDataError": "it is empty",
-    "ParserWarning": "a line has more fields than the header",
-    "ParserError": "a line has more fields than the header, or a quote has no end",
     "UnicodeDecodeError": "it is not UTF-8 text",
     "TOMLDecodeError": "its syntax is wrong",
     "NotImplementedError": "it uses an unsupported feature",
@@ -257,6 +255,8 @@ _CAUSES = {
 
 # Causes by phrases of Arrow's messages, where the class is too general. The phrases hold no data.
 _PHRASES = {
+    "Empty CSV file": "it is empty",
+    **dict.fromkeys((" columns, got ", "CSV parser got out of sync"), UNEVEN),
     "Truncated compressed stream": _CUT_OFF,
     "incorrect header check": _NO_GZIP,
     "zlib inflate failed": _BAD_CONTENT,

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -54,14 +54,15 @@ def suffices(algorithm: str | None, parameters: Mapping[str, Any]) -> bool:
         return False
     defaults = parameters_of(record.function)
     given = {name: each.default for name, each in defaults.items()} | dict(parameters)
-    m, seed = given["m"], given.get("random_state")
+    m, seed, share = given["m"], given.get("random_state"), given.get("max_suppressed", 0)
     needless = ("constraints", "sensitive", "l")
     return (
         isinstance(m, Integral)
         and m <= 2
         and all(given.get(name) is None for name in needless)
         and given["refine"] is False
-        and given.get("max_suppressed", 0) == 0
+        and isinstance(share, Real)
+        and share == 0
         and not isinstance(seed, np.random.Generator)
     )
 

@@ -20,6 +20,8 @@ from pdanon.cli.paths import is_table
 from pdanon.errors import ParameterError, mask_credentials, read_safely
 from pdanon.evaluation.evidence.page import paths_of as evidence_paths
 from pdanon.guarantees.parameters import DefaultNumber, constraint_list
+from pdanon.guarantees.sensitive_groups import GROUP
+from pdanon.io.column_types import describe_texts
 from pdanon.io.files import check_replaceable
 from pdanon.io.forms import Form
 from pdanon.io.grouping import MEMORY, group_lines
@@ -28,6 +30,7 @@ from pdanon.io.links import person_texts, read_secret
 from pdanon.io.storage import locate, locate_target
 from pdanon.io.tables import check_distinct, is_csv, read_columns, read_weights, suffix_hint
 from pdanon.io.targets import check_absent
+from pdanon.itemsets.chunks import NAMES
 from pdanon.itemsets.validation import is_uri
 
 _FORM = tuple(each.name for each in fields(Form))
@@ -39,7 +42,16 @@ _STREAMS = "--stream reads directories of Parquet files, in anonymize, audit, pr
 
 def form_of(arguments: argparse.Namespace) -> Form:
     """Return the form of a table as the arguments specify it."""
-    return Form(**{name: getattr(arguments, name, None) for name in _FORM} | {"by": arguments.by or ()})
+    form = {name: getattr(arguments, name, None) for name in _FORM}
+    types = dict(form["types"] or ())
+    if arguments.command == "audit" and is_text(arguments.source):
+        types |= number_types(chunks=arguments.chunks, groups=arguments.classes is not None)
+    return Form(**form | {"by": arguments.by or (), "types": types or None})
+
+
+def number_types(*, chunks: bool, groups: bool) -> dict[str, str]:
+    """Return the types of the columns that number the chunks or groups of a release."""
+    return dict.fromkeys(NAMES if chunks else (GROUP,) if groups else (), "integer")
 
 
 def unit_of(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -56,7 +68,8 @@ def repeated_words(arguments: argparse.Namespace) -> list[str]:
     for name in (*_FORM, "keep") if form_of(arguments).drops_columns else _FORM:
         value = getattr(arguments, name, None)
         if value is not None and not (name == "column" and form_of(arguments).has_no_lists):
-            words += [flag(name), *([value] if isinstance(value, str) else map(str, value))]
+            values = [value] if isinstance(value, str) else value
+            words += [flag(name), *("=".join(each) if name == "types" else str(each) for each in values)]
     return [*words, "--stream"] if getattr(arguments, "stream", False) else words
 
 
@@ -304,9 +317,9 @@ def check_parts(arguments: argparse.Namespace) -> None:
     lines = not has_unit and arguments.item is not None and arguments.command != "audit"
     others = ("conflicts", "onehot", "prefix", "tick", "join")
     unread = (
-        ("by", "delimiter", "encoding", *others)
+        ("by", "types", "delimiter", "encoding", *others)
         if has_unit
-        else ("by", "item", "delimiter", "encoding", *others)
+        else ("by", "item", "types", "delimiter", "encoding", *others)
     )
     for name in others if lines else unread:
         if getattr(arguments, name, None) is not None:
@@ -352,7 +365,7 @@ def read(path: Path | str, arguments: argparse.Namespace, form: Form | None = No
     """Read the table of a command, with one row per person; by default in the form of the arguments."""
     with stage(f"reading {path}"):
         table = (form or form_of(arguments)).read(path, _columns_of(arguments))
-    return _note(table, path)
+    return _note(table, path, arguments)
 
 
 def read_with_persons(arguments: argparse.Namespace) -> tuple[pd.DataFrame, list[str]]:
@@ -362,14 +375,25 @@ def read_with_persons(arguments: argparse.Namespace) -> tuple[pd.DataFrame, list
         return read(path, arguments), []
     with stage(f"reading {path}"):
         table, persons = form_of(arguments).read_with_persons(path, _columns_of(arguments))
-    return _note(table, path), person_texts(persons)
+    return _note(table, path, arguments), person_texts(persons)
 
 
-def _note(table: Table, path: Path | str) -> pd.DataFrame:
+def _note(table: Table, path: Path | str, arguments: argparse.Namespace) -> pd.DataFrame:
     """Print the notes of a table, and return its frame."""
-    for each in table.notes:
+    for each in (*table.notes, *_describe_quasi(table.frame, arguments)):
         note(f"{mask_credentials(str(path))}: {each}")
     return table.frame
+
+
+def _describe_quasi(frame: pd.DataFrame, arguments: argparse.Namespace) -> list[str]:
+    """Return notes on quasi-identifiers of a command that generalizes them, and that may lack a type."""
+    files = {name for name, tree in getattr(arguments, "hierarchies", ()) if isinstance(tree, Path)}
+    labels = [name for name in getattr(arguments, "quasi", None) or () if name not in files]
+    if arguments.command != "anonymize" or is_parquet(arguments.source):
+        return []
+    times = arguments.unit is not None
+    kept = [*(getattr(arguments, "keep", None) or ())]
+    return describe_texts(frame, kept if times else labels, "--types {}={}", only_times=times)
 
 
 def _columns_of(arguments: argparse.Namespace) -> list[str]:
@@ -394,6 +418,7 @@ def grouped_lines(arguments: argparse.Namespace) -> Iterator[None]:
                 item=arguments.item,
                 keep=_columns_of(arguments),
                 memory=MEMORY,
+                types=form_of(arguments).types,
                 delimiter=arguments.delimiter,
                 encoding=arguments.encoding or "utf-8",
             )

@@ -41,6 +41,7 @@ from pdanon.cli.checks import (
     form_of,
     grouped_lines,
     inputs_of,
+    number_types,
     outputs_of,
     read,
     read_options,
@@ -83,7 +84,7 @@ from pdanon.evaluation import plotting
 from pdanon.evaluation.evidence.facts import Evidence, collect, read_json
 from pdanon.evaluation.evidence.page import evidence_files
 from pdanon.evaluation.evidence.verification import verify
-from pdanon.evaluation.fingerprint import fingerprint
+from pdanon.evaluation.fingerprint import column_contents, fingerprint
 from pdanon.evaluation.metrics.risk import risk
 from pdanon.evaluation.profile import Profile, profile
 from pdanon.evaluation.report.release_report import write_page
@@ -91,6 +92,7 @@ from pdanon.evaluation.tradeoff import tradeoff
 from pdanon.guarantees.parameters import DefaultNumber, check_m_omitted, constraint_list
 from pdanon.guarantees.sensitive_groups import COUNTS
 from pdanon.guarantees.verdict import Audit, Guarantee
+from pdanon.io.column_types import typed_columns
 from pdanon.io.files import remove_drafts
 from pdanon.io.forms import Form
 from pdanon.io.lines import is_text
@@ -480,11 +482,14 @@ def _verify(arguments: argparse.Namespace) -> Outcome:
     """Compare evidence with the files of a release."""
     stored, _ = read_json(arguments.evidence)
     form = form_of(arguments)
-    text = {name: getattr(form, name) for name in ("separator", "delimiter", "encoding")}
+    text: dict[str, Any] = {name: getattr(form, name) for name in ("separator", "delimiter", "encoding")}
+    if is_text(arguments.release):
+        name = stored.guarantee["name"]
+        text["types"] = number_types(chunks=name == "DisassociatedKm", groups=name == "SensitiveGroups")
     column = stored.guarantee["column"]
     found = verify(
         arguments.evidence,
-        _read_verified(arguments.release, arguments, Form(column=column, **text)),
+        _with_stored_types(_read_verified(arguments.release, arguments, Form(column=column, **text)), stored),
         original=_read_original(stored, arguments, form),
         **{name: _read_described(stored, arguments, name) for name in ("mapping", "classes")},
     )
@@ -516,6 +521,21 @@ def _read_verified(path: str, arguments: argparse.Namespace, form: Form) -> pd.D
         hint = "pass the separator of the items, such as --separator ' '; it is never guessed"
         raise ParameterError("a CSV file needs --separator", where=path, hint=hint)
     return read(path if is_uri(path) else Path(path), arguments, form)
+
+
+def _with_stored_types(release: pd.DataFrame, stored: Evidence) -> pd.DataFrame:
+    """Return a release with the types in which columns of text have the fingerprints of the evidence."""
+    hashes = {each["name"]: each.get("fingerprint") for each in stored.tables["release"]["columns"]}
+    for name, _, found, is_index in column_contents(release)[1]:
+        if not is_index and hashes.get(name) not in (None, found):
+            typed = typed_columns(release[name])
+            fitting = (each for each in typed if _hash_of(each) == hashes[name])
+            release = release.assign(**{name: next(fitting, release[name])})
+    return release
+
+
+def _hash_of(column: pd.Series[Any]) -> str:
+    return column_contents(column.to_frame())[1][0].fingerprint
 
 
 def _read_described(stored: Evidence, arguments: argparse.Namespace, name: str) -> pd.DataFrame | None:

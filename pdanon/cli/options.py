@@ -26,6 +26,7 @@ from pdanon.cli.paths import rules_file, table_file
 from pdanon.errors import ParameterError
 from pdanon.evaluation.report.html import HEAD
 from pdanon.guarantees.requested import REQUIRED, check_sensitive
+from pdanon.io.column_types import TYPES
 from pdanon.recoding.labels import LABELS
 from pdanon.recoding.result import Anonymized
 
@@ -65,6 +66,15 @@ def column_weight(text: str) -> tuple[str, float]:
     except ValueError:
         hint = f"{HINT}write a column and a number: --quasi-weights age=1 sex=0.5"
         raise argparse.ArgumentTypeError(f"{text!r} is not a column with a number{hint}") from None
+
+
+def column_type(text: str) -> tuple[str, str]:
+    """Read a column and its type."""
+    name, mark, value = text.rpartition("=")
+    if not mark or value not in TYPES:
+        hint = f"{HINT}write a column and one of {', '.join(TYPES)}: --types age=integer visited=date"
+        raise argparse.ArgumentTypeError(f"{text!r} is not a column with a type{hint}")
+    return name, value
 
 
 def bound(text: str) -> tuple[str, float]:

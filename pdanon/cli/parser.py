@@ -25,6 +25,7 @@ from pdanon.cli.options import (
     UNMODIFIED,
     WAYS,
     bound,
+    column_type,
     flag,
     head_text,
     is_run_by_command,
@@ -43,6 +44,7 @@ from pdanon.cli.paths import (
 from pdanon.errors import ParameterError, did_you_mean
 from pdanon.evaluation.report.html import HEAD
 from pdanon.guarantees.parameters import DEFAULT_M
+from pdanon.io.column_types import TYPES
 
 # Hints for options that do not exist here, because another option or a policy has their task.
 _ELSEWHERE = {
@@ -361,6 +363,9 @@ def _add_form(command: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     delimiter = "the delimiter of fields in CSV (default: the most frequent candidate)"
     command.add_argument("--delimiter", metavar="CHAR", help=delimiter)
     command.add_argument("--encoding", metavar="NAME", help="the encoding of CSV (default: utf-8)")
+    types = f"types of columns of CSV and JSON lines, which are text otherwise: {', '.join(TYPES)}"
+    pairs: dict[str, Any] = {"metavar": "COLUMN=TYPE", "type": column_type, "help": types}
+    command.add_argument("--types", nargs="+", action="extend", **pairs)
     title = "tables without lists: a person in several rows, or one column per item"
     group = command.add_argument_group(title)
     by = (

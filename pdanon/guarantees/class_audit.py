@@ -18,7 +18,7 @@ from pdanon.guarantees.kkm import KKm, KLm, QuasiClasses
 from pdanon.guarantees.named import MappedItems, refuse_overlaps
 from pdanon.guarantees.verdict import Audit, Recountable
 from pdanon.io.buckets import number_buckets
-from pdanon.io.parquet import exact_dtypes
+from pdanon.io.parquet import to_frame
 from pdanon.itemsets.columns import find_column, find_quasi
 
 ByClasses: TypeAlias = KAnonymity | KKm | KLm
@@ -224,4 +224,4 @@ def _read_part(table: pa.Table) -> ClassPart:
     if HAD_NONE in table.column_names:
         had_none = table.column(HAD_NONE).to_numpy()
         table = table.drop_columns([HAD_NONE])
-    return ClassPart(table.to_pandas(types_mapper=exact_dtypes(table).get), had_none)
+    return ClassPart(to_frame(table), had_none)

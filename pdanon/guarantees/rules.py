@@ -310,7 +310,7 @@ def _read_file(path: str) -> pd.DataFrame | dict[str, Any]:
         return _read_toml(path)
     if not path.lower().endswith(".csv"):
         raise ParameterError("rules are read from .parquet, .csv and .toml files", where="rules", hint=_HINT)
-    frame = read_joined_text(path, "known", ";", ",", "utf-8", text=["sensitive"])
+    frame = read_joined_text(path, "known", ";", ",", "utf-8")
     if "sensitive" not in frame:
         raise ColumnError("the rules lack a column", where=path, got="no column 'sensitive'", hint=_HINT)
     joined = pa.array(frame["sensitive"], pa.large_string())

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import csv
-import mmap
 import os
-import warnings
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping
 from dataclasses import replace
+from functools import partial, reduce
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +23,12 @@ from pdanon.errors import (
     ReleaseWarning,
     check_names,
     did_you_mean,
-    read_safely,
     warn,
 )
+from pdanon.io.column_types import check_types
 from pdanon.io.files import check_encoding, replace_file
-from pdanon.io.lines import unreadable_text
+from pdanon.io.lines import read_text
+from pdanon.io.parquet import to_frame
 from pdanon.io.text import check_separator, separator_hint, unreadable
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Itemsets
@@ -37,6 +37,8 @@ from pdanon.itemsets.compatibility import text_column
 from pdanon.itemsets.dtype import is_text_type
 from pdanon.itemsets.validation import check_flag, check_path, check_text, quote_word
 
+_LARGE = partial(pa.scalar, type=pa.large_string())
+_LINES = 2**16  # that are written together
 _FEW = 20  # texts: among fewer, each may have one item by chance
 _USUAL = (";", ",", "|", "\t")
 _FORMULA = r"[=+\-@\t\r]"  # spreadsheets run texts with these beginnings as formulas
@@ -49,6 +51,7 @@ def read_csv(
     *,
     column: str,
     separator: str,
+    types: Mapping[str, str] | None = None,
     delimiter: str = ",",
     encoding: str = "utf-8",
 ) -> pd.DataFrame:
@@ -62,6 +65,9 @@ def read_csv(
         The column of joined items.
     separator : str
         The separator of items. It is never guessed, and blanks around it are not stripped.
+    types : dict, optional
+        Types of other columns: ``integer``, ``number``, ``date``, ``timestamp`` or ``boolean``. Without a
+        type, a column is text: ``02139`` stays a postcode.
     delimiter : str
         The delimiter of fields.
     encoding : str
@@ -71,14 +77,16 @@ def read_csv(
     -------
     DataFrame
         The column has dtype ``ArrowDtype(list<string>)``, with sorted rows without duplicates. The other
-        columns are as ``pandas.read_csv`` reads them. An empty field is an empty row. No text stands for a
-        missing row: ``NA`` is an item. In a file of one column an empty line is an empty row.
+        columns are text, unless they have a type. An empty field is an empty row, in other columns a missing
+        value, or empty text if it is quoted. No text stands for a missing value: ``NA`` is text. In a file of
+        one column an empty line is an empty row.
 
     Raises
     ------
     FormatError
-        If the file is missing or cannot be read, or has another encoding. If a line has more fields than the
-        header, or an item is empty (two separators in a row).
+        If the file is missing or cannot be read, or has another encoding. If a line has not as many fields as
+        the header, a quote is not closed, or a value is not of the requested type. If an item is empty (two
+        separators in a row).
     ColumnError
         If there is no such column, or two columns have the same name.
     ParameterError
@@ -89,10 +97,6 @@ def read_csv(
     See Also
     --------
     to_csv : The inverse.
-
-    Notes
-    -----
-    The file is parsed twice, once for the items and once for everything else.
 
     Examples
     --------
@@ -105,7 +109,8 @@ def read_csv(
     0  north  ['rice' 'tea']
     1  south              []
     """
-    return read_joined_text(path, column, separator, delimiter, encoding)
+    types = check_types(types, "types")
+    return read_joined_text(path, column, separator, delimiter, encoding, types)
 
 
 def read_joined_text(
@@ -114,21 +119,18 @@ def read_joined_text(
     separator: str,
     delimiter: str,
     encoding: str,
-    text: Sequence[str] = (),
+    types: Mapping[str, str] | None = None,
 ) -> pd.DataFrame:
-    """Read a CSV file as `read_csv`, with some other columns as text, so that 007 does not become 7."""
-    path = check_path(path)
+    """Read a CSV file as `read_csv`."""
+    path, types = check_path(path), types or {}
     _check_separators(separator, delimiter)
     check_text(column, "column")
-    encoding = check_encoding(encoding)
-
-    texts = dict.fromkeys([column, *text], str)
-    options: dict[str, Any] = {"sep": delimiter, "encoding": encoding, "dtype": texts}
-    read = read_safely(lambda: _parse_twice(path, column, separator, options), path, "CSV")
-    if read is None:
-        raise unreadable_text(Path(path), encoding, f"it is not {encoding.upper()} text")
-    frame, written = read
-    joined = pa.array(written, pa.large_string())
+    if column in types:
+        hint = "leave it out of the types: items in one text are text"
+        raise ParameterError("the column of items has a type", where=f"column {column!r}", hint=hint)
+    table = read_text(Path(path), types, delimiter, check_encoding(encoding))
+    _check_header(table.column_names, column, path, separator)
+    joined = table.column(column).cast(pa.large_string()).combine_chunks()
     _check_occurs(joined, separator, column, path)
     split = pc.split_pattern(pc.if_else(pc.equal(joined, ""), None, joined), separator)
     itemsets = Itemsets.from_arrow(split)
@@ -140,6 +142,7 @@ def read_joined_text(
             got=f"{len(empty)} rows with empty items",
             hint="remove separators at the ends and repeated ones",
         )
+    frame = to_frame(table)
     vocabulary, nulls = itemsets.vocabulary.cast(pa.string()), np.zeros(len(frame), np.bool_)
     frame[column] = replace(itemsets, vocabulary=vocabulary, nulls=nulls).to_pandas()
     return frame
@@ -200,7 +203,7 @@ def to_csv(
     Notes
     -----
     CSV cannot distinguish missing rows from empty ones: both become empty fields. Fields are quoted where
-    necessary; all text is quoted if any text holds a carriage return.
+    necessary. In other columns, missing values are empty fields, and empty text is quoted.
 
     Examples
     --------
@@ -237,7 +240,11 @@ def to_csv(
             hint=separator_hint(texts),
         )
     as_text = itemsets.recode(np.arange(itemsets.n_items, dtype=np.int32), pa.array(texts, pa.string()))
-    joined = pc.binary_join(as_text.to_arrow(), separator).fill_null("")
+    joined = pc.binary_join(as_text.to_arrow(), separator)
+    if frame.shape[1] > 1:  # as a missing row; in a file of one column, readers would skip the line
+        joined = pc.if_else(pc.equal(joined, ""), pa.scalar(None, joined.type), joined)
+    else:
+        joined = joined.fill_null("")
     written = frame.copy(deep=False)
     written.isetitem(position, np.zeros(len(frame), np.int8))  # formulas among its items are handled above
     if escape_formulas:
@@ -298,18 +305,45 @@ def _find_formulas(column: pd.Series[Any]) -> NDArray[np.bool_]:
 
 
 def _write_csv(frame: pd.DataFrame, path: Path, delimiter: str) -> None:
-    """Write a CSV file whose unquoted line ends are all ends of rows."""
+    """Write a CSV file. Missing values are blank and empty texts quoted, so that both can be read back."""
     options: dict[str, Any] = {"sep": delimiter, "index": False, "lineterminator": "\n"}
-    frame.to_csv(path, **options)
-    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-        returns = content.find(b"\r") >= 0
-    if returns:  # readers end a line at a carriage return, but pandas does not quote it
-        frame.to_csv(path, quoting=csv.QUOTE_NONNUMERIC, **options)
+    empty = frame.iloc[:0]
+    header = empty.to_csv(**options)
+    if "\r" in header:  # readers end a line at a carriage return, but pandas does not quote it
+        header = empty.to_csv(quoting=csv.QUOTE_NONNUMERIC, **options)
+    fields = [_fields(frame.iloc[:, place], delimiter) for place in range(frame.shape[1])]
+    lines = pc.binary_join_element_wise(*fields, _LARGE(delimiter))
+    with path.open("wb") as file:
+        file.write(header.encode())
+        for start in range(0, len(lines), _LINES):
+            file.write("\n".join([*lines.slice(start, _LINES).to_pylist(), ""]).encode())
 
 
-def _check_header(header: pd.DataFrame, column: str, path: str | os.PathLike[str], separator: str) -> None:
+def _fields(column: pd.Series[Any], delimiter: str) -> pa.Array:
+    """Return the fields of a column, with quotes where necessary."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        column = column.astype(column.cat.categories.dtype if column.cat.categories.size else object)
+    missing = column.isna().to_numpy(bool)
+    if pd.api.types.is_object_dtype(column.dtype):
+        column = pd.Series(
+            [None if lacks else str(each) for each, lacks in zip(column, missing, strict=True)]
+        )
+    if missing.all():
+        fields = pa.nulls(len(column), pa.large_string())
+    elif not pd.api.types.is_string_dtype(column.dtype):
+        written = column.to_csv(sep=delimiter, index=False, header=False, lineterminator="\n")
+        fields = pa.array(written.split("\n")[:-1], pa.large_string())
+    else:
+        texts = pa.chunked_array([pa.array(column, pa.large_string())]).combine_chunks()
+        doubled = pc.replace_substring(texts, '"', '""')
+        quoted = pc.binary_join_element_wise(*map(_LARGE, '"'), doubled, *map(_LARGE, ('"', "")))
+        special = [pc.match_substring(texts, mark) for mark in (delimiter, '"', "\n", "\r")]
+        fields = pc.if_else(reduce(pc.or_, special, pc.equal(texts, "")), quoted, texts)
+    return pc.if_else(pa.array(missing), _LARGE(""), fields)
+
+
+def _check_header(labels: list[str], column: str, path: str, separator: str) -> None:
     """Check that a CSV file has a column. Show only a similar label: the first line may be data."""
-    labels = [str(label) for label in header.columns]
     if column in labels:
         return
     others = [mark for mark in ";\t|," if mark != separator and len(labels) == 1 and mark in labels[0]]
@@ -317,27 +351,7 @@ def _check_header(header: pd.DataFrame, column: str, path: str | os.PathLike[str
     if others:
         hint = f"if {others[0]!r} is its delimiter, pass delimiter={others[0]!r} (--delimiter)"
     got = "1 column" if len(labels) == 1 else f"{len(labels)} columns"
-    raise ColumnError(f"column {column!r} does not exist", where=os.fspath(path), got=got, hint=hint)
-
-
-def _parse_twice(
-    path: str, column: str, separator: str, options: dict[str, Any]
-) -> tuple[pd.DataFrame, pd.Series[Any]] | None:
-    """Parse a file, and a column again with ``NA`` as text; return None if it has another encoding."""
-    options = {**options, "index_col": False}
-    with warnings.catch_warnings():
-        # If a line has too many fields, pandas drops them and only warns.
-        warnings.simplefilter("error", pd.errors.ParserWarning)
-        try:
-            header = pd.read_csv(path, nrows=0, **options)
-            options["skip_blank_lines"] = header.shape[1] > 1
-            _check_header(header, column, path, separator)
-            # Read the header as data, since pandas renames the second column of a name.
-            first = pd.read_csv(path, nrows=1, header=None, **{**options, "dtype": str, "na_filter": False})
-            check_names(first.iloc[0], path)
-            return pd.read_csv(path, **options), pd.read_csv(path, na_filter=False, **options)[column]
-        except UnicodeDecodeError:
-            return None
+    raise ColumnError(f"column {column!r} does not exist", where=path, got=got, hint=hint)
 
 
 def _check_occurs(joined: pa.Array, separator: str, column: str, path: str) -> None:

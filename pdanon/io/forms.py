@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 
 from pdanon.errors import ColumnError, ParameterError, did_you_mean
+from pdanon.io.column_types import check_types
 from pdanon.io.csv import read_joined_text
 from pdanon.io.files import check_encoding
 from pdanon.io.lines import Table, delimiter_of, is_parquet, is_text, read_lines
@@ -49,6 +50,8 @@ class Form:
         The delimiter of a CSV file. By default the most frequent one.
     encoding : str, optional
         The encoding of a CSV file. By default UTF-8.
+    types : mapping of str to str, optional
+        Types of columns of CSV and JSON lines. By default, columns of CSV are text.
     """
 
     by: Sequence[str] = ()
@@ -62,6 +65,7 @@ class Form:
     tick: str | None = None
     delimiter: str | None = None
     encoding: str | None = None
+    types: Mapping[str, str] | None = None
 
     @property
     def is_onehot(self) -> bool:
@@ -132,6 +136,12 @@ class Form:
         if is_uri(path) and not is_parquet(path):
             hint = "copy the file to this machine first"
             raise ParameterError("only Parquet files are read from a URI", got=str(path), hint=hint)
+        types = check_types(self.types, spelling("types"))
+        if types and is_parquet(path):
+            hint = "leave it out: columns of Parquet have types"
+            raise ParameterError(
+                f"{spelling('types')} is only for CSV and JSON lines", where=str(path), hint=hint
+            )
         for name in ("delimiter", "encoding"):
             if getattr(self, name) is not None and not is_text(path):
                 raise ParameterError(f"{spelling(name)} is only for CSV files", where=str(path))
@@ -160,8 +170,7 @@ class Form:
         """Read a file as it is."""
         encoding = check_encoding(self.encoding or "utf-8")
         if self.has_no_lists or not is_text(path):
-            text = [*self.by, *filter(None, (self.unit, self.item))]
-            return read_lines(path, text, self.delimiter, encoding)
+            return read_lines(path, self.types, self.delimiter, encoding)
         return self._read_joined(Path(path), encoding)
 
     def _convert(self, frame: pd.DataFrame, notes: tuple[str, ...], keep: Collection[str]) -> Table:
@@ -184,9 +193,7 @@ class Form:
         if self.column is None or self.separator is None:
             raise ParameterError("a CSV file needs a column and a separator", where=str(path))
         mark, notes = delimiter_of(path, self.delimiter, encoding)
-        options = {"separator": self.separator, "delimiter": mark, "encoding": encoding}
-        persons = [*self.by, *filter(None, (self.unit,))]
-        return Table(read_joined_text(path, self.column, text=persons, **options), notes)
+        return Table(read_joined_text(path, self.column, self.separator, mark, encoding, self.types), notes)
 
     def _read_onehot(self, frame: pd.DataFrame, notes: tuple[str, ...], keep: list[str]) -> Table:
         """Convert a one-hot table."""
@@ -233,8 +240,7 @@ def _check_columns(frame: pd.DataFrame, columns: Sequence[str]) -> None:
 def _describe_boxes(boxes: pd.DataFrame) -> Iterator[str]:
     """Yield notes on columns that are read as items by default, and on those that may hold no counts."""
     yield f"{boxes.shape[1]} columns are read as items"
-    numbers = boxes.select_dtypes("number")
-    counts = [str(label) for label in numbers if (numbers[label] > 1).any()]
+    counts = [str(label) for label in boxes if (pd.to_numeric(boxes[label], errors="coerce") > 1).any()]
     if counts:
         more = f" and {len(counts) - 5} more" if len(counts) > 5 else ""
         yield f"some of them hold counts above 1, are they items? {', '.join(counts[:5])}{more}"

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,26 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from pdanon.errors import ColumnError, FormatError, ItemsetDtypeError, ParameterError, cause_of, did_you_mean
+from pdanon.errors import (
+    ColumnError,
+    FormatError,
+    ItemsetDtypeError,
+    ParameterError,
+    PdanonError,
+    cause_of,
+    did_you_mean,
+)
+from pdanon.io.column_types import cast_columns, cast_schema, check_typed, check_types
 from pdanon.io.files import check_encoding, check_name, replace_file
-from pdanon.io.lines import check_fields, csv_options, delimiter_of, is_text, unreadable_text
+from pdanon.io.lines import (
+    TextLines,
+    check_fields,
+    csv_options,
+    delimiter_of,
+    is_text,
+    spans_lines,
+    unreadable_text,
+)
 from pdanon.io.trees import ParquetTree
 from pdanon.itemsets.dtype import is_list_type, is_text_type
 from pdanon.itemsets.lists import offsets_of
@@ -38,6 +56,7 @@ def group_lines(
     item: Any,
     keep: Any,
     memory: Any,
+    types: Mapping[str, str] | None,
     delimiter: str | None,
     encoding: str,
 ) -> tuple[str, ...]:
@@ -60,13 +79,16 @@ def group_lines(
         raise ParameterError("the directory of the target does not exist", where="target", got=str(target))
     if twice := [name for name in (item, *keep) if [*by, item, *keep].count(name) > 1]:
         raise ParameterError("a column has two tasks", got=", ".join(map(repr, twice)), hint="list it once")
-    batches, schema, notes = _open(source, [*by, item, *keep], (*by, item), delimiter, encoding)
+    types = check_types(types, "types")
+    batches, schema, notes = _open(source, [*by, item, *keep], types, delimiter, encoding)
     if is_list_type(schema.field(item).type):
         hint = "leave out by and item: the table has lists already"
         raise ItemsetDtypeError("the item column holds lists", where=f"column {item!r}", hint=hint)
     with _database(target, memory) as database:
-        database.register("batches", pa.RecordBatchReader.from_batches(schema, _clean(batches, schema, item)))
-        with _known_problems(source):
+        failures: list[PdanonError] = []
+        batches = _note_failures(_clean(batches, schema, item), failures)
+        database.register("batches", _store(batches, schema))
+        with _known_problems(source, failures):
             database.execute("CREATE TABLE lines AS SELECT * FROM batches")
         _check(database, by, keep)
         persons = ", ".join(map(_quote, by))
@@ -78,13 +100,14 @@ def group_lines(
             ) JOIN (SELECT {persons}{values} FROM lines GROUP BY {persons}) USING ({persons})
             ORDER BY hash({persons}), {persons}, {_quote(item)}""")
         reader = pa.RecordBatchReader.from_stream(sorted_lines)
-        kinds = [pa.field(name, reader.schema.field(name).type) for name in keep]
-        kinds.append(pa.field(item, pa.list_(reader.schema.field(item).type)))
+        restored = _restore(reader.schema.empty_table(), schema, [*keep, item]).schema
+        kinds = [*map(restored.field, keep), pa.field(item, pa.list_(restored.field(item).type))]
         with (
             replace_file(target, confidential=True) as draft,
             pq.ParquetWriter(draft, pa.schema(kinds)) as writer,
         ):
-            for table in _rows(_merge(reader), [*by], item, [*keep]):
+            tables = (_restore(table, schema, [*keep, item]) for table in _merge(reader))
+            for table in _rows(tables, [*by], item, [*keep]):
                 writer.write_table(table)
     return notes
 
@@ -93,27 +116,71 @@ def group_lines(
 
 
 def _open(
-    source: Path | str, columns: list[str], text: Sequence[str], delimiter: str | None, encoding: str
+    source: Path | str, columns: list[str], types: Mapping[str, str], delimiter: str | None, encoding: str
 ) -> tuple[Iterable[pa.RecordBatch], pa.Schema, tuple[str, ...]]:
     """Return the batches of some columns, their schema, and notes about guessed options."""
     if not is_text(source):
+        if types:
+            hint = "leave it out: columns of Parquet have types"
+            raise ParameterError("types is only for CSV", where=str(source), hint=hint)
         tree = ParquetTree.find(source)
         schema = tree.schema()
         _check_present(columns, schema.names, source)
         schema = pa.schema([_decoded(schema.field(name)) for name in columns])
         return _row_groups(tree, schema), schema, ()
     path = Path(source)
-    mark, notes = delimiter_of(path, delimiter, check_encoding(encoding))
+    encoding = check_encoding(encoding)
+    mark, notes = delimiter_of(path, delimiter, encoding)
     try:
-        reader = pa_csv.open_csv(path, **csv_options(text, mark, encoding))
+        reader = pa_csv.open_csv(path, **csv_options(path, mark, encoding))
     except (OSError, UnicodeError, pa.ArrowException) as error:
         reader, problem = None, cause_of(error)
     if reader is None:  # raised outside the handler: the error of Arrow may show a line of the file
-        raise unreadable_text(path, encoding, problem)
+        raise unreadable_text(path, mark, encoding, problem)
     check_fields(reader.schema.names, mark, path)
     _check_present(columns, reader.schema.names, source)
-    schema = pa.schema([reader.schema.field(name) for name in columns])
-    return (batch.select(columns) for batch in reader), schema, notes
+    check_typed(types, reader.schema.names, path)
+    schema = cast_schema(pa.schema([reader.schema.field(name) for name in columns]), types)
+    return _read_text(reader, columns, types, TextLines(path, mark, encoding)), schema, notes
+
+
+def _read_text(
+    reader: Iterator[pa.RecordBatch], columns: list[str], types: Mapping[str, str], lines: TextLines
+) -> Iterator[pa.RecordBatch]:
+    """Yield batches of a CSV file as `read_text` reads it."""
+    start, spans = 0, False
+    while (batch := _next_batch(reader, lines)) is not None:
+        if not spans and any(map(spans_lines, batch.columns)):
+            lines.check_quotes()
+            spans = True
+        table = pa.Table.from_batches([batch.select(columns)])
+        table = cast_columns(table, types, lines.path, partial(_line_after, lines, start))
+        start += len(batch)
+        yield from table.to_batches()
+
+
+def _next_batch(reader: Iterator[pa.RecordBatch], lines: TextLines) -> pa.RecordBatch | None:
+    problem = None
+    try:
+        return next(reader, None)
+    except (OSError, UnicodeError, pa.ArrowException) as error:
+        problem = cause_of(error)
+    raise unreadable_text(lines.path, lines.delimiter, lines.encoding, problem)
+
+
+def _line_after(lines: TextLines, start: int, row: int) -> int:
+    return lines.line_of(start + row)
+
+
+def _note_failures(
+    batches: Iterable[pa.RecordBatch], failures: list[PdanonError]
+) -> Iterator[pa.RecordBatch]:
+    """Yield batches, and note their error, which does not pass through DuckDB."""
+    try:
+        yield from batches
+    except PdanonError as error:
+        failures.append(error)
+        raise
 
 
 def _decoded(field: pa.Field) -> pa.Field:
@@ -146,6 +213,51 @@ def _clean(batches: Iterable[pa.RecordBatch], schema: pa.Schema, item: str) -> I
         yield batch
 
 
+# --- Values that DuckDB would change are stored as integers or bytes
+
+
+def _stored_type(kind: pa.DataType) -> pa.DataType:
+    """Return a type of the same values that DuckDB keeps: times in nanoseconds or a zone lose both there."""
+    if isinstance(kind, pa.BaseExtensionType):
+        return _stored_type(kind.storage_type)
+    is_long = (pa.types.is_timestamp, pa.types.is_duration, pa.types.is_time64, pa.types.is_date64)
+    if any(is_kind(kind) for is_kind in is_long):
+        return pa.int64()
+    if pa.types.is_time32(kind):
+        return pa.int32()
+    return pa.binary() if pa.types.is_fixed_size_binary(kind) else kind
+
+
+def _store(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> pa.RecordBatchReader:
+    """Return batches in the types that DuckDB keeps."""
+    stored = pa.schema([field.with_type(_stored_type(field.type)) for field in schema])
+    columns = (
+        [each.storage if isinstance(each, pa.ExtensionArray) else each for each in batch.columns]
+        for batch in batches
+    )
+    cast = (
+        pa.RecordBatch.from_arrays(
+            [each.cast(field.type) for each, field in zip(own, stored, strict=True)], schema=stored
+        )
+        for own in columns
+    )
+    return pa.RecordBatchReader.from_batches(stored, cast)
+
+
+def _restore(table: pa.Table, schema: pa.Schema, names: Iterable[str]) -> pa.Table:
+    """Return a table in which some columns have their own types again."""
+    for name in names:
+        kind, place = schema.field(name).type, table.column_names.index(name)
+        if _stored_type(kind) != kind:
+            extends = isinstance(kind, pa.BaseExtensionType)
+            column = table.column(name).cast(kind.storage_type if extends else kind)
+            if extends:
+                chunks = [pa.ExtensionArray.from_storage(kind, chunk) for chunk in column.chunks]
+                column = pa.chunked_array(chunks, kind)
+            table = table.set_column(place, name, column)
+    return table
+
+
 # --- Grouping
 
 
@@ -171,7 +283,7 @@ def _database(target: Path, memory: str) -> Iterator[Any]:
 
 
 @contextmanager
-def _known_problems(where: Path | str) -> Iterator[None]:
+def _known_problems(where: Path | str, failures: Sequence[PdanonError] = ()) -> Iterator[None]:
     """Raise errors of DuckDB and Arrow without their messages, which may show a line of the file."""
     problem = None
     try:
@@ -182,8 +294,10 @@ def _known_problems(where: Path | str) -> Iterator[None]:
         if type(error).__module__.partition(".")[0] not in ("duckdb", "_duckdb"):
             raise
         problem = type(error).__name__
+    if failures:
+        raise failures[0]
     if problem is not None:
-        hint = "check that each column has one type; in CSV, it is guessed from the first lines"
+        hint = "check that each column has one type"
         raise FormatError("the lines cannot be grouped", where=str(where), got=problem, hint=hint)
 
 
@@ -232,7 +346,7 @@ def gather_units(
     batches: Iterable[pa.RecordBatch] = map(_without_nan, _row_groups(tree, schema))
     batches = batches if as_shown else _clean(batches, schema, item)
     with _database(near, memory) as database:
-        database.register("batches", pa.RecordBatchReader.from_batches(schema, batches))
+        database.register("batches", _store(batches, schema))
         with _known_problems(tree.root):
             database.execute("CREATE TABLE lines AS SELECT * FROM batches")
         _check(database, [unit], [], where="unit", single=not as_shown)
@@ -244,7 +358,8 @@ def gather_units(
         found = database.sql(f"""
             SELECT * FROM (SELECT {distinct} {person}, {value} AS {_quote(item)} FROM lines)
             ORDER BY hash({person}), {person}, {_quote(item)}""")
-        tables = _rows(_merge(pa.RecordBatchReader.from_stream(found)), [unit], item, [])
+        sorted_lines = _merge(pa.RecordBatchReader.from_stream(found))
+        tables = _rows((_restore(table, schema, [item]) for table in sorted_lines), [unit], item, [])
         yield (table.column(item).combine_chunks() for table in tables)
 
 

@@ -43,7 +43,6 @@ __all__ = [
     "Listing",
     "check_current",
     "entry_of",
-    "exact_dtypes",
     "leaves_by_column",
     "list_dtype",
     "open_parquet",
@@ -51,6 +50,7 @@ __all__ = [
     "read_row_group",
     "read_safely",
     "split_pattern",
+    "to_frame",
     "to_parquet",
 ]
 
@@ -444,6 +444,11 @@ def _is_parquet(name: str) -> bool:
 
 
 _ATTRS = b"PANDAS_ATTRS"  # pandas' key of a frame's attrs
+_OBJECTS = (
+    *(pa.types.is_date, pa.types.is_time, pa.types.is_interval, pa.types.is_decimal),
+    *(pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary, pa.types.is_binary_view),
+    *(pa.types.is_struct, pa.types.is_map, pa.types.is_union, pa.types.is_run_end_encoded),
+)
 
 
 @called_by_name
@@ -512,7 +517,7 @@ def read_parquet(path: str | os.PathLike[str], columns: Sequence[str] | None = N
             tables = [read_row_group(file, number, where, chosen) for number in groups]
             empty = schema.empty_table() if chosen is None else schema.empty_table().select(chosen)
         table = pa.concat_tables(tables or [empty])
-        frame: pd.DataFrame = table.to_pandas(types_mapper=list_dtype)
+        frame = to_frame(table)
         if _ATTRS in (table.schema.metadata or {}):
             frame.attrs = json.loads(table.schema.metadata[_ATTRS])
         return frame
@@ -592,11 +597,60 @@ def list_dtype(kind: pa.DataType) -> ListDtype | None:
     return ListDtype(kind) if is_list_type(kind) else None
 
 
-def exact_dtypes(table: pa.Table) -> dict[pa.DataType, Any]:
-    """Return pandas dtypes for lists, and for integers that may be missing: floats would merge large ones."""
-    kinds = {kind: ListDtype(kind) for kind in table.schema.types if is_list_type(kind)}
-    whole = {c.type for c in table.columns if c.null_count and pa.types.is_integer(c.type)}
-    return kinds | {kind: pandas_dtype(str(kind).replace("int", "Int").replace("u", "U")) for kind in whole}
+def to_frame(table: pa.Table, *, ignore_metadata: bool = False) -> pd.DataFrame:
+    """Convert a table that was read from a file, of any format, into a frame with the same values.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+        The table. Its metadata may say how pandas stored it.
+    ignore_metadata : bool
+        Ignore that metadata: all columns become columns of the frame.
+
+    Returns
+    -------
+    DataFrame
+        Columns are as pandas reads them, unless that would change a value or its type. Lists are Arrow
+        lists. Integers and booleans beside missing values have pandas' nullable dtypes, as floats merge
+        integers above 2**53. Types that pandas would convert to Python objects keep Arrow's type.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from pdanon.io.parquet import to_frame
+    >>> to_frame(pa.table({"code": [10625631000119104, 10625631000119105, None], "n": [1, 2, 3]})).dtypes
+    code    Int64
+    n       int64
+    dtype: object
+    """
+    frame: pd.DataFrame = table.to_pandas(types_mapper=_exact_dtype, ignore_metadata=ignore_metadata)
+    noted = {} if ignore_metadata else json.loads((table.schema.metadata or {}).get(b"pandas", b"{}"))
+    index = noted.get("index_columns", [])
+    columns = [
+        column for name, column in zip(table.column_names, table.columns, strict=True) if name not in index
+    ]
+    for place, column in enumerate(columns):
+        if column.null_count and isinstance(frame.dtypes.iloc[place], np.dtype):
+            nullable = _nullable_dtype(column.type)
+            if nullable is not None:
+                frame.isetitem(place, nullable.__from_arrow__(column))
+    return frame
+
+
+def _nullable_dtype(kind: pa.DataType) -> Any:
+    """Return pandas' dtype of integers or booleans that may be missing; None for other types."""
+    if pa.types.is_integer(kind):
+        return pandas_dtype(str(kind).replace("int", "Int").replace("u", "U"))
+    return pd.BooleanDtype() if pa.types.is_boolean(kind) else None
+
+
+def _exact_dtype(kind: pa.DataType) -> pd.ArrowDtype | None:
+    """Return the dtype of a type that pandas would change or convert to Python objects, text excepted."""
+    if is_list_type(kind):
+        return ListDtype(kind)
+    if isinstance(kind, pa.BaseExtensionType):  # those of pandas have a dtype
+        return pd.ArrowDtype(kind) if kind.extension_name.startswith("arrow.") else None
+    return pd.ArrowDtype(kind) if any(is_kind(kind) for is_kind in _OBJECTS) else None
 
 
 def _holds_sets(column: pd.Series[Any]) -> bool:
@@ -624,7 +678,15 @@ def _to_table(frame: pd.DataFrame) -> pa.Table:
         raise FormatError("Parquet cannot store the frame", got=f"object columns {objects}", hint=hint)
     described_frame = json.loads(table.schema.metadata[b"pandas"])
     for described in described_frame["columns"]:
-        # pandas writes the name of a list dtype, but cannot read it.
-        if is_list_type(table.schema.field(described["field_name"]).type):
+        # pandas writes the names of some dtypes of Arrow, but cannot read them.
+        if not _is_readable(described["numpy_type"]):
             described["numpy_type"] = "object"
     return table.replace_schema_metadata({"pandas": json.dumps(described_frame), _ATTRS: attrs})
+
+
+def _is_readable(name: str) -> bool:
+    """Return whether pandas can read the name of a dtype."""
+    try:
+        return pandas_dtype(name) is not None
+    except (NotImplementedError, TypeError):
+        return False

@@ -13,15 +13,19 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
-from pdanon.errors import ColumnError, FormatError, ParameterError, cause_of
+from pdanon.errors import ColumnError, ParameterError
+from pdanon.io.column_types import cast_columns
 from pdanon.io.csv import escape_frame, to_csv, warn_of_formulas
 from pdanon.io.files import check_name, name_in_errors, replace_file, replace_files
-from pdanon.io.lines import parse_csv
-from pdanon.io.parquet import read_parquet, to_parquet
+from pdanon.io.lines import TextLines, read_text
+from pdanon.io.parquet import read_parquet, to_frame, to_parquet
 from pdanon.io.storage import is_same, locate, suffix_of
 from pdanon.io.text import to_text
 from pdanon.itemsets.columns import is_list_column
 from pdanon.itemsets.validation import check_path
+
+# Columns of numbers in the tables that pdanon writes.
+_TYPES = {"weight": "number", **dict.fromkeys(("group", "block", "size", "count", "support"), "integer")}
 
 
 def is_csv(path: Path | str) -> bool:
@@ -70,18 +74,12 @@ def read_columns(path: Path, columns: list[str]) -> pd.DataFrame:
     """Read columns of a table without lists. In CSV, items and labels stay text: 007 does not become 7."""
     if not is_csv(path):
         return read_parquet(path, columns)
-    check_name(path)
-    try:
-        table = parse_csv(path, ["item", "generalized"])
-    except (OSError, MemoryError, pa.ArrowException) as error:
-        table, problem = None, cause_of(error)
-    if table is None:  # raised outside the handler: the chained error of Arrow may show a line of the file
-        raise FormatError("the file cannot be read as CSV", where=str(path), got=problem)
+    table = read_text(path, {}, ",", "utf-8")
     absent = sorted(set(columns) - set(table.column_names))
     if absent:
         raise ColumnError(f"the file lacks columns {absent}", where=str(path))
-    frame: pd.DataFrame = table.select(columns).to_pandas(types_mapper=pd.ArrowDtype)
-    return frame
+    line_of = TextLines(path, ",", "utf-8").line_of
+    return to_frame(cast_columns(table.select(columns), _TYPES, path, line_of))
 
 
 def write_table(

@@ -25,10 +25,10 @@ from pdanon.io.parquet import (
     check_current,
     entry_of,
     leaves_by_column,
-    list_dtype,
     open_parquet,
     read_row_group,
     split_pattern,
+    to_frame,
 )
 from pdanon.io.storage import display_path, is_local, resolve
 from pdanon.itemsets.codes import Itemsets
@@ -179,12 +179,12 @@ class ParquetTree:
 
     def find_columns(self, column: str | None, private: str | None = None) -> tuple[int, ...]:
         """Find the positions of the list column and, if ``private`` is set, of the private column."""
-        schema, options = self.schema(), {"types_mapper": list_dtype, "ignore_metadata": True}
+        schema = self.schema()
         path = self.display_path(self.names[0])
         if not any(is_list_type(kind) for kind in schema.types):
             what = "the files have no column of lists"
             raise ColumnError(what, where=path, got=schema.names, hint=_LISTS_HINT)
-        empty = read_safely(lambda: schema.empty_table().to_pandas(**options), path, "Parquet")
+        empty = read_safely(lambda: to_frame(schema.empty_table(), ignore_metadata=True), path, "Parquet")
         return find_columns(empty, column, private)
 
     def item_type(self, position: int) -> pa.DataType:

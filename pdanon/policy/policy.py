@@ -17,7 +17,7 @@ import pandas as pd
 
 from pdanon.algorithms.registry import ALGORITHMS, algorithm, of_lists, parameters_of, region_parameters
 from pdanon.algorithms.requests import REQUEST_PARAMETERS, least_lossy
-from pdanon.errors import ColumnError, ParameterError, mask_credentials
+from pdanon.errors import ColumnError, ParameterError, ReleaseWarning, mask_credentials, warn
 from pdanon.evaluation.comparison import compare, list_tasks
 from pdanon.evaluation.evidence.facts import collect
 from pdanon.evaluation.evidence.page import evidence_files, paths_of
@@ -26,11 +26,12 @@ from pdanon.evaluation.report.html import HEAD
 from pdanon.evaluation.report.release_report import write_page
 from pdanon.guarantees.parameters import constraint_list
 from pdanon.guarantees.requested import REQUIRED, check_sensitive
+from pdanon.io.column_types import describe_texts
 from pdanon.io.files import check_replaceable
 from pdanon.io.forms import Form
-from pdanon.io.lines import is_lines, is_text
+from pdanon.io.lines import is_lines, is_parquet, is_text
 from pdanon.io.links import link_files, person_texts, read_secret
-from pdanon.io.parquet import list_dtype
+from pdanon.io.parquet import to_frame
 from pdanon.io.storage import locate, locate_target, refuse_credentials, suffix_of
 from pdanon.io.tables import (
     check_distinct,
@@ -110,7 +111,8 @@ class Policy:
         The form of the table. With one row per item: ``by`` and ``item``, or ``unit`` and ``item`` to
         publish lines again; then ``parameters`` may set ``counts``. With one column per item: ``onehot`` or
         ``prefix``, and ``tick``. With ``by``: ``conflicts``, ``"refuse"`` or ``"first"``. For CSV:
-        ``delimiter``, ``encoding``, and ``separator`` if it differs from that of the release.
+        ``delimiter``, ``encoding``, and ``separator`` if it differs from that of the release. For CSV and
+        JSON lines: ``types``, such as ``{"age": "integer"}``; other columns of CSV are text.
     head : dict
         Texts for the head of the report and of the evidence: ``title, dataset, purpose, recipient,
         prepared_by, approved_by, note``.
@@ -250,8 +252,7 @@ class Policy:
             hint = 'release = "released"'
             raise ParameterError("the policy names no release", where=self._place("outputs"), hint=hint)
         self.check_outputs(self.outputs.values(), overwrite=overwrite, allow_outside=allow_outside)
-        empty = ParquetTree.find(self.input).schema().empty_table()
-        frame = empty.to_pandas(types_mapper=list_dtype, ignore_metadata=True)
+        frame = to_frame(ParquetTree.find(self.input).schema().empty_table(), ignore_metadata=True)
         frame = frame[[name for name in frame.columns if "__index_level_" not in name]]  # of unnamed indexes
         self._check_present(frame.columns)
         if not self._unit:  # a release of persons with several rows drops all other columns
@@ -311,12 +312,21 @@ class Policy:
         """
         columns = [*self.quasi, *self.keep]
         frame = self._form.read(self.input, columns).frame
+        self._warn_of_texts(frame)
         self._check_present(
             [*frame.columns, *frame.index.names, *(self.drop if self._form.drops_columns else [])]
         )
         if self._unit:  # a release of persons with several rows drops columns without a role
             return frame.drop(columns=[name for name in self.drop if name in frame.columns])
         return self._roles.select_published(frame, self._place("columns"), lists=self._reads_lists())
+
+    def _warn_of_texts(self, frame: pd.DataFrame) -> None:
+        """Warn of columns of CSV and JSON lines that would be generalized otherwise with a type."""
+        if not is_parquet(self.input):
+            quasi = [name for name in self.quasi if is_integer(self.hierarchies.get(name, 0))]
+            labels, times = self.keep if self._unit else quasi, bool(self._unit)
+            for each in describe_texts(frame, labels, 'types = {{ {} = "{}" }} in [input]', only_times=times):
+                warn(ReleaseWarning(each))
 
     def _check_present(self, present: Iterable[Any]) -> None:
         if absent := [name for name in self._roles.columns if name not in [*present]]:

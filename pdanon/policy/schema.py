@@ -34,6 +34,7 @@ _KEYS: dict[str, dict[str, tuple[type, ...]]] = {
         "item": (str,),
         "conflicts": (str,),
         "onehot": (list,),
+        "types": (dict,),
         **dict.fromkeys(("prefix", "tick", "separator", "delimiter", "encoding"), (str,)),
     },
     "columns": {"items": (str,), "quasi": (list,), "keep": (list,), "drop": (list,)},

@@ -475,6 +475,7 @@ def from_long(
     item: str,
     keep: Sequence[str] = (),
     memory: str = MEMORY,
+    types: Mapping[str, str] | None = None,
     delimiter: str | None = None,
     encoding: str = "utf-8",
 ) -> None:
@@ -495,6 +496,8 @@ def from_long(
         Columns with one value per person, which become columns of the rows.
     memory : str
         The memory limit of DuckDB, such as ``"4GB"``. Beyond it, lines are sorted on disk.
+    types : dict, optional
+        Types of columns of a CSV file, as those of `pdanon.read_csv`. Without a type, a column is text.
     delimiter : str, optional
         The delimiter of a CSV file. By default the most frequent one.
     encoding : str
@@ -517,8 +520,7 @@ def from_long(
 
     Notes
     -----
-    Rows have the order of a hash of the person. Of a CSV file, the types of kept columns are guessed from
-    the first lines.
+    Rows have the order of a hash of the person.
 
     Cost: DuckDB stores and sorts the lines in a hidden directory beside the target, which only its owner can
     read. It is removed at the end, unless the process is killed. Memory is bounded by the limit, one row
@@ -539,7 +541,8 @@ def from_long(
     1   m        ['J45']
     """
     source, released = check_path(source, "source"), Path(check_path(target, "target"))
-    options: dict[str, Any] = {"memory": memory, "delimiter": delimiter, "encoding": encoding}
+    options: dict[str, Any] = {"memory": memory, "types": types}
+    options |= {"delimiter": delimiter, "encoding": encoding}
     group_lines(source, released, by=by, item=item, keep=keep, **options)
 
 

@@ -32,7 +32,7 @@ from pdanon.guarantees.class_audit import (
 from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.io.buckets import Buckets, number_buckets
 from pdanon.io.files import Draft
-from pdanon.io.parquet import list_dtype
+from pdanon.io.parquet import to_frame
 from pdanon.io.storage import join_name
 from pdanon.io.targets import draft_target, report_write_errors, write_mapping_parts
 from pdanon.io.trees import ParquetTree, TreeFile, decode_type, open_writer
@@ -224,7 +224,7 @@ class _WrittenTable:
         while not len(released) and len(first):
             number += 1
             released = self.table.rows.part(number)
-        shown = released.select(self.files.quasi).slice(0, SAMPLE).to_pandas()
+        shown = to_frame(released.select(self.files.quasi).slice(0, SAMPLE))
         return ". ".join(
             filter(None, (self.table.useless, columns_left(first, shown, range(shown.shape[1]))))
         )
@@ -365,7 +365,5 @@ def _group_rows(file: TreeFile, number: int) -> int:
 
 
 def _empty_frame(tree: ParquetTree) -> pd.DataFrame:
-    options: Any = {"types_mapper": list_dtype, "ignore_metadata": True}
-    table = tree.schema().empty_table()
-    frame: pd.DataFrame = read_safely(partial(table.to_pandas, **options), tree.root, "Parquet")
-    return frame
+    empty = partial(to_frame, tree.schema().empty_table(), ignore_metadata=True)
+    return read_safely(empty, tree.root, "Parquet")

@@ -14,7 +14,7 @@ import pandas as pd
 from pdanon.algorithms.engines import SAMPLE
 from pdanon.errors import FormatError, read_safely
 from pdanon.guarantees.verdict import Guarantee
-from pdanon.io.parquet import list_dtype
+from pdanon.io.parquet import to_frame
 from pdanon.io.trees import ParquetTree
 from pdanon.itemsets.timing import Report, progress_bar
 from pdanon.itemsets.validation import check_flag
@@ -101,14 +101,14 @@ def expect_unchanged(tree: ParquetTree, stamps: list[object]) -> Iterator[None]:
 def first_rows(tree: ParquetTree, positions: tuple[int, ...]) -> pd.DataFrame:
     """Return the first rows of the unmodified columns, up to the end of the first filled row group."""
     shown = unmodified_columns(tree.schema().names, positions)
-    options = {"types_mapper": list_dtype, "ignore_metadata": True}
     for name in tree.names:
         with tree.open(name) as file:
             for number in range(file.plain.num_row_groups):
                 if file.plain.metadata.row_group(number).num_rows:
                     table = file.read(number, shown).slice(0, SAMPLE)
                     part = f", row group {number}"
-                    return read_safely(partial(table.to_pandas, **options), file.path, "Parquet", part)
+                    frame = partial(to_frame, table, ignore_metadata=True)
+                    return read_safely(frame, file.path, "Parquet", part)
     return pd.DataFrame()
 
 

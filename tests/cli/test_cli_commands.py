@@ -46,7 +46,8 @@ def test_threats_are_written_only_when_asked(run, suffix):
     asked = ("--threats", f"threats{suffix}", "--separator", " ")
     code, out, _ = run("audit", "in.parquet", "-k", "3", "-m", "2", *asked)
     path = f"threats{suffix}"
-    read = read_parquet(path) if suffix == ".parquet" else read_csv(path, column="itemset", separator=" ")
+    options = {"column": "itemset", "separator": " ", "types": {"support": "integer"}}
+    read = read_parquet(path) if suffix == ".parquet" else read_csv(path, **options)
     listed = dict(zip(rows_of(read, "itemset"), read["support"].tolist(), strict=True))
     assert listed == naive.km_threats([frozenset(row) for row in ROWS], 3, 2)
     assert code == 1

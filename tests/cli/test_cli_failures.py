@@ -68,7 +68,7 @@ UNUSABLE = {
         "an item is missing (null or NaN)\n  where: weights, position 0",
     ),
     "too heavy": (2, (*PCTA, "--weights", "heavy.csv"), "weights must be numbers in [0, 1]"),
-    "weight in words": (2, (*PCTA, "--weights", "words.csv"), "weights must be numbers in [0, 1]"),
+    "weight in words": (2, (*PCTA, "--weights", "words.csv"), "words.csv, line 2"),
     "two weights": (2, (*PCTA, "--weights", "twice.csv"), "an item has more than one weight"),
     "unknown constraint": (2, (*PCTA, "--constraints", "unknown.parquet"), "an item that does not occur"),
     "no file of text": (

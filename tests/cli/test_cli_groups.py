@@ -35,7 +35,7 @@ def test_both_tables_are_written_and_audited(run, sick, target, classes):
     written = (
         read_parquet(target)
         if target.endswith("parquet")
-        else read_csv(target, column="items", separator=" ")
+        else read_csv(target, column="items", separator=" ", types={"group": "integer"})
     )
     assert written["group"].tolist() == expected.frame["group"].tolist()
     table = pd.read_parquet(classes) if classes.endswith("parquet") else pd.read_csv(classes)

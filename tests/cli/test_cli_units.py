@@ -60,8 +60,10 @@ def test_without_an_algorithm_lines_have_the_release_that_loses_least(capsys):
 
 
 def test_dates_of_csv_are_kept_by_the_calendar(capsys):
-    words = ["anonymize", "lines.csv", "out.csv", *UNIT, "--keep", "when"]
-    assert main([*words, "-k", "2", "-m", "1", "--algorithm", "pcta"]) == 0
+    words = ["anonymize", "lines.csv", "out.csv", *UNIT, "--keep", "when", "-k", "2", "-m", "1"]
+    assert main([*words, "--algorithm", "pcta"]) == 1  # as text
+    assert "pass --types when=date for its calendar" in capsys.readouterr().err
+    assert main([*words, "--algorithm", "pcta", "--types", "when=timestamp"]) == 0
     assert "times in 'when' are published by" in capsys.readouterr().err
     with pytest.warns(ReleaseWarning, match="times in"):
         kept = pdanon.pcta(LINES, k=2, m=1, **CALL, keep=["when"]).frame
@@ -145,7 +147,9 @@ def policy(
     more="", parameters="k = 2\nm = 1", columns="", outputs='release = "out.parquet"', file="lines.csv"
 ):
     head = f"[parameters]\n{parameters}\n[columns]\n{columns}\n[outputs]\n{outputs}\n"
-    Path("policy.toml").write_text(f'{more}\n{head}[input]\nfile = "{file}"\nunit = "who"\nitem = "what"\n')
+    types = 'types = { when = "timestamp" }' if file == "lines.csv" else ""
+    unit = f'[input]\nfile = "{file}"\nunit = "who"\nitem = "what"\n{types}\n'
+    Path("policy.toml").write_text(f"{more}\n{head}{unit}")
     return pdanon.Policy.from_toml("policy.toml")
 
 

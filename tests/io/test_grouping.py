@@ -92,7 +92,11 @@ WRONG = {
     "no file": ({"source": "nowhere.parquet"}, FormatError, "nowhere.parquet"),
     "lists": ({"source": "lists.parquet"}, ItemsetDtypeError, "holds lists"),
     "each its own": ({"source": "alone.csv"}, ParameterError, "each line has another person"),
-    "later text": ({"source": "late.csv", "keep": ["sex"]}, FormatError, "cannot be grouped"),
+    "later text": (
+        {"source": "late.csv", "keep": ["sex"], "types": {"sex": "integer"}},
+        FormatError,
+        "column 'sex' has another type than requested\n.*late.csv, line 200,002",
+    ),
 }
 
 

@@ -257,7 +257,7 @@ def test_failure_while_writing_leaves_the_old_file_and_nothing_else(
     if old is not None:
         path.write_bytes(old)
     monkeypatch.setattr(pq, "write_table", crash)
-    monkeypatch.setattr(pd.DataFrame, "to_csv", crash)
+    monkeypatch.setattr("pdanon.io.csv._write_csv", crash)
     with pytest.raises(type(error)):
         to_parquet(baskets(), path) if writer == "parquet" else to_csv(baskets(), path, separator="|")
     assert names(tmp_path) == ([path.name] if old is not None else [])
@@ -446,9 +446,12 @@ def test_csv_columns_are_split_and_joined(tmp_path):
     frame = read_csv(path, column="items", separator="|")
     assert frame["items"].dtype == TEXT_LISTS
     assert frame["items"].tolist() == [["rice", "tea"], [], ["NA"]]
-    pd.testing.assert_frame_equal(frame.drop(columns="items"), pd.read_csv(path).drop(columns="items"))
+    assert frame.drop(columns="items").to_dict("list") == {
+        "store": ["north", "NA", "south"],
+        "n": list("123"),
+    }
     to_csv(frame, path, separator=";; ", delimiter="\t")
-    assert path.read_text() == "store\titems\tn\nnorth\trice;; tea\t1\n\t\t2\nsouth\tNA\t3\n"
+    assert path.read_text() == "store\titems\tn\nnorth\trice;; tea\t1\nNA\t\t2\nsouth\tNA\t3\n"
 
 
 @pytest.mark.parametrize("first", ["items,n,items", "items,n,n", '"items",n,items'])
@@ -505,7 +508,8 @@ def test_csv_round_trip_of_any_text(tmp_path_factory, rows, alone):
     if not alone:
         frame["n"] = range(len(rows))
     to_csv(frame, path, separator="|")
-    back = read_csv(path, column="items", separator="|")
+    types = None if alone else {"n": "integer"}
+    back = read_csv(path, column="items", separator="|", types=types)
     assert back["items"].tolist() == [sorted(set(row)) for row in rows]
     assert alone or back["n"].tolist() == list(range(len(rows)))
 
@@ -577,7 +581,7 @@ def test_carriage_return_in_another_column_ends_no_row(tmp_path):
         {"note\r": ["one\rtwo", None, "three"], "items": [["a", "b"], [], ["c"]], "n": [1, 2, 3]}
     )
     to_csv(frame, tmp_path / "a.csv", separator="|")
-    back = read_csv(tmp_path / "a.csv", column="items", separator="|")
+    back = read_csv(tmp_path / "a.csv", column="items", separator="|", types={"n": "integer"})
     pd.testing.assert_frame_equal(
         back.drop(columns="items").fillna(""), frame.drop(columns="items").fillna("")
     )
@@ -634,7 +638,8 @@ def test_what_is_not_csv_is_named_without_its_content(tmp_path, content):
     if content is not None:
         path.write_bytes(content)
     with pytest.raises(
-        FormatError, match=r"as CSV\n.*a\.csv(, line 2)?\n  got: .*(No such|empty|not UTF-8|a line has)"
+        FormatError,
+        match=r"as CSV\n.*a\.csv(, line [23])?\n  got: .*(No such|empty|not UTF-8|a line has|a quote)",
     ) as caught:
         read_csv(path, column="items", separator="|")
     assert "Error" not in str(caught.value)

@@ -34,7 +34,7 @@ from pdanon.errors import InfeasibleError, ParameterError
 from pdanon.guarantees import KAnonymity
 from pdanon.guarantees.emptied import Suppression
 from pdanon.guarantees.named import MappedItems
-from pdanon.guarantees.parameters import check_share
+from pdanon.guarantees.parameters import check_k, check_share
 from pdanon.itemsets.codes import Codes, Numbers
 from pdanon.itemsets.timing import Report
 from pdanon.itemsets.validation import check_count, random_generator
@@ -142,7 +142,7 @@ def decide_table(
     most = asked.pop("block_rows", None)
     most = BLOCK_ROWS if most is None else most
     hint = "a block is cut in two, and each half needs k rows"
-    asked["block_rows"] = check_count(most, "block_rows", least=2 * asked["k"], hint=hint)
+    asked["block_rows"] = check_count(most, "block_rows", least=2 * check_k(asked["k"]), hint=hint)
     if record.recodes == "both":
         return _decide_both(rows, record, asked, share)
     if record.by_value:

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from pdanon.algorithms.relational.quasi import QuasiTable
 from pdanon.errors import ItemsetDtypeError
-from pdanon.io.parquet import list_dtype
+from pdanon.io.parquet import to_frame
 from pdanon.io.trees import pandas_metadata
 from pdanon.itemsets.codes import Codes, Itemsets, canonical_rows, find_items
 from pdanon.itemsets.encoded_columns import number_items
@@ -116,9 +116,7 @@ def value_frame(columns: Sequence[ColumnValues], schema: pa.Schema) -> pd.DataFr
     arrays = [each.to_arrow(size) for each in columns]
     fields = [field.with_type(each.type) for field, each in zip(schema, arrays, strict=True)]
     noted = pa.schema(fields, pandas_metadata(schema, {}))
-    options: Any = {"types_mapper": list_dtype}
-    frame: pd.DataFrame = pa.table(arrays, schema=noted).to_pandas(**options)
-    return frame.reset_index(drop=True)
+    return to_frame(pa.table(arrays, schema=noted)).reset_index(drop=True)
 
 
 class TableValues:
