@@ -12,7 +12,7 @@ from pdanon.errors import ColumnError, ParameterError, did_you_mean
 from pdanon.io.csv import read_joined_text
 from pdanon.io.files import check_encoding
 from pdanon.io.lines import Table, delimiter_of, is_parquet, is_text, read_lines
-from pdanon.io.long import from_long, to_long
+from pdanon.io.long import from_long, refuse_published_persons, to_long
 from pdanon.io.onehot import describe_numbers, lists_and_numbers
 from pdanon.itemsets.columns import find_column
 from pdanon.itemsets.validation import check_known, is_uri
@@ -146,6 +146,7 @@ class Form:
         keep : collection of str
             Other columns of the frame. A table with lists keeps all columns, unless ``by`` is set.
         """
+        refuse_published_persons(self.by, [*keep])
         encoding = check_encoding(self.encoding or "utf-8")
         if self.has_no_lists or not is_text(path):
             text = [*self.by, *filter(None, (self.unit, self.item))]

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from pdanon.errors import ColumnError, FormatError, ItemsetDtypeError, ParameterError, cause_of, did_you_mean
 from pdanon.io.files import check_encoding, check_name, replace_file
 from pdanon.io.lines import check_fields, csv_options, delimiter_of, is_text, unreadable_text
+from pdanon.io.long import refuse_published_persons
 from pdanon.io.trees import ParquetTree
 from pdanon.itemsets.dtype import is_list_type, is_text_type
 from pdanon.itemsets.lists import offsets_of
@@ -58,6 +59,7 @@ def group_lines(
     check_name(target)
     if not target.absolute().parent.is_dir():
         raise ParameterError("the directory of the target does not exist", where="target", got=str(target))
+    refuse_published_persons(by, keep)
     if twice := [name for name in (item, *keep) if [*by, item, *keep].count(name) > 1]:
         raise ParameterError("a column has two tasks", got=", ".join(map(repr, twice)), hint="list it once")
     batches, schema, notes = _open(source, [*by, item, *keep], (*by, item), delimiter, encoding)
