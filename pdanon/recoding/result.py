@@ -496,6 +496,7 @@ def headline(result: Anonymized) -> Iterator[tuple[str, str]]:
         sizes, (name, members) = class_sizes(result.classes), class_names(result)
         yield name, f"{len(sizes)}" + (f", the smallest of {sizes.min()} {members}" if len(sizes) else "")
     yield from risk_lines(result.guarantee, result.risk)
+    yield from unmodified_lines(result.unmodified)
     for name, text in loss_lines(result.mapping, result.loss):
         yield name, text
         if name == "changed":
@@ -507,6 +508,11 @@ def headline(result: Anonymized) -> Iterator[tuple[str, str]]:
         yield "useless", result.useless
     if result.cut_short:
         yield "search", result.cut_short
+
+
+def unmodified_lines(unmodified: UnmodifiedColumns, rows: int | None = None) -> Iterator[tuple[str, str]]:
+    """Return the line about unmodified columns of a table with some rows, name and text, if there is one."""
+    yield from (("beside", text) for text, _ in unmodified.summary(rows))
 
 
 def verdict(result: Anonymized) -> tuple[Verdict, str]:
@@ -524,6 +530,8 @@ def verdict(result: Anonymized) -> tuple[Verdict, str]:
 def _shares(result: Anonymized) -> dict[str, list[Share]]:
     """Return the shares in the lines of `headline`."""
     shares, loss = dict(risk_shares(result.guarantee, result.risk)), result.loss
+    for _, found in result.unmodified.summary():
+        shares["beside"] = [Share(share) for share in found]
     if "occurrences" in loss:
         shares["changed"] = [Share(loss["occurrences"])]
         shares["error"] = [Share(loss["singles"]), Share(loss["pairs"])]
