@@ -57,4 +57,4 @@ def bucket(server):
 
 
 def baskets(seed=0):
-    return pdanon.datasets.make_baskets(400, 30, random_state=seed)
+    return pdanon.datasets.make_baskets(400, 30, random_state=seed)[["items"]]

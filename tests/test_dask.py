@@ -340,6 +340,18 @@ def test_columns_that_may_identify_are_told(cuts):
 
 
 @pytest.mark.filterwarnings("error::pdanon.IdentifierWarning")
+def test_an_index_is_told_unless_it_only_counts_the_rows():
+    frame = frame_in_memory(table_of())[["items"]]
+    assert divided(frame, [50, 90]).txanon.pcta(k=2).unmodified.levels == ()
+    parts = [divided(frame[:50]), divided(frame[50:].reset_index(drop=True))]
+    assert dd.concat(parts).txanon.pcta(k=2).unmodified.levels == ()  # each part counts its own rows
+    named = divided(frame.set_axis([f"person {number:03}" for number in range(150)]), [50, 90])
+    with pytest.warns(IdentifierWarning, match="^150 of 150 rows .* unique in index, which"):
+        assert named.txanon.pcta(k=2).unmodified.levels == ("index",)
+    assert named.txanon.pcta(k=2, keep=["index"]).unmodified.judged == ("index",)
+
+
+@pytest.mark.filterwarnings("error::pdanon.IdentifierWarning")
 def test_columns_that_were_judged_are_not_told(monkeypatch):
     frame = frame_in_memory(table_of()).drop(columns="number").assign(ward=[*range(10)] * 15)
     frame = frame.assign(year=[row // 10 for row in range(150)])
@@ -347,7 +359,8 @@ def test_columns_that_were_judged_are_not_told(monkeypatch):
     ddf = divided(frame, [50])
     result = ddf.txanon.pcta(k=2, keep=iter(["ward", "person"]))
     assert result.parameters["keep"] == ["ward", "person"]
-    monkeypatch.setattr(pdanon.dask.list_partitions, "SAMPLE", 60)
+    for module in (pdanon.dask.list_partitions, pdanon.dask.lazy):
+        monkeypatch.setattr(module, "SAMPLE", 60)
     with pytest.warns(
         IdentifierWarning, match="60 of the first 60 rows .*In all 150 rows, the shares may be"
     ):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import subprocess
 import sys
+import warnings
 from collections import Counter
 from decimal import Decimal
 from functools import cache
@@ -496,10 +497,11 @@ def test_a_release_that_fails_its_audit_is_withheld(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == [source]
 
 
-def test_columns_that_may_identify_are_told(tmp_path):
+def test_columns_that_may_identify_are_told(tmp_path, monkeypatch):
+    monkeypatch.setattr("pdanon.stream.streamed.SAMPLE", 60)  # of row groups of 37 rows
     table = table_of().append_column("person", pa.array(range(150)))
     with pytest.warns(
-        IdentifierWarning, match="37 of the first 37 rows .* unique in person, .*In all 150 rows"
+        IdentifierWarning, match="60 of the first 60 rows .* unique in person, .*In all 150 rows"
     ) as caught:
         stream.anonymize(one_file(table, tmp_path), tmp_path / "out", k=2)
     assert [warning.filename for warning in caught] == [__file__]
@@ -526,6 +528,21 @@ def test_columns_that_identify_together_are_told_until_they_are_judged(tmp_path)
         with pytest.raises((ColumnError, ParameterError), match=message):
             stream.anonymize(source, tmp_path / "never", k=2, keep=keep)
     assert not (tmp_path / "never").exists()
+
+
+def test_an_index_without_a_name_is_told_unless_it_only_counts_the_rows(tmp_path):
+    frame = table_of().to_pandas(types_mapper=pd.ArrowDtype)[["items"]]
+    for number, index in enumerate((range(150), [*range(150)], [f"person {row}" for row in range(150)])):
+        frame.set_axis(pd.Index(index)).to_parquet(tmp_path / f"{number}.parquet", row_group_size=37)
+        target = tmp_path / f"out {number}.parquet"
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", IdentifierWarning)
+            found = stream.anonymize(tmp_path / f"{number}.parquet", target, k=2).unmodified
+        assert found.known == (("__index_level_0__",) if number == 2 else ())
+        assert len(caught) == (number == 2)
+    keep = ["__index_level_0__"]
+    kept = stream.anonymize(tmp_path / "2.parquet", tmp_path / "kept.parquet", k=2, keep=keep)
+    assert kept.unmodified.judged == tuple(keep)
 
 
 def test_what_cannot_be_compared_cannot_be_judged(tmp_path):

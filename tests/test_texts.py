@@ -77,8 +77,7 @@ def test_numpy_gets_no_texts():
 
 def with_long(item):
     """50 items, of which one may be as long as all that is allowed."""
-    rows = [[item if each == "i0" else each for each in row] for row in ROWS]
-    return frame_of(rows).assign(age=[*range(10)] * 5)
+    return frame_of([[item if each == "i0" else each for each in row] for row in ROWS])
 
 
 def peak_of(work):
@@ -106,7 +105,7 @@ def test_space_of_algorithms(name):
 @pytest.mark.parametrize("name", RT)
 def test_space_with_quasi_identifiers(name):
     def work(item):
-        frame = with_long(item)
+        frame = with_long(item).assign(age=[*range(10)] * 5)
         others = {"*": [f"i{number}" for number in range(1, 50)]}
         hidden = pdanon.Transaction("apriori", hierarchy=others, sensitive=[item], l=2)
         RT[name](frame, k=2, m=1, quasi=["age"], transaction=hidden, **OWN[name])
@@ -129,7 +128,8 @@ def test_space_with_quasi_identifiers(name):
     ],
 )
 def test_space_of_audits(guarantee):
-    assert_narrow(lambda item: with_long(item).txanon.audit(guarantee(item)).threats)
+    ages = [*range(10)] * 5
+    assert_narrow(lambda item: with_long(item).assign(age=ages).txanon.audit(guarantee(item)).threats)
 
 
 # --- NULs at the end make another item

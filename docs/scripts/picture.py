@@ -35,7 +35,7 @@ text { font: 15px system-ui, "Segoe UI", Roboto, "Noto Sans", Arial, sans-serif;
 
 def baskets() -> pd.DataFrame:
     lines = pd.read_csv(ROOT / "examples" / "invoices.csv")
-    return pdanon.from_long(lines, by="customer", item="product", keep=["store"])
+    return pdanon.from_long(lines, by="customer", item="product")
 
 
 def text(x: float, y: float, words: str, kind: str = "") -> str:

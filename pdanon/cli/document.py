@@ -18,14 +18,13 @@ from typing import Any
 
 import pandas as pd
 
-from pdanon.cli.output import Messages, Outcome
+from pdanon.cli.output import Messages, Outcome, streamed_lines
 from pdanon.errors import PdanonError, cause_of, escape_controls, mask_credentials
 from pdanon.evaluation.profile import Profile
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.support import MOST_ROWS
-from pdanon.recoding.counts import class_sizes, loss_lines
+from pdanon.recoding.counts import class_sizes
 from pdanon.recoding.result import Anonymized, headline, in_chunks, is_refined
-from pdanon.recoding.risk import risk_lines
 from pdanon.stream import Streamed
 
 SCHEMA_VERSION = 1
@@ -151,8 +150,7 @@ def facts_of_release(
         records = int(class_sizes(result.classes).sum()) if in_chunks(result) else None
         facts |= {"rows": len(result.frame), "records": records, "summary": dict(headline(result))}
     else:
-        lines = *risk_lines(result.guarantee, result.risk), *loss_lines(result.mapping, result.loss)
-        facts["summary"] = dict(lines)
+        facts["summary"] = dict(streamed_lines(result))
     return facts | {"files": written(files)}
 
 

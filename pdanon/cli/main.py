@@ -113,6 +113,7 @@ from pdanon.itemsets.validation import is_uri
 from pdanon.policy import Policy
 from pdanon.recoding.loss_bounds import check_max_loss, refuse_loss
 from pdanon.recoding.result import Anonymized, in_chunks
+from pdanon.recoding.unmodified_columns import check_max_risk, refuse_risk
 from pdanon.recoding.warnings import shortfall
 
 
@@ -316,7 +317,7 @@ def _anonymize(arguments: argparse.Namespace) -> Outcome:
     check_form(arguments)
     name, persons = arguments.algorithm, unit_of(arguments)
     options = guarantee_options(arguments) if name is None else _options_with_progress(arguments)
-    most = check_max_loss(dict(arguments.max_loss) or None)
+    most, risk = check_max_loss(dict(arguments.max_loss) or None), check_max_risk(arguments.max_risk)
     if name is None and most:
         options["max_loss"] = most
     record = ALGORITHMS.get(name)
@@ -333,6 +334,7 @@ def _anonymize(arguments: argparse.Namespace) -> Outcome:
         column = {"column": arguments.column} if of_lists(run) else {}
         result = run(frame, **column, **options, **persons)
     refuse_loss(result.loss, result.useless, most)
+    refuse_risk(result.unmodified, risk)
     with stage(f"writing {arguments.target}"):
         _write_release(result, arguments, frame, linked)
     if in_chunks(result) and options.get("keep"):
@@ -359,7 +361,7 @@ def _anonymize_files(arguments: argparse.Namespace) -> Outcome:
     with grouped_lines(arguments), running, show_warnings(_TO_KEEP):
         request = {"algorithm": name, "column": arguments.column, **options, "progress": has_bar}
         request |= unit_of(arguments)
-        request["max_loss"] = dict(arguments.max_loss) or None
+        request |= {"max_loss": dict(arguments.max_loss) or None, "max_risk": arguments.max_risk}
         result = stream.anonymize(arguments.source, arguments.target, mapping=arguments.mapping, **request)
 
     def show() -> None:

@@ -22,7 +22,7 @@ from pdanon.evaluation.metrics.risk import of_few_known
 from pdanon.evaluation.profile import Profile
 from pdanon.io.files import is_taken
 from pdanon.recoding.counts import loss_lines
-from pdanon.recoding.result import Anonymized
+from pdanon.recoding.result import Anonymized, unmodified_lines
 from pdanon.recoding.risk import risk_lines
 from pdanon.recoding.warnings import REMEDY
 from pdanon.stream import Streamed
@@ -203,6 +203,13 @@ def print_result(result: Anonymized) -> None:
     print(result)
 
 
+def streamed_lines(result: Streamed) -> Iterator[tuple[str, str]]:
+    """Return the lines about the risk, the unmodified columns and the loss of a release of files."""
+    yield from risk_lines(result.guarantee, result.risk)
+    yield from unmodified_lines(result.unmodified, result.rows)
+    yield from loss_lines(result.mapping, result.loss)
+
+
 def print_streamed(result: Streamed) -> None:
     """Print a release of files."""
     print_tried(result.tried)
@@ -210,8 +217,7 @@ def print_streamed(result: Streamed) -> None:
     if result.sample is not None:
         print(f"  chosen     on a sample of {result.sample:,} of {result.rows:,} rows")
     print(f"  guarantee  {result.guarantee!r}, audited")
-    lines = [*risk_lines(result.guarantee, result.risk), *loss_lines(result.mapping, result.loss)]
-    for name, text in lines:
+    for name, text in streamed_lines(result):
         print(f"  {name:<10} {text}")
 
 

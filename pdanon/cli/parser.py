@@ -181,6 +181,8 @@ def _fill_anonymize(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--max-loss", metavar="MEASURE=VALUE", type=bound, action="append", default=[], help=most
     )
+    risk = "refuse a release if unmodified columns leave fewer than k rows for a larger share of rows"
+    command.add_argument("--max-risk", metavar="SHARE", type=float, help=risk)
     counts = "with --unit: publish every line, and cover how often a person has a label"
     _add_unit(_add_form(command), counts)
     join = "the separator of items in a release in CSV (default: that of --separator)"

@@ -158,7 +158,8 @@ def anonymize(
     --------
     >>> import dask.dataframe as dd
     >>> import pdanon.dask, pdanon.datasets
-    >>> baskets = dd.from_pandas(pdanon.datasets.make_baskets(1000, 50, random_state=0), npartitions=4)
+    >>> rows = pdanon.datasets.make_baskets(1000, 50, random_state=0)[["items"]]
+    >>> baskets = dd.from_pandas(rows, npartitions=4)
     >>> result = baskets.txanon.pcta(k=5, m=2)
     >>> result
     LazyRelease(rows=1000, partitions=4, guarantee=KmAnonymity(k=5, m=2))

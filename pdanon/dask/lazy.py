@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,10 +12,12 @@ import dask
 import dask.dataframe as dd
 import pandas as pd
 
+from pdanon.algorithms.engines import SAMPLE
 from pdanon.dask.writing import Origin, write_release
 from pdanon.errors import ParameterError
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.recoding.result import Distant
+from pdanon.recoding.unmodified_columns import UnmodifiedColumns, counts_rows, judged_labels
 
 _FAN_IN = 8  # parts that are merged in one task
 
@@ -54,6 +56,9 @@ class LazyRelease(Distant):
         The merges of ``rum_bound`` and ``tum_bound``, as in `pdanon.Anonymized`.
     local_mapping : dask.dataframe.DataFrame or None
         The mapping of a table with quasi-identifiers and items, with a line for each cluster and item.
+    unmodified : UnmodifiedColumns
+        The unmodified columns, and the number of rows that they identify among the first 10,000 rows.
+        Confidential.
     origin : Origin
         The input, and the audit that `to_parquet` makes.
     """
@@ -70,6 +75,7 @@ class LazyRelease(Distant):
     rounds: pd.DataFrame | None = None
     trace: pd.DataFrame | None = None
     local_mapping: dd.DataFrame | None = None
+    unmodified: UnmodifiedColumns = field(default_factory=UnmodifiedColumns)
     origin: Origin = field(kw_only=True)
 
     def to_parquet(self, target: str | os.PathLike[str]) -> tuple[Path | str, ...]:
@@ -118,7 +124,8 @@ class LazyRelease(Distant):
         >>> import pathlib, tempfile
         >>> import dask.dataframe as dd
         >>> import pdanon.dask, pdanon.datasets
-        >>> baskets = dd.from_pandas(pdanon.datasets.make_baskets(1000, 50, random_state=0), npartitions=2)
+        >>> rows = pdanon.datasets.make_baskets(1000, 50, random_state=0)[["items"]]
+        >>> baskets = dd.from_pandas(rows, npartitions=2)
         >>> result = baskets.txanon.pcta(k=5, m=2)
         >>> with tempfile.TemporaryDirectory() as name:
         ...     paths = result.to_parquet(pathlib.Path(name) / "released")
@@ -147,3 +154,19 @@ def merge_parts(parts: list[Any], join: Callable[[list[Any]], Any]) -> Any:
         groups = range(0, len(parts), _FAN_IN)
         parts = [dask.delayed(join)(parts[first : first + _FAN_IN]) for first in groups]
     return parts[0]
+
+
+def check_keep(meta: pd.DataFrame, labels: Sequence[Hashable], keep: Any) -> tuple[Hashable, ...]:
+    """Check the labels of columns that the caller has reviewed. Without values, any index is a column."""
+    columns = meta.reset_index(allow_duplicates=True).columns
+    return judged_labels([label for label in columns if label not in labels], labels, keep)
+
+
+def join_first(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Join the first rows of partitions. An index that only counts the rows of each counts those of all.
+
+    Empty parts may have other dtypes: they are only joined if there is no other part.
+    """
+    filled = [part for part in parts if len(part)] or [*parts[:1]]
+    plain = all(part.index.names == [None] and counts_rows(part.index) for part in filled)
+    return pd.concat(filled, ignore_index=plain).head(SAMPLE)

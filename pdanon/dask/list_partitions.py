@@ -16,7 +16,7 @@ import pyarrow as pa
 from pdanon.algorithms.engines import SAMPLE, Plan, Publisher, Recoder
 from pdanon.algorithms.skeleton import Request, merge_found
 from pdanon.dask.encoding import change_error, encode_lists, item_types
-from pdanon.dask.lazy import LazyRelease, check_frame, merge_parts
+from pdanon.dask.lazy import LazyRelease, check_frame, check_keep, join_first, merge_parts
 from pdanon.dask.versions import compute
 from pdanon.dask.writing import Origin
 from pdanon.errors import ColumnError
@@ -24,7 +24,7 @@ from pdanon.evaluation.fingerprint import rows_fingerprint
 from pdanon.guarantees import check_recountable
 from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.columns import find_column, find_columns, is_list_column, with_column
+from pdanon.itemsets.columns import find_column, find_columns, is_list_column, label_positions, with_column
 from pdanon.itemsets.encoded_columns import ListColumns, Reader, collapse_columns
 from pdanon.itemsets.multisets import read_visible
 from pdanon.itemsets.pair_counts import Gathered, gather
@@ -106,8 +106,7 @@ class _Partitions:
 
     def check_keep(self, keep: Any) -> tuple[Hashable, ...]:
         """Check the labels of columns that the caller has reviewed."""
-        recoded = [position for position, label in enumerate(self.frame.columns) if label in self.labels]
-        return judged_columns(self.frame._meta, recoded, keep)
+        return check_keep(self.frame._meta, self.labels, keep)
 
     def decide(self, decide: Plan) -> Decision[_PartitionRows]:
         """Decide on the client, for the distinct transactions or by the supports of their pairs."""
@@ -150,8 +149,12 @@ class _WrittenPartitions:
     seen: _RowFacts
 
     def check_unmodified(self, guarantee: Guarantee, judged: Sequence[Hashable]) -> UnmodifiedColumns:
-        judged = judged_columns(self.seen.others, [], judged)  # again, as the values can now be checked
-        return count_unmodified(self.seen.others, [], guarantee, judged, rows=self.n_rows)
+        first = self.seen.first
+        position, *private = label_positions(first, self.labels)
+        judged = judged_columns(
+            first, [position, *private], judged
+        )  # again, as the values can now be checked
+        return count_unmodified(first, [position], guarantee, judged, private=private, rows=self.n_rows)
 
     def columns_left(self) -> str:
         return ""  # only list columns are recoded
@@ -164,9 +167,8 @@ class _WrittenPartitions:
         known = decision.mapping, facts.guarantee, decision.loss, rows.n_rows, dict(decision.parameters)
         recount = partial(_recount_written, self.labels, by_pairs=rows.rounds is not None)
         origin = Origin.of(self.original, recount)
-        return LazyRelease(
-            self.frame, *known, rows.tried, rows.sample, facts.risk, rows.rounds, origin=origin
-        )
+        chosen = rows.tried, rows.sample, facts.risk, rows.rounds
+        return LazyRelease(self.frame, *known, *chosen, origin=origin, unmodified=facts.unmodified)
 
 
 def _recount(guarantee: Guarantee, published: Gathered, frame: dd.DataFrame, labels: list[Hashable]) -> Audit:
@@ -247,7 +249,7 @@ class _RowFacts(NamedTuple):
 
     fingerprint: int  # of the original rows
     published: Gathered  # the distinct recoded transactions, or the supports of their pairs
-    others: pd.DataFrame  # the first rows of the unmodified columns
+    first: pd.DataFrame  # the first recoded rows
 
 
 def _recode(
@@ -288,13 +290,11 @@ def _recode_and_count(
     """Recode a partition as in the release; the same reading gives the rows and their fingerprint."""
     released = _recode_part(part, labels, publisher)
     fingerprint = rows_fingerprint([Itemsets.from_series(part[label]) for label in labels])
-    others = released.drop(columns=labels).head(SAMPLE)
-    return _RowFacts(fingerprint, _collapse_part(released, labels, kinds, number, read_visible), others)
+    published = _collapse_part(released, labels, kinds, number, read_visible)
+    return _RowFacts(fingerprint, published, released.head(SAMPLE))
 
 
 def _merge_facts(join: Callable[[list[Any]], Gathered], parts: list[_RowFacts]) -> _RowFacts:
     fingerprint = sum(part.fingerprint for part in parts) % 2**64
     published = join([part.published for part in parts])
-    # Empty parts may have other dtypes: they are only concatenated if there is no other part.
-    others = [part.others for part in parts if len(part.others)] or [parts[0].others]
-    return _RowFacts(fingerprint, published, pd.concat(others).head(SAMPLE))
+    return _RowFacts(fingerprint, published, join_first([part.first for part in parts]))

@@ -43,7 +43,7 @@ from pdanon.algorithms.regions.values import Encoder, TableValues
 from pdanon.algorithms.registry import algorithm as algorithm_of
 from pdanon.algorithms.registry import of_lists
 from pdanon.dask.encoding import change_error, encode_lists, item_types
-from pdanon.dask.lazy import LazyRelease, check_frame, merge_parts
+from pdanon.dask.lazy import LazyRelease, check_frame, check_keep, join_first, merge_parts
 from pdanon.dask.versions import compute, persist
 from pdanon.dask.writing import Origin
 from pdanon.errors import ItemsetDtypeError, ParameterError
@@ -63,7 +63,7 @@ from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.io.buckets import number_buckets, pack, regroup, unpack
 from pdanon.io.parquet import list_dtype
 from pdanon.itemsets.codes import Codes, Itemsets, Numbers
-from pdanon.itemsets.columns import find_column, find_quasi, release_copy
+from pdanon.itemsets.columns import find_column, find_quasi, label_positions, release_copy
 from pdanon.itemsets.memory import returning_unused
 from pdanon.itemsets.timing import progress_bar, report_nothing
 from pdanon.recoding.decision import Decision
@@ -134,9 +134,7 @@ class _TablePartitions:
 
     def check_keep(self, keep: Any) -> tuple[Hashable, ...]:
         """Check the labels of columns that the caller has reviewed."""
-        labels = self.columns.labels
-        recoded = [place for place, label in enumerate(self.frame.columns) if label in labels]
-        return judged_columns(self.frame._meta, recoded, keep)
+        return check_keep(self.frame._meta, self.columns.labels, keep)
 
     def decide(self, name: str, given: Mapping[str, Any]) -> Decision[ReleasedTable[_ReleasedPartitions]]:
         """Read the rows, and decide region by region, on the workers."""
@@ -564,10 +562,9 @@ def _recode(part: pd.DataFrame, released: bytes, digest: str, columns: _Columns)
 
 
 class _Shown(NamedTuple):
-    """The first rows: unmodified columns, and the quasi-identifiers before and after."""
+    """The first rows: the quasi-identifiers before, and all columns after."""
 
     n_rows: int
-    others: pd.DataFrame
     before: pd.DataFrame
     after: pd.DataFrame
 
@@ -580,17 +577,13 @@ def _look(
     itemsets = columns.lists(part, number)
     had_none = None if itemsets is None else itemsets.lengths == 0
     pieces = _sort_by_class(recoded[columns.labels], len(columns.quasi), number, n_buckets, had_none)
-    first = part[columns.quasi], recoded[columns.quasi]
-    others = recoded.drop(columns=columns.labels)
-    return _Shown(len(part), *(each.head(SAMPLE) for each in (others, *first))), pieces
+    return _Shown(len(part), part[columns.quasi].head(SAMPLE), recoded.head(SAMPLE)), pieces
 
 
 def _merge_shown(parts: list[_Shown]) -> _Shown:
-    """Merge the first rows. Empty parts may have other dtypes, and are left out if there is another part."""
-    filled = [each for each in parts if each.n_rows] or parts[:1]
-    columns = zip(*(each[1:] for each in filled), strict=True)
-    first = (pd.concat(own).head(SAMPLE) for own in columns)
-    return _Shown(sum(each.n_rows for each in parts), *first)
+    """Merge the first rows."""
+    before, after = (join_first(own) for own in zip(*(each[1:] for each in parts), strict=True))
+    return _Shown(sum(each.n_rows for each in parts), before, after)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -609,11 +602,15 @@ class _WrittenTable:
         return self.table.n_rows
 
     def check_unmodified(self, guarantee: Guarantee, judged: Sequence[Hashable]) -> UnmodifiedColumns:
-        judged = judged_columns(self.shown.others, [], judged)  # again, as the values can now be checked
-        return count_unmodified(self.shown.others, [], guarantee, judged, rows=self.n_rows)
+        first, n_quasi = self.shown.after, len(self.columns.quasi)
+        places = label_positions(first, self.columns.labels)
+        judged = judged_columns(first, places, judged)  # again, as the values can now be checked
+        quasi, lists = places[:n_quasi], places[n_quasi:]
+        return count_unmodified(first, lists, guarantee, judged, quasi=quasi, rows=self.n_rows)
 
     def columns_left(self) -> str:
-        left = columns_left(self.shown.before, self.shown.after, range(len(self.columns.quasi)))
+        quasi = self.columns.quasi
+        left = columns_left(self.shown.before, self.shown.after[quasi], range(len(quasi)))
         return ". ".join(filter(None, (self.table.useless, left)))
 
     def audit(self, guarantee: Guarantee) -> Audit:
@@ -627,7 +624,8 @@ class _WrittenTable:
         known = decision.mapping, facts.guarantee, decision.loss, self.n_rows, dict(decision.parameters)
         mapping = self.table.rows.mapping()
         origin = Origin.of(self.original, partial(_recount, self.columns))
-        return LazyRelease(self.frame, *known, trace=decision.trace, local_mapping=mapping, origin=origin)
+        result = LazyRelease(self.frame, *known, trace=decision.trace, local_mapping=mapping, origin=origin)
+        return replace(result, unmodified=facts.unmodified)
 
 
 # --- Audits by class

@@ -91,7 +91,7 @@ def recount_unmodified(
     present = [label for label in judged if label_key(label) in known]
     with warnings.catch_warnings():  # evidence and reports state the sentences
         warnings.simplefilter("ignore", IdentifierWarning)
-        return count_unmodified(rows, [*lists, *quasi], guarantee, present, private=kept)
+        return count_unmodified(rows, lists, guarantee, present, quasi=quasi, private=kept)
 
 
 def _lists(guarantee: Guarantee, column: Hashable | None) -> tuple[Hashable, ...]:

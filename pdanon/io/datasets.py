@@ -161,7 +161,7 @@ def draw_private(
     Examples
     --------
     >>> import pdanon
-    >>> baskets = pdanon.datasets.make_baskets(1000, 50, random_state=0)
+    >>> baskets = pdanon.datasets.make_baskets(1000, 50, random_state=0)[["items"]]
     >>> frame, private = pdanon.datasets.draw_private(baskets, delta=0.4, random_state=0)
     >>> len(private), len(frame["items"].itemset.items)
     (25, 45)

@@ -13,7 +13,7 @@ from pdanon.io.column_types import check_types
 from pdanon.io.csv import read_joined_text
 from pdanon.io.files import check_encoding
 from pdanon.io.lines import Table, delimiter_of, is_parquet, is_text, read_lines
-from pdanon.io.long import from_long, number_persons, to_long
+from pdanon.io.long import from_long, number_persons, refuse_published_persons, to_long
 from pdanon.io.onehot import describe_numbers, lists_and_numbers
 from pdanon.itemsets.columns import find_column, label_positions
 from pdanon.itemsets.validation import check_known, is_uri
@@ -175,6 +175,7 @@ class Form:
 
     def _convert(self, frame: pd.DataFrame, notes: tuple[str, ...], keep: Collection[str]) -> Table:
         """Convert the table of a file."""
+        refuse_published_persons(self.by, [*keep])
         if self.is_onehot:
             return self._read_onehot(frame, notes, list(keep))
         if self.unit is not None:

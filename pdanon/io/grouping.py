@@ -38,6 +38,7 @@ from pdanon.io.lines import (
     spans_lines,
     unreadable_text,
 )
+from pdanon.io.long import refuse_published_persons
 from pdanon.io.trees import ParquetTree
 from pdanon.itemsets.dtype import is_list_type, is_text_type
 from pdanon.itemsets.lists import offsets_of
@@ -77,6 +78,7 @@ def group_lines(
     check_name(target)
     if not target.absolute().parent.is_dir():
         raise ParameterError("the directory of the target does not exist", where="target", got=str(target))
+    refuse_published_persons(by, keep)
     if twice := [name for name in (item, *keep) if [*by, item, *keep].count(name) > 1]:
         raise ParameterError("a column has two tasks", got=", ".join(map(repr, twice)), hint="list it once")
     types = check_types(types, "types")

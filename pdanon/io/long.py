@@ -60,7 +60,7 @@ def from_long(
         removed.
     keep : sequence of hashable
         Columns with one value per person, such as age, which become columns of the result. Columns of ``by``
-        are dropped unless listed here, as they usually identify people.
+        are always dropped, as they identify people.
     conflicts : {"refuse", "first"}
         If a person has several values in a kept column, refuse the table or take the first value. A missing
         value is no conflict: the first value that is not missing is taken.
@@ -78,7 +78,8 @@ def from_long(
     ItemsetDtypeError
         If the item column holds lists, or values that cannot be items.
     ParameterError
-        If a line has no person, or if 20 or more lines all have different persons.
+        If a line has no person, if 20 or more lines all have different persons, or if a column of ``by`` is
+        kept.
 
     Warns
     -----
@@ -112,6 +113,7 @@ def from_long(
     ids = [frame.iloc[:, place] for place in label_positions(check_frame(frame), labels)]
     items = frame.iloc[:, label_position(frame, item)]
     kept = [frame.iloc[:, position] for position in label_positions(frame, column_labels(keep, "keep"))]
+    refuse_published_persons(labels, [column.name for column in kept])
     if any(same_label(column.name, item) for column in kept):
         hint = "leave it out of keep: the lists hold all items of a person"
         raise ParameterError("the item column has several values per person", where="keep", hint=hint)
@@ -227,6 +229,14 @@ def _refuse_mixed(column: pd.Series[Any], where: str) -> None:
             got=f"{int(numbers.sum())} numbers and {int(texts.sum())} texts in {column.name!r}",
             hint=f"convert them to one type, such as frame[{column.name!r}].astype(str)",
         )
+
+
+def refuse_published_persons(by: Sequence[Hashable], kept: Sequence[Hashable]) -> None:
+    """Refuse to publish a column that identifies the person of a line."""
+    if shown := [label for label in kept if any(same_label(label, each) for each in by)]:
+        hint = "leave it out of keep (--keep) and quasi (--quasi): it tells whose row it is"
+        got = ", ".join(map(repr, shown))
+        raise ParameterError("the column of persons is never published", where="keep", got=got, hint=hint)
 
 
 def refuse_single_lines(n_lines: int, n_persons: int, where: str = "by") -> None:

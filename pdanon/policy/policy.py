@@ -62,6 +62,7 @@ from pdanon.itemsets.validation import (
 from pdanon.policy import schema
 from pdanon.recoding.loss_bounds import check_max_loss, refuse_loss
 from pdanon.recoding.result import Anonymized
+from pdanon.recoding.unmodified_columns import index_levels
 from pdanon.stream import Streamed, anonymize
 
 _BY_ROLE = dict.fromkeys(("column", "quasi", "keep"), "columns")
@@ -119,8 +120,8 @@ class Policy:
 
     Notes
     -----
-    Each column and each named index needs a role. A column without a role is refused, not published. In a
-    table without lists, columns without a role are not read.
+    Each column needs a role, and so does an index that does not only count the rows. A column without a role
+    is refused, not published. In a table without lists, columns without a role are not read.
 
     Examples
     --------
@@ -253,7 +254,6 @@ class Policy:
             raise ParameterError("the policy names no release", where=self._place("outputs"), hint=hint)
         self.check_outputs(self.outputs.values(), overwrite=overwrite, allow_outside=allow_outside)
         frame = to_frame(ParquetTree.find(self.input).schema().empty_table(), ignore_metadata=True)
-        frame = frame[[name for name in frame.columns if "__index_level_" not in name]]  # of unnamed indexes
         self._check_present(frame.columns)
         if not self._unit:  # a release of persons with several rows drops all other columns
             self._roles.select_published(frame, self._place("columns"), lists=self._reads_lists())
@@ -313,9 +313,8 @@ class Policy:
         columns = [*self.quasi, *self.keep]
         frame = self._form.read(self.input, columns).frame
         self._warn_of_texts(frame)
-        self._check_present(
-            [*frame.columns, *frame.index.names, *(self.drop if self._form.drops_columns else [])]
-        )
+        levels = [name for _, name in index_levels(frame)]
+        self._check_present([*frame.columns, *levels, *(self.drop if self._form.drops_columns else [])])
         if self._unit:  # a release of persons with several rows drops columns without a role
             return frame.drop(columns=[name for name in self.drop if name in frame.columns])
         return self._roles.select_published(frame, self._place("columns"), lists=self._reads_lists())

@@ -18,6 +18,7 @@ from pdanon.errors import ColumnError, FormatError, ParameterError, cause_of, fi
 from pdanon.evaluation.report.html import HEAD
 from pdanon.itemsets.columns import is_list_column
 from pdanon.itemsets.validation import check_kind, check_known, is_uri
+from pdanon.recoding.unmodified_columns import index_levels
 
 # Keys of each table of the file, and their types.
 _KEYS: dict[str, dict[str, tuple[type, ...]]] = {
@@ -252,8 +253,8 @@ def table_of(value: Any) -> Mapping[str, Any]:
 
 _MOST_NAMED = 20  # columns in a message
 _HINT = (
-    "name them in [columns] as quasi, as keep (published as they are) or as drop; None is an "
-    "index without a name: name it, or reset it before you write the table"
+    "name them in [columns] as quasi, as keep (published as they are) or as drop; index is an index without "
+    "a name"
 )
 
 
@@ -351,15 +352,15 @@ class Roles:
         lists : bool
             Whether the only list column needs no role.
         """
-        frame = frame.reset_index([name for name in frame.index.names if name in self.drop], drop=True)
+        levels = [level for level, name in index_levels(frame) if name in self.drop]
+        frame = frame.reset_index(levels, drop=True) if levels else frame
         frame = frame.drop(columns=[name for name in frame.columns if name in self.drop])
         columns = [name for i, name in enumerate(frame.columns) if is_list_column(frame.iloc[:, i])]
         known = [*self.columns, *self.lists]
         if self.items is None and len(columns) == 1 and lists:
             known += columns
-        strange = [name for name in (*frame.columns, *frame.index.names) if name not in known]
-        if isinstance(frame.index, pd.RangeIndex):
-            strange = [name for name in strange if name is not None]
+        names = [*frame.columns, *(name for _, name in index_levels(frame))]
+        strange = [name for name in names if name not in known]
         if strange:
             more = f" and {len(strange) - _MOST_NAMED} more" if len(strange) > _MOST_NAMED else ""
             got = f"{strange[:_MOST_NAMED]}{more}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any, Protocol, TypeVar
 
 import pandas as pd
@@ -20,6 +21,7 @@ from pdanon.recoding.unmodified_columns import (
     count_unmodified,
     judged_columns,
     keep_parameter,
+    refuse_risk,
 )
 from pdanon.recoding.warnings import columns_left, items_left, warn_if_short, warn_if_useless
 
@@ -65,7 +67,7 @@ class Written(Protocol[Result_co]):
         """Number of rows of the original."""
 
     def check_unmodified(self, guarantee: Guarantee, judged: Sequence[Hashable]) -> UnmodifiedColumns:
-        """Count rows that the unmodified columns identify, and warn."""
+        """Count rows that the unmodified columns identify with all written ones, and warn."""
 
     def columns_left(self) -> str:
         """Describe the recoded columns, other than list columns, that are almost empty."""
@@ -92,6 +94,7 @@ def release(
     decide: Callable[[], Decision[Rows]],
     keep: Any = (),
     max_loss: Mapping[str, float] | None = None,
+    max_risk: Fraction | None = None,
 ) -> Result:
     """Decide, write, audit and warn, for all releases.
 
@@ -105,6 +108,8 @@ def release(
         Columns that the caller has reviewed.
     max_loss : mapping, optional
         Upper bounds on losses, by measure.
+    max_risk : Fraction, optional
+        Upper bound on the share of rows that unmodified columns identify with all that is published.
 
     Returns
     -------
@@ -115,7 +120,8 @@ def release(
     ------
     InfeasibleError
         If the decision is only an attempt. The attempt of a frame is the ``partial`` of the error. If there
-        are bounds, and the release exceeds one or is almost empty.
+        are bounds, and the release exceeds one or is almost empty. If unmodified columns identify too many
+        rows.
     GuaranteeError
         If the release fails its audit. It is withheld.
 
@@ -132,7 +138,6 @@ def release(
     decision = replace(decision, parameters=parameters, risk=no_risk)  # which frees the rows that it holds
     return_unused()  # Arrow keeps what it freed: too much beside the labels of rows
     with writer.write(decision) as written:
-        unmodified = written.check_unmodified(decision.guarantee, judged)
         items = items_left(decision.mapping, decision.loss, written.n_rows, decision.guarantee)
         useless = ". ".join(filter(None, (items, written.columns_left())))
         if decision.problem is None:  # the error describes an attempt
@@ -140,6 +145,7 @@ def release(
             warn_if_useless(useless, decision.guarantee)
         return_unused()
         audit = written.audit(decision.guarantee)
+        unmodified = written.check_unmodified(audit.guarantee, judged)
         facts = Facts(decision, audit.guarantee, unmodified, useless, audit.holds, risk)
         if decision.problem is not None:
             decision.problem.partial = written.result(facts)
@@ -150,6 +156,7 @@ def release(
                 got=f"{audit.rows_at_risk} rows at risk under {audit.guarantee!r}",
                 hint="this is a defect of pdanon; please report it with the parameters that were used",
             )
+        refuse_risk(unmodified, max_risk)
         warn_if_short(decision.parameters, audit.guarantee)
         return written.result(facts)
 
@@ -210,8 +217,9 @@ class _WrittenFrame:
         if not self.rows.has_rows:
             return UnmodifiedColumns()
         writer = self.writer
+        released = self.rows.frame.iloc[:, : writer.frame.shape[1]]  # a release may add a column
         return count_unmodified(
-            writer.frame, [*writer.lists, *writer.quasi], guarantee, judged, private=writer.private
+            released, writer.lists, guarantee, judged, quasi=writer.quasi, private=writer.private
         )
 
     def columns_left(self) -> str:

@@ -513,6 +513,7 @@ def headline(result: Anonymized) -> Iterator[tuple[str, str]]:
             "named",
             f"an attacker with a sample names {percent(result.named)} of the persons at risk{larger}",
         )
+    yield from unmodified_lines(result.unmodified)
     for name, text in loss_lines(result.mapping, result.loss):
         yield name, text
         if name == "changed":
@@ -524,6 +525,11 @@ def headline(result: Anonymized) -> Iterator[tuple[str, str]]:
         yield "useless", result.useless
     if result.cut_short:
         yield "search", result.cut_short
+
+
+def unmodified_lines(unmodified: UnmodifiedColumns, rows: int | None = None) -> Iterator[tuple[str, str]]:
+    """Return the line about unmodified columns of a table with some rows, name and text, if there is one."""
+    yield from (("beside", text) for text, _ in unmodified.summary(rows))
 
 
 def verdict(result: Anonymized) -> tuple[Verdict, str]:
@@ -541,6 +547,8 @@ def verdict(result: Anonymized) -> tuple[Verdict, str]:
 def _shares(result: Anonymized) -> dict[str, list[Share]]:
     """Return the shares in the lines of `headline`."""
     shares, loss = dict(risk_shares(result.guarantee, result.risk)), result.loss
+    for _, found in result.unmodified.summary():
+        shares["beside"] = [Share(share) for share in found]
     if "occurrences" in loss:
         shares["changed"] = [Share(loss["occurrences"])]
         shares["error"] = [Share(loss["singles"], name="item"), Share(loss["pairs"], name="pair")]

@@ -21,6 +21,7 @@ from pdanon.errors import GuaranteeError, ParameterError, ReleaseWarning, warn
 from pdanon.guarantees.km import KmAnonymity
 from pdanon.guarantees.unit_audit import audit_rows, audit_units, number_values
 from pdanon.guarantees.verdict import Guarantee
+from pdanon.io.long import refuse_published_persons
 from pdanon.io.units import UnitRows, UnitTable, refuse_without_unit
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import column_labels, label_positions
@@ -83,6 +84,7 @@ def _kept_columns(table: UnitTable, keep: Sequence[Hashable]) -> list[int]:
     if table.column in positions:
         hint = "leave it out of keep: its labels are published"
         raise ParameterError("the column of items is recoded", where="keep", hint=hint)
+    refuse_published_persons([table.frame.columns[table.unit]], keep)
     return sorted(positions)
 
 
@@ -95,7 +97,7 @@ class _UnitRelease:
     table : UnitTable
         The original.
     kept : sequence of int
-        Positions of the columns to publish. Those of units are published as numbers if it is not among them.
+        Positions of the columns to publish beside the items. Units are published as numbers.
     counts : bool
         Whether each line with an item is published, instead of the distinct ones.
     """
@@ -107,14 +109,13 @@ class _UnitRelease:
     def publish(self, result: Anonymized) -> Anonymized:
         """Return the release of rows, for a release of the sets of units."""
         table, guarantee = self.table, result.guarantee
-        places = [place for place in self.kept if place != table.unit]
-        if not table.is_long or self.counts or places:
+        if not table.is_long or self.counts or self.kept:
             rows, sources = self._recoded_rows(result)
             repeats = self.counts
         else:
             rows, repeats = lines_of(Multisets.from_series(result.frame.iloc[:, 0]))
             sources = np.full(len(rows.numbers), -1)
-        known = {place: _values(table.frame, place, sources) for place in places}
+        known = {place: _values(table.frame, place, sources) for place in self.kept}
         values = self._hide(guarantee, rows, known)
         frame = self._to_frame(rows, values)
         self._audit(guarantee, frame, repeats)
@@ -210,30 +211,19 @@ class _UnitRelease:
         content = label_ranks(rows, table.is_long)
         for column in values.values():
             content = pair_numbers(content, _value_ranks(column))
-        units, names = self._number_units(rows, content)
-        own = units[rows.numbers]
+        own = unit_places(rows, content)[rows.numbers]
         order = np.lexsort((content, own))
         if table.is_long and values and not self.counts:  # larger parts of the calendar make lines equal
             known = np.stack([own, content])[:, order]
             order = order[(np.diff(known, prepend=-1) != 0).any(axis=0)]
         columns: dict[int, Any] = {table.column: label_column(rows, order, table.is_long)}
-        columns[table.unit] = own[order] if names is None else names.take(own[order])
+        columns[table.unit] = own[order]
         columns |= {place: column.array.take(order) for place, column in values.items()}
         used = sorted(columns)
         frame = pd.DataFrame({number: columns[number] for number in used})
         frame.columns = table.frame.columns[used]
         frame.attrs = dict(table.frame.attrs)
         return frame
-
-    def _number_units(self, rows: UnitRows, content: Numbers) -> tuple[NDArray[np.int64], Any]:
-        """Return the published number of each unit, and the original names in this order if they are kept."""
-        if self.table.unit not in self.kept:
-            return unit_places(rows, content), None
-        first = np.zeros(rows.n_units, np.int64)  # a row of each unit
-        first[self.table.rows.numbers] = np.arange(len(self.table.frame))
-        names = self.table.frame.iloc[first, self.table.unit]
-        places = places_of(_value_ranks(names))
-        return places, _without_residue(names.iloc[np.argsort(places)]).array
 
     def _audit(self, guarantee: Guarantee, frame: pd.DataFrame, counts: bool) -> None:
         """Recount the table as it is published."""

@@ -1,10 +1,15 @@
-"""Unmodified columns: columns published as they are, and the number of rows that they identify together."""
+"""Unmodified columns: columns published as they are, and the rows that they identify.
+
+They are counted alone, with the released quasi-identifiers, and with released items, as `KKm` counts.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from fractions import Fraction
+from functools import reduce
 from itertools import combinations
 from math import prod
 from typing import Any, NamedTuple
@@ -13,15 +18,25 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pdanon.errors import ColumnError, IdentifierWarning, warn
+from pdanon.errors import ColumnError, IdentifierWarning, InfeasibleError, warn
+from pdanon.guarantees import Coherence, PSRules, PublicK, TransactionalK
+from pdanon.guarantees.kkm import Crowds
+from pdanon.guarantees.parameters import DEFAULT_M, check_share
+from pdanon.guarantees.rules import AllRules
 from pdanon.guarantees.verdict import Guarantee
+from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import column_labels, is_list_column, label_key, same_label
-from pdanon.itemsets.equality import Numbers, value_numbers
+from pdanon.itemsets.equality import Numbers, pair_numbers, value_numbers
+from pdanon.itemsets.multisets import read_visible
 from pdanon.recoding.counts import FEW, is_nearly_all, percent
+from pdanon.recoding.risk import Visible, hidden_items, is_hidden_item
 
 _MOST_KNOWN = 3  # columns of the subset that explains the others
 _MOST_COMBINED = 8  # columns searched for the subset
 _MOST_NAMED = 8  # columns listed in a message
+_MOST_VISITED = 10**8  # itemsets of an exact count
+_MOST_STEPS = 2 * 10**8  # of a count of a sample; about 2 ns each
+_SEED = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +48,9 @@ class UnmodifiedColumns:
     columns : tuple of hashable
         Labels of the columns.
     levels : tuple of hashable
-        Names of the levels of the index that have one.
+        Names of the levels of the index, as of columns. A level without a name is called as by pandas'
+        ``reset_index``: ``"index"``, of several levels ``"level_0"`` and so on. An index that only counts the
+        rows has none.
     judged : tuple of hashable
         Columns that the caller has reviewed, by ``keep=``; they are not counted below.
     incomparable : tuple of hashable
@@ -53,12 +70,31 @@ class UnmodifiedColumns:
         rows below k, and so on. Of equally good ones, those with the most values.
     subset_unique, subset_below_k : int
         ``unique`` and ``below_k`` of the subset.
+    quasi : tuple of hashable
+        The released quasi-identifiers that are counted in addition; none if there is no ``known`` column.
+    quasi_unique, quasi_below_k : int
+        ``unique`` and ``below_k`` of all ``known`` columns and the released quasi-identifiers.
+    lists : tuple of hashable
+        The released list columns, in the same way.
+    m : int or None
+        Maximum number of released items that are known in addition; None for all items of a row.
+    items_counted : int
+        Number of rows that were counted with released items: ``rows``, or a random sample of them. 0 if there
+        is no ``known`` column, or no released list column.
+    items_below_k : int
+        Number of them that fewer than k rows match in all ``known`` columns, the released quasi-identifiers
+        and some set of at most m released items.
 
     Notes
     -----
     Values are compared as in :class:`pdanon.KAnonymity`: numbers and dates as they are published, lists with
     their order. The counts are exact. Of more than 8 columns, the 8 with the most values are searched for the
     subset, as the time grows with the number of triples. ``unique`` and ``below_k`` count all columns.
+
+    ``items_below_k`` is ``rows_at_risk`` of :class:`pdanon.KKm` with all these columns as quasi-identifiers,
+    without the items that the guarantee does not let an attacker know. ``m`` is that of the guarantee. It is
+    2 if the guarantee has none, and None if the guarantee is about whole rows. For more than 2 items, a
+    sample is counted if an exact count could visit more than 100 million itemsets.
     """
 
     columns: tuple[Hashable, ...] = ()
@@ -73,11 +109,21 @@ class UnmodifiedColumns:
     subset: tuple[Hashable, ...] = ()
     subset_unique: int = 0
     subset_below_k: int = 0
+    quasi: tuple[Hashable, ...] = ()
+    quasi_unique: int = 0
+    quasi_below_k: int = 0
+    lists: tuple[Hashable, ...] = ()
+    m: int | None = None
+    items_counted: int = 0
+    items_below_k: int = 0
 
     @property
     def telling(self) -> tuple[Hashable, ...]:
-        """The columns to list in a message: the subset if it is one column, or if all are too many."""
-        return self.subset if self._by_one or len(self.known) > _MOST_NAMED else self.known
+        """The columns to list in a hint: the subset if it is one column, or if all are too many."""
+        alone = self._by_one and is_nearly_all(self.below_k, self.most_below_k)
+        if self.subset and (alone or len(self.known) > _MOST_NAMED):
+            return self.subset
+        return self.known[:_MOST_NAMED]
 
     def is_judged(self, label: Hashable) -> bool:
         """Return whether the caller has reviewed the columns of a label."""
@@ -101,10 +147,69 @@ class UnmodifiedColumns:
                 alone = f"{self._share(self.subset_unique)} are unique, and " if self.subset_unique else ""
                 few = f"fewer than {self.k} rows match for {self._share(self.subset_below_k)}"
                 yield f"With {_join_labels(self.subset)} alone, {alone}{few}"
-        if self.below_k and first:
+        yield from self._with_released(counted)
+        if first and self.most_below_k:
             yield f"In all {rows:,} rows, the shares may be lower"
         if self.incomparable:
             yield f"The values of {_join_labels(self.incomparable)} cannot be compared, and are not counted"
+
+    def summary(self, rows: int | None = None) -> Iterator[tuple[str, list[float]]]:
+        """Return the line of a result about unmodified columns, if there is one, and the shares in it.
+
+        ``rows`` is the number of rows of the whole table, as in `sentences`.
+        """
+        parts, shares = [], []
+        what, few = self._columns([*self.known, *self.quasi]), f"fewer than {self.k} rows match for "
+        of = f"the first {self.rows:,} rows" if rows is not None and rows > self.rows else "the rows"
+        if self.quasi_below_k:
+            shares.append(self.quasi_below_k / self.rows)
+            parts.append(f"with {what}, {few}{percent(shares[0])} of {of}")
+        if self.items_below_k:
+            shares.append(self.items_below_k / self.items_counted)
+            of = of if self._counts_all else f"{self.items_counted:,} sampled rows"
+            known = f"with {self._items} for " if parts else f"with {what} and {self._items}, {few}"
+            parts.append(f"{known}{percent(shares[-1])}{'' if parts and self._counts_all else f' of {of}'}")
+        if self.judged:
+            parts.append(f"{self._columns(self.judged)} as listed in keep, not counted in any figure")
+        if parts:
+            yield "; ".join(parts), shares
+
+    @property
+    def most_below_k(self) -> int:
+        """Number of rows below k with all that was counted; of a sample, an estimate."""
+        return max(self.quasi_below_k, self.items_below_k * self.rows // max(self.items_counted, 1))
+
+    @property
+    def _counts_all(self) -> bool:
+        return self.items_counted == self.rows
+
+    def _with_released(self, counted: str) -> Iterator[str]:
+        """Describe what the columns identify together with released ones, if that is more."""
+        what, parts, few = self._columns(self.known), [], f"fewer than {self.k} rows match for "
+        if not self.below_k:
+            what += f", which {_are(self.known)} published unmodified,"
+        if self.quasi:
+            what += f" and the released {_join_labels(self.quasi)}"
+        if self.quasi_below_k > self.below_k:
+            share = percent(self.quasi_below_k / self.rows)
+            parts.append(f"With {what}, {few}{self.quasi_below_k:,} of {counted} ({share})")
+        if self.items_below_k > (self.quasi_below_k if self._counts_all else 0):
+            of = counted if self._counts_all else f"{self.items_counted:,} sampled rows"
+            share = percent(self.items_below_k / self.items_counted)
+            items = f"{self._items} for " if parts else f"{what} and {self._items}, {few}"
+            parts.append(f"{'with' if parts else 'With'} {items}{self.items_below_k:,} of {of} ({share})")
+        if parts:
+            yield "; ".join(parts)
+
+    @property
+    def _items(self) -> str:
+        if self.m is None:
+            return "all released items of a row"
+        return f"{self.m:,} released item{'' if self.m == 1 else 's'}"
+
+    @staticmethod
+    def _columns(labels: Sequence[Hashable]) -> str:
+        return _join_labels(labels) if len(labels) <= _MOST_NAMED else f"{len(labels)} columns"
 
     @property
     def _by_one(self) -> bool:
@@ -113,8 +218,7 @@ class UnmodifiedColumns:
         return len(self.subset) == 1 and most_unique and is_nearly_all(self.subset_below_k, self.below_k)
 
     def _sentence(self, unique: int, below_k: int, known: Sequence[Hashable], counted: str) -> str:
-        what = _join_labels(known) if len(known) <= _MOST_NAMED else f"{len(known)} columns"
-        what += f", which {'is' if len(known) == 1 else 'are'} published unmodified"
+        what = f"{self._columns(known)}, which {_are(known)} published unmodified"
         if not unique:
             few = f"{below_k:,} of {counted} ({percent(below_k / self.rows)})"
             return f"For {few}, fewer than {self.k} rows match in {what}"
@@ -128,23 +232,24 @@ class UnmodifiedColumns:
 
 def count_unmodified(
     frame: pd.DataFrame,
-    recoded: Collection[int],
+    lists: Sequence[int],
     guarantee: Guarantee,
     judged: Sequence[Hashable] = (),
     *,
+    quasi: Sequence[int] = (),
     private: Collection[int] = (),
     rows: int | None = None,
 ) -> UnmodifiedColumns:
-    """Count the rows that unmodified columns identify, and warn if there are any.
+    """Count the rows that unmodified columns identify with all that is published, and warn if there are any.
 
     Parameters
     ----------
     frame : pandas.DataFrame
-        The original, or its first rows.
-    recoded : collection of int
-        Positions of the recoded columns.
+        The release, or its first rows.
+    lists, quasi : sequence of int
+        Positions of the recoded list columns, and of the recoded quasi-identifiers.
     guarantee : Guarantee
-        Guarantee of the release, for its k.
+        Guarantee of the release, for its k and m.
     judged : sequence of hashable
         Columns that the caller has reviewed, as returned by `judged_columns`.
     private : collection of int
@@ -155,22 +260,32 @@ def count_unmodified(
     Warns
     -----
     IdentifierWarning
-        Once, if at least 20 rows are counted, and fewer than k match a row in all columns and named index
-        levels that nobody has reviewed. Also if such values cannot be compared.
+        Once, if at least 20 rows are counted, and fewer than k match a row in all columns and index levels
+        that nobody has reviewed, the released quasi-identifiers and some released items. Also if values
+        cannot be compared.
     """
     known, incomparable = [], []
-    settled = {label_key(label) for label in judged}
+    recoded, settled = {*lists, *quasi}, {label_key(label) for label in judged}
     for each in _unmodified_columns(frame, recoded):
         if label_key(each.label) not in settled and each.position not in private:
             numbers = value_numbers(each.values)
             known += [] if numbers is None else [(each, numbers)]
             incomparable += [each] if numbers is None else []
     k = getattr(guarantee, "k", None) or 2
-    whole = _count([numbers for _, numbers in known], k)
-    least = _find_subset([numbers for _, numbers in known], whole.below_k, k)
+    if not known:  # then the guarantee covers all that is counted
+        lists = quasi = ()
+    columns = [numbers for _, numbers in known]
+    whole = _count(columns, k)
+    least = _find_subset(columns, whole.below_k, k)
+    released = (value_numbers(frame.iloc[:, place]) for place in quasi)
+    columns += [numbers for numbers in released if numbers is not None]
+    together = _count(columns, k)
+    m = _known_items(guarantee) if lists else None
+    itemsets = [read_visible(frame.iloc[:, place]) for place in lists]
+    items_counted, items_below_k = _count_with_items(itemsets, columns, guarantee, k, m)
     found = UnmodifiedColumns(
         columns=tuple(label for place, label in enumerate(frame.columns) if place not in recoded),
-        levels=tuple(name for name in frame.index.names if name is not None),
+        levels=tuple(label for _, label in index_levels(frame)),
         judged=tuple(judged),
         incomparable=tuple(each.label for each in incomparable),
         known=tuple(each.label for each, _ in known),
@@ -181,8 +296,15 @@ def count_unmodified(
         subset=tuple(known[place][0].label for place in least.places),
         subset_unique=least.unique,
         subset_below_k=least.below_k,
+        quasi=tuple(frame.columns[place] for place in quasi),
+        quasi_unique=together.unique,
+        quasi_below_k=together.below_k,
+        lists=tuple(frame.columns[place] for place in lists),
+        m=m,
+        items_counted=items_counted,
+        items_below_k=items_below_k,
     )
-    if len(frame) >= FEW and (found.below_k or incomparable):
+    if len(frame) >= FEW and (found.most_below_k or incomparable):
         warn(_warning(found, guarantee, frame, rows))
     return found
 
@@ -199,13 +321,31 @@ class _Column(NamedTuple):
 
 
 def _unmodified_columns(frame: pd.DataFrame, recoded: Collection[int]) -> Iterator[_Column]:
-    """Return the columns that are not recoded, and the named levels of the index."""
+    """Return the columns that are not recoded, and the levels of the index."""
     for position, label in enumerate(frame.columns):
         if position not in recoded:
             yield _Column(label, position, frame.iloc[:, position])
-    for level, name in enumerate(frame.index.names):
-        if name is not None:
-            yield _Column(name, -1, frame.index.get_level_values(level).to_series())
+    for level, name in index_levels(frame):
+        yield _Column(name, -1, frame.index.get_level_values(level).to_series())
+
+
+def counts_rows(values: pd.Index[Any]) -> bool:
+    """Return whether an index without a name only counts the rows from 0 on, as the default one does."""
+    return values.name is None and values.nlevels == 1 and values.equals(pd.RangeIndex(len(values)))
+
+
+def index_levels(frame: pd.DataFrame) -> Iterator[tuple[int, Hashable]]:
+    """Return the levels of an index that tell more than the order of rows: number, and label of a column.
+
+    Levels without a name have a label as by pandas' ``reset_index``.
+    """
+    index = frame.index
+    for level, name in enumerate(index.names):
+        if counts_rows(index.get_level_values(level)):
+            continue
+        if name is None:
+            name = "index" if index.nlevels == 1 and "index" not in frame.columns else f"level_{level}"
+        yield level, name
 
 
 def judged_columns(frame: pd.DataFrame, recoded: Collection[int], keep: Any) -> tuple[Hashable, ...]:
@@ -227,7 +367,7 @@ def judged_columns(frame: pd.DataFrame, recoded: Collection[int], keep: Any) -> 
     ColumnError
         If one does not exist, is recoded, or has values that cannot be compared.
     """
-    names = [name for name in frame.index.names if name is not None]
+    names = [label for _, label in index_levels(frame)]
     others = [label for position, label in enumerate(frame.columns) if position not in recoded]
     judged = judged_labels([*others, *names], [frame.columns[position] for position in recoded], keep)
     settled = {label_key(label) for label in judged}
@@ -335,7 +475,82 @@ def _best_subset(
     return best
 
 
+# --- Refusal
+
+
+def check_max_risk(max_risk: Any) -> Fraction | None:
+    """Check an upper bound on the share of rows that unmodified columns may identify; None for no bound."""
+    return None if max_risk is None else check_share(max_risk, "max_risk")
+
+
+def refuse_risk(found: UnmodifiedColumns, most: Fraction | None) -> None:
+    """Refuse a release in which fewer than k rows match for a larger share of rows than allowed.
+
+    Raises
+    ------
+    InfeasibleError
+        If the unmodified columns and all that is published identify more rows. Columns of ``keep`` and values
+        that cannot be compared are not counted.
+    """
+    if most is not None and found.most_below_k > most * found.rows:
+        raise InfeasibleError(
+            "the unmodified columns identify more rows than max_risk allows",
+            where="max_risk",
+            got=". ".join(found.sentences()),
+            hint=f"drop {[*found.telling]}, protect them by quasi (--quasi), or allow a larger share",
+        )
+
+
+# --- Counting with released items
+
+
+def _known_items(guarantee: Guarantee) -> int | None:
+    """Return the maximum number of items that an attacker of a guarantee knows; None for whole rows."""
+    if isinstance(guarantee, (TransactionalK, PublicK)):
+        return None
+    if isinstance(guarantee, Coherence):
+        return guarantee.covered
+    if isinstance(guarantee, PSRules) and isinstance(guarantee.rules, AllRules):
+        return guarantee.rules.m
+    return getattr(guarantee, "m", int(DEFAULT_M))
+
+
+def _is_hidden(itemsets: Itemsets, guarantee: Guarantee) -> NDArray[np.bool_]:
+    """Return whether an attacker of a guarantee does not know an item."""
+    if isinstance(guarantee, PublicK):
+        return ~is_hidden_item(itemsets, guarantee.public)
+    return is_hidden_item(itemsets, hidden_items(guarantee))
+
+
+def _count_with_items(
+    lists: Sequence[Itemsets], columns: Sequence[Numbers], guarantee: Guarantee, k: int, m: int | None
+) -> tuple[int, int]:
+    """Count the rows that fewer than k match in some columns and up to m items.
+
+    Returns
+    -------
+    counted, below_k : int
+        The number of counted rows, all or a sample, and of them that fewer than k rows match.
+    """
+    if not lists:
+        return 0, 0
+    crowds = Crowds.of(lists, reduce(pair_numbers, columns))
+    seen = Visible.of_crowds(crowds, _is_hidden(crowds.itemsets, guarantee))
+    index = crowds.index.keep_items(~seen.is_hidden & (m != 0))
+    m = None if m is None else min(m, max(index.longest, 1))
+    if m is None or m <= 2 or index.search_bound(m) <= _MOST_VISITED:
+        below_k = crowds.at_risk(crowds.small(k), index.at_risk(k, m))
+        return len(below_k), int(np.count_nonzero(below_k))
+    drawn = np.random.default_rng(_SEED).permutation(seen.n_rows)
+    sizes = seen.smallest(drawn, k, 1, m, _MOST_STEPS)
+    return len(sizes), int(np.count_nonzero(sizes[:, 0] <= m))
+
+
 # --- Messages
+
+
+def _are(labels: Sequence[Hashable]) -> str:
+    return "is" if len(labels) == 1 else "are"
 
 
 def _warning(
@@ -343,11 +558,15 @@ def _warning(
 ) -> IdentifierWarning:
     lists = [label for place, label in enumerate(frame.columns) if is_list_column(frame.iloc[:, place])]
     quasi = [label for label in found.telling if label in found.columns and label not in lists]
-    protect = f"use KKm(k={found.k}, m={getattr(guarantee, 'm', 2)}, quasi={quasi}), " if quasi else ""
+    m = found.m if found.lists else getattr(guarantee, "m", 2)
+    protect = f"use KKm(k={found.k}, m={m}, quasi={quasi}), " if quasi else ""
     if quasi and hasattr(guarantee, "quasi"):
         protect = f"add {quasi} to quasi=, "
     keep = [*found.telling, *found.incomparable]
-    review = f"drop columns that are not needed, or pass keep={keep} if they may be published as they are"
+    drop = "drop columns that are not needed"
+    if any(label in found.levels for label in found.telling):
+        drop += ", and an index by frame.reset_index(drop=True)"
+    review = f"{drop}, or pass keep={keep} if they may be published as they are"
     if len(quasi) == 1 and found.subset_unique == found.rows:  # a number of the person protects nobody
         protect, review = f"drop it, such as frame.drop(columns={quasi}), ", f"{protect}or pass keep={keep}"
     return IdentifierWarning(". ".join(found.sentences(rows)), hint=protect + review)

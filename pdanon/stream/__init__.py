@@ -42,6 +42,7 @@ from pdanon.itemsets.timing import show_activity
 from pdanon.itemsets.validation import check_known, check_path, check_text, is_uri, read_list
 from pdanon.recoding.loss_bounds import check_max_loss
 from pdanon.recoding.release import release
+from pdanon.recoding.unmodified_columns import check_max_risk
 from pdanon.stream.list_files import ListFiles, collapse_files
 from pdanon.stream.quasi_files import ClassFiles, TableFiles, workspace
 from pdanon.stream.streamed import Streamed, expect_unchanged, first_rows
@@ -72,6 +73,7 @@ def anonymize(
     column: str | None = None,
     mapping: str | os.PathLike[str] | None = None,
     max_loss: Mapping[str, float] | None = None,
+    max_risk: float | None = None,
     drop: Sequence[str] = (),
     unit: str | None = None,
     item: str | None = None,
@@ -101,6 +103,9 @@ def anonymize(
         existing file is replaced. Only the owner can read a new one.
     max_loss : mapping, optional
         Upper bounds on losses by measure, such as ``{"pairs": 0.5}``, as in `pdanon.anonymize`.
+    max_risk : float, optional
+        Largest share of rows that fewer than k rows match in the unmodified columns, with all that is
+        published; of the first 10,000 rows. Columns of ``keep`` are not counted.
     drop : sequence of str
         Columns that are not published.
     unit : str, optional
@@ -180,7 +185,7 @@ def anonymize(
     Examples
     --------
     >>> import pathlib, tempfile, pdanon, pdanon.datasets, pdanon.stream
-    >>> baskets = pdanon.datasets.make_baskets(1000, 50, random_state=0)
+    >>> baskets = pdanon.datasets.make_baskets(1000, 50, random_state=0)[["items"]]
     >>> with tempfile.TemporaryDirectory() as name:
     ...     directory = pathlib.Path(name)
     ...     pdanon.to_parquet(baskets, directory / "baskets.parquet")
@@ -200,7 +205,7 @@ def anonymize(
     decide = None if with_quasi else plan(algorithm, parameters, rows)
     source, target = check_path(source, "source"), check_path(target, "target")
     mapping = None if mapping is None else check_path(mapping, "mapping")
-    most = check_max_loss(max_loss)
+    most = check_max_loss(max_loss), check_max_risk(max_risk)
     tree, released = ParquetTree.find(source), locate_target(target)
     if dropped := read_list(drop, "drop"):
         known = tree.schema().names
@@ -213,7 +218,7 @@ def anonymize(
     kept = None if mapping is None else check_mapping_file(Path(mapping), released, tree)
     progress = parameters.get("progress", False)
     if persons is not None and decide is not None:
-        return anonymize_lines(tree, released, kept, persons, decide, most)
+        return anonymize_lines(tree, released, kept, persons, decide, most[0])
     with lock_target(released):
         if decide is None:
             assert algorithm is not None
@@ -230,12 +235,12 @@ def anonymize(
                     has_lists=has_lists,
                 )
                 known = partial(table.decide, algorithm, parameters)
-                return release(table, known, parameters.get("keep", ()), most)
+                return release(table, known, parameters.get("keep", ()), *most)
         stamps = tree.stamps()
         with expect_unchanged(tree, stamps):
             positions = tree.find_columns(column, parameters.get("private"))
         files = ListFiles(tree, released, kept, positions, stamps, progress)
-        return release(files, partial(files.decide, decide), parameters.get("keep", ()), most)
+        return release(files, partial(files.decide, decide), parameters.get("keep", ()), *most)
 
 
 @called_by_name
@@ -287,7 +292,7 @@ def audit(
     Examples
     --------
     >>> import pathlib, tempfile, pdanon, pdanon.datasets, pdanon.stream
-    >>> baskets = pdanon.datasets.make_baskets(1000, 50, random_state=0)
+    >>> baskets = pdanon.datasets.make_baskets(1000, 50, random_state=0)[["items"]]
     >>> with tempfile.TemporaryDirectory() as name:
     ...     pdanon.to_parquet(baskets, pathlib.Path(name) / "baskets.parquet")
     ...     pdanon.stream.audit(name, pdanon.KmAnonymity(k=5, m=1))
@@ -344,7 +349,7 @@ def risk(
     Examples
     --------
     >>> import pathlib, tempfile, pdanon, pdanon.datasets, pdanon.stream
-    >>> baskets = pdanon.datasets.make_baskets(1000, 50, random_state=0)
+    >>> baskets = pdanon.datasets.make_baskets(1000, 50, random_state=0)[["items"]]
     >>> with tempfile.TemporaryDirectory() as name:
     ...     pdanon.to_parquet(baskets, pathlib.Path(name) / "baskets.parquet")
     ...     table = pdanon.stream.risk(name, k=5, m=1)
@@ -398,7 +403,7 @@ def profile(
     Examples
     --------
     >>> import pathlib, tempfile, pdanon, pdanon.datasets, pdanon.stream
-    >>> baskets = pdanon.datasets.make_baskets(1000, 50, random_state=0)
+    >>> baskets = pdanon.datasets.make_baskets(1000, 50, random_state=0)[["items"]]
     >>> with tempfile.TemporaryDirectory() as name:
     ...     pdanon.to_parquet(baskets, pathlib.Path(name) / "baskets.parquet")
     ...     profile = pdanon.stream.profile(name, k=5, m=1)
@@ -452,7 +457,7 @@ def attack(
     Examples
     --------
     >>> import pathlib, tempfile, pdanon, pdanon.datasets, pdanon.stream
-    >>> baskets = pdanon.datasets.make_baskets(1000, 50, random_state=0)
+    >>> baskets = pdanon.datasets.make_baskets(1000, 50, random_state=0)[["items"]]
     >>> with tempfile.TemporaryDirectory() as name:
     ...     source, target = pathlib.Path(name) / "baskets.parquet", pathlib.Path(name) / "released.parquet"
     ...     pdanon.to_parquet(baskets, source)
@@ -572,4 +577,5 @@ def _read_rows(
         refuse_chunks(pd.DataFrame(columns=names))
         labels = [names[each] for each in positions]
         columns = collapse_files(tree, labels, progress=progress)
-        return replace(columns, label=labels[0]), first_rows(tree, positions)
+        others = [name for place, name in enumerate(names) if place not in positions]
+        return replace(columns, label=labels[0]), first_rows(tree, others)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -29,20 +29,15 @@ from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.threads import prefetch
 from pdanon.recoding.decision import Decision
 from pdanon.recoding.release import Facts
-from pdanon.recoding.unmodified_columns import (
-    UnmodifiedColumns,
-    count_unmodified,
-    judged_columns,
-    judged_labels,
-)
+from pdanon.recoding.unmodified_columns import UnmodifiedColumns
 from pdanon.stream.streamed import (
     Streamed,
     change_error,
+    check_keep,
+    count_written,
     expect_unchanged,
-    first_rows,
     report_rows,
     row_bar,
-    unmodified_columns,
 )
 
 
@@ -82,8 +77,7 @@ class ListFiles:
     def check_keep(self, keep: Any) -> tuple[Hashable, ...]:
         """Check the labels of columns that the caller has reviewed."""
         with expect_unchanged(self.tree, self.stamps):
-            others = unmodified_columns(self.tree.schema().names, self.positions)
-            return judged_labels(others, self.labels, keep)
+            return check_keep(self.tree, self.positions, keep)
 
     def decide(self, decide: Plan) -> Decision[_FileRows]:
         """Decide for the distinct transactions, or by the supports of pairs."""
@@ -127,10 +121,9 @@ class _WrittenFiles:
         return self.rows.n_rows
 
     def check_unmodified(self, guarantee: Guarantee, judged: Sequence[Hashable]) -> UnmodifiedColumns:
-        with expect_unchanged(self.files.tree, self.files.stamps):
-            first = first_rows(self.files.tree, self.files.positions)
-            judged = judged_columns(first, [], judged)  # again, as the values can now be checked
-            return count_unmodified(first, [], guarantee, judged, rows=self.n_rows)
+        label, *private = self.files.labels
+        draft = ParquetTree.find(self.draft)
+        return count_written(draft, guarantee, judged, lists=[label], private=private)
 
     def columns_left(self) -> str:
         return ""  # only list columns are recoded
@@ -163,7 +156,8 @@ class _WrittenFiles:
         known = decision.mapping, facts.guarantee, decision.loss
         choice = decision.rows.tried, decision.rows.sample
         parameters, rounds = dict(decision.parameters), decision.rows.rounds
-        return Streamed(paths, *known, self.n_rows, parameters, *choice, facts.risk, rounds=rounds)
+        result = Streamed(paths, *known, self.n_rows, parameters, *choice, facts.risk, rounds=rounds)
+        return replace(result, unmodified=facts.unmodified)
 
 
 # --- The distinct rows

@@ -42,21 +42,17 @@ from pdanon.itemsets.memory import return_unused
 from pdanon.itemsets.timing import progress_bar
 from pdanon.recoding.decision import Decision
 from pdanon.recoding.release import Facts
-from pdanon.recoding.unmodified_columns import (
-    UnmodifiedColumns,
-    count_unmodified,
-    judged_columns,
-    judged_labels,
-)
+from pdanon.recoding.unmodified_columns import UnmodifiedColumns
 from pdanon.recoding.warnings import columns_left
 from pdanon.stream.streamed import (
     Streamed,
     change_error,
+    check_keep,
+    count_written,
     expect_unchanged,
     first_rows,
     report_rows,
     row_bar,
-    unmodified_columns,
 )
 
 _ROWS = 20_000  # most rows of a row group that are recoded at once
@@ -151,8 +147,7 @@ class TableFiles:
     def check_keep(self, keep: Any) -> tuple[Hashable, ...]:
         """Check the labels of columns that the caller has reviewed."""
         with expect_unchanged(self.tree, self.stamps):
-            others = unmodified_columns(self.tree.schema().names, self.positions)
-            return judged_labels(others, self.labels, keep)
+            return check_keep(self.tree, self.positions, keep)
 
     def decide(self, name: str, given: Mapping[str, Any]) -> Decision[ReleasedTable[ReleasedFiles]]:
         """Read the rows, and decide region by region, in processes."""
@@ -209,17 +204,15 @@ class _WrittenTable:
         return self.table.n_rows
 
     def check_unmodified(self, guarantee: Guarantee, judged: Sequence[Hashable]) -> UnmodifiedColumns:
-        with expect_unchanged(self.files.tree, self.files.stamps):
-            first = first_rows(self.files.tree, self.files.positions)
-            judged = judged_columns(first, [], judged)  # again, as the values can now be checked
-            return count_unmodified(first, [], guarantee, judged, rows=self.n_rows)
+        lists = [] if self.files.label is None else [self.files.label]
+        draft = ParquetTree.find(self.draft)
+        return count_written(draft, guarantee, judged, lists=lists, quasi=self.files.quasi)
 
     def columns_left(self) -> str:
         """Describe the quasi-identifiers and items that are almost empty; columns in the first rows."""
-        tree, names = self.files.tree, self.files.tree.schema().names
-        others = tuple(place for place, name in enumerate(names) if name not in self.files.quasi)
+        tree = self.files.tree
         with expect_unchanged(tree, self.files.stamps):
-            first = first_rows(tree, others)[self.files.quasi] if self.n_rows else pd.DataFrame()
+            first = first_rows(tree, self.files.quasi) if self.n_rows else pd.DataFrame()
         number, released = 0, self.table.rows.part(0)
         while not len(released) and len(first):
             number += 1
@@ -276,7 +269,8 @@ class _WrittenTable:
         names = [None] if tree.is_file else tree.names
         paths = tuple(join_name(target, name) for name in names)
         known = decision.mapping, facts.guarantee, decision.loss
-        return Streamed(paths, *known, self.n_rows, dict(decision.parameters), trace=decision.trace)
+        parameters, trace = dict(decision.parameters), decision.trace
+        return Streamed(paths, *known, self.n_rows, parameters, trace=trace, unmodified=facts.unmodified)
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 import pandas as pd
+import pyarrow as pa
 
 from pdanon.algorithms.engines import SAMPLE
 from pdanon.errors import FormatError, read_safely
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.io.parquet import to_frame
 from pdanon.io.trees import ParquetTree
+from pdanon.itemsets.columns import label_positions
 from pdanon.itemsets.timing import Report, progress_bar
 from pdanon.itemsets.validation import check_flag
 from pdanon.recoding.result import Distant
+from pdanon.recoding.unmodified_columns import (
+    UnmodifiedColumns,
+    count_unmodified,
+    counts_rows,
+    judged_columns,
+    judged_labels,
+)
 
 _Batch = TypeVar("_Batch")
 
@@ -54,6 +63,9 @@ class Streamed(Distant):
     rounds : pandas.DataFrame or None
         If not all distinct transactions were in memory: ``labels, rows, bytes`` of each interim decision and
         of the last, with the transactions that it read.
+    unmodified : UnmodifiedColumns
+        The unmodified columns, and the number of rows that they identify among the first 10,000 rows.
+        Confidential.
     """
 
     paths: tuple[Path | str, ...]
@@ -67,6 +79,7 @@ class Streamed(Distant):
     risk: pd.DataFrame | None = None
     trace: pd.DataFrame | None = None
     rounds: pd.DataFrame | None = None
+    unmodified: UnmodifiedColumns = field(default_factory=UnmodifiedColumns)
 
     def __repr__(self) -> str:
         return f"Streamed(rows={self.rows}, files={len(self.paths)}, guarantee={self.guarantee!r})"
@@ -98,24 +111,60 @@ def expect_unchanged(tree: ParquetTree, stamps: list[object]) -> Iterator[None]:
         raise problem
 
 
-def first_rows(tree: ParquetTree, positions: tuple[int, ...]) -> pd.DataFrame:
-    """Return the first rows of the unmodified columns, up to the end of the first filled row group."""
-    shown = unmodified_columns(tree.schema().names, positions)
+def first_rows(tree: ParquetTree, columns: list[str] | None = None) -> pd.DataFrame:
+    """Return the first 10,000 rows of some columns, by default all.
+
+    An index without a name is a column that pandas calls ``__index_level_0__``. It is left out if it only
+    counts the rows.
+    """
+    parts = [pd.DataFrame(columns=tree.schema().names if columns is None else columns)]
+    for table, part in _first_tables(tree, columns):
+        read = partial(to_frame, table, ignore_metadata=True)
+        parts.append(read_safely(read, *part))
+    frame = pd.concat(parts[1:] or parts, ignore_index=True)
+    index = [name for name in frame if str(name).startswith("__index_level_")]
+    return frame.drop(columns=[name for name in index if counts_rows(pd.Index(frame[name].array))])
+
+
+def _first_tables(
+    tree: ParquetTree, columns: list[str] | None
+) -> Iterator[tuple[pa.Table, tuple[Path | str, str, str]]]:
+    """Yield the filled row groups with the first rows; also their file, its format and their number."""
+    n_left = SAMPLE
     for name in tree.names:
         with tree.open(name) as file:
             for number in range(file.plain.num_row_groups):
-                if file.plain.metadata.row_group(number).num_rows:
-                    table = file.read(number, shown).slice(0, SAMPLE)
-                    part = f", row group {number}"
-                    frame = partial(to_frame, table, ignore_metadata=True)
-                    return read_safely(frame, file.path, "Parquet", part)
-    return pd.DataFrame()
+                if n_left and file.plain.metadata.row_group(number).num_rows:
+                    table = file.read(number, columns).slice(0, n_left)
+                    n_left -= len(table)
+                    yield table, (file.path, "Parquet", f", row group {number}")
+        if not n_left:
+            return
 
 
-def unmodified_columns(names: list[str], positions: tuple[int, ...]) -> list[str]:
-    """Return the unmodified columns, without an index that has no name, which pandas names like this."""
+def check_keep(tree: ParquetTree, positions: tuple[int, ...], keep: Any) -> tuple[Hashable, ...]:
+    """Check the labels of columns that the caller has reviewed, and in the first rows their values."""
+    names = tree.schema().names
     others = [name for position, name in enumerate(names) if position not in positions]
-    return [name for name in others if "__index_level_" not in name]
+    judged = judged_labels(others, [names[position] for position in positions], keep)
+    return judged_columns(first_rows(tree, others), [], judged) if judged else judged
+
+
+def count_written(
+    draft: ParquetTree,
+    guarantee: Guarantee,
+    judged: Sequence[Hashable],
+    *,
+    lists: Sequence[str] = (),
+    quasi: Sequence[str] = (),
+    private: Sequence[str] = (),
+) -> UnmodifiedColumns:
+    """Count the rows that unmodified columns identify among the first written ones, and warn."""
+    first = first_rows(draft)
+    columns, classes, hidden = (label_positions(first, labels) for labels in (lists, quasi, private))
+    return count_unmodified(
+        first, columns, guarantee, judged, quasi=classes, private=hidden, rows=draft.rows()
+    )
 
 
 def change_error(tree: ParquetTree) -> FormatError:

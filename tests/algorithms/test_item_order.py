@@ -20,7 +20,7 @@ from pdanon.algorithms.states.item_order import ItemOrder
 from pdanon.io.datasets import make_baskets
 from pdanon.itemsets.codes import Itemsets
 
-BASKETS = make_baskets(400, 40, random_state=3)
+BASKETS = make_baskets(400, 40, random_state=3)[["items"]]
 
 
 def sets_of(result):

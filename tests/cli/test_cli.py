@@ -64,6 +64,7 @@ def test_release_and_mapping_are_those_of_the_library(run):
         "Anonymized: 4 rows, pcta",
         "  guarantee  KmAnonymity(k=2, m=2), audited",
         "  beyond     with 3 known items, 0 % of the rows (25 % before) are singled out",
+        "  beside     with store and 2 released items, fewer than 2 rows match for 50 % of the rows",
         "  changed    57.1 % of 7 occurrences, 0 % suppressed",
         "  labels     3 before, 2 after; a changed one stands for 2 items (median)",
         # Of 3 with rice and 1 with salt 1.5 are expected each; of 2 with rice and tea 1, of 1 with salt 3/4.
@@ -339,6 +340,23 @@ def test_columns_that_identify_are_told_once_when_several_algorithms_are_tried(r
     identifying()
     code, _, err = run("anonymize", "in.parquet", "out.parquet", "-k", "2", "-m", "2")
     assert (code, err.count("warning")) == (0, 1)
+
+
+@pytest.mark.parametrize("more", [(), ("--stream",)])
+def test_a_release_that_identifies_too_many_rows_is_refused(run, more):
+    identifying()
+    asked = ("anonymize", *more, "in.parquet", "out.parquet", *KM, "--max-risk")
+    code, out, err = run(*asked, "0.5")
+    assert (code, out) == (1, "")
+    assert (
+        "the unmodified columns identify more rows than max_risk allows\n  where: max_risk\n  got:   40 of"
+        in err
+    )
+    assert not Path("out.parquet").exists()
+    assert "max_risk must be a number in [0, 1]" in run(*asked, "2")[2]
+    assert run(*asked, "0", "--keep", "ward", "year")[0] == 0
+    Path("out.parquet").unlink()
+    assert run(*asked, "1")[0] == 0
 
 
 @pytest.mark.parametrize("more", [(), ("--stream",)])

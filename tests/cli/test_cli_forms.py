@@ -148,6 +148,21 @@ UNFIT = {
         ["--by", "who", "--item", "what"],
         ["each line has another person, so each person would have one item", "customer number"],
     ),
+    "persons of lines": (
+        "who,what\n1,x\n1,y\n2,x\n",
+        ["--by", "who", "--item", "what", "--keep", "who"],
+        ["the column of persons is never published", "leave it out of keep (--keep)"],
+    ),
+    "persons of ticks": (
+        "who,tea\n1,1\n2,1\n",
+        ["--onehot", "--by", "who", "--keep", "who"],
+        ["the column of persons is never published"],
+    ),
+    "persons of text": (
+        "who,what\n1,x;y\n2,x\n",
+        ["--column", "what", "--separator", ";", "--by", "who", "--keep", "who"],
+        ["the column of persons is never published"],
+    ),
     "other values": (
         "who,age,sex,tea\n1,30,f,1\n",
         ["--onehot", "--by", "who"],
@@ -202,6 +217,14 @@ UNFIT = {
     ),
     "no CSV form": ("items\nx\n", [], ["needs --column and --separator", "--by and --item", "--onehot"]),
 }
+
+
+def test_persons_are_no_quasi_identifier(capsys):
+    written("in.csv", "who,what\n1,x\n1,y\n2,x\n")
+    asked = ("-k", "2", "-m", "1", "--by", "who", "--item", "what", "--quasi", "who")
+    assert "the column of persons is never published" in refused(
+        capsys, "anonymize", "in.csv", "out.parquet", *asked
+    )
 
 
 @pytest.mark.parametrize(("text", "asked", "said"), UNFIT.values(), ids=UNFIT)

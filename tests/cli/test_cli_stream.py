@@ -56,7 +56,7 @@ def test_the_release_and_the_mapping_are_those_of_the_library(run, source, files
     asked = ("--stream", source, "out", *PCTA, "--mapping", "map.csv")
     code, out, err = run("anonymize", *asked)
     assert (code, err) == (0, "")
-    expected = pdanon.pcta(frame_of(ROWS), k=4, m=2)
+    expected = pdanon.pcta(released(Path("in.parquet")), k=4, m=2)
     assert rows_of(released(Path("out"))) == rows_of(expected.frame)
     mapping = pd.read_csv("map.csv", keep_default_na=False)
     assert mapping["item"].tolist() == expected.mapping["item"].tolist()

@@ -107,8 +107,10 @@ def test_a_table_in_memory_takes_the_same_options(run, table, call):
     frame = table.drop(columns="items") if name in ALONE else table
     to_parquet(frame, "whole.parquet")
     options = ("--algorithm", name, "-k", "3", *QUASI, *asked)
-    assert run("anonymize", "whole.parquet", "out.parquet", *options)[0] == 0
-    expected = getattr(pdanon, name)(frame, **LIBRARY, **given)
+    code, _, err = run("anonymize", "whole.parquet", "out.parquet", *options)
+    assert code == 0
+    with pytest.warns() if err else pytest.MonkeyPatch.context():
+        expected = getattr(pdanon, name)(frame, **LIBRARY, **given)
     to_parquet(expected.frame, "expected.parquet")
     pd.testing.assert_frame_equal(read_parquet("out.parquet"), read_parquet("expected.parquet"))
 

@@ -46,6 +46,18 @@ def test_a_policy_takes_lines_and_columns_of_ticks(text, said, label):
     assert [set(row) for row in frame[label]] == [{"tea", "rice"}] * 2
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [(LINES, 'by = "who"\nitem = "what"'), (TICKS, 'by = "who"\nprefix = "has_"'), (LINES, None)],
+)
+def test_a_policy_publishes_no_column_of_persons(text, said):
+    Path("in.csv").write_text(text)
+    asked = form(by=said or 'unit = "who"\nitem = "what"').replace('["sex"]', '["who"]')
+    with pytest.raises(ParameterError, match="the column of persons is never published"):
+        policy(asked).run()
+    assert not Path("out.parquet").exists()
+
+
 def test_a_column_of_lists_may_be_named_and_columns_of_ticks_are_called_by_it():
     Path("in.csv").write_text(TICKS)
     assert list(policy(form(more='items = "buys"') + 'prefix = "has_"').read()) == ["sex", "buys"]

@@ -23,7 +23,7 @@ from pdanon.recoding.counts import wilson_interval
 from pdanon.recoding.cover import Cover, became_of
 from pdanon.recoding.identification import Persons, Sample, guess_rows
 
-BASKETS = make_baskets(600, 60, random_state=4)
+BASKETS = make_baskets(600, 60, random_state=4)[["items"]]
 TREE = Hierarchy.balanced(BASKETS["items"].itemset.items, 3)
 RELEASES = {
     "pcta": {},
@@ -229,7 +229,7 @@ def test_what_an_item_became_must_be_known():
 # --- An attacker with a sample
 
 
-HELD_OUT = make_baskets(600, 60, random_state=5)
+HELD_OUT = make_baskets(600, 60, random_state=5)[["items"]]
 
 
 def test_a_sample_names_more_persons_than_the_number_of_candidates():

@@ -147,7 +147,7 @@ def test_tkd_by_definition(rows, top, k):
 
 @needs_miner
 def test_workload_of_frequent_itemsets():
-    frame = make_baskets(200, 20, random_state=1)
+    frame = make_baskets(200, 20, random_state=1)[["items"]]
     frequent = naive_queries.frequent(rows_of(frame), 10, 2)
     queries = rows_of(Workload.frequent(frame, 20, 0.05, random_state=1).queries)
     assert len(set(queries)) == 20

@@ -226,7 +226,7 @@ def test_large_labels_do_not_overflow():
 
 
 def test_an_original_answers_without_error_about_itself():
-    frame = make_baskets(300, 40, random_state=3)
+    frame = make_baskets(300, 40, random_state=3)[["items"]]
     workload = Workload.itemsets(frame, n=50, size=3, random_state=1)
     assert workload.are(frame, frame).are == 0
 
@@ -254,7 +254,7 @@ def test_queries_without_an_answer_are_left_out_and_counted():
 
 
 def test_a_shuffled_release_answers_alike():
-    frame = make_baskets(200, 30, random_state=3)
+    frame = make_baskets(200, 30, random_state=3)[["items"]]
     released, mapping = frame.txanon.pcta(k=4, m=2)
     workload = Workload.itemsets(frame, n=40, size=2, random_state=1)
     table = workload.are(frame, released, mapping).table
@@ -428,7 +428,7 @@ def test_real_visits_by_definition(data):
 
 
 def test_many_queries_and_rows_are_counted_in_blocks(monkeypatch):
-    frame = make_baskets(60, 20, random_state=2)
+    frame = make_baskets(60, 20, random_state=2)[["items"]]
     workload = Workload.rt(frame, ["store"], n=25, random_state=1)
     whole = workload.are(frame, frame)
     monkeypatch.setattr(estimates, "_CELLS", 12)
@@ -462,7 +462,7 @@ def test_all_subsets_of_a_row_are_drawn_alike():
 
 
 def test_draws_from_generalized_items_keep_codes():
-    frame = make_baskets(400, 40, random_state=3)
+    frame = make_baskets(400, 40, random_state=3)[["items"]]
     mapping = frame.txanon.pcta(k=5, m=2).mapping
     generalized = mapping.loc[mapping["item"] != mapping["generalized"], "item"]
     workload = Workload.itemsets(frame, n=30, size=2, items=generalized, random_state=1)

@@ -85,6 +85,7 @@ def test_files_of_a_directory_and_compressed_text_are_read():
 WRONG = {
     "no column": ({"by": "whom"}, ColumnError, "did you mean 'who'"),
     "two tasks": ({"keep": ["what"]}, ParameterError, "two tasks"),
+    "persons": ({"keep": ["who"]}, ParameterError, "the column of persons is never published"),
     "no person": ({"by": "sex"}, ParameterError, "some lines have no person"),
     "conflict": ({"keep": ["shop"]}, ColumnError, "several values in a column that is kept"),
     "memory": ({"memory": "much"}, FormatError, "cannot be grouped"),

@@ -36,7 +36,7 @@ def test_frames_of_duckdb(monkeypatch):
     with duckdb.connect() as connection:
         connection.register("invoices", invoices)
         frame = connection.sql(asked).df()
-        made = pdanon.from_long(invoices, by="customer", item="product", keep=["customer"])
+        made = pdanon.from_long(invoices, by="customer", item="product")
         assert [list(row) for row in frame["items"]] == [list(row) for row in made["product"]]
         release = frame.drop(columns="customer").txanon.pcta(k=2, m=1).frame
         connection.register("release", release)

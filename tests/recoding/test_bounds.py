@@ -98,7 +98,7 @@ def test_any_prices_give_a_valid_bound(price):
 
 
 def test_the_bound_of_a_larger_m_is_never_lower():
-    baskets = make_baskets(300, 30, random_state=0)
+    baskets = make_baskets(300, 30, random_state=0)[["items"]]
     found = [pdanon.bound(baskets, k=5, m=m).changed for m in (1, 2, 3, 4, None)]
     assert found == sorted(found)
     assert found[2] == found[3] == found[4]
@@ -173,13 +173,13 @@ def test_a_bound_by_constraints_and_blocks():
 
 
 def test_a_time_limit_that_is_too_short_gives_a_valid_bound():
-    baskets = make_baskets(300, 30, random_state=0)
+    baskets = make_baskets(300, 30, random_state=0)[["items"]]
     full = pdanon.bound(baskets, k=5, m=3)
     assert 0 <= pdanon.bound(baskets, k=5, m=3, time_limit=1e-9).changed <= full.changed
 
 
 def test_the_packing_is_returned_when_programs_run_out_of_time(monkeypatch):
-    baskets = make_baskets(300, 30, random_state=0)
+    baskets = make_baskets(300, 30, random_state=0)[["items"]]
     quick = bound_changes(Itemsets.from_series(baskets["items"]), KmAnonymity(5, 3))
     monkeypatch.setattr(Conflicts, "_solve", lambda self, rows: None)
     assert pdanon.bound(baskets, k=5, m=3).changed >= quick.changed > 0

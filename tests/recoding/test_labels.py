@@ -176,7 +176,7 @@ def test_privacy_constraints_are_audited_by_the_mapping(labels):
 
 @others
 def test_whoever_reads_a_release_goes_by_its_mapping(labels):
-    baskets = pdanon.datasets.make_baskets(300, 40, random_state=0)
+    baskets = pdanon.datasets.make_baskets(300, 40, random_state=0)[["items"]]
     plain, result = (baskets.txanon.pcta(k=20, m=3, labels=LABELS[each]) for each in ("set", labels))
     item = result.legend["item"].iloc[0]
     queries = pdanon.Workload.itemsets(baskets, size=1, n=30, random_state=0)

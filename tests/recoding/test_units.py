@@ -229,16 +229,6 @@ def test_a_refusal_counts_the_persons_at_risk_by_each_column(invoices):
     assert not any(product in str(caught.value) for product in lines["product"].unique())
 
 
-def test_units_keep_their_names_only_if_they_are_listed(invoices):
-    result = invoices.txanon.pcta(k=5, m=2, unit="customer", item="product", keep=["customer"])
-    assert {*result.frame["customer"]} == {*invoices["customer"]}
-    assert result.parameters["keep"] == ["customer"]
-    labels = dict(zip(result.mapping["item"], result.mapping["generalized"], strict=True))
-    own = invoices.assign(product=invoices["product"].map(labels))[["customer", "product"]].drop_duplicates()
-    ordered = own.sort_values(["customer", "product"], ignore_index=True)
-    pd.testing.assert_frame_equal(result.frame, ordered, check_dtype=False)
-
-
 @pytest.mark.parametrize(
     ("options", "kind", "message"),
     [
@@ -256,6 +246,7 @@ def test_units_keep_their_names_only_if_they_are_listed(invoices):
         ({"counts": True}, ParameterError, "counts needs unit"),
         ({"unit": "who", "item": "what", "counts": 2}, ParameterError, "counts"),
         ({"unit": "who", "item": "what", "keep": ["what"]}, ParameterError, "leave it out of keep"),
+        ({"unit": "who", "item": "what", "keep": ["who"]}, ParameterError, "persons is never published"),
         ({"unit": "who", "item": "what", "keep": ["nothing"]}, ColumnError, "'nothing' does not exist"),
     ],
 )
@@ -325,12 +316,6 @@ def test_persons_without_items_are_no_risk_of_kept_columns():
     frame = lines.txanon.pcta(k=2, m=2, **LONG, keep=["store"]).frame
     assert frame["store"].isna().tolist() == frame["what"].isna().tolist()
     assert sorted(frame["store"].dropna()) == [7, 7, 8, 8]
-
-
-def test_no_name_of_an_absent_person_is_left():
-    lines = pd.DataFrame({"who": pd.Categorical([*"aabbccz"]), "what": [*"xyxyxyx"]})
-    frame = lines[lines["who"] != "z"].txanon.pcta(k=2, m=1, **LONG, keep=["who"]).frame
-    assert frame["who"].cat.categories.tolist() == ["a", "b", "c"]
 
 
 def test_numbers_beside_texts_are_no_persons():

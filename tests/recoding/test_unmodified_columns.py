@@ -157,6 +157,77 @@ def test_levels_of_the_index_count_if_they_have_names():
     assert counted(both).below_k == 0
 
 
+def test_an_index_without_a_name_is_a_column():
+    frame = frame_of([{"a"}, {"b"}] * 20)
+    for plain in (frame, frame.set_axis([*range(40)])):  # tells no more than the order
+        assert plain.txanon.pcta(k=2, m=1).unmodified.levels == ()
+    named = frame.set_axis([f"customer {number}" for number in range(40)])
+    with pytest.warns(
+        IdentifierWarning, match=r"40 of 40 rows \(100 %\) are unique in index, which"
+    ) as caught:
+        result = named.txanon.pcta(k=2, m=1)
+    assert "reset_index(drop=True)" in caught[0].message.hint
+    assert (result.unmodified.levels, result.unmodified.known) == (("index",), ("index",))
+    judged = named.txanon.pcta(k=2, m=1, keep=["index"])
+    assert (judged.unmodified.judged, judged.unmodified.known) == (("index",), ())
+    assert "index as listed in keep, not counted in any figure" in repr(judged)
+    with pytest.raises(ColumnError, match="'index' does not exist"):
+        frame.txanon.pcta(k=2, m=1, keep=["index"])
+    with pytest.warns(IdentifierWarning, match="unique in index"):  # the places of the rows that are left
+        frame.drop(index=3).txanon.pcta(k=2, m=1)
+    assert counted(named.assign(index=0)).levels == ("level_0",)
+    both = pd.MultiIndex.from_arrays([[*"abcd"] * 10, [*range(40)][::-1]], names=["ward", None])
+    assert counted(frame.set_axis(both)).levels == ("ward", "level_1")
+
+
+def test_a_hospital_is_counted_with_all_that_is_published():
+    patients = pd.read_parquet(Path(__file__).parents[2] / "examples" / "patients.parquet")
+    guarantee = pdanon.KKm(k=5, m=2, quasi=["age", "sex"])
+    with pytest.warns(IdentifierWarning) as caught:
+        result = patients.txanon.rfirst(k=5, m=2, quasi=["age", "sex"], random_state=0)
+    found, frame = result.unmodified, result.frame
+    classes = frame.groupby([frame[label].astype(str) for label in ("age", "sex", "district")])
+    sizes = classes["age"].transform("size")
+    assert (found.quasi_unique, found.quasi_below_k) == ((sizes == 1).sum(), (sizes < 5).sum())
+    recount = pdanon.KKm(k=5, m=2, quasi=["age", "sex", "district"])
+    assert found.items_below_k == frame.txanon.audit(recount).rows_at_risk > found.quasi_below_k > 0
+    assert (found.below_k, found.items_counted, result.guarantee) == (0, 3000, guarantee)
+    some, more = (f"{n:,} of 3,000 rows ({n / 30:.3g} %)" for n in (found.quasi_below_k, found.items_below_k))
+    assert caught[0].message.what == (
+        "With district, which is published unmodified, and the released age and sex, "
+        f"fewer than 5 rows match for {some}; with 2 released items for {more}"
+    )
+    assert "add ['district'] to quasi=" in caught[0].message.hint
+    line = f"for {found.quasi_below_k / 30:.3g} % of the rows; with 2 released items for "
+    assert f"  beside     with district, age and sex, fewer than 5 rows match {line}" in repr(result)
+    assert "⚠" in result._repr_html_()
+
+
+def test_items_beside_a_column_are_counted():
+    patients = pd.read_parquet(Path(__file__).parents[2] / "examples" / "patients.parquet")
+    with pytest.warns(
+        IdentifierWarning, match=r"^With district, which .* and 2 released items, .* 628 of 3,000"
+    ):
+        result = patients[["district", "diagnoses"]].txanon.pcta(k=5, m=2)
+    found = result.unmodified
+    assert (found.below_k, found.quasi_below_k, found.items_below_k) == (0, 0, 628)
+    assert (found.lists, found.m, found.known) == (("diagnoses",), 2, ("district",))
+
+
+def test_a_long_count_is_that_of_a_sample(monkeypatch):
+    baskets = pdanon.datasets.make_baskets(2000, 40, mean_length=6, random_state=0)
+    for name, value in (("_MOST_VISITED", 0), ("_MOST_STEPS", 1_000_000)):
+        monkeypatch.setattr(f"pdanon.recoding.unmodified_columns.{name}", value)
+    with pytest.warns(IdentifierWarning, match="sampled rows"):
+        found = baskets.txanon.pcta(k=5, m=3).unmodified
+    monkeypatch.undo()
+    with pytest.warns(IdentifierWarning, match="of 2,000 rows"):
+        whole = baskets.txanon.pcta(k=5, m=3).unmodified
+    assert 100 < found.items_counted < whole.items_counted == 2000
+    share, expected = found.items_below_k / found.items_counted, whole.items_below_k / 2000
+    assert share == pytest.approx(expected, abs=0.15)
+
+
 @pytest.mark.parametrize("number", [9, 40, 300])
 def test_wide_frames(number):
     """Each column tells two rows from 98; all of them together, all rows."""
@@ -320,7 +391,11 @@ def test_a_private_column_is_what_the_guarantee_speaks_of():
 
 def test_a_guarantee_without_k_counts_pairs():
     frame = frame_of([{"a"}, {"b"}] * 15).assign(ward=[*range(15)] * 2)
-    assert count_unmodified(frame, [0], pdanon.LmDiversity(l=2, m=1, sensitive=["a"])).k == 2
+    guarantee = pdanon.LmDiversity(l=2, m=1, sensitive=["a"])
+    with pytest.warns(IdentifierWarning, match="With ward, .* and 1 released item, fewer than 2 rows match"):
+        found = count_unmodified(frame, [0], guarantee)
+    # The sensitive item is not known.
+    assert (found.k, found.m, found.items_counted, found.items_below_k) == (2, 1, 30, 15)
 
 
 # --- keep=

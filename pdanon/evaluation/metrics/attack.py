@@ -272,7 +272,7 @@ def attack(
     --------
     >>> import pdanon
     >>> from pdanon.io.datasets import make_baskets
-    >>> df = make_baskets(500, 50, random_state=1)
+    >>> df = make_baskets(500, 50, random_state=1)[["items"]]
     >>> result = df.txanon.pcta(k=5, m=2)
     >>> pdanon.attack(df, result, m=2, n=200, random_state=1).fewest >= 5
     True

@@ -394,7 +394,7 @@ def _unmodified_columns(result: Anonymized) -> str:
         for position, label in enumerate(frame.columns)
         if label in result.passed_through
     ]
-    kinds += [(name, "index") for name in frame.index.names if name is not None]
+    kinds += [(name, "index") for name in unmodified.levels]
     if not kinds:
         return section("Unmodified columns", paragraph("No other column."))
     what = "These columns are published as they are. The guarantee does not cover them."

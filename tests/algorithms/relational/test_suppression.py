@@ -18,6 +18,8 @@ from test_formations import RANDOM, frame_of, hierarchies_of, released, tables
 import pdanon
 from examples import examples
 
+pytestmark = pytest.mark.filterwarnings("ignore::pdanon.IdentifierWarning")  # of the other columns
+
 algorithms = pytest.mark.parametrize("name", RELATIONAL)
 FAST = ("mondrian", "incognito")  # of which properties are always tried
 

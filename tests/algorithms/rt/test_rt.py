@@ -25,6 +25,8 @@ import pdanon
 from examples import ALL, examples
 from pdanon import InfeasibleError, KKm, KLm
 
+pytestmark = pytest.mark.filterwarnings("ignore::pdanon.IdentifierWarning")  # of the other columns
+
 WORLD = {"all": {"P": {"Q": ["a", "b"], "R": ["c"]}, "S": ["d", "e", "f"]}}
 ITEMS = {"any": {"U": {"V": ["u", "v"], "W": ["w", "x"]}, "Y": ["y", "z"]}}
 ABOVE = {
@@ -494,7 +496,6 @@ def parquet_bytes(frame):
 
 
 @algorithms
-@pytest.mark.filterwarnings("ignore::pdanon.IdentifierWarning")
 @pytest.mark.parametrize("write", [pickle.dumps, parquet_bytes, lambda frame: frame.to_csv().encode()])
 def test_what_is_not_published_is_not_released(name, write):
     """An item in too few rows is suppressed, and a city and items in a tree are generalized."""
@@ -570,7 +571,6 @@ def test_docstring_has_all_its_parts(name):
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::pdanon.IdentifierWarning")
 @pytest.mark.parametrize("merge", ["R", "T", "RT"])
 def test_informs(merge, data):
     """Every class and, in each, every published item and pair, counted with a dictionary."""

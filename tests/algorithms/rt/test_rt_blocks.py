@@ -46,6 +46,8 @@ from pdanon.algorithms.relational.mondrian import cut_evenly
 from pdanon.algorithms.relational.quasi import QuasiTable
 from pdanon.algorithms.rt.dataset import Dataset
 
+pytestmark = pytest.mark.filterwarnings("ignore::pdanon.IdentifierWarning")  # of the other columns
+
 KINDS = ["range", "set", WORLD]
 ASKED = {"k": 2, "m": 2, "quasi": QUASI, "hierarchies": {"region": WORLD}, "random_state": 0}
 merges = st.sampled_from(["R", "T", "RT"])
@@ -426,7 +428,6 @@ def test_too_few_rows_for_k_are_refused_as_ever():
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::pdanon.IdentifierWarning")
 @pytest.mark.parametrize("block_rows", [5_000, 1_000])
 def test_informs(block_rows, data):
     """Every class and, in each, every published item and pair, counted with a dictionary."""

@@ -16,6 +16,8 @@ import pdanon
 from examples import examples
 from pdanon.algorithms.rt.dataset import Dataset
 
+pytestmark = pytest.mark.filterwarnings("ignore::pdanon.IdentifierWarning")  # of the other columns
+
 TREE = {"any": {"U": {"V": ["u", "v"], "W": ["w", "x"]}, "Y": ["y", "z"]}}
 WAYS = {
     "pcta": {},

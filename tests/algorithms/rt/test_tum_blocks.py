@@ -18,6 +18,8 @@ from examples import examples
 from pdanon import InfeasibleError, ParameterError
 from pdanon.algorithms.rt.tum_bound import allowed_losses, sum_steps
 
+pytestmark = pytest.mark.filterwarnings("ignore::pdanon.IdentifierWarning")  # of the other columns
+
 ASKED = {"k": 2, "m": 2, "quasi": QUASI, "hierarchies": {"region": WORLD}, "random_state": 0}
 
 
