@@ -47,6 +47,11 @@ _MOST_SHOWN = 20  # columns
 _FEW = 3  # labels, as many as are easily read in a hint
 
 
+def text_hint(label: Hashable) -> str:
+    """Return how to make text of the values of a column of any type. Missing values stay missing."""
+    return f"make them text: frame[{label!r}] = frame[{label!r}].map(str, na_action='ignore')"
+
+
 def lists_hint(frame: pd.DataFrame) -> str:
     """Return how to make lists of a frame that has none."""
     columns = [frame.iloc[:_SAMPLE, position] for position in range(frame.shape[1])]
