@@ -43,8 +43,8 @@ class Form:
         The list column: required for joined text; in a one-hot table, the label of the new column.
     separator : str, optional
         The separator of items in joined text.
-    tick : str, optional
-        In a one-hot table, the value of a ticked box, such as ``x``. By default those of `from_onehot`.
+    tick : str or int, optional
+        In a one-hot table, the value of a ticked box, such as ``x`` or 1. By default those of `from_onehot`.
     delimiter : str, optional
         The delimiter of a CSV file. By default the most frequent one.
     encoding : str, optional
@@ -59,7 +59,7 @@ class Form:
     prefix: str | None = None
     column: str | None = None
     separator: str | None = None
-    tick: str | None = None
+    tick: str | int | None = None
     delimiter: str | None = None
     encoding: str | None = None
 

@@ -34,7 +34,8 @@ _KEYS: dict[str, dict[str, tuple[type, ...]]] = {
         "item": (str,),
         "conflicts": (str,),
         "onehot": (list,),
-        **dict.fromkeys(("prefix", "tick", "separator", "delimiter", "encoding"), (str,)),
+        **dict.fromkeys(("prefix", "separator", "delimiter", "encoding"), (str,)),
+        "tick": (str, int),
     },
     "columns": {"items": (str,), "quasi": (list,), "keep": (list,), "drop": (list,)},
     "outputs": dict.fromkeys(

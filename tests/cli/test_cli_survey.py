@@ -95,7 +95,7 @@ release = "out.csv"
 
 
 @pytest.mark.parametrize(
-    ("yes", "no"), [("x", ""), ("X", "-"), (" ja ", "nein"), ("Ja", "k.A."), ("1", "0"), ("2", "1")]
+    ("yes", "no"), [("x", ""), ("X", "-"), (" ja ", "nein"), ("Ja", "k.A."), ("1", "0"), ("2", "1"), ("1", "2"), ("1.0", "")]
 )
 def test_boxes_hold_what_is_said_to_be_a_tick(yes, no):
     rows = [f"{age};{yes};{other}" for age, other in ((30, yes), (31, no), (32, yes), (33, no))]
@@ -150,6 +150,7 @@ def test_what_is_said_elsewhere_is_told(capsys, asked, said):
         (["--prefix", "mit: "], "--tick x"),
         (["--prefix", "mit: ", "--tick", "y"], "no box is ticked"),
         (["--prefix", "mit: ", "--tick", " "], "no box is ticked"),
+        (["--onehot", "mit: bus", "--tick", "nan"], "no box is ticked"),
         (["--column", "mit: bus", "--separator", ",", "--tick", "x"], "--tick needs --onehot or --prefix"),
     ],
 )
