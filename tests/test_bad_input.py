@@ -9,9 +9,11 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from bad_values import RICE, TEA, TYPES
 from conftest import frame_of
 
 import pdanon
+from examples import examples
 from pdanon import FormatError, Hierarchy, HierarchyError, ItemsetDtypeError, ParameterError
 
 pytest.importorskip("matplotlib").use("Agg")
@@ -228,3 +230,109 @@ def test_a_column_of_missing_rows_is_one_of_lists_if_it_is_named(rows):
     numbers = pd.DataFrame({"items": [1.0, np.nan]})
     with pytest.raises(ItemsetDtypeError):
         pdanon.pcta(numbers, "items", k=2, m=2)
+
+
+# --- Columns of any type in any role
+
+
+def lines(column):
+    return pd.DataFrame({"who": [1, 1, 2, 2], "what": [RICE, TEA] * 2, "x": column})
+
+
+def rows(column):
+    return pd.DataFrame({"lists": [[RICE], [RICE], [TEA], [TEA]], "x": column, "age": [30, 30, 40, 40]})
+
+
+KEPT = {"k": 2, "m": 1, "keep": ["x"]}
+ROLES = {
+    "item": lambda x: pdanon.from_long(lines(x), by="who", item="x"),
+    "person": lambda x: pdanon.from_long(lines(x), by="x", item="what"),
+    "persons": lambda x: pdanon.from_long(lines(x), by=["who", "x"], item="what"),
+    "kept by from_long": lambda x: pdanon.from_long(lines(x), by="who", item="what", keep=["x"]),
+    "first kept by from_long": lambda x: pdanon.from_long(
+        lines(x), by="who", item="what", keep=["x"], conflicts="first"
+    ),
+    "box": lambda x: pdanon.from_onehot(lines(x)[["x"]]),
+    "ticked box": lambda x: pdanon.from_onehot(lines(x)[["x"]], tick="1"),
+    "beside boxes": lambda x: pdanon.from_onehot(lines(x)[["who", "x"]], columns=["who"], tick=1),
+    "text": lambda x: pdanon.from_text(x, separator=";"),
+    "lists": lambda x: pdanon.pcta(rows(x), "x", k=2, m=1),
+    "series of lists": lambda x: x.itemset.supports(),
+    "list column of an audit": lambda x: pdanon.audit(rows(x), pdanon.KmAnonymity(2), "x"),
+    "list column of an attack": lambda x: pdanon.risk(rows(x), "x", k=2),
+    "frame without lists": lambda x: pdanon.pcta(lines(x), k=2, m=1),
+    "column without lists": lambda x: pdanon.pcta(lines(x)[["x"]], k=2, m=1),
+    "unit": lambda x: pdanon.pcta(rows(x), k=2, m=1, unit="x"),
+    "item of units": lambda x: pdanon.pcta(lines(x), k=2, m=1, unit="who", item="x"),
+    "kept with units": lambda x: pdanon.pcta(lines(x), **KEPT, unit="who", item="what"),
+    "unit of an audit": lambda x: pdanon.audit(rows(x), pdanon.KmAnonymity(2), unit="x"),
+    "item of an audit": lambda x: pdanon.audit(lines(x), pdanon.KmAnonymity(2), unit="who", item="x"),
+    "beside an audit of units": lambda x: pdanon.audit(
+        lines(x), pdanon.KmAnonymity(2), unit="who", item="what", known=["x"]
+    ),
+    "unit of a risk": lambda x: pdanon.risk(rows(x), k=2, unit="x"),
+    "item of a risk": lambda x: pdanon.risk(lines(x), k=2, unit="who", item="x"),
+    "quasi of a risk": lambda x: pdanon.risk(rows(x), k=2, quasi=["x"]),
+    "quasi of an audit": lambda x: pdanon.audit(rows(x), pdanon.KAnonymity(2, quasi=["x"])),
+    "quasi of an audit of both": lambda x: pdanon.audit(rows(x), pdanon.KKm(k=2, m=1, quasi=["x"])),
+    "quasi of mondrian": lambda x: pdanon.mondrian(rows(x), k=2, quasi=["x"]),
+    "quasi of cluster": lambda x: pdanon.cluster(rows(x), k=2, quasi=["x"], random_state=0),
+    "quasi of top_down": lambda x: pdanon.top_down(rows(x), k=2, quasi=["x", "age"]),
+    "quasi of rfirst": lambda x: pdanon.rfirst(rows(x), k=2, m=1, quasi=["x"], delta=0.5, random_state=0),
+    "quasi of anonymize": lambda x: pdanon.anonymize(
+        rows(x), pdanon.KKm(k=2, m=1, quasi=["x"]), time_limit=1
+    ),
+    "kept": lambda x: repr(pdanon.pcta(rows(x), **KEPT)),
+    "unmodified": lambda x: pdanon.pcta(rows(x), k=2, m=1).evidence("evidence.json", original=rows(x)),
+    "kept by disassociate": lambda x: pdanon.disassociate(rows(x)[["lists", "x"]], k=2, m=1, keep=["x"]),
+    "kept beside quasi": lambda x: pdanon.mondrian(rows(x), k=2, quasi=["age"], keep=["x"]),
+    "attacked": lambda x: pdanon.attack(rows(x), pdanon.pcta(rows(x), **KEPT), n=5, random_state=0),
+    "compared": lambda x: pdanon.compare(rows(x), {"pcta": {}}, k=2, m=1),
+    "explored": lambda x: pdanon.profile(rows(x), k=2, m=1),
+    "written to CSV": lambda x: pdanon.to_csv(rows(x), "out.csv", separator="|"),
+    "written to Parquet": lambda x: pdanon.to_parquet(rows(x), "out.parquet"),
+    "made long": lambda x: pdanon.to_long(rows(x), "lists"),
+    "made onehot": lambda x: pdanon.to_onehot(rows(x), "lists"),
+}
+
+
+BY_LINES = [each for each in ROLES if "item" in each or "person" in each or "box" in each]
+
+
+def refused_for_its_type(role, kind):
+    problem = bad_calls.problem_of(bad_calls.Call(f"{kind} as {role}", lambda: ROLES[role](TYPES[kind]())))
+    return problem and f"{kind} as {role}: {problem}"
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_a_column_of_any_type_is_read_or_refused(files, role):
+    """All types in the roles that this module reads, and some, others for each role, elsewhere."""
+    kinds, first = [*TYPES], 7 * [*ROLES].index(role) % len(TYPES)
+    number = len(kinds) if role in BY_LINES else examples(len(kinds))
+    tried = [*kinds[first:], *kinds[:first]][:number]
+    assert [*filter(None, (refused_for_its_type(role, kind) for kind in tried))] == []
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_values_of_any_type_are_told_apart_by_their_text(kind):
+    """Those of a type that is refused are so after the call of the hint."""
+    column = TYPES[kind]()
+    values = [None if pd.api.types.is_scalar(value) and pd.isna(value) else repr(value) for value in column]
+    per_person = [len({*values[begin : begin + 2]} - {None}) for begin in (0, 2)]
+    if kind not in ("lists of lists", "tuples of dates"):  # rows of items
+        found = read_by_hint(lambda frame: pdanon.from_long(frame, by="who", item="x"), lines(column))
+        assert found["x"].map(len).tolist() == per_person
+    if None not in values:
+        found = read_by_hint(lambda frame: pdanon.from_long(frame, by="x", item="what"), lines(column))
+        assert len(found) == len({*values})
+
+
+def read_by_hint(read, frame):
+    """What a function returns for a frame, or after the call that its error names."""
+    try:
+        return read(frame)
+    except (pdanon.ColumnError, ItemsetDtypeError, ParameterError) as error:
+        call = error.parts["hint"].partition("make them text: ")[2]
+    frame = frame.copy()
+    exec(call or "raise AssertionError", {"frame": frame, "pd": pd})
+    return read(frame)

@@ -245,12 +245,17 @@ def to_csv(
     else:
         warn_of_formulas(items, written)
     written.isetitem(position, text_column(joined))
-    unwritable = False
+    unwritable = unknown = False
     with replace_file(path) as temporary:
         try:
             _write_csv(written, temporary, delimiter)
         except UnicodeEncodeError:
             unwritable = True
+        except NotImplementedError:
+            unknown = True
+        if unknown:
+            hint = "make text of its values, or write Parquet"
+            raise FormatError("CSV cannot store the type of a column", where=os.fspath(path), hint=hint)
         if unwritable:  # raised outside the handler: the chained error of Python shows the text
             raise FormatError("a text holds half of a surrogate pair", where="another column")
         header = pd.read_csv(temporary, sep=delimiter, index_col=False, nrows=0).columns
@@ -291,9 +296,11 @@ def _find_formulas(column: pd.Series[Any]) -> NDArray[np.bool_]:
     """Return whether each value is text that a spreadsheet would run. Signed numbers are no formulas."""
     try:
         texts = column.str
+        formula = texts.match(_FORMULA, na=False).to_numpy(bool)
     except AttributeError:
         return np.zeros(len(column), np.bool_)
-    formula = texts.match(_FORMULA, na=False).to_numpy(bool)
+    except (NotImplementedError, TypeError):  # bytes, or an Arrow type that pandas does not know
+        return _find_formulas(pd.Series([*map(str, column)]))
     return formula & ~texts.match(_NUMBER, na=False).to_numpy(bool) if formula.any() else formula
 
 

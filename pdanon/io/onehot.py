@@ -290,11 +290,11 @@ def _read_ticks(columns: Sequence[pd.Series[Any]], tick: Tick) -> list[_Marks]:
         return same[0] == text or (number is not None and same[1] == number)
 
     found = [_map_values(column, is_ticked, False) for column in columns]
-    unknown = [column.name for column, each in zip(columns, found, strict=True) if each is None]
+    unknown = [column for column, each in zip(columns, found, strict=True) if each is None]
     if unknown:
-        where, got = ", ".join(map(repr, unknown[:_MOST_NAMED])), f"{len(unknown)} of {len(columns)} columns"
-        hint = text_hint(unknown[0])
-        raise ColumnError("the values of columns cannot be compared", where=where, got=got, hint=hint)
+        where = ", ".join(repr(column.name) for column in unknown[:_MOST_NAMED])
+        what, got = "the values of columns cannot be compared", f"{len(unknown)} of {len(columns)} columns"
+        raise ColumnError(what, where=where, got=got, hint=text_hint(unknown[0]))
     marks = [_Marks(np.flatnonzero(each)) for each in found if each is not None]
     if not text or not any(len(each.rows) for each in marks):
         hint = "pass the value of a ticked box, as it is in the table"

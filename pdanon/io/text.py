@@ -160,7 +160,7 @@ def _read_texts(series: pd.Series[Any]) -> pa.ChunkedArray:
         raise ItemsetDtypeError("the column holds lists already", hint="leave out this call")
     try:
         values = arrow_values(series)
-    except pa.ArrowException:  # objects of several types
+    except (pa.ArrowException, ArithmeticError, TypeError, ValueError):  # objects of several types
         values = None
     if values is None or item_type(values.type) not in (pa.string(), pa.large_string()):
         hint = "numbers are one item each; objects must all be text"

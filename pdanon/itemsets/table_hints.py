@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable
+from contextlib import suppress
 from typing import Any
 
 import pandas as pd
@@ -47,9 +48,21 @@ _MOST_SHOWN = 20  # columns
 _FEW = 3  # labels, as many as are easily read in a hint
 
 
-def text_hint(label: Hashable) -> str:
+def text_hint(column: pd.Series[Any]) -> str:
     """Return how to make text of the values of a column of any type. Missing values stay missing."""
-    return f"make them text: frame[{label!r}] = frame[{label!r}].map(str, na_action='ignore')"
+    name = f"frame[{column.name!r}]"
+    texts = f"{name}.map(str, na_action='ignore')"
+    if not _is_known(column.dtype):
+        texts = f"[None if value is pd.NA else str(value) for value in {name}]"
+    return f"make them text: {name} = {texts}"
+
+
+def _is_known(dtype: Any) -> bool:
+    """Return whether pandas knows the kind of a dtype, as it does not for some Arrow types."""
+    try:
+        return dtype.type is not None
+    except NotImplementedError:
+        return False
 
 
 def lists_hint(frame: pd.DataFrame) -> str:
@@ -189,8 +202,14 @@ def _onehot_hint(columns: list[pd.Series[Any]]) -> str:
 
 def _flag_columns(columns: list[pd.Series[Any]]) -> list[pd.Series[Any]]:
     """Return the columns whose first rows hold only 0 and 1, or False and True."""
-    numbers = [column for column in columns if pd.api.types.is_numeric_dtype(column.dtype) and len(column)]
-    return [column for column in numbers if column.head(_SAMPLE).isin([0, 1]).all()]
+    return [column for column in columns if len(column) and _is_flag(column)]
+
+
+def _is_flag(column: pd.Series[Any]) -> bool:
+    with suppress(NotImplementedError):  # of Arrow types that pandas does not know or compare
+        is_number = pd.api.types.is_numeric_dtype(column.dtype)
+        return bool(is_number and column.head(_SAMPLE).isin([0, 1]).all())
+    return False
 
 
 def _first_value(column: pd.Series[Any]) -> Any:
@@ -201,6 +220,6 @@ def _sample_values(column: pd.Series[Any]) -> list[Any]:
     """Return the first values that are not missing, and none for lists and Arrow dictionaries."""
     if isinstance(column.dtype, pd.ArrowDtype):
         kind = column.dtype.pyarrow_dtype
-        if is_list_type(kind) or pa.types.is_dictionary(kind):
+        if is_list_type(kind) or pa.types.is_dictionary(kind) or not _is_known(column.dtype):
             return []
     return column.dropna().head(_SAMPLE).tolist()

@@ -95,7 +95,17 @@ release = "out.csv"
 
 
 @pytest.mark.parametrize(
-    ("yes", "no"), [("x", ""), ("X", "-"), (" ja ", "nein"), ("Ja", "k.A."), ("1", "0"), ("2", "1"), ("1", "2"), ("1.0", "")]
+    ("yes", "no"),
+    [
+        ("x", ""),
+        ("X", "-"),
+        (" ja ", "nein"),
+        ("Ja", "k.A."),
+        ("1", "0"),
+        ("2", "1"),
+        ("1", "2"),
+        ("1.0", ""),
+    ],
 )
 def test_boxes_hold_what_is_said_to_be_a_tick(yes, no):
     rows = [f"{age};{yes};{other}" for age, other in ((30, yes), (31, no), (32, yes), (33, no))]
