@@ -29,7 +29,7 @@ from pdanon.errors import (
 )
 from pdanon.io.files import check_encoding, replace_file
 from pdanon.io.lines import unreadable_text
-from pdanon.io.text import check_separator, separator_hint, unreadable
+from pdanon.io.text import check_separator, refuse_list_texts, separator_hint, unreadable
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_column, is_list_column
@@ -129,6 +129,7 @@ def read_joined_text(
         raise unreadable_text(Path(path), encoding, f"it is not {encoding.upper()} text")
     frame, written = read
     joined = pa.array(written, pa.large_string())
+    refuse_list_texts(joined, separator, column, os.fspath(path))
     _check_occurs(joined, separator, column, path)
     split = pc.split_pattern(pc.if_else(pc.equal(joined, ""), None, joined), separator)
     itemsets = Itemsets.from_arrow(split)
