@@ -129,7 +129,6 @@ def read_joined_text(
         raise unreadable_text(Path(path), encoding, f"it is not {encoding.upper()} text")
     frame, written = read
     joined = pa.array(written, pa.large_string())
-    refuse_list_texts(joined, separator, column, os.fspath(path))
     _check_occurs(joined, separator, column, path)
     split = pc.split_pattern(pc.if_else(pc.equal(joined, ""), None, joined), separator)
     itemsets = Itemsets.from_arrow(split)
@@ -228,11 +227,18 @@ def to_csv(
     if len(set(texts)) < len(texts):
         hint = "rename the items, or write Parquet"
         raise ParameterError("an escaped item is the text of another", where="escape_formulas", hint=hint)
-    lost = sum(unreadable(text, separator) or any(mark in text for mark in "\r\0") for text in texts)
+    controls = sum(any(mark in text for mark in "\r\0") for text in texts)
+    if controls:
+        what, got = (
+            "an item contains a carriage return or a null character",
+            f"{controls} of {len(texts)} items",
+        )
+        hint = "write Parquet, which keeps them: pdanon.to_parquet(frame, path)"
+        raise ParameterError(f"{what}, which could not be read back", where="items", got=got, hint=hint)
+    lost = sum(unreadable(text, separator) for text in texts)
     if lost:
         raise ParameterError(
-            "an item that is empty or contains the separator, ends with its beginning, or contains a control "
-            "character could not be read back",
+            "an item that is empty or contains the separator or ends with its beginning could not be read back",
             where="separator",
             got=f"{lost} of {itemsets.n_items} items",
             hint=separator_hint(texts),
@@ -349,10 +355,11 @@ def _parse_twice(
 
 
 def _check_occurs(joined: pa.Array, separator: str, column: str, path: str) -> None:
-    """Refuse a separator that is in no text if another usual one is in most texts.
+    """Refuse a separator of lists, or one that is in no text if another usual one is in most texts.
 
     In a release, also refuse one that is only within labels of sets, ``(a,b)|c``, if another one is outside.
     """
+    refuse_list_texts(joined, separator, column, path)
     filled = joined.filter(pc.greater(pc.utf8_length(joined), 0))
     texts = pc.replace_substring_regex(filled, r"\([^()]*\)", "()")  # without the labels of sets
     if len(texts) < _FEW or _count_texts(texts, separator):

@@ -106,12 +106,13 @@ def _open(
     mark, notes = delimiter_of(path, delimiter, check_encoding(encoding))
     try:
         reader = pa_csv.open_csv(path, **csv_options(text, mark, encoding))
+        header = reader.schema.names  # which may be no text
     except (OSError, UnicodeError, pa.ArrowException) as error:
         reader, problem = None, cause_of(error)
     if reader is None:  # raised outside the handler: the error of Arrow may show a line of the file
         raise unreadable_text(path, encoding, problem)
-    check_fields(reader.schema.names, mark, path)
-    _check_present(columns, reader.schema.names, source)
+    check_fields(header, mark, path)
+    _check_present(columns, header, source)
     schema = pa.schema([reader.schema.field(name) for name in columns])
     return (batch.select(columns) for batch in reader), schema, notes
 

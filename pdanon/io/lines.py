@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.json as pa_json
 
-from pdanon.errors import FormatError, cause_of, check_names, file_hint, read_safely, remedy_of
+from pdanon.errors import FormatError, cause_of, check_names, content_of, file_hint, read_safely, remedy_of
 from pdanon.io.files import check_encoding, check_name, line_not_in
 from pdanon.io.parquet import read_parquet
 from pdanon.itemsets.validation import check_delimiter, is_uri, quote_word
@@ -106,6 +106,7 @@ def check_fields(header: Sequence[str], delimiter: str, path: Path) -> None:
 
 def unreadable_text(path: Path, encoding: str, problem: str | None) -> FormatError:
     """Build the error for an unreadable CSV file. It shows the number of a line, but no content."""
+    problem = content_of(path, "CSV") or problem
     what, where, hint = "the file cannot be read as CSV", str(path), file_hint(path, "CSV", problem)
     other_kind = path.suffix.lower() in (".parquet", ".xlsx", ".toml")
     if path.is_file() and not remedy_of(problem) and not other_kind:
