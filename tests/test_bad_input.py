@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import importlib
 import random
+from pathlib import Path
 
 import bad_calls
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from bad_values import RICE, TEA, TYPES
 from conftest import frame_of
 
 import pdanon
+import pdanon.stream
 from examples import examples
 from pdanon import FormatError, Hierarchy, HierarchyError, ItemsetDtypeError, ParameterError
 
@@ -336,3 +340,60 @@ def read_by_hint(read, frame):
     frame = frame.copy()
     exec(call or "raise AssertionError", {"frame": frame, "pd": pd})
     return read(frame)
+
+
+FILES = {
+    "item": lambda: pdanon.stream.from_long("lines.parquet", "out.parquet", by="who", item="x"),
+    "person": lambda: pdanon.stream.from_long("lines.parquet", "out.parquet", by="x", item="what"),
+    "item of units": lambda: pdanon.stream.audit("lines.parquet", KM, unit="who", item="x"),
+    "unit": lambda: pdanon.stream.audit("lines.parquet", KM, unit="x", item="what"),
+    "quasi": lambda: pdanon.stream.audit("rows.parquet", KKM),
+    "kept": lambda: pdanon.stream.pcta("rows.parquet", "out.parquet", **KEPT),
+    "generalized": lambda: pdanon.stream.mondrian("rows.parquet", "out.parquet", k=2, quasi=["x"]),
+}
+PARTITIONS = {
+    "item of units": lambda lines, _: lines.txanon.audit(KM, unit="who", item="x"),
+    "unit": lambda lines, _: lines.txanon.audit(KM, unit="x", item="what"),
+    "quasi": lambda _, rows: rows.txanon.audit(KKM),
+    "generalized": lambda _, rows: rows.txanon.mondrian(k=2, quasi=["x"]),
+}
+KM, KKM = pdanon.KmAnonymity(2), pdanon.KKm(k=2, m=1, quasi=["x"])
+NOT_IN_DASK = ("months", "dense union", "view", "runs")  # Dask itself refuses most of these
+
+
+@pytest.mark.parametrize("role", FILES)
+def test_a_column_of_any_type_in_a_file_is_read_or_refused(files, role):
+    assert [*filter(None, (refused_in_a_file(role, kind) for kind in some_types(role, [*FILES])))] == []
+
+
+@pytest.mark.parametrize("role", PARTITIONS)
+def test_a_column_of_any_type_in_partitions_is_read_or_refused(files, role):
+    dd = pytest.importorskip("dask.dataframe")
+    importlib.import_module("pdanon.dask")  # adds the accessor
+    kinds = [kind for kind in some_types(role, [*PARTITIONS]) if not any(map(kind.__contains__, NOT_IN_DASK))]
+    frames = {kind: [make(TYPES[kind]()) for make in (lines, rows)] for kind in kinds}
+    for kind, (long, wide) in frames.items():
+        parts = [dd.from_pandas(each, npartitions=2) for each in (long, wide.assign(lists=LISTS))]
+        call = bad_calls.Call(f"{kind} as {role}", lambda parts=parts: PARTITIONS[role](*parts))
+        assert (kind, bad_calls.problem_of(call)) == (kind, None)
+
+
+LISTS = pdanon.as_itemsets([[RICE], [RICE], [TEA], [TEA]])
+
+
+def some_types(role, roles):
+    kinds, first = [*TYPES], 11 * roles.index(role) % len(TYPES)
+    return [*kinds[first:], *kinds[:first]][: examples(len(kinds), 4)]
+
+
+def refused_in_a_file(role, kind):
+    try:
+        column = pa.array(TYPES[kind]())
+        for name, frame in (("lines", lines([1] * 4)), ("rows", rows([1] * 4).assign(lists=LISTS))):
+            table = pa.Table.from_pandas(frame).replace_schema_metadata(None)
+            pq.write_table(table.set_column(table.column_names.index("x"), "x", column), f"{name}.parquet")
+    except (pa.ArrowException, OverflowError):  # Parquet stores no such column
+        return None
+    Path("out.parquet").unlink(missing_ok=True)
+    problem = bad_calls.problem_of(bad_calls.Call(f"{kind} as {role}", FILES[role]))
+    return problem and f"{kind} as {role}: {problem}"

@@ -238,7 +238,8 @@ def to_csv(
     lost = sum(unreadable(text, separator) for text in texts)
     if lost:
         raise ParameterError(
-            "an item that is empty or contains the separator or ends with its beginning could not be read back",
+            "an item that is empty or contains the separator, or ends with its beginning, could not be read "
+            "back",
             where="separator",
             got=f"{lost} of {itemsets.n_items} items",
             hint=separator_hint(texts),

@@ -21,12 +21,13 @@ from pdanon.errors import ColumnError, FormatError, ItemsetDtypeError, Parameter
 from pdanon.io.files import check_encoding, check_name, replace_file
 from pdanon.io.lines import check_fields, csv_options, delimiter_of, is_text, unreadable_text
 from pdanon.io.trees import ParquetTree
-from pdanon.itemsets.dtype import is_list_type, is_text_type
+from pdanon.itemsets.dtype import is_list_type, is_text_type, type_name
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.validation import check_text, read_list
 
 MEMORY = "1GB"  # default limit of DuckDB
 _LINES = 2**18  # lines that are converted and written together
+_MOST_DIGITS = 38  # of decimals in DuckDB
 _FEW = 20  # lines: among fewer, all may have different persons by chance
 
 
@@ -64,6 +65,7 @@ def group_lines(
     if is_list_type(schema.field(item).type):
         hint = "leave out by and item: the table has lists already"
         raise ItemsetDtypeError("the item column holds lists", where=f"column {item!r}", hint=hint)
+    _refuse_nested(schema, by, "by")
     with _database(target, memory) as database:
         database.register("batches", pa.RecordBatchReader.from_batches(schema, _clean(batches, schema, item)))
         with _known_problems(source):
@@ -118,8 +120,25 @@ def _open(
 
 
 def _decoded(field: pa.Field) -> pa.Field:
-    kind = field.type
-    return field.with_type(kind.value_type if pa.types.is_dictionary(kind) else kind)
+    """Return a field without codes, and refuse types that DuckDB cannot group or return."""
+    kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
+    kind = pa.float32() if pa.types.is_float16(kind) else kind
+    large = pa.types.is_decimal(kind) and kind.precision > _MOST_DIGITS
+    if large or pa.types.is_duration(kind):
+        what, hint = "lines cannot be grouped by values of this type", "write the column as text or numbers"
+        got = f"type {type_name(kind)}"
+        raise ItemsetDtypeError(what, where=f"column {field.name!r}", got=got, hint=hint)
+    return field.with_type(kind)
+
+
+def _refuse_nested(schema: pa.Schema, persons: Iterable[str], where: str) -> None:
+    """Refuse persons that are no single values."""
+    for name in persons:
+        kind = schema.field(name).type
+        if pa.types.is_nested(kind.storage_type if isinstance(kind, pa.BaseExtensionType) else kind):
+            what, got = f"the values of {name!r} cannot be compared", f"type {type_name(kind)}"
+            hint = "pass a column of numbers or text that identifies the person of a line"
+            raise ColumnError(what, where=where, got=got, hint=hint)
 
 
 def _row_groups(tree: ParquetTree, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
@@ -230,6 +249,7 @@ def gather_units(
     if is_list_type(schema.field(item).type):
         hint = "write a line for each item, as pdanon.to_long does: lists of a person are not merged here"
         raise ItemsetDtypeError("the item column holds lists", where="item", hint=hint)
+    _refuse_nested(schema, [unit], "unit")
     batches: Iterable[pa.RecordBatch] = map(_without_nan, _row_groups(tree, schema))
     batches = batches if as_shown else _clean(batches, schema, item)
     with _database(near, memory) as database:

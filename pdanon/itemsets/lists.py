@@ -34,6 +34,7 @@ _TIME_INDEXES = {
     "timedelta64": pd.TimedeltaIndex,
 }
 _PORTION = 2**18  # occurrences that Arrow encodes at once
+QUASI_HINT = "a quasi-identifier holds numbers, text, booleans, dates or times, all of one type"
 ITEM_HINT = "items must be numbers, text, booleans, dates or times, all of one type"
 
 _DAMAGED_HINT = (

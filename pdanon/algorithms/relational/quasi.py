@@ -35,7 +35,7 @@ from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers
 from pdanon.itemsets.columns import find_quasi
 from pdanon.itemsets.compatibility import arrow_values, as_pandas_writes
 from pdanon.itemsets.dtype import type_name
-from pdanon.itemsets.lists import offsets_of, sums
+from pdanon.itemsets.lists import QUASI_HINT, offsets_of, sums
 from pdanon.itemsets.memory import require_memory
 from pdanon.itemsets.table_hints import text_hint
 from pdanon.itemsets.timing import Report
@@ -128,13 +128,11 @@ def _single_values(column: pd.Series[Any]) -> Itemsets:
     except (ItemsetDtypeError, pa.ArrowException, TypeError, ValueError):
         pass
     # Raised outside the handler: the message of Arrow, which may contain a value, is then not the context.
-    hint = "a quasi-identifier holds numbers, text, booleans, dates or times, all of one type; "
-    hint += text_hint(column)
     raise ItemsetDtypeError(
         "the values of a quasi-identifier have no common type",
         where=f"column {column.name!r}",
         got=f"dtype {type_name(column.dtype)}",
-        hint=hint,
+        hint=f"{QUASI_HINT}; {text_hint(column)}",
     )
 
 
