@@ -24,7 +24,8 @@ _FEW = 100  # texts that a hint reads
 _INVISIBLE = {"\t": "a tab", "\n": "an end of line", " ": "a blank"}
 # Texts in the notation of Python or JSON: lists, tuples, sets and objects with quotes, or a list without.
 _QUOTED = r"""(?s)^\s*(\[\s*['"].*['"]\s*\]|\(\s*['"].*['"],?\s*\)|\[?\s*\{\s*['"].*\}\s*\]?)\s*$"""
-_EMPTY = r"^\s*(\[\s*\]|\{\s*\}|set\(\))\s*$"
+_EMPTY = r"^\s*(\[\s*\]|\{\s*\})\s*$"
+_BRACKET = r"^\s*[\[({]"
 _PLAIN = r"(?s)^\s*\[[^\[\]]*\]\s*$"
 _USUAL = {mark: _INVISIBLE.get(mark, repr(mark)) for mark in (";", ",", "|", "\t", "/", "\n", " ")}
 
@@ -180,18 +181,19 @@ def refuse_list_texts(
     texts: pa.Array | pa.ChunkedArray, separator: str, label: Hashable, path: str | None = None
 ) -> None:
     """Refuse a separator if at least half of the texts are lists in the notation of Python or JSON."""
-    known = pc.or_(pc.match_substring_regex(texts, _QUOTED), pc.match_substring_regex(texts, _EMPTY))
-    split = pc.and_(pc.match_substring_regex(texts, _PLAIN), pc.match_substring(texts, separator))
-    found = pc.or_(known, split)
-    count, filled = (pc.sum(each).as_py() or 0 for each in (found, pc.greater(pc.binary_length(texts), 0)))
-    if count and 2 * count >= filled:
-        hint = parse_hint(label, texts.filter(found).slice(0, _FEW).to_pylist())
+    begun = texts.filter(pc.match_substring_regex(texts, _BRACKET))
+    known = pc.or_(pc.match_substring_regex(begun, _QUOTED), pc.match_substring_regex(begun, _EMPTY))
+    split = pc.and_(pc.match_substring_regex(begun, _PLAIN), pc.match_substring(begun, separator))
+    lists = begun.filter(pc.or_(known, split))
+    filled = pc.sum(pc.greater(pc.binary_length(texts), 0)).as_py() or 0
+    if len(lists) and 2 * len(lists) >= filled:
+        hint = parse_hint(label, lists.slice(0, _FEW).to_pylist())
         if path is not None:
             hint += "; read the file by frame = pd.read_csv(path), and write it by pdanon.to_parquet"
         raise ParameterError(
             "many texts are lists in the notation of Python or JSON, which a separator would break",
             where="separator" if path is None else f"separator, {path}, column {label!r}",
-            got=f"{count:,} of {filled:,} texts in brackets",
+            got=f"{len(lists):,} of {filled:,} texts in brackets",
             hint=hint,
         )
 
