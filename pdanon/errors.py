@@ -233,7 +233,6 @@ def warn(warning: ReleaseWarning) -> None:
     warnings.warn(warning, stacklevel=levels)
 
 
-_WIDE = "a line has more fields than the header"
 _OUT_OF_MEMORY = "there is not enough memory"
 _CUT_OFF = "it is cut off: its end is missing"
 _UNREACHABLE = "it cannot be reached"
@@ -249,8 +248,8 @@ _CAUSES = {
     "BadGzipFile": _NO_GZIP,
     "error": _BAD_CONTENT,  # of zlib
     "EmptyDataError": "it is empty",
-    "ParserWarning": _WIDE,
-    "ParserError": f"{_WIDE}, or a quote has no end",
+    "ParserWarning": "a line has more fields than the header",
+    "ParserError": "a line has more fields than the header, or a quote has no end",
     "UnicodeDecodeError": "it is not UTF-8 text",
     "TOMLDecodeError": "its syntax is wrong",
     "NotImplementedError": "it uses an unsupported feature",
@@ -258,7 +257,6 @@ _CAUSES = {
 
 # Causes by phrases of Arrow's messages, where the class is too general. The phrases hold no data.
 _PHRASES = {
-    "Empty CSV file": "it is empty",
     "Truncated compressed stream": _CUT_OFF,
     "incorrect header check": _NO_GZIP,
     "zlib inflate failed": _BAD_CONTENT,
@@ -284,6 +282,7 @@ _BEGINNINGS = {
     **dict.fromkeys((b"\xff\xfe", b"\xfe\xff"), "it is UTF-16 text"),
 }
 
+_QUOTES = "put quotes around a field that holds the delimiter, a quote or an end of line"
 _REMEDIES = {
     "it is compressed by gzip": "rename it to end in .csv.gz if it is CSV, or decompress it with gunzip",
     "it is compressed by bzip2": "decompress it first, with bunzip2",
@@ -294,10 +293,8 @@ _REMEDIES = {
     "it is a file of SPSS": "convert it in Python: pdanon.to_parquet(pd.read_spss(path), 'in.parquet')",
     "it is UTF-16 text": "pass encoding='utf-16' (--encoding utf-16); or save it as 'CSV UTF-8'",
     "it is empty": "write a line of column names, and a line for each row",
-    **dict.fromkeys(
-        (_WIDE, f"{_WIDE}, or a quote has no end"),
-        "put quotes around a field that holds the delimiter, a quote or an end of line",
-    ),
+    "a line has more fields than the header": _QUOTES,
+    "a line has more fields than the header, or a quote has no end": _QUOTES,
     _OUT_OF_MEMORY: "read fewer columns; pdanon.stream (--stream) holds one row group of Parquet at a time",
     _CUT_OFF: "copy or download it again",
     _BAD_CONTENT: "copy or download it again",
@@ -368,9 +365,11 @@ def read_safely(
 
 def content_of(path: str | os.PathLike[str], kind: str) -> str | None:
     """Return what a local file is by its first bytes, if that is not its kind."""
-    begin = b""
+    begin = None
     with suppress(OSError, ValueError), open(path, "rb") as file:
         begin = file.read(8)
+    if not begin:
+        return "it is empty" if begin is not None and kind == "CSV" else None
     found = next((name for mark, name in _BEGINNINGS.items() if begin.startswith(mark)), None)
     known = os.fspath(path).lower().endswith(".gz") and begin.startswith(b"\x1f\x8b")
     return None if known or found == f"it is {kind}" else found

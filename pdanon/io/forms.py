@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -184,9 +184,9 @@ class Form:
             got, hint = ", ".join(map(repr, twice)), "list each column once"
             raise ParameterError("a column is an item, and another part of the form", got=got, hint=hint)
         columns = self.onehot or None
-        lists, numbers = lists_and_numbers(boxes, columns, self.prefix, name, self.tick)
+        lists, numbers, counts = lists_and_numbers(boxes, columns, self.prefix, name, self.tick)
         if columns is None and self.prefix is None:
-            notes = (*notes, *_describe_boxes(boxes))
+            notes = (*notes, *_describe_boxes(boxes, counts))
         elif numbers:
             notes = (*notes, describe_numbers(numbers))
         joined = pd.concat([frame[others], lists[name]], axis=1)
@@ -216,11 +216,9 @@ def _check_columns(frame: pd.DataFrame, columns: Sequence[str]) -> None:
             raise ColumnError(f"column {label!r} does not exist", hint=hint)
 
 
-def _describe_boxes(boxes: pd.DataFrame) -> Iterator[str]:
-    """Yield notes on columns that are read as items by default, and on those that may hold no counts."""
+def _describe_boxes(boxes: pd.DataFrame, counts: Sequence[Hashable]) -> Iterator[str]:
+    """Yield notes on columns that are read as items by default, and on those with counts above 1."""
     yield f"{boxes.shape[1]} columns are read as items"
-    numbers = boxes.select_dtypes("number")
-    counts = [str(label) for label in numbers if (numbers[label] > 1).any()]
     if counts:
         more = f" and {len(counts) - 5} more" if len(counts) > 5 else ""
-        yield f"some of them hold counts above 1, are they items? {', '.join(counts[:5])}{more}"
+        yield f"some of them hold counts above 1, are they items? {', '.join(map(str, counts[:5]))}{more}"

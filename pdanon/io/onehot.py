@@ -106,7 +106,7 @@ def from_onehot(
     0  ['rice' 'tea']
     1        ['rice']
     """
-    result, numbers = lists_and_numbers(frame, columns, prefix, name, tick)
+    result, numbers, _ = lists_and_numbers(frame, columns, prefix, name, tick)
     if numbers:
         hint = "years and ages are no items: pass the columns that are, columns=[...] or prefix='...'; "
         hint += "if one code means yes, pass it: tick=1"
@@ -116,8 +116,8 @@ def from_onehot(
 
 def lists_and_numbers(
     frame: pd.DataFrame, columns: Sequence[Hashable] | None, prefix: str | None, name: str, tick: Tick | None
-) -> tuple[pd.DataFrame, list[Hashable]]:
-    """Return the result of `from_onehot`, and the columns of items that probably hold no counts."""
+) -> tuple[pd.DataFrame, list[Hashable], list[Hashable]]:
+    """Return the result of `from_onehot`, the columns that probably hold no counts, and those above 1."""
     positions = _item_positions(check_frame(frame), columns, prefix)
     labels = [frame.columns[position] for position in positions]
     if prefix is not None:
@@ -134,8 +134,10 @@ def lists_and_numbers(
         raise ColumnError(f"there is a column {name!r} already", where="name", hint=hint)
     marks = _read_columns(frame, positions, tick)
     result[name] = _build_lists([each.rows for each in marks], len(frame), labels).to_pandas()
-    flagged = [place for place, each in zip(positions, marks, strict=True) if each.numbers]
-    return result, [frame.columns[place] for place in flagged]
+    read = [(frame.columns[place], each) for place, each in zip(positions, marks, strict=True)]
+    numbers: list[Hashable] = [label for label, each in read if each.numbers]
+    counts: list[Hashable] = [label for label, each in read if max(each.counts, default=0) > 1]
+    return result, numbers, counts
 
 
 def describe_numbers(numbers: Sequence[Hashable]) -> str:

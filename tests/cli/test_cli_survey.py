@@ -116,6 +116,16 @@ def test_boxes_hold_what_is_said_to_be_a_tick(yes, no):
     assert [set(row) for row in frame["items"]] == [{"bus", "Fähre"}, {"bus"}] * 2
 
 
+def test_codes_of_a_survey_are_told_apart_from_counts(capsys):
+    survey("bus;tram\n1;2\n2;\n1;1\n")
+    assert "if 1 means yes, pass tick=1 (--tick 1)" in refused(capsys, "profile", "survey.csv", "--onehot")
+    assert main(["profile", "survey.csv", "--onehot", "--tick", "1"]) == 0
+    assert "counts above 1" not in capsys.readouterr().err
+    survey("bus;tram\n1;3\n2;0\n1;1\n")
+    assert main(["profile", "survey.csv", "--onehot"]) == 0
+    assert "counts above 1, are they items? bus, tram" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("missing", [";Uri;tram\n", ";Uri;tram\n;Uri;bus\n"])
 def test_rows_of_nobody_are_counted_as_the_file_has_them(capsys, missing):
     survey(HEAD + ROWS + missing)
