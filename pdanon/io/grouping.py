@@ -120,11 +120,10 @@ def _open(
 
 
 def _decoded(field: pa.Field) -> pa.Field:
-    """Return a field without codes, and refuse types that DuckDB cannot group or return."""
+    """Return a field without codes, in a type that DuckDB reads."""
     kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
     kind = pa.float32() if pa.types.is_float16(kind) else kind
-    large = pa.types.is_decimal(kind) and kind.precision > _MOST_DIGITS
-    if large or pa.types.is_duration(kind):
+    if pa.types.is_decimal(kind) and kind.precision > _MOST_DIGITS:
         what, hint = "lines cannot be grouped by values of this type", "write the column as text or numbers"
         got = f"type {type_name(kind)}"
         raise ItemsetDtypeError(what, where=f"column {field.name!r}", got=got, hint=hint)
