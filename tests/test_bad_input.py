@@ -344,7 +344,8 @@ def read_by_hint(read, frame):
     try:
         return read(frame)
     except (pdanon.ColumnError, ItemsetDtypeError, ParameterError) as error:
-        call = error.parts["hint"].partition("make them text: ")[2]
+        hint = error.parts["hint"].replace("such as frame['x'].", "make them text: frame['x'] = frame['x'].")
+        call = hint.partition("make them text: ")[2]
     frame = frame.copy()
     exec(call or "raise AssertionError", {"frame": frame, "pd": pd})
     return read(frame)
