@@ -327,7 +327,9 @@ def read_items(column: pd.Series[Any]) -> pa.Array:
         values = object_items(list(column.array[present])) if is_object else arrow_values(column)
         kind = item_type(values.type)
     except ItemsetDtypeError as error:
-        values, what, got = None, error.parts["what"], error.parts["got"]
+        values = None
+        if is_object:
+            what, got = error.parts["what"], error.parts["got"]
     except (pa.ArrowException, TypeError, ValueError):  # such as categories of several types
         values = None
     if values is None:  # raised outside the handler: the chained error of Arrow shows an item

@@ -31,7 +31,10 @@ def is_text_type(kind: pa.DataType) -> bool:
 
 
 def type_name(dtype: Any) -> str:
-    """Return the name of a dtype for messages, without its parameters, which may be data."""
+    """Return the name of a dtype or Arrow type for messages, without its parameters, which may be data."""
+    kind = getattr(dtype, "pyarrow_dtype", dtype)
+    if isinstance(kind, pa.BaseExtensionType):
+        return str(kind.extension_name)
     return str(dtype).split("<")[0].split("[")[0]
 
 
