@@ -30,7 +30,7 @@ import re
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from difflib import get_close_matches
 from types import FrameType
 from typing import Any, TypeVar
@@ -270,7 +270,31 @@ _PHRASES = {
     "Unable to load lib": "the library of this kind of storage is not installed",
 }
 
+# What the first bytes of a file say that it is.
+_BEGINNINGS = {
+    b"\x1f\x8b": "it is compressed by gzip",
+    b"BZh": "it is compressed by bzip2",
+    b"\xfd7zXZ": "it is compressed by xz",
+    b"\x28\xb5\x2f\xfd": "it is compressed by zstd",
+    b"PK\x03\x04": "it is a spreadsheet or a ZIP archive",
+    b"PAR1": "it is Parquet",
+    b"$FL2": "it is a file of SPSS",
+    **dict.fromkeys((b"\xff\xfe", b"\xfe\xff"), "it is UTF-16 text"),
+}
+
+_QUOTES = "put quotes around a field that holds the delimiter, a quote or an end of line"
 _REMEDIES = {
+    "it is compressed by gzip": "rename it to end in .csv.gz if it is CSV, or decompress it with gunzip",
+    "it is compressed by bzip2": "decompress it first, with bunzip2",
+    "it is compressed by xz": "decompress it first, with unxz",
+    "it is compressed by zstd": "decompress it first, with unzstd",
+    "it is a spreadsheet or a ZIP archive": "save the sheet as 'CSV UTF-8', or decompress it with unzip",
+    "it is Parquet": "pdanon.read_parquet(path) reads it; the command line, if its name ends in .parquet",
+    "it is a file of SPSS": "convert it in Python: pdanon.to_parquet(pd.read_spss(path), 'in.parquet')",
+    "it is UTF-16 text": "pass encoding='utf-16' (--encoding utf-16); or save it as 'CSV UTF-8'",
+    "it is empty": "write a line of column names, and a line for each row",
+    "a line has more fields than the header": _QUOTES,
+    "a line has more fields than the header, or a quote has no end": _QUOTES,
     _OUT_OF_MEMORY: "read fewer columns; pdanon.stream (--stream) holds one row group of Parquet at a time",
     _CUT_OFF: "copy or download it again",
     _BAD_CONTENT: "copy or download it again",
@@ -332,10 +356,23 @@ def read_safely(
     # Raised outside the handler: the parser's own message may show a line of the file.
     if problem == _DAMAGED and kind == "Parquet" and _is_cut_off(path):
         problem = _CUT_OFF
+    problem = content_of(path, kind) or problem
     hint = (remedy_of(problem) if part else file_hint(path, kind, problem)) or form or None
     raise FormatError(
         f"the file cannot be read as {kind}", where=f"{os.fspath(path)}{part}", got=problem, hint=hint
     )
+
+
+def content_of(path: str | os.PathLike[str], kind: str) -> str | None:
+    """Return what a local file is by its first bytes, if that is not its kind."""
+    begin = None
+    with suppress(OSError, ValueError), open(path, "rb") as file:
+        begin = file.read(8)
+    if not begin:
+        return "it is empty" if begin is not None and kind == "CSV" else None
+    found = next((name for mark, name in _BEGINNINGS.items() if begin.startswith(mark)), None)
+    known = os.fspath(path).lower().endswith(".gz") and begin.startswith(b"\x1f\x8b")
+    return None if known or found == f"it is {kind}" else found
 
 
 def _is_cut_off(path: str | os.PathLike[str]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
@@ -67,6 +68,14 @@ def cells(*values: Any) -> pd.Series:
 
 def arrow(values: Any, kind: pa.DataType) -> pd.Series:
     return pd.Series(pa.array(values, kind), dtype=pd.ArrowDtype(kind))
+
+
+def arrow_column(values: Any) -> pd.Series:
+    return pd.Series(pd.arrays.ArrowExtensionArray(pa.chunked_array([values])))
+
+
+def storage(kind: Any, values: Any) -> pd.Series:
+    return arrow_column(pa.ExtensionArray.from_storage(kind, values))
 
 
 def mapping(**columns: Any) -> pd.DataFrame:
@@ -448,5 +457,63 @@ OBJECTS: dict[str, Callable[[], Any]] = {
     "Policy": lambda: pdanon.Policy.from_toml("good.toml"),
     "Workload": lambda: pdanon.Workload.from_frame(pd.DataFrame({"items": [[SECRET]]})),
     "all itemsets": lambda: pdanon.constraints.all_itemsets(pd.DataFrame({"items": [[SECRET]]}), 2),
+}
+# Columns of two values in four rows, of types that pandas or Arrow cannot compare, sort or convert.
+_ENDS = pa.array([2, 4], pa.int32())
+_RUNS = pa.array([RICE, TEA])
+_TWICE = [0, 0, 1, 1]
+TYPES: dict[str, Callable[[], pd.Series]] = {
+    "period": lambda: pd.Series(pd.PeriodIndex(["2020-01", "2020-02"], freq="M").take(_TWICE)),
+    "missing period": lambda: pd.Series(pd.PeriodIndex(["2020-01", "2020-01", "2020-02", None], freq="M")),
+    "complex": lambda: pd.Series([1j, 1j, 2j, 2j]),
+    "missing complex": lambda: pd.Series([1j, 1j, 2j, complex("nan")]),
+    "sparse": lambda: pd.Series(pd.arrays.SparseArray(_TWICE)),
+    "sparse float": lambda: pd.Series(pd.arrays.SparseArray([1.5, 1.5, 2, np.nan])),
+    "sparse bool": lambda: pd.Series(pd.arrays.SparseArray([True, True, False, False])),
+    "sparse text": lambda: pd.Series(pd.arrays.SparseArray([RICE, RICE, TEA, TEA])),
+    "category of types": lambda: pd.Series(pd.Categorical([1, 1, RICE, TEA])),
+    "category of periods": lambda: TYPES["missing period"]().astype("category"),
+    "category of intervals": lambda: TYPES["interval"]().astype("category"),
+    "category of Arrow": lambda: pd.Series([RICE, RICE, TEA, None], dtype="string[pyarrow]").astype(
+        "category"
+    ),
+    "interval": lambda: pd.Series(pd.IntervalIndex.from_breaks([0, 1, 2]).take(_TWICE)),
+    "objects of types": lambda: cells(1, 1, RICE, 2.5),
+    "objects": lambda: cells(*map([object(), object()].__getitem__, _TWICE)),
+    "dicts": lambda: cells({RICE: 1}, {RICE: 1}, {TEA: 1}, None),
+    "ids": lambda: cells(*map([uuid.UUID(int=1), uuid.UUID(int=2)].__getitem__, _TWICE)),
+    "big integers": lambda: cells(2**70, 2**70, 1, None),
+    "bytes": lambda: cells(b"a", b"a", b"b", None),
+    "tuples of dates": lambda: cells(*[(pd.Timestamp(0),)] * 2, None, ()),
+    "struct": lambda: arrow([{"a": RICE}] * 2 + [{"a": TEA}, None], pa.struct([("a", pa.string())])),
+    "map": lambda: arrow([[(RICE, 1)]] * 2 + [[], None], pa.map_(pa.string(), pa.int64())),
+    "null": lambda: arrow([None] * 4, pa.null()),
+    "binary": lambda: arrow([b"a", b"a", b"b", None], pa.binary()),
+    "fixed binary": lambda: arrow([b"a", b"a", b"b", None], pa.binary(1)),
+    "binary view": lambda: arrow([b"a", b"a", b"b", None], pa.binary_view()),
+    "text view": lambda: arrow([RICE, RICE, TEA, None], pa.string_view()),
+    "decimal32": lambda: arrow([Decimal("1.5"), Decimal("1.5"), 2, None], pa.decimal32(5, 2)),
+    "decimal256": lambda: arrow([Decimal("1.5"), Decimal("1.5"), 2, None], pa.decimal256(50, 2)),
+    "float16": lambda: arrow_column(pa.array([1, 1, 2, None], pa.float32()).cast(pa.float16())),
+    "duration": lambda: arrow([1, 1, 2, None], pa.duration("s")),
+    "time": lambda: arrow([1, 1, 2, None], pa.time64("us")),
+    "dictionary": lambda: arrow([RICE, RICE, TEA, None], pa.dictionary(pa.int8(), pa.string())),
+    "dictionary of binary": lambda: arrow([b"a", b"a", b"b", None], pa.dictionary(pa.int8(), pa.binary())),
+    "months": lambda: arrow([(1, 2, 3), (1, 2, 3), (0, 0, 1), None], pa.month_day_nano_interval()),
+    "uuid": lambda: storage(pa.uuid(), pa.array([b"1" * 16, b"1" * 16, b"2" * 16, None], pa.binary(16))),
+    "json": lambda: storage(pa.json_(), pa.array([f'"{RICE}"', f'"{RICE}"', "{}", None])),
+    "bool8": lambda: storage(pa.bool8(), pa.array([1, 1, 0, None], pa.int8())),
+    "opaque": lambda: storage(pa.opaque(pa.string(), "point", "db"), pa.array([RICE, RICE, TEA, None])),
+    "tensor": lambda: storage(
+        pa.fixed_shape_tensor(pa.int64(), [1]), pa.array([[1], [1], [2], [2]], pa.list_(pa.int64(), 1))
+    ),
+    "runs": lambda: arrow_column(pa.RunEndEncodedArray.from_arrays(_ENDS, _RUNS)),
+    "runs of missing": lambda: arrow_column(pa.RunEndEncodedArray.from_arrays(_ENDS, pa.array([RICE, None]))),
+    "lists of lists": lambda: arrow([[[RICE]], [[RICE]], [], None], pa.list_(pa.list_(pa.string()))),
+    "dense union": lambda: arrow_column(
+        pa.UnionArray.from_sparse(
+            pa.array([0, 0, 1, 1], pa.int8()), [pa.array([RICE] * 4), pa.array([1] * 4)]
+        )
+    ),
 }
 BAD = NUMBERS | TEXTS | LISTS | DICTS | FRAMES | OBJECTS

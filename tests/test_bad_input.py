@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import importlib
 import random
+from pathlib import Path
 
 import bad_calls
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from bad_values import RICE, TEA, TYPES
 from conftest import frame_of
 
 import pdanon
+import pdanon.stream
+from examples import examples
 from pdanon import FormatError, Hierarchy, HierarchyError, ItemsetDtypeError, ParameterError
 
 pytest.importorskip("matplotlib").use("Agg")
@@ -228,3 +234,177 @@ def test_a_column_of_missing_rows_is_one_of_lists_if_it_is_named(rows):
     numbers = pd.DataFrame({"items": [1.0, np.nan]})
     with pytest.raises(ItemsetDtypeError):
         pdanon.pcta(numbers, "items", k=2, m=2)
+
+
+# --- Columns of any type in any role
+
+
+def lines(column):
+    return pd.DataFrame({"who": [1, 1, 2, 2], "what": [RICE, TEA] * 2, "x": column})
+
+
+def rows(column):
+    return pd.DataFrame({"lists": [[RICE], [RICE], [TEA], [TEA]], "x": column, "age": [30, 30, 40, 40]})
+
+
+KEPT = {"k": 2, "m": 1, "keep": ["x"]}
+ROLES = {
+    "item": lambda x: pdanon.from_long(lines(x), by="who", item="x"),
+    "person": lambda x: pdanon.from_long(lines(x), by="x", item="what"),
+    "persons": lambda x: pdanon.from_long(lines(x), by=["who", "x"], item="what"),
+    "kept by from_long": lambda x: pdanon.from_long(lines(x), by="who", item="what", keep=["x"]),
+    "first kept by from_long": lambda x: pdanon.from_long(
+        lines(x), by="who", item="what", keep=["x"], conflicts="first"
+    ),
+    "box": lambda x: pdanon.from_onehot(lines(x)[["x"]]),
+    "ticked box": lambda x: pdanon.from_onehot(lines(x)[["x"]], tick="1"),
+    "beside boxes": lambda x: pdanon.from_onehot(lines(x)[["who", "x"]], columns=["who"], tick=1),
+    "text": lambda x: pdanon.from_text(x, separator=";"),
+    "lists": lambda x: pdanon.pcta(rows(x), "x", k=2, m=1),
+    "series of lists": lambda x: x.itemset.supports(),
+    "list column of an audit": lambda x: pdanon.audit(rows(x), pdanon.KmAnonymity(2), "x"),
+    "list column of an attack": lambda x: pdanon.risk(rows(x), "x", k=2),
+    "frame without lists": lambda x: pdanon.pcta(lines(x), k=2, m=1),
+    "column without lists": lambda x: pdanon.pcta(lines(x)[["x"]], k=2, m=1),
+    "unit": lambda x: pdanon.pcta(rows(x), k=2, m=1, unit="x"),
+    "item of units": lambda x: pdanon.pcta(lines(x), k=2, m=1, unit="who", item="x"),
+    "kept with units": lambda x: pdanon.pcta(lines(x), **KEPT, unit="who", item="what"),
+    "unit of an audit": lambda x: pdanon.audit(rows(x), pdanon.KmAnonymity(2), unit="x"),
+    "item of an audit": lambda x: pdanon.audit(lines(x), pdanon.KmAnonymity(2), unit="who", item="x"),
+    "beside an audit of units": lambda x: pdanon.audit(
+        lines(x), pdanon.KmAnonymity(2), unit="who", item="what", known=["x"]
+    ),
+    "unit of a risk": lambda x: pdanon.risk(rows(x), k=2, unit="x"),
+    "item of a risk": lambda x: pdanon.risk(lines(x), k=2, unit="who", item="x"),
+    "quasi of a risk": lambda x: pdanon.risk(rows(x), k=2, quasi=["x"]),
+    "quasi of an audit": lambda x: pdanon.audit(rows(x), pdanon.KAnonymity(2, quasi=["x"])),
+    "quasi of an audit of both": lambda x: pdanon.audit(rows(x), pdanon.KKm(k=2, m=1, quasi=["x"])),
+    "quasi of mondrian": lambda x: pdanon.mondrian(rows(x), k=2, quasi=["x"]),
+    "quasi of cluster": lambda x: pdanon.cluster(rows(x), k=2, quasi=["x"], random_state=0),
+    "quasi of top_down": lambda x: pdanon.top_down(rows(x), k=2, quasi=["x", "age"]),
+    "quasi of rfirst": lambda x: pdanon.rfirst(rows(x), k=2, m=1, quasi=["x"], delta=0.5, random_state=0),
+    "quasi of anonymize": lambda x: pdanon.anonymize(
+        rows(x), pdanon.KKm(k=2, m=1, quasi=["x"]), time_limit=1
+    ),
+    "kept": lambda x: repr(pdanon.pcta(rows(x), **KEPT)),
+    "unmodified": lambda x: pdanon.pcta(rows(x), k=2, m=1).evidence("evidence.json", original=rows(x)),
+    "kept by disassociate": lambda x: pdanon.disassociate(rows(x)[["lists", "x"]], k=2, m=1, keep=["x"]),
+    "kept beside quasi": lambda x: pdanon.mondrian(rows(x), k=2, quasi=["age"], keep=["x"]),
+    "attacked": lambda x: pdanon.attack(rows(x), pdanon.pcta(rows(x), **KEPT), n=5, random_state=0),
+    "compared": lambda x: pdanon.compare(rows(x), {"pcta": {}}, k=2, m=1),
+    "explored": lambda x: pdanon.profile(rows(x), k=2, m=1),
+    "written to CSV": lambda x: pdanon.to_csv(rows(x), "out.csv", separator="|"),
+    "written to Parquet": lambda x: pdanon.to_parquet(rows(x), "out.parquet"),
+    "made long": lambda x: pdanon.to_long(rows(x), "lists"),
+    "made onehot": lambda x: pdanon.to_onehot(rows(x), "lists"),
+}
+
+
+BY_LINES = [each for each in ROLES if "item" in each or "person" in each or "box" in each]
+
+
+def refused_for_its_type(role, kind):
+    problem = bad_calls.problem_of(bad_calls.Call(f"{kind} as {role}", lambda: ROLES[role](TYPES[kind]())))
+    return problem and f"{kind} as {role}: {problem}"
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize("role", BY_LINES)
+def test_a_column_of_any_type_in_a_long_or_onehot_table_is_read_or_refused(place, role):
+    assert [*filter(None, (refused_for_its_type(role, kind) for kind in TYPES))] == []
+
+
+@pytest.mark.one_in(4)
+@pytest.mark.parametrize("role", [each for each in ROLES if each not in BY_LINES])
+def test_a_column_of_any_type_elsewhere_is_read_or_refused(place, role):
+    tried = some_types(role, [*ROLES])
+    assert [*filter(None, (refused_for_its_type(role, kind) for kind in tried))] == []
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_values_of_any_type_are_told_apart_by_their_text(kind):
+    """Those of a type that is refused are so after the call of the hint."""
+    column = TYPES[kind]()
+    values = [None if pd.api.types.is_scalar(value) and pd.isna(value) else repr(value) for value in column]
+    per_person = [len({*values[begin : begin + 2]} - {None}) for begin in (0, 2)]
+    if kind not in ("lists of lists", "tuples of dates"):  # rows of items
+        found = read_by_hint(lambda frame: pdanon.from_long(frame, by="who", item="x"), lines(column))
+        assert found["x"].map(len).tolist() == per_person
+    if None not in values:
+        found = read_by_hint(lambda frame: pdanon.from_long(frame, by="x", item="what"), lines(column))
+        assert len(found) == len({*values})
+
+
+def read_by_hint(read, frame):
+    """What a function returns for a frame, or after the call that its error names."""
+    try:
+        return read(frame)
+    except (pdanon.ColumnError, ItemsetDtypeError, ParameterError) as error:
+        hint = error.parts["hint"].replace("such as frame['x'].", "make them text: frame['x'] = frame['x'].")
+        call = hint.partition("make them text: ")[2]
+    frame = frame.copy()
+    exec(call or "raise AssertionError", {"frame": frame, "pd": pd})
+    return read(frame)
+
+
+FILES = {
+    "item": lambda: pdanon.stream.from_long("lines.parquet", "out.parquet", by="who", item="x"),
+    "person": lambda: pdanon.stream.from_long("lines.parquet", "out.parquet", by="x", item="what"),
+    "item of units": lambda: pdanon.stream.audit("lines.parquet", KM, unit="who", item="x"),
+    "unit": lambda: pdanon.stream.audit("lines.parquet", KM, unit="x", item="what"),
+    "quasi": lambda: pdanon.stream.audit("rows.parquet", KKM),
+    "kept": lambda: pdanon.stream.pcta("rows.parquet", "out.parquet", **KEPT),
+    "generalized": lambda: pdanon.stream.mondrian("rows.parquet", "out.parquet", k=2, quasi=["x"]),
+}
+PARTITIONS = {
+    "item of units": lambda lines, _: lines.txanon.audit(KM, unit="who", item="x"),
+    "unit": lambda lines, _: lines.txanon.audit(KM, unit="x", item="what"),
+    "quasi": lambda _, rows: rows.txanon.audit(KKM),
+    "generalized": lambda _, rows: rows.txanon.mondrian(k=2, quasi=["x"]),
+}
+KM, KKM = pdanon.KmAnonymity(2), pdanon.KKm(k=2, m=1, quasi=["x"])
+NOT_IN_DASK = ("months", "dense union", "view", "runs")  # Dask itself refuses most of these
+
+
+@pytest.mark.one_in(2)
+@pytest.mark.parametrize("role", FILES)
+def test_a_column_of_any_type_in_a_file_is_read_or_refused(place, role):
+    assert [*filter(None, (refused_in_a_file(role, kind) for kind in some_types(role, [*FILES])))] == []
+
+
+@pytest.mark.one_in(2)
+@pytest.mark.parametrize("role", PARTITIONS)
+def test_a_column_of_any_type_in_partitions_is_read_or_refused(place, role):
+    dd = pytest.importorskip("dask.dataframe")
+    importlib.import_module("pdanon.dask")  # adds the accessor
+    kinds = [kind for kind in some_types(role, [*PARTITIONS]) if not any(map(kind.__contains__, NOT_IN_DASK))]
+    frames = {kind: [make(TYPES[kind]()) for make in (lines, rows)] for kind in kinds}
+    for kind, (long, wide) in frames.items():
+        parts = [dd.from_pandas(each, npartitions=2) for each in (long, wide.assign(lists=LISTS))]
+        call = bad_calls.Call(f"{kind} as {role}", lambda parts=parts: PARTITIONS[role](*parts))
+        assert (kind, bad_calls.problem_of(call)) == (kind, None)
+
+
+LISTS = pdanon.as_itemsets([[RICE], [RICE], [TEA], [TEA]])
+
+
+def some_types(role, roles):
+    kinds, first = [*TYPES], 11 * roles.index(role) % len(TYPES)
+    return [*kinds[first:], *kinds[:first]][: examples(len(kinds), 4)]
+
+
+def refused_in_a_file(role, kind):
+    try:
+        column = pa.array(TYPES[kind]())
+        for name, frame in (("lines", lines([1] * 4)), ("rows", rows([1] * 4).assign(lists=LISTS))):
+            table = pa.Table.from_pandas(frame).replace_schema_metadata(None)
+            pq.write_table(table.set_column(table.column_names.index("x"), "x", column), f"{name}.parquet")
+    except (pa.ArrowException, OverflowError):  # Parquet stores no such column
+        return None
+    Path("out.parquet").unlink(missing_ok=True)
+    problem = bad_calls.problem_of(bad_calls.Call(f"{kind} as {role}", FILES[role]))
+    return problem and f"{kind} as {role}: {problem}"

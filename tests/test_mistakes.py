@@ -165,7 +165,7 @@ TABLES = {
         lambda: pdanon.pcta(FRAME.assign(items=FRAME["items"].map(str)), k=2),
         ColumnError,
         "no list-valued",
-        r"map\(ast.literal_eval\).*map\(json.loads\)",
+        r"map\(ast.literal_eval, na_action='ignore'\)",
     ),
     "text of an array": Mistake(
         lambda: pdanon.pcta(FRAME.assign(items=[str(np.array(row)) for row in ROWS]), "items", k=2),
@@ -592,7 +592,10 @@ COMMANDS = {
         "not exist",
         "';' is its delimiter.*--delimiter",
     ),
-    "compressed": ("anonymize in.csv.bz2 o.csv -k 2", "must end in", "decompress it first"),
+    "compressed": ("anonymize in.csv.bz2 o.csv -k 2", "must end in", "decompress it first, with bunzip2"),
+    "ZIP archive": ("risk in.csv.zip -k 2", "must end in", "with unzip"),
+    "statistics": ("risk in.sav -k 2", "must end in", r"pdanon.to_parquet\(pd.read_spss"),
+    "JSON": ("profile in.json", "must end in", r"pdanon.to_parquet\(pd.read_json"),
     "compressed output": (
         "anonymize in.parquet o.csv.gz -k 2",
         "must end in",
@@ -717,12 +720,47 @@ def test_hints_for_tables_do_what_they_say():
     for frame in (TEXT, FRAME.assign(items=FRAME["items"].map(str))):
         names = {"frame": frame.copy(), "pdanon": pdanon, "ast": ast}
         hint = hint_of(lambda frame=frame: pdanon.pcta(frame, k=2))
-        exec(re.search(r"frame\['items'\] = .*?\)(?= for Python|$)", hint)[0], names)
+        exec(re.search(r"frame\['items'\] = .*?\)(?= makes|$)", hint)[0], names)
         assert [sorted(row) for row in names["frame"]["items"]] == expected
 
     upside_down = {RICE: "food", SALT: "food", TEA: "drink"}
     edges = re.search(r"pd\.DataFrame\(.*\)", hint_of(lambda: by_item(upside_down)))[0]
     assert by_item(eval(edges, {"pd": pd, "tree": upside_down})).holds
+
+
+@pytest.mark.parametrize("blank", [None, "", " ", np.nan], ids=repr)
+@pytest.mark.parametrize("labels", [list("abc"), range(3), ["item 1", "item 2", "item 3"]], ids=str)
+def test_the_hint_for_wide_baskets_lists_the_items_of_each_row(blank, labels):
+    """Not `from_long`, which would join the rows with equal first items."""
+    rows = [[RICE, SALT, TEA], [SALT, f" {TEA}"], [TEA], [], [RICE, TEA], [SALT]] * 2
+    wide = pd.DataFrame([[*row, *[blank] * (3 - len(row))] for row in rows], columns=labels)
+    for frame in (wide, wide.assign(age=range(12)), wide.iloc[::-1], wide.astype("category")):
+        hint = hint_of(lambda frame=frame: pdanon.pcta(frame, k=2))
+        assert "from_long" not in hint
+        made = eval(re.search(r"frame\.drop.*\)(?= lists)", hint)[0], {"frame": frame, "pdanon": pdanon})
+        expected = pd.Series([{each.strip() for each in row} for row in rows])[frame.index]
+        assert [*map(set, made["items"])] == expected.tolist()
+        assert [*made] == [*({*frame} - {*labels}), "items"]
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pd.DataFrame({"rice": ["yes", "no"] * 6, "tea": ["no", "no", "yes"] * 4, "salt": ["yes", "no"] * 6}),
+        pd.DataFrame({"born": ["A", "B", "C"] * 4, "lives": ["A", "B", "B"] * 4}),
+        pd.DataFrame(
+            {
+                "name": [f"name {row}" for row in range(12)],
+                "sex": ["f", "m"] * 6,
+                "city": ["A", None, None] * 4,
+            }
+        ),
+        pd.DataFrame({"customer": [1, 1, 2] * 4, "bought": list("abc") * 4, "returned": list("bcd") * 4}),
+    ],
+    ids=["answers", "places", "one item", "lines of persons"],
+)
+def test_other_tables_of_text_are_no_wide_baskets(frame):
+    assert "wide baskets" not in hint_of(lambda: pdanon.pcta(frame, k=2))
 
 
 CLAIMS = pd.DataFrame(

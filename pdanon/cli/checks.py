@@ -101,7 +101,7 @@ def check_table(arguments: argparse.Namespace) -> None:
     """Check that the input and the output are single tables, as required without --stream."""
     path = arguments.source
     if not is_lines(path):
-        hint = suffix_hint(path) or _STREAMS
+        hint = suffix_hint(path) or (None if Path(path).suffix else _STREAMS)
         raise ParameterError(f"'{path}' must end in .parquet, .csv, .tsv or .jsonl", where="IN", hint=hint)
     if not is_uri(path):  # a missing file is reported before a wrong form
         kind = "CSV" if is_text(path) else "Parquet" if is_parquet(path) else "JSON lines"
@@ -111,7 +111,7 @@ def check_table(arguments: argparse.Namespace) -> None:
         hint = "name a file in it; with --stream, a path that does not exist yet"
         raise ParameterError(f"'{target}' is a directory", where="OUT", hint=hint)
     if target is not None and not is_table(target):
-        hint = suffix_hint(target) or _STREAMS
+        hint = suffix_hint(target, written=True) or (None if Path(target).suffix else _STREAMS)
         raise ParameterError(f"'{target}' must end in .parquet or .csv", where="OUT", hint=hint)
     arguments.source = locate(path)
 

@@ -385,7 +385,7 @@ def _add_form(command: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     group.add_argument("--onehot", nargs="*", metavar="COLUMN", help=onehot)
     prefix = "prefix of the column names, which is not part of the item"
     group.add_argument("--prefix", metavar="TEXT", help=prefix)
-    tick = "the text of a ticked cell, such as x or yes (default: 1, true, or a count)"
+    tick = "the value of a ticked cell, such as x, yes or 1 (default: 1, true, or a count)"
     group.add_argument("--tick", metavar="TEXT", help=tick)
     return group
 

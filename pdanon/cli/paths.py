@@ -18,13 +18,13 @@ def is_table(path: str | Path) -> bool:
     return suffix_of(path) in (".parquet", ".csv")
 
 
-def table_file(text: str) -> Path:
+def table_file(text: str, *, written: bool = False) -> Path:
     """Parse the path of a table to read or write."""
     if is_uri(text):
         masked = mask_credentials(text)
         raise argparse.ArgumentTypeError(f"{masked!r} is a URI{_HINT}copy the file to this machine first")
     if not is_table(text):
-        hint = suffix_hint(text)
+        hint = suffix_hint(text, written=written)
         more = f"{_HINT}{hint}" if hint else ""
         raise argparse.ArgumentTypeError(f"{text!r} must end in .parquet or .csv{more}")
     return Path(text)
@@ -67,7 +67,7 @@ def _in_a_directory(text: str) -> Path:
 def new_table(text: str) -> Path:
     """Parse the path of a table to write."""
     if not is_uri(text):  # `new` reports a URI as a target that cannot be written
-        table_file(text)
+        table_file(text, written=True)
     return new(text)
 
 

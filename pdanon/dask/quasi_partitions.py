@@ -64,6 +64,7 @@ from pdanon.io.buckets import number_buckets, pack, regroup, unpack
 from pdanon.io.parquet import list_dtype
 from pdanon.itemsets.codes import Codes, Itemsets, Numbers
 from pdanon.itemsets.columns import find_column, find_quasi, label_positions, release_copy
+from pdanon.itemsets.lists import QUASI_HINT
 from pdanon.itemsets.memory import returning_unused
 from pdanon.itemsets.timing import progress_bar, report_nothing
 from pdanon.recoding.decision import Decision
@@ -412,9 +413,10 @@ def _as_arrow(part: pd.DataFrame, number: int) -> pa.Table:
         return pa.Table.from_pandas(part, preserve_index=False)
     except (pa.ArrowException, TypeError, ValueError):
         pass  # raised outside the handler: the message of Arrow may contain a value
-    hint = "a quasi-identifier holds numbers, text, booleans, dates or times, all of one type"
     raise ItemsetDtypeError(
-        "the values of a quasi-identifier have no common type", where=f"quasi, partition {number}", hint=hint
+        "the values of a quasi-identifier have no common type",
+        where=f"quasi, partition {number}",
+        hint=QUASI_HINT,
     )
 
 
@@ -656,6 +658,10 @@ def _sort_by_class(
 ) -> list[bytes]:
     """Return quasi-identifiers and lists by bucket; rows with equal quasi-identifiers are in one bucket."""
     table = _as_arrow(part, number).replace_schema_metadata(None)
+    for place, column in enumerate(table.columns[:n_quasi]):
+        if pa.types.is_dictionary(column.type) and isinstance(column.type.value_type, pa.BaseExtensionType):
+            values = [chunk.dictionary_decode() for chunk in column.chunks]  # Arrow cannot store such codes
+            table = table.set_column(place, table.field(place).name, pa.chunked_array(values))
     bucket_of = number_buckets(table.columns[:n_quasi], n_buckets)
     if had_none is not None:
         table = table.append_column(HAD_NONE, pa.array(had_none))

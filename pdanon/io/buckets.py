@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -14,14 +14,25 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from pdanon.errors import ItemsetDtypeError
+from pdanon.itemsets.dtype import type_name
+from pdanon.itemsets.lists import QUASI_HINT
 from pdanon.itemsets.memory import return_unused
 
 
 def number_buckets(columns: Sequence[pa.ChunkedArray], n_buckets: int) -> NDArray[np.int64]:
     """Return a bucket for each row by its values; equal values are in the same bucket."""
     hashes = np.zeros(len(columns[0]), np.uint64)
-    for column in columns:
-        for part in _plain_parts(column):
+    for place, column in enumerate(columns, start=1):
+        parts = _plain_parts(column)
+        if not all(map(_is_readable, parts)):
+            raise ItemsetDtypeError(
+                "the values of a quasi-identifier cannot be compared",
+                where=f"quasi-identifier {place} of {len(columns)}",
+                got=f"type {type_name(column.type)}",
+                hint=f"{QUASI_HINT}: convert the column first",
+            )
+        for part in parts:
             coded = part.dictionary_encode(null_encoding="encode")
             texts = np.array([str(each) for each in coded.dictionary.to_pylist()], object)
             own = pd.util.hash_array(texts)[coded.indices.to_numpy()] if len(texts) else hashes
@@ -37,6 +48,14 @@ def _plain_parts(column: pa.ChunkedArray) -> list[pa.Array]:
     parts = values.flatten() if pa.types.is_struct(values.type) else [values]
     floats = pa.types.is_floating
     return [pc.if_else(pc.is_nan(each), None, each) if floats(each.type) else each for each in parts]
+
+
+def _is_readable(values: pa.Array) -> bool:
+    """Return whether Arrow encodes and selects values of a type. Its own error may show a value."""
+    none, has_codes = values[:0], pa.types.is_dictionary(values.type)
+    with suppress(pa.ArrowNotImplementedError):
+        return has_codes or len(none.take(pa.array([], pa.int64())).dictionary_encode()) == 0
+    return False
 
 
 def _is_coded(values: pa.Array) -> bool:

@@ -29,7 +29,7 @@ from pdanon.io.column_types import check_types
 from pdanon.io.files import check_encoding, replace_file
 from pdanon.io.lines import read_text
 from pdanon.io.parquet import to_frame
-from pdanon.io.text import check_separator, separator_hint, unreadable
+from pdanon.io.text import check_separator, refuse_list_texts, separator_hint, unreadable
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_column, is_list_column
@@ -230,11 +230,19 @@ def to_csv(
     if len(set(texts)) < len(texts):
         hint = "rename the items, or write Parquet"
         raise ParameterError("an escaped item is the text of another", where="escape_formulas", hint=hint)
-    lost = sum(unreadable(text, separator) or any(mark in text for mark in "\r\0") for text in texts)
+    controls = sum(any(mark in text for mark in "\r\0") for text in texts)
+    if controls:
+        what, got = (
+            "an item contains a carriage return or a null character",
+            f"{controls} of {len(texts)} items",
+        )
+        hint = "write Parquet, which keeps them: pdanon.to_parquet(frame, path)"
+        raise ParameterError(f"{what}, which could not be read back", where="items", got=got, hint=hint)
+    lost = sum(unreadable(text, separator) for text in texts)
     if lost:
         raise ParameterError(
-            "an item that is empty or contains the separator, ends with its beginning, or contains a control "
-            "character could not be read back",
+            "an item that is empty or contains the separator, or ends with its beginning, could not be read "
+            "back",
             where="separator",
             got=f"{lost} of {itemsets.n_items} items",
             hint=separator_hint(texts),
@@ -252,12 +260,17 @@ def to_csv(
     else:
         warn_of_formulas(items, written)
     written.isetitem(position, text_column(joined))
-    unwritable = False
+    unwritable = unknown = False
     with replace_file(path) as temporary:
         try:
             _write_csv(written, temporary, delimiter)
         except UnicodeEncodeError:
             unwritable = True
+        except NotImplementedError:
+            unknown = True
+        if unknown:
+            hint = "make text of its values, or write Parquet"
+            raise FormatError("CSV cannot store the type of a column", where=os.fspath(path), hint=hint)
         if unwritable:  # raised outside the handler: the chained error of Python shows the text
             raise FormatError("a text holds half of a surrogate pair", where="another column")
         header = pd.read_csv(temporary, sep=delimiter, index_col=False, nrows=0).columns
@@ -298,9 +311,11 @@ def _find_formulas(column: pd.Series[Any]) -> NDArray[np.bool_]:
     """Return whether each value is text that a spreadsheet would run. Signed numbers are no formulas."""
     try:
         texts = column.str
+        formula = texts.match(_FORMULA, na=False).to_numpy(bool)
     except AttributeError:
         return np.zeros(len(column), np.bool_)
-    formula = texts.match(_FORMULA, na=False).to_numpy(bool)
+    except (NotImplementedError, TypeError):  # bytes, or an Arrow type that pandas does not know
+        return _find_formulas(pd.Series([*map(str, column)]))
     return formula & ~texts.match(_NUMBER, na=False).to_numpy(bool) if formula.any() else formula
 
 
@@ -355,10 +370,11 @@ def _check_header(labels: list[str], column: str, path: str, separator: str) -> 
 
 
 def _check_occurs(joined: pa.Array, separator: str, column: str, path: str) -> None:
-    """Refuse a separator that is in no text if another usual one is in most texts.
+    """Refuse a separator of lists, or one that is in no text if another usual one is in most texts.
 
     In a release, also refuse one that is only within labels of sets, ``(a,b)|c``, if another one is outside.
     """
+    refuse_list_texts(joined, separator, column, path)
     filled = joined.filter(pc.greater(pc.utf8_length(joined), 0))
     texts = pc.replace_substring_regex(filled, r"\([^()]*\)", "()")  # without the labels of sets
     if len(texts) < _FEW or _count_texts(texts, separator):

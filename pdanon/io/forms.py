@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,8 +44,8 @@ class Form:
         The list column: required for joined text; in a one-hot table, the label of the new column.
     separator : str, optional
         The separator of items in joined text.
-    tick : str, optional
-        In a one-hot table, the value of a ticked box, such as ``x``. By default those of `from_onehot`.
+    tick : str or int, optional
+        In a one-hot table, the value of a ticked box, such as ``x`` or 1. By default those of `from_onehot`.
     delimiter : str, optional
         The delimiter of a CSV file. By default the most frequent one.
     encoding : str, optional
@@ -62,7 +62,7 @@ class Form:
     prefix: str | None = None
     column: str | None = None
     separator: str | None = None
-    tick: str | None = None
+    tick: str | int | None = None
     delimiter: str | None = None
     encoding: str | None = None
     types: Mapping[str, str] | None = None
@@ -206,9 +206,9 @@ class Form:
             got, hint = ", ".join(map(repr, twice)), "list each column once"
             raise ParameterError("a column is an item, and another part of the form", got=got, hint=hint)
         columns = self.onehot or None
-        lists, numbers = lists_and_numbers(boxes, columns, self.prefix, name, self.tick)
+        lists, numbers, counts = lists_and_numbers(boxes, columns, self.prefix, name, self.tick)
         if columns is None and self.prefix is None:
-            notes = (*notes, *_describe_boxes(boxes))
+            notes = (*notes, *_describe_boxes(boxes, counts))
         elif numbers:
             notes = (*notes, describe_numbers(numbers))
         joined = pd.concat([frame[others], lists[name]], axis=1)
@@ -238,10 +238,9 @@ def _check_columns(frame: pd.DataFrame, columns: Sequence[str]) -> None:
             raise ColumnError(f"column {label!r} does not exist", hint=hint)
 
 
-def _describe_boxes(boxes: pd.DataFrame) -> Iterator[str]:
-    """Yield notes on columns that are read as items by default, and on those that may hold no counts."""
+def _describe_boxes(boxes: pd.DataFrame, counts: Sequence[Hashable]) -> Iterator[str]:
+    """Yield notes on columns that are read as items by default, and on those with counts above 1."""
     yield f"{boxes.shape[1]} columns are read as items"
-    counts = [str(label) for label in boxes if (pd.to_numeric(boxes[label], errors="coerce") > 1).any()]
     if counts:
         more = f" and {len(counts) - 5} more" if len(counts) > 5 else ""
-        yield f"some of them hold counts above 1, are they items? {', '.join(counts[:5])}{more}"
+        yield f"some of them hold counts above 1, are they items? {', '.join(map(str, counts[:5]))}{more}"

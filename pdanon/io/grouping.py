@@ -40,12 +40,13 @@ from pdanon.io.lines import (
 )
 from pdanon.io.long import refuse_published_persons
 from pdanon.io.trees import ParquetTree
-from pdanon.itemsets.dtype import is_list_type, is_text_type
+from pdanon.itemsets.dtype import is_list_type, is_text_type, type_name
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.validation import check_text, read_list
 
 MEMORY = "1GB"  # default limit of DuckDB
 _LINES = 2**18  # lines that are converted and written together
+_MOST_DIGITS = 38  # of decimals in DuckDB
 _FEW = 20  # lines: among fewer, all may have different persons by chance
 
 
@@ -86,6 +87,7 @@ def group_lines(
     if is_list_type(schema.field(item).type):
         hint = "leave out by and item: the table has lists already"
         raise ItemsetDtypeError("the item column holds lists", where=f"column {item!r}", hint=hint)
+    _refuse_nested(schema, by, "by")
     with _database(target, memory) as database:
         failures: list[PdanonError] = []
         batches = _note_failures(_clean(batches, schema, item), failures)
@@ -135,13 +137,14 @@ def _open(
     mark, notes = delimiter_of(path, delimiter, encoding)
     try:
         reader = pa_csv.open_csv(path, **csv_options(path, mark, encoding))
+        header = reader.schema.names  # which may be no text
     except (OSError, UnicodeError, pa.ArrowException) as error:
         reader, problem = None, cause_of(error)
     if reader is None:  # raised outside the handler: the error of Arrow may show a line of the file
         raise unreadable_text(path, mark, encoding, problem)
-    check_fields(reader.schema.names, mark, path)
-    _check_present(columns, reader.schema.names, source)
-    check_typed(types, reader.schema.names, path)
+    check_fields(header, mark, path)
+    _check_present(columns, header, source)
+    check_typed(types, header, path)
     schema = cast_schema(pa.schema([reader.schema.field(name) for name in columns]), types)
     return _read_text(reader, columns, types, TextLines(path, mark, encoding)), schema, notes
 
@@ -186,8 +189,24 @@ def _note_failures(
 
 
 def _decoded(field: pa.Field) -> pa.Field:
-    kind = field.type
-    return field.with_type(kind.value_type if pa.types.is_dictionary(kind) else kind)
+    """Return a field without codes, in a type that DuckDB reads."""
+    kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
+    kind = pa.float32() if pa.types.is_float16(kind) else kind
+    if pa.types.is_decimal(kind) and kind.precision > _MOST_DIGITS:
+        what, hint = "lines cannot be grouped by values of this type", "write the column as text or numbers"
+        got = f"type {type_name(kind)}"
+        raise ItemsetDtypeError(what, where=f"column {field.name!r}", got=got, hint=hint)
+    return field.with_type(kind)
+
+
+def _refuse_nested(schema: pa.Schema, persons: Iterable[str], where: str) -> None:
+    """Refuse persons that are no single values."""
+    for name in persons:
+        kind = schema.field(name).type
+        if pa.types.is_nested(kind.storage_type if isinstance(kind, pa.BaseExtensionType) else kind):
+            what, got = f"the values of {name!r} cannot be compared", f"type {type_name(kind)}"
+            hint = "pass a column of numbers or text that identifies the person of a line"
+            raise ColumnError(what, where=where, got=got, hint=hint)
 
 
 def _row_groups(tree: ParquetTree, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
@@ -345,6 +364,7 @@ def gather_units(
     if is_list_type(schema.field(item).type):
         hint = "write a line for each item, as pdanon.to_long does: lists of a person are not merged here"
         raise ItemsetDtypeError("the item column holds lists", where="item", hint=hint)
+    _refuse_nested(schema, [unit], "unit")
     batches: Iterable[pa.RecordBatch] = map(_without_nan, _row_groups(tree, schema))
     batches = batches if as_shown else _clean(batches, schema, item)
     with _database(near, memory) as database:

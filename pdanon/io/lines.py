@@ -21,6 +21,7 @@ from pdanon.errors import (
     ReleaseWarning,
     cause_of,
     check_names,
+    content_of,
     file_hint,
     read_safely,
     remedy_of,
@@ -141,6 +142,7 @@ def check_fields(header: Sequence[str], delimiter: str, path: Path) -> None:
 
 def unreadable_text(path: Path, delimiter: str, encoding: str, problem: str | None) -> FormatError:
     """Build the error for an unreadable CSV file. It shows the number of a line, but no content."""
+    problem = content_of(path, "CSV") or problem
     what, where, hint = "the file cannot be read as CSV", str(path), file_hint(path, "CSV", problem)
     other_kind = path.suffix.lower() in (".parquet", ".xlsx", ".toml")
     if path.is_file() and not remedy_of(problem) and not other_kind and path.stat().st_size:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
-from pandas.api.types import infer_dtype, is_object_dtype
+from pandas.api.types import infer_dtype
 
 from pdanon.errors import ColumnError, ItemsetDtypeError, ParameterError, PersonsWarning, warn
 from pdanon.io.text import without_blanks
@@ -27,10 +27,11 @@ from pdanon.itemsets.columns import (
     same_label,
 )
 from pdanon.itemsets.compatibility import arrow_values
+from pdanon.itemsets.dtype import type_name
 from pdanon.itemsets.equality import Numbers, pair_numbers, value_numbers
-from pdanon.itemsets.lists import object_items
+from pdanon.itemsets.lists import ITEM_HINT, item_type, object_items
 from pdanon.itemsets.multisets import Multisets
-from pdanon.itemsets.table_hints import is_named_for_persons
+from pdanon.itemsets.table_hints import is_named_for_persons, text_hint
 from pdanon.itemsets.validation import check_frame, check_known, check_text
 
 _FEW = 20  # lines or rows: among fewer, patterns of persons may occur by chance
@@ -218,7 +219,7 @@ def number_persons(ids: list[pd.Series[Any]], where: str = "by") -> tuple[NDArra
 
 def _refuse_mixed(column: pd.Series[Any], where: str) -> None:
     """Refuse numbers beside texts: 7 and "7" are two persons, whose lines would hide each other."""
-    if not is_object_dtype(column.dtype) or not infer_dtype(column).startswith("mixed"):
+    if column.dtype != object or not infer_dtype(column).startswith("mixed"):
         return
     texts = np.fromiter((isinstance(value, str) for value in column), np.bool_, len(column))
     numbers = np.fromiter((isinstance(value, Number) for value in column), np.bool_, len(column))
@@ -227,7 +228,7 @@ def _refuse_mixed(column: pd.Series[Any], where: str) -> None:
             "some persons are numbers, and others texts",
             where=where,
             got=f"{int(numbers.sum())} numbers and {int(texts.sum())} texts in {column.name!r}",
-            hint=f"convert them to one type, such as frame[{column.name!r}].astype(str)",
+            hint=text_hint(column),
         )
 
 
@@ -288,8 +289,8 @@ def _number_values(column: pd.Series[Any], where: str) -> Numbers:
     """Number the values of a column as `value_numbers`, and refuse values that cannot be compared."""
     numbers = value_numbers(column)
     if numbers is None:
-        hint = "values must be numbers, text, dates or others that can be compared"
-        raise ColumnError(f"the values of {column.name!r} cannot be compared", where=where, hint=hint)
+        what, got = f"the values of {column.name!r} cannot be compared", f"dtype {type_name(column.dtype)}"
+        raise ColumnError(what, where=where, got=got, hint=text_hint(column))
     return numbers
 
 
@@ -321,22 +322,37 @@ def _collect_sets(column: pd.Series[Any], persons: NDArray[np.int32], n_persons:
             "use the frame as it is if it has one row per person; otherwise merge the lists of a person first"
         )
         raise ItemsetDtypeError("the item column holds lists", where=f"column {column.name!r}", hint=hint)
-    lines = np.flatnonzero(column.notna().to_numpy(bool))
-    items, own = read_items(column.iloc[lines]), persons[lines]
+    items, own = read_items(column), persons[column.notna().to_numpy(bool)]
     starts, order, _ = row_loops.transpose(own, np.arange(len(own) + 1), n_persons)
     lists = pa.LargeListArray.from_arrays(starts, items.take(pa.array(order)))
     return without_blanks(Itemsets.from_arrow(lists))
 
 
 def read_items(column: pd.Series[Any]) -> pa.Array:
-    """Return the values of a column without missing ones as items, texts in a dictionary."""
-    if pd.api.types.is_object_dtype(column.dtype):
-        return object_items(list(column.array))
-    if pd.api.types.is_float_dtype(column.dtype):
-        numbers = column.to_numpy(np.float64)
+    """Return the values of a column that are not missing as items, texts in a dictionary."""
+    present = column.notna().to_numpy(bool)
+    is_object = column.dtype == object
+    what, got = "the values of a column cannot be items", f"dtype {type_name(column.dtype)}"
+    try:
+        values = object_items(list(column.array[present])) if is_object else arrow_values(column)
+        kind = item_type(values.type)
+    except ItemsetDtypeError as error:
+        values = None
+        if is_object:
+            what, got = error.parts["what"], error.parts["got"]
+    except (pa.ArrowException, TypeError, ValueError):  # such as categories of several types
+        values = None
+    if values is None:  # raised outside the handler: the chained error of Arrow shows an item
+        where, hint = f"column {column.name!r}", f"{ITEM_HINT}; {text_hint(column)}"
+        raise ItemsetDtypeError(what, where=where, got=got, hint=hint)
+    if is_object:
+        return values
+    values = values if pa.types.is_dictionary(values.type) else values.cast(kind)
+    values = values.filter(pa.array(present))
+    if pa.types.is_floating(values.type):
+        numbers = values.to_numpy().astype(np.float64)
         whole = (np.abs(numbers) < 2**53) & (numbers == np.floor(numbers))  # floats are exact below 2**53
         return pa.array(numbers.astype(np.int64) if whole.all() else numbers)
-    values = arrow_values(column)
     if pa.types.is_large_string(values.type):  # Arrow's string, the usual type of items, holds up to 2 GiB
         values = values.cast(pa.string()) if values.nbytes < 2**31 else values
     return values.dictionary_encode().unify_dictionaries().combine_chunks()

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from typing import Any, NamedTuple
+import re
+from collections.abc import Callable, Hashable, Sequence
+from decimal import Decimal
+from numbers import Real
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -15,11 +18,18 @@ from pdanon.itemsets import row_loops
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_column, label_positions, quasi_labels
+from pdanon.itemsets.equality import value_numbers
 from pdanon.itemsets.lists import object_items, offsets_of
-from pdanon.itemsets.validation import check_frame, check_text, quote_word
+from pdanon.itemsets.table_hints import text_hint
+from pdanon.itemsets.validation import check_frame, check_text, describe, quote_word
 
 _MOST_NAMED = 5  # columns in a message
-_TEXTS = {"true": 1.0, "false": 0.0, "": 0.0}
+_TEXTS = {"true": 1.0, "false": 0.0, "": np.nan}
+_NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?")
+
+
+_Value = TypeVar("_Value", float, bool)
+Tick: TypeAlias = str | bool | float | Decimal
 
 
 @called_by_name
@@ -28,7 +38,7 @@ def from_onehot(
     *,
     columns: Sequence[Hashable] | None = None,
     prefix: str | None = None,
-    tick: str | None = None,
+    tick: Tick | None = None,
     name: str = "items",
 ) -> pd.DataFrame:
     """Convert a table with one column per item into a table with a list column.
@@ -43,8 +53,9 @@ def from_onehot(
         The columns of items. By default those with the prefix, or all. Blanks around a label are removed.
     prefix : str, optional
         The beginning of all labels of items, which is removed.
-    tick : str, optional
-        The value of a ticked box, such as ``"x"`` or ``"yes"``; case and surrounding blanks are ignored. A
+    tick : str, bool or number, optional
+        The value of a ticked box, such as ``"x"``, ``"yes"`` or 1; case and surrounding blanks are ignored.
+        Numbers have this value however they are stored or written: 1, 1.0, True and ``"1"`` are equal. A
         person then has the items of boxes with this value, and of no others.
     name : str
         The label of the list column.
@@ -62,12 +73,14 @@ def from_onehot(
     ItemsetDtypeError
         If the labels of the columns have several types.
     ParameterError
-        If both ``columns`` and ``prefix`` are passed, an item has no name, or ``tick`` is in no column.
+        If both ``columns`` and ``prefix`` are passed, an item has no name, or ``tick`` is in no column. If
+        all columns hold only 1 and 2 without a ``tick``: 2 may be a count, or the code of *no*.
 
     Warns
     -----
     NumbersWarning
-        If a column has a number in every row, most of them above 1: probably years or ages, not counts.
+        If a column has a number in every row, most of them above 1: probably years or ages, not counts. Also
+        if these are only 1 and 2, probably codes.
 
     See Also
     --------
@@ -87,23 +100,24 @@ def from_onehot(
     0   f  ['rice' 'tea']
     1   m        ['rice']
 
-    >>> ticked = pd.DataFrame({"tea": ["yes", "no"], "rice": ["Yes", "yes"]})
-    >>> pdanon.from_onehot(ticked, tick="yes")
+    >>> answered = pd.DataFrame({"tea": [1, 2], "rice": [1.0, 1.0]})  # 1 is yes, 2 is no
+    >>> pdanon.from_onehot(answered, tick=1)
                 items
     0  ['rice' 'tea']
     1        ['rice']
     """
-    result, numbers = lists_and_numbers(frame, columns, prefix, name, tick)
+    result, numbers, _ = lists_and_numbers(frame, columns, prefix, name, tick)
     if numbers:
-        hint = "years and ages are no items: pass the columns that are, columns=[...] or prefix='...'"
+        hint = "years and ages are no items: pass the columns that are, columns=[...] or prefix='...'; "
+        hint += "if one code means yes, pass it: tick=1"
         warn(NumbersWarning(describe_numbers(numbers), hint=hint))
     return result
 
 
 def lists_and_numbers(
-    frame: pd.DataFrame, columns: Sequence[Hashable] | None, prefix: str | None, name: str, tick: str | None
-) -> tuple[pd.DataFrame, list[Hashable]]:
-    """Return the result of `from_onehot`, and the columns of items that probably hold no counts."""
+    frame: pd.DataFrame, columns: Sequence[Hashable] | None, prefix: str | None, name: str, tick: Tick | None
+) -> tuple[pd.DataFrame, list[Hashable], list[Hashable]]:
+    """Return the result of `from_onehot`, the columns that probably hold no counts, and those above 1."""
     positions = _item_positions(check_frame(frame), columns, prefix)
     labels = [frame.columns[position] for position in positions]
     if prefix is not None:
@@ -120,8 +134,10 @@ def lists_and_numbers(
         raise ColumnError(f"there is a column {name!r} already", where="name", hint=hint)
     marks = _read_columns(frame, positions, tick)
     result[name] = _build_lists([each.rows for each in marks], len(frame), labels).to_pandas()
-    flagged = [place for place, each in zip(positions, marks, strict=True) if each.numbers]
-    return result, [frame.columns[place] for place in flagged]
+    read = [(frame.columns[place], each) for place, each in zip(positions, marks, strict=True)]
+    numbers: list[Hashable] = [label for label, each in read if each.numbers]
+    counts: list[Hashable] = [label for label, each in read if max(each.counts, default=0) > 1]
+    return result, numbers, counts
 
 
 def describe_numbers(numbers: Sequence[Hashable]) -> str:
@@ -215,14 +231,15 @@ class _Marks(NamedTuple):
     """The contents of the column of an item."""
 
     rows: NDArray[np.int64]  # the rows that have the item
-    numbers: bool  # whether all rows have it, and most more than once, as for years and ages
+    numbers: bool = False  # whether all rows have it, as for years, ages and codes
+    counts: frozenset[float] = frozenset()  # the values
 
 
-def _read_columns(frame: pd.DataFrame, positions: list[int], tick: str | None) -> list[_Marks]:
+def _read_columns(frame: pd.DataFrame, positions: list[int], tick: Tick | None) -> list[_Marks]:
     """Read the columns of items."""
     columns = [frame.iloc[:, position] for position in positions]
     if tick is not None:
-        return _read_ticks(columns, check_text(tick, "tick"))
+        return _read_ticks(columns, tick)
     marks = [_read_counts(column) for column in columns]
     unknown = [column.name for column, each in zip(columns, marks, strict=True) if each is None]
     if unknown:
@@ -233,7 +250,16 @@ def _read_columns(frame: pd.DataFrame, positions: list[int], tick: str | None) -
             got=f"{len(unknown)} of {len(positions)} columns",
             hint=f"{named}; or the value of a ticked box: tick='x' (--tick x)",
         )
-    return [each for each in marks if each is not None]
+    found = [each for each in marks if each is not None]
+    if frozenset[float]().union(*(each.counts for each in found)) in ({2.0}, {1.0, 2.0}):
+        raise ParameterError(
+            "the columns hold only 1 and 2, which may be yes and no, or counts",
+            where="tick",
+            got=f"{len(found)} columns without a 0",
+            hint="if 1 means yes, pass tick=1 (--tick 1); if they are counts, write 0 where there is none: "
+            "frame.fillna(0)",
+        )
+    return found
 
 
 def _build_lists(rows: list[NDArray[np.int64]], n_rows: int, labels: list[Any]) -> Itemsets:
@@ -247,39 +273,78 @@ def _build_lists(rows: list[NDArray[np.int64]], n_rows: int, labels: list[Any]) 
 
 def _read_counts(column: pd.Series[Any]) -> _Marks | None:
     """Read the column of an item; return None if it holds other values than counts and booleans."""
-    if pd.api.types.is_complex_dtype(column.dtype):
+    counts = _map_values(column, _parse_count, np.nan)
+    if counts is None or (counts < 0).any():
         return None
-    values = column.astype(object).where(column.notna(), 0)
-    if not pd.api.types.is_numeric_dtype(column.dtype):
-        values = values.map(_parse_count)
-    counts = values.to_numpy(np.float64)
-    fit = np.isfinite(counts) & (counts >= 0) & (counts == np.floor(counts))
-    if not fit.all():
-        return None
+    has = counts > 0
+    codes = counts.max(initial=0) == 2
     often = 2 * int(np.count_nonzero(counts > 1)) > len(counts)
-    return _Marks(np.flatnonzero(counts), bool(counts.all()) and often)
+    known = frozenset(np.unique(counts[~np.isnan(counts)]).tolist())
+    return _Marks(np.flatnonzero(has), bool(has.all() and (often or codes)), known)
 
 
-def _read_ticks(columns: Sequence[pd.Series[Any]], tick: str) -> list[_Marks]:
+def _read_ticks(columns: Sequence[pd.Series[Any]], tick: Tick) -> list[_Marks]:
     """Find the rows with the tick, column by column."""
+    text, number = _text_and_number(_check_tick(tick))
 
-    def normalize(value: Any) -> str:
-        return str(value).strip().casefold()
+    def is_ticked(value: Any) -> bool:
+        same = _text_and_number(value)
+        return same[0] == text or (number is not None and same[1] == number)
 
-    marks = []
-    for column in columns:
-        texts = column.astype(object).where(column.notna(), "").map(normalize)
-        marks.append(_Marks(np.flatnonzero(texts == normalize(tick)), numbers=False))
-    if not tick.strip() or not any(len(each.rows) for each in marks):
+    found = [_map_values(column, is_ticked, False) for column in columns]
+    unknown = [column for column, each in zip(columns, found, strict=True) if each is None]
+    if unknown:
+        where = ", ".join(repr(column.name) for column in unknown[:_MOST_NAMED])
+        what, got = "the values of columns cannot be compared", f"{len(unknown)} of {len(columns)} columns"
+        raise ColumnError(what, where=where, got=got, hint=text_hint(unknown[0]))
+    marks = [_Marks(np.flatnonzero(each)) for each in found if each is not None]
+    if not text or not any(len(each.rows) for each in marks):
         hint = "pass the value of a ticked box, as it is in the table"
         raise ParameterError("no box is ticked", where="tick", got=quote_word(tick), hint=hint)
     return marks
 
 
+def _check_tick(tick: Any) -> Tick:
+    """Check that a tick is text, a boolean or a number."""
+    if isinstance(tick, str):
+        return check_text(tick, "tick")
+    is_number = isinstance(tick, (np.bool_, Real, Decimal)) and not isinstance(tick, np.timedelta64)
+    if not is_number or "nan" in str(tick).lower():
+        hint = "pass the value of a ticked box, such as tick='x' or tick=1"
+        what = "tick must be text, a boolean or a number"
+        raise ParameterError(what, where="tick", got=describe(tick), hint=hint)
+    return tick
+
+
+def _text_and_number(value: Any) -> tuple[str, Any]:
+    """Return the text of a value, and its exact number if it is one or writes one."""
+    value = value.item() if isinstance(value, np.generic) else value
+    text = str(value).strip().casefold()
+    if isinstance(value, str):
+        return text, Decimal(text) if _NUMBER.fullmatch(text) else None
+    return text, value if isinstance(value, (Real, Decimal)) else None
+
+
+def _map_values(
+    column: pd.Series[Any], function: Callable[[Any], _Value], missing: _Value
+) -> NDArray[Any] | None:
+    """Map each distinct value of a column; return None if its values cannot be compared."""
+    numbers = value_numbers(column)
+    if numbers is None:
+        return None
+    distinct, first = np.unique(numbers, return_index=True)
+    values = column.iloc[first]
+    mapped = [
+        missing if lacking else function(value) for value, lacking in zip(values, values.isna(), strict=True)
+    ]
+    return np.array(mapped, type(missing))[np.searchsorted(distinct, numbers)]
+
+
 def _parse_count(value: Any) -> float:
-    """Parse a number, true or false; return NaN for other values."""
+    """Parse a count, true or false; return NaN for a blank, and -1 for other values."""
     text = str(value).strip().lower()
     try:
-        return _TEXTS[text] if text in _TEXTS else float(text)
+        count = _TEXTS[text] if text in _TEXTS else float(text)
     except ValueError:
-        return float("nan")
+        return -1.0
+    return count if text == "" or (count >= 0 and count.is_integer()) else -1.0

@@ -580,7 +580,7 @@ def to_parquet(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
         try:
             pq.write_table(table, temporary, write_page_checksum=True)
             written = True
-        except pa.ArrowNotImplementedError:
+        except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
             pass
         if not written:  # raised outside the handler: Arrow shows a type, whose field names may be values
             raise FormatError("Parquet cannot store the type of a column", where=os.fspath(path))
@@ -673,7 +673,7 @@ def _to_table(frame: pd.DataFrame) -> pa.Table:
     except (ArithmeticError, NotImplementedError, TypeError, ValueError):
         table = None
     if table is None:  # raised outside the handler: the chained error of Arrow may show a value
-        objects = [label for label, column in frame.items() if pd.api.types.is_object_dtype(column)]
+        objects = [label for label, column in frame.items() if column.dtype == object]
         hint = "a column must have values of one type, column names must be unique, and attrs JSON"
         raise FormatError("Parquet cannot store the frame", got=f"object columns {objects}", hint=hint)
     described_frame = json.loads(table.schema.metadata[b"pandas"])

@@ -26,6 +26,11 @@ from pdanon.itemsets.validation import check_path
 
 # Columns of numbers in the tables that pdanon writes.
 _TYPES = {"weight": "number", **dict.fromkeys(("group", "block", "size", "count", "support"), "integer")}
+_TOOLS = {".gz": "gunzip", ".bz2": "bunzip2", ".xz": "unxz", ".zst": "unzstd", ".zip": "unzip"}
+_READERS = {
+    **{".sav": "read_spss", ".dta": "read_stata", ".sas7bdat": "read_sas", ".xpt": "read_sas"},
+    **{".json": "read_json", ".feather": "read_feather", ".arrow": "read_feather", ".orc": "read_orc"},
+}
 
 
 def is_csv(path: Path | str) -> bool:
@@ -33,19 +38,25 @@ def is_csv(path: Path | str) -> bool:
     return suffix_of(path) == ".csv"
 
 
-def suffix_hint(path: str | os.PathLike[str]) -> str | None:
-    """Return how to convert a file, from its suffix, into Parquet or CSV."""
+def suffix_hint(path: str | os.PathLike[str], *, written: bool = False) -> str | None:
+    """Return how to convert a file, from its suffix, into Parquet or CSV; None for one that is written."""
     suffix = suffix_of(path)
     if os.path.isdir(path):
         return "it is a directory: pass a file; --stream reads directories of Parquet files"
     if str(path).lower().endswith((".csv.gz", ".tsv.gz", ".tsv", ".jsonl")):
         return "such a file can be read, but not written"
-    if suffix in (".gz", ".bz2", ".xz", ".zst", ".zip"):
-        return "decompress it first, for example with gunzip"
     if suffix in (".tab", ".txt", ".dat"):
         return "rename it to .csv, or to .tsv if its delimiter is a tab"
+    if written:
+        return None
+    if suffix in _TOOLS:
+        return f"decompress it first, with {_TOOLS[suffix]}"
     if suffix in (".xlsx", ".xls", ".ods"):
         return "save the sheet as 'CSV UTF-8'"
+    if suffix == ".ndjson":
+        return "rename it to .jsonl"
+    if suffix in _READERS:
+        return f"convert it in Python: pdanon.to_parquet(pd.{_READERS[suffix]}(path), 'in.parquet')"
     return None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from typing import Any
 
 import numpy as np
@@ -17,9 +17,16 @@ from pdanon.itemsets.columns import is_list_column
 from pdanon.itemsets.compatibility import arrow_values, text_column
 from pdanon.itemsets.dtype import is_text_type
 from pdanon.itemsets.lists import item_type, to_numpy
+from pdanon.itemsets.table_hints import parse_hint
 from pdanon.itemsets.validation import check_kind, is_encodable, quote_word
 
+_FEW = 100  # texts that a hint reads
 _INVISIBLE = {"\t": "a tab", "\n": "an end of line", " ": "a blank"}
+# Texts in the notation of Python or JSON: lists, tuples, sets and objects with quotes, or a list without.
+_QUOTED = r"""(?s)^\s*(\[\s*['"].*['"]\s*\]|\(\s*['"].*['"],?\s*\)|\[?\s*\{\s*['"].*\}\s*\]?)\s*$"""
+_EMPTY = r"^\s*(\[\s*\]|\{\s*\})\s*$"
+_BRACKET = r"^\s*[\[({]"
+_PLAIN = r"(?s)^\s*\[[^\[\]]*\]\s*$"
 _USUAL = {mark: _INVISIBLE.get(mark, repr(mark)) for mark in (";", ",", "|", "\t", "/", "\n", " ")}
 
 
@@ -45,7 +52,8 @@ def from_text(series: pd.Series[Any], *, separator: str) -> pd.Series[Any]:
     ItemsetDtypeError
         If the column holds lists, or anything but text.
     ParameterError
-        If the separator is empty, or occurs in no text.
+        If the separator is empty, or occurs in no text. If at least half of the texts are lists in the
+        notation of Python or JSON, which it would break.
 
     See Also
     --------
@@ -65,6 +73,7 @@ def from_text(series: pd.Series[Any], *, separator: str) -> pd.Series[Any]:
     check_kind(series, pd.Series, "the first argument", "a pandas Series", "one column: frame['items']")
     check_separator(separator, "separator")
     texts = _read_texts(series)
+    refuse_list_texts(texts, separator, "items" if series.name is None else series.name)
     if not pc.any(pc.match_substring(texts, separator), min_count=0).as_py():
         _refuse_absent(texts, separator)
     itemsets = without_blanks(Itemsets.from_arrow_unsorted(pc.split_pattern(texts, separator)))
@@ -160,12 +169,33 @@ def _read_texts(series: pd.Series[Any]) -> pa.ChunkedArray:
         raise ItemsetDtypeError("the column holds lists already", hint="leave out this call")
     try:
         values = arrow_values(series)
-    except pa.ArrowException:  # objects of several types
+    except (pa.ArrowException, ArithmeticError, TypeError, ValueError):  # objects of several types
         values = None
     if values is None or item_type(values.type) not in (pa.string(), pa.large_string()):
         hint = "numbers are one item each; objects must all be text"
         raise ItemsetDtypeError("the column does not hold text", got=f"dtype {series.dtype}", hint=hint)
     return values.cast(pa.large_string())
+
+
+def refuse_list_texts(
+    texts: pa.Array | pa.ChunkedArray, separator: str, label: Hashable, path: str | None = None
+) -> None:
+    """Refuse a separator if at least half of the texts are lists in the notation of Python or JSON."""
+    begun = texts.filter(pc.match_substring_regex(texts, _BRACKET))
+    known = pc.or_(pc.match_substring_regex(begun, _QUOTED), pc.match_substring_regex(begun, _EMPTY))
+    split = pc.and_(pc.match_substring_regex(begun, _PLAIN), pc.match_substring(begun, separator))
+    lists = begun.filter(pc.or_(known, split))
+    filled = pc.sum(pc.greater(pc.binary_length(texts), 0)).as_py() or 0
+    if len(lists) and 2 * len(lists) >= filled:
+        hint = parse_hint(label, lists.slice(0, _FEW).to_pylist())
+        if path is not None:
+            hint += "; read the file by frame = pd.read_csv(path), and write it by pdanon.to_parquet"
+        raise ParameterError(
+            "many texts are lists in the notation of Python or JSON, which a separator would break",
+            where="separator" if path is None else f"separator, {path}, column {label!r}",
+            got=f"{len(lists):,} of {filled:,} texts in brackets",
+            hint=hint,
+        )
 
 
 def _refuse_absent(texts: pa.ChunkedArray, separator: str) -> None:

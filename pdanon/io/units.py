@@ -204,8 +204,7 @@ def _item_position(frame: pd.DataFrame, item: Hashable, column: Hashable) -> int
 def read_line_items(column: pd.Series[Any], as_shown: bool) -> Multisets:
     """Read the item of each line as a row of at most one item."""
     present = column.notna().to_numpy(bool)
-    items = read_items(column.iloc[np.flatnonzero(present)])
-    rows = Itemsets.from_arrow(pa.LargeListArray.from_arrays(offsets_of(present), items))
+    rows = Itemsets.from_arrow(pa.LargeListArray.from_arrays(offsets_of(present), read_items(column)))
     rows = rows if as_shown else without_blanks(rows)
     return Multisets(rows.codes, rows.offsets, rows.vocabulary, rows.nulls)
 

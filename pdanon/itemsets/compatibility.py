@@ -25,6 +25,8 @@ def copy_frame(frame: pd.DataFrame) -> pd.DataFrame:
 
 def arrow_values(column: pd.Series[Any]) -> pa.ChunkedArray:
     """Convert a column of any dtype to Arrow."""
+    if isinstance(column.dtype, pd.SparseDtype):
+        column = column.astype(column.dtype.subtype)
     values = pa.array(column)
     return values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
 

@@ -30,6 +30,14 @@ def is_text_type(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
+def type_name(dtype: Any) -> str:
+    """Return the name of a dtype or Arrow type for messages, without its parameters, which may be data."""
+    kind = getattr(dtype, "pyarrow_dtype", dtype)
+    if isinstance(kind, pa.BaseExtensionType):
+        return str(kind.extension_name)
+    return str(dtype).split("<")[0].split("[")[0]
+
+
 class ListDtype(pd.ArrowDtype):
     """An ``ArrowDtype`` of lists whose ``str(dtype)`` is ``object``; equal to that ``ArrowDtype``.
 

@@ -133,6 +133,8 @@ def row_numbers(bags: Multisets) -> Numbers:
 
 def _hashable(column: pd.Series[Any]) -> list[Any]:
     """Return the arrays that must all be equal for two values to be equal, as a reader sees them."""
+    if isinstance(column.dtype, pd.SparseDtype):
+        return _hashable(column.astype(column.dtype.subtype))
     if isinstance(column.dtype, pd.IntervalDtype):  # comparing both ends is faster than comparing intervals
         ends = pd.IntervalIndex(column.array)
         return [*_hashable(pd.Series(ends.left)), *_hashable(pd.Series(ends.right))]

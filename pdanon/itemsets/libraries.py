@@ -266,8 +266,6 @@ def _distinct_names(labels: pd.Index[Any]) -> list[str]:
 
 def _to_column(series: pd.Series[Any]) -> pa.ChunkedArray:
     """Convert a column to Arrow. Intervals, and objects of several types, become text as in CSV."""
-    if isinstance(series.dtype, pd.SparseDtype):
-        series = series.astype(series.dtype.subtype)
     if not isinstance(series.dtype, pd.IntervalDtype):
         try:
             return arrow_values(series)

@@ -34,7 +34,8 @@ _TIME_INDEXES = {
     "timedelta64": pd.TimedeltaIndex,
 }
 _PORTION = 2**18  # occurrences that Arrow encodes at once
-_ITEM_HINT = "items must be numbers, text, booleans, dates or times, all of one type"
+QUASI_HINT = "a quasi-identifier holds numbers, text, booleans, dates or times, all of one type"
+ITEM_HINT = "items must be numbers, text, booleans, dates or times, all of one type"
 
 _DAMAGED_HINT = (
     "the file that it was read from may be damaged: read it with pdanon.read_parquet, which checks"
@@ -45,7 +46,7 @@ def arrow_lists(series: pd.Series[Any]) -> pa.Array | pa.ChunkedArray:
     """Convert a column to Arrow lists. Refuse text, even if it looks like a list."""
     if isinstance(series.dtype, pd.ArrowDtype) and is_list_type(series.dtype.pyarrow_dtype):
         return arrow_values(series)
-    if pd.api.types.is_object_dtype(series.dtype):
+    if series.dtype == object:
         first = next((row for row in series.array if not is_missing(row)), None)
         if not isinstance(first, str):  # in pandas 2, text has the dtype object, too
             return object_lists(series.array)
@@ -107,7 +108,7 @@ def object_items(items: list[Any], where: str | None = None) -> pa.Array:
         if kind != "date" or any(issubclass(each, datetime) for each in types):
             names = ", ".join(sorted(each.__name__ for each in types))
             what = "the items are not of one known type"
-            raise ItemsetDtypeError(what, where=where, got=names, hint=_ITEM_HINT)
+            raise ItemsetDtypeError(what, where=where, got=names, hint=ITEM_HINT)
     # Without a type, Arrow does not try unsigned integers.
     for arrow_type in (None, pa.uint64()) if kind == "integer" else (None,):
         try:
@@ -118,7 +119,7 @@ def object_items(items: list[Any], where: str | None = None) -> pa.Array:
             pass
     # Raised outside the handler: the chained error of Arrow shows the item.
     got = f"{kind} items"
-    raise ItemsetDtypeError("the items have no Arrow type", where=where, got=got, hint=_ITEM_HINT)
+    raise ItemsetDtypeError("the items have no Arrow type", where=where, got=got, hint=ITEM_HINT)
 
 
 def item_type(kind: pa.DataType) -> pa.DataType:
@@ -134,7 +135,7 @@ def item_type(kind: pa.DataType) -> pa.DataType:
     if is_text_type(kind) or (pa.types.is_primitive(kind) and not pa.types.is_interval(kind)):
         return kind
     got = f"items of type {_kind(kind)}"
-    raise ItemsetDtypeError("the items have no order or no text", got=got, hint=_ITEM_HINT)
+    raise ItemsetDtypeError("the items have no order or no text", got=got, hint=ITEM_HINT)
 
 
 def plain(items: pa.Array, kind: pa.DataType) -> pa.Array:

@@ -7,9 +7,13 @@ the items. Only the first rows decide: pandas makes accessors at each tab comple
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Hashable
+from contextlib import suppress
+from itertools import chain
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 
@@ -40,11 +44,29 @@ LISTS_HINT = (
 _DICTS = "a row is a list, tuple, set or array of items: .map(list) makes lists of the keys of dicts"
 _ARRAYS = (pd.api.extensions.ExtensionArray, pd.Index, pd.Series)
 _SEPARATORS = "|;,\t"
+_EMPTY_LISTS = ("[]", "{}", "()", "set()")
 _ITEMS = ("item", "product", "icd", "diagnos", "concept", "article", "stock", "code")
 _PLACES = ("post", "zip")  # postal codes are no items
 _SAMPLE = 1000  # rows
 _MOST_SHOWN = 20  # columns
 _FEW = 3  # labels, as many as are easily read in a hint
+
+
+def text_hint(column: pd.Series[Any]) -> str:
+    """Return how to make text of the values of a column of any type. Missing values stay missing."""
+    name = f"frame[{column.name!r}]"
+    texts = f"{name}.map(str, na_action='ignore')"
+    if not _is_known(column.dtype):
+        texts = f"[None if value is pd.NA else str(value) for value in {name}]"
+    return f"make them text: {name} = {texts}"
+
+
+def _is_known(dtype: Any) -> bool:
+    """Return whether pandas knows the kind of a dtype, as it does not for some Arrow types."""
+    try:
+        return dtype.type is not None
+    except NotImplementedError:
+        return False
 
 
 def lists_hint(frame: pd.DataFrame) -> str:
@@ -61,7 +83,7 @@ def lists_hint(frame: pd.DataFrame) -> str:
         return _onehot_hint(columns)
     hints = [_column_hint(column) for column in columns if _first_value(column) is not None]
     known = [hint for hint in hints if hint is not None]
-    return known[0] if known else _long_hint(columns)
+    return known[0] if known else _wide_hint(columns) or _long_hint(columns)
 
 
 def describe_columns(frame: pd.DataFrame, *, types: bool = False) -> str:
@@ -69,8 +91,8 @@ def describe_columns(frame: pd.DataFrame, *, types: bool = False) -> str:
     columns = [frame.iloc[:, position] for position in range(frame.shape[1])]
     flags = {id(column) for column in _flag_columns(columns)}
     named = [column for column in columns if id(column) not in flags] if len(flags) > 1 else columns
-    labels = [column.name for column in named[:_MOST_SHOWN]]
-    kinds = {column.name: column.dtype.name for column in named[:_MOST_SHOWN]}
+    labels = [_label(column) for column in named[:_MOST_SHOWN]]
+    kinds = {_label(column): column.dtype.name for column in named[:_MOST_SHOWN]}
     more = f" and {len(named) - len(labels)} more" if len(named) > len(labels) else ""
     hidden = f" and {len(columns) - len(named)} with only 0 and 1" if len(named) < len(columns) else ""
     return f"columns {kinds if types else labels}{more}{hidden}"
@@ -125,10 +147,7 @@ def _text_hint(label: Hashable, texts: list[str]) -> str | None:
     """Return the hint for text with brackets, or with a separator in at least half of the values."""
     name = f"frame[{label!r}]"
     if texts[0][:1] in ("[", "{", "("):
-        if "' '" in texts[0]:  # the text of a NumPy array, in which no commas are
-            return "pandas writes lists to CSV as text that nothing reads back: write them by pdanon.to_csv"
-        parse = f"{name} = {name}.map(ast.literal_eval) for Python's notation, .map(json.loads) for JSON"
-        return f"text is never parsed: {parse}"
+        return parse_hint(label, texts)
     # Of equally frequent separators the first one wins.
     counts = [(sum(mark in text for text in texts), -place) for place, mark in enumerate(_SEPARATORS)]
     count, place = max(counts)
@@ -138,15 +157,79 @@ def _text_hint(label: Hashable, texts: list[str]) -> str | None:
     return f"text is never parsed: split it first, {name} = {split}"
 
 
+def parse_hint(label: Hashable, texts: list[str]) -> str:
+    """Return how to make lists of texts in the notation of a list, from the first one that is not empty."""
+    name = f"frame[{label!r}]"
+    text = next((each.strip() for each in texts if each.strip() not in _EMPTY_LISTS), "")
+    if "' '" in text:  # the text of a NumPy array, in which no commas are
+        return "pandas writes lists to CSV as text that nothing reads back: write them by pdanon.to_csv"
+    is_json = text.lstrip("[{( ")[:1] == '"'
+    parse = f"{name}.map({'json.loads' if is_json else 'ast.literal_eval'}, na_action='ignore')"
+    if not text:
+        parse = f"{name}.replace({texts[0]!r}, '')"
+        return f"an empty row is an empty text: {name} = {parse}"
+    if is_json and "{" in text[:2]:
+        row = "list(json.loads(row))" if text[0] == "{" else "[each['code'] for each in json.loads(row)]"
+        parse = f"{name}.map(lambda row: {row}, na_action='ignore')"
+    elif text[1:].lstrip()[:1].isalpha():
+        parse = f"pdanon.from_text({name}.str.strip('[]'), separator=',')"
+    return f"text is never parsed: {name} = {parse} makes lists"
+
+
+def _wide_hint(columns: list[pd.Series[Any]]) -> str | None:
+    """Return the hint for wide baskets: one column per place of a row's items, whose columns share values."""
+    if any(is_named_for_persons(column.name) and not column.is_unique for column in columns):
+        return None
+    texts = {place: _texts(column) for place, column in enumerate(columns) if _texts(column)}
+    columns_of = Counter(chain.from_iterable(map(set, texts.values())))
+    shares = {place: sum(columns_of[text] > 1 for text in own if text) for place, own in texts.items()}
+    wide = [place for place, own in texts.items() if 2 * shares[place] >= sum(map(bool, own))]
+    if any(shares.values()) and _are_ragged([*texts.values()]):
+        wide = [place for place, own in texts.items() if shares[place] or len({*own}) < len(own)]
+    rows = [[*filter(None, row)] for row in zip(*map(texts.get, wide), strict=True)]
+    # Items do not repeat in a row, but the answers of a survey do.
+    if not any(len(row) > 1 for row in rows) or 20 * sum(len({*row}) < len(row) for row in rows) > len(rows):
+        return None
+    mark = next((each for each in _SEPARATORS if not any(each in text for row in rows for text in row)), "\n")
+    names = f"{[_label(columns[place]) for place in wide]}"
+    if len(wide) > _FEW and wide[-1] - wide[0] < len(wide):  # side by side
+        names = f"frame.columns[{wide[0]}:{wide[-1] + 1}]"
+    joined = f"frame[{names}].astype(object).fillna('').agg({mark!r}.join, axis=1)"
+    made = f"frame.drop(columns={names}).assign(items=pdanon.from_text({joined}, separator={mark!r}))"
+    hint = f"One column per place of an item (wide baskets)? {made} lists the items of each row"
+    return f"{hint}. {_no_items_hint(columns)}"
+
+
+def _no_items_hint(columns: list[pd.Series[Any]]) -> str:
+    labels = [_label(column) for column in columns[:2]]
+    return f"No items? pdanon.anonymize(frame, pdanon.KAnonymity(5, quasi={labels}))"
+
+
+def _texts(column: pd.Series[Any]) -> list[str]:
+    """Return the texts of a column without blanks around them; none if a value is no text."""
+    values = ["" if is_missing else value for value, is_missing in zip(column, column.isna(), strict=True)]
+    return [value.strip() for value in values] if all(isinstance(value, str) for value in values) else []
+
+
+def _are_ragged(columns: list[list[str]]) -> bool:
+    """Return whether rows end in blanks, and have none between their texts."""
+    filled = np.array([[*map(bool, column)] for column in columns])
+    return bool((filled[:-1] >= filled[1:]).all() and not filled.all())
+
+
+def _label(column: pd.Series[Any]) -> Hashable:
+    """Return the label of a column for a call: numbers of NumPy as those of Python."""
+    return column.name.item() if isinstance(column.name, np.generic) else column.name
+
+
 def _long_hint(columns: list[pd.Series[Any]]) -> str:
     """Return the hint for a long table, whose column of persons repeats values, or for one without items."""
     item = _item_label(columns)
-    labels = [column.name for column in columns]
-    none = f"No items? pdanon.anonymize(frame, pdanon.KAnonymity(5, quasi={labels[:2]}))"
+    none = _no_items_hint(columns)
     if not any(isinstance(_first_value(column), str) for column in columns) and not _usual_items(columns):
         return none
-    others = [column for column in columns if column.name != item]
-    repeating = [column.name for column in others if len({*map(str, column)}) < len(column)]
+    others = [column for column in columns if _label(column) != item]
+    repeating = [_label(column) for column in others if len({*map(str, column)}) < len(column)]
     if not repeating:
         return f"{LISTS_HINT}. {none}"
     persons = [name for name in repeating if is_named_for_persons(name)]
@@ -160,21 +243,21 @@ def _long_hint(columns: list[pd.Series[Any]]) -> str:
 
 def _usual_items(columns: list[pd.Series[Any]]) -> list[Hashable]:
     """Return the columns with a usual name of items, the most usual name first."""
-    names = [column.name for column in columns]
+    names = [_label(column) for column in columns]
     others = [name for name in names if not any(place in str(name).lower() for place in _PLACES)]
     return [name for word in _ITEMS for name in others if word in str(name).lower()]
 
 
 def _item_label(columns: list[pd.Series[Any]]) -> Hashable:
     """Return the column with a usual name of items; else the last text column, else the last column."""
-    texts = [column.name for column in columns if isinstance(_first_value(column), str)]
-    return [*_usual_items(columns)[:1], *texts[-1:], columns[-1].name][0]
+    texts = [_label(column) for column in columns if isinstance(_first_value(column), str)]
+    return [*_usual_items(columns)[:1], *texts[-1:], _label(columns[-1])][0]
 
 
 def _onehot_hint(columns: list[pd.Series[Any]]) -> str:
     """Return the hint for a one-hot table, with the shorter description of its item columns."""
     flags = {id(column) for column in _flag_columns(columns)}
-    others = [column.name for column in columns if id(column) not in flags]
+    others = [_label(column) for column in columns if id(column) not in flags]
     places = [place for place, column in enumerate(columns) if id(column) in flags]
     items = f", columns=frame.columns.drop({others})" if others else ""
     if len(others) > _FEW and places[-1] - places[0] < len(places):  # side by side
@@ -184,8 +267,14 @@ def _onehot_hint(columns: list[pd.Series[Any]]) -> str:
 
 def _flag_columns(columns: list[pd.Series[Any]]) -> list[pd.Series[Any]]:
     """Return the columns whose first rows hold only 0 and 1, or False and True."""
-    numbers = [column for column in columns if pd.api.types.is_numeric_dtype(column.dtype) and len(column)]
-    return [column for column in numbers if column.head(_SAMPLE).isin([0, 1]).all()]
+    return [column for column in columns if len(column) and _is_flag(column)]
+
+
+def _is_flag(column: pd.Series[Any]) -> bool:
+    with suppress(NotImplementedError):  # of Arrow types that pandas does not know or compare
+        is_number = pd.api.types.is_numeric_dtype(column.dtype)
+        return bool(is_number and column.head(_SAMPLE).isin([0, 1]).all())
+    return False
 
 
 def _first_value(column: pd.Series[Any]) -> Any:
@@ -196,6 +285,6 @@ def _sample_values(column: pd.Series[Any]) -> list[Any]:
     """Return the first values that are not missing, and none for lists and Arrow dictionaries."""
     if isinstance(column.dtype, pd.ArrowDtype):
         kind = column.dtype.pyarrow_dtype
-        if is_list_type(kind) or pa.types.is_dictionary(kind):
+        if is_list_type(kind) or pa.types.is_dictionary(kind) or not _is_known(column.dtype):
             return []
     return column.dropna().head(_SAMPLE).tolist()

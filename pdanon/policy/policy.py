@@ -623,7 +623,8 @@ class Policy:
             allowed = _SUFFIXES.get(name, (".parquet", ".csv"))
             if not (is_lines(file) if name == "input" else suffix_of(file) in allowed):
                 problem = f"{name} must end in {' or '.join(allowed)}"
-                raise ParameterError(problem, where=self._place(), got=str(file), hint=suffix_hint(file))
+                hint = suffix_hint(file, written=name != "input")
+                raise ParameterError(problem, where=self._place(), got=str(file), hint=hint)
         for file in (each for each in self.files.values() if isinstance(each, Path)):
             if file.is_dir() or not file.parent.is_dir():
                 problem = "is a directory" if file.is_dir() else "is in a directory that does not exist"

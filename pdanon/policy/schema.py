@@ -36,7 +36,8 @@ _KEYS: dict[str, dict[str, tuple[type, ...]]] = {
         "conflicts": (str,),
         "onehot": (list,),
         "types": (dict,),
-        **dict.fromkeys(("prefix", "tick", "separator", "delimiter", "encoding"), (str,)),
+        "tick": (str, int),
+        **dict.fromkeys(("prefix", "separator", "delimiter", "encoding"), (str,)),
     },
     "columns": {"items": (str,), "quasi": (list,), "keep": (list,), "drop": (list,)},
     "outputs": dict.fromkeys(

@@ -82,7 +82,8 @@ def wilson_interval(share: float, n: int) -> tuple[float, float]:
     """
     middle, spread = share + _Z**2 / (2 * n), _Z * math.sqrt(share * (1 - share) / n + _Z**2 / (4 * n**2))
     low, high = (end / (1 + _Z**2 / n) for end in (middle - spread, middle + spread))
-    return max(low, 0.0), min(high, 1.0)
+    # Rounding would leave 1e-18 at the end that equals a share of 0 or 1.
+    return low if share > 0 else 0.0, high if share < 1 else 1.0
 
 
 def is_nearly_all(part: Any, whole: Any) -> Any:

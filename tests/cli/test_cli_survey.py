@@ -95,7 +95,17 @@ release = "out.csv"
 
 
 @pytest.mark.parametrize(
-    ("yes", "no"), [("x", ""), ("X", "-"), (" ja ", "nein"), ("Ja", "k.A."), ("1", "0"), ("2", "1")]
+    ("yes", "no"),
+    [
+        ("x", ""),
+        ("X", "-"),
+        (" ja ", "nein"),
+        ("Ja", "k.A."),
+        ("1", "0"),
+        ("2", "1"),
+        ("1", "2"),
+        ("1.0", ""),
+    ],
 )
 def test_boxes_hold_what_is_said_to_be_a_tick(yes, no):
     rows = [f"{age};{yes};{other}" for age, other in ((30, yes), (31, no), (32, yes), (33, no))]
@@ -104,6 +114,16 @@ def test_boxes_hold_what_is_said_to_be_a_tick(yes, no):
     assert main(["anonymize", "survey.csv", "out.parquet", *KM, *asked]) == 0
     frame = pdanon.read_parquet("out.parquet")
     assert [set(row) for row in frame["items"]] == [{"bus", "Fähre"}, {"bus"}] * 2
+
+
+def test_codes_of_a_survey_are_told_apart_from_counts(capsys):
+    survey("bus;tram\n1;2\n2;\n1;1\n")
+    assert "if 1 means yes, pass tick=1 (--tick 1)" in refused(capsys, "profile", "survey.csv", "--onehot")
+    assert main(["profile", "survey.csv", "--onehot", "--tick", "1"]) == 0
+    assert "counts above 1" not in capsys.readouterr().err
+    survey("bus;tram\n1;3\n2;0\n1;1\n")
+    assert main(["profile", "survey.csv", "--onehot"]) == 0
+    assert "counts above 1, are they items? bus, tram" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("missing", [";Uri;tram\n", ";Uri;tram\n;Uri;bus\n"])
@@ -150,6 +170,7 @@ def test_what_is_said_elsewhere_is_told(capsys, asked, said):
         (["--prefix", "mit: "], "--tick x"),
         (["--prefix", "mit: ", "--tick", "y"], "no box is ticked"),
         (["--prefix", "mit: ", "--tick", " "], "no box is ticked"),
+        (["--onehot", "mit: bus", "--tick", "nan"], "no box is ticked"),
         (["--column", "mit: bus", "--separator", ",", "--tick", "x"], "--tick needs --onehot or --prefix"),
     ],
 )

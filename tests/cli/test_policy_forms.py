@@ -33,6 +33,8 @@ def form(file="in.csv", more="", by='by = "who"'):
         (LINES, 'item = "what"\ndelimiter = ";"\nencoding = "utf-8"\nconflicts = "refuse"', "what"),
         (TICKS, 'prefix = "has_"', "items"),
         (TICKS.replace("has_", ""), 'onehot = ["tea", "rice"]', "items"),
+        (TICKS.replace(",0", ",2"), 'prefix = "has_"\ntick = 1', "items"),
+        (TICKS.replace(",0", ","), 'prefix = "has_"\ntick = "1"', "items"),  # read as 1.0
     ],
 )
 def test_a_policy_takes_lines_and_columns_of_ticks(text, said, label):

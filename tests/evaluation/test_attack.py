@@ -144,7 +144,9 @@ def test_intervals_of_newcombe(right, n, expected):
 def test_intervals_of_scipy(counts):
     right, n = counts
     expected = stats.binomtest(right, n).proportion_ci(0.95, method="wilson")
-    assert wilson_interval(right / n, n) == pytest.approx((expected.low, expected.high), abs=1e-9)
+    low, high = wilson_interval(right / n, n)
+    assert (low, high) == pytest.approx((expected.low, expected.high), abs=1e-9)
+    assert (low == 0, high == 1) == (right == 0, right == n)  # no 1e-18, which would be printed
 
 
 @pytest.mark.slow

@@ -1,6 +1,8 @@
 """Long tables, one-hot tables and joined text, to lists and back."""
 
+import ast
 import datetime as dt
+import json
 import warnings
 from decimal import Decimal
 
@@ -341,6 +343,56 @@ def test_blanks_around_items_are_read_alike_in_all_forms():
         pdanon.from_onehot(ticked)["items"],
     ):
         assert list(map(list, items)) == expected
+
+
+@pytest.mark.parametrize(
+    ("texts", "items"),
+    [
+        (["['a', 'b']", "['a']", "[]"], [["a", "b"], ["a"], []]),
+        ([None, "['it', \"it's\"]", " ['a'] "], [None, ["it", "it's"], ["a"]]),
+        (['["a"]', '["a","b"]', "nan"], None),  # of which the call reads the lists only
+        (['["a"]', '["a","b"]', "[]"], [["a"], ["a", "b"], []]),
+        (['{"a": 1, "b": 2}', "{}"], [["a", "b"], []]),
+        (['[{"code": "a"}, {"code": "b"}]', "[]"], [["a", "b"], []]),
+        (["{'a', 'b'}", "{'a'}"], [["a", "b"], ["a"]]),
+        (["('a', 'b')", "('a',)", "()"], [["a", "b"], ["a"], []]),
+        (["[1, 2]", "[3,4]", "[5]"], [[1, 2], [3, 4], [5]]),
+        (["[a, b]", "[c]"], [["a", "b"], ["c"]]),
+        (["[a]", "[]", "[]", "b,c"], None),
+        (["[]", "a,b"], [[], ["a", "b"]]),
+        (["['a' 'b']", "['c']"], None),  # of NumPy
+    ],
+)
+def test_lists_in_text_are_refused_and_the_call_of_the_hint_reads_them(tmp_path, texts, items):
+    frame = pd.DataFrame({"x": pd.Series(texts, dtype=object)})
+    with pytest.raises(ParameterError, match=r"lists in the notation.*\n.*separator") as caught:
+        pdanon.from_text(frame["x"], separator=",")
+    frame.to_csv(tmp_path / "in.csv", index=False)
+    with pytest.raises(ParameterError, match=r"separator, .*in.csv, column 'x'(.*\n)*.*pd.read_csv\(path\)"):
+        pdanon.read_csv(tmp_path / "in.csv", column="x", separator=",")
+    if items is not None:
+        call = caught.value.parts["hint"].partition(": ")[2].removesuffix(" makes lists")
+        exec(call, {"frame": frame, "pdanon": pdanon, "ast": ast, "json": json})
+        rows = frame["x"] if items[0] != [] else pdanon.from_text(frame["x"], separator=",")
+        expected = [None if row is None else set(row) for row in items]
+        assert [None if row is None or row is pd.NA or row != row else set(row) for row in rows] == expected
+
+
+@pytest.mark.parametrize(
+    ("texts", "separator"),
+    [
+        (["(a,b)|c", "(a,b)"], "|"),
+        (["('n Beetje,b)|c", "('n Beetje,d)"], "|"),
+        (["[1,5]|[6,9]", "[1,5]"], "|"),
+        (["[tag one];[tag two]", "[tag one]"], ";"),
+        (["(a) b, (c)", "(d), e"], ","),
+        (["[x] y, z", "q"], ","),
+        (["{a,b};{c}", "{a,b}"], ";"),
+    ],
+)
+def test_labels_with_brackets_are_no_lists_in_text(texts, separator):
+    found = pdanon.from_text(pd.Series(texts), separator=separator)
+    assert sets(found) == [{each.strip() for each in text.split(separator)} for text in texts]
 
 
 def test_an_item_of_one_column_has_a_name():

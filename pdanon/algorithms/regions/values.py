@@ -16,8 +16,9 @@ from pdanon.errors import ItemsetDtypeError
 from pdanon.io.parquet import to_frame
 from pdanon.io.trees import pandas_metadata
 from pdanon.itemsets.codes import Codes, Itemsets, canonical_rows, find_items
+from pdanon.itemsets.dtype import type_name
 from pdanon.itemsets.encoded_columns import number_items
-from pdanon.itemsets.lists import to_numpy
+from pdanon.itemsets.lists import QUASI_HINT, to_numpy
 
 LISTS = "items"  # the column of lists in rows as numbers; others are numbered
 
@@ -49,12 +50,11 @@ class ColumnValues:
             return self._add(pa.chunked_array(column.chunks, column.type).combine_chunks())
         except pa.ArrowNotImplementedError:
             pass  # raised outside the handler: the message of Arrow may contain a value
-        hint = "a quasi-identifier holds numbers, text, booleans, dates or times, all of one type"
         raise ItemsetDtypeError(
             "the values of a quasi-identifier cannot be compared",
             where=f"column {self._field.name!r}",
-            got=str(self._field.type).split("<")[0],
-            hint=hint,
+            got=f"type {type_name(self._field.type)}",
+            hint=QUASI_HINT,
         )
 
     def _add(self, column: pa.Array) -> Codes:
@@ -116,7 +116,12 @@ def value_frame(columns: Sequence[ColumnValues], schema: pa.Schema) -> pd.DataFr
     arrays = [each.to_arrow(size) for each in columns]
     fields = [field.with_type(each.type) for field, each in zip(schema, arrays, strict=True)]
     noted = pa.schema(fields, pandas_metadata(schema, {}))
-    return to_frame(pa.table(arrays, schema=noted)).reset_index(drop=True)
+    table = pa.table(arrays, schema=noted)
+    try:
+        frame = to_frame(table)
+    except (NotImplementedError, TypeError):  # pandas notes dtypes that it cannot read
+        frame = to_frame(table, ignore_metadata=True)
+    return frame.reset_index(drop=True)
 
 
 class TableValues:

@@ -33,9 +33,11 @@ from pdanon.guarantees.parameters import check_share
 from pdanon.hierarchy import Form, Hierarchy, HierarchyLike
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers
 from pdanon.itemsets.columns import find_quasi
-from pdanon.itemsets.compatibility import as_pandas_writes
-from pdanon.itemsets.lists import offsets_of, sums
+from pdanon.itemsets.compatibility import arrow_values, as_pandas_writes
+from pdanon.itemsets.dtype import type_name
+from pdanon.itemsets.lists import QUASI_HINT, offsets_of, sums
 from pdanon.itemsets.memory import require_memory
+from pdanon.itemsets.table_hints import text_hint
 from pdanon.itemsets.timing import Report
 
 _BYTES = 48  # per row, that each algorithm needs for classes
@@ -126,20 +128,19 @@ def _single_values(column: pd.Series[Any]) -> Itemsets:
     except (ItemsetDtypeError, pa.ArrowException, TypeError, ValueError):
         pass
     # Raised outside the handler: the message of Arrow, which may contain a value, is then not the context.
-    hint = "a quasi-identifier holds numbers, text, booleans, dates or times, all of one type"
     raise ItemsetDtypeError(
         "the values of a quasi-identifier have no common type",
         where=f"column {column.name!r}",
-        got=f"dtype {str(column.dtype).split('<')[0].split('[')[0]}",
-        hint=hint,
+        got=f"dtype {type_name(column.dtype)}",
+        hint=f"{QUASI_HINT}; {text_hint(column)}",
     )
 
 
 def _single_lists(column: pd.Series[Any]) -> pa.Array:
-    if pd.api.types.is_object_dtype(column.dtype):
+    if column.dtype == object:
         lists = [[] if lacking else [value] for value, lacking in zip(column, column.isna(), strict=True)]
         return Itemsets.from_series(pd.Series(lists, dtype=object)).to_arrow()
-    values = pa.array(pa.chunked_array([pa.array(column)]).combine_chunks())
+    values = pa.array(arrow_values(column).combine_chunks())
     values = values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
     present = pc.invert(pc.is_null(values, nan_is_null=True))
     offsets = offsets_of(present.to_numpy(zero_copy_only=False))
