@@ -336,9 +336,9 @@ def test_no_name_of_an_absent_person_is_left():
 def test_numbers_beside_texts_are_no_persons():
     lines = pd.DataFrame({"who": pd.Series([7, "7"], dtype=object), "what": ["x", "x"]})
     for call in (lines.txanon.audit, lines.txanon.pcta):
-        with pytest.raises(ParameterError, match="some persons are numbers, and others texts"):
+        with pytest.raises(ParameterError, match="the persons are of several types"):
             call(k=2, m=1, **LONG)
-    with pytest.raises(ParameterError, match="some persons are numbers, and others texts"):
+    with pytest.raises(ParameterError, match="the persons are of several types"):
         pdanon.from_long(lines, by="who", item="what")
 
 
