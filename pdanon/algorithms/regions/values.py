@@ -13,11 +13,11 @@ import pyarrow.compute as pc
 
 from pdanon.algorithms.relational.quasi import QuasiTable
 from pdanon.errors import ItemsetDtypeError
-from pdanon.io.parquet import list_dtype
+from pdanon.io.parquet import to_frame
 from pdanon.io.trees import pandas_metadata
 from pdanon.itemsets.codes import Codes, Itemsets, canonical_rows, find_items
 from pdanon.itemsets.encoded_columns import number_items
-from pdanon.itemsets.lists import to_numpy
+from pdanon.itemsets.lists import item_type, plain, to_numpy
 
 LISTS = "items"  # the column of lists in rows as numbers; others are numbered
 
@@ -33,9 +33,8 @@ class ColumnValues:
 
     def __init__(self, field: pa.Field) -> None:
         self._field = field
-        coded = pa.types.is_dictionary(field.type)
-        self._values = pa.array([], field.type.value_type if coded else field.type)
-        self._categories = pa.array([], field.type.value_type) if coded else None
+        self._values = pa.array([], self._comparable(field.type))
+        self._categories = self._values if pa.types.is_dictionary(field.type) else None
         self._missing = False
 
     @property
@@ -45,23 +44,11 @@ class ColumnValues:
 
     def add(self, column: pa.ChunkedArray) -> Codes:
         """Add the values of a part, and return the number of each; -1 for a missing one."""
-        try:
-            return self._add(pa.chunked_array(column.chunks, column.type).combine_chunks())
-        except pa.ArrowNotImplementedError:
-            pass  # raised outside the handler: the message of Arrow may contain a value
-        hint = "a quasi-identifier holds numbers, text, booleans, dates or times, all of one type"
-        raise ItemsetDtypeError(
-            "the values of a quasi-identifier cannot be compared",
-            where=f"column {self._field.name!r}",
-            got=str(self._field.type).split("<")[0],
-            hint=hint,
-        )
-
-    def _add(self, column: pa.Array) -> Codes:
+        column = pa.chunked_array(column.chunks, column.type).combine_chunks()
         column = pa.concat_arrays(column.chunks) if isinstance(column, pa.ChunkedArray) else column
         if self._categories is not None:
-            self._categories, _ = number_items(column.dictionary, self._categories)
-            column = column.dictionary_decode()
+            self._categories, _ = number_items(plain(column.dictionary, self._values.type), self._categories)
+        column = plain(column, self._values.type)
         missing = pc.is_null(column, nan_is_null=True).to_numpy(zero_copy_only=False)
         coded = column.filter(pa.array(~missing)).dictionary_encode()
         self._values, numbers = number_items(coded.dictionary, self._values)
@@ -69,6 +56,20 @@ class ColumnValues:
         codes = np.full(len(column), -1, np.int32)
         codes[~missing] = numbers[coded.indices.to_numpy()]
         return codes
+
+    def _comparable(self, kind: pa.DataType) -> pa.DataType:
+        """Return the type that stores values of a type, as `Itemsets` does in memory."""
+        try:
+            return item_type(kind)
+        except ItemsetDtypeError:
+            pass  # raised outside the handler: that error is about items
+        hint = "a quasi-identifier holds numbers, text, booleans, dates or times, all of one type"
+        raise ItemsetDtypeError(
+            "the values of a quasi-identifier cannot be compared",
+            where=f"column {self._field.name!r}",
+            got=str(self._field.type).split("<")[0],
+            hint=hint,
+        )
 
     def merge(self, other: ColumnValues, where: str) -> None:
         """Add the values of the same column of a part."""
@@ -116,9 +117,7 @@ def value_frame(columns: Sequence[ColumnValues], schema: pa.Schema) -> pd.DataFr
     arrays = [each.to_arrow(size) for each in columns]
     fields = [field.with_type(each.type) for field, each in zip(schema, arrays, strict=True)]
     noted = pa.schema(fields, pandas_metadata(schema, {}))
-    options: Any = {"types_mapper": list_dtype}
-    frame: pd.DataFrame = pa.table(arrays, schema=noted).to_pandas(**options)
-    return frame.reset_index(drop=True)
+    return to_frame(pa.table(arrays, schema=noted)).reset_index(drop=True)
 
 
 class TableValues:
