@@ -85,7 +85,7 @@ def test_persons_of_different_types_are_refused():
 def refuse_types():
     lines = pd.DataFrame({"who": pd.Series([7, 7, "7", "7"], dtype=object), "what": [*"xyxy"]})
     for cuts in ([2], [1, 3]):
-        with pytest.raises(ParameterError, match="some persons are numbers, and others texts"):
+        with pytest.raises(ParameterError, match="the persons are of several types"):
             divided(lines, cuts).txanon.pcta(k=2, m=1, **LONG)
     parts = [lines.iloc[:2].astype({"who": "int64"}), lines.iloc[:2].astype({"who": "float64"})]
     with pytest.raises(ItemsetDtypeError, match="the persons of a partition have another type"):

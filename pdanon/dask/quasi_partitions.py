@@ -61,7 +61,7 @@ from pdanon.guarantees.class_audit import (
 )
 from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.io.buckets import number_buckets, pack, regroup, unpack
-from pdanon.io.parquet import list_dtype
+from pdanon.io.parquet import to_frame
 from pdanon.itemsets.codes import Codes, Itemsets, Numbers
 from pdanon.itemsets.columns import find_column, find_quasi, label_positions, release_copy
 from pdanon.itemsets.lists import QUASI_HINT
@@ -548,8 +548,7 @@ def _schema_of(packed: bytes) -> pa.Schema:
 
 def _place(part: pd.DataFrame, released: pa.Table, columns: _Columns) -> pd.DataFrame:
     """Replace the recoded columns of a partition."""
-    options: Any = {"types_mapper": list_dtype}
-    values, copy = released.to_pandas(**options), release_copy(part)
+    values, copy = to_frame(released), release_copy(part)
     for place, label in enumerate(columns.labels):
         copy.isetitem([*part.columns].index(label), values.iloc[:, place].array)
     return copy

@@ -12,6 +12,7 @@ import dask
 import dask.dataframe as dd
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from pdanon.algorithms.engines import Plan
 from pdanon.algorithms.unit_engine import DecidedLines, Units, decide_lines, encode_units
@@ -21,7 +22,13 @@ from pdanon.dask.writing import Origin
 from pdanon.errors import ColumnError, ItemsetDtypeError, ParameterError
 from pdanon.guarantees import check_recountable
 from pdanon.guarantees.verdict import Audit, Guarantee
-from pdanon.io.long import number_persons, refuse_single_lines
+from pdanon.io.long import (
+    number_persons,
+    person_types,
+    refuse_single_lines,
+    refuse_types,
+    without_signs,
+)
 from pdanon.io.units import UnitRows, read_line_items
 from pdanon.itemsets.columns import is_list_column, label_position
 from pdanon.itemsets.encoded_columns import ListColumns, collapse_columns
@@ -136,8 +143,7 @@ class _Gathered(NamedTuple):
     n_lines: int
     n_missing: int  # lines without a person
     n_units: int
-    n_texts: int
-    n_numbers: int
+    types: frozenset[str]  # of persons, if they are Python objects
 
 
 def read_units(frame: dd.DataFrame, units: Units, *, as_shown: bool = False) -> ListColumns:
@@ -156,7 +162,7 @@ def read_units(frame: dd.DataFrame, units: Units, *, as_shown: bool = False) -> 
     columns = frame[[units.unit, units.item]]
     meta = _plain_part(columns._meta, None, None)
     parts = [
-        dask.delayed(_plain_part)(part, meta.dtypes.iloc[0], number)
+        dask.delayed(_plain_part)(part, meta.dtypes, number)
         for number, part in enumerate(columns.to_delayed())
     ]
     plain = dd.from_delayed(parts, meta=meta, verify_meta=False)
@@ -172,13 +178,7 @@ def read_units(frame: dd.DataFrame, units: Units, *, as_shown: bool = False) -> 
             got=f"{found.n_missing} of {found.n_lines} lines in which a value is missing",
             hint=f"leave them out, as by frame.dropna(subset={[units.unit]})",
         )
-    if found.n_texts and found.n_numbers:
-        raise ParameterError(
-            "some persons are numbers, and others texts",
-            where="unit",
-            got=f"{found.n_numbers} numbers and {found.n_texts} texts in {units.unit!r}",
-            hint=f"convert them to one type, such as frame[{units.unit!r}].astype(str)",
-        )
+    refuse_types(found.types, units.unit, "unit")
     if not as_shown:
         refuse_single_lines(found.n_lines, found.n_units, "unit")
     return found.columns
@@ -200,25 +200,31 @@ def check_columns(frame: dd.DataFrame, units: Units) -> list[Hashable]:
 def _plain_part(part: pd.DataFrame, expected: Any, number: int | None) -> pd.DataFrame:
     """Return the persons and items of a partition, persons with a type whose equal values have one hash."""
     unit, item = (_without_categories(part.iloc[:, place]) for place in (0, 1))
-    if unit.dtype == object and unit.dropna().map(type).nunique() > 1:
-        number_persons([unit.dropna().rename(part.columns[0])], "unit")  # refuses numbers beside texts
-        unit = pd.to_numeric(unit)  # the hash of 7 and 7.0 in Python objects differs
-    if unit.dtype.kind == "f":
-        unit = unit + 0.0  # without negative zeros
-    if number is not None and unit.dtype != expected and len(unit):
+    unit = without_signs(unit)
+    if number is not None and len(part):
+        _refuse_other_type("persons", unit.dtype, expected["unit"], number, same=True)
+        _refuse_other_type("items", item.dtype, expected["item"], number)
+    return pd.DataFrame({"unit": unit.array, "item": item.array})
+
+
+def _refuse_other_type(what: str, kind: Any, expected: Any, number: int, *, same: bool = False) -> None:
+    """Refuse a type that is not the same, or that would be joined with the expected one as floats."""
+    joined = {kind.kind, expected.kind} in ({"i", "f"}, {"u", "f"}, {"i", "u"})
+    if joined or (same and kind != expected):
         raise ItemsetDtypeError(
-            "the persons of a partition have another type than those of the frame",
+            f"the {what} of a partition have another type than those of the frame",
             where=f"partition {number}",
-            got=f"{unit.dtype} instead of {expected}",
+            got=f"{kind} instead of {expected}",
             hint="convert the column first, such as ddf.astype(...)",
         )
-    return pd.DataFrame({"unit": unit.array, "item": item.array})
 
 
 def _without_categories(column: pd.Series[Any]) -> pd.Series[Any]:
     """Return the values of a column of categories, which may differ between partitions."""
     if isinstance(column.dtype, pd.CategoricalDtype):
-        return column.astype(column.cat.categories.dtype)
+        kind = column.cat.categories.dtype
+        exact: Any = str(kind).replace("int", "Int").replace("uI", "UI") if kind.kind in "iu" else kind
+        return column.astype(exact)  # with missing values, other integers would become floats
     return column
 
 
@@ -227,19 +233,24 @@ def _gather_part(part: pd.DataFrame, units: Units, as_shown: bool) -> _Gathered:
     n_lines, present = len(part), part[part["unit"].notna()]
     numbers, n_units = number_persons([pd.Series(present["unit"].array, name=units.unit)], "unit")
     rows = UnitRows(numbers, n_units, read_line_items(present["item"], as_shown))
-    n_texts = n_numbers = 0
-    if present["unit"].dtype == object:
-        n_texts = int(present["unit"].map(lambda value: isinstance(value, str)).sum())
-        n_numbers = len(present) - n_texts
+    types = person_types(present["unit"])
     columns = collapse_columns([[encode_units(rows, repeats=units.counts)]], 1)
-    return _Gathered(columns, n_lines, n_lines - len(present), n_units, n_texts, n_numbers)
+    return _Gathered(columns, n_lines, n_lines - len(present), n_units, types)
+
+
+def _fits_float(items: pa.Array) -> bool:
+    """Return whether items are exact as floats, such as the whole numbers of a column of floats."""
+    if not pa.types.is_integer(items.type) or not len(items):
+        return True
+    least, most = (each.as_py() for each in pc.min_max(items).values())
+    return bool(least > -(2**53) and most < 2**53)
 
 
 def _merge_gathered(parts: list[_Gathered]) -> _Gathered:
     """Merge parts with different persons."""
     found = [part.columns.itemsets for part in parts]
     kinds = {each.vocabulary.type for each in found if each.n_items}
-    if kinds == {pa.int64(), pa.float64()}:  # whole numbers of one part
+    if kinds == {pa.int64(), pa.float64()} and all(_fits_float(each.vocabulary) for each in found):
         kinds = {pa.float64()}
     if len(kinds) > 1:
         raise ItemsetDtypeError(
@@ -250,4 +261,6 @@ def _merge_gathered(parts: list[_Gathered]) -> _Gathered:
         )
     kind = kinds.pop() if kinds else pa.string()
     same = [[replace(each, vocabulary=each.vocabulary.cast(kind))] for each in found]
-    return _Gathered(collapse_columns(same, 1), *(sum(each) for each in list(zip(*parts, strict=True))[1:]))
+    n_lines, n_missing, n_units = (sum(each) for each in list(zip(*parts, strict=True))[1:-1])
+    types = frozenset[str]().union(*(part.types for part in parts))
+    return _Gathered(collapse_columns(same, 1), n_lines, n_missing, n_units, types)

@@ -45,9 +45,7 @@ def _plain_parts(column: pa.ChunkedArray) -> list[pa.Array]:
     chunks = column.chunks or [pa.array([], column.type)]
     values = pa.concat_arrays([each.dictionary_decode() if _is_coded(each) else each for each in chunks])
     values = values.storage if isinstance(values, pa.ExtensionArray) else values
-    parts = values.flatten() if pa.types.is_struct(values.type) else [values]
-    floats = pa.types.is_floating
-    return [pc.if_else(pc.is_nan(each), None, each) if floats(each.type) else each for each in parts]
+    return [*map(_plain, values.flatten() if pa.types.is_struct(values.type) else [values])]
 
 
 def _is_readable(values: pa.Array) -> bool:
@@ -60,6 +58,18 @@ def _is_readable(values: pa.Array) -> bool:
 
 def _is_coded(values: pa.Array) -> bool:
     return bool(pa.types.is_dictionary(values.type))
+
+
+def _plain(values: pa.Array) -> pa.Array:
+    """Return values of a type that Arrow can encode, and that Python writes with all their digits."""
+    kind = values.type
+    if pa.types.is_floating(kind):
+        return pc.if_else(pc.is_nan(values), None, values)
+    if pa.types.is_decimal(kind) and kind.bit_width < 128:
+        return values.cast(pa.decimal128(kind.precision, kind.scale))
+    if pa.types.is_string_view(kind) or kind == pa.time64("ns"):
+        return values.cast(pa.large_string())
+    return values
 
 
 # --- Rows as bytes, and on disk

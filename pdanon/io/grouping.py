@@ -213,7 +213,8 @@ def _row_groups(tree: ParquetTree, schema: pa.Schema) -> Iterator[pa.RecordBatch
     for name in tree.names:
         with tree.open(name) as file:
             for number in range(file.plain.num_row_groups):
-                yield from file.read(number, schema.names).select(schema.names).cast(schema).to_batches()
+                table = file.read(number, schema.names).select(schema.names).cast(schema)
+                yield from map(_without_nan, table.to_batches())
 
 
 def _check_present(columns: Iterable[str], known: list[str], source: Path | str) -> None:
@@ -365,7 +366,7 @@ def gather_units(
         hint = "write a line for each item, as pdanon.to_long does: lists of a person are not merged here"
         raise ItemsetDtypeError("the item column holds lists", where="item", hint=hint)
     _refuse_nested(schema, [unit], "unit")
-    batches: Iterable[pa.RecordBatch] = map(_without_nan, _row_groups(tree, schema))
+    batches: Iterable[pa.RecordBatch] = _row_groups(tree, schema)
     batches = batches if as_shown else _clean(batches, schema, item)
     with _database(near, memory) as database:
         database.register("batches", _store(batches, schema))

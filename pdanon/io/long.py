@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from numbers import Number
+from datetime import datetime
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
-from pandas.api.types import infer_dtype
 
 from pdanon.errors import ColumnError, ItemsetDtypeError, ParameterError, PersonsWarning, warn
 from pdanon.io.text import without_blanks
@@ -80,7 +79,7 @@ def from_long(
         If the item column holds lists, or values that cannot be items.
     ParameterError
         If a line has no person, if 20 or more lines all have different persons, or if a column of ``by`` is
-        kept.
+        kept. If persons are Python objects of several types, or times of several zones.
 
     Warns
     -----
@@ -196,6 +195,7 @@ def number_persons(ids: list[pd.Series[Any]], where: str = "by") -> tuple[NDArra
     where : str
         The parameter that names them, for messages.
     """
+    ids = [*map(without_signs, ids)]
     missing = np.logical_or.reduce([column.isna().to_numpy(bool) for column in ids])
     if missing.any():
         raise ParameterError(
@@ -205,7 +205,7 @@ def number_persons(ids: list[pd.Series[Any]], where: str = "by") -> tuple[NDArra
             hint=f"leave them out, as by frame.dropna(subset={[column.name for column in ids]})",
         )
     for column in ids:
-        _refuse_mixed(column, where)
+        refuse_types(person_types(column), column.name, where)
     first, *others = [_number_values(column, where) for column in ids]
     for each in others:
         first = pair_numbers(first, each)
@@ -217,19 +217,43 @@ def number_persons(ids: list[pd.Series[Any]], where: str = "by") -> tuple[NDArra
     return numbers.astype(np.int32), len(found)
 
 
-def _refuse_mixed(column: pd.Series[Any], where: str) -> None:
-    """Refuse numbers beside texts: 7 and "7" are two persons, whose lines would hide each other."""
-    if column.dtype != object or not infer_dtype(column).startswith("mixed"):
+def person_types(column: pd.Series[Any]) -> frozenset[str]:
+    """Return the types of persons that are Python objects, none missing, and the zones of their times."""
+    values: Any = column
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        values = column.cat.remove_unused_categories().cat.categories
+    if values.dtype != object:
+        return frozenset()
+    kinds = {*map(type, values)}
+    if any(issubclass(kind, datetime) for kind in kinds):
+        zones = ((type(one).__name__, getattr(one, "tzinfo", None)) for one in values)
+        return frozenset(name if zone is None else f"{name} of zone {zone}" for name, zone in zones)
+    return frozenset(kind.__name__ for kind in kinds)
+
+
+def refuse_types(kinds: frozenset[str], name: Hashable, where: str) -> None:
+    """Refuse persons of several types: 7, 7.0 and "7" may be one, whose lines would hide each other."""
+    if len(kinds) < 2:
         return
-    texts = np.fromiter((isinstance(value, str) for value in column), np.bool_, len(column))
-    numbers = np.fromiter((isinstance(value, Number) for value in column), np.bool_, len(column))
-    if texts.any() and numbers.any():
-        raise ParameterError(
-            "some persons are numbers, and others texts",
-            where=where,
-            got=f"{int(numbers.sum())} numbers and {int(texts.sum())} texts in {column.name!r}",
-            hint=text_hint(column),
-        )
+    column = f"frame[{name!r}]"
+    call = f"{column}.astype(str)" if "str" in kinds else f"{column}.map(int)"
+    if any("date" in kind or "Timestamp" in kind for kind in kinds):
+        call = f"pd.to_datetime({column}, utc=True)"
+    raise ParameterError(
+        "the persons are of several types",
+        where=where,
+        got=f"{', '.join(sorted(kinds))} in {name!r}",
+        hint=f"convert them to one type, such as {call}",
+    )
+
+
+def without_signs(column: pd.Series[Any]) -> pd.Series[Any]:
+    """Return persons without negative zeros, as these are equal to zero, and with NaN as missing."""
+    if column.dtype.kind != "f":
+        return column
+    if isinstance(column.dtype, np.dtype):
+        return column + 0.0
+    return pd.Series(column.to_numpy(np.float64, na_value=np.nan) + 0.0, column.index, name=column.name)
 
 
 def refuse_published_persons(by: Sequence[Hashable], kept: Sequence[Hashable]) -> None:

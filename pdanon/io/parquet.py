@@ -623,6 +623,8 @@ def to_frame(table: pa.Table, *, ignore_metadata: bool = False) -> pd.DataFrame:
     n       int64
     dtype: object
     """
+    if not table.num_rows:  # pandas reads no chunks, but no empty chunk of intervals of times with a zone
+        table = pa.Table.from_batches([], table.schema)
     frame: pd.DataFrame = table.to_pandas(types_mapper=_exact_dtype, ignore_metadata=ignore_metadata)
     noted = {} if ignore_metadata else json.loads((table.schema.metadata or {}).get(b"pandas", b"{}"))
     index = noted.get("index_columns", [])

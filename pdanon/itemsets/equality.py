@@ -15,7 +15,7 @@ from pdanon.errors import PdanonError
 from pdanon.itemsets.codes import Codes, Offsets
 from pdanon.itemsets.columns import is_list_column
 from pdanon.itemsets.compatibility import arrow_values
-from pdanon.itemsets.lists import number_distinct
+from pdanon.itemsets.lists import item_type, number_distinct
 from pdanon.itemsets.multisets import Multisets
 
 
@@ -145,9 +145,13 @@ def _hashable(column: pd.Series[Any]) -> list[Any]:
     if pd.api.types.is_object_dtype(column.dtype):
         return _hashable_objects(own)
     if pd.api.types.is_float_dtype(column.dtype):
-        numbers = column.to_numpy(np.float64, na_value=np.nan)
+        numbers = column.to_numpy(np.float64, na_value=np.nan)  # in Arrow's columns, NaN is not missing
         negative = (numbers == 0) & np.signbit(numbers)  # -0.0 equals 0.0, but is printed differently
-        return [own, negative] if negative.any() else [own]
+        values = own if isinstance(column.dtype, np.dtype) else numbers
+        return [values, negative] if negative.any() else [values]
+    if isinstance(column.dtype, pd.ArrowDtype) and pa.types.is_decimal(column.dtype.pyarrow_dtype):
+        kind = item_type(column.dtype.pyarrow_dtype)  # with enough digits for Arrow to encode
+        return [pd.arrays.ArrowExtensionArray(arrow_values(column).cast(kind))]
     return [own]
 
 

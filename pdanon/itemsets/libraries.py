@@ -165,21 +165,23 @@ def _is_column(value: Any) -> bool:
 def _to_series(values: pa.ChunkedArray) -> pd.Series[Any]:
     """Convert a column. pandas shares its values, except for categories and views of text."""
     if pa.types.is_dictionary(values.type):
-        kind = _without_views(values.type)
+        kind = without_views(values.type)
         signed = pa.dictionary(pa.int32(), kind.value_type, kind.ordered)  # pandas reads no other codes
         return pd.Series(_cast(values, signed).to_pandas())  # categories: quasi-identifiers may be grades
     has_codes = is_list_type(values.type) and pa.types.is_dictionary(values.type.value_type)
-    kind = values.type if has_codes else _without_views(values.type)
+    kind = values.type if has_codes else without_views(values.type)
     return pd.Series(ListArray(values if kind is values.type else values.cast(kind)))
 
 
-def _without_views(kind: pa.DataType) -> pa.DataType:
-    """Return a type of text, codes, or lists of them, without views: few functions of Arrow read them."""
+def without_views(kind: pa.DataType) -> pa.DataType:
+    """Return a type of text, bytes, codes, or lists, without views: few functions of Arrow read them."""
     if is_list_type(kind):
-        inner = _without_views(kind.value_type)
+        inner = without_views(kind.value_type)
         return kind if inner.equals(kind.value_type) else pa.large_list(inner)
     if pa.types.is_dictionary(kind) and pa.types.is_string_view(kind.value_type):
         return pa.dictionary(kind.index_type, pa.large_string(), kind.ordered)
+    if pa.types.is_binary_view(kind):
+        return pa.large_binary()
     return pa.large_string() if pa.types.is_string_view(kind) else kind
 
 
@@ -242,7 +244,7 @@ class Library:
             places = self.schema.get_all_field_indices(name)
             before = self.schema.field(places[0]) if len(places) == 1 else pa.field(name, pa.null())
             values = _to_column(frame.iloc[:, position])
-            kind = before.type if self.views else _without_views(before.type)
+            kind = before.type if self.views else without_views(before.type)
             column = values if values.type.equals(before.type) else _as_before(values, kind)
             columns.append(column)
             # Metadata may list values: a column that may have been recoded has none.

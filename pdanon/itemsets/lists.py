@@ -49,7 +49,7 @@ def arrow_lists(series: pd.Series[Any]) -> pa.Array | pa.ChunkedArray:
     if series.dtype == object:
         first = next((row for row in series.array if not is_missing(row)), None)
         if not isinstance(first, str):  # in pandas 2, text has the dtype object, too
-            return object_lists(series.array)
+            return object_lists(series.array, None if series.name is None else f"column {series.name!r}")
     if may_hold_lists(series):
         return object_lists([None] * len(series))
     hint = column_hint(series)
@@ -79,8 +79,8 @@ def encode(lists: pa.Array | pa.ChunkedArray) -> tuple[Codes, Offsets, pa.Array,
     return codes, offsets_of(lengths), values, nulls
 
 
-def object_lists(rows: Iterable[Any]) -> pa.Array:
-    """Check Python list-likes, and build an Arrow list array of them."""
+def object_lists(rows: Iterable[Any], where: str | None = None) -> pa.Array:
+    """Check Python list-likes, and build an Arrow list array of them; ``where`` names those of a column."""
     lists: list[Any] = [None if is_missing(row) else row for row in rows]
     for number, row in enumerate(lists):
         one_dimensional = not isinstance(row, np.ndarray) or row.ndim == 1
@@ -92,7 +92,7 @@ def object_lists(rows: Iterable[Any]) -> pa.Array:
                 hint=row_hint(row),
             )
     lengths = np.array([0 if row is None else len(row) for row in lists], np.int64)
-    items = object_items(list(chain.from_iterable(row for row in lists if row is not None)))
+    items = object_items(list(chain.from_iterable(row for row in lists if row is not None)), where)
     mask = pa.array([row is None for row in lists], pa.bool_())
     return pa.LargeListArray.from_arrays(offsets_of(lengths), items, mask=mask)
 

@@ -38,6 +38,7 @@ from pdanon.io.targets import draft_target, report_write_errors, write_mapping_p
 from pdanon.io.trees import ParquetTree, TreeFile, decode_type, open_writer
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_quasi
+from pdanon.itemsets.libraries import without_views
 from pdanon.itemsets.memory import return_unused
 from pdanon.itemsets.timing import progress_bar
 from pdanon.recoding.decision import Decision
@@ -327,7 +328,7 @@ class ClassFiles:
     def _sort(self, directory: Path) -> Buckets:
         """Read the files, and sort their rows by class."""
         schema, labels = self.tree.schema(), [*self.quasi, *self.lists]
-        plain = pa.schema([(label, decode_type(schema.field(label).type)) for label in labels])
+        plain = pa.schema([(label, without_views(decode_type(schema.field(label).type))) for label in labels])
         n_buckets = self.tree.rows() // AUDITED + 1
         buckets, number = Buckets(directory, "class", n_buckets), 0
         with row_bar(self.progress, "audit", self.tree) as report:

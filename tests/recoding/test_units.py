@@ -321,9 +321,9 @@ def test_persons_without_items_are_no_risk_of_kept_columns():
 def test_numbers_beside_texts_are_no_persons():
     lines = pd.DataFrame({"who": pd.Series([7, "7"], dtype=object), "what": ["x", "x"]})
     for call in (lines.txanon.audit, lines.txanon.pcta):
-        with pytest.raises(ParameterError, match="some persons are numbers, and others texts"):
+        with pytest.raises(ParameterError, match="the persons are of several types"):
             call(k=2, m=1, **LONG)
-    with pytest.raises(ParameterError, match="some persons are numbers, and others texts"):
+    with pytest.raises(ParameterError, match="the persons are of several types"):
         pdanon.from_long(lines, by="who", item="what")
 
 

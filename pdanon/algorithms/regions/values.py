@@ -18,7 +18,7 @@ from pdanon.io.trees import pandas_metadata
 from pdanon.itemsets.codes import Codes, Itemsets, canonical_rows, find_items
 from pdanon.itemsets.dtype import type_name
 from pdanon.itemsets.encoded_columns import number_items
-from pdanon.itemsets.lists import QUASI_HINT, to_numpy
+from pdanon.itemsets.lists import QUASI_HINT, item_type, plain, to_numpy
 
 LISTS = "items"  # the column of lists in rows as numbers; others are numbered
 
@@ -34,9 +34,8 @@ class ColumnValues:
 
     def __init__(self, field: pa.Field) -> None:
         self._field = field
-        coded = pa.types.is_dictionary(field.type)
-        self._values = pa.array([], field.type.value_type if coded else field.type)
-        self._categories = pa.array([], field.type.value_type) if coded else None
+        self._values = pa.array([], self._comparable(field.type))
+        self._categories = self._values if pa.types.is_dictionary(field.type) else None
         self._missing = False
 
     @property
@@ -46,22 +45,11 @@ class ColumnValues:
 
     def add(self, column: pa.ChunkedArray) -> Codes:
         """Add the values of a part, and return the number of each; -1 for a missing one."""
-        try:
-            return self._add(pa.chunked_array(column.chunks, column.type).combine_chunks())
-        except pa.ArrowNotImplementedError:
-            pass  # raised outside the handler: the message of Arrow may contain a value
-        raise ItemsetDtypeError(
-            "the values of a quasi-identifier cannot be compared",
-            where=f"column {self._field.name!r}",
-            got=f"type {type_name(self._field.type)}",
-            hint=QUASI_HINT,
-        )
-
-    def _add(self, column: pa.Array) -> Codes:
+        column = pa.chunked_array(column.chunks, column.type).combine_chunks()
         column = pa.concat_arrays(column.chunks) if isinstance(column, pa.ChunkedArray) else column
         if self._categories is not None:
-            self._categories, _ = number_items(column.dictionary, self._categories)
-            column = column.dictionary_decode()
+            self._categories, _ = number_items(plain(column.dictionary, self._values.type), self._categories)
+        column = plain(column, self._values.type)
         missing = pc.is_null(column, nan_is_null=True).to_numpy(zero_copy_only=False)
         coded = column.filter(pa.array(~missing)).dictionary_encode()
         self._values, numbers = number_items(coded.dictionary, self._values)
@@ -69,6 +57,19 @@ class ColumnValues:
         codes = np.full(len(column), -1, np.int32)
         codes[~missing] = numbers[coded.indices.to_numpy()]
         return codes
+
+    def _comparable(self, kind: pa.DataType) -> pa.DataType:
+        """Return the type that stores values of a type, as `Itemsets` does in memory."""
+        try:
+            return item_type(kind)
+        except ItemsetDtypeError:
+            pass  # raised outside the handler: that error is about items
+        raise ItemsetDtypeError(
+            "the values of a quasi-identifier cannot be compared",
+            where=f"column {self._field.name!r}",
+            got=f"type {type_name(self._field.type)}",
+            hint=QUASI_HINT,
+        )
 
     def merge(self, other: ColumnValues, where: str) -> None:
         """Add the values of the same column of a part."""
