@@ -75,7 +75,7 @@ def test_the_files_are_the_release(name, partitions, tmp_path):
 
 def test_targets_that_are_refused(tmp_path):
     (tmp_path / "in").mkdir()
-    pdanon.to_parquet(baskets(), tmp_path / "in" / "part.parquet")
+    pdanon.to_parquet(baskets().assign(store=["n", "s"] * 200), tmp_path / "in" / "part.parquet")
     (tmp_path / "there").mkdir()
     frames = [
         dd.read_parquet(tmp_path / "in", dtype_backend="pyarrow"),
@@ -84,7 +84,7 @@ def test_targets_that_are_refused(tmp_path):
     before = left(tmp_path)
     for ddf in frames:
         asked = {"quasi": ["store"]}
-        for result in (ddf.txanon.pcta(k=5, m=2), ddf.txanon.mondrian(k=5, **asked)):
+        for result in (ddf.txanon.pcta(k=5, m=2, keep=["store"]), ddf.txanon.mondrian(k=5, **asked)):
             with pytest.raises(ParameterError, match="the target is within the source"):
                 result.to_parquet(tmp_path / "in" / "out")
             with pytest.raises(ParameterError, match="the target exists"):

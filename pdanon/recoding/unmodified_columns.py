@@ -28,6 +28,7 @@ from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import column_labels, is_list_column, label_key, same_label
 from pdanon.itemsets.equality import Numbers, pair_numbers, value_numbers
 from pdanon.itemsets.multisets import read_visible
+from pdanon.itemsets.validation import random_generator
 from pdanon.recoding.counts import FEW, is_nearly_all, percent
 from pdanon.recoding.risk import Visible, hidden_items, is_hidden_item
 
@@ -36,7 +37,6 @@ _MOST_COMBINED = 8  # columns searched for the subset
 _MOST_NAMED = 8  # columns listed in a message
 _MOST_VISITED = 10**8  # itemsets of an exact count
 _MOST_STEPS = 2 * 10**8  # of a count of a sample; about 2 ns each
-_SEED = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -541,7 +541,7 @@ def _count_with_items(
     if m is None or m <= 2 or index.search_bound(m) <= _MOST_VISITED:
         below_k = crowds.at_risk(crowds.small(k), index.at_risk(k, m))
         return len(below_k), int(np.count_nonzero(below_k))
-    drawn = np.random.default_rng(_SEED).permutation(seen.n_rows)
+    drawn = random_generator(None).permutation(seen.n_rows)
     sizes = seen.smallest(drawn, k, 1, m, _MOST_STEPS)
     return len(sizes), int(np.count_nonzero(sizes[:, 0] <= m))
 

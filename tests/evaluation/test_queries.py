@@ -428,7 +428,7 @@ def test_real_visits_by_definition(data):
 
 
 def test_many_queries_and_rows_are_counted_in_blocks(monkeypatch):
-    frame = make_baskets(60, 20, random_state=2)[["items"]]
+    frame = make_baskets(60, 20, random_state=2)
     workload = Workload.rt(frame, ["store"], n=25, random_state=1)
     whole = workload.are(frame, frame)
     monkeypatch.setattr(estimates, "_CELLS", 12)

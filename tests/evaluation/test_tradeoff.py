@@ -8,7 +8,7 @@ import pdanon
 from pdanon.errors import ParameterError
 from pdanon.io.datasets import make_baskets
 
-BASKETS = make_baskets(300, 30, random_state=1)[["items"]]
+BASKETS = make_baskets(300, 30, random_state=1)
 
 
 @pytest.mark.parametrize("algorithm", [None, "pcta", "coat"])
