@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from pdanon.errors import PdanonError
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.columns import is_list_column
+from pdanon.itemsets.columns import is_list_column, level_label
 from pdanon.itemsets.compatibility import arrow_values
 from pdanon.itemsets.lists import to_numpy
 from pdanon.itemsets.multisets import Multisets
@@ -137,11 +137,7 @@ def level_names(frame: pd.DataFrame) -> list[str]:
     """Return the names of the levels of the index, as by ``reset_index``; none for the default index."""
     if has_default_index(frame):
         return []
-    alone = frame.index.nlevels == 1 and "index" not in frame.columns
-    return [
-        str(name) if name is not None else "index" if alone else f"level_{level}"
-        for level, name in enumerate(frame.index.names)
-    ]
+    return [str(level_label(frame, level)) for level in range(frame.index.nlevels)]
 
 
 def content_hash(*parts: Any) -> str:

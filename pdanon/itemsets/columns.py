@@ -138,6 +138,14 @@ def label_key(label: Any) -> Any:
     return None if is_missing(label) else label
 
 
+def level_label(frame: pd.DataFrame, level: int) -> Hashable:
+    """Return the label of a level of the index; without a name, that of the column by ``reset_index``."""
+    index = frame.index
+    if index.names[level] is not None:
+        return index.names[level]
+    return "index" if index.nlevels == 1 and "index" not in frame.columns else f"level_{level}"
+
+
 def with_column(frame: pd.DataFrame, position: int, column: pd.api.extensions.ExtensionArray) -> pd.DataFrame:
     """Copy a frame with one column replaced. Index, other columns and attrs stay."""
     copy = release_copy(frame, replaced=position)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pdanon.errors import ParameterError
+from pdanon.errors import IdentifierWarning, ParameterError
 from pdanon.guarantees import KmAnonymity, PrivacyConstraints
 from pdanon.guarantees.parameters import DEFAULT_M, check_share
 from pdanon.guarantees.verdict import Guarantee
@@ -20,6 +21,7 @@ from pdanon.itemsets.validation import random_generator
 from pdanon.recoding.identification import SampleAttack
 from pdanon.recoding.result import Anonymized
 from pdanon.recoding.risk import risk_of_lists
+from pdanon.recoding.unmodified_columns import count_unmodified
 
 _PERSONS, _SPLITS = 2000, 4
 
@@ -82,6 +84,15 @@ class NamedBound:
         items, published = self.attacks[0].itemsets, Itemsets.from_series(result.frame[self.label])
         targets = np.zeros(items.n_items, np.int64)  # they matter only for items that attackers do not know
         risk = risk_of_lists(audit.guarantee, items, targets, SupportIndex.of(published))
-        parameters = {**result.parameters, "k": self.k, "decided_k": decided}
-        # A bound for the larger k is none for the promised one, with which more releases are possible.
-        return replace(result, guarantee=audit.guarantee, parameters=parameters, risk=risk, bound=None)
+        lists = [find_column(result.frame, self.label)]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", IdentifierWarning)  # the release of the promised k had warned
+            unmodified = count_unmodified(result.frame, lists, audit.guarantee, result.unmodified.judged)
+        return replace(
+            result,
+            guarantee=audit.guarantee,
+            parameters={**result.parameters, "k": self.k, "decided_k": decided},
+            unmodified=unmodified,
+            risk=risk,
+            bound=None,  # one for the larger k is none for the promised one: more releases are possible
+        )

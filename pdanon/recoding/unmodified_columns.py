@@ -25,7 +25,7 @@ from pdanon.guarantees.parameters import DEFAULT_M, check_share
 from pdanon.guarantees.rules import AllRules
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.columns import column_labels, is_list_column, label_key, same_label
+from pdanon.itemsets.columns import column_labels, is_list_column, label_key, level_label, same_label
 from pdanon.itemsets.equality import Numbers, pair_numbers, value_numbers
 from pdanon.itemsets.multisets import read_visible
 from pdanon.itemsets.validation import random_generator
@@ -335,17 +335,10 @@ def counts_rows(values: pd.Index[Any]) -> bool:
 
 
 def index_levels(frame: pd.DataFrame) -> Iterator[tuple[int, Hashable]]:
-    """Return the levels of an index that tell more than the order of rows: number, and label of a column.
-
-    Levels without a name have a label as by pandas' ``reset_index``.
-    """
-    index = frame.index
-    for level, name in enumerate(index.names):
-        if counts_rows(index.get_level_values(level)):
-            continue
-        if name is None:
-            name = "index" if index.nlevels == 1 and "index" not in frame.columns else f"level_{level}"
-        yield level, name
+    """Return the levels of an index that tell more than the order of rows: number, and label."""
+    for level in range(frame.index.nlevels):
+        if not counts_rows(frame.index.get_level_values(level)):
+            yield level, level_label(frame, level)
 
 
 def judged_columns(frame: pd.DataFrame, recoded: Collection[int], keep: Any) -> tuple[Hashable, ...]:
