@@ -582,6 +582,14 @@ def test_persons_of_two_types_are_named_with_their_column(pair):
         assert "'who'" in str(caught.value)
 
 
+def test_zeros_of_both_signs_are_one_person_and_lines_may_have_no_item():
+    persons = pd.DataFrame({"who": pd.Series([0.0, -0.0], dtype=object), "what": ["x", "y"]})
+    for kind in (object, "float64", "Float64", "double[pyarrow]"):
+        assert len(pdanon.from_long(persons.astype({"who": kind}), by="who", item="what")) == 1
+    lines = pa.table({"who": [1, 2], "what": pa.nulls(2, pa.decimal128(30, 2))})
+    assert pdanon.audit(lines, KM, unit="who", item="what").rows_at_risk == 0
+
+
 @pytest.mark.parametrize("items", [*TWO_KINDS.values(), [2**64], [-1, 2**63]], ids=str)
 def test_items_of_two_types_and_beyond_64_bits_are_named_with_their_column(items):
     if isinstance(items[-1], np.int64):
