@@ -41,6 +41,7 @@ from pdanon.io.lines import (
 from pdanon.io.long import refuse_published_persons
 from pdanon.io.trees import ParquetTree
 from pdanon.itemsets.dtype import is_list_type, is_text_type, type_name
+from pdanon.itemsets.libraries import without_views
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.validation import check_text, read_list
 
@@ -189,8 +190,9 @@ def _note_failures(
 
 
 def _decoded(field: pa.Field) -> pa.Field:
-    """Return a field without codes, in a type that DuckDB reads."""
+    """Return a field without codes and views, in a type that DuckDB reads."""
     kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
+    kind = without_views(kind)
     kind = pa.float32() if pa.types.is_float16(kind) else kind
     if pa.types.is_decimal(kind) and kind.precision > _MOST_DIGITS:
         what, hint = "lines cannot be grouped by values of this type", "write the column as text or numbers"

@@ -249,6 +249,8 @@ def refuse_types(kinds: frozenset[str], name: Hashable, where: str) -> None:
 
 def without_signs(column: pd.Series[Any]) -> pd.Series[Any]:
     """Return persons without negative zeros, as these are equal to zero, and with NaN as missing."""
+    if column.dtype == object and {*map(type, column)} == {float}:
+        column = column.astype(float)
     if column.dtype.kind != "f":
         return column
     if isinstance(column.dtype, np.dtype):
@@ -373,6 +375,8 @@ def read_items(column: pd.Series[Any]) -> pa.Array:
         return values
     values = values if pa.types.is_dictionary(values.type) else values.cast(kind)
     values = values.filter(pa.array(present))
+    if not len(values):  # Arrow joins no chunks of codes of some types
+        return pa.array([], kind)
     if pa.types.is_floating(values.type):
         numbers = values.to_numpy().astype(np.float64)
         whole = (np.abs(numbers) < 2**53) & (numbers == np.floor(numbers))  # floats are exact below 2**53
