@@ -73,7 +73,7 @@ def test_what_is_printed_belongs_to_the_promised_k(monkeypatch):
 def test_unmodified_columns_are_counted_with_the_promised_k(monkeypatch):
     monkeypatch.setattr(named_bound, "_PERSONS", 60)
     monkeypatch.setattr(named_bound, "_SPLITS", 1)
-    table = kinds(200, 3, 4, 3).assign(store=["n", "s"] * 100)
+    table = kinds(200, 3, 4, 3).assign(store=["n", "s", "e", "w"] * 50)
     result = table.txanon.anonymize(k=3, m=2, max_named=0.15)
     assert result.parameters["decided_k"] > 3
     audit = result.frame.txanon.audit(pdanon.KKm(k=3, m=2, quasi=["store"]))
