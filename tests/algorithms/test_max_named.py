@@ -67,6 +67,7 @@ def test_what_is_printed_belongs_to_the_promised_k(monkeypatch):
     assert line.split("  ")[-1].strip() in result._repr_html_()
     refined = table.txanon.refine(result)
     assert "decided_k" not in refined.parameters
+    assert refined.named is None
 
 
 @pytest.mark.filterwarnings("ignore::pdanon.errors.IdentifierWarning")
@@ -78,7 +79,6 @@ def test_unmodified_columns_are_counted_with_the_promised_k(monkeypatch):
     assert result.parameters["decided_k"] > 3
     audit = result.frame.txanon.audit(pdanon.KKm(k=3, m=2, quasi=["store"]))
     assert result.unmodified.items_below_k == audit.rows_at_risk > 0
-    assert refined.named is None
 
 
 @pytest.mark.slow

@@ -164,17 +164,22 @@ FORKING = """
 import os, sys
 from pdanon.cli import main, signals
 for line in sys.stdin:
+    waits, listens = os.pipe()
     child = os.fork()
     if not child:
         os.dup2(os.open(os.devnull, os.O_RDWR), 1)
         os.dup2(1, 2)
         signals._is_command = lambda: True
         signals.end_at_signals()
+        os.close(listens)
         try:
             code = main.main(line.rstrip("\\n").split("\\t"))
         except BaseException:
             code = 99
         os._exit(code)
+    os.close(listens)
+    os.read(waits, 1)  # until the child has closed its end, too: earlier signals would end Python itself
+    os.close(waits)
     print(child, flush=True)
     print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 """

@@ -143,7 +143,9 @@ os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
 def ended_at_the_start(*command, number=signal.SIGINT, module="pandas"):
     """A signal while a module that takes long is imported: it is held back until the signal was sent."""
     Path("hold").mkdir()
-    Path(f"hold/{module}.py").write_text("import sys, time\nprint('importing', flush=True)\ntime.sleep(60)\n")
+    # Short sleeps: a signal that comes just before one is handled after it.
+    held = "import time\nprint('importing', flush=True)\nfor _ in range(6000):\n    time.sleep(0.01)\n"
+    Path(f"hold/{module}.py").write_text(held)
     paths = os.pathsep.join(["hold", os.path.dirname(os.path.dirname(pdanon.__file__))])
     environment = os.environ | {"PYTHONPATH": paths}
     both = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
