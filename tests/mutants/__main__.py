@@ -63,14 +63,19 @@ def first_failure(copy: Path, arguments: Sequence[str], examples: str = "") -> s
     return found[1] if found else "the tests do not start"
 
 
+def compile_kernels(copy: Path, fault: Fault) -> None:
+    """Compile the kernels of a copy, if a fault is in one."""
+    if fault.is_kernel:
+        subprocess.run([sys.executable, "build_kernels.py"], cwd=copy, check=True, capture_output=True)
+
+
 def try_fault(fault: Fault, copy: Path, tier: str) -> dict[str, object]:
     """Apply a fault, and run tests until one fails; undo the fault."""
     path = copy / fault.file
     original, began = path.read_bytes(), perf_counter()
     try:
         fault.apply(copy)
-        if fault.is_kernel:
-            subprocess.run([sys.executable, "build_kernels.py"], cwd=copy, check=True, capture_output=True)
+        compile_kernels(copy, fault)
         failed = ""
         for name, arguments in TIERS.items():
             near = tests_near(fault.file) if name == "near" else []
@@ -80,6 +85,7 @@ def try_fault(fault: Fault, copy: Path, tier: str) -> dict[str, object]:
                 break
     finally:
         path.write_bytes(original)
+        compile_kernels(copy, fault)
     seconds = round(perf_counter() - began)
     return {"name": fault.name, "tier": name if failed else "", "test": failed, "seconds": seconds}
 

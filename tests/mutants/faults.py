@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-FOLDER = Path(__file__).parent / "faults"
+FOLDER = Path(__file__).parent
 
 
 @dataclass(frozen=True)
