@@ -1,7 +1,7 @@
 """Try faults on a copy of the checkout: ``python -m tests.mutants [--tier fast] [NAME ...]``.
 
-For each fault, the tests run up to the first that fails, those near the file first. Results are lines of JSON in a
-file; a later call continues there. All faults take hours.
+For each fault, the tests run up to the first that fails, those near the file first. Results are lines of
+JSON in a file; a later call continues there. All faults take hours.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ UNTRACKED = ("build", "pdanon/_kernels/*.so", "pdanon/_kernels/*.pyd", "pdanon/_
 
 def copy_checkout(target: Path) -> None:
     """Copy the tracked files, and what is compiled."""
-    names = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True, text=True).stdout
+    command = ["git", "ls-files", "-z"]
+    names = subprocess.run(command, cwd=ROOT, capture_output=True, check=True, text=True).stdout
     compiled = [path.relative_to(ROOT) for pattern in UNTRACKED for path in ROOT.glob(pattern)]
     for name in [*map(Path, filter(None, names.split("\0"))), *compiled]:
         (target / name).parent.mkdir(parents=True, exist_ok=True)
@@ -47,8 +48,12 @@ def tests_near(file: str) -> list[str]:
     if path.parent.name == "_kernels":
         path = Path("tests", "kernels", path.name)
     test = path.with_name(f"test_{path.name.lstrip('_')}")
-    places = [test, *(parent for parent in path.parents if parent.name != "tests")]
-    return [str(place) for place in places if (ROOT / place).exists()][:1]
+    places = [test, *(parent for parent in path.parents if parent.name not in ("tests", ""))]
+    found = [place for place in places if (ROOT / place).exists()][:1]
+    # The tests of a package without a folder are named after it, such as test_stream_types.py.
+    named = ROOT.glob(f"tests/**/test_{path.parts[1]}*.py")
+    beside = sorted(each.relative_to(ROOT) for each in named)
+    return [str(place) for place in found or beside]
 
 
 def first_failure(copy: Path, arguments: Sequence[str], examples: str = "") -> str:
@@ -92,10 +97,12 @@ def try_fault(fault: Fault, copy: Path, tier: str) -> dict[str, object]:
 
 def main() -> None:
     """Try all faults, or those named, and print which test found each."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    form = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=form)
     parser.add_argument("names", nargs="*", metavar="NAME", help="faults to try (default: all)")
     parser.add_argument("--tier", choices=TIERS, default="fast", help="the last tests to run (default: fast)")
-    parser.add_argument("--results", type=Path, default=ROOT / "build" / "mutants.jsonl", help="lines of JSON")
+    results_path = ROOT / "build" / "mutants.jsonl"
+    parser.add_argument("--results", type=Path, default=results_path, help="lines of JSON")
     options = parser.parse_args()
     known = {fault.name: fault for fault in read_faults()}
     if unknown := set(options.names) - known.keys():
@@ -107,9 +114,9 @@ def main() -> None:
         copy = Path(place, "pdanon")
         copy_checkout(copy)
         for name in options.names or [name for name in known if not results.get(name, {}).get("test")]:
-            results[name] = try_fault(known[name], copy, options.tier)
-            print(json.dumps(results[name]), file=file, flush=True)
-            print(f"{name}: {results[name]['test'] or 'NOT FOUND'} ({results[name]['seconds']} s)", flush=True)
+            results[name] = tried = try_fault(known[name], copy, options.tier)
+            print(json.dumps(tried), file=file, flush=True)
+            print(f"{name}: {tried['test'] or 'NOT FOUND'} ({tried['seconds']} s)", flush=True)
     found = [each for name, each in results.items() if name in known and each["test"]]
     print(f"\n{len(found)} of {len(known)} faults were found")
     for name in sorted(known.keys() - {each["name"] for each in found}):
