@@ -114,12 +114,14 @@ def main() -> None:
         copy = Path(place, "pdanon")
         copy_checkout(copy)
         for name in options.names or [name for name in known if not results.get(name, {}).get("test")]:
-            results[name] = tried = try_fault(known[name], copy, options.tier)
-            print(json.dumps(tried), file=file, flush=True)
-            print(f"{name}: {tried['test'] or 'NOT FOUND'} ({tried['seconds']} s)", flush=True)
-    found = [each for name, each in results.items() if name in known and each["test"]]
-    print(f"\n{len(found)} of {len(known)} faults were found")
-    for name in sorted(known.keys() - {each["name"] for each in found}):
+            results[name] = result = try_fault(known[name], copy, options.tier)
+            print(json.dumps(result), file=file, flush=True)
+            print(f"{name}: {result['test'] or 'NOT FOUND'} ({result['seconds']} s)", flush=True)
+    tried = sorted(known.keys() & results.keys())
+    left = [name for name in tried if not results[name]["test"]]
+    found, rest = len(tried) - len(left), len(known) - len(tried)
+    print(f"\n{found} of {len(tried)} faults were found; {rest} are not tried")
+    for name in left:
         print(f"not found: {name}, in {known[name].file}: {known[name].breaks}")
 
 
