@@ -1,0 +1,1 @@
+"""Small faults that tests must find, and the command that tries them: ``python -m tests.mutants``."""
