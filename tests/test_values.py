@@ -604,6 +604,7 @@ def test_items_of_two_types_and_beyond_64_bits_are_named_with_their_column(items
 
 # --- Partitions
 
+OLDER = int(pd.__version__.partition(".")[0]) < 3
 ONE_THREAD = {"scheduler": "synchronous", "dataframe.convert-string": False}  # texts stay what they are
 FEW_KINDS = ["int64", "uint64", "double", "string", "decimal128", "timestamp[ns, tz=UTC]", "date32[day]"]
 
@@ -653,8 +654,10 @@ def check_partitions(frame, values):
     quasi, given = frame[["value"]], {"k": 2, "quasi": ["value"]}
     classes = refused(lambda: quasi.txanon.mondrian(**given).frame, values)
     found = refused(lambda: divided(quasi).txanon.mondrian(**given).frame.compute(), values)
-    assert (classes is None) == (found is None)
-    if classes is not None:
+    # pandas 2 stores no intervals of times with a zone.
+    if not (OLDER and isinstance(frame["value"].dtype, pd.DatetimeTZDtype)):
+        assert (classes is None) == (found is None)
+    if found is not None:
         assert found["value"].dtype == classes["value"].dtype
         assert repr([*found["value"]]) == repr([*classes["value"]])
     persons = frame.loc[[each is not None for each in keys(values)], ["value", "other"]]

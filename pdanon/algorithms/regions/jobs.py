@@ -19,6 +19,7 @@ from pdanon.algorithms.relational.publishing import with_classes
 from pdanon.algorithms.relational.quasi import Classes, Formation, QuasiTable
 from pdanon.algorithms.relational.suppression import rows_allowed
 from pdanon.algorithms.rt.dataset import Block, Dataset, published_classes
+from pdanon.errors import ItemsetDtypeError
 from pdanon.itemsets.codes import Codes, Itemsets, Numbers
 from pdanon.itemsets.lists import to_numpy
 from pdanon.itemsets.timing import Report
@@ -229,7 +230,12 @@ def relational_loss(classes: Classes, n_rows: int, share: Fraction) -> pd.Series
 
 def _to_table(frame: pd.DataFrame) -> pa.Table:
     """Return a frame as Arrow, without its index."""
-    return pa.Table.from_pandas(frame, preserve_index=False)
+    try:
+        return pa.Table.from_pandas(frame, preserve_index=False)
+    except TypeError:
+        pass  # raised outside the handler: the error is one of pandas 2
+    hint = "pass times without one, such as frame['seen'].dt.tz_convert(None); or update pandas to version 3"
+    raise ItemsetDtypeError("this pandas stores no intervals of times with a zone", where="quasi", hint=hint)
 
 
 # --- Released rows
