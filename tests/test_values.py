@@ -450,8 +450,8 @@ def check_quasi(values, form, path, rng):
     )
     if form == "files":
         release = refused(lambda: streamed(source, path, "mondrian", **given), values)
-        assert (release is None) == (result is None)
-        if result is not None:
+        assert (release is None) == (result is None) or not_stored(result.frame["value"].dtype)
+        if release is not None:
             assert same_file(stored(result.frame, path), release)
     if result is not None:
         assert pdanon.audit(result.frame, guarantee).holds
@@ -490,6 +490,11 @@ def set_counts(lists):
     flat = [key for chunk in lists.chunks for key in keys(chunk.flatten())]
     ends = np.cumsum([0, *lengths])
     return Counter(frozenset(flat[first:end]) for first, end in itertools.pairwise(ends))
+
+
+def not_stored(dtype):
+    """Whether pandas has intervals of a type that it does not store: in version 2, times with a zone."""
+    return pd.__version__ < "3" and isinstance(getattr(dtype, "subtype", None), pd.DatetimeTZDtype)
 
 
 def written(table, path):
@@ -540,6 +545,10 @@ def same_file(one, other):
 @pytest.mark.parametrize("kind", VALUES)
 def test_values_stay_what_they_are(kind, tmp_path):
     cases = [*itertools.product(ROLES, FORMS, (False, True))]
+    try:
+        written(pa.table({"value": VALUES[kind]}), tmp_path / "first.parquet")
+    except pa.ArrowNotImplementedError:
+        pytest.skip("older Arrow writes no such type")
     rng = random.Random(kind)
     rng.shuffle(cases)
     cases.sort(key=OFTEN.__contains__, reverse=True)
@@ -604,7 +613,6 @@ def test_items_of_two_types_and_beyond_64_bits_are_named_with_their_column(items
 
 # --- Partitions
 
-OLDER = int(pd.__version__.partition(".")[0]) < 3
 ONE_THREAD = {"scheduler": "synchronous", "dataframe.convert-string": False}  # texts stay what they are
 FEW_KINDS = ["int64", "uint64", "double", "string", "decimal128", "timestamp[ns, tz=UTC]", "date32[day]"]
 
@@ -654,9 +662,7 @@ def check_partitions(frame, values):
     quasi, given = frame[["value"]], {"k": 2, "quasi": ["value"]}
     classes = refused(lambda: quasi.txanon.mondrian(**given).frame, values)
     found = refused(lambda: divided(quasi).txanon.mondrian(**given).frame.compute(), values)
-    # pandas 2 stores no intervals of times with a zone.
-    if not (OLDER and isinstance(frame["value"].dtype, pd.DatetimeTZDtype)):
-        assert (classes is None) == (found is None)
+    assert (classes is None) == (found is None) or not_stored(classes["value"].dtype)
     if found is not None:
         assert found["value"].dtype == classes["value"].dtype
         assert repr([*found["value"]]) == repr([*classes["value"]])

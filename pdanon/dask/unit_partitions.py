@@ -191,6 +191,7 @@ def check_columns(frame: dd.DataFrame, units: Units) -> list[Hashable]:
     if is_list_column(frame._meta.iloc[:, unit]):
         hint = "pass the column that is the same in all rows of a person, such as a customer number"
         raise ColumnError("the column of units holds lists", where="unit", got=f"{units.unit!r}", hint=hint)
+    number_persons([frame._meta.iloc[:, unit]], "unit")  # refuses values that cannot be compared
     if is_list_column(frame._meta.iloc[:, item]):
         hint = "explode the lists first, ddf.explode(column): lists of a person are not merged here"
         raise ItemsetDtypeError("the item column holds lists", where="item", hint=hint)

@@ -690,5 +690,5 @@ def _is_readable(name: str) -> bool:
     """Return whether pandas can read the name of a dtype."""
     try:
         return pandas_dtype(name) is not None
-    except (NotImplementedError, TypeError):
+    except (NotImplementedError, TypeError, ValueError):
         return False
