@@ -17,6 +17,7 @@ from decimal import Decimal
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
@@ -547,8 +548,10 @@ def test_values_stay_what_they_are(kind, tmp_path):
     cases = [*itertools.product(ROLES, FORMS, (False, True))]
     try:
         written(pa.table({"value": VALUES[kind]}), tmp_path / "first.parquet")
+        if kind == "float16":
+            pc.is_nan(VALUES[kind])
     except pa.ArrowNotImplementedError:
-        pytest.skip("older Arrow writes no such type")
+        pytest.skip("older Arrow does not know this type")
     rng = random.Random(kind)
     rng.shuffle(cases)
     cases.sort(key=OFTEN.__contains__, reverse=True)
