@@ -63,7 +63,7 @@ def _is_coded(values: pa.Array) -> bool:
 def _plain(values: pa.Array) -> pa.Array:
     """Return values of a type that Arrow can encode, and that Python writes with all their digits."""
     kind = values.type
-    if kind == pa.float16():  # older Arrow tests no NaN of these
+    if kind == pa.float16():  # older Arrow does not test half floats for NaN
         return _plain(values.cast(pa.float32()))
     if pa.types.is_floating(kind):
         return pc.if_else(pc.is_nan(values), None, values)

@@ -287,4 +287,6 @@ def _sample_values(column: pd.Series[Any]) -> list[Any]:
         kind = column.dtype.pyarrow_dtype
         if is_list_type(kind) or pa.types.is_dictionary(kind) or not _is_known(column.dtype):
             return []
-    return column.dropna().head(_SAMPLE).tolist()
+    with suppress(pa.ArrowNotImplementedError):  # older Arrow selects no small decimals
+        return column.dropna().head(_SAMPLE).tolist()
+    return []

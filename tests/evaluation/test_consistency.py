@@ -59,7 +59,7 @@ CHANGED = {
         "quasi",
         lambda result: result.frame.insert(0, "more", result.frame["codes"]),
     ),
-    "a support": ("pcta", lambda result: result.mapping.__setitem__("support", 24)),
+    "a support": ("pcta", lambda result: result.mapping.isetitem(3, 24)),
     "a line of the mapping": ("pcta", lambda result: replace(result, mapping=result.mapping.iloc[1:])),
     "a row less": ("both", lambda result: replace(result, frame=result.frame.iloc[1:])),
     "a quasi-identifier": ("both", lambda result: result.frame.__setitem__("sex", "x")),
