@@ -6,7 +6,7 @@ They are counted alone, with the released quasi-identifiers, and with released i
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from fractions import Fraction
 from functools import reduce
@@ -52,7 +52,7 @@ class UnmodifiedColumns:
         ``reset_index``: ``"index"``, of several levels ``"level_0"`` and so on. An index that only counts the
         rows has none.
     judged : tuple of hashable
-        Columns that the caller has reviewed, by ``keep=``; they are not counted below.
+        Columns that the caller has reviewed, by ``keep=``; only ``with_judged`` counts them.
     incomparable : tuple of hashable
         Further columns whose values cannot be compared, such as dicts; they are not counted either.
     known : tuple of hashable
@@ -85,6 +85,9 @@ class UnmodifiedColumns:
         Number of them that fewer than k rows match in all ``known`` columns, the released quasi-identifiers
         and some set of at most m released items.
 
+    with_judged : UnmodifiedColumns or None
+        The same counts of all unmodified columns, if some are ``judged``.
+
     Notes
     -----
     Values are compared as in :class:`pdanon.KAnonymity`: numbers and dates as they are published, lists with
@@ -116,6 +119,12 @@ class UnmodifiedColumns:
     m: int | None = None
     items_counted: int = 0
     items_below_k: int = 0
+    with_judged: UnmodifiedColumns | None = None
+
+    @property
+    def published(self) -> UnmodifiedColumns:
+        """The counts of all unmodified columns, reviewed or not."""
+        return self.with_judged or self
 
     @property
     def telling(self) -> tuple[Hashable, ...]:
@@ -154,10 +163,14 @@ class UnmodifiedColumns:
             yield f"The values of {_join_labels(self.incomparable)} cannot be compared, and are not counted"
 
     def summary(self, rows: int | None = None) -> Iterator[tuple[str, list[float]]]:
-        """Return the line of a result about unmodified columns, if there is one, and the shares in it.
+        """Return the line of a result about all unmodified columns, if there is one, and the shares in it.
 
         ``rows`` is the number of rows of the whole table, as in `sentences`.
         """
+        if self.with_judged is not None:
+            for text, shares in self.with_judged.summary(rows):
+                yield f"{text} ({self._columns(self.judged)} as listed in keep)", shares
+            return
         parts, shares = [], []
         what, few = self._columns([*self.known, *self.quasi]), f"fewer than {self.k} rows match for "
         of = f"the first {self.rows:,} rows" if rows is not None and rows > self.rows else "the rows"
@@ -169,8 +182,6 @@ class UnmodifiedColumns:
             of = of if self._counts_all else f"{self.items_counted:,} sampled rows"
             known = f"with {self._items} for " if parts else f"with {what} and {self._items}, {few}"
             parts.append(f"{known}{percent(shares[-1])}{'' if parts and self._counts_all else f' of {of}'}")
-        if self.judged:
-            parts.append(f"{self._columns(self.judged)} as listed in keep, not counted in any figure")
         if parts:
             yield "; ".join(parts), shares
 
@@ -264,6 +275,26 @@ def count_unmodified(
         that nobody has reviewed, the released quasi-identifiers and some released items. Also if values
         cannot be compared.
     """
+    positions: dict[str, Any] = {"quasi": quasi, "private": private}
+    found = _count_published(frame, lists, guarantee, judged, **positions)
+    if judged:
+        everything = _count_published(frame, lists, guarantee, (), **positions)
+        found = replace(found, with_judged=everything)
+    if len(frame) >= FEW and (found.most_below_k or found.incomparable):
+        warn(_warning(found, guarantee, frame, rows))
+    return found
+
+
+def _count_published(
+    frame: pd.DataFrame,
+    lists: Sequence[int],
+    guarantee: Guarantee,
+    judged: Sequence[Hashable],
+    *,
+    quasi: Sequence[int],
+    private: Collection[int],
+) -> UnmodifiedColumns:
+    """Count the rows that unmodified columns without the judged ones identify with all that is published."""
     known, incomparable = [], []
     recoded, settled = {*lists, *quasi}, {label_key(label) for label in judged}
     for each in _unmodified_columns(frame, recoded):
@@ -283,7 +314,7 @@ def count_unmodified(
     m = _known_items(guarantee) if lists else None
     itemsets = [read_visible(frame.iloc[:, place]) for place in lists]
     items_counted, items_below_k = _count_with_items(itemsets, columns, guarantee, k, m)
-    found = UnmodifiedColumns(
+    return UnmodifiedColumns(
         columns=tuple(label for place, label in enumerate(frame.columns) if place not in recoded),
         levels=tuple(label for _, label in index_levels(frame)),
         judged=tuple(judged),
@@ -304,9 +335,6 @@ def count_unmodified(
         items_counted=items_counted,
         items_below_k=items_below_k,
     )
-    if len(frame) >= FEW and (found.most_below_k or incomparable):
-        warn(_warning(found, guarantee, frame, rows))
-    return found
 
 
 # --- Unmodified columns, and those that were reviewed
@@ -482,9 +510,10 @@ def refuse_risk(found: UnmodifiedColumns, most: Fraction | None) -> None:
     Raises
     ------
     InfeasibleError
-        If the unmodified columns and all that is published identify more rows. Columns of ``keep`` and values
-        that cannot be compared are not counted.
+        If the unmodified columns, reviewed or not, and all that is published identify more rows. Values that
+        cannot be compared are not counted.
     """
+    found = found.published
     if most is not None and found.most_below_k > most * found.rows:
         raise InfeasibleError(
             "the unmodified columns identify more rows than max_risk allows",

@@ -105,7 +105,7 @@ def anonymize(
         Upper bounds on losses by measure, such as ``{"pairs": 0.5}``, as in `pdanon.anonymize`.
     max_risk : float, optional
         Largest share of rows that fewer than k rows match in the unmodified columns, with all that is
-        published; of the first 10,000 rows. Columns of ``keep`` are not counted.
+        published; of the first 10,000 rows. Columns of ``keep`` count, too.
     drop : sequence of str
         Columns that are not published.
     unit : str, optional

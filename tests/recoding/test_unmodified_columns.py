@@ -170,7 +170,8 @@ def test_an_index_without_a_name_is_a_column():
     assert (result.unmodified.levels, result.unmodified.known) == (("index",), ("index",))
     judged = named.txanon.pcta(k=2, m=1, keep=["index"])
     assert (judged.unmodified.judged, judged.unmodified.known) == (("index",), ())
-    assert "index as listed in keep, not counted in any figure" in repr(judged)
+    assert "with index, fewer than 2 rows match for 100 % of the rows" in repr(judged)
+    assert "(index as listed in keep)" in repr(judged)
     with pytest.raises(ColumnError, match="'index' does not exist"):
         frame.txanon.pcta(k=2, m=1, keep=["index"])
     with pytest.warns(IdentifierWarning, match="unique in index"):  # the places of the rows that are left
@@ -518,3 +519,15 @@ def test_the_choice_keeps_what_was_judged():
     result = pdanon.anonymize(hospital(60), KmAnonymity(2, 1), keep=iter(labels))
     assert result.parameters["keep"] == labels
     assert result.unmodified.judged == tuple(labels)
+
+
+def test_reviewed_columns_cause_no_warning_and_are_counted(recwarn):
+    frame = pdanon.datasets.make_baskets(200, 20, random_state=4)
+    kept = frame.txanon.pcta(k=5, m=2, keep=["store"])
+    assert not recwarn.list
+    assert (kept.unmodified.below_k, kept.unmodified.items_below_k) == (0, 0)
+    everything = kept.unmodified.with_judged
+    audit = kept.frame.txanon.audit(pdanon.KKm(k=5, m=2, quasi=["store"]))
+    assert everything.items_below_k == audit.rows_at_risk > 0
+    with pytest.warns(IdentifierWarning, match=f"for {audit.rows_at_risk} of 200 rows"):
+        assert frame.txanon.pcta(k=5, m=2).unmodified == everything

@@ -31,6 +31,7 @@ from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import is_list_column
 from pdanon.itemsets.validation import check_frame, check_known
 from pdanon.recoding.result import Anonymized, made_by
+from pdanon.recoding.unmodified_columns import UnmodifiedColumns
 from pdanon.recoding.warnings import shortfall
 
 FORMAT, VERSION = "pdanon evidence", 1
@@ -141,7 +142,7 @@ def collect(
         verdict={"holds": True, "rows_at_risk": 0, "rows": len(frame), "alerts": [*filter(None, alerts)]},
         risk=risk,
         thresholds=compare_thresholds(risk),
-        not_protected=list_limits(guarantee, unmodified),
+        not_protected=list_limits(guarantee, unmodified, counted.published),
         unmodified=unmodified,
         loss={str(name): _finite(value) for name, value in known_losses(result).items()},
         tables=tables,
@@ -235,8 +236,10 @@ def list_unmodified(
     ]
 
 
-def list_limits(guarantee: Guarantee, unmodified: list[dict[str, Any]]) -> list[str]:
-    """Return sentences about what a guarantee leaves open, given the unmodified columns."""
+def list_limits(
+    guarantee: Guarantee, unmodified: list[dict[str, Any]], counted: UnmodifiedColumns
+) -> list[str]:
+    """Return sentences about what a guarantee leaves open, given the unmodified columns and their counts."""
     names_items = any(hasattr(guarantee, name) for name in ("sensitive", "private"))
     limits = ["Attackers who know more than that, or items that a person is known not to have."]
     if getattr(guarantee, "k", None) is None:
@@ -244,6 +247,7 @@ def list_limits(guarantee: Guarantee, unmodified: list[dict[str, Any]]) -> list[
     if unmodified:
         names = ", ".join(each["column"] for each in unmodified)
         limits.append(f"The unmodified columns, alone or combined with others: {names}.")
+        limits += [f"{sentence}." for sentence in counted.sentences()]
     if names_items:
         limits.append("Combinations of sensitive items: each one is limited alone.")
     else:

@@ -324,7 +324,7 @@ class _Recount:
             others.append("the columns are others")
         if not {*alerts} <= {*stored.verdict["alerts"]}:
             others.append("an alert is missing")
-        if list_limits(self.guarantee, now) != stored.not_protected:
+        if list_limits(self.guarantee, now, counted.published) != stored.not_protected:
             others.append("what is not protected is not that of the guarantee")
         some = "1 column" if len(now) == 1 else f"{len(now) or 'no'} columns"
         alerted = "1 alert" if len(sentences) == 1 else f"{len(sentences) or 'no'} alerts"
