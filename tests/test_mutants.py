@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections import Counter
 
+import pytest
 from mutants.faults import ROOT, read_faults
 
 FAULTS = read_faults()
@@ -15,6 +16,7 @@ def test_each_fault_replaces_one_text():
     assert {name: count for name, count in counts.items() if count != 1} == {}
 
 
+@pytest.mark.slow
 def test_each_fault_is_a_program():
     for fault in FAULTS:
         text = (ROOT / fault.file).read_text().replace(fault.old, fault.new)
