@@ -42,7 +42,7 @@ def spark(tmp_path_factory):
 @pytest.mark.filterwarnings("ignore")  # of Spark
 def test_spark_releases_what_pandas_releases(spark, tmp_path):
     lake, out = str(tmp_path / "lake"), str(tmp_path / "out")
-    baskets = pdanon.datasets.make_baskets(3000, 60, random_state=0)[["items"]]
+    baskets = pdanon.datasets.make_baskets(3000, 60, random_state=0)
     frame = baskets.assign(items=[None if row is None else list(row) for row in baskets["items"]])
     frame.loc[[5, 9], "items"] = pd.Series([[], None], index=[5, 9])
     pdanon.to_parquet(frame, tmp_path / "rows.parquet")

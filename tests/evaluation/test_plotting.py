@@ -200,7 +200,7 @@ RELEASES = {
         {"k": 9, "m": 1},
     ),
     "one item": lambda: (frame_of([["a"]] * 4), {"k": 2, "m": 1}),
-    "baskets": lambda: (pdanon.read_parquet("examples/baskets.parquet"), {"k": 5, "m": 2}),
+    "baskets": lambda: (pdanon.read_parquet("examples/baskets.parquet", ["items"]), {"k": 5, "m": 2}),
 }
 
 
