@@ -183,6 +183,7 @@ ALARMED = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("call", ALARMED)
 def test_an_alarm_of_the_caller_ends_a_call_with_the_exception_of_the_caller(call):
     mine = TimeoutError("mine")

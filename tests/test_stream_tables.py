@@ -162,6 +162,7 @@ def test_large_row_groups_are_recoded_some_rows_at_a_time(name, tmp_path, monkey
     assert [file.row_group(n).num_rows for n in range(file.num_row_groups)] == [6, 7, 7, 6, 7, 7, 1]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", ["rum_bound", "rfirst, nodes", "mondrian"])
 def test_rows_of_adjacent_regions_are_exchanged_together(name, tmp_path, monkeypatch):
     """Some regions or one at a time: the release is that of all of them together."""
@@ -321,6 +322,7 @@ def test_missing_rows_are_empty_in_all_regions_or_in_none(tmp_path):
     assert hidden["items"].isna().sum() == 0
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("rows", [5, 11, 13, 18, 25])
 def test_no_region_is_too_small_and_no_row_is_lost(rows, tmp_path):
     frame = table(4, rows=rows, empty=0, missing=0)

@@ -31,7 +31,7 @@ def files(directory):
     return {str(path.relative_to(directory)): path.read_bytes() for path in directory.rglob("*.parquet")}
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "asked"),
     [

@@ -23,7 +23,7 @@ def _numbered(first: int, buckets: list[int]) -> pa.Table:
     n_buckets=st.sampled_from([1, 2, 63, 64, 65, 500]),
     n_parts=st.sampled_from([1, 2, _TOGETHER, _TOGETHER + 1, 2 * _TOGETHER]),
 )
-@pytest.mark.one_in(4)
+@pytest.mark.slow
 def test_a_bucket_has_its_rows_in_the_order_of_the_parts(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, n_buckets: int, n_parts: int
 ) -> None:
