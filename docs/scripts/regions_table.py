@@ -26,7 +26,7 @@ sys.path.insert(0, str(ROOT))
 
 import pdanon  # noqa: E402
 import pdanon.stream  # noqa: E402
-from pdanon.io.parquet import list_dtype  # noqa: E402
+from pdanon.io.parquet import to_frame  # noqa: E402
 
 ASKED = {"k": 10, "m": 2, "quasi": ["age", "city", "income", "sex"], "delta": 0.3}
 ASKED |= {"random_state": 0, "refine": False}
@@ -121,7 +121,7 @@ def peak() -> float:
 def read_group(number: int, source: str) -> pd.DataFrame:
     """Return a row group as a partition."""
     table = pq.ParquetFile(source).read_row_group(number)
-    return table.to_pandas(types_mapper=list_dtype)
+    return to_frame(table)
 
 
 def usages() -> list[resource.struct_rusage]:

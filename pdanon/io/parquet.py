@@ -44,7 +44,6 @@ __all__ = [
     "check_current",
     "entry_of",
     "leaves_by_column",
-    "list_dtype",
     "open_parquet",
     "read_parquet",
     "read_row_group",
@@ -590,11 +589,6 @@ def _index_columns(schema: pa.Schema, columns: Sequence[str]) -> list[str]:
     """Return the columns that pandas noted as index, except those in ``columns``."""
     noted = json.loads((schema.metadata or {}).get(b"pandas", b"{}")).get("index_columns", [])
     return [name for name in noted if isinstance(name, str) and name in schema.names and name not in columns]
-
-
-def list_dtype(kind: pa.DataType) -> ListDtype | None:
-    """Return the pandas dtype of an Arrow list type; None for other types."""
-    return ListDtype(kind) if is_list_type(kind) else None
 
 
 def to_frame(table: pa.Table, *, ignore_metadata: bool = False) -> pd.DataFrame:
