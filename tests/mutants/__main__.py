@@ -1,34 +1,29 @@
-"""Try faults on a copy of the checkout: ``python -m tests.mutants [--tier fast] [NAME ...]``.
+"""Try faults on copies of the checkout: ``python -m tests.mutants [--tier fast] [NAME ...]``.
 
-For each fault, the tests run up to the first that fails, those near the file first. Results are lines of
-JSON in a file; a later call continues there. All faults take hours.
+For each fault, the tests that reach it run, each file of them up to its first failure. So it is known which
+files find it. Results are lines of JSON in a file; a later call continues there. All faults take hours.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
-import re
 import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from queue import SimpleQueue
 from time import perf_counter
 
 from tests.mutants.faults import ROOT, Fault, read_faults
+from tests.mutants.reach import PYTEST, TIERS, Reach, environment, read_reach
+from tests.mutants.selection import file_of
 
-# The tests of each tier, in the order in which they run. Each tier holds those before it.
-TIERS: dict[str, Sequence[str]] = {
-    "near": (),
-    "fast": (),
-    "ci": ("-m", "slow or hypothesis or seeds"),
-    "all": ("-m", "slow or hypothesis or seeds"),
-}
-EXAMPLES = {"ci": "many", "all": "all"}
-UNTRACKED = ("build", "pdanon/_kernels/*.so", "pdanon/_kernels/*.pyd", "pdanon/_kernels/*.sha256")
+UNTRACKED = ("build/kernels-*", "pdanon/_kernels/*.so", "pdanon/_kernels/*.pyd", "pdanon/_kernels/*.sha256")
+LIMIT = 1800  # seconds; tests that take longer hang, and so find the fault
 
 
 def copy_checkout(target: Path) -> None:
@@ -42,30 +37,48 @@ def copy_checkout(target: Path) -> None:
         copy(ROOT / name, target / name)
 
 
-def tests_near(file: str) -> list[str]:
-    """Return the paths of the tests that mirror a file, or its package."""
-    path = Path("tests", *Path(file).parts[1:])
-    if path.parent.name == "_kernels":
-        path = Path("tests", "kernels", path.name)
-    test = path.with_name(f"test_{path.name.lstrip('_')}")
-    places = [test, *(parent for parent in path.parents if parent.name not in ("tests", ""))]
-    found = [place for place in places if (ROOT / place).exists()][:1]
-    # The tests of a package without a folder are named after it, such as test_stream_types.py.
-    named = ROOT.glob(f"tests/**/test_{path.parts[1]}*.py")
-    beside = sorted(each.relative_to(ROOT) for each in named)
-    return [str(place) for place in found or beside]
+def failures(copy: Path, tests: Sequence[str], tier: str, seconds: float) -> dict[str, str]:
+    """Run tests of a copy; return the first that fails of each file."""
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        (folder / "selected.txt").write_text("\n".join(tests))
+        files = [file for file in dict.fromkeys(map(file_of, tests)) if (copy / file).exists()]
+        limits = {"PDANON_MUTANTS_SECONDS": str(seconds), "PDANON_EXAMPLES": TIERS[tier].examples}
+        try:
+            subprocess.run(
+                [*PYTEST, "-n", "0", "--continue-on-collection-errors", *TIERS[tier].arguments, *files],
+                cwd=copy, env=environment(folder, copy) | limits, capture_output=True, timeout=LIMIT,
+            )  # fmt: skip
+        except subprocess.TimeoutExpired:
+            return {"": "the tests hang"}
+        if not (folder / "outcomes.json").exists():
+            return {"": "the tests do not start"}
+        outcomes = json.loads((folder / "outcomes.json").read_text())
+        failed = [test for test, (outcome, _) in outcomes.items() if outcome == "failed"]
+    first: dict[str, str] = {}
+    for test in failed:
+        first.setdefault(file_of(test), test)
+    return first
 
 
-def first_failure(copy: Path, arguments: Sequence[str], examples: str = "") -> str:
-    """Run tests up to the first failure; return its name, or nothing."""
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-rfE", "-p", "no:cacheprovider", *arguments]
-    data = os.environ.get("PDANON_DATA", str(ROOT.parent / "shared" / "data"))
-    environment = {**os.environ, "PYTHONPATH": str(copy), "PDANON_DATA": data, "PDANON_EXAMPLES": examples}
-    ran = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True)
-    if ran.returncode in (0, 5):  # 5: no test
-        return ""
-    found = re.search(r"^(?:FAILED|ERROR) (\S+)", ran.stdout, re.MULTILINE)
-    return found[1] if found else "the tests do not start"
+def try_fault(fault: Fault, copy: Path, reach: dict[str, Reach], seconds: float) -> dict[str, object]:
+    """Apply a fault, and run the tests of one tier after the other until some fail; undo the fault."""
+    path = copy / fault.file
+    original, began = path.read_bytes(), perf_counter()
+    try:
+        fault.apply(copy)
+        compile_kernels(copy, fault)
+        for tier, reached in reach.items():
+            found = failures(copy, reached.tests(fault), tier, seconds)
+            if found:
+                break
+    finally:
+        path.write_bytes(original)
+        compile_kernels(copy, fault)
+    return {
+        "name": fault.name, "tier": tier if found else "", "found": found,
+        "seconds": round(perf_counter() - began),
+    }  # fmt: skip
 
 
 def compile_kernels(copy: Path, fault: Fault) -> None:
@@ -74,33 +87,27 @@ def compile_kernels(copy: Path, fault: Fault) -> None:
         subprocess.run([sys.executable, "build_kernels.py"], cwd=copy, check=True, capture_output=True)
 
 
-def try_fault(fault: Fault, copy: Path, tier: str) -> dict[str, object]:
-    """Apply a fault, and run tests until one fails; undo the fault."""
-    path = copy / fault.file
-    original, began = path.read_bytes(), perf_counter()
-    try:
-        fault.apply(copy)
-        compile_kernels(copy, fault)
-        failed = ""
-        for name, arguments in TIERS.items():
-            near = tests_near(fault.file) if name == "near" else []
-            if name != "near" or near:
-                failed = first_failure(copy, [*near, *arguments], EXAMPLES.get(name, ""))
-            if failed or name == tier:
-                break
-    finally:
-        path.write_bytes(original)
-        compile_kernels(copy, fault)
-    seconds = round(perf_counter() - began)
-    return {"name": fault.name, "tier": name if failed else "", "test": failed, "seconds": seconds}
+def print_worth(results: Sequence[dict], reach: Reach) -> None:
+    """Print what each test file costs and finds: all that it finds, and what no other file finds."""
+    seconds: dict[str, float] = {}
+    for test, spent in reach.seconds.items():
+        seconds[file_of(test)] = seconds.get(file_of(test), 0) + spent
+    found = {file: [each["name"] for each in results if file in each["found"]] for file in seconds}
+    alone = {file: [each["name"] for each in results if [*each["found"]] == [file]] for file in seconds}
+    print("\n| file | seconds | finds | finds alone |\n|---|---|---|---|")
+    for file in sorted(seconds, key=seconds.__getitem__, reverse=True):
+        print(f"| {file} | {seconds[file]:.1f} | {len(found[file])} | {len(alone[file])} |")
 
 
 def main() -> None:
-    """Try all faults, or those named, and print which test found each."""
+    """Try all faults, or those named, and print which tests found each."""
     form = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=form)
     parser.add_argument("names", nargs="*", metavar="NAME", help="faults to try (default: all)")
     parser.add_argument("--tier", choices=TIERS, default="fast", help="the last tests to run (default: fast)")
+    parser.add_argument("--jobs", type=int, default=2, help="faults at a time (default: 2)")
+    parser.add_argument("--seconds", type=float, default=40, help="of tests, once one has failed (default: 40)")
+    parser.add_argument("--worth", action="store_true", help="print what each test file finds, and try nothing")
     results_path = ROOT / "build" / "mutants.jsonl"
     parser.add_argument("--results", type=Path, default=results_path, help="lines of JSON")
     options = parser.parse_args()
@@ -110,15 +117,35 @@ def main() -> None:
     options.results.parent.mkdir(exist_ok=True)
     lines = options.results.read_text().splitlines() if options.results.exists() else []
     results = {each["name"]: each for each in map(json.loads, lines)}
-    with tempfile.TemporaryDirectory(prefix="pdanon-mutants-") as place, options.results.open("a") as file:
-        copy = Path(place, "pdanon")
-        copy_checkout(copy)
-        for name in options.names or [name for name in known if not results.get(name, {}).get("test")]:
-            results[name] = result = try_fault(known[name], copy, options.tier)
-            print(json.dumps(result), file=file, flush=True)
-            print(f"{name}: {result['test'] or 'NOT FOUND'} ({result['seconds']} s)", flush=True)
+    if options.worth:
+        print_worth([*results.values()], read_reach("fast"))
+        return
+    names = options.names or [name for name in known if not results.get(name, {}).get("found")]
+    tiers = [*TIERS][: [*TIERS].index(options.tier) + 1]
+    reach = {tier: read_reach(tier) for tier in tiers}
+    copies: SimpleQueue[Path] = SimpleQueue()
+
+    def try_named(name: str) -> None:
+        copy = copies.get()
+        result = try_fault(known[name], copy, reach, options.seconds)
+        copies.put(copy)
+        results[name] = result
+        print(json.dumps(result), file=file, flush=True)
+        first = next(iter(result["found"].values()), "NOT FOUND")
+        print(f"{name}: {first}, {len(result['found'])} files ({result['seconds']} s)", flush=True)
+
+    with (
+        tempfile.TemporaryDirectory(prefix="pdanon-mutants-") as place,
+        options.results.open("a") as file,
+        ThreadPoolExecutor(options.jobs) as pool,
+    ):
+        for number in range(options.jobs):
+            copy_checkout(Path(place, str(number)))
+            copies.put(Path(place, str(number)))
+        for _ in pool.map(try_named, names):
+            pass
     tried = sorted(known.keys() & results.keys())
-    left = [name for name in tried if not results[name]["test"]]
+    left = [name for name in tried if not results[name]["found"]]
     found, rest = len(tried) - len(left), len(known) - len(tried)
     print(f"\n{found} of {len(tried)} faults were found; {rest} are not tried")
     for name in left:
