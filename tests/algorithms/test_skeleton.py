@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import pdanon
-from examples import examples, seeds
+from examples import examples, seeds, some
 from pdanon import stream
 from pdanon.algorithms import engines
 from pdanon.algorithms.engines import Recoder, plan
@@ -120,12 +120,14 @@ def test_no_decision_holds_rows_while_others_are_fetched(monkeypatch):
 @pytest.mark.parametrize("algorithm", ["pcta", "coat"])
 @pytest.mark.parametrize(
     "name",
-    [
-        *("bms_webview1", "bms_webview2", "fimi_t10i4d100k", "groceries", "uci_msweb_train"),
-        *("foodmart_baskets_1997", "rt_informs2005", "rt_diabetes130_patients_icd9"),
-        *("rt_synthea1k_conditions_snomed", "completejourney_baskets_product_type"),
-        *("fimi_connect_head10000", "rt_foodmart_customers_1997", "quest_t40i10d100k_head10000"),
-    ],
+    some(
+        [
+            *("bms_webview1", "bms_webview2", "fimi_t10i4d100k", "groceries", "uci_msweb_train"),
+            *("foodmart_baskets_1997", "rt_informs2005", "rt_diabetes130_patients_icd9"),
+            *("rt_synthea1k_conditions_snomed", "completejourney_baskets_product_type"),
+            *("fimi_connect_head10000", "rt_foodmart_customers_1997", "quest_t40i10d100k_head10000"),
+        ]
+    ),
 )
 def test_a_skeleton_decides_like_all_rows_of_real_data(name, algorithm, data):
     table = pq.read_table(data / f"{name}.parquet")

@@ -12,7 +12,7 @@ import pytest
 from conftest import SECRET, frame_of
 from naive import inferences as naive
 
-from examples import seeds
+from examples import seeds, some
 from pdanon import ParameterError, RhoUncertainty, datasets, read_parquet, set_threads
 from pdanon.guarantees import rho as inferences
 from pdanon.guarantees.breaches import rows_at_risk
@@ -169,7 +169,7 @@ def test_threads_and_the_order_of_rows_change_nothing(monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("start", range(1000, 6000, 500))
+@pytest.mark.parametrize("start", some(range(1000, 6000, 500)))
 def test_audit_is_the_naive_recount_of_thousands(start):
     for seed in range(start, start + 500):
         compare(seed, [None, 1 + seed % 3])

@@ -104,10 +104,10 @@ def main() -> None:
     form = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=form)
     parser.add_argument("names", nargs="*", metavar="NAME", help="faults to try (default: all)")
-    parser.add_argument("--tier", choices=TIERS, default="fast", help="the last tests to run (default: fast)")
+    parser.add_argument("--tier", choices=TIERS, default="fast", help="tests to run at most (default: fast)")
     parser.add_argument("--jobs", type=int, default=2, help="faults at a time (default: 2)")
-    parser.add_argument("--seconds", type=float, default=40, help="of tests, once one has failed (default: 40)")
-    parser.add_argument("--worth", action="store_true", help="print what each test file finds, and try nothing")
+    parser.add_argument("--seconds", type=float, default=40, help="of tests after a failure (default: 40)")
+    parser.add_argument("--worth", action="store_true", help="print what each test file finds")
     results_path = ROOT / "build" / "mutants.jsonl"
     parser.add_argument("--results", type=Path, default=results_path, help="lines of JSON")
     options = parser.parse_args()
@@ -127,9 +127,10 @@ def main() -> None:
 
     def try_named(name: str) -> None:
         copy = copies.get()
-        result = try_fault(known[name], copy, reach, options.seconds)
-        copies.put(copy)
-        results[name] = result
+        try:
+            results[name] = result = try_fault(known[name], copy, reach, options.seconds)
+        finally:
+            copies.put(copy)
         print(json.dumps(result), file=file, flush=True)
         first = next(iter(result["found"].values()), "NOT FOUND")
         print(f"{name}: {first}, {len(result['found'])} files ({result['seconds']} s)", flush=True)

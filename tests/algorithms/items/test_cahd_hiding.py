@@ -22,7 +22,7 @@ from naive import itemsets as naive_itemsets
 from test_cahd import ORDERS, association, counts_of, expected, grouped
 
 import pdanon
-from examples import ALL
+from examples import some
 from pdanon import SensitiveGroups
 from pdanon.algorithms.items.cahd import RECORD, decide
 from pdanon.evaluation.metrics.group_reconstruction import reconstruction_error
@@ -150,7 +150,7 @@ def test_rows_and_sensitive_items_are_hidden(rows, sensitive, p, k, m, order, no
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("part", range(10 if ALL else 3))  # of 500 tables; workers share them
+@pytest.mark.parametrize("part", some(range(10)))  # of 500 tables; workers share them
 def test_thousands_of_tables_are_those_of_the_naive_version(part):
     done, seed = 0, part * 1_000_000
     while done < 500:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from naive import disassociation as naive
 
 import pdanon
-from examples import ALL, examples
+from examples import examples, some
 from pdanon import DisassociatedKm, dask
 from pdanon.cli.main import main
 from pdanon.evaluation.report.release_report import render
@@ -115,7 +115,7 @@ def test_the_naive_version_releases_the_same(rows, k, m, more, refine, safe, blo
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("part", range(10 if ALL else 3))  # of 500 tables; workers share them
+@pytest.mark.parametrize("part", some(range(10)))  # of 500 tables; workers share them
 def test_the_naive_version_releases_the_same_of_thousands_of_tables(part):
     draw = Random(part)
     for _ in range(500):
