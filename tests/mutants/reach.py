@@ -67,9 +67,8 @@ class Reach:
         text = (ROOT / fault.file).read_text()
         start = text[: text.index(fault.old)].count("\n") + 1
         contexts = self.lines.contexts_by_lineno(str(ROOT / fault.file))
-        reached = [
-            line for line in range(start, start + fault.old.rstrip("\n").count("\n") + 1) if line in contexts
-        ]
+        end = start + fault.old.rstrip("\n").count("\n")
+        reached = [line for line in contexts if start <= line <= end]
         # A line within a statement counts as the statement's first.
         reached = reached or [max((line for line in contexts if line < start), default=0)]
         return {context.rsplit("|", 1)[0] for line in reached for context in contexts.get(line, ())} - {""}
@@ -86,9 +85,10 @@ class Reach:
 
 
 def read_reach(tier: str) -> Reach:
-    """Read which tests of a tier reach which lines; run them first, unless it is known for this commit."""
-    stamp = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True)
-    record = RECORD / f"{tier}-{stamp.stdout.strip()}"
+    """Read which tests of a tier reach which lines; run them first, unless it is known for these files."""
+    command = ["git", "rev-parse", "--short", "HEAD:pdanon", "HEAD:tests"]
+    trees = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    record = RECORD / "-".join([tier, *trees])
     if not record.exists():
         record.mkdir(parents=True)
         settings = record / "coveragerc"
@@ -101,7 +101,5 @@ def read_reach(tier: str) -> Reach:
     lines.read()
     outcomes = json.loads((record / "outcomes.json").read_text())
     # The test of the list of faults sees that a text has changed, whatever it means.
-    seconds = {
-        test: spent for test, (_, spent) in outcomes.items() if file_of(test) != "tests/test_mutants.py"
-    }
-    return Reach(lines, seconds)
+    of_list = "tests/test_mutants.py"
+    return Reach(lines, {test: spent for test, (_, spent) in outcomes.items() if file_of(test) != of_list})
