@@ -86,7 +86,7 @@ class Reach:
 
 def read_reach(tier: str) -> Reach:
     """Read which tests of a tier reach which lines; run them first, unless it is known for these files."""
-    command = ["git", "rev-parse", "--short", "HEAD:pdanon", "HEAD:tests"]
+    command = ["git", "rev-parse", "HEAD:pdanon", "HEAD:tests"]
     trees = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
     record = RECORD / "-".join([tier, *trees])
     if not record.exists():
