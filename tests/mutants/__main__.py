@@ -37,18 +37,19 @@ def copy_checkout(target: Path) -> None:
         copy(ROOT / name, target / name)
 
 
-def failures(copy: Path, tests: Sequence[str], tier: str, seconds: float) -> dict[str, str]:
+def failures(
+    copy: Path, tests: Sequence[str], tier: str, seconds: float, python: str = sys.executable
+) -> dict[str, str]:
     """Run tests of a copy; return the first that fails of each file."""
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         (folder / "selected.txt").write_text("\n".join(tests))
         files = [file for file in dict.fromkeys(map(file_of, tests)) if (copy / file).exists()]
         limits = {"PDANON_MUTANTS_SECONDS": str(seconds), "PDANON_EXAMPLES": TIERS[tier].examples}
+        command = [python, *PYTEST, "-n", "0", "--continue-on-collection-errors", *TIERS[tier].arguments]
+        variables = environment(folder, copy) | limits
         try:
-            subprocess.run(
-                [*PYTEST, "-n", "0", "--continue-on-collection-errors", *TIERS[tier].arguments, *files],
-                cwd=copy, env=environment(folder, copy) | limits, capture_output=True, timeout=LIMIT,
-            )  # fmt: skip
+            subprocess.run([*command, *files], cwd=copy, env=variables, capture_output=True, timeout=LIMIT)
         except subprocess.TimeoutExpired:
             return {"": "the tests hang"}
         if not (folder / "outcomes.json").exists():
@@ -61,6 +62,14 @@ def failures(copy: Path, tests: Sequence[str], tier: str, seconds: float) -> dic
     return first
 
 
+def failures_of_step(fault: Fault, copy: Path, tests: Sequence[str], seconds: float) -> dict[str, str]:
+    """Run tests as a step of ``.ci/run`` does: with checked kernels, or with the oldest versions."""
+    if fault.step == "lowest":
+        return failures(copy, tests, "fast", seconds, str(ROOT / ".venv-lowest" / "bin" / "python"))
+    compile_kernels(copy, fault, "--checked")
+    return failures(copy, tests, "fast", seconds)
+
+
 def try_fault(fault: Fault, copy: Path, reach: dict[str, Reach], seconds: float) -> dict[str, object]:
     """Apply a fault, and run the tests of one tier after the other until some fail; undo the fault."""
     path = copy / fault.file
@@ -70,6 +79,8 @@ def try_fault(fault: Fault, copy: Path, reach: dict[str, Reach], seconds: float)
         compile_kernels(copy, fault)
         for tier, reached in reach.items():
             found = failures(copy, reached.tests(fault), tier, seconds)
+            if not found and tier == "ci" and fault.step:
+                found = failures_of_step(fault, copy, reach["fast"].tests(fault), seconds)
             if found:
                 break
     finally:
@@ -81,10 +92,10 @@ def try_fault(fault: Fault, copy: Path, reach: dict[str, Reach], seconds: float)
     }  # fmt: skip
 
 
-def compile_kernels(copy: Path, fault: Fault) -> None:
+def compile_kernels(copy: Path, fault: Fault, *how: str) -> None:
     """Compile the kernels of a copy, if a fault is in one."""
     if fault.is_kernel:
-        subprocess.run([sys.executable, "build_kernels.py"], cwd=copy, check=True, capture_output=True)
+        subprocess.run([sys.executable, "build_kernels.py", *how], cwd=copy, check=True, capture_output=True)
 
 
 def print_worth(results: Sequence[dict], reach: Reach) -> None:

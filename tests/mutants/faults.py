@@ -24,6 +24,8 @@ class Fault:
         The text, which stands once in the file, and what replaces it.
     breaks : str
         The promise that no longer holds.
+    step : str
+        The step of ``.ci/run`` without which nothing finds it: ``checked``, ``lowest``, or none.
     """
 
     name: str
@@ -31,6 +33,7 @@ class Fault:
     old: str
     new: str
     breaks: str
+    step: str = ""
 
     @property
     def is_kernel(self) -> bool:

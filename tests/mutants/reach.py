@@ -16,7 +16,7 @@ from tests.mutants.faults import ROOT, Fault
 from tests.mutants.selection import file_of
 
 RECORD = ROOT / "build" / "reach"
-PYTEST = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "tests.mutants.selection")
+PYTEST = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "tests.mutants.selection")
 
 
 def environment(folder: Path, checkout: Path = ROOT) -> dict[str, str]:
@@ -95,7 +95,7 @@ def read_reach(tier: str) -> Reach:
         settings.write_text(f"[run]\ndata_file={record / 'coverage'}\nsource=pdanon\n")
         options = ["--cov=pdanon", f"--cov-config={settings}", "--cov-context=test", "--cov-report="]
         examples = {"PDANON_EXAMPLES": TIERS[tier].examples}
-        command = [*PYTEST, *options, *TIERS[tier].arguments]
+        command = [sys.executable, *PYTEST, *options, *TIERS[tier].arguments]
         subprocess.run(command, cwd=ROOT, env=environment(record) | examples, check=True)
     lines = CoverageData(str(record / "coverage"))
     lines.read()
