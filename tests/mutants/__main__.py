@@ -23,7 +23,7 @@ from tests.mutants.reach import PYTEST, TIERS, Reach, environment, read_reach
 from tests.mutants.selection import file_of
 
 UNTRACKED = ("build/kernels-*", "pdanon/_kernels/*.so", "pdanon/_kernels/*.pyd", "pdanon/_kernels/*.sha256")
-LIMIT = 1800  # seconds; tests that take longer hang, and so find the fault
+LIMIT = 600  # seconds; tests that take longer hang, and so find the fault
 
 
 def copy_checkout(target: Path) -> None:

@@ -74,14 +74,14 @@ class Reach:
         return {context.rsplit("|", 1)[0] for line in reached for context in contexts.get(line, ())} - {""}
 
     def _calling(self, kernel: str) -> set[str]:
-        """Return the tests that run a line with the name of a kernel's module."""
+        """Return the tests of kernels, and those that run a line with the name of a kernel's module."""
         tests: set[str] = set()
         for path in ROOT.glob("pdanon/**/*.py"):
             contexts = self.lines.contexts_by_lineno(str(path))
             for number, line in enumerate(path.read_text().splitlines(), 1):
                 if re.search(rf"\b{kernel}\.", line):
                     tests |= {context.rsplit("|", 1)[0] for context in contexts.get(number, ())}
-        return tests - {""}
+        return tests - {""} | {test for test in self.seconds if test.startswith("tests/kernels/")}
 
 
 def read_reach(tier: str) -> Reach:
