@@ -515,7 +515,7 @@ def test_each_criterion_of_coherence_is_started_and_stopped(monkeypatch, clock):
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("criterion", ["mm/il", "mm", "1/il"])
 def test_coherence_ends_with_the_time_limit(criterion, monkeypatch):
-    """The search alone would take hours."""
+    """The search alone would take minutes."""
     held = np.random.default_rng(0).random((1000, 60)) < 0.6
     frame = frame_of([[f"{item:02}" for item in np.flatnonzero(row)] for row in held])
     monkeypatch.setattr(threads, "seconds_left", lambda: 0.05)  # of the search, however slowly it is reached
