@@ -473,7 +473,7 @@ def test_millions_of_itemsets_do_not_delay_the_end(data, name, monkeypatch):
     start = time.process_time()
     with pytest.raises(TimeLimitError), limit_time(1):
         algorithm(name)(frame, k=5, m=3)
-    assert time.process_time() - start < 15
+    assert time.process_time() - start < 15  # it takes 1.1
 
 
 def test_what_is_done_at_the_end_is_audited():
