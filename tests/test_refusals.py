@@ -21,7 +21,7 @@ from pdanon.algorithms.relational import publishing
 from pdanon.guarantees import parameters
 from pdanon.itemsets import Itemsets, as_itemsets, row_loops, support, threads
 from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.timing import TimeLimitError
+from pdanon.itemsets.timing import TimeLimitError, limit_time
 
 ROWS = [["a", "b", "c", "d"], ["a", "b", "c"], ["b", "c", "d"], ["a", "d"]]
 
@@ -149,14 +149,22 @@ def test_long_searches_end_at_an_interrupt(call, n_threads):
         pdanon.set_threads(None)
 
 
+@pytest.mark.usefixtures("clock")  # which stands still
 def test_a_search_ends_with_the_time_limit(monkeypatch):
     """All itemsets would take far longer than anyone waits."""
     index = SupportIndex.of(Itemsets.from_series(dense()["items"]))
-    monkeypatch.setattr(threads, "seconds_left", lambda: 0.05)  # of the search, however slowly it is reached
+    original, waited = threads.wait, []
+
+    def wait(futures, seconds):
+        waited.append(seconds)
+        return original(futures, 0.05)
+
+    monkeypatch.setattr(threads, "wait", wait)
     pdanon.set_threads(1)
     try:
-        with pytest.raises(TimeLimitError):
+        with limit_time(7), pytest.raises(TimeLimitError):
             index.rare(5, 8)
+        assert waited == [7]
     finally:
         pdanon.set_threads(None)
 
