@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections import defaultdict
 from dataclasses import replace
 from functools import partial
@@ -23,6 +24,7 @@ from object_storage import bucket, server  # noqa: F401 - fixtures
 
 import pdanon
 from examples import examples
+from pdanon.algorithms import choice
 from pdanon.algorithms.registry import ALGORITHMS, Algorithm
 from pdanon.cli import main, output
 
@@ -131,6 +133,32 @@ def until_named(monkeypatch):
 
     monkeypatch.setattr(output, "report", report_and_set)
     return partial(named.wait, 60)
+
+
+class Clock:
+    """Seconds that pass only as a test says, so that no load of a machine changes what comes of a limit.
+
+    Each look at the clock takes so many seconds as ``look``.
+    """
+
+    def __init__(self, look=0.0):
+        self.now, self.look = 0.0, look
+
+    def __call__(self):
+        self.now += self.look
+        return self.now
+
+    def pass_by(self, seconds):
+        self.now += seconds
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """The clock of the time limits of algorithms; it stands still until a test moves it on."""
+    clock = Clock()
+    monkeypatch.setattr(time, "perf_counter", clock)
+    monkeypatch.setattr(choice, "perf_counter", clock)
+    return clock
 
 
 @pytest.fixture

@@ -558,12 +558,12 @@ def waiting(number, directory, frame):
     if number == 4 and not (directory / "go").exists():
         (directory / "pid.tmp").write_text(str(os.getpid()))
         (directory / "pid.tmp").rename(directory / "pid")
-        time.sleep(60)
+        time.sleep(600)
     return frame.iloc[20 * number : 20 * number + 20]
 
 
 def kill_the_reader(directory):
-    until = time.monotonic() + 60
+    until = time.monotonic() + 300
     while not (directory / "pid").exists() and time.monotonic() < until:
         time.sleep(0.01)
     (directory / "go").touch()

@@ -19,7 +19,7 @@ from pdanon.algorithms.items import coherence as moles
 from pdanon.algorithms.registry import ALGORITHMS, parameters_of
 from pdanon.algorithms.relational import publishing
 from pdanon.guarantees import parameters
-from pdanon.itemsets import Itemsets, as_itemsets, row_loops, support
+from pdanon.itemsets import Itemsets, as_itemsets, row_loops, support, threads
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.timing import TimeLimitError, limit_time
 
@@ -136,39 +136,51 @@ LONG = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("n_threads", [1, 2])
 @pytest.mark.parametrize("call", LONG)
-def test_long_searches_end_at_an_interrupt(call, threads):
+def test_long_searches_end_at_an_interrupt(call, n_threads):
     frame = dense()
-    pdanon.set_threads(threads)
+    pdanon.set_threads(n_threads)
     try:
-        assert interrupted(lambda: LONG[call](frame)) < 2
+        assert interrupted(lambda: LONG[call](frame)) < 2  # it takes a tenth of a second
         small = frame_of(ROWS)
         assert not pdanon.audit(small, pdanon.KmAnonymity(3, 3)).holds  # who was told to stop is another
     finally:
         pdanon.set_threads(None)
 
 
-def test_a_search_ends_with_the_time_limit():
+@pytest.mark.usefixtures("clock")  # which stands still
+def test_a_search_ends_with_the_time_limit(monkeypatch):
+    """All itemsets would take far longer than anyone waits."""
     index = SupportIndex.of(Itemsets.from_series(dense()["items"]))
+    original, waited = threads.wait, []
+
+    def wait(futures, seconds):
+        waited.append(seconds)
+        return original(futures, 0.05)
+
+    monkeypatch.setattr(threads, "wait", wait)
     pdanon.set_threads(1)
     try:
-        started = time.process_time()
-        with limit_time(0.4), pytest.raises(TimeLimitError):
+        with limit_time(7), pytest.raises(TimeLimitError):
             index.rare(5, 8)
-        assert time.process_time() - started < 2
+        assert waited == [7]
     finally:
         pdanon.set_threads(None)
 
 
-def stopped_by(alarm, call):
-    """Run a call that an alarm ends, by the exception of whoever has set it."""
+def stopped_by(alarm, call, monkeypatch):
+    """Run a call that an alarm ends while it waits for a search, by the exception of whoever has set it."""
 
     def ring(number, frame):
         raise alarm
 
-    before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, 0.3)
+    def wait(*given):
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        return original(*given)
+
+    original, before = threads.wait, signal.signal(signal.SIGALRM, ring)
+    monkeypatch.setattr(threads, "wait", wait)
     try:
         call()
     finally:
@@ -185,10 +197,10 @@ ALARMED = {
 
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("call", ALARMED)
-def test_an_alarm_of_the_caller_ends_a_call_with_the_exception_of_the_caller(call):
+def test_an_alarm_of_the_caller_ends_a_call_with_the_exception_of_the_caller(call, monkeypatch):
     mine = TimeoutError("mine")
     with pytest.raises(TimeoutError) as caught:
-        stopped_by(mine, lambda: ALARMED[call](dense()))
+        stopped_by(mine, lambda: ALARMED[call](dense()), monkeypatch)
     assert caught.value is mine
 
 

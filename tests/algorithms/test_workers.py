@@ -91,7 +91,7 @@ from pdanon.algorithms.workers import sharing
 
 def work(number, report):
     Path(f"{number}.pid").write_text(str(os.getpid()))
-    time.sleep(100)
+    time.sleep(600)
 
 if __name__ == "__main__":
     with sharing(2, print) as share:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import time
+import threading
 from pathlib import Path
 
 import pandas as pd
@@ -240,7 +240,7 @@ def test_stage_is_named_when_it_takes_long(run, until_named, monkeypatch, stand_
         return pdanon.pcta(frame, column, k=k)
 
     stand_in("slow", slow)
-    monkeypatch.setattr(output, "PATIENCE", 0.05)
+    monkeypatch.setattr(output, "PATIENCE", 0.0)
     code, _, err = run("anonymize", "in.parquet", "out.parquet", "--algorithm", "slow", "-k", "2")
     assert code == 0
     assert "pdanon: running slow ...\n" in err
@@ -248,16 +248,19 @@ def test_stage_is_named_when_it_takes_long(run, until_named, monkeypatch, stand_
 
 @pytest.mark.parametrize("installed", [True, False])
 @pytest.mark.parametrize("terminal", [True, False])
-def test_bar_is_for_terminals(run, until_named, monkeypatch, stand_in, terminal, installed):
+def test_bar_is_for_terminals(run, monkeypatch, stand_in, terminal, installed):
     asked = []
+
+    class AtOnce(threading.Timer):
+        def start(self):
+            self.function(*self.args)
 
     def slow(frame, column=None, *, k, progress=False):
         asked.append(progress)
-        time.sleep(0.05) if progress else until_named()
         return pdanon.pcta(frame, column, k=k)
 
     stand_in("slow", slow)
-    monkeypatch.setattr(output, "PATIENCE", 0.0)
+    monkeypatch.setattr(output, "Timer", AtOnce)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
     monkeypatch.setattr(output, "find_spec", lambda name: object() if installed else None)
     code, _, err = run("anonymize", "in.parquet", "out.parquet", "--algorithm", "slow", "-k", "2")

@@ -534,11 +534,11 @@ def test_a_read_of_evidence_is_what_was_collected(proven):
 
 
 @pytest.mark.slow
-def test_a_million_rows_have_evidence_in_20_seconds(tmp_path):
+def test_a_million_rows_have_evidence_within_a_minute(tmp_path):
     frame = pdanon.datasets.make_baskets(1_000_000, items=500, random_state=1)[["items"]]
     result = frame.txanon.pcta(k=11, m=2)
     start = process_time()
     result.evidence(tmp_path / "e.json", original=frame)
-    assert process_time() - start < 20
+    assert process_time() - start < 60  # it takes 4
     assert (tmp_path / "e.html").stat().st_size < 2_000_000
     assert pdanon.verify(tmp_path / "e.json", result.frame, mapping=result.mapping).matches
