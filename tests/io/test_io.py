@@ -23,6 +23,7 @@ from pdanon.io.csv import read_csv, to_csv
 from pdanon.io.files import Draft, new_directory, replace_file
 from pdanon.io.lines import read_lines
 from pdanon.io.parquet import read_parquet, to_parquet
+from pdanon.io.tables import write_confidential_parts
 from pdanon.itemsets.codes import Itemsets, as_itemsets
 
 fcntl = pytest.importorskip("fcntl") if os.name == "posix" else None
@@ -333,6 +334,8 @@ def test_only_the_owner_can_read_drafts_and_confidential_files(tmp_path, umask, 
         with replace_file(tmp_path / "mapping", confidential=True) as draft:
             draft.write_text("new")
         assert modes(tmp_path) == {"release": usual, "mapping": 0o640}
+        write_confidential_parts(iter([pa.table({"item": ["a"]})]), tmp_path / "parts")
+        assert modes(tmp_path)["parts"] == 0o600
     finally:
         os.umask(before)
 
