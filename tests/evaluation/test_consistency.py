@@ -64,7 +64,7 @@ CHANGED = {
     "a line of the mapping": ("pcta", lambda result: replace(result, mapping=result.mapping.iloc[1:])),
     "a row less": ("both", lambda result: replace(result, frame=result.frame.iloc[1:])),
     "a quasi-identifier": ("both", lambda result: result.frame.__setitem__("sex", "x")),
-    "classes": ("quasi", lambda result: result.classes.__setitem__("sex", "x")),
+    "classes": ("quasi", lambda result: result.classes.__setitem__("age", 5)),
 }
 
 
