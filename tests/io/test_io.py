@@ -89,6 +89,13 @@ def test_arrow_backend_gives_lists(tmp_path):
     assert back.attrs == frame.attrs
 
 
+def test_attrs_are_read_where_pandas_keeps_them(tmp_path):
+    table = pa.table({"n": [1]}).replace_schema_metadata({"PANDAS_ATTRS": '{"page": 2}'})
+    pq.write_table(table, tmp_path / "a.parquet")
+    read = (read_parquet, pd.read_parquet)
+    assert [each(tmp_path / "a.parquet").attrs for each in read] == [{"page": 2}] * 2
+
+
 @pytest.mark.parametrize("make", [pa.list_, pa.large_list, lambda item: pa.list_(item, 2)])
 @pytest.mark.parametrize("item", [pa.string(), pa.int16(), pa.dictionary(pa.int32(), pa.string())])
 def test_every_list_type_of_parquet_comes_back_in_every_reader(tmp_path, make, item):
