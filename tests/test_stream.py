@@ -378,7 +378,7 @@ def test_nothing_of_the_input_is_left_in_the_files(tmp_path):
     assert b"SECRET" in (tmp_path / "in.parquet").read_bytes()
     assert b"SECRET" not in (tmp_path / "out.parquet").read_bytes()
     metadata = pq.ParquetFile(tmp_path / "out.parquet").schema_arrow
-    assert "SECRET" not in str(metadata.metadata) + repr(result)
+    assert "SECRET" not in str(metadata.metadata) + metadata.to_string() + repr(result)
     assert read(tmp_path / "out.parquet")["items"].to_pylist()[2] == ["tea"]
 
 

@@ -197,25 +197,25 @@ resume = "confidential_rows.parquet"
 [compare.algorithms.pcta]
 k = 2
 """
+TRADEOFF = ("tradeoff", "in.parquet", "-k", "2", "-m", "1", "--algorithm", "pcta")
 WRITING = {
     "anonymize": ("anonymize", "in.parquet", "out.parquet", *KM, "--mapping", "confidential.csv"),
     "stream": ("anonymize", "--stream", "in.parquet", "out.parquet", *KM, "--mapping", "confidential.csv"),
     "audit": ("audit", "in.parquet", "-k", "3", "--threats", "confidential.parquet"),
     "risk": ("risk", "in.parquet", "-k", "2", "--out", "confidential.csv"),
     "profile": ("profile", "in.parquet", "--report", "confidential.html"),
-    "tradeoff": (
-        *("tradeoff", "in.parquet", "-k", "2", "-m", "1", "--algorithm", "pcta", "--out", "confidential.csv"),
-        *("--picture", "confidential.svg", "--report", "confidential.html"),
-    ),
+    "tradeoff": (*TRADEOFF, "--out", "confidential.csv", "--report", "confidential.html"),
+    "picture": (*TRADEOFF, "--picture", "confidential.svg"),
     "run": ("run", "policy.toml"),
     "compare": ("compare", "policy.toml"),
 }
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.usefixtures("tables_only")
 @pytest.mark.skipif(os.name != "posix", reason="permissions are those of POSIX")
-@pytest.mark.parametrize("name", WRITING)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name == "picture")) for name in WRITING]
+)
 def test_what_is_not_to_be_published_is_for_its_owner_alone(run, name):
     Path("policy.toml").write_text(POLICY)
     before, umask = set(Path().iterdir()), os.umask(0o022)

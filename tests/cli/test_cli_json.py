@@ -192,6 +192,8 @@ def test_figures_are_those_of_python(run):
     expected = pdanon.risk(frame, k=2)
     assert table["below_k"].tolist() == expected["below_k"].tolist()
     assert table["items"].isna().tolist() == expected["items"].isna().tolist()
+    looks = [document_of(run, *RUNS[name])[0]["result"] for name in ("profile", "profile of a stream")]
+    assert [look["counts"]["repeated_rows"] for look in looks] == [0, None]  # the stores differ
 
 
 def test_warnings_and_notes_are_part_of_it(run):

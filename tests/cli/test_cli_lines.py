@@ -59,7 +59,8 @@ def test_lines_of_json_and_parquet_become_rows(tmp_path):
     table = pd.DataFrame(ROWS, columns=["who", "country", "what"])
     table.to_parquet(tmp_path / "lines.parquet")
     (tmp_path / "lines.jsonl").write_text("\n".join(map(json.dumps, table.to_dict("records"))))
-    for name in ("lines.parquet", "lines.jsonl"):
+    table.to_parquet(tmp_path / "CAPITALS.PARQUET")
+    for name in ("lines.parquet", "lines.jsonl", "CAPITALS.PARQUET"):
         frame = released(tmp_path / name, tmp_path)
         assert [set(row) for row in frame["what"]] == [{"tea", "rice"}] * 2
 

@@ -11,6 +11,7 @@ import pytest
 
 import pdanon
 from pdanon.cli.main import main
+from pdanon.cli.output import print_comparison
 
 SCREEN = 40
 POLICY = """
@@ -101,6 +102,14 @@ def test_risk_is_summed_up_and_there_in_full(run, directory):
     assert len(table) == longest * (1 + len(lengths))
     assert table["rows"].iloc[0] == 200
     assert out.splitlines()[-1].startswith(f"{len(table) - len(known):,} more lines")
+
+
+def test_a_comparison_is_printed_to_its_end_if_asked(capsys):
+    for whole, shown in ((False, 30), (True, 40)):
+        print_comparison(pd.DataFrame({"k": range(40)}), whole=whole)
+        lines = capsys.readouterr().out.splitlines()
+        assert [line.strip() for line in lines[: shown + 1]] == ["k", *map(str, range(shown))]
+        assert [line.split(":")[0] for line in lines[shown + 1 :]] == ([] if whole else ["10 more lines"])
 
 
 @pytest.mark.slow

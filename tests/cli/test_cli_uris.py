@@ -189,6 +189,17 @@ def test_no_credentials_are_shown(call, capsys):
     assert not [line for line in shown if SECRET in line]
 
 
+def test_no_credentials_are_shown_by_the_error_of_another_package(run, monkeypatch):
+    def fail(*arguments, **options):
+        raise LookupError(URIS["query"])
+
+    monkeypatch.setattr("pdanon.cli.main.risk", fail)
+    code, _, err = run("risk", "in.parquet", "-k", "2")
+    assert code == 2
+    assert "LookupError: nowhere://bucket/in.parquet?region=eu&secret_key=***" in err
+    assert SECRET not in err
+
+
 @pytest.mark.parametrize("uri", URIS.values(), ids=URIS)
 def test_credentials_of_a_uri_are_masked(uri):
     assert SECRET not in mask_credentials(f"where: {uri}, row group 3")

@@ -102,6 +102,13 @@ def test_a_suppressed_item_tells_nothing():
     assert cases.loc[cases["row"] == 0, ["before", "after"]].drop_duplicates().to_numpy().tolist() == [[1, 5]]
 
 
+def test_a_missing_row_is_never_that_of_the_person():
+    frame, released = frame_of([{"a", "b"}, {"b"}, {"b"}, None]), frame_of([{"b"}, {"b"}, {"b"}, None])
+    mapping = frame.txanon.coat(k=2, m=1, utility=[["a"], ["b"]], max_suppressed=0.5).mapping
+    cases = pdanon.attack(frame, released, mapping=mapping, m=1, n=50, random_state=1).cases
+    assert {*zip(cases["before"], cases["after"], strict=True)} == {(1, 3), (3, 3)}
+
+
 def test_rows_are_drawn_alike_and_repeatably():
     frame = frame_of([{"a"}, set(), {"a", "b"}, None, {"b"}, {"b"}])
     result = frame.txanon.pcta(k=2, m=1)

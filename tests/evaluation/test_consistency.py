@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import frame_of
 from contract import ARGUMENTS
 from contract import run as run_of_lists
 from families import IN_CHUNKS, RELATIONAL, RT
@@ -63,7 +64,7 @@ CHANGED = {
     "a line of the mapping": ("pcta", lambda result: replace(result, mapping=result.mapping.iloc[1:])),
     "a row less": ("both", lambda result: replace(result, frame=result.frame.iloc[1:])),
     "a quasi-identifier": ("both", lambda result: result.frame.__setitem__("sex", "x")),
-    "classes": ("quasi", lambda result: result.classes.__setitem__("sex", "x")),
+    "classes": ("quasi", lambda result: result.classes.__setitem__("age", 5)),
 }
 
 
@@ -76,6 +77,18 @@ def test_a_release_that_was_changed_is_refused(name, tmp_path):
         with pytest.raises(GuaranteeError, match="not those that were released"):
             write(tmp_path / "e.html")
     assert not [*tmp_path.iterdir()]
+
+
+def test_rows_and_labels_that_no_support_of_others_shows_are_missed():
+    rows = [["a", "b"], ["a", "b"], []]
+    result = frame_of(rows).txanon.lra(k=2, m=1, hierarchy=2, parts=1)
+    check_release(result)
+    with pytest.raises(GuaranteeError, match="2 rows, 3 were released"):
+        check_release(replace(result, frame=result.frame.iloc[:2]))
+    result = frame_of([["a", "c"], ["b", "c"]]).txanon.pcta(k=2, m=1)  # (a,b) and c, in two rows
+    check_release(result)
+    with pytest.raises(GuaranteeError, match="labels of the mapping are missing"):
+        check_release(replace(result, frame=frame_of([["c"], ["c"]])))
 
 
 # --- Another original

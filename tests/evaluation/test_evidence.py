@@ -95,6 +95,15 @@ def test_evidence_follows_its_schema_and_matches_its_release(name, tmp_path):
     assert any("It is not legal advice" in text for text in page.texts("p"))
 
 
+def test_the_page_is_marked_by_what_was_found():
+    result = RELEASES["pcta"](people())
+    for mark, kind in (("✓", "holds"), ("⚠", "warned")):
+        page = Page(render(collect(result, head={})))
+        assert page.texts("p")[0] == f"{mark} The release has its guarantee."
+        assert page.attributes("p")[0] == {"class": f"verdict {kind}"}
+        result.frame["person"] = range(24)  # which tells all rows apart
+
+
 @pytest.mark.one_in(5)
 @pytest.mark.parametrize("name", sorted(ARGUMENTS))
 def test_releases_of_all_algorithms_have_evidence(name):

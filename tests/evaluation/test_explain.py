@@ -181,6 +181,8 @@ def test_a_worked_case():
     assert why.became == "(c,e)"
     assert told(why.exposed) == {frozenset("ce"): 1}
     assert why.k_alone is None
+    listed = frame.txanon.pcta(k=3, constraints=[["c"], ["c", "e"]])
+    assert told(listed.explain("c", frame).threats) == {frozenset("ce"): 1}
     kept = result.explain("a", frame)
     assert kept.kept
     assert (kept.k_alone, kept.loss_then, len(kept.threats)) == (3, None, 0)

@@ -128,7 +128,7 @@ def test_other_content_has_another():
         frame.assign(age=list("1234")),
         frame.assign(age=[1.0, 2.0, 3.0, 4.0]),
         frame.assign(age=[1, 2, 3, None]),
-        frame.assign(age=[1, 2, None, 4]),
+        frame.assign(age=[1, 2, None, 3]),
         frame.assign(sex=["fm", "", "fm", ""]),
         frame.assign(sex=[None, "m", "f", "m"]),
         frame.assign(sex=["", "m", "f", "m"]),

@@ -74,6 +74,8 @@ def test_several_rows_of_a_person_are_suspected():
     frame = pd.DataFrame({"card": [*range(30), *range(10)], "items": [["a"]] * 40})
     said = alerts(frame)
     assert "merge their rows" in said["column 'card' has 30 values in 40 rows"]
+    counts = [pdanon.profile(frame, k=k).columns.loc[0, ["unique", "below_k"]].tolist() for k in (2, 3)]
+    assert counts == [[20, 20], [20, 40]]  # 20 cards have one row, 10 have two
     assert not any("values in" in what for what in alerts(frame.assign(card=frame["card"] + 0.5)))
 
 

@@ -528,6 +528,8 @@ def test_user_settings_of_matplotlib_are_left_alone(result, monkeypatch):
         assert pyplot.rcParams["font.size"] == 33
     assert inside == pdanon.evaluation.report.release_report.render(result)
     assert pyplot.get_fignums() == before
+    assert "<svg" in inside
+    assert "matplotlib" not in inside.lower()  # its pictures tell no more than they show
 
 
 @pytest.mark.slow

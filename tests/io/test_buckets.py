@@ -48,5 +48,7 @@ def test_parts_may_follow_after_a_read(tmp_path: Path) -> None:
     buckets = Buckets(tmp_path, "some", 2)
     buckets.add(_numbered(0, [1, 0]), np.array([1, 0]))
     assert buckets.read(1).column("row").to_pylist() == [0]
-    buckets.add(_numbered(2, [1]), np.array([1]))
-    assert buckets.read(1).column("row").to_pylist() == [0, 2]
+    for row in range(2, 2 * _TOGETHER + 3):  # which become two files, and a third one for the last part
+        buckets.add(_numbered(row, [1]), np.array([1]))
+    assert buckets.read(1).column("row").to_pylist() == [0, *range(2, 2 * _TOGETHER + 3)]
+    assert len([*tmp_path.iterdir()]) == 1 + 3

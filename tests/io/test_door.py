@@ -366,7 +366,7 @@ def test_a_line_of_another_length_is_named(line):
 def test_text_of_json_stays_text():
     rows = [
         {"t": "2020-01-01", "n": 2**63 - 1, "s": {"a": 1}, "l": ["2020-01-01", None], "b": True, "f": 1.5},
-        {"t": "2020-01-01T00:00:00", "n": None, "s": None, "l": None, "b": None, "f": 2},
+        {"t": "2020-01-01T00:00:00", "n": None, "s": None, "l": None, "b": None, "f": 2, "late": 7},
         {"t": "2020-01-01T01:00:00+01:00", "n": 2**63 - 2, "s": {"a": None, "c": "x"}, "l": []},
     ]
     Path("in.jsonl").write_text("\n".join(map(json.dumps, rows)) + "\n\n")
@@ -377,6 +377,7 @@ def test_text_of_json_stays_text():
     assert pa.array(frame["l"]).to_pylist() == [["2020-01-01", None], None, []]
     assert frame["b"].tolist() == [True, pd.NA, pd.NA]
     assert frame["f"].tolist()[:2] == [1.5, 2.0]
+    assert frame["late"].tolist() == [pd.NA, 7, pd.NA]
     typed = read_lines("in.jsonl", {"f": "number", "b": "boolean"}).frame
     assert typed["f"].tolist()[:2] == [1.5, 2.0]
 

@@ -23,6 +23,7 @@ from pdanon.io.csv import read_csv, to_csv
 from pdanon.io.files import Draft, new_directory, replace_file
 from pdanon.io.lines import read_lines
 from pdanon.io.parquet import read_parquet, to_parquet
+from pdanon.io.tables import write_confidential_parts
 from pdanon.itemsets.codes import Itemsets, as_itemsets
 
 fcntl = pytest.importorskip("fcntl") if os.name == "posix" else None
@@ -86,6 +87,13 @@ def test_arrow_backend_gives_lists(tmp_path):
     assert back["items"].array._pa_array.to_pylist() == [["a", "b"], None, []]
     assert back.index.tolist() == [5, 5, 7]
     assert back.attrs == frame.attrs
+
+
+def test_attrs_are_read_where_pandas_keeps_them(tmp_path):
+    table = pa.table({"n": [1]}).replace_schema_metadata({"PANDAS_ATTRS": '{"page": 2}'})
+    pq.write_table(table, tmp_path / "a.parquet")
+    read = (read_parquet, pd.read_parquet)
+    assert [each(tmp_path / "a.parquet").attrs for each in read] == [{"page": 2}] * 2
 
 
 @pytest.mark.parametrize("make", [pa.list_, pa.large_list, lambda item: pa.list_(item, 2)])
@@ -333,6 +341,8 @@ def test_only_the_owner_can_read_drafts_and_confidential_files(tmp_path, umask, 
         with replace_file(tmp_path / "mapping", confidential=True) as draft:
             draft.write_text("new")
         assert modes(tmp_path) == {"release": usual, "mapping": 0o640}
+        write_confidential_parts(iter([pa.table({"item": ["a"]})]), tmp_path / "parts")
+        assert modes(tmp_path)["parts"] == 0o600
     finally:
         os.umask(before)
 

@@ -274,6 +274,15 @@ def test_a_directory_of_the_name_of_a_log_is_read(root):
     assert ParquetTree.find(root).names == ["a.parquet", "metadata/b.parquet"]
 
 
+def test_a_file_of_the_same_size_is_another_one_by_its_time(root):
+    path, tree = root / "a.parquet", ParquetTree.find(root)
+    before = tree.stamps()
+    os.utime(path, ns=(0, path.stat().st_mtime_ns))
+    assert tree.stamps() == before
+    os.utime(path, ns=(0, path.stat().st_mtime_ns + 1_000))
+    assert tree.stamps() != before
+
+
 def test_each_kind_is_counted(root):
     for name in ("1.txt", "2.txt", "x/3.csv"):
         (root / name).parent.mkdir(exist_ok=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 from contextlib import contextmanager
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -185,6 +186,14 @@ def test_files_sent_before_an_error_are_removed(bucket, tmp_path, monkeypatch):
     assert (
         bucket.files.get_file_info(f"{bucket.name}/out").type == fs.FileType.NotFound
     )  # and can be written again
+
+
+def test_a_file_that_arrives_in_part_is_an_error(tmp_path, monkeypatch):
+    cut = lambda source, target, *_: Path(target).write_bytes(b"1234")  # noqa: E731
+    monkeypatch.setattr("pdanon.io.storage.fs.copy_files", cut)
+    (tmp_path / "draft").write_bytes(b"12345")
+    with pytest.raises(pdanon.FormatError, match="4 of 5 bytes"):
+        upload_file(tmp_path / "draft", (tmp_path / "sent").as_uri())
 
 
 # --- Other schemes

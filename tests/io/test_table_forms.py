@@ -243,8 +243,9 @@ def test_onehot_there_and_back(rows):
         assert onehot[f"has_{item}"].tolist() == [item in row for row in rows]
     if any(item == "" for item in items) or not items:
         return
-    back = pdanon.from_onehot(onehot, prefix="has_")
+    back = pdanon.from_onehot(onehot.assign(who_has_it=1), prefix="has_")
     assert sets(back["items"]) == [set(row) for row in rows]
+    assert back["who_has_it"].tolist() == [1] * len(rows)
     assert back["sex"].tolist() == frame["sex"].tolist()
 
 

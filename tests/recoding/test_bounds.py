@@ -122,8 +122,11 @@ def test_no_release_is_below_the_bound(m):
 def test_a_bound_that_is_reached():
     """Of a and b, which are both in 2 rows but in only one together, one must change."""
     df = frame_of([["a", "b"], ["a"], ["b"], ["c"], ["c"]])
-    found = df.txanon.bound(df.txanon.coat(k=2, m=2))
+    result = df.txanon.coat(k=2, m=2)
+    found = df.txanon.bound(result)
     assert (found.changed, found.total) == (2, 6)
+    # Four of the six occurrences become a set of two of the three items.
+    assert df.txanon.bound(result, loss="NCP").reached == pytest.approx(4 / 6 * 2 / 3)
     assert "no release by sets changes less than 33.33 %" in repr(found)
     assert "2 of 6 occurrences" in repr(found)
 

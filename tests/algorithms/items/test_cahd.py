@@ -25,8 +25,9 @@ from test_contract import WRITERS
 
 import pdanon
 from examples import ALL
-from pdanon import SensitiveGroups
+from pdanon import ParameterError, SensitiveGroups
 from pdanon.algorithms.items.cahd import _band_order, groups_of
+from pdanon.evaluation.metrics.group_reconstruction import reconstruction_error
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.gray_order import gray_ranks
 from pdanon.itemsets.support import SupportIndex
@@ -248,6 +249,14 @@ def test_reconstruction_error_is_that_of_the_naive_version(rows, p, draw):
     codes = itemsets.lookup(["a", *items]).tolist()
     found = GroupedRows(itemsets, hiding(itemsets, ["a"]), groups.to_numpy()).kl(codes[0], codes[1:])
     assert found == pytest.approx(naive.kl(rows, grouped(groups.tolist()), "a", items), abs=1e-12)
+
+
+def test_reconstruction_needs_the_rows_in_the_order_of_the_release():
+    frame = frame_of([["a", "flu"], ["a", "b"], ["b"], ["b"]])
+    result = frame.txanon.cahd(p=2, sensitive=["flu"])
+    assert len(reconstruction_error(frame, result)) == 100
+    with pytest.raises(ParameterError, match="another index"):
+        reconstruction_error(frame.iloc[::-1], result)
 
 
 @pytest.mark.slow
