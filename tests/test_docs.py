@@ -165,7 +165,14 @@ def test_the_reference_says_which_functions_are_methods_of_which_accessor():
     assert set().union(*found) == {name for name, places in said.items() if any(places)}
 
 
-TOGETHER = {"suppress_control": "rho", "td_control": "rho"}  # algorithms that share a page
+TOGETHER = {  # the page of algorithms that share one
+    "upcta": "coat",
+    "direct": "apriori",
+    "vpa": "apriori",
+    "mhghs": "hghs",
+    "suppress_control": "rho",
+    "td_control": "rho",
+}
 
 
 @pytest.mark.parametrize("name", [*ALGORITHMS, *RT])
