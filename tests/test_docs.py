@@ -170,6 +170,7 @@ TOGETHER = {  # the page of algorithms that share one
     "direct": "apriori",
     "vpa": "apriori",
     "mhghs": "hghs",
+    "suppress_public": "suppress_to_k",
     "suppress_control": "rho",
     "td_control": "rho",
 }
