@@ -1046,7 +1046,7 @@ TESTED = [
     ),
     ("docs/algorithms/rum_bound.md", "The cluster whose rows lose least is merged", MERGES),
     (
-        "docs/algorithms/tum_bound.md",
+        "docs/algorithms/rum_bound.md",
         "whose quasi-identifiers lose least is merged",
         "tests/algorithms/rt/test_rt_merging.py::test_tum_bound_merges_as_the_paper_says",
     ),
@@ -1156,7 +1156,7 @@ def test_the_losses_of_the_table_of_algorithms_are_those_that_were_measured():
 
 
 def test_refined_items_meet_the_bound_with_fewer_merges():
-    assert "with fewer merges, and the quasi-identifiers lose less" in text_of("docs/algorithms/tum_bound.md")
+    assert "with fewer merges, and the quasi-identifiers lose less" in text_of("docs/algorithms/rum_bound.md")
     patients = pdanon.read_parquet(ROOT / "examples" / "patients.parquet").drop(columns="district")[:600]
     asked = {"k": 5, "m": 2, "quasi": ["age", "sex"], "delta": 0.2, "random_state": 1}
     refined, plain = (pdanon.tum_bound(patients, **asked, refine=refine) for refine in (True, False))

@@ -171,6 +171,8 @@ TOGETHER = {  # the page of algorithms that share one
     "vpa": "apriori",
     "mhghs": "hghs",
     "suppress_public": "suppress_to_k",
+    "tum_bound": "rum_bound",
+    "tfirst": "rfirst",
     "suppress_control": "rho",
     "td_control": "rho",
 }
