@@ -187,6 +187,12 @@ def test_every_algorithm_has_a_page_that_can_be_found(name):
     assert f"`{name}`" in (ROOT / "docs" / "loss-algorithms.md").read_text(encoding="utf-8")
 
 
+def test_a_page_on_an_algorithm_is_read_in_minutes():
+    pages = {*(ROOT / "docs" / "algorithms").glob("*.md")} - {ROOT / "docs" / "algorithms" / "index.md"}
+    assert len(pages) > 10
+    assert [page.name for page in pages if len(page.read_text(encoding="utf-8").split()) > 600] == []
+
+
 LINK = re.compile(r"\]\(([^)#]+)")
 TO_FILES = re.compile(r"\]\((?!https:)([^)#]+)")
 
