@@ -165,7 +165,17 @@ def test_the_reference_says_which_functions_are_methods_of_which_accessor():
     assert set().union(*found) == {name for name, places in said.items() if any(places)}
 
 
-TOGETHER = {"suppress_control": "rho", "td_control": "rho"}  # algorithms that share a page
+TOGETHER = {  # the page of algorithms that share one
+    "upcta": "coat",
+    "direct": "apriori",
+    "vpa": "apriori",
+    "mhghs": "hghs",
+    "suppress_public": "suppress_to_k",
+    "tum_bound": "rum_bound",
+    "tfirst": "rfirst",
+    "suppress_control": "rho",
+    "td_control": "rho",
+}
 
 
 @pytest.mark.parametrize("name", [*ALGORITHMS, *RT])
@@ -175,6 +185,12 @@ def test_every_algorithm_has_a_page_that_can_be_found(name):
     for place in ("README.md", "mkdocs.yml", "docs/algorithms/index.md"):
         assert f"{page}.md" in (ROOT / place).read_text(encoding="utf-8"), place
     assert f"`{name}`" in (ROOT / "docs" / "loss-algorithms.md").read_text(encoding="utf-8")
+
+
+def test_a_page_on_an_algorithm_is_read_in_minutes():
+    pages = {*(ROOT / "docs" / "algorithms").glob("*.md")} - {ROOT / "docs" / "algorithms" / "index.md"}
+    assert len(pages) > 10
+    assert [page.name for page in pages if len(page.read_text(encoding="utf-8").split()) > 600] == []
 
 
 LINK = re.compile(r"\]\(([^)#]+)")

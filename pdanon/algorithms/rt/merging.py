@@ -38,8 +38,8 @@ class Merging:
 
     Notes
     -----
-    The distance (BTD) of a cluster is that of the two transactions in it that are furthest apart. It is low
-    for short, similar transactions. A merge only adds the pairs between both clusters.
+    The distance (BTD) of two transactions is ``(different + 1) / (common + 1)``, times the number of items in
+    either. That of a cluster is the largest of its pairs. A merge only adds the pairs between both clusters.
     """
 
     def __init__(
