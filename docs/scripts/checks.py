@@ -1,7 +1,7 @@
 """Write the results of the last checks into docs/measured/checks.md.
 
-Run from the root of the checkout, after ``.ci/release``: ``python docs/scripts/checks.py``. It reads what the steps
-left in ``build/checks.tsv`` and what faults left in ``build/mutants.jsonl``.
+Run from the root of the checkout, after ``.ci/release``: ``python docs/scripts/checks.py``. It reads what the
+steps left in ``build/checks.tsv``, and what faults left in ``build/mutants.jsonl``.
 """
 
 import json
