@@ -103,8 +103,8 @@ from pdanon.io.onehot import from_onehot, to_onehot
 from pdanon.io.parquet import read_parquet, to_parquet
 from pdanon.io.text import from_text, to_text
 from pdanon.itemsets.codes import as_itemsets
+from pdanon.itemsets.config import config
 from pdanon.itemsets.mapping import apply_mapping
-from pdanon.itemsets.threads import set_threads
 from pdanon.policy import Policy
 from pdanon.recoding.bounds import Bound
 from pdanon.recoding.reconstruction import reconstruct
@@ -165,6 +165,7 @@ __all__ = [
     "coat",
     "coherence",
     "compare",
+    "config",
     "constraints",
     "direct",
     "disassociate",
@@ -192,7 +193,6 @@ __all__ = [
     "rfirst",
     "risk",
     "rum_bound",
-    "set_threads",
     "suppress_control",
     "suppress_public",
     "suppress_to_k",
@@ -220,6 +220,8 @@ def __getattr__(name: str) -> Any:
         return import_module("pdanon.dask")
     if name == "__version__":
         return import_module("importlib.metadata").version("pdanon")
+    if name == "set_threads":
+        raise AttributeError("pdanon has no set_threads: call pdanon.config(threads=n)")
     raise AttributeError(f"module 'pdanon' has no attribute {name!r}")
 
 

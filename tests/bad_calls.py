@@ -430,7 +430,7 @@ def problem_of(call: Call, seconds: float = SECONDS) -> str | None:
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         try:
-            with limited(seconds):
+            with limited(seconds), pdanon.config(progress=False, threads=None):  # which a call may set
                 call.make()
         except pdanon.PdanonError as error:
             if not call.is_name and SECRET in "".join(traceback.format_exception(error)):

@@ -218,7 +218,7 @@ if __name__ == "__main__":
     os.environ["SOURCE_DATE_EPOCH"], output.PATIENCE = "1767225600", 3600
     warnings.simplefilter("ignore")
     n_threads, *files = sys.argv[1:]
-    pdanon.set_threads(int(n_threads))
+    pdanon.config(threads=int(n_threads))
     if files:
         table = pdanon.read_parquet(files[0])
         lists = next(name for place, name in enumerate(table.columns) if is_list_column(table.iloc[:, place]))

@@ -34,7 +34,7 @@ def test_result_unpacks_and_says_what_was_asked(name):
     assert mapping is result.mapping
     assert [*result.published] == (["frame", "classes"] if two_tables else ["frame"])
     assert (result.classes is None) == (name not in IN_CHUNKS and name not in GROUPING)
-    asked = set(inspect.signature(ALGORITHMS[name]).parameters) - {"frame", "column", "keep", "progress"}
+    asked = set(inspect.signature(ALGORITHMS[name]).parameters) - {"frame", "column", "keep"}
     asked -= {"unit", "item", "counts"}  # recorded if a person has several rows
     asked -= {"m"} if name in GROUPING else set()  # without k nothing comes of it
     assert set(result.parameters) == {"algorithm", *asked}
@@ -83,7 +83,7 @@ def test_function_and_method_are_one(name):
     assert [parameter.name for parameter in parameters[:2]] == ["frame", "column"]
     assert {parameter.kind for parameter in parameters[2:]} == {inspect.Parameter.KEYWORD_ONLY}
     assert all(parameter.annotation is not inspect.Parameter.empty for parameter in parameters)
-    assert [parameter.name for parameter in parameters[-2:]] == ["keep", "progress"]
+    assert parameters[-1].name == "keep"
     frame = frame_of(BASE)
     arguments = arguments_of(name, frame)
     pd.testing.assert_frame_equal(
@@ -106,7 +106,8 @@ def test_progress_goes_to_stderr_alone(name, capsys):
     frame = frame_of(BASE)
     quiet = run(name, frame)
     assert capsys.readouterr() == ("", "")
-    shown = run(name, frame, progress=True)
+    with pdanon.config(progress=True):
+        shown = run(name, frame)
     out, err = capsys.readouterr()
     assert out == ""
     assert name in err

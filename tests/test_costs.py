@@ -1,4 +1,4 @@
-"""The page of costs has each public call that takes a table, and says whether it shows progress."""
+"""The page of costs has each public call that takes a table, and says whether its time is limited."""
 
 from __future__ import annotations
 
@@ -37,25 +37,23 @@ def public_calls():
 
 
 def rows():
-    """By call: whether the page says that it has progress=, and what it says of limits."""
+    """By call: what the page says of limits."""
     for line in PAGE.read_text(encoding="utf-8").splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")]
         if line.startswith("| `"):
             for name in re.findall(r"`([\w.]+)`", cells[0]):
-                yield name, cells[2] == "yes", cells[3]
+                yield name, cells[2]
 
 
 def test_every_call_that_takes_a_table_is_on_the_page():
-    listed = {name for name, _, _ in rows()}
+    listed = {name for name, _ in rows()}
     missing = {name for name, _ in public_calls()} - listed
     assert not missing
     assert listed <= {name for name, _ in public_calls()}
 
 
-def test_the_page_is_right_about_progress_and_time_limits():
-    said = {name: (progress, limit) for name, progress, limit in rows()}
+def test_the_page_is_right_about_time_limits():
+    said = dict(rows())
     for name, parameters in public_calls():
         if name in said:
-            progress, limit = said[name]
-            assert progress == ("progress" in parameters), name
-            assert ("time_limit=" in limit) == ("time_limit" in parameters), name
+            assert ("time_limit=" in said[name]) == ("time_limit" in parameters), name

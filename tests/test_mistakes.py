@@ -441,8 +441,14 @@ PARAMETERS = {
     "a refinement of nothing": Mistake(
         lambda: FRAME.txanon.refine(), ParameterError, "refine needs result", "result=pdanon.pcta"
     ),
+    "progress of a call": Mistake(
+        lambda: pdanon.pcta(FRAME, k=2, progress=True),
+        ParameterError,
+        "no parameter 'progress'",
+        r"^pdanon.config\(progress=True\)$",
+    ),
     "no threads": Mistake(
-        lambda: pdanon.set_threads(0), ParameterError, "at least 1", "None stands for the cores"
+        lambda: pdanon.config(threads=0), ParameterError, "at least 1", "None stands for the cores"
     ),
     "the result as a mapping": Mistake(
         lambda: pdanon.apply_mapping(FRAME, pdanon.pcta(FRAME, k=2)),

@@ -140,13 +140,13 @@ LONG = {
 @pytest.mark.parametrize("call", LONG)
 def test_long_searches_end_at_an_interrupt(call, n_threads):
     frame = dense()
-    pdanon.set_threads(n_threads)
+    pdanon.config(threads=n_threads)
     try:
         assert interrupted(lambda: LONG[call](frame)) < 2  # it takes a tenth of a second
         small = frame_of(ROWS)
         assert not pdanon.audit(small, pdanon.KmAnonymity(3, 3)).holds  # who was told to stop is another
     finally:
-        pdanon.set_threads(None)
+        pdanon.config(threads=None)
 
 
 @pytest.mark.usefixtures("clock")  # which stands still
@@ -160,13 +160,13 @@ def test_a_search_ends_with_the_time_limit(monkeypatch):
         return original(futures, 0.05)
 
     monkeypatch.setattr(threads, "wait", wait)
-    pdanon.set_threads(1)
+    pdanon.config(threads=1)
     try:
         with limit_time(7), pytest.raises(TimeLimitError):
             index.rare(5, 8)
         assert waited == [7]
     finally:
-        pdanon.set_threads(None)
+        pdanon.config(threads=None)
 
 
 def stopped_by(alarm, call, monkeypatch):

@@ -115,7 +115,8 @@ def test_rows_in_chunks_are_refused(tmp_path):
 
 def test_progress_counts_rows_per_second(tmp_path, capsys):
     write_parts(tmp_path / "in", [ROWS, ROWS[:5]])
-    made = stream.anonymize(tmp_path / "in", tmp_path / "out", algorithm=None, k=3, m=1, progress=True)
+    with pdanon.config(progress=True):
+        made = stream.anonymize(tmp_path / "in", tmp_path / "out", algorithm=None, k=3, m=1)
     shown = capsys.readouterr().err
     for task in ("read", "write", "audit"):
         assert f"{task}: 100%" in shown
@@ -123,12 +124,13 @@ def test_progress_counts_rows_per_second(tmp_path, capsys):
     assert "rows/s]" in shown
     pieces = (tmp_path / "in", tmp_path / "out", made.mapping)
     for measure in (
-        lambda **options: stream.risk(tmp_path / "in", k=3, **options),
-        lambda **options: stream.profile(tmp_path / "in", k=3, **options),
-        lambda **options: stream.audit(tmp_path / "in", pdanon.KmAnonymity(k=3, m=1), **options),
-        lambda **options: stream.attack(*pieces, n=5, random_state=1, **options),
+        lambda: stream.risk(tmp_path / "in", k=3),
+        lambda: stream.profile(tmp_path / "in", k=3),
+        lambda: stream.audit(tmp_path / "in", pdanon.KmAnonymity(k=3, m=1)),
+        lambda: stream.attack(*pieces, n=5, random_state=1),
     ):
         measure()
         assert capsys.readouterr().err == ""
-        measure(progress=True)
+        with pdanon.config(progress=True):
+            measure()
         assert "rows/s]" in capsys.readouterr().err

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::pdanon.IdentifierWarning")
 def _few_steps_are_shared(monkeypatch):
     monkeypatch.setattr(threads, "_WORTH", 1)
     yield
-    pdanon.set_threads(None)
+    pdanon.config(threads=None)
 
 
 def files(directory):
@@ -44,7 +44,7 @@ def test_every_byte_is_the_same_for_any_number_of_threads(name, asked, tmp_path)
     source = partitions(table_of(), tmp_path)
     made = []
     for n in (1, 2, 3, 8):
-        pdanon.set_threads(n)
+        pdanon.config(threads=n)
         result = stream.anonymize(source, tmp_path / f"out{n}", algorithm=name, **asked)
         made.append((files(tmp_path / f"out{n}"), result))
     assert len(made[0][0]) == 3
@@ -57,7 +57,7 @@ def test_every_byte_is_the_same_for_any_number_of_threads(name, asked, tmp_path)
 @pytest.mark.parametrize("n", [1, 2, 8])
 def test_a_row_group_that_breaks_while_others_are_written_is_named(n, tmp_path, monkeypatch):
     source = partitions(table_of(), tmp_path)
-    pdanon.set_threads(n)
+    pdanon.config(threads=n)
     before, read = {*threading.enumerate()}, TreeFile.read
     seen = []
 
@@ -81,7 +81,7 @@ def test_a_row_group_that_breaks_while_others_are_written_is_named(n, tmp_path, 
 @pytest.mark.parametrize("n", [1, 2])
 def test_a_disk_that_is_full_ends_all_threads(n, tmp_path, monkeypatch):
     source = partitions(table_of(), tmp_path)
-    pdanon.set_threads(n)
+    pdanon.config(threads=n)
     before = {*threading.enumerate()}
 
     def full(*_args, **_options):
@@ -98,7 +98,7 @@ def test_a_disk_that_is_full_ends_all_threads(n, tmp_path, monkeypatch):
 def test_a_warning_points_to_the_caller(n, tmp_path):
     table = table_of().set_column(0, "number", [np.arange(150)])
     source = partitions(table, tmp_path)
-    pdanon.set_threads(n)
+    pdanon.config(threads=n)
     with pytest.warns(IdentifierWarning) as caught:
         stream.anonymize(source, tmp_path / "out", k=2)
     assert [each.filename for each in caught] == [__file__]
@@ -111,7 +111,7 @@ def test_small_files_start_no_thread(tmp_path, monkeypatch):
         raise AssertionError("a thread was started")
 
     monkeypatch.setattr(threads, "ThreadPoolExecutor", started)
-    pdanon.set_threads(8)
+    pdanon.config(threads=8)
     frame = pd.DataFrame({"items": [["a"], ["a"], ["b"], ["b"]]})
     pdanon.to_parquet(frame, tmp_path / "in.parquet")
     assert stream.anonymize(tmp_path / "in.parquet", tmp_path / "out", k=2).rows == 4

@@ -44,7 +44,7 @@ def baskets(rows: int) -> pd.DataFrame:
 def measured(name: str, source: str, target: str) -> dict[str, float]:
     """Bytes above the start, and seconds of the processor, of reading, releasing and writing a table."""
     CALLS[name](baskets(2000))  # the first call loads what later ones do not
-    pdanon.set_threads(1)
+    pdanon.config(threads=1)
     Path("/proc/self/clear_refs").write_text("5")  # the peak begins again
     before, start = memory(), time.process_time()
     result = CALLS[name](pdanon.read_parquet(source))

@@ -116,7 +116,6 @@ def anonymize(
     item: Hashable | None = None,
     counts: bool = False,
     keep: Sequence[Hashable] = (),
-    progress: bool = False,
 ) -> Anonymized:
     """Anonymize under a guarantee, with the algorithm that loses least.
 
@@ -176,8 +175,6 @@ def anonymize(
         Publish each line with an item, and cover how often a person has a label. It requires ``unit``.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
-    progress : bool
-        Show a progress bar of the algorithms that were tried or skipped.
 
     Returns
     -------
@@ -309,7 +306,7 @@ def anonymize(
         ways = [each for step in ways for each in _with_default(step, default)]
     if unnamed and "counts" in losses:
         trials.error = partial(counts_error, frame)
-    with progress_bar(progress, "anonymize", "algorithms") as report:
+    with progress_bar("anonymize", "algorithms") as report:
         trials.try_all(ways, report)
         if naming is not None:
             trials = _raise_k(trials, ways, report)

@@ -32,7 +32,7 @@ from pdanon.errors import ParameterError
 from pdanon.guarantees.parameters import materialize
 from pdanon.guarantees.requested import requested_guarantee
 from pdanon.guarantees.verdict import Guarantee
-from pdanon.itemsets.arguments import check_call
+from pdanon.itemsets.arguments import MOVED, check_call
 from pdanon.itemsets.codes import Codes, Itemsets
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.mapping import global_mapping, relabel, relabel_by_groups
@@ -41,7 +41,7 @@ from pdanon.itemsets.validation import check_known
 from pdanon.recoding.decision import Decision, ListRows, no_risk
 
 SAMPLE = 10_000  # rows in which unmodified columns are counted, and rows on which an algorithm is chosen
-_REQUEST = (*REQUEST_PARAMETERS, "hierarchy", "keep", "progress")  # parameters without an algorithm
+_REQUEST = (*REQUEST_PARAMETERS, "hierarchy", "keep")  # parameters without an algorithm
 
 
 class Chosen(NamedTuple):
@@ -110,7 +110,8 @@ def plan(
             return Plan(by_rows)
         return Plan(by_rows, partial(_decide_by_pairs, algorithm, given))
     for name in parameters:
-        check_known(name, _REQUEST, "parameter of anonymize, as no algorithm is named", where=name)
+        what = "parameter of anonymize, as no algorithm is named"
+        check_known(name, _REQUEST, what, where=name, hint=MOVED.get(name))
     given, options = split_request(parameters)
     return Plan(partial(_decide_by_sample, requested_guarantee(**given), options))
 
@@ -133,10 +134,8 @@ def _decide_by_pairs(algorithm: str, parameters: dict[str, Any], counts: PairCou
 def _decide_by_sample(guarantee: Guarantee, options: dict[str, Any], columns: ListColumns) -> Chosen:
     """Decide by the algorithm that loses least on a sample of the transactions."""
     sample = pd.DataFrame({"items": columns.sample(SAMPLE).to_pandas()})
-    given = {name: value for name, value in options.items() if name not in ("keep", "progress")}
+    given = {name: value for name, value in options.items() if name != "keep"}
     algorithm, parameters, tried = choose(sample, guarantee, _RECODES, **given)
-    if "progress" in options:
-        parameters["progress"] = options["progress"]
     return Chosen(decide(columns, algorithm, parameters), tried, len(sample))
 
 
@@ -247,10 +246,10 @@ def _decide_lists(columns: ListColumns, algorithm: str, parameters: dict[str, An
     record = ALGORITHMS[algorithm]
     assert record.decide is not None  # required of all algorithms for list columns
     given = {name: each.default for name, each in parameters_of(record.function).items()} | parameters
-    labels, progress = given.pop("labels", "set"), given.pop("progress", False)
+    labels = given.pop("labels", "set")
     for name in ("keep", *OF_UNITS):  # parameters of the release
         given.pop(name, None)
-    return record.decision(columns, partial(record.decide, **given), labels, progress)
+    return record.decision(columns, partial(record.decide, **given), labels)
 
 
 def _with_recoder(decision: Decision[ListRows], algorithm: str) -> Decision[Recoder]:

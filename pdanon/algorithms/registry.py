@@ -79,7 +79,7 @@ class Algorithm:
         chunks instead of rows. Or the recoding of other columns: values of quasi-identifiers, or both.
     decide : callable, optional
         The decision of an algorithm that recodes only a list column: ``decide(columns, report, k=...)``, with
-        all parameters of the function but the frame, the column, ``labels``, ``keep`` and ``progress``.
+        all parameters of the function but the frame, the column, ``labels`` and ``keep``.
     unit : str
         Name of the steps that ``decide`` reports.
     keeps_type : bool
@@ -143,13 +143,12 @@ class Algorithm:
         *,
         labels: Labels = "set",
         keep: Sequence[Hashable] = (),
-        progress: bool = False,
     ) -> Anonymized:
         """Release a frame with a recoded list column.
 
         Parameters
         ----------
-        frame, column, labels, keep, progress
+        frame, column, labels, keep
             Parameters of the function.
         decide : partial
             The decision with all other parameters of the function, which are recorded.
@@ -160,19 +159,15 @@ class Algorithm:
         rows = columns.itemsets
         require_memory(BYTES_OF_SUPPORTS * (len(rows.codes) + rows.n_rows), self.name)
         writer = FrameWriter(frame, [position], private)
-        return release(writer, partial(self.decision, columns, decide, labels, progress), keep)
+        return release(writer, partial(self.decision, columns, decide, labels), keep)
 
     def decision(
-        self,
-        columns: ListColumns,
-        decide: partial[Decision[ListRows]],
-        labels: Labels = "set",
-        progress: bool = False,
+        self, columns: ListColumns, decide: partial[Decision[ListRows]], labels: Labels = "set"
     ) -> Decision[ListRows]:
         """Decide for list columns, wherever their rows are; parameters as in `release`."""
         given = {name: materialize(value) for name, value in decide.keywords.items()}
         names = check_labels(labels)
-        with progress_bar(progress, self.name, self.unit) as report:
+        with progress_bar(self.name, self.unit) as report:
             decided = decide.func(*decide.args, columns, report, **given)
         if "labels" in parameters_of(self.function):
             given["labels"] = names

@@ -11,7 +11,7 @@ from signal import SIG_DFL, SIGINT, default_int_handler, getsignal, signal
 from threading import Thread
 from typing import Any, TypeAlias
 
-from pdanon.itemsets.threads import set_threads
+from pdanon.itemsets.config import config
 from pdanon.itemsets.timing import Report, report_nothing
 from pdanon.itemsets.validation import check_count
 
@@ -49,7 +49,7 @@ def _begin(prepare: Callable[..., object] | None = None, *given: Any) -> None:
     if getsignal(SIGINT) is default_int_handler:
         signal(SIGINT, SIG_DFL)  # Ctrl-C reaches all processes of a terminal; only the parent reports it
     Thread(target=_end_with_parent, daemon=True).start()
-    set_threads(1)  # the processes already share the cores
+    config(progress=False, threads=1)  # the processes already share the cores
     if prepare is not None:
         prepare(*given)
 

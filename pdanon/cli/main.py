@@ -28,7 +28,7 @@ from typing import Any
 import pandas as pd
 
 from pdanon import guarantees, stream
-from pdanon.algorithms.registry import ALGORITHMS, algorithm, of_lists, parameters_of
+from pdanon.algorithms.registry import ALGORITHMS, algorithm, of_lists
 from pdanon.algorithms.requests import least_lossy
 from pdanon.cli.checks import (
     check_audit_options,
@@ -108,6 +108,7 @@ from pdanon.io.tables import (
 from pdanon.io.trees import ParquetTree
 from pdanon.itemsets.chunks import NAMES, ChunkTable, is_in_chunks
 from pdanon.itemsets.columns import find_column, label_positions
+from pdanon.itemsets.config import config
 from pdanon.itemsets.memory import out_of_memory
 from pdanon.itemsets.validation import is_uri
 from pdanon.policy import Policy
@@ -171,7 +172,7 @@ def _print_outcome(words: list[str]) -> int:
             if sys.stdout is None:
                 hint = "redirect it if it is not wanted: > /dev/null"
                 raise ParameterError("the standard output is closed", hint=hint)
-            with show_warnings():
+            with show_warnings(), config(progress=can_show_progress()):
                 outcome = arguments.run(arguments)
             code = outcome.code
         except BrokenPipeError:
@@ -225,17 +226,15 @@ def _profile(arguments: argparse.Namespace) -> Outcome:
     check_files(arguments)
     if arguments.dry_run:
         return plan(inputs_of(arguments), outputs_of(arguments).values())
-    has_bar = arguments.stream and can_show_progress()
     if arguments.stream:
-        with grouped_lines(arguments), stage("counting", announced=not has_bar):
-            request: dict[str, Any] = {"k": arguments.k, "m": arguments.m, "progress": has_bar}
-            found = stream.profile(arguments.source, arguments.column, **request)
+        with grouped_lines(arguments), stage("counting", has_bar=True):
+            found = stream.profile(arguments.source, arguments.column, k=arguments.k, m=arguments.m)
     else:
         frame = read(arguments.source, arguments)
         if arguments.keep and not form_of(arguments).drops_columns:
             places = {find_column(frame, arguments.column), *label_positions(frame, arguments.keep)}
             frame = frame.iloc[:, sorted(places)]
-        with stage("counting"):
+        with stage("counting", has_bar=True):
             found = profile(frame, arguments.column, k=arguments.k, m=arguments.m)
     look = _with_commands(found, arguments)
     if arguments.report:
@@ -260,9 +259,8 @@ def _tradeoff(arguments: argparse.Namespace) -> Outcome:
         raise ParameterError("pictures need the package matplotlib", hint="pip install 'pdanon[plot]'")
     read_options(options, arguments)
     frame = read(arguments.source, arguments)
-    has_bar = can_show_progress()
-    with stage("making releases", announced=not has_bar):
-        trials = tradeoff(frame, arguments.column, algorithm=arguments.algorithm, progress=has_bar, **options)
+    with stage("making releases", has_bar=True):
+        trials = tradeoff(frame, arguments.column, algorithm=arguments.algorithm, **options)
     with stage("writing"):
         _write_trials(trials, frame, arguments)
 
@@ -316,7 +314,7 @@ def _anonymize(arguments: argparse.Namespace) -> Outcome:
         return _anonymize_files(arguments)
     check_form(arguments)
     name, persons = arguments.algorithm, unit_of(arguments)
-    options = guarantee_options(arguments) if name is None else _options_with_progress(arguments)
+    options = guarantee_options(arguments) if name is None else algorithm_options(arguments)
     most, risk = check_max_loss(dict(arguments.max_loss) or None), check_max_risk(arguments.max_risk)
     if name is None and most:
         options["max_loss"] = most
@@ -328,8 +326,7 @@ def _anonymize(arguments: argparse.Namespace) -> Outcome:
         return plan(inputs_of(arguments), outputs_of(arguments).values())
     read_options(options, arguments)
     frame, linked = read_with_persons(arguments)
-    has_bar = bool(options.get("progress"))
-    with stage(f"running {name or 'the algorithms'}", announced=not has_bar), show_warnings(_TO_KEEP):
+    with stage(f"running {name or 'the algorithms'}", has_bar=True), show_warnings(_TO_KEEP):
         run = least_lossy if name is None else algorithm(name)
         column = {"column": arguments.column} if of_lists(run) else {}
         result = run(frame, **column, **options, **persons)
@@ -356,10 +353,9 @@ def _anonymize_files(arguments: argparse.Namespace) -> Outcome:
     if arguments.dry_run:
         return plan(inputs_of(arguments), outputs_of(arguments).values())
     read_options(options, arguments)
-    has_bar = can_show_progress()
-    running = stage(f"running {name or 'the algorithms'}", announced=not has_bar)
+    running = stage(f"running {name or 'the algorithms'}", has_bar=True)
     with grouped_lines(arguments), running, show_warnings(_TO_KEEP):
-        request = {"algorithm": name, "column": arguments.column, **options, "progress": has_bar}
+        request = {"algorithm": name, "column": arguments.column, **options}
         request |= unit_of(arguments)
         request |= {"max_loss": dict(arguments.max_loss) or None, "max_risk": arguments.max_risk}
         result = stream.anonymize(arguments.source, arguments.target, mapping=arguments.mapping, **request)
@@ -418,7 +414,7 @@ def _audit(arguments: argparse.Namespace) -> Outcome:
 def _audit_table(arguments: argparse.Namespace, guarantee: Guarantee) -> tuple[Audit, int, str, str | None]:
     """Audit a table, and return the audit, the number of rows, the size as text and the fingerprint."""
     frame = read(arguments.source, arguments)
-    with stage("auditing"):
+    with stage("auditing", has_bar=True):
         audit = _audit_frame(frame, arguments, guarantee)
     if not arguments.chunks:
         _note_chunks(frame.columns)
@@ -432,10 +428,8 @@ def _audit_table(arguments: argparse.Namespace, guarantee: Guarantee) -> tuple[A
 
 def _audit_frame(frame: pd.DataFrame, arguments: argparse.Namespace, guarantee: Guarantee) -> Audit:
     """Audit a table alone, or with the earlier releases of the same persons."""
-    if arguments.unit is not None:
-        return guarantees.audit(frame, guarantee, arguments.column, **unit_of(arguments))
     if arguments.previous is None:
-        return guarantee.audit(frame, arguments.column)
+        return guarantees.audit(frame, guarantee, arguments.column, **unit_of(arguments))
     previous: list[Any] = [read(source, arguments) for source in arguments.previous]
     key = arguments.key
     if arguments.links:
@@ -454,10 +448,8 @@ def _read_mapping(path: Path | None) -> pd.DataFrame | None:
 
 def _audit_files(arguments: argparse.Namespace, guarantee: Guarantee) -> tuple[Audit, int, str, str | None]:
     """Audit Parquet files, one row group after the other, and return the same as `_audit_table`."""
-    has_bar = can_show_progress()
-    with stage("auditing", announced=not has_bar):
-        request = {"progress": has_bar, **unit_of(arguments)}
-        audit = stream.audit(arguments.source, guarantee, arguments.column, **request)
+    with stage("auditing", has_bar=True):
+        audit = stream.audit(arguments.source, guarantee, arguments.column, **unit_of(arguments))
     tree = ParquetTree.find(arguments.source)
     _note_chunks(tree.schema().names)
     n_rows = tree.rows()
@@ -553,16 +545,14 @@ def _risk(arguments: argparse.Namespace) -> Outcome:
     check_files(arguments)
     if arguments.dry_run:
         return plan(inputs_of(arguments), outputs_of(arguments).values())
-    request: dict[str, Any] = {"k": arguments.k, "m": arguments.m}
+    request: dict[str, Any] = {"k": arguments.k, "m": arguments.m, **unit_of(arguments)}
     if arguments.stream:
-        has_bar = can_show_progress()
-        with grouped_lines(arguments), stage("counting", announced=not has_bar):
-            request |= {"progress": has_bar, **unit_of(arguments)}
+        with grouped_lines(arguments), stage("counting", has_bar=True):
             table = stream.risk(arguments.source, arguments.column, **request)
     else:
         frame = read(arguments.source, arguments)
-        with stage("counting"):
-            table = risk(frame, arguments.column, **request, quasi=arguments.quasi, **unit_of(arguments))
+        with stage("counting", has_bar=True):
+            table = risk(frame, arguments.column, **request, quasi=arguments.quasi)
     if arguments.out:
         write_confidential(table, arguments.out, overwrite=arguments.overwrite)
     facts = {"k": arguments.k, "m": arguments.m, "quasi": arguments.quasi or [], "risk": table}
@@ -582,9 +572,8 @@ def _run(arguments: argparse.Namespace) -> Outcome:
         return plan(policy.inputs, outputs.values())
     announce_files(outputs.values())
     if policy.is_streamed:
-        has_bar = can_show_progress()
-        with stage(f"running {arguments.policy}", announced=not has_bar):
-            streamed = policy.run_stream(**allowed, progress=has_bar)
+        with stage(f"running {arguments.policy}", has_bar=True):
+            streamed = policy.run_stream(**allowed)
 
         def show_files() -> None:
             print_streamed(streamed)
@@ -592,7 +581,7 @@ def _run(arguments: argparse.Namespace) -> Outcome:
                 print(f"  {name:10} {path}")
 
         return Outcome(facts_of_release(streamed, outputs), show_files)
-    with stage(f"running {arguments.policy}"):
+    with stage(f"running {arguments.policy}", has_bar=True):
         original = policy.read()
         result = policy.run(original)
     with stage("writing"):
@@ -619,8 +608,8 @@ def _compare(arguments: argparse.Namespace) -> Outcome:
         return plan(policy.inputs, outputs + resumed)
     if outputs or resumed:
         announce_files(outputs + resumed)
-    with stage(f"running {arguments.policy}"):
-        table = policy.compare(progress=can_show_progress(), allow_outside=arguments.allow_outside)
+    with stage(f"running {arguments.policy}", has_bar=True):
+        table = policy.compare(allow_outside=arguments.allow_outside)
     policy.write_comparison(table, **allowed)
     files = {"comparison": next(iter(outputs), None), "resume": next(iter(resumed), None)}
     show = partial(print_comparison, table, whole=arguments.all)
@@ -671,14 +660,6 @@ def _guarantee(arguments: argparse.Namespace) -> Guarantee:
     if quasi is None:
         return guarantees.LmDiversity(l=arguments.l, m=m, sensitive=sensitive, k=k, mapping=mapping)
     return guarantees.KLm(k=k, l=arguments.l, m=m, quasi=quasi, sensitive=sensitive, mapping=mapping)
-
-
-def _options_with_progress(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the options of the named algorithm, and whether it shows a progress bar."""
-    options = algorithm_options(arguments)
-    if "progress" in parameters_of(algorithm(arguments.algorithm)):
-        options["progress"] = can_show_progress()
-    return options
 
 
 def _files_of(arguments: argparse.Namespace) -> dict[str, Path | str]:

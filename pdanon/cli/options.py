@@ -31,7 +31,6 @@ from pdanon.recoding.labels import LABELS
 from pdanon.recoding.result import Anonymized
 
 HINT = "\n  hint:  "
-_OF_COMMAND = ("keep", "progress")  # parameters that the command itself handles
 
 
 # --- Types of options
@@ -371,7 +370,7 @@ def facts_of_algorithm(name: str) -> dict[str, Any]:
         if each in PARAMETERS and by_command
         else {"parameter": each, "option": None, "required": each in required}
         for each in _accepted(name)
-        if each not in _OF_COMMAND
+        if each != "keep"  # which the command itself handles
     ]
     does, _, _ = text.partition("\n")
     return {"name": name, "does": does, "guarantee": guarantee, "by_command": by_command, "options": options}

@@ -21,6 +21,7 @@ from pdanon.errors import IdentifierWarning, PersonsWarning, ReleaseWarning, esc
 from pdanon.evaluation.metrics.risk import of_few_known
 from pdanon.evaluation.profile import Profile
 from pdanon.io.files import is_taken
+from pdanon.itemsets.settings import SETTINGS
 from pdanon.recoding.counts import loss_lines
 from pdanon.recoding.result import Anonymized, unmodified_lines
 from pdanon.recoding.risk import risk_lines
@@ -124,11 +125,11 @@ def announce_files(paths: Iterable[Path | str]) -> None:
 
 
 @contextmanager
-def stage(what: str, *, announced: bool = True) -> Iterator[None]:
-    """Name the running stage on stderr, if it takes long."""
+def stage(what: str, *, has_bar: bool = False) -> Iterator[None]:
+    """Name the running stage on stderr, if it takes long and shows no bar."""
     timer = Timer(PATIENCE, report, [f"{what} ..."])
     timer.daemon = True
-    if announced and not _current().quiet:
+    if not (has_bar and SETTINGS["progress"]) and not _current().quiet:
         timer.start()
     try:
         yield

@@ -216,7 +216,6 @@ def audit(
     unit: Hashable | None = None,
     item: Hashable | None = None,
     counts: bool = False,
-    progress: bool = False,
 ) -> Audit:
     """Recount from scratch whether a Dask DataFrame has a guarantee.
 
@@ -231,8 +230,6 @@ def audit(
         The list column. By default, the only one.
     unit, item, counts
         As in `pdanon.audit`, for lines without other columns.
-    progress : bool
-        Show a progress bar of the count on the client.
 
     Returns
     -------
@@ -251,15 +248,15 @@ def audit(
     """
     units = _units(unit, item, counts, column)
     if units is not None:
-        return audit_partition_lines(frame, units, guarantee, progress)
+        return audit_partition_lines(frame, units, guarantee)
     countable = check_countable(guarantee)
     if isinstance(countable, ByClasses):
         check_frame(frame)
-        with show_activity(progress, "audit"):
+        with show_activity("audit"):
             return audit_partition_classes(frame, countable, column)
     private = getattr(guarantee, "private", None)
     rows = count_transactions(frame, list_columns(frame, column, private), read=read_visible)
-    with show_activity(progress, "audit"):
+    with show_activity("audit"):
         return countable.recount(rows)
 
 
@@ -274,7 +271,6 @@ def risk(
     sensitive: Sequence[Any] | None = None,
     unit: Hashable | None = None,
     item: Hashable | None = None,
-    progress: bool = False,
 ) -> pd.DataFrame:
     """Measure the risk from an attacker with a few known items; `pdanon.risk` without ``quasi``.
 
@@ -292,8 +288,6 @@ def risk(
         Items that the attacker does not know.
     unit, item : hashable, optional
         As in `pdanon.risk`.
-    progress : bool
-        Show a progress bar of the count on the client.
 
     Returns
     -------
@@ -313,7 +307,7 @@ def risk(
     rows = (count_transactions(frame, labels) if units is None else read_units(frame, units)).itemsets
     if sensitive is not None:
         rows = remove_items(rows, NamedItems.some(sensitive, "sensitive"))
-    with show_activity(progress, "risk"):
+    with show_activity("risk"):
         return risk_of(rows, k=k, m=m)
 
 
@@ -324,7 +318,6 @@ def profile(
     *,
     k: int = 5,
     m: int = 3,
-    progress: bool = False,
 ) -> Profile:
     """Profile a raw Dask DataFrame.
 
@@ -334,7 +327,7 @@ def profile(
         One row per person.
     column : hashable, optional
         The list column. By default, the only one.
-    k, m, progress
+    k, m
         As in `pdanon.profile`.
 
     Returns
@@ -357,7 +350,7 @@ def profile(
     refuse_chunks(frame._meta)
     rows = count_transactions(frame, [label]).itemsets
     others = frame.drop(columns=[label]).head(SAMPLE, npartitions=-1)
-    return profile_of(rows, label, others, k=k, m=m, progress=progress)
+    return profile_of(rows, label, others, k=k, m=m)
 
 
 @called_by_name
@@ -370,7 +363,6 @@ def attack(
     m: ItemLimit = 2,
     n: int = 1000,
     random_state: int | np.random.Generator | None = None,
-    progress: bool = False,
 ) -> Attack:
     """Simulate attacks on a release of a Dask DataFrame.
 
@@ -384,7 +376,7 @@ def attack(
         The list column. By default, the only one.
     mapping : pandas.DataFrame, optional
         The mapping of a frame. A result has its own.
-    m, n, random_state, progress
+    m, n, random_state
         As in `pdanon.attack`.
 
     Returns
@@ -410,7 +402,7 @@ def attack(
     (label,) = list_columns(frame, column)
     list_columns(result, label)
     original, published = (count_transactions(each, [label]).itemsets for each in (frame, result))
-    with show_activity(progress, "attack"):
+    with show_activity("attack"):
         return attack_itemsets(original, published, mapping, m=m, n=n, random_state=random_state)
 
 

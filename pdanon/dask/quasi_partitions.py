@@ -140,7 +140,7 @@ class _TablePartitions:
     def decide(self, name: str, given: Mapping[str, Any]) -> Decision[ReleasedTable[_ReleasedPartitions]]:
         """Read the rows, and decide region by region, on the workers."""
         rows = _PartitionRows.read(self.frame, self.columns)
-        with progress_bar(given.get("progress", False), name, "steps") as report:
+        with progress_bar(name, "steps") as report:
             return decide_table(rows, name, given, rows.share, report)
 
     @contextmanager

@@ -47,13 +47,13 @@ def anonymize_lines(
     return release(lines, partial(lines.decide, decide), (), max_loss)
 
 
-def audit_partition_lines(frame: dd.DataFrame, units: Units, guarantee: Guarantee, progress: bool) -> Audit:
+def audit_partition_lines(frame: dd.DataFrame, units: Units, guarantee: Guarantee) -> Audit:
     """Recount the persons of lines, as `pdanon.dask.audit` with ``unit``."""
     recountable = check_recountable(guarantee)
     check_columns(frame, units)
     units.check_audit(guarantee, list(frame.columns))
     columns = read_units(frame, units, as_shown=True)
-    with show_activity(progress, "audit"):
+    with show_activity("audit"):
         return recountable.recount(columns)
 
 

@@ -29,7 +29,7 @@ from pdanon.evaluation.metrics.attack import check_sample, share_named
 from pdanon.guarantees.parameters import DEFAULT_M, DefaultNumber, ItemLimit, check_k, check_m
 from pdanon.io.files import replace_file
 from pdanon.io.parquet import read_parquet, to_parquet
-from pdanon.itemsets.arguments import called_by_name
+from pdanon.itemsets.arguments import MOVED, called_by_name
 from pdanon.itemsets.columns import find_column
 from pdanon.itemsets.compatibility import text_column
 from pdanon.itemsets.timing import progress_bar
@@ -127,10 +127,10 @@ def _label_choices(name: str, key: str, choices: list[tuple[Any, Any]]) -> list[
 
 
 def _check_names(name: Any, label: str, fixed: Mapping[str, Any], vary: Mapping[str, Any]) -> None:
-    accepted = {key: each for key, each in parameters_of(algorithm(name)).items() if key != "progress"}
+    accepted = parameters_of(algorithm(name))
     where = f"configuration {label!r}"
     for key in (*fixed, *vary):
-        check_known(key, accepted, f"parameter of {name}", where=where)
+        check_known(key, accepted, f"parameter of {name}", where=where, hint=MOVED.get(key))
     if fixed.keys() & vary.keys():
         got = ", ".join(sorted(fixed.keys() & vary.keys()))
         raise ParameterError("a parameter is both fixed and varied", where=where, got=got, hint=_ONCE)
@@ -188,7 +188,6 @@ def compare(
     n_jobs: int = 1,
     resume: str | os.PathLike[str] | None = None,
     column: Hashable | None = None,
-    progress: bool = False,
 ) -> pd.DataFrame:
     """Run algorithms with several parameters each, and tabulate their cost and information loss.
 
@@ -220,8 +219,6 @@ def compare(
         A Parquet file that keeps finished rows. The next run skips them.
     column : hashable, optional
         The list column. By default the only one.
-    progress : bool
-        Show a progress bar.
 
     Returns
     -------
@@ -298,7 +295,7 @@ def compare(
     rows = {} if resume is None else _read_rows(resume)
     missing = [number for number, key in enumerate(keys) if key not in rows]
     kept = dict(rows)
-    with progress_bar(progress, "compare", "configurations", len(tasks)) as report:
+    with progress_bar("compare", "configurations", len(tasks)) as report:
         report(len(tasks) - len(missing))
         for number, row, final in _run(comparison, missing, n_jobs):
             rows[keys[number]] = row

@@ -308,9 +308,7 @@ class Profile:
 
 
 @called_by_name
-def profile(
-    frame: pd.DataFrame, column: Hashable | None = None, *, k: int = 5, m: int = 3, progress: bool = False
-) -> Profile:
+def profile(frame: pd.DataFrame, column: Hashable | None = None, *, k: int = 5, m: int = 3) -> Profile:
     """Profile a raw table before anonymization.
 
     Parameters
@@ -323,8 +321,6 @@ def profile(
         Number of matching rows that counts as safe; at least 2.
     m : int
         Maximum number of known items for which the risk is counted; at least 1.
-    progress : bool
-        Show the finished parts of the count; their total number is not known in advance.
 
     Returns
     -------
@@ -368,12 +364,10 @@ def profile(
     refuse_chunks(frame)  # rows that are parts of records have no risk of their own
     itemsets = Itemsets.from_series(frame.iloc[:, position])
     others = frame.iloc[:, [place for place in range(frame.shape[1]) if place != position]]
-    return profile_of(itemsets, frame.columns[position], others, k=k, m=m, progress=progress)
+    return profile_of(itemsets, frame.columns[position], others, k=k, m=m)
 
 
-def profile_of(
-    itemsets: Itemsets, label: Hashable, others: pd.DataFrame, *, k: int, m: int, progress: bool = False
-) -> Profile:
+def profile_of(itemsets: Itemsets, label: Hashable, others: pd.DataFrame, *, k: int, m: int) -> Profile:
     """Profile an encoded column, as in `profile`.
 
     Parameters
@@ -384,11 +378,11 @@ def profile_of(
         Its label.
     others : pandas.DataFrame
         The other columns: all rows, or the first ones of a table with more rows.
-    k, m, progress
+    k, m
         As in `profile`.
     """
     k = check_k(k)
-    with show_activity(progress, "profile"):
+    with show_activity("profile"):
         risks = risk_of(itemsets, k=k, m=m)
     index, n_rows = SupportIndex.of(itemsets), len(others)
     numbers = [value_numbers(others.iloc[:, place]) for place in range(others.shape[1])]

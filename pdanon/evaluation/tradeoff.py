@@ -40,7 +40,6 @@ def tradeoff(
     m: Sequence[int] = (1, 2, 3),
     algorithm: str | None = None,
     sample: pd.DataFrame | str | None = None,
-    progress: bool = False,
     **options: Any,
 ) -> pd.DataFrame:
     """Anonymize with each k and m, and measure the information loss and the remaining risk.
@@ -57,8 +56,6 @@ def tradeoff(
         The algorithm. By default `anonymize` selects the best.
     sample : pandas.DataFrame or "split", optional
         Other rows of the same kind, or ``"split"``, as for `attack`, to measure ``named`` as well.
-    progress : bool
-        Show a progress bar.
     **options
         Other parameters of the algorithm or of `anonymize`, such as ``hierarchy`` or ``time_limit``.
 
@@ -110,7 +107,7 @@ def tradeoff(
     if sample is not None:
         check_sample(frame, column, sample)
     rows: list[dict[str, Any]] = []
-    with progress_bar(progress, "tradeoff", "releases", len(pairs)) as report:
+    with progress_bar("tradeoff", "releases", len(pairs)) as report:
         for each in pairs:
             rows.append(_measure_release(frame, frame.columns[position], *each, algorithm, options, sample))
             report(1)

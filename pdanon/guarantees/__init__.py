@@ -63,7 +63,6 @@ def audit(
     key: Hashable | Sequence[Any] | None = None,
     mapping: pd.DataFrame | None = None,
     spans: str = "present",
-    progress: bool = False,
 ) -> Audit:
     """Verify from scratch whether a guarantee holds for a frame.
 
@@ -96,8 +95,6 @@ def audit(
         What the attacker knows of the releases of a person: ``"present"``, that the person is in some
         consecutive releases. The others are counted beside it, and never promised: ``"joined"``, also in
         which release the person joined, and ``"any"``, exactly in which releases the person is.
-    progress : bool
-        Show the finished parts of the count; their total number is not known in advance.
 
     Returns
     -------
@@ -168,7 +165,7 @@ def audit(
         guarantee = guarantee.with_mapping(mapping)
     if previous is None:
         refuse_unused(key=key, spans=None if spans == PRESENT else spans)
-    with show_activity(progress, "audit"):
+    with show_activity("audit"):
         if previous is not None:
             return audit_series(guarantee, frame, previous, column, key=key, mapping=mapping, spans=spans)
         if unit is not None:

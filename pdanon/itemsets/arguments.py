@@ -61,6 +61,8 @@ _GUARANTEES = {
     "rules": "pdanon.PSRules(rules=[(['rice'], ['flu'])], k=5, c=0.5)",
     "c": "pdanon.PSRules(rules=[(['rice'], ['flu'])], k=5, c=0.5)",
 }
+# What other calls take: options of the process.
+MOVED = {"progress": "pdanon.config(progress=True)"}
 # Names of other functions or libraries for a parameter.
 _SYNONYMS = {"sensitive": "private", "private": "sensitive", "sep": "separator", "seed": "random_state"}
 _signature = cache(inspect.signature)  # of public functions and classes, which are few
@@ -177,7 +179,7 @@ def _call_error(
     unknown = [each for each in given if each not in known]
     if unknown:
         similar = did_you_mean(_SYNONYMS.get(unknown[0], ""), known) or did_you_mean(unknown[0], known)
-        hint = similar or f"its parameters: {', '.join(known)}"
+        hint = MOVED.get(unknown[0]) or similar or f"its parameters: {', '.join(known)}"
         if "transaction" in known and unknown[0] in _OF_TRANSACTION:
             hint = f"pass it for the items: transaction=pdanon.Transaction({unknown[0]}=...)"
         if "guarantee" in known and unknown[0] in _GUARANTEES:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from pdanon.errors import ParameterError
 from pdanon.itemsets.memory import require_memory
+from pdanon.itemsets.settings import SETTINGS
 from pdanon.itemsets.timing import TimeLimitError, halt_on_error, part_done, seconds_left
 from pdanon.itemsets.validation import check_count
 
@@ -28,40 +29,13 @@ _WORTH = 100_000  # steps of a loop below which a thread costs more than it save
 _STACK = 2**25  # bytes that a thread may need
 _LONGEST = 2**24  # steps of a loop that cannot be interrupted: some tenths of a second
 
-_chosen: int | None = None
 _own = threading.local()  # has `busy` in threads of this module
 
 
-def set_threads(n: int | None) -> None:
-    """Set the number of threads for large tables in this process.
-
-    Parameters
-    ----------
-    n : int or None
-        At least 1. None is the value of the environment variable ``PDANON_THREADS``, or the number of cores
-        of the process.
-
-    Raises
-    ------
-    ParameterError
-        If ``n`` is no integer of at least 1.
-
-    Notes
-    -----
-    Releases and all numbers are the same for any number of threads. Small tables use one thread.
-
-    By default, calls outside the main thread use one thread, as their caller already uses several. So do
-    processes with ``OMP_NUM_THREADS=1`` in their environment, such as workers of Dask and joblib.
-
-    Examples
-    --------
-    >>> import pdanon
-    >>> pdanon.set_threads(2)
-    >>> pdanon.set_threads(None)
-    """
-    global _chosen
+def check_threads(n: Any) -> int | None:
+    """Check the number of threads that a program sets; None stands for the default."""
     hint = "None stands for the cores that this process may use"
-    _chosen = None if n is None else check_count(n, "n", least=1, most=_MOST, hint=hint)
+    return None if n is None else check_count(n, "threads", least=1, most=_MOST, hint=hint)
 
 
 def count_threads() -> int:
@@ -75,8 +49,7 @@ def count_threads() -> int:
     requested = read_variable()
     if getattr(_own, "busy", False):
         return 1
-    if _chosen is not None:
-        return _chosen
+    requested = SETTINGS["threads"] or requested
     if requested is not None:
         return requested
     if threading.current_thread() is not threading.main_thread():

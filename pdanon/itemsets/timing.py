@@ -5,15 +5,17 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
+from importlib.util import find_spec
 from math import inf
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pdanon.errors import ParameterError
+from pdanon.itemsets.settings import SETTINGS
 from pdanon.itemsets.validation import check_flag
 
 _end: ContextVar[float] = ContextVar("end", default=inf)  # a value of time.perf_counter()
@@ -114,6 +116,7 @@ def part_done() -> None:
 
 _SHORT = 0.05  # seconds
 _MOST_STEPS = 2**12
+_PARTS = "parts"  # the unit that `part_done` counts
 
 Report: TypeAlias = Callable[[int], object]
 
@@ -144,52 +147,45 @@ def report_nothing(done: int) -> None:
     """Report nothing, as the caller reports larger steps or runs in another process."""
 
 
+def check_progress(value: Any) -> bool:
+    """Check whether to show progress bars."""
+    if check_flag(value, "progress") and find_spec("tqdm") is None:
+        raise ParameterError("progress=True needs the package tqdm", hint="pip install 'pdanon[progress]'")
+    return bool(value)
+
+
 @contextmanager
-def progress_bar(show: bool, label: str, unit: str, total: int | None = None) -> Iterator[Report]:
-    """Yield a function that counts finished units, checks the time limit, and optionally updates a bar.
+def progress_bar(label: str, unit: str, total: int | None = None) -> Iterator[Report]:
+    """Yield a function that counts finished units, checks the time limit, and updates a bar if there is one.
+
+    There is one if `pdanon.config` asks for it, and the work is no part of other work that shows a bar.
 
     Parameters
     ----------
-    show : bool
-        Show a bar, on stderr or in the notebook.
     label, unit : str
         The name of the work, and of its units. Numbers of rows are abbreviated, such as 1.2M.
     total : int, optional
         Number of units, if known. The bar then shows the share that is done.
     """
-    if not check_flag(show, "progress"):
+    if not SETTINGS["progress"] or _watcher.get() is not None:
         yield lambda done: check_time()
         return
-    try:
-        with warnings.catch_warnings():  # without ipywidgets tqdm warns, and falls back to plain bars
-            warnings.simplefilter("ignore")
-            from tqdm.auto import tqdm
-    except ImportError:
-        hint = "pip install 'pdanon[progress]'"
-        raise ParameterError("progress=True needs the package tqdm", hint=hint) from None
+    with warnings.catch_warnings():  # without ipywidgets tqdm warns, and falls back to plain bars
+        warnings.simplefilter("ignore")
+        from tqdm.auto import tqdm
     with tqdm(desc=label, unit=f" {unit}", total=total, unit_scale=unit == "rows") as bar:
 
         def report(done: int) -> None:
             bar.update(done)
             check_time()
 
-        yield report
-
-
-@contextmanager
-def show_activity(show: bool, label: str) -> Iterator[None]:
-    """Count the parts that a block finishes in a bar without total.
-
-    Parameters
-    ----------
-    show : bool
-        Show a bar.
-    label : str
-        The name of the work.
-    """
-    with progress_bar(show, label, "parts") as report:
-        token = _watcher.set(report if show else _watcher.get())
+        token = _watcher.set(report if unit == _PARTS else report_nothing)
         try:
-            yield
+            yield report
         finally:
             _watcher.reset(token)
+
+
+def show_activity(label: str) -> AbstractContextManager[Report]:
+    """Count the parts that a block finishes in a bar without total."""
+    return progress_bar(label, _PARTS)

@@ -152,11 +152,13 @@ def is_encodable(text: str) -> bool:
     return True
 
 
-def check_known(name: Any, known: Collection[str], what: str, *, where: str | None = None) -> str:
+def check_known(
+    name: Any, known: Collection[str], what: str, *, where: str | None = None, hint: str | None = None
+) -> str:
     """Check that a name is known, and suggest the most similar one if it is not."""
     if isinstance(name, str) and name in known:
         return name
-    hint = did_you_mean(name, known) or f"known: {', '.join(known) or 'none'}"
+    hint = hint or did_you_mean(name, known) or f"known: {', '.join(known) or 'none'}"
     raise ParameterError(f"there is no such {what}", where=where, got=quote_word(name), hint=hint)
 
 

@@ -227,17 +227,13 @@ class Policy:
             return "*" in text or not is_lines(text)
         return path.isdir(text) or (any(mark in text for mark in "*?[") and not path.exists(text))
 
-    def run_stream(
-        self, *, overwrite: bool = False, allow_outside: bool = False, progress: bool = False
-    ) -> Streamed:
+    def run_stream(self, *, overwrite: bool = False, allow_outside: bool = False) -> Streamed:
         """Anonymize a directory of Parquet files in parts, and write the release and the mapping.
 
         Parameters
         ----------
         overwrite, allow_outside : bool
             As `check_outputs`. An existing release is never replaced.
-        progress : bool
-            Show a progress bar.
 
         Returns
         -------
@@ -262,17 +258,15 @@ class Policy:
             options = self._read_all(self._roles.merge_request(self._parameters))
         else:
             options = self._read_all(self._roles.merge_parameters(self.algorithm, self._parameters))
-        options |= {"algorithm": self.algorithm, "drop": self.drop, "progress": progress, **self._unit}
+        options |= {"algorithm": self.algorithm, "drop": self.drop, **self._unit}
         mapping = self.outputs.get("mapping")
         return anonymize(self.input, self.outputs["release"], column=self.items, mapping=mapping, **options)
 
-    def compare(self, *, progress: bool = False, allow_outside: bool = False) -> pd.DataFrame:
+    def compare(self, *, allow_outside: bool = False) -> pd.DataFrame:
         """Run the comparison of the policy with `pdanon.compare`, and write only the file of ``resume``.
 
         Parameters
         ----------
-        progress : bool
-            Show a progress bar.
         allow_outside : bool
             Let the file of ``resume`` be outside the directory of the policy.
 
@@ -295,7 +289,7 @@ class Policy:
         vary = {key: schema.map_values(values, partial(self._read, key)) for key, values in varied}
         others = self.comparison.keys() - {"algorithms", "vary"}
         options = {name: self.comparison[name] for name in others}
-        options |= {"vary": vary, "column": self.items, "progress": progress}
+        options |= {"vary": vary, "column": self.items}
         return compare(self.read(), configurations, **options)
 
     def read(self) -> pd.DataFrame:

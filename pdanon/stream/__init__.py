@@ -179,7 +179,7 @@ def anonymize(
 
     Cost: the source is read twice, its first row group once more, and the target once. Memory holds the
     distinct transactions and one row group, however many files and rows there are. An occurrence takes at
-    least 16 bytes, and a transaction 40 bytes. With more than one thread (`pdanon.set_threads`), it
+    least 16 bytes, and a transaction 40 bytes. With more than one thread (`pdanon.config`), it
     holds two row groups: the next one is read while one is counted or written.
 
     Examples
@@ -216,7 +216,6 @@ def anonymize(
         check_name(path)
     check_target(released, tree)
     kept = None if mapping is None else check_mapping_file(Path(mapping), released, tree)
-    progress = parameters.get("progress", False)
     if persons is not None and decide is not None:
         return anonymize_lines(tree, released, kept, persons, decide, most[0])
     with lock_target(released):
@@ -225,21 +224,14 @@ def anonymize(
             has_lists = of_lists(algorithm_of(algorithm))
             with workspace(released) as directory:
                 table = TableFiles.of(
-                    tree,
-                    released,
-                    kept,
-                    column,
-                    parameters["quasi"],
-                    directory,
-                    progress,
-                    has_lists=has_lists,
+                    tree, released, kept, column, parameters["quasi"], directory, has_lists=has_lists
                 )
                 known = partial(table.decide, algorithm, parameters)
                 return release(table, known, parameters.get("keep", ()), *most)
         stamps = tree.stamps()
         with expect_unchanged(tree, stamps):
             positions = tree.find_columns(column, parameters.get("private"))
-        files = ListFiles(tree, released, kept, positions, stamps, progress)
+        files = ListFiles(tree, released, kept, positions, stamps)
         return release(files, partial(files.decide, decide), parameters.get("keep", ()), *most)
 
 
@@ -252,7 +244,6 @@ def audit(
     unit: str | None = None,
     item: str | None = None,
     counts: bool = False,
-    progress: bool = False,
 ) -> Audit:
     """Recount from scratch whether Parquet files that do not fit into memory have a guarantee.
 
@@ -267,8 +258,6 @@ def audit(
         The list column. By default, the only one, besides a private column.
     unit, item, counts
         As in `pdanon.audit`, for lines without other columns.
-    progress : bool
-        Show a progress bar of the rows read, and of the parts counted.
 
     Returns
     -------
@@ -300,17 +289,17 @@ def audit(
     """
     if (persons := _units(unit, item, counts, column)) is not None:
         tree = ParquetTree.find(check_path(source, "source"))
-        return audit_file_lines(tree, persons, guarantee, progress)
+        return audit_file_lines(tree, persons, guarantee)
     countable, tree = check_countable(guarantee), ParquetTree.find(check_path(source, "source"))
     if isinstance(countable, ByClasses):
-        parts = ClassFiles.of(tree, countable, column, progress)
+        parts = ClassFiles.of(tree, countable, column)
         return audit_parts(countable, parts, parts.label)
     with expect_unchanged(tree, tree.stamps()):
         positions = tree.find_columns(column, getattr(guarantee, "private", None))
         names = tree.schema().names
         labels = [names[each] for each in positions]
-        columns = collapse_files(tree, labels, read=encode_visible, progress=progress)
-        with show_activity(progress, "audit"):
+        columns = collapse_files(tree, labels, read=encode_visible)
+        with show_activity("audit"):
             return countable.recount(columns)
 
 
@@ -323,7 +312,6 @@ def risk(
     m: int = 2,
     unit: str | None = None,
     item: str | None = None,
-    progress: bool = False,
 ) -> pd.DataFrame:
     """Measure the share of rows that an attacker with knowledge of a few items can single out.
 
@@ -333,7 +321,7 @@ def risk(
         Original or released files, in any form that `anonymize` accepts.
     column : str, optional
         The list column. By default, the only one.
-    k, m, unit, item, progress
+    k, m, unit, item
         As in `pdanon.risk`.
 
     Returns
@@ -358,10 +346,10 @@ def risk(
     """
     persons = _units(unit, item, False, column)
     if persons is None:
-        columns, _ = _read_rows(source, column, progress)
+        columns, _ = _read_rows(source, column)
     else:
         columns = read_units(ParquetTree.find(check_path(source, "source")), persons)
-    with show_activity(progress, "risk"):
+    with show_activity("risk"):
         return risk_of(columns.itemsets, k=k, m=m)
 
 
@@ -372,7 +360,6 @@ def profile(
     *,
     k: int = 5,
     m: int = 3,
-    progress: bool = False,
 ) -> Profile:
     """Profile raw Parquet files that do not fit into memory.
 
@@ -382,7 +369,7 @@ def profile(
         The files, in any form that `anonymize` accepts.
     column : str, optional
         The list column. By default, the only one.
-    k, m, progress
+    k, m
         As in `pdanon.profile`.
 
     Returns
@@ -410,8 +397,8 @@ def profile(
     >>> int(profile.counts["rows"])
     1000
     """
-    columns, first = _read_rows(source, column, progress)
-    return profile_of(columns.itemsets, columns.label, first, k=k, m=m, progress=progress)
+    columns, first = _read_rows(source, column)
+    return profile_of(columns.itemsets, columns.label, first, k=k, m=m)
 
 
 @called_by_name
@@ -424,7 +411,6 @@ def attack(
     m: ItemLimit = 2,
     n: int = 1000,
     random_state: int | np.random.Generator | None = None,
-    progress: bool = False,
 ) -> Attack:
     """Simulate attacks on a release of Parquet files that do not fit into memory.
 
@@ -436,7 +422,7 @@ def attack(
         The mapping of the release: ``mapping`` of its result, or the file that was written.
     column : str, optional
         The list column. By default, the only one.
-    m, n, random_state, progress
+    m, n, random_state
         As in `pdanon.attack`.
 
     Returns
@@ -466,8 +452,8 @@ def attack(
     True
     """
     check_attacked(mapping)
-    original, published = (_read_rows(path, column, progress)[0].itemsets for path in (source, released))
-    with show_activity(progress, "attack"):
+    original, published = (_read_rows(path, column)[0].itemsets for path in (source, released))
+    with show_activity("attack"):
         return attack_itemsets(original, published, mapping, m=m, n=n, random_state=random_state)
 
 
@@ -566,9 +552,7 @@ def _count_rows(source: str | os.PathLike[str]) -> int | None:
     return None
 
 
-def _read_rows(
-    source: str | os.PathLike[str], column: str | None, progress: bool
-) -> tuple[ListColumns, pd.DataFrame]:
+def _read_rows(source: str | os.PathLike[str], column: str | None) -> tuple[ListColumns, pd.DataFrame]:
     """Return the distinct rows of the list column, and the first rows of the other columns."""
     tree = ParquetTree.find(check_path(source, "source"))
     with expect_unchanged(tree, tree.stamps()):
@@ -576,6 +560,6 @@ def _read_rows(
         names = tree.schema().names
         refuse_chunks(pd.DataFrame(columns=names))
         labels = [names[each] for each in positions]
-        columns = collapse_files(tree, labels, progress=progress)
+        columns = collapse_files(tree, labels)
         others = [name for place, name in enumerate(names) if place not in positions]
         return replace(columns, label=labels[0]), first_rows(tree, others)

@@ -57,8 +57,6 @@ class ListFiles:
         Position of the list column, and of the private column if there is one.
     stamps : list
         State of the files at the start.
-    progress : bool
-        Show a progress bar of the rows read and written.
     """
 
     tree: ParquetTree
@@ -66,7 +64,6 @@ class ListFiles:
     mapping: Path | None
     positions: tuple[int, ...]
     stamps: list[object]
-    progress: bool = False
 
     @property
     def labels(self) -> list[str]:
@@ -83,8 +80,8 @@ class ListFiles:
         """Decide for the distinct transactions, or by the supports of pairs."""
         with expect_unchanged(self.tree, self.stamps):
             read = _gather if decide.by_pairs is not None else collapse_files
-            rows = read(self.tree, self.labels, progress=self.progress)
-            fetch = partial(_fetch, self.tree, self.labels[0], self.progress)
+            rows = read(self.tree, self.labels)
+            fetch = partial(_fetch, self.tree, self.labels[0])
             chosen = decide.decide(rows, fetch)
             decision = chosen.decision
             return decision.with_rows(_FileRows(rows.n_rows, decision.rows, *chosen[1:]))
@@ -131,10 +128,9 @@ class _WrittenFiles:
     def audit(self, guarantee: Guarantee) -> Audit:
         tree = self.files.tree
         with expect_unchanged(tree, self.files.stamps):
-            progress = self.files.progress
-            recode_files(tree, self.draft, self.files.positions, self.rows.recoder, progress)
+            recode_files(tree, self.draft, self.files.positions, self.rows.recoder)
             draft, recountable = ParquetTree.find(self.draft), check_recountable(guarantee)
-            options: dict[str, Any] = {"read": encode_visible, "progress": progress, "task": "audit"}
+            options: dict[str, Any] = {"read": encode_visible, "task": "audit"}
             by_pairs = self.rows.rounds is not None
             written = (_gather if by_pairs else collapse_files)(draft, self.files.labels, **options)
             if written.n_rows != self.n_rows:
@@ -177,23 +173,18 @@ def _gather(tree: ParquetTree, labels: list[str], **options: Any) -> Gathered:
 
 @contextmanager
 def _batches(
-    tree: ParquetTree,
-    labels: list[str],
-    *,
-    read: ArrowReader = Itemsets.from_arrow,
-    progress: bool = False,
-    task: str = "read",
+    tree: ParquetTree, labels: list[str], *, read: ArrowReader = Itemsets.from_arrow, task: str = "read"
 ) -> Iterator[Iterator[list[Itemsets]]]:
     """Yield the row groups of some list columns, with a progress bar."""
     batches = prefetch(tree.columns(labels, read), lambda columns: len(columns[0].codes))
-    with row_bar(progress, task, tree) as report:
+    with row_bar(task, tree) as report:
         yield report_rows(batches, report, lambda each: each[0].n_rows)
 
 
-def _fetch(tree: ParquetTree, label: str, progress: bool, request: Request) -> Iterator[SupportIndex]:
+def _fetch(tree: ParquetTree, label: str, request: Request) -> Iterator[SupportIndex]:
     """Return the rows that an interim decision requests, by row group."""
     options: dict[str, Any] = {"read": Itemsets.from_arrow_unsorted, "task": f"round {len(request.labels)}"}
-    with _batches(tree, [label], progress=progress, **options) as batches:
+    with _batches(tree, [label], **options) as batches:
         for (rows,) in batches:
             found = request.find(rows)
             if found is None:
@@ -204,9 +195,7 @@ def _fetch(tree: ParquetTree, label: str, progress: bool, request: Request) -> I
 # --- The recoded rows
 
 
-def recode_files(
-    tree: ParquetTree, draft: Path, positions: tuple[int, ...], recoder: Recoder, progress: bool = False
-) -> None:
+def recode_files(tree: ParquetTree, draft: Path, positions: tuple[int, ...], recoder: Recoder) -> None:
     """Write each file with recoded items, as text or in their type."""
     position = positions[0]
     publisher = Publisher.of(recoder)
@@ -214,7 +203,7 @@ def recode_files(
     labels = [tree.schema().names[each] for each in positions]
     if not recoder.keeps_type:
         kinds[position] = pa.string()
-    with row_bar(progress, "write", tree) as report:
+    with row_bar("write", tree) as report:
         for name in tree.names:
             path = draft if tree.is_file else draft / name
             with tree.open(name, labels) as file, open_writer(path, file, kinds) as writer:

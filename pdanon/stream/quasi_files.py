@@ -93,8 +93,6 @@ class TableFiles:
         State of the files at the start.
     directory : Path
         An empty directory, for numbers of values and items.
-    progress : bool
-        Show a progress bar of the rows read and written.
     empty : list of ndarray of uint8
         For each released row group, the bits of the rows without items. Filled by `decide`.
     """
@@ -106,7 +104,6 @@ class TableFiles:
     label: str | None
     stamps: list[object]
     directory: Path
-    progress: bool = False
     empty: list[NDArray[np.uint8]] = field(default_factory=list)
 
     @classmethod
@@ -118,7 +115,6 @@ class TableFiles:
         column: str | None,
         quasi: Any,
         directory: Path,
-        progress: bool,
         *,
         has_lists: bool,
     ) -> TableFiles:
@@ -132,7 +128,7 @@ class TableFiles:
             frame = _empty_frame(tree)
             labels = [names[place] for place in find_quasi(frame, quasi)]
             label = names[tree.find_columns(column)[0]] if has_lists else None
-        return cls(tree, target, mapping, labels, label, stamps, directory, progress)
+        return cls(tree, target, mapping, labels, label, stamps, directory)
 
     @property
     def labels(self) -> list[str]:
@@ -156,7 +152,7 @@ class TableFiles:
         with report_write_errors(self.target):
             with expect_unchanged(self.tree, self.stamps):
                 rows = self._read()
-            with progress_bar(self.progress, name, "steps") as report, sharing(jobs, report) as share:
+            with progress_bar(name, "steps") as report, sharing(jobs, report) as share:
                 return decide_table(rows, name, given, share, report)
 
     def _read(self) -> FileRows:
@@ -165,7 +161,7 @@ class TableFiles:
             noted = file.schema.metadata
         chosen = pa.schema([schema.field(label) for label in self.quasi], noted)
         rows = FileRows(self.directory, chosen, self.label)
-        with row_bar(self.progress, "read", self.tree) as report:
+        with row_bar("read", self.tree) as report:
             for file, number in report_rows(self._groups(), report, lambda each: _group_rows(*each)):
                 for table in _cut(file.read(number, self.labels)):
                     itemsets = None if self.label is None else file.itemsets(table, self.label, number)
@@ -232,7 +228,7 @@ class _WrittenTable:
             lists = [] if files.label is None else [files.label]
             if draft.rows() != self.n_rows:
                 raise change_error(tree)
-            given: Any = (files.progress, files.directory, files.empty)
+            given: Any = (files.directory, files.empty)
             parts = ClassFiles(draft, draft.stamps(), files.quasi, lists, *given)
             return audit_parts(guarantee, parts, files.label)
 
@@ -241,7 +237,7 @@ class _WrittenTable:
         tree, number = self.files.tree, 0
         kinds = self.table.rows.part(0).schema
         fields = {place: kinds.field(label) for place, label in self._recoded()}
-        with row_bar(self.files.progress, "write", tree) as report:
+        with row_bar("write", tree) as report:
             for name in tree.names:
                 path = self.draft if tree.is_file else self.draft / name
                 with tree.open(name) as file, open_writer(path, file, {}, fields, kinds.metadata) as writer:
@@ -286,8 +282,6 @@ class ClassFiles:
         Their state, which must not change.
     quasi, lists : list of str
         The quasi-identifiers, and the list columns.
-    progress : bool
-        Show a progress bar of the rows read.
     near : Path, optional
         A directory for the rows, sorted by class. By default that of temporary files.
     empty : sequence of ndarray of uint8, optional
@@ -298,19 +292,18 @@ class ClassFiles:
     stamps: list[object]
     quasi: list[str]
     lists: list[str]
-    progress: bool = False
     near: Path | None = None
     empty: Sequence[NDArray[np.uint8]] = ()
 
     @classmethod
-    def of(cls, tree: ParquetTree, guarantee: ByClasses, column: str | None, progress: bool) -> ClassFiles:
+    def of(cls, tree: ParquetTree, guarantee: ByClasses, column: str | None) -> ClassFiles:
         """Find the columns that an audit reads."""
         stamps = tree.stamps()
         with expect_unchanged(tree, stamps):
             names = tree.schema().names
             found = class_columns(guarantee, _empty_frame(tree), column)
             quasi, lists = ([names[place] for place in own] for own in found)
-        return cls(tree, stamps, quasi, lists, progress)
+        return cls(tree, stamps, quasi, lists)
 
     @property
     def label(self) -> str | None:
@@ -331,7 +324,7 @@ class ClassFiles:
         plain = pa.schema([(label, without_views(decode_type(schema.field(label).type))) for label in labels])
         n_buckets = self.tree.rows() // AUDITED + 1
         buckets, number = Buckets(directory, "class", n_buckets), 0
-        with row_bar(self.progress, "audit", self.tree) as report:
+        with row_bar("audit", self.tree) as report:
             for name in self.tree.names:
                 with self.tree.open(name) as file:
                     for group in range(file.plain.num_row_groups):

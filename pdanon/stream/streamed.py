@@ -18,8 +18,8 @@ from pdanon.guarantees.verdict import Guarantee
 from pdanon.io.parquet import to_frame
 from pdanon.io.trees import ParquetTree
 from pdanon.itemsets.columns import label_positions
+from pdanon.itemsets.settings import SETTINGS
 from pdanon.itemsets.timing import Report, progress_bar
-from pdanon.itemsets.validation import check_flag
 from pdanon.recoding.result import Distant
 from pdanon.recoding.unmodified_columns import (
     UnmodifiedColumns,
@@ -85,9 +85,9 @@ class Streamed(Distant):
         return f"Streamed(rows={self.rows}, files={len(self.paths)}, guarantee={self.guarantee!r})"
 
 
-def row_bar(progress: bool, label: str, tree: ParquetTree) -> AbstractContextManager[Report]:
+def row_bar(label: str, tree: ParquetTree) -> AbstractContextManager[Report]:
     """Return a progress bar of the rows of all files."""
-    return progress_bar(progress, label, "rows", tree.rows() if check_flag(progress, "progress") else None)
+    return progress_bar(label, "rows", tree.rows() if SETTINGS["progress"] else None)
 
 
 def report_rows(batches: Iterable[_Batch], report: Report, size: Callable[[_Batch], int]) -> Iterator[_Batch]:

@@ -46,12 +46,12 @@ def anonymize_lines(
         return release(files, partial(files.decide, decide), (), max_loss)
 
 
-def audit_file_lines(tree: ParquetTree, units: Units, guarantee: Guarantee, progress: bool) -> Audit:
+def audit_file_lines(tree: ParquetTree, units: Units, guarantee: Guarantee) -> Audit:
     """Recount the persons of lines, as `pdanon.stream.audit` with ``unit``."""
     recountable = check_recountable(guarantee)
     units.check_audit(guarantee, [name for name in tree.schema().names if "__index_level_" not in name])
     columns = read_units(tree, units, as_shown=True)
-    with show_activity(progress, "audit"):
+    with show_activity("audit"):
         return recountable.recount(columns)
 
 

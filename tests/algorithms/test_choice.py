@@ -414,8 +414,8 @@ def test_nothing_is_done_in_time():
 def slower(function, clock, seconds):
     """The same algorithm, which reports progress each second, for so many of them, before it begins."""
 
-    def slow(frame, column=None, *, k, m=2, progress=False, keep=()):
-        with progress_bar(progress, "slow", "steps") as report:
+    def slow(frame, column=None, *, k, m=2, keep=()):
+        with progress_bar("slow", "steps") as report:
             for _ in range(seconds):
                 clock.pass_by(1)
                 report(1)
@@ -527,7 +527,7 @@ def test_coherence_ends_with_the_time_limit(criterion, monkeypatch):
 def test_solver_gets_what_is_left(stand_in):
     seconds = []
 
-    def solver(frame, column=None, *, k, m=2, hierarchy, time_limit=60, progress=False):
+    def solver(frame, column=None, *, k, m=2, hierarchy, time_limit=60):
         seconds.append(time_limit)
         return pdanon.apriori(frame, column, k=k, m=m, hierarchy=hierarchy)
 
@@ -544,7 +544,7 @@ def test_what_is_proven_as_far_as_asked_is_better_than_what_loses_less(stand_in)
     frame, tree = frame_of(rows), {"all": ["rice", "tea", "oil"]}
     asked = pdanon.RhoUncertainty(rho=0.5, sensitive=["flu"])
 
-    def short(frame, column=None, *, rho, sensitive, m=None, progress=False):
+    def short(frame, column=None, *, rho, sensitive, m=None):
         return pdanon.suppress_control(frame, column, rho=1 - 1e-9, sensitive=sensitive, m=1)
 
     stand_in("suppress_control", short)
@@ -579,7 +579,7 @@ def test_refinement_that_was_ended_says_so(monkeypatch, clock):
 
 
 def test_limits_end_with_their_block():
-    with progress_bar(False, "", "") as report:
+    with progress_bar("", "") as report:
         with pytest.raises(TimeLimitError), limit_time(-1):
             report(1)
         report(1)

@@ -25,7 +25,7 @@ ROWS = ["ab", "abc", "abc", "bc", "cd", "abd"]
 FRAME = frame_of(ROWS)
 
 
-def rare_first(frame, column=None, *, k, m=2, progress=False):
+def rare_first(frame, column=None, *, k, m=2):
     """Do what pcta does.
 
     Parameters
@@ -36,14 +36,12 @@ def rare_first(frame, column=None, *, k, m=2, progress=False):
         The list column.
     k, m : int
         Rows, and items known.
-    progress : bool
-        Show a progress bar.
 
     Notes
     -----
     Guarantee: ``KmAnonymity(k, m)``. Nothing else.
     """
-    return RECORD.release(frame, column, partial(decide, k=k, m=m), progress=progress)
+    return RECORD.release(frame, column, partial(decide, k=k, m=m))
 
 
 def decide(columns, report, *, k, m):

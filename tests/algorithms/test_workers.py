@@ -14,9 +14,10 @@ from threading import Event
 import pytest
 from executors import LastFirst
 
+from pdanon import config
 from pdanon.algorithms.workers import check_jobs, sharing
 from pdanon.errors import InfeasibleError, ParameterError
-from pdanon.itemsets.threads import count_threads, set_threads
+from pdanon.itemsets.threads import count_threads
 
 
 def divided(number, by, report):
@@ -87,6 +88,7 @@ def test_refusals(jobs):
 AT_WORK = """
 import os, sys, time
 from pathlib import Path
+from pdanon import config
 from pdanon.algorithms.workers import sharing
 
 def work(number, report):
@@ -130,10 +132,6 @@ def threads_of(number, report):
 
 @pytest.mark.slow
 def test_processes_that_share_the_cores_start_no_threads():
-    set_threads(3)
-    try:
-        with sharing(2, lambda done: None) as share:
-            assert share(threads_of, [0, 1, 2]) == [1, 1, 1]
-            assert share(divided, [10, 21, 30, 41], [5, 3, 5, 2]) == [2, 7, 6, 20]
-    finally:
-        set_threads(None)
+    with config(threads=3), sharing(2, lambda done: None) as share:
+        assert share(threads_of, [0, 1, 2]) == [1, 1, 1]
+        assert share(divided, [10, 21, 30, 41], [5, 3, 5, 2]) == [2, 7, 6, 20]

@@ -62,7 +62,7 @@ def triples(baskets: pd.DataFrame, title: str) -> Figure:
 
 def searched() -> Iterator[Figure]:
     """Loss after a minute of two threads on two free cores, where NCP is lowered, and by default."""
-    pdanon.set_threads(2)
+    pdanon.config(threads=2)
     for asked, bar in (({"loss": "NCP"}, 0.0007), ({}, None)):
         result = pdanon.anonymize(frame("fimi_retail"), pdanon.KmAnonymity(5, 2), time_limit=60, **asked)
         ncp = result.loss["NCP"]
@@ -70,7 +70,7 @@ def searched() -> Iterator[Figure]:
         text = f"NCP {ncp:.4%}, count of an item {result.loss['singles']:.1%} off"
         met = None if bar is None else ncp <= bar
         yield Figure(f"{call}, retail, two threads", "", None, text, "" if bar is None else "<= 0.07 %", met)
-    pdanon.set_threads(None)
+    pdanon.config(threads=None)
 
 
 def optimal(baskets: pd.DataFrame, name: str, bar: int) -> Figure:

@@ -195,7 +195,7 @@ def measured(family: str, name: str, **size: int) -> Figures:
     used = time.process_time()
     resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(used + SECONDS), resource.RLIM_INFINITY))
     resource.setrlimit(resource.RLIMIT_AS, (GIB * 2**30, resource.RLIM_INFINITY))
-    pdanon.set_threads(1)
+    pdanon.config(threads=1)
     start = time.process_time()
     result = call.run(frame, asked)
     seconds = time.process_time() - start

@@ -105,9 +105,9 @@ def _with_two(work: str, run: Callable[[], object]) -> Figure:
     taken: dict[int, list[float]] = {1: [], 2: []}
     for _ in range(5):
         for n in taken:
-            pdanon.set_threads(n)
+            pdanon.config(threads=n)
             taken[n].append(seconds(run, time.perf_counter))
-    pdanon.set_threads(None)
+    pdanon.config(threads=None)
     one, two = (min(taken[n]) for n in (1, 2))
     return Figure(
         f"{work}, two threads",

@@ -373,13 +373,13 @@ def refuses(run, name):
 def test_new_algorithm_needs_no_change_here(run, stand_in):
     received = []
 
-    def newest(frame, column=None, *, k, m=2, hierarchy, weights=None, progress=False):
+    def newest(frame, column=None, *, k, m=2, hierarchy, weights=None):
         """Do what the others do.
 
         Guarantee: ``KmAnonymity(k,
         m)``. And so on.
         """
-        received.append((k, m, hierarchy, progress))
+        received.append((k, m, hierarchy))
         return pdanon.pcta(frame, column, k=k, m=m, weights=weights)
 
     stand_in("newest", newest)
@@ -393,7 +393,7 @@ def test_new_algorithm_needs_no_change_here(run, stand_in):
     assert code == 2
     assert "newest needs --hierarchy" in err
     assert run(*command, "--hierarchy", "3", "-m", "all")[0] == 0
-    assert received == [(2, None, 3, False)]
+    assert received == [(2, None, 3)]
     code, _, err = run(*command, "--hierarchy", "3", "--constraints", "c.parquet")
     assert code == 2
     assert "newest does not take --constraints" in err
@@ -401,7 +401,7 @@ def test_new_algorithm_needs_no_change_here(run, stand_in):
 
 
 def test_algorithm_with_parameters_that_only_python_can_give(run, stand_in):
-    def special(frame, column=None, *, k, grades, threshold, progress=False):
+    def special(frame, column=None, *, k, grades, threshold):
         raise AssertionError
 
     stand_in("special", special)

@@ -18,6 +18,7 @@ from conftest import SECRET, frame_of, rows_of
 import pdanon
 from pdanon.cli import output
 from pdanon.io.parquet import read_parquet, to_parquet
+from pdanon.itemsets.settings import SETTINGS
 
 # --- Failures leave everything as it was
 
@@ -95,7 +96,7 @@ def test_error_is_one_message_and_changes_nothing(run, earlier, code, arguments,
 def test_release_that_fails_its_audit_is_not_written(run, earlier, stand_in):
     """An algorithm with a defect: it publishes what it got."""
 
-    def faulty(frame, column=None, *, k, progress=False):
+    def faulty(frame, column=None, *, k):
         raise pdanon.GuaranteeError("the release does not have its guarantee and is withheld")
 
     stand_in("faulty", faulty)
@@ -235,7 +236,7 @@ def test_what_is_not_to_be_published_is_for_its_owner_alone(run, name):
 
 
 def test_stage_is_named_when_it_takes_long(run, until_named, monkeypatch, stand_in):
-    def slow(frame, column=None, *, k, progress=False):
+    def slow(frame, column=None, *, k):
         until_named()
         return pdanon.pcta(frame, column, k=k)
 
@@ -255,8 +256,8 @@ def test_bar_is_for_terminals(run, monkeypatch, stand_in, terminal, installed):
         def start(self):
             self.function(*self.args)
 
-    def slow(frame, column=None, *, k, progress=False):
-        asked.append(progress)
+    def slow(frame, column=None, *, k):
+        asked.append(SETTINGS["progress"])
         return pdanon.pcta(frame, column, k=k)
 
     stand_in("slow", slow)

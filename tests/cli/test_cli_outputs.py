@@ -190,7 +190,7 @@ def test_in_python_the_caller_says_it_too(here, tmp_path):
 
 
 def test_what_appears_meanwhile_is_not_replaced(run, stand_in):
-    def late(frame, column=None, *, k, m=2, progress=False):
+    def late(frame, column=None, *, k, m=2):
         Path("out.parquet").write_bytes(OLD)
         return made
 

@@ -253,7 +253,7 @@ REFUSED = {
     "named algorithm": ({"x": {"algorithm": 5, "k": 2}}, {}, "no such algorithm(.|\n)*known: apriori"),
     "parameter": ({"coat": {"k": 2, "max_supressed": 0}}, {}, "did you mean 'max_suppressed'"),
     "varied parameter": ({"pcta": {"k": 2}}, {"vary": {"constraint": [1]}}, "did you mean 'constraints'"),
-    "progress": ({"pcta": {"k": 2, "progress": True}}, {}, "no such parameter of pcta"),
+    "progress": ({"pcta": {"k": 2, "progress": True}}, {}, r"pdanon.config\(progress=True\)"),
     "lacking": ({"apriori": {"k": 2}}, {}, "apriori lacks a parameter(.|\n)*no hierarchy"),
     "twice": ({"pcta": {"k": 2}}, {"vary": {"k": [2]}}, "both fixed and varied"),
     "no values": ({"pcta": {}}, {"vary": {"k": []}}, "needs a list of values"),

@@ -17,7 +17,7 @@ from pdanon.itemsets import SupportIndex, threads
 @pytest.fixture(autouse=True)
 def _nothing_is_set():
     yield
-    pdanon.set_threads(None)
+    pdanon.config(threads=None)
 
 
 def found(rows, secret, asked):
@@ -40,12 +40,12 @@ def found(rows, secret, asked):
 )
 def test_few_rows_in_parts(rows, secret, m, k, share):
     asked = {"m": m, "k": k, "share": share}
-    pdanon.set_threads(1)
+    pdanon.config(threads=1)
     alone = found(rows, secret, asked)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(threads, "_PART", 1)
         for n in (1, 2, 3, 8):
-            pdanon.set_threads(n)
+            pdanon.config(threads=n)
             for expected, other in zip(alone, found(rows, secret, asked), strict=True):
                 np.testing.assert_array_equal(other, expected)
 
@@ -53,11 +53,11 @@ def test_few_rows_in_parts(rows, secret, m, k, share):
 def test_many_rows():
     rows = pdanon.datasets.make_baskets(20_000, 60, random_state=0)[["items"]]
     guarantee = pdanon.LmDiversity(l=3, m=3, sensitive=rows["items"].iloc[0][:2], k=5)
-    pdanon.set_threads(1)
+    pdanon.config(threads=1)
     alone = guarantee.audit(rows)
     assert not alone.holds
     for n in (2, 3, 8):
-        pdanon.set_threads(n)
+        pdanon.config(threads=n)
         audit = guarantee.audit(rows)
         assert audit.rows_at_risk == alone.rows_at_risk
         assert audit.threats.equals(alone.threats)

@@ -13,7 +13,7 @@ from conftest import SECRET, frame_of
 from naive import inferences as naive
 
 from examples import seeds, some
-from pdanon import ParameterError, RhoUncertainty, datasets, read_parquet, set_threads
+from pdanon import ParameterError, RhoUncertainty, config, datasets, read_parquet
 from pdanon.guarantees import rho as inferences
 from pdanon.guarantees.breaches import rows_at_risk
 from pdanon.guarantees.rho import Owners
@@ -160,11 +160,11 @@ def test_threads_and_the_order_of_rows_change_nothing(monkeypatch):
     some = rows["items"].iloc[0][:2] + rows["items"].iloc[1][:2]
     found = []
     for n, steps in itertools.product((1, 2, 3), (10**4, 10**6, 10**9)):
-        set_threads(n)
+        config(threads=n)
         monkeypatch.setattr(inferences, "_STEPS", steps)
         audit = RhoUncertainty(rho=0.4, sensitive=some).audit(rows.iloc[::-1] if n == 3 else rows)
         found.append((steps, repr(audit), len(audit.threats), audit.threats["support"].sum()))
-    set_threads(None)
+    config(threads=None)
     assert len(set(found)) == 3
 
 

@@ -102,8 +102,7 @@ def test_calls_explain_that_there_is_no_memory(call, monkeypatch):
 
 PROGRAM = """
 import resource, sys, numpy as np, pdanon
-from pdanon.itemsets.threads import set_threads
-set_threads(int(sys.argv[1]))
+pdanon.config(threads=int(sys.argv[1]))
 frame = pdanon.datasets.make_baskets(100_000, 2000, random_state=0)[["items"]]
 pdanon.pcta(frame.head(100), k=2, m=2)
 used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()

@@ -30,7 +30,8 @@ def test_notebook_without_widgets_has_plain_bars_and_no_warning(monkeypatch, cap
         monkeypatch.delitem(sys.modules, name, raising=False)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        pdanon.pcta(frame_of([["a"], ["a"], ["b"]]), k=2, progress=True)
+        with pdanon.config(progress=True):
+            pdanon.pcta(frame_of([["a"], ["a"], ["b"]]), k=2)
     assert [str(each.message) for each in caught] == []
     assert "pcta" in capsys.readouterr().err
 
@@ -45,14 +46,15 @@ def test_what_counts_shows_its_parts(capsys):
     frame = frame_of([["a", "b"], ["a", "b"], ["a", "c"], ["b"], ["b"]])
     result = pdanon.pcta(frame, k=2, m=2)
     calls = {
-        "risk": lambda: pdanon.risk(frame, k=2, m=3, progress=True),
-        "audit": lambda: pdanon.audit(frame, pdanon.KmAnonymity(2, 3), progress=True),
-        "refine": lambda: pdanon.refine(frame, result, progress=True),
-        "attack": lambda: pdanon.attack(frame, result, n=5, random_state=0, progress=True),
-        "profile": lambda: pdanon.profile(frame, k=2, progress=True),
+        "risk": lambda: pdanon.risk(frame, k=2, m=3),
+        "audit": lambda: pdanon.audit(frame, pdanon.KmAnonymity(2, 3)),
+        "refine": lambda: pdanon.refine(frame, result),
+        "attack": lambda: pdanon.attack(frame, result, n=5, random_state=0),
+        "profile": lambda: pdanon.profile(frame, k=2),
     }
     for label, call in calls.items():
-        call()
+        with pdanon.config(progress=True):
+            call()
         assert bars(capsys)[label] > 0
 
 
@@ -65,4 +67,6 @@ def test_nothing_is_shown_to_who_does_not_ask(capsys):
 
 def test_numbers_are_the_same_with_a_bar():
     frame = frame_of([["a", "b"], ["a", "b"], ["a", "c"], ["b"], ["b"]] * 30)
-    pd.testing.assert_frame_equal(pdanon.risk(frame, k=3, m=3), pdanon.risk(frame, k=3, m=3, progress=True))
+    with pdanon.config(progress=True):
+        shown = pdanon.risk(frame, k=3, m=3)
+    pd.testing.assert_frame_equal(shown, pdanon.risk(frame, k=3, m=3))

@@ -24,8 +24,8 @@ from pdanon.itemsets.codes import take_items
 def _nothing_is_set(monkeypatch):
     monkeypatch.delenv("PDANON_THREADS", raising=False)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    yield
-    pdanon.set_threads(None)
+    with pdanon.config(threads=None):
+        yield
 
 
 def test_the_cores_of_the_process_by_default():
@@ -41,23 +41,23 @@ def test_a_variable_that_is_no_number_is_refused(monkeypatch, text):
 
 @pytest.mark.parametrize("n", [0, -1, 1.5, "2", True, 10**9])
 def test_a_number_that_is_none_is_refused(n):
-    with pytest.raises(pdanon.ParameterError, match="n must be an integer of at least 1"):
-        pdanon.set_threads(n)
+    with pytest.raises(pdanon.ParameterError, match="threads must be an integer of at least 1"):
+        pdanon.config(threads=n)
 
 
 def test_what_is_set_last_in_the_program_wins(monkeypatch):
     monkeypatch.setenv("PDANON_THREADS", "3")
     assert threads.count_threads() == 3
-    pdanon.set_threads(5)
+    pdanon.config(threads=5)
     assert threads.count_threads() == 5
-    pdanon.set_threads(None)
+    pdanon.config(threads=None)
     assert threads.count_threads() == 3
 
 
 def test_threads_of_others_work_alone_unless_a_number_is_set():
     with ThreadPoolExecutor(1) as pool:
         assert pool.submit(threads.count_threads).result() == 1
-        pdanon.set_threads(2)
+        pdanon.config(threads=2)
         assert pool.submit(threads.count_threads).result() == 2
 
 
@@ -67,7 +67,7 @@ def test_workers_that_are_told_to_use_one_core_do(monkeypatch):
 
 
 def test_no_thread_starts_threads():
-    pdanon.set_threads(3)
+    pdanon.config(threads=3)
     assert threads.share(threads.count_threads, [()] * 3) == [1, 1, 1]
     assert threads.count_threads() == 3
 
@@ -75,7 +75,7 @@ def test_no_thread_starts_threads():
 @pytest.mark.parametrize("n", [1, 2, 3, 8])
 @pytest.mark.parametrize("steps", [0, 1, 100_000, 1_000_000])
 def test_parts_are_all_things_in_order_and_about_as_large(n, steps):
-    pdanon.set_threads(n)
+    pdanon.config(threads=n)
     work = np.random.default_rng(0).multinomial(steps, np.ones(1000) / 1000)
     parts = threads.even_parts(np.append(0, np.cumsum(work)))
     assert [number for begin, end in parts for number in range(begin, end)] == list(range(1000))
@@ -89,7 +89,7 @@ def test_a_part_for_nothing():
 
 
 def test_results_are_in_order_and_parts_run_at_a_time():
-    pdanon.set_threads(2)
+    pdanon.config(threads=2)
     both, second_ends = threading.Barrier(2, timeout=60), threading.Event()
 
     def wait_for_the_other(number):
@@ -103,7 +103,7 @@ def test_results_are_in_order_and_parts_run_at_a_time():
 
 
 def test_the_error_of_a_part_is_raised_and_the_rest_given_up(monkeypatch):
-    pdanon.set_threads(2)
+    pdanon.config(threads=2)
     begun, given_up = [], threading.Event()
 
     class Pool(ThreadPoolExecutor):
@@ -126,13 +126,13 @@ def test_the_error_of_a_part_is_raised_and_the_rest_given_up(monkeypatch):
 
 
 def test_a_time_limit_holds_in_threads():
-    pdanon.set_threads(2)
+    pdanon.config(threads=2)
     with timing.limit_time(0), pytest.raises(timing.TimeLimitError):
         threads.share(timing.check_time, [()] * 2)
 
 
 def test_a_timeout_of_a_part_is_its_own_error():
-    pdanon.set_threads(2)
+    pdanon.config(threads=2)
     mine = TimeoutError("mine")
 
     def fail():
@@ -167,7 +167,7 @@ def test_many_parts_are_all_things_in_order_whatever_the_threads(steps, most):
     before = np.linspace(0, steps, 1001).astype(np.int64)
     parts = []
     for n in (1, 2, 8):
-        pdanon.set_threads(n)
+        pdanon.config(threads=n)
         parts.append(threads.many_parts(before, most))
     assert parts[0] == parts[1] == parts[2]
     assert [number for begin, end in parts[0] for number in range(begin, end)] == list(range(1000))
@@ -190,14 +190,14 @@ def test_things_are_made_ahead_in_their_order(monkeypatch):
             yield number
 
     for n in (1, 2, 8):
-        pdanon.set_threads(n)
+        pdanon.config(threads=n)
         makers.clear()
         assert list(threads.prefetch(made(), lambda number: number)) == list(range(6))
         assert [maker is threading.main_thread() for maker in makers] == [True] * 4 + [n == 1] * 2
 
 
 def test_the_next_thing_is_made_while_one_is_in_use():
-    pdanon.set_threads(2)
+    pdanon.config(threads=2)
     both = threading.Barrier(2, timeout=60)
 
     def made():
@@ -212,7 +212,7 @@ def test_the_next_thing_is_made_while_one_is_in_use():
 
 
 def test_an_error_of_making_is_raised_in_its_place():
-    pdanon.set_threads(2)
+    pdanon.config(threads=2)
 
     def made():
         yield from (0, 1)
@@ -225,7 +225,7 @@ def test_an_error_of_making_is_raised_in_its_place():
 
 
 def test_nothing_goes_on_when_what_is_made_is_let_go():
-    pdanon.set_threads(2)
+    pdanon.config(threads=2)
     before = {*threading.enumerate()}
     things = threads.prefetch(iter(range(100)), lambda _: 10**6)
     assert [next(things), next(things)] == [0, 1]
@@ -255,10 +255,10 @@ def counts(frame):
 
 
 def test_every_number_is_the_same_for_any_number_of_threads(baskets):
-    pdanon.set_threads(1)
+    pdanon.config(threads=1)
     alone = counts(baskets)
     for n in (2, 8):
-        pdanon.set_threads(n)
+        pdanon.config(threads=n)
         for expected, found in zip(alone, counts(baskets), strict=True):
             np.testing.assert_array_equal(found, expected)
 
@@ -283,7 +283,7 @@ def counts_of_rows(rows, weights, targets):
 @pytest.mark.parametrize("n", [1, 2, 3, 8])
 def test_distinct_rows_are_numbered_as_they_come(n, monkeypatch):
     monkeypatch.setattr(threads, "_WORTH", 1)
-    pdanon.set_threads(n)
+    pdanon.config(threads=n)
     rows = [(1, 2), (), (0,), (1, 2), (), (0,), (2,), (1, 2)]
     codes, offsets = (
         np.array([code for row in rows for code in row], np.int32),
@@ -303,13 +303,13 @@ def test_distinct_rows_are_numbered_as_they_come(n, monkeypatch):
     st.lists(st.integers(-1, 7), min_size=8, max_size=8),
 )
 def test_every_number_of_few_rows_is_the_same_for_any_number_of_threads(rows, weights, targets):
-    pdanon.set_threads(1)
+    pdanon.config(threads=1)
     alone = counts_of_rows(rows, weights, targets)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(threads, "_WORTH", 1)
         patch.setattr(threads, "_PART", 1)
         for n in (1, 2, 3, 8):
-            pdanon.set_threads(n)
+            pdanon.config(threads=n)
             for expected, found in zip(alone, counts_of_rows(rows, weights, targets), strict=True):
                 np.testing.assert_array_equal(found, expected)
                 assert found.dtype == expected.dtype
@@ -326,7 +326,7 @@ def test_the_transpose_is_that_of_a_naive_loop(monkeypatch):
     places = [(code, number) for number, row in enumerate(rows) for code in row]
     order = sorted(range(len(places)), key=lambda place: places[place])
     for n in (1, 2, 3, 8):
-        pdanon.set_threads(n)
+        pdanon.config(threads=n)
         starts, tids, positions = row_loops.transpose(codes, offsets, 12)
         assert starts.tolist() == [0, *np.cumsum(np.bincount(codes, minlength=12)).tolist()]
         assert tids.tolist() == [places[place][1] for place in order]
@@ -344,7 +344,7 @@ def test_items_are_those_that_arrow_takes(kind, monkeypatch):
         codes = codes.astype(np.int32)
         expected = items.take(pa.array(codes, mask=codes < 0))
         for n in (1, 2, 3, 8):
-            pdanon.set_threads(n)
+            pdanon.config(threads=n)
             found = take_items(items, codes)
             found.validate(full=True)
             assert found.equals(expected)
@@ -356,7 +356,7 @@ def test_small_tables_start_no_thread(monkeypatch):
         raise AssertionError("a thread was started")
 
     monkeypatch.setattr(threads, "ThreadPoolExecutor", started)
-    pdanon.set_threads(8)
+    pdanon.config(threads=8)
     frame = pdanon.datasets.make_baskets(1500, 100, random_state=0)[["items"]]
     counts(frame)
     assert not pdanon.LmDiversity(l=2, m=3, sensitive=frame["items"].iloc[0][:1], k=4).audit(frame).holds
@@ -366,7 +366,7 @@ def test_small_tables_start_no_thread(monkeypatch):
 def test_a_release_is_the_same_for_any_number_of_threads(baskets):
     released = []
     for n in (1, 2, 8):
-        pdanon.set_threads(n)
+        pdanon.config(threads=n)
         result = baskets.txanon.pcta(k=25, m=3)
         released.append((result.frame, result.mapping, result.loss))
     for other in released[1:]:
@@ -407,7 +407,7 @@ def test_every_byte_of_a_release_is_the_same_for_any_number_of_threads(call, mon
     table = pdanon.datasets.make_baskets(300, 40, random_state=0)[["items"]]
     made = []
     for n in (1, 2, 3, 8):
-        pdanon.set_threads(n)
+        pdanon.config(threads=n)
         made.append(call(table))
     for other in made[1:]:
         for expected, found in zip(parts_of(made[0]), parts_of(other), strict=True):

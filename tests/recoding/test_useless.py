@@ -224,7 +224,7 @@ def test_the_choice_prefers_what_has_something_left(stand_in):
     frame = pdanon.datasets.make_baskets(300, 20, random_state=0)[["items"]]
     useless = replace(frame.txanon.pcta(k=2, m=1), useless="next to nothing")
     assert useless.loss["NCP"] == 0
-    stand_in("pcta", lambda frame, column=None, *, k, m, keep=(), progress=False: useless)
+    stand_in("pcta", lambda frame, column=None, *, k, m, keep=(): useless)
     result = frame.txanon.anonymize(KmAnonymity(k=5, m=2))
     assert result.useless == ""
     assert result.loss["NCP"] > 0

@@ -50,7 +50,6 @@ def apriori(
     item: Hashable | None = None,
     counts: bool = False,
     keep: Sequence[Hashable] = (),
-    progress: bool = False,
 ) -> Anonymized:
     """Anonymize by generalizing items to nodes of a hierarchy, by increasing itemset size.
 
@@ -88,8 +87,6 @@ def apriori(
         Publish each line with an item, and cover how often a person has a label. It requires ``unit``.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
-    progress : bool
-        Show a progress bar.
 
     Returns
     -------
@@ -154,7 +151,7 @@ def apriori(
     decision = partial(
         decide, k=k, m=m, hierarchy=hierarchy, sensitive=sensitive, l=l, start=start, reserve=reserve
     )
-    return RECORD.release(frame, column, decision, keep=keep, progress=progress)
+    return RECORD.release(frame, column, decision, keep=keep)
 
 
 def decide(

@@ -60,7 +60,6 @@ def cahd(
     alpha: int = 3,
     labels: Labels = "set",
     keep: Sequence[Hashable] = (),
-    progress: bool = False,
 ) -> Anonymized:
     """Publish public items as they are, and sensitive items as counts per group of similar rows.
 
@@ -97,8 +96,6 @@ def cahd(
         returns for the list of their items.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
-    progress : bool
-        Show a progress bar.
 
     Returns
     -------
@@ -200,7 +197,7 @@ def cahd(
         order=order,
         alpha=alpha,
     )
-    return RECORD.release(frame, column, decision, labels=labels, keep=keep, progress=progress)
+    return RECORD.release(frame, column, decision, labels=labels, keep=keep)
 
 
 def decide(

@@ -48,7 +48,6 @@ def clump(
     item: Hashable | None = None,
     counts: bool = False,
     keep: Sequence[Hashable] = (),
-    progress: bool = False,
 ) -> Anonymized:
     """Anonymize by grouping similar rows, and publishing what the rows of each group have in common.
 
@@ -81,8 +80,6 @@ def clump(
         Publish each line with an item, and cover how often a person has a label. It requires ``unit``.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
-    progress : bool
-        Show a progress bar.
 
     Returns
     -------
@@ -136,7 +133,7 @@ def clump(
     3       ['A' 'b1']
     """
     decision = partial(decide, k=k, hierarchy=hierarchy, r=r, score=score, lookahead=lookahead)
-    return RECORD.release(frame, column, decision, keep=keep, progress=progress)
+    return RECORD.release(frame, column, decision, keep=keep)
 
 
 def decide(

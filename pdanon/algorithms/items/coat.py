@@ -47,7 +47,6 @@ def coat(
     item: Hashable | None = None,
     counts: bool = False,
     keep: Sequence[Hashable] = (),
-    progress: bool = False,
 ) -> Anonymized:
     """Anonymize by merging items within given blocks, rarest first, with suppression only if allowed.
 
@@ -109,8 +108,6 @@ def coat(
         Publish each line with an item, and cover how often a person has a label. It requires ``unit``.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
-    progress : bool
-        Show a progress bar.
 
     Returns
     -------
@@ -205,7 +202,7 @@ def coat(
         start=start,
         reserve=reserve,
     )
-    return RECORD.release(frame, column, decision, labels=labels, keep=keep, progress=progress)
+    return RECORD.release(frame, column, decision, labels=labels, keep=keep)
 
 
 RECORD = Algorithm(

@@ -259,7 +259,6 @@ def coherence(
     item: Hashable | None = None,
     counts: bool = False,
     keep: Sequence[Hashable] = (),
-    progress: bool = False,
 ) -> Anonymized:
     """Suppress public items until known items match neither few rows nor mostly rows with a private item.
 
@@ -302,8 +301,6 @@ def coherence(
         Publish each line with an item, and cover how often a person has a label. It requires ``unit``.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
-    progress : bool
-        Show a progress bar.
 
     Returns
     -------
@@ -387,7 +384,7 @@ def coherence(
     """
     parameters = {"h": h, "k": k, "p": p, "private": private, "criterion": criterion, "loss": loss}
     decision = partial(decide, **parameters, effort=effort, time_limit=time_limit)
-    return RECORD.release(frame, column, decision, keep=keep, progress=progress)
+    return RECORD.release(frame, column, decision, keep=keep)
 
 
 def decide(

@@ -38,7 +38,6 @@ def direct(
     item: Hashable | None = None,
     counts: bool = False,
     keep: Sequence[Hashable] = (),
-    progress: bool = False,
 ) -> Anonymized:
     """Anonymize by generalizing items to nodes of a hierarchy, for itemsets of all sizes in one scan.
 
@@ -65,8 +64,6 @@ def direct(
         Publish each line with an item, and cover how often a person has a label. It requires ``unit``.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
-    progress : bool
-        Show a progress bar.
 
     Returns
     -------
@@ -115,7 +112,7 @@ def direct(
     3       ['A' 'b2']
     """
     decision = partial(decide_nodes, nodes_of, k=k, m=m, hierarchy=hierarchy)
-    return RECORD.release(frame, column, decision, keep=keep, progress=progress)
+    return RECORD.release(frame, column, decision, keep=keep)
 
 
 def nodes_of(task: CutTask) -> Codes:

@@ -285,7 +285,6 @@ def disassociate(
     safe: bool = False,
     utility: Any = None,
     keep: Sequence[Hashable] = (),
-    progress: bool = False,
 ) -> Anonymized:
     """Anonymize by publishing each row in parts, without the links between the parts.
 
@@ -310,8 +309,6 @@ def disassociate(
         items of one block. Items outside all blocks form another block.
     keep : sequence of hashable
         Columns that you have reviewed. It has no effect, because no other column is released.
-    progress : bool
-        Show a progress bar.
 
     Returns
     -------
@@ -382,7 +379,7 @@ def disassociate(
     6        2      0     3      1  ['rice' 'tea']
     """
     decision = partial(decide, k=k, m=m, max_cluster=max_cluster, refine=refine, safe=safe, utility=utility)
-    return RECORD.release(frame, column, decision, keep=keep, progress=progress)
+    return RECORD.release(frame, column, decision, keep=keep)
 
 
 def decide(

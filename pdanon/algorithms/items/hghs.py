@@ -46,7 +46,6 @@ def hghs(
     item: Hashable | None = None,
     counts: bool = False,
     keep: Sequence[Hashable] = (),
-    progress: bool = False,
 ) -> Anonymized:
     """Anonymize by generalizing items to nodes of a hierarchy and suppressing some nodes.
 
@@ -86,8 +85,6 @@ def hghs(
         Publish each line with an item, and cover how often a person has a label. It requires ``unit``.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
-    progress : bool
-        Show a progress bar.
 
     Returns
     -------
@@ -160,7 +157,7 @@ def hghs(
         start=start,
         reserve=reserve,
     )
-    return RECORD.release(frame, column, decision, keep=keep, progress=progress)
+    return RECORD.release(frame, column, decision, keep=keep)
 
 
 def nodes_of(task: CutTask, loss: str = "LM", weights: Numbers | None = None) -> Codes:

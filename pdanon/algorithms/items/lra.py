@@ -47,7 +47,6 @@ def lra(
     item: Hashable | None = None,
     counts: bool = False,
     keep: Sequence[Hashable] = (),
-    progress: bool = False,
 ) -> Anonymized:
     """Anonymize by generalizing items to nodes of a hierarchy, separately in each part of similar rows.
 
@@ -76,8 +75,6 @@ def lra(
         Publish each line with an item, and cover how often a person has a label. It requires ``unit``.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
-    progress : bool
-        Show a progress bar.
 
     Returns
     -------
@@ -125,7 +122,7 @@ def lra(
     [0, 0, 1, 1]
     """
     decision = partial(decide, k=k, m=m, hierarchy=hierarchy, parts=parts)
-    return RECORD.release(frame, column, decision, keep=keep, progress=progress)
+    return RECORD.release(frame, column, decision, keep=keep)
 
 
 def decide(

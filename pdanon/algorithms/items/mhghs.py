@@ -45,7 +45,6 @@ def mhghs(
     item: Hashable | None = None,
     counts: bool = False,
     keep: Sequence[Hashable] = (),
-    progress: bool = False,
 ) -> Anonymized:
     """Anonymize by generalization and suppression, in rounds of increasing itemset size.
 
@@ -78,8 +77,6 @@ def mhghs(
         Publish each line with an item, and cover how often a person has a label. It requires ``unit``.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
-    progress : bool
-        Show a progress bar for each round.
 
     Returns
     -------
@@ -128,7 +125,7 @@ def mhghs(
     decision = partial(
         decide_priced_nodes, nodes_of, k=k, m=m, hierarchy=hierarchy, loss=loss, weights=weights
     )
-    return RECORD.release(frame, column, decision, keep=keep, progress=progress)
+    return RECORD.release(frame, column, decision, keep=keep)
 
 
 def nodes_of(task: CutTask, loss: str = "LM", weights: Numbers | None = None) -> Codes:

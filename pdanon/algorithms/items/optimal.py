@@ -317,7 +317,6 @@ def optimal(
     item: Hashable | None = None,
     counts: bool = False,
     keep: Sequence[Hashable] = (),
-    progress: bool = False,
 ) -> Anonymized:
     """Anonymize by generalizing items to the cut of a hierarchy with the least possible loss.
 
@@ -359,8 +358,6 @@ def optimal(
         Publish each line with an item, and cover how often a person has a label. It requires ``unit``.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
-    progress : bool
-        Show a progress bar.
 
     Returns
     -------
@@ -447,7 +444,7 @@ def optimal(
         start=start,
         reserve=reserve,
     )
-    return RECORD.release(frame, column, decision, keep=keep, progress=progress)
+    return RECORD.release(frame, column, decision, keep=keep)
 
 
 def decide(

@@ -35,7 +35,6 @@ def partition(
     item: Hashable | None = None,
     counts: bool = False,
     keep: Sequence[Hashable] = (),
-    progress: bool = False,
 ) -> Anonymized:
     """Anonymize by splitting the rows into groups with equal lists, node by node.
 
@@ -60,8 +59,6 @@ def partition(
         Publish each line with an item, and cover how often a person has a label. It requires ``unit``.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
-    progress : bool
-        Show a progress bar.
 
     Returns
     -------
@@ -110,7 +107,7 @@ def partition(
     3  ['b1' 'b2']
     """
     decision = partial(decide_groups, nodes_of, k=k, hierarchy=hierarchy)
-    return RECORD.release(frame, column, decision, keep=keep, progress=progress)
+    return RECORD.release(frame, column, decision, keep=keep)
 
 
 def nodes_of(task: CutTask) -> tuple[Codes, Codes]:

@@ -58,7 +58,6 @@ def pcta(
     item: Hashable | None = None,
     counts: bool = False,
     keep: Sequence[Hashable] = (),
-    progress: bool = False,
 ) -> Anonymized:
     """Anonymize by merging items into sets at the least utility loss, without a hierarchy.
 
@@ -110,8 +109,6 @@ def pcta(
         Publish each line with an item, and cover how often a person has a label. It requires ``unit``.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
-    progress : bool
-        Show a progress bar.
 
     Returns
     -------
@@ -190,7 +187,7 @@ def pcta(
         start=start,
         reserve=reserve,
     )
-    return RECORD.release(frame, column, decision, labels=labels, keep=keep, progress=progress)
+    return RECORD.release(frame, column, decision, labels=labels, keep=keep)
 
 
 def decide(

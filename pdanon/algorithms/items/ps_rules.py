@@ -221,7 +221,6 @@ def ps_rules(
     item: Hashable | None = None,
     counts: bool = False,
     keep: Sequence[Hashable] = (),
-    progress: bool = False,
 ) -> Anonymized:
     """Merge public items into sets until known items match neither few rows nor mostly sensitive items.
 
@@ -267,8 +266,6 @@ def ps_rules(
         Publish each line with an item, and cover how often a person has a label. It requires ``unit``.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
-    progress : bool
-        Show a progress bar.
 
     Returns
     -------
@@ -350,7 +347,7 @@ def ps_rules(
         weights=weights,
         random_state=random_state,
     )
-    return RECORD.release(frame, column, decision, labels=labels, keep=keep, progress=progress)
+    return RECORD.release(frame, column, decision, labels=labels, keep=keep)
 
 
 def decide(

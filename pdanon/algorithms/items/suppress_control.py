@@ -39,7 +39,6 @@ def suppress_control(
     item: Hashable | None = None,
     counts: bool = False,
     keep: Sequence[Hashable] = (),
-    progress: bool = False,
 ) -> Anonymized:
     """Suppress items until no sensitive item can be inferred with confidence above rho.
 
@@ -68,8 +67,6 @@ def suppress_control(
         Publish each line with an item, and cover how often a person has a label. It requires ``unit``.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
-    progress : bool
-        Show a progress bar.
 
     Returns
     -------
@@ -136,7 +133,7 @@ def suppress_control(
     0.1111111111111111
     """
     decision = partial(decide, rho=rho, sensitive=sensitive, m=m, scope=scope)
-    return RECORD.release(frame, column, decision, keep=keep, progress=progress)
+    return RECORD.release(frame, column, decision, keep=keep)
 
 
 def decide(

@@ -37,7 +37,6 @@ def suppress_public(
     item: Hashable | None = None,
     counts: bool = False,
     keep: Sequence[Hashable] = (),
-    progress: bool = False,
 ) -> Anonymized:
     """Suppress all public items: the baseline of coherence.
 
@@ -67,8 +66,6 @@ def suppress_public(
         Publish each line with an item, and cover how often a person has a label. It requires ``unit``.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
-    progress : bool
-        Show a progress bar.
 
     Returns
     -------
@@ -112,7 +109,7 @@ def suppress_public(
     0.8571
     """
     decision = partial(decide, h=h, k=k, p=p, private=private)
-    return RECORD.release(frame, column, decision, keep=keep, progress=progress)
+    return RECORD.release(frame, column, decision, keep=keep)
 
 
 def decide(

@@ -39,7 +39,6 @@ def suppress_to_k(
     item: Hashable | None = None,
     counts: bool = False,
     keep: Sequence[Hashable] = (),
-    progress: bool = False,
 ) -> Anonymized:
     """Suppress public items until each row has the same public items as k - 1 other rows.
 
@@ -64,8 +63,6 @@ def suppress_to_k(
         Publish each line with an item, and cover how often a person has a label. It requires ``unit``.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
-    progress : bool
-        Show a progress bar.
 
     Returns
     -------
@@ -110,7 +107,7 @@ def suppress_to_k(
     3             []
     """
     decision = partial(decide, k=k, public=public)
-    return RECORD.release(frame, column, decision, keep=keep, progress=progress)
+    return RECORD.release(frame, column, decision, keep=keep)
 
 
 def decide(columns: ListColumns, report: Report, *, k: int, public: Any) -> Decision[ListRows]:

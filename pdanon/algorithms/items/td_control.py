@@ -268,7 +268,6 @@ def td_control(
     item: Hashable | None = None,
     counts: bool = False,
     keep: Sequence[Hashable] = (),
-    progress: bool = False,
 ) -> Anonymized:
     """Generalize and suppress items until no sensitive item can be inferred with confidence above rho.
 
@@ -301,8 +300,6 @@ def td_control(
         Publish each line with an item, and cover how often a person has a label. It requires ``unit``.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
-    progress : bool
-        Show a progress bar.
 
     Returns
     -------
@@ -367,7 +364,7 @@ def td_control(
     2      0   rye       grain        3
     """
     decision = partial(decide, rho=rho, sensitive=sensitive, m=m, hierarchy=hierarchy, scope=scope)
-    return RECORD.release(frame, column, decision, keep=keep, progress=progress)
+    return RECORD.release(frame, column, decision, keep=keep)
 
 
 def decide(

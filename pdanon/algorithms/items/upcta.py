@@ -45,7 +45,6 @@ def upcta(
     item: Hashable | None = None,
     counts: bool = False,
     keep: Sequence[Hashable] = (),
-    progress: bool = False,
 ) -> Anonymized:
     """Anonymize by merging items within given blocks at the least utility loss, with suppression if allowed.
 
@@ -104,8 +103,6 @@ def upcta(
         Publish each line with an item, and cover how often a person has a label. It requires ``unit``.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
-    progress : bool
-        Show a progress bar.
 
     Returns
     -------
@@ -191,7 +188,7 @@ def upcta(
         start=start,
         reserve=reserve,
     )
-    return RECORD.release(frame, column, decision, labels=labels, keep=keep, progress=progress)
+    return RECORD.release(frame, column, decision, labels=labels, keep=keep)
 
 
 RECORD = Algorithm(

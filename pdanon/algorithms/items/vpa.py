@@ -43,7 +43,6 @@ def vpa(
     item: Hashable | None = None,
     counts: bool = False,
     keep: Sequence[Hashable] = (),
-    progress: bool = False,
 ) -> Anonymized:
     """Anonymize by generalizing items to nodes of a hierarchy, subtree by subtree, then across them.
 
@@ -73,8 +72,6 @@ def vpa(
         Publish each line with an item, and cover how often a person has a label. It requires ``unit``.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
-    progress : bool
-        Show a progress bar.
 
     Returns
     -------
@@ -120,7 +117,7 @@ def vpa(
     3       ['A' 'b2']
     """
     decision = partial(decide, k=k, m=m, hierarchy=hierarchy, parts=parts)
-    return RECORD.release(frame, column, decision, keep=keep, progress=progress)
+    return RECORD.release(frame, column, decision, keep=keep)
 
 
 def decide(

@@ -36,7 +36,6 @@ def refine(
     loss: str | Mapping[Any, float] | pd.Series[float] | None = None,
     time_limit: float | None = None,
     random_state: int | np.random.Generator | None = None,
-    progress: bool = False,
 ) -> Anonymized:
     """Lower the loss of a release step by step, and keep its guarantee.
 
@@ -72,8 +71,6 @@ def refine(
     random_state : int, Generator or None
         Seed or generator of the random steps; None is the seed 0. For sets also that of a secret order of the
         items, by which ties are broken, as in `pcta`. By default they are broken by the order of the items.
-    progress : bool
-        Show the finished parts; their total number is not known in advance.
 
     Returns
     -------
@@ -187,7 +184,7 @@ def refine(
     loss = _default_loss(refined, result) if loss is None else check_loss(loss)
     position = recoded_column(original, result)
     options = {"loss": loss, "time_limit": time_limit, "random_state": random_state}
-    with show_activity(progress, "refine"):
+    with show_activity("refine"):
         return refined(Task(original, position, result, options, limit, started))
 
 

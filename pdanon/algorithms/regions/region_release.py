@@ -137,7 +137,7 @@ def decide_table(
     """
     record = ALGORITHMS[name]
     asked = {key: each.default for key, each in parameters_of(record.function).items()} | dict(given)
-    for key in ("keep", "n_jobs", "progress", *OF_UNITS):
+    for key in ("keep", "n_jobs", *OF_UNITS):
         asked.pop(key, None)
     most = asked.pop("block_rows", None)
     most = BLOCK_ROWS if most is None else most

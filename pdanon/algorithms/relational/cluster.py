@@ -33,7 +33,6 @@ def cluster(
     random_state: int | np.random.Generator | None = None,
     max_suppressed: float = 0,
     keep: Sequence[Hashable] = (),
-    progress: bool = False,
 ) -> Anonymized:
     """Cluster rows around random seeds, and generalize each cluster.
 
@@ -54,8 +53,6 @@ def cluster(
         loss. They form one class of at least k rows.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
-    progress : bool
-        Show a progress bar.
 
     Returns
     -------
@@ -98,7 +95,7 @@ def cluster(
     3  [28, 39]            Spain
     """
     relation = Relation.of(frame, k=k, quasi=quasi, hierarchies=hierarchies, max_suppressed=max_suppressed)
-    return relation.release("cluster", form_clusters, keep=keep, progress=progress, random_state=random_state)
+    return relation.release("cluster", form_clusters, keep=keep, random_state=random_state)
 
 
 def form_clusters(table: QuasiTable, k: int, rng: np.random.Generator, report: Report, most: int) -> Classes:

@@ -44,7 +44,6 @@ def full_subtree(
     hierarchies: Mapping[Hashable, HierarchyLike] | None = None,
     max_suppressed: float = 0,
     keep: Sequence[Hashable] = (),
-    progress: bool = False,
 ) -> Anonymized:
     """Replace all children of a node by the node where this gains the most anonymity for its loss.
 
@@ -63,8 +62,6 @@ def full_subtree(
         loss. They form one class of at least k rows.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
-    progress : bool
-        Show a progress bar.
 
     Returns
     -------
@@ -121,7 +118,7 @@ def full_subtree(
     3  [28, 39]  (France,Greece,Spain)
     """
     relation = Relation.of(frame, k=k, quasi=quasi, hierarchies=hierarchies, max_suppressed=max_suppressed)
-    return relation.release("full_subtree", raise_groups, keep=keep, progress=progress)
+    return relation.release("full_subtree", raise_groups, keep=keep)
 
 
 class _Data(NamedTuple):

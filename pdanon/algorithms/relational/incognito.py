@@ -42,7 +42,6 @@ def incognito(
     hierarchies: Mapping[Hashable, HierarchyLike] | None = None,
     max_suppressed: float = 0,
     keep: Sequence[Hashable] = (),
-    progress: bool = False,
 ) -> Anonymized:
     """Generalize each column to one level of its hierarchy, with the best combination of levels.
 
@@ -61,8 +60,6 @@ def incognito(
         loss. They form one class of at least k rows.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
-    progress : bool
-        Show a progress bar.
 
     Returns
     -------
@@ -115,7 +112,7 @@ def incognito(
     3  [28, 39]  (France,Greece,Spain)
     """
     relation = Relation.of(frame, k=k, quasi=quasi, hierarchies=hierarchies, max_suppressed=max_suppressed)
-    return relation.release("incognito", choose_levels, keep=keep, progress=progress)
+    return relation.release("incognito", choose_levels, keep=keep)
 
 
 def choose_levels(table: QuasiTable, k: int, rng: np.random.Generator, report: Report, most: int) -> Classes:

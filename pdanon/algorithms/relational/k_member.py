@@ -31,7 +31,6 @@ def k_member(
     random_state: int | np.random.Generator | None = None,
     max_suppressed: float = 0,
     keep: Sequence[Hashable] = (),
-    progress: bool = False,
 ) -> Anonymized:
     """Grow clusters of k rows, one row at a time, and generalize each.
 
@@ -52,8 +51,6 @@ def k_member(
         loss. They form one class of at least k rows.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
-    progress : bool
-        Show a progress bar.
 
     Returns
     -------
@@ -103,7 +100,7 @@ def k_member(
     3  [28, 39]            Spain
     """
     relation = Relation.of(frame, k=k, quasi=quasi, hierarchies=hierarchies, max_suppressed=max_suppressed)
-    return relation.release("k_member", grow_members, keep=keep, progress=progress, random_state=random_state)
+    return relation.release("k_member", grow_members, keep=keep, random_state=random_state)
 
 
 def grow_members(table: QuasiTable, k: int, rng: np.random.Generator, report: Report, most: int) -> Classes:

@@ -32,7 +32,6 @@ def mondrian(
     hierarchies: Mapping[Hashable, HierarchyLike] | None = None,
     max_suppressed: float = 0,
     keep: Sequence[Hashable] = (),
-    progress: bool = False,
 ) -> Anonymized:
     """Cut the rows into ever smaller boxes of at least k, and generalize each box.
 
@@ -51,8 +50,6 @@ def mondrian(
         loss. They form one class of at least k rows.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
-    progress : bool
-        Show a progress bar.
 
     Returns
     -------
@@ -97,7 +94,7 @@ def mondrian(
     3  [28, 39]            Spain
     """
     relation = Relation.of(frame, k=k, quasi=quasi, hierarchies=hierarchies, max_suppressed=max_suppressed)
-    return relation.release("mondrian", cut_boxes, keep=keep, progress=progress)
+    return relation.release("mondrian", cut_boxes, keep=keep)
 
 
 def cut_boxes(table: QuasiTable, k: int, rng: np.random.Generator, report: Report, most: int) -> Classes:

@@ -74,9 +74,7 @@ class Relation:
         parameters["max_suppressed"] = max_suppressed
         return cls(frame, guarantee, table, share, parameters)
 
-    def release(
-        self, name: str, form: Formation, *, keep: Sequence[Hashable], progress: bool, **chance: Any
-    ) -> Anonymized:
+    def release(self, name: str, form: Formation, *, keep: Sequence[Hashable], **chance: Any) -> Anonymized:
         """Release the frame.
 
         Parameters
@@ -85,7 +83,7 @@ class Relation:
             Name of the algorithm.
         form : Formation
             The function that forms the classes.
-        keep, progress
+        keep
             Parameters of the algorithm.
         **chance
             ``random_state``, if the algorithm has it.
@@ -96,7 +94,7 @@ class Relation:
         def decide() -> Decision[ClassRows]:
             most = rows_allowed(self.share, table.n_rows, k)
             rng = random_generator(chance.get("random_state"))
-            with progress_bar(progress, name, "steps") as report:
+            with progress_bar(name, "steps") as report:
                 classes = form(table, k, rng, report, most)
             loss = {"NCP_relational": classes.ncp}
             if self.share:

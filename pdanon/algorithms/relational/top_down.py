@@ -35,7 +35,6 @@ def top_down(
     hierarchies: Mapping[Hashable, HierarchyLike] | None = None,
     max_suppressed: float = 0,
     keep: Sequence[Hashable] = (),
-    progress: bool = False,
 ) -> Anonymized:
     """Start from one class, and separate values where the gain is largest for the anonymity it costs.
 
@@ -54,8 +53,6 @@ def top_down(
         loss. They form one class of at least k rows.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
-    progress : bool
-        Show a progress bar.
 
     Returns
     -------
@@ -106,7 +103,7 @@ def top_down(
     3  [28, 39]  (France,Greece,Spain)
     """
     relation = Relation.of(frame, k=k, quasi=quasi, hierarchies=hierarchies, max_suppressed=max_suppressed)
-    return relation.release("top_down", specialize, keep=keep, progress=progress)
+    return relation.release("top_down", specialize, keep=keep)
 
 
 def specialize(table: QuasiTable, k: int, rng: np.random.Generator, report: Report, most: int) -> Classes:

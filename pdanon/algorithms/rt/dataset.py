@@ -384,14 +384,7 @@ class Dataset:
         """Writer of the release."""
         return FrameWriter(self.frame, self.positions, quasi=self.table.positions)
 
-    def release(
-        self,
-        name: str,
-        decide: partial[Clustering],
-        *,
-        keep: Sequence[Hashable],
-        progress: bool,
-    ) -> Anonymized:
+    def release(self, name: str, decide: partial[Clustering], *, keep: Sequence[Hashable]) -> Anonymized:
         """Release the frame.
 
         Parameters
@@ -401,7 +394,7 @@ class Dataset:
         decide : partial
             Returns the clusters and their items, given the dataset and a progress callback. Its keyword
             arguments are recorded as parameters.
-        keep, progress
+        keep
             Parameters of the algorithms.
         """
         # The number of processes does not change the release, so it is not recorded.
@@ -409,7 +402,7 @@ class Dataset:
         self.table.require_memory(name, BYTES_OF_SUPPORTS * len(self.transactions.itemsets.codes))
 
         def decide_clusters() -> Decision[ClassRows]:
-            with progress_bar(progress, name, "steps") as report:
+            with progress_bar(name, "steps") as report:
                 found = decide(self, report)
             made = self.decision(
                 found.groups, found.numbers, {"algorithm": name, **self.parameters, **own}, found.steps

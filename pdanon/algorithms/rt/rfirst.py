@@ -39,7 +39,6 @@ def rfirst(
     refine: bool = True,
     random_state: int | np.random.Generator | None = None,
     keep: Sequence[Hashable] = (),
-    progress: bool = False,
 ) -> Anonymized:
     """Anonymize the quasi-identifiers first, then the items of each class.
 
@@ -72,8 +71,6 @@ def rfirst(
         Seed or generator of the random numbers; None is the seed 0.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
-    progress : bool
-        Show a progress bar.
 
     Returns
     -------
@@ -130,7 +127,7 @@ def rfirst(
         refine=refine,
     )
     decision = partial(decide, cluster=cluster, random_state=random_state)
-    return data.release("rfirst", decision, keep=keep, progress=progress)
+    return data.release("rfirst", decision, keep=keep)
 
 
 def decide(data: Dataset, report: Report, *, cluster: str, random_state: Any) -> Clustering:

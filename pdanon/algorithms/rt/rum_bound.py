@@ -60,7 +60,6 @@ def rum_bound(
     block_rows: int | None = None,
     n_jobs: int | Executor = 1,
     keep: Sequence[Hashable] = (),
-    progress: bool = False,
 ) -> Anonymized:
     """Anonymize quasi-identifiers and items, with a bound on the loss of the quasi-identifiers.
 
@@ -109,8 +108,6 @@ def rum_bound(
         workers of its own, such as ``client.get_executor()`` of Dask. The release is the same.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
-    progress : bool
-        Show a progress bar.
 
     Returns
     -------
@@ -202,7 +199,7 @@ def rum_bound(
         block_rows=block_rows,
         n_jobs=n_jobs,
     )
-    return data.release("rum_bound", decision, keep=keep, progress=progress)
+    return data.release("rum_bound", decision, keep=keep)
 
 
 def decide(

@@ -41,7 +41,6 @@ def tfirst(
     transaction: str | Transaction = "pcta",
     refine: bool = True,
     keep: Sequence[Hashable] = (),
-    progress: bool = False,
 ) -> Anonymized:
     """Anonymize the items in parts of similar rows first, then the quasi-identifiers of each part.
 
@@ -71,8 +70,6 @@ def tfirst(
         as `pdanon.refine` does. Nodes beside sensitive items and nodes of ``"lra"`` are not refined.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
-    progress : bool
-        Show a progress bar.
 
     Returns
     -------
@@ -128,7 +125,7 @@ def tfirst(
         transaction=transaction,
         refine=refine,
     )
-    return data.release("tfirst", partial(decide, parts=parts), keep=keep, progress=progress)
+    return data.release("tfirst", partial(decide, parts=parts), keep=keep)
 
 
 def decide(data: Dataset, report: Report, *, parts: int) -> Clustering:

@@ -59,7 +59,6 @@ def tum_bound(
     random_state: int | np.random.Generator | None = None,
     block_rows: int | None = None,
     keep: Sequence[Hashable] = (),
-    progress: bool = False,
 ) -> Anonymized:
     """Anonymize quasi-identifiers and items, with a bound on the loss of the items.
 
@@ -104,8 +103,6 @@ def tum_bound(
         of rows with similar quasi-identifiers, as by `pdanon.rum_bound`. By default it is not cut.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
-    progress : bool
-        Show a progress bar.
 
     Returns
     -------
@@ -186,7 +183,7 @@ def tum_bound(
         random_state=random_state,
         block_rows=block_rows,
     )
-    return data.release("tum_bound", decision, keep=keep, progress=progress)
+    return data.release("tum_bound", decision, keep=keep)
 
 
 def decide(

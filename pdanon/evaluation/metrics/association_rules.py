@@ -39,7 +39,6 @@ def rules(
     min_support: float,
     min_confidence: float,
     max_size: int | None = None,
-    progress: bool = False,
 ) -> pd.DataFrame:
     """List the association rules of a table.
 
@@ -55,8 +54,6 @@ def rules(
         Minimum share, in (0, 1], of the rows with the antecedent that contain the consequent, too.
     max_size : int, optional
         Maximum number of items of a rule, both sides together. By default any.
-    progress : bool
-        Show the finished parts; their total number is not known in advance.
 
     Returns
     -------
@@ -88,7 +85,7 @@ def rules(
     0   ['rice']    ['tea']        3        1.00   1.0
     1    ['tea']   ['rice']        3        0.75   1.0
     """
-    with show_activity(progress, "association rules"):
+    with show_activity("association rules"):
         share = check_confidence(min_confidence)
         refuse_chunks(check_frame(frame))
         itemsets = Itemsets.from_series(list_column(frame, column))

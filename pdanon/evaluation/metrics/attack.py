@@ -178,7 +178,6 @@ def attack(
     m: ItemLimit = 2,
     n: int = 1000,
     random_state: int | np.random.Generator | None = None,
-    progress: bool = False,
 ) -> Attack:
     """Simulate attacks on a release, by an attacker who guesses at random or learns from a sample.
 
@@ -209,8 +208,6 @@ def attack(
         rows are too few to be found.
     random_state : int, Generator or None
         Seed or generator of the random numbers; None is the seed 0.
-    progress : bool
-        Show the finished parts of the count.
 
     Returns
     -------
@@ -293,7 +290,7 @@ def attack(
     rng = random_generator(random_state)
     if sample is not None:
         k = _check_risk(result, k)
-        with show_activity(progress, "attack"):
+        with show_activity("attack"):
             return _attack_with_sample(release, column, mapping, groups, sample, k, most, n, rng)
     able = np.flatnonzero(release.items.lengths > 0)
     if not len(able):
@@ -301,7 +298,7 @@ def attack(
     rows = rng.choice(able, n)
     codes, offsets = draw_subsets(release.items, rows, most, rng)
     known = np.diff(offsets)
-    with show_activity(progress, "attack"):
+    with show_activity("attack"):
         groups = groups[np.repeat(rows, known)]
         labels, label_offsets = _translate(release, mapping, groups, codes, offsets)
         # Distinct rows with weights: releases have many equal rows.

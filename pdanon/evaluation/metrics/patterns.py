@@ -59,7 +59,6 @@ def ml2(
     hierarchy: HierarchyLike,
     min_support: float,
     max_size: int | None = None,
-    progress: bool = False,
 ) -> pd.Series[float]:
     """Measure the share of frequent itemsets, over all levels of a hierarchy, that a release loses.
 
@@ -77,8 +76,6 @@ def ml2(
         Minimum share of the rows, in (0, 1], on every level.
     max_size : int, optional
         Maximum number of items of an itemset. By default any.
-    progress : bool
-        Show the finished parts; their total number is not known in advance.
 
     Returns
     -------
@@ -104,7 +101,7 @@ def ml2(
     .. [1] M. Terrovitis, N. Mamoulis, P. Kalnis, "Local and global recoding methods for anonymizing
        set-valued data", VLDB Journal 20, 2011.
     """
-    with show_activity(progress, "ML2"):
+    with show_activity("ML2"):
         itemsets = Itemsets.from_series(list_column(original, column))
         least, most = _min_rows(min_support, itemsets.n_rows), _check_max_size(max_size)
         tree, leaves = Hierarchy.over(hierarchy, itemsets.vocabulary)
@@ -138,7 +135,6 @@ def tkd(
     column: Hashable | None = None,
     *,
     top: int = 1000,
-    progress: bool = False,
 ) -> float:
     """Measure the share of the most frequent itemsets that a release loses.
 
@@ -150,8 +146,6 @@ def tkd(
         The list column of both. By default the only one.
     top : int
         Number of itemsets to compare. If there are fewer, all of them.
-    progress : bool
-        Show the finished parts; their total number is not known in advance.
 
     Returns
     -------
@@ -169,7 +163,7 @@ def tkd(
     Itemsets are compared by the text of their items; a label of several items differs from each of them.
     Ties in support are broken by size, then by the order of the items.
     """
-    with show_activity(progress, "tKd"):
+    with show_activity("tKd"):
         top = check_count(top, "top", least=1)
         position = find_column(original, column)  # checks the frame, too
         label = original.columns[position]
@@ -187,7 +181,6 @@ def item_errors(
     *,
     hierarchy: HierarchyLike | None = None,
     mode: Mode = "subset",
-    progress: bool = False,
 ) -> pd.DataFrame:
     """Measure the errors of the supports of items that are estimated from a release.
 
@@ -197,8 +190,6 @@ def item_errors(
         As in `Workload.are`.
     column : hashable, optional
         The list column. By default the only one.
-    progress : bool
-        Show the finished parts; their total number is not known in advance.
 
     Returns
     -------
@@ -210,7 +201,7 @@ def item_errors(
     ColumnError, ParameterError
         As in `Workload.are`; also if no row has an item.
     """
-    with show_activity(progress, "item errors"):
+    with show_activity("item errors"):
         position = find_column(original, column)
         itemsets = Itemsets.from_series(original.iloc[:, position])
         if not itemsets.n_items:
@@ -233,7 +224,6 @@ def pair_errors(
     ranks: tuple[int, int] = (200, 220),
     hierarchy: HierarchyLike | None = None,
     mode: Mode = "subset",
-    progress: bool = False,
 ) -> pd.DataFrame:
     """Measure the errors of the supports of pairs of items of medium frequency, estimated from a release.
 
@@ -246,8 +236,6 @@ def pair_errors(
     ranks : tuple of int
         The half-open range of ranks by descending support, counted from 0. All pairs of the items with
         these ranks are measured.
-    progress : bool
-        Show the finished parts; their total number is not known in advance.
 
     Returns
     -------
@@ -260,7 +248,7 @@ def pair_errors(
     ColumnError, ParameterError
         As in `Workload.are`; also if fewer than two items have these ranks.
     """
-    with show_activity(progress, "pair errors"):
+    with show_activity("pair errors"):
         position = find_column(original, column)
         itemsets = Itemsets.from_series(original.iloc[:, position])
         supports = np.bincount(itemsets.codes, minlength=itemsets.n_items)

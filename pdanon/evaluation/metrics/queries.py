@@ -69,7 +69,6 @@ def frequent_itemsets(
     *,
     min_support: float,
     max_size: int | None = None,
-    progress: bool = False,
 ) -> pd.DataFrame:
     """List the itemsets that at least a share of the rows contains.
 
@@ -83,8 +82,6 @@ def frequent_itemsets(
         Minimum share of the rows, in (0, 1].
     max_size : int, optional
         Maximum number of items. By default any.
-    progress : bool
-        Show the finished parts; their total number is not known in advance.
 
     Returns
     -------
@@ -102,7 +99,7 @@ def frequent_itemsets(
     The itemsets are counted first, up to the maximum number, so that an excess is reported early. Then
     FP-growth lists them. Memory: one byte for each row and frequent item, and about 1,000 for each itemset.
     """
-    with show_activity(progress, "frequent itemsets"):
+    with show_activity("frequent itemsets"):
         itemsets = Itemsets.from_series(list_column(frame, column))
         found = _mine(itemsets, _min_rows(min_support, itemsets.n_rows), _check_max_size(max_size)).ordered()
     sets = Itemsets(found.codes, found.offsets, itemsets.vocabulary, np.zeros(len(found), np.bool_))
@@ -526,7 +523,6 @@ class Workload:
         *,
         column: Hashable | None = None,
         random_state: int | np.random.Generator | None = None,
-        progress: bool = False,
     ) -> Workload:
         """Draw frequent itemsets, as in the experiments of [1]_ on medical data.
 
@@ -542,8 +538,6 @@ class Workload:
             The list column. By default the only one.
         random_state : int, Generator or None
             Seed or generator of the random numbers; None is the seed 0.
-        progress : bool
-            Show the finished parts; their total number is not known in advance.
 
         Returns
         -------
@@ -568,7 +562,7 @@ class Workload:
         """
         n = check_count(n, "n", least=1, most=MOST_DRAWN)
         position = _list_position(frame, column)
-        found = frequent_itemsets(frame, column, min_support=min_support, progress=progress)
+        found = frequent_itemsets(frame, column, min_support=min_support)
         if not len(found):
             got = f"{min_support}, {len(frame)} rows"
             raise ParameterError("no itemset is frequent", where="min_support", got=got)
@@ -698,7 +692,6 @@ class Workload:
         hierarchy: HierarchyLike | None = None,
         mode: Mode = "subset",
         sanity: int | None = None,
-        progress: bool = False,
     ) -> Answers:
         """Measure the average relative error (ARE) of the answers that a release gives.
 
@@ -720,8 +713,6 @@ class Workload:
         sanity : int, optional
             If the actual count is below this number, the error is relative to this number. By default, a
             query with an actual count of 0 has no error, and is omitted from the average.
-        progress : bool
-            Show the finished parts; their total number is not known in advance.
 
         Returns
         -------
@@ -767,7 +758,7 @@ class Workload:
         check_known(mode, get_args(Mode), "mode", where="mode")
         least = 0 if sanity is None else check_count(sanity, "sanity", least=1, most=MOST_DRAWN)
         check_queried_columns(self.queries, original, "original", self.absent)
-        with show_activity(progress, "answers"):
+        with show_activity("answers"):
             release = Release.of(original, released, mapping, hierarchy, self.column, bags=True)
             return answer_queries(self.queries, self.column, original, release, mode, least, self.absent)
 

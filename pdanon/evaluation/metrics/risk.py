@@ -48,7 +48,6 @@ def risk(
     key: Hashable | Sequence[Any] | None = None,
     mapping: pd.DataFrame | None = None,
     linked: bool = True,
-    progress: bool = False,
 ) -> pd.DataFrame:
     """Measure the share of rows that an attacker with knowledge of a few items can single out.
 
@@ -83,8 +82,6 @@ def risk(
     linked : bool
         Whether the attacker can tell which rows of several releases are of the same person. If False, the
         attacker knows no item, and compares the labels of a row with all rows of the frame. See the notes.
-    progress : bool
-        Show the finished parts of the count; their total number is not known in advance.
 
     Returns
     -------
@@ -164,7 +161,7 @@ def risk(
             hint = "audit it: df.txanon.audit(pdanon.KKm(k=5, m=2, quasi=['age']), previous=[january])"
             problem = "risk with earlier releases counts knowledge of items alone"
             raise ParameterError(problem, where="quasi, sensitive", hint=hint)
-        with show_activity(progress, "risk"):
+        with show_activity("risk"):
             series = Series.of(read_releases(frame, previous, mapping), column, key)
             k, m = check_k(k), check_finite_m(m)
             return _risk_of_spans(series, k, m) if linked else _risk_of_labels(series, k)
@@ -177,7 +174,7 @@ def risk(
         column = frame.columns[0]
     if sensitive is not None:
         frame = _remove_from(frame, column, NamedItems.some(sensitive, "sensitive"))
-    with show_activity(progress, "risk"):
+    with show_activity("risk"):
         if quasi is None:
             return risk_of(Itemsets.from_series(list_column(frame, column)), k=k, m=m)
         return _risk_with_quasi(frame, column, check_k(k), check_finite_m(m), quasi)

@@ -111,7 +111,6 @@ def rule_errors(
     max_size: int | None = None,
     hierarchy: HierarchyLike | None = None,
     mode: Mode = "subset",
-    progress: bool = False,
 ) -> RuleErrors:
     """Compare the association rules of a release with those of its original.
 
@@ -123,8 +122,6 @@ def rule_errors(
         The list column. By default the only one.
     min_support, min_confidence, max_size
         The thresholds of a rule, in both tables, as in `rules`.
-    progress : bool
-        Show the finished parts; their total number is not known in advance.
 
     Returns
     -------
@@ -177,7 +174,7 @@ def rule_errors(
     0  ['(rice,salt)']          ['tea']         1.0                1.0  generalized
     1          ['tea']  ['(rice,salt)']         0.8                0.8  generalized
     """
-    with show_activity(progress, "rule errors"):
+    with show_activity("rule errors"):
         share = check_confidence(min_confidence)
         check_known(mode, get_args(Mode), "mode", where="mode")
         release = Release.of(original, released, mapping, hierarchy, column)

@@ -602,10 +602,10 @@ def test_the_number_of_threads_changes_nothing(data, name, m):
     frames = []
     try:
         for n in (1, 2, 3):
-            pdanon.set_threads(n)
+            pdanon.config(threads=n)
             frames.append(pdanon.refine(frame, result).frame)
     finally:
-        pdanon.set_threads(None)
+        pdanon.config(threads=None)
     assert frames[0].equals(frames[1])
     assert frames[0].equals(frames[2])
 
@@ -634,10 +634,10 @@ def test_annealing_lowers_the_loss_under_constraints(data, monkeypatch):
     found = []
     try:
         for n in (1, 2, 3):
-            pdanon.set_threads(n)
+            pdanon.config(threads=n)
             found.append(pdanon.refine(frame, result))
     finally:
-        pdanon.set_threads(None)
+        pdanon.config(threads=None)
     assert all(each.frame.equals(found[0].frame) for each in found)
     assert found[0].guarantee.audit(found[0].frame).holds
     quick = pdanon.refine(frame, result, time_limit=0.2)
@@ -667,14 +667,14 @@ def test_an_interrupt_ends_the_annealings(n_threads, monkeypatch):
 
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     monkeypatch.setattr(sets_search, "time_spent", interrupt)
-    pdanon.set_threads(n_threads)
+    pdanon.config(threads=n_threads)
     try:
         with pytest.raises(KeyboardInterrupt):
             pdanon.refine(frame_of(ROWS * 2), result)
         assert len(looks) <= 2 + n_threads
     finally:
         signal.signal(signal.SIGINT, before)
-        pdanon.set_threads(None)
+        pdanon.config(threads=None)
 
 
 def test_an_annealing_with_little_time_takes_larger_steps(data, monkeypatch):

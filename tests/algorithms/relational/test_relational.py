@@ -504,7 +504,7 @@ def test_function_and_method_are_one(name):
     result = run(name, frame)
     asked = {"k": 2, "quasi": ["q"]} | ({"random_state": 0} if name in RANDOM else {})
     pd.testing.assert_frame_equal(method(**asked).frame, result.frame)
-    assert set(result.parameters) == {"algorithm", *(p.name for p in parameters[1:])} - {"keep", "progress"}
+    assert set(result.parameters) == {"algorithm", *(p.name for p in parameters[1:])} - {"keep"}
     assert result.parameters["algorithm"] == name
 
 
@@ -523,7 +523,8 @@ def test_progress_goes_to_stderr_alone(name, capsys):
     frame = pd.DataFrame({"q": [1, 5, 6, 9]})
     run(name, frame)
     assert capsys.readouterr() == ("", "")
-    run(name, frame, progress=True)
+    with pdanon.config(progress=True):
+        run(name, frame)
     out, err = capsys.readouterr()
     assert out == ""
     assert name in err

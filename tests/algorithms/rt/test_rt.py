@@ -239,7 +239,8 @@ def test_progress_goes_to_stderr_alone(name, capsys):
     frame = many_rows(12)
     quiet = run(name, frame)
     assert capsys.readouterr() == ("", "")
-    shown = run(name, frame, progress=True)
+    with pdanon.config(progress=True):
+        shown = run(name, frame)
     out, err = capsys.readouterr()
     assert out == ""
     assert name in err
@@ -550,7 +551,6 @@ def test_function_and_method_are_one(name):
     pd.testing.assert_frame_equal(method("items", **asked).frame, result.frame)
     assert set(result.parameters) == {"algorithm", *(each.name for each in parameters[2:])} - {
         "keep",
-        "progress",
         "n_jobs",
     }
     assert [result.parameters[key] for key in ("algorithm", "k", "m")] == [name, 2, 2]

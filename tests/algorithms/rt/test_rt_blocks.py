@@ -284,7 +284,8 @@ def test_blocks_do_not_share_chance():
 
 def test_progress_of_blocks(capsys):
     frame = many_rows(60)
-    run(frame, block_rows=20, progress=True, n_jobs=ThreadPoolExecutor(1))
+    with pdanon.config(progress=True):
+        run(frame, block_rows=20, n_jobs=ThreadPoolExecutor(1))
     assert "6steps" in capsys.readouterr().err.replace(" ", "")  # three blocks, formed and anonymized
 
 
@@ -308,7 +309,8 @@ if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.default_int_handler)  # not ignored, whoever runs the tests
     asked = {"k": 2, "m": 2, "quasi": ["age", "city", "region"], "delta": 1}
     asked["transaction"] = pdanon.Transaction("pcta", order="tum")
-    pdanon.rum_bound(many_rows(20_000), **asked, block_rows=5000, n_jobs=2, progress=True)
+    pdanon.config(progress=True)
+    pdanon.rum_bound(many_rows(20_000), **asked, block_rows=5000, n_jobs=2)
 """
 
 
