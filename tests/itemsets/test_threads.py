@@ -122,7 +122,7 @@ def test_the_error_of_a_part_is_raised_and_the_rest_given_up(monkeypatch):
 
     with pytest.raises(ValueError, match="0"):
         threads.share(fail_at_first, [(number,) for number in range(1000)])
-    assert {*begun} <= {0, 1, 2}  # both threads begin one, and who fails may go on to the next
+    assert len(begun) <= 3  # both threads begin one, and who fails may begin another until all are given up
 
 
 def test_a_time_limit_holds_in_threads():
