@@ -74,12 +74,15 @@ class Reach:
         return {context.rsplit("|", 1)[0] for line in reached for context in contexts.get(line, ())} - {""}
 
     def _calling(self, kernel: str) -> set[str]:
-        """Return the tests that run a line with the name of a kernel's module."""
-        tests: set[str] = set()
+        """Return the tests of a kernel, and those that run a line with the name of its module."""
+        named = re.compile(rf"\b{kernel}\.")
+        files = {file_of(test) for test in self.seconds if test.startswith("tests/kernels/")}
+        own = {file for file in files if named.search((ROOT / file).read_text())}
+        tests = {test for test in self.seconds if file_of(test) in own}
         for path in ROOT.glob("pdanon/**/*.py"):
             contexts = self.lines.contexts_by_lineno(str(path))
             for number, line in enumerate(path.read_text().splitlines(), 1):
-                if re.search(rf"\b{kernel}\.", line):
+                if named.search(line):
                     tests |= {context.rsplit("|", 1)[0] for context in contexts.get(number, ())}
         return tests - {""}
 
