@@ -110,12 +110,14 @@ def test_sets_of_classes(sample, loss):
 
 
 def test_time_is_shared_among_classes():
-    rows = [{"a", "b"}, {"a", "c"}, {"b", "c"}, {"a"}, {"b"}, {"c"}] * 4
-    frame = frame_with([frozenset(row) for row in rows], [20, 40] * 12)
+    rows = [{"a", "b"}, {"a", "c"}, {"b", "d"}, {"a"}, {"c", "d"}, {"c"}] * 2
+    frame = frame_with([frozenset(row) for row in rows], [20] * 6 + [40] * 6)
     result = pdanon.rfirst(frame, k=3, m=2, quasi=["age"])
+    assert result.loss["NCP"] > 0
     once, often = frame.txanon.refine(result), frame.txanon.refine(result, time_limit=0.2, random_state=1)
     assert often.loss["NCP"] <= once.loss["NCP"]
     assert often.trace["seconds"].iloc[-1] < 2
+    assert (often.trace["loss"].diff().dropna() < 0).all()
 
 
 def test_no_class_is_begun_when_time_is_over(monkeypatch):
