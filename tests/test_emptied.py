@@ -189,6 +189,13 @@ def test_an_audit_counts_emptied_rows_where_the_mapping_is_given(guarantee):
         assert [len(each) for each in audit.threats["itemset"]] == [0] * (few > 0)
 
 
+def test_a_missing_row_is_not_emptied():
+    told = pdanon.KmAnonymity(2, 1).with_mapping(mapping_of({"a": "a", "b": None}))
+    audit = told.audit(frame_of([["a"], ["a"], [], None]))
+    assert (audit.holds, audit.rows_at_risk) == (False, 1)
+    assert told.audit(frame_of([["a"], ["a"], None])).holds
+
+
 @pytest.mark.parametrize("column", ["items", "drugs"])
 def test_each_of_several_list_columns_counts(column):
     guarantee = pdanon.KKm(k=2, m=1, quasi=["age"], columns=["items", "drugs"])

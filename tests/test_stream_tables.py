@@ -289,9 +289,10 @@ def test_groups_are_numbered_in_all_regions(tmp_path):
     assert sorted(first | second) == [*range(len(first | second))]
 
 
-def test_emptied_rows_of_a_class_in_two_regions(tmp_path):
-    """Three equal rows with items hide among rows without; elsewhere the same class has labels."""
-    one, other = [["a"]] + [[]] * 5, [["a"]] * 6
+@pytest.mark.parametrize("few", [1, 2])
+def test_emptied_rows_of_a_class_in_two_regions(few, tmp_path):
+    """Fewer than three rows with items are emptied among rows without; elsewhere the class has labels."""
+    one, other = [["a"]] * few + [[]] * (6 - few), [["a"]] * 6
     frame = pd.DataFrame({"row": range(12), "age": [20] * 12, "items": pdanon.as_itemsets(one + other)})
     source = write(frame, tmp_path / "source", [5])
     result = stream.anonymize(
@@ -306,6 +307,24 @@ def test_emptied_rows_of_a_class_in_two_regions(tmp_path):
     )
     assert_released(frame, read(tmp_path / "released"), result)
     assert not read(tmp_path / "released")["items"].itemset.lengths.any()
+
+
+def test_items_suppressed_in_one_region_are_known_to_the_guarantee(tmp_path):
+    """One emptied row of the other region would be found."""
+    blocks = Transaction("coat", options={"utility": [["a"], ["b"]], "max_suppressed": 1})
+    one, other = [["a", "b"], *[["a"]] * 9], [["a"]] * 10
+    released, result, _ = released_halves(tmp_path, one, other, transaction=blocks)
+    assert {item for row in released["items"] for item in row} == {"a"}
+    lists = [*released["items"].head(19), []]
+    assert result.guarantee.audit(released.assign(items=pdanon.as_itemsets(lists))).rows_at_risk == 1
+
+
+def test_regions_share_the_clusters_of_tfirst(tmp_path):
+    frame = halves([[item] for item in "abcde" * 2], [[item] for item in "fghij" * 2])
+    source, mapping = write(frame, tmp_path / "source", [7]), tmp_path / "mapping.parquet"
+    given = {"algorithm": "tfirst", "k": 2, "m": 1, "quasi": ["age"], "parts": 4, "block_rows": 10}
+    stream.anonymize(source, tmp_path / "released", mapping=mapping, **given)
+    assert pdanon.read_parquet(mapping)["group"].nunique() == 4
 
 
 def test_region_without_items(tmp_path):

@@ -374,6 +374,11 @@ def test_dropped_columns_are_in_no_byte_of_the_release(tmp_path):
     assert made.rows == 12
     first = stream.anonymize(tmp_path / "in.parquet", tmp_path / "two.parquet", k=3, m=1, drop=["shop"])
     assert list(pd.read_parquet(first.paths[0])) == ["items"]
+    both = stream.anonymize(
+        tmp_path / "in.parquet", tmp_path / "one.parquet", k=3, m=1, drop=["shop", "name"]
+    )
+    assert b"secret" not in (tmp_path / "one.parquet").read_bytes()
+    assert list(pd.read_parquet(both.paths[0])) == ["items"]
     with pytest.raises(pdanon.ParameterError, match="did you mean 'shop'"):
         stream.anonymize(tmp_path / "in.parquet", tmp_path / "no.parquet", k=3, drop=["shops"])
     with pytest.raises(pdanon.ColumnError):

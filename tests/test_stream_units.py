@@ -15,6 +15,7 @@ from pdanon.errors import (
     ParameterError,
     PdanonError,
 )
+from pdanon.recoding import unit_lines
 
 LONG = {"unit": "who", "item": "what"}
 
@@ -124,9 +125,23 @@ def test_audits_count_persons_and_refuse_other_columns(lines):
     plain = lines.with_name("plain.parquet")
     assert pdanon.stream.audit(plain, guarantee, **LONG).rows_at_risk == 4
     assert pdanon.stream.audit(plain, pdanon.KmAnonymity(k=2, m=2), **LONG, counts=True).holds
+    frame = pd.DataFrame({"who": [1, 2, 3], "what": ["a", " a", "a"]})
+    frame.to_parquet(lines.with_name("blanks.parquet"))
+    audit = pdanon.stream.audit(lines.with_name("blanks.parquet"), pdanon.KmAnonymity(k=2, m=1), **LONG)
+    assert audit.rows_at_risk == 1  # whoever sees the lines tells the two labels apart
     constraints = pdanon.PrivacyConstraints(constraints=[["a"]], k=2)
     with pytest.raises(ParameterError, match="ignores how often"):
         pdanon.stream.audit(plain, constraints, **LONG, counts=True)
+
+
+def test_lines_of_several_parts_are_all_written(lines, tmp_path, monkeypatch):
+    monkeypatch.setattr(unit_lines, "_LINES", 2)
+    result = pdanon.stream.anonymize(
+        lines.with_name("plain.parquet"), tmp_path / "out.parquet", k=2, m=1, **LONG
+    )
+    released = pdanon.read_parquet(tmp_path / "out.parquet")
+    assert result.rows == len(released) == 4
+    assert sorted(released["what"]) == ["a", "a", "b", "b"]
 
 
 def test_integers_that_pandas_stores_as_floats_are_integers_again(tmp_path):

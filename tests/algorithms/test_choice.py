@@ -226,10 +226,11 @@ def test_nothing_that_was_tried_loses_less(rows, k, m, nodes, loss):
     assert rows_of(result.frame) == rows_of(best.frame)
 
 
-def test_a_node_is_compared_by_the_items_that_occur():
+@pytest.mark.parametrize("loss", ["NCP", "LM"])
+def test_a_node_is_compared_by_the_items_that_occur(loss):
     """Of the 4 leaves below the root 2 occur: by leaves a set of two loses half of what the root does."""
     frame = frame_of([["a"], ["b"], ["a", "b"], ["a"]])
-    result = pdanon.anonymize(frame, KmAnonymity(2, 2), hierarchy={"*": ["a", "b", "c", "d"]}, loss="NCP")
+    result = pdanon.anonymize(frame, KmAnonymity(2, 2), hierarchy={"*": ["a", "b", "c", "d"]}, loss=loss)
     losses = result.tried.dropna(subset="loss").set_index("algorithm")["loss"]
     assert losses["apriori"] == losses["pcta"] == 1
 

@@ -81,6 +81,7 @@ def test_the_same_as_counting_every_itemset(lists, quasi, k, m, missing):
     st.sets(st.integers(0, 8), max_size=5),
 )
 @example([{"s"}, {"s"}, set(), set()], [(1, "f")] * 9, 2, 2, 1, {2, 3})
+@example([{"a"}, {"a"}, {"s"}, set()], [(1, "f")] * 9, 3, 2, 1, set())
 def test_the_same_with_sensitive_items(lists, quasi, k, diversity, m, missing):
     rows, frame = frame_with(lists, quasi, missing)
     guarantee = KLm(k=k, l=diversity, m=m, quasi=["age", "sex"], sensitive=["s", "t"])

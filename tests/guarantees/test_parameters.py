@@ -46,6 +46,16 @@ def refused(error, frame, call, *parts):
     return message
 
 
+@pytest.mark.parametrize(
+    "call", [lambda: pdanon.pcta(objects(ROWS), k=0), lambda: KmAnonymity(0)], ids=["function", "class"]
+)
+def test_the_traceback_of_a_mistake_ends_at_the_call(call):
+    with pytest.raises(ParameterError) as caught:
+        call()
+    functions = [each.name for each in traceback.extract_tb(caught.value.__traceback__)]
+    assert functions[-1] in ("called", "constructed")  # what wraps the function, and none that it calls
+
+
 # --- columns
 
 NO_LISTS = pd.DataFrame({"items": [SECRET, "tea"], "age": [1, 2]})

@@ -475,6 +475,9 @@ def test_what_a_release_left_out_is_known_from_its_mapping():
     assert frame.txanon.audit(PSRules(rules=[(["b"], ["s"])], k=3, c=0.4, mapping=mapping)).holds
     audit = frame.txanon.audit(PSRules(rules=[(["b"], ["s"])], k=3, c=0.3, mapping=mapping))
     assert (audit.rows_at_risk, threats_of(audit)) == (3, [(set(), {"s"}, 3)])
+    # A missing row is not one of them.
+    audit = frame_of([{"a", "s"}, {"a"}, set(), None]).txanon.audit(audit.guarantee)
+    assert (audit.rows_at_risk, threats_of(audit)) == (3, [(set(), {"s"}, 3)])
     audit = frame.txanon.audit(
         PSRules(rules=constraints.AllRules(1, ["s", "t"]), k=2, c=0.3, mapping=mapping)
     )

@@ -276,6 +276,29 @@ def test_a_person_alone_in_two_releases_is_at_risk():
     assert pa.array(audit.threats["itemset"]).to_pylist() == [[]]
 
 
+def test_a_row_at_risk_in_the_newest_release_alone_is_at_risk():
+    """b is suppressed, which emptied one row of February."""
+    january, february = {1: {"a"}, 2: {"a"}}, {1: {"a"}, 2: {"a"}, 3: set()}
+    audit = audited(KmAnonymity(2, 1), [january, february], [{"a": "a"}, {"a": "a", "b": None}])
+    assert counts(audit) == {(0, 0): 0, (0, 1): 0, (1, 1): 0}
+    assert audit.rows_at_risk == 1
+
+
+def test_a_person_without_items_who_is_alone_in_a_joint_class_is_at_risk():
+    january, february = {1: set(), 2: set(), 3: set()}, {1: set(), 2: set(), 3: set()}
+    values = [{1: 30, 2: 30, 3: 30}, {1: 30, 2: 30, 3: 41}]
+    audit = audited(KKm(k=2, m=1, quasi=["age"]), [january, february], values=values)
+    assert counts(audit) == {(0, 0): 0, (0, 1): 1, (1, 1): 1}
+
+
+def test_a_sensitive_item_is_held_by_at_most_one_in_l_of_the_persons_of_both_releases():
+    """Of the three that are in both, two have s; of the four of each month, half."""
+    january = {1: {"s"}, 2: {"s"}, 3: {"a"}, 4: {"a"}}
+    february = {1: {"s"}, 2: {"s"}, 3: {"a"}, 5: {"a"}}
+    audit = audited(LmDiversity(l=2, m=1, k=None, sensitive=["s"]), [january, february])
+    assert counts(audit) == {(0, 0): 0, (0, 1): 3, (1, 1): 0}
+
+
 def test_deltas_cannot_be_intersected():
     rows = [{"a"}, {"a"}, {"b"}, {"b"}]
     january = frame_of(rows).assign(id=range(4))

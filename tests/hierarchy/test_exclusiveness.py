@@ -55,6 +55,11 @@ def test_partition_may_publish_a_node_and_one_above():
     assert found[["label", "below"]].to_numpy().tolist() == [["drink", "ale"]]
 
 
+def test_the_root_is_above_every_label():
+    found = pdanon.as_itemsets([["all"], ["ale", "food"]]).itemset.nested_labels(TREE)
+    assert found[["label", "below"]].to_numpy().tolist() == [["all", "ale"], ["all", "food"]]
+
+
 def test_what_is_no_tree_is_refused():
     with pytest.raises(pdanon.HierarchyError):
         BASKETS.itemset.nested_labels({"all": {"drink": ["ale"], "food": ["ale"], "x": {"all": ["b"]}}})

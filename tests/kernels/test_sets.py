@@ -192,6 +192,19 @@ def test_descend(largest, m):
     assert moved > 10
 
 
+@pytest.mark.parametrize("k", [2, 3])
+def test_a_move_that_makes_three_clusters_rare_is_not_made(k):
+    """Items 0 and 1 share a cluster. Apart, each pair of 0, 1 and 2 is in k rows, and all three in fewer."""
+    rows, labels = [{0, 1, 2}, {0, 1}, {0, 2}, {1, 2}, {3}, {4}, {5}], [0, 0, 1, 2, 3, 4]
+    ones = np.ones(N_ITEMS, np.int64)
+    for together, expected in ((k - 1, labels), (k, [5, *labels[1:]])):
+        weights = np.array([together, 1, 1, 1, k, k, k])
+        naive = Naive(rows, weights, labels, ones, 0, 0 * ones, [])
+        state, *arrays = state_of(naive, k, 3)
+        set_search.descend(np.array([0]), state, *arrays)
+        assert np.asarray(state.label).tolist() == expected
+
+
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize(("largest", "m"), CHECKED)
 def test_splits_and_swaps(largest, m):

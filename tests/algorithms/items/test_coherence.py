@@ -290,6 +290,14 @@ def test_optimal_is_the_least_of_all_choices(rows, losses, few, h, k, p):
     assert lost * (1 - late.loss["gap"]) <= least + 1e-9
 
 
+def test_the_gap_is_a_share_of_what_is_lost():
+    """x has to go, which empties one row. So a, in two rows, goes too, of which the bound knows nothing."""
+    frame = frame_of([["x"], ["a"], ["a"], ["b"], ["b"], ["b"]])
+    result = frame.txanon.coherence(h=1, k=2, p=1, private=[], criterion="optimal")
+    assert suppressed_by(result) == {"a", "x"}
+    assert result.loss["gap"] == pytest.approx(2 / 3)
+
+
 @settings(max_examples=examples(60))
 @given(rows=row_lists(most=12, least=2), k=st.integers(2, 4), p=st.integers(1, 4))
 def test_without_private_items_it_is_km_anonymity(rows, k, p):

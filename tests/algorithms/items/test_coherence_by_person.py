@@ -130,3 +130,5 @@ def test_contradictions_are_refused_with_their_rows():
         ) as caught:
             call()
         assert SECRET not in str(caught.value)
+    with pytest.raises(pdanon.ParameterError, match="1 rows with an item in both columns"):
+        frame.head(3).txanon.breach("bought", known=["a"], private="hidden")

@@ -373,6 +373,13 @@ def test_reconstructions_hold_what_is_published():
         pd.testing.assert_frame_equal(one, other)
 
 
+def test_no_reconstructed_record_is_empty():
+    """The first chunk must not share its records where later chunks could not fill the others."""
+    frame = frame_of([["a"], ["c", "e"], ["a", "d", "e"], ["a"], ["a", "c", "d"]])
+    tables = pdanon.reconstruct(frame.txanon.disassociate(k=2, m=2), n=20, random_state=1)
+    assert min(table["items"].itemset.lengths.min() for table in tables) == 1
+
+
 # --- Refusals
 
 

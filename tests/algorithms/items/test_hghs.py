@@ -369,6 +369,14 @@ def test_of_two_nodes_that_are_as_dear_the_one_of_more_occurrences_is_kept():
     assert given.names(given.descent(2, 2).scenario(given.mask("zq")).kept) == {"z"}
 
 
+@pytest.mark.parametrize("name", ["hghs", "mhghs"])
+def test_a_node_is_kept_where_hiding_an_emptied_row_would_lose_more(name):
+    """Without b, the row with b is emptied, so a would have to go as well."""
+    tree = {"*": {"A": ["a", "b"], "B": ["c", "d"]}}
+    result = getattr(pdanon, name)(frame_of([["a"], ["b"], ["a"], ["a"], []]), k=3, m=2, hierarchy=tree)
+    assert result.mapping["generalized"].tolist() == ["A", "A"]
+
+
 def steps_of(rows, tree, k, m):
     """The cuts on the way down, each as its nodes' letters in order."""
     given = Task([frozenset(row) for row in rows], tree)

@@ -12,7 +12,7 @@ import pytest
 import scipy.optimize
 import scipy.sparse
 from conftest import frame_of, rows_of
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from naive import itemsets as naive
 from naive.cuts import (
@@ -216,8 +216,17 @@ def assert_least(result, tree, rows, k, m):
     assert not singled_out(rows, published, k)
 
 
+# A tree, rows and k whose best choice is worth one more than the greedy one.
+ONE_MORE = (
+    ("*", [("A", [("a", None), ("b", None), ("c", None)]), ("B", [("d", None), ("e", None)])]),
+    [set(), {"a"}, {"a", "c", "e"}, {"b", "d"}, {"a", "d"}, {"a", "d", "e"}, {"b"}],
+    2,
+)
+
+
 @settings(max_examples=examples(30))
 @given(problems(longest=7, most=16, least=6), st.sampled_from([2, 3, 4, None]))
+@example(ONE_MORE, 2)
 def test_no_safe_choice_for_longer_rows_loses_less(problem, m):
     tree, rows, k = problem
     result = suppressing(rows, tree, k, m)

@@ -89,6 +89,18 @@ def test_fig_4_within_its_blocks():
     assert outcome(caught.value.partial)[0][0] == ("i1", "i2")
 
 
+@pytest.mark.parametrize("rows", [["acd", "a", "ac", "d"], ["ad", "b", "abc", "ab"]])
+def test_with_one_block_a_class_is_that_of_pcta(rows):
+    frame = frame_of(rows).assign(age=1)
+    asked = {"k": 2, "m": 2, "quasi": ["age"], "cluster": "mondrian", "refine": False}
+    block = pdanon.Transaction("upcta", options={"utility": [[*"abcd"]]})
+    found = [
+        pdanon.rfirst(frame, **asked, transaction=each).mapping
+        for each in (block, pdanon.Transaction("pcta"))
+    ]
+    pd.testing.assert_frame_equal(*found)
+
+
 # --- by hand
 
 

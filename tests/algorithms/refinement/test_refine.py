@@ -546,6 +546,14 @@ def test_results_that_are_not_safe_here_are_refused():
         pdanon.refine(other, result)
 
 
+def test_results_whose_four_items_are_not_safe_together_are_refused():
+    """All three items of one row are in another one, all four are not."""
+    result = pdanon.pcta(frame_of([*["abcd"] * 4, ""]), k=2, m=4)
+    assert result.mapping["generalized"].tolist() == [*"abcd"]
+    with pytest.raises(ParameterError, match="not safe in this frame"):
+        pdanon.refine(frame_of(["abcd", "abc", "abd", "acd", "bcd"]), result)
+
+
 def test_other_kinds_of_results_are_refused():
     frame = frame_of(ROWS)
     result = frame.txanon.pcta(k=3)

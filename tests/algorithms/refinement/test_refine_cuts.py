@@ -227,6 +227,15 @@ def test_results_of_other_frames_are_refused(name):
     assert SECRET not in str(caught.value)
 
 
+def test_labels_beside_the_ancestors_of_an_item_are_refused():
+    """b follows the nodes below A."""
+    frame = frame_of([{"a1", "b"}] * 2)
+    tree = hierarchy_of(("*", [("A", [("a1", None), ("a2", None)]), ("b", None)]))
+    wrong = coarser(frame.txanon.apriori(k=2, hierarchy=tree), {"a1": "a1", "b": "A"})
+    with pytest.raises(ParameterError, match="labels that are not nodes of its hierarchy"):
+        frame.txanon.refine(wrong)
+
+
 def test_results_that_are_not_safe_here_are_refused():
     """The items have the same supports, but not together."""
     frame = frame_of([{"a", "b"}] * 2 + [{"c"}, {"c"}])

@@ -408,6 +408,13 @@ def test_too_many_levels_to_look_at():
 # --- the audit
 
 
+def test_the_table_of_classes_has_no_attributes_of_the_frame():
+    frame = pd.DataFrame({"age": [1, 1, 2, 2]})
+    frame.attrs["source"] = "ward 3"
+    result = run("mondrian", frame, quasi=["age"])
+    assert (result.classes.attrs, result.frame.attrs) == ({}, {"source": "ward 3"})
+
+
 def test_audit_counts_classes_of_any_frame():
     frame = pd.DataFrame({"q": [1, 1, None, None, 3], "size": list("aabbb")})
     audit = pdanon.audit(frame, KAnonymity(2, quasi=["q", "size"]))

@@ -91,6 +91,18 @@ def test_full_subtree_loses_no_more_than_incognito(table, k, share):
     assert losses[0] <= losses[1]
 
 
+def test_full_subtree_hides_the_last_row_that_may_not_be_suppressed():
+    """All towns become A, and u and v become U: 8 of 10 values lose half. To hide all streets loses 1/2."""
+    frame = pd.DataFrame({"town": [*"abbab"], "street": [*"uxvvx"]})
+    trees = {
+        "town": {"*": {"A": ["a", "b"], "B": ["c", "d"]}},
+        "street": {"*": {"U": ["u", "v"], "W": ["w", "x"]}},
+    }
+    result = run("full_subtree", frame, hierarchies=trees)
+    assert [*result.frame.agg("".join, axis=1)] == ["AU", "Ax", "AU", "AU", "Ax"]
+    assert result.loss["NCP_relational"] == pytest.approx(0.4)
+
+
 @pytest.mark.parametrize("name", ["top_down", "incognito", "full_subtree"])
 def test_outliers_are_suppressed(name):
     """Ten towns of ten rows each, and six of one, for which all towns would become one set."""

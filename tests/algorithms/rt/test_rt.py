@@ -524,6 +524,15 @@ def test_items_in_fewer_than_k_rows_of_a_class_are_suppressed():
     assert result.classes["size"].tolist() == [3, 3]
 
 
+def test_the_mapping_counts_the_rows_that_had_no_item():
+    """b is suppressed, which empties no row: the one empty row was empty before."""
+    frame = frame_of([["a", "b"], ["a"], ["a"], []]).assign(age=1)
+    blocks = pdanon.Transaction("coat", options={"utility": [["a"], ["b"]], "max_suppressed": 1})
+    result = pdanon.rfirst(frame, k=3, m=1, quasi=["age"], cluster="mondrian", transaction=blocks)
+    assert rows_of(result.frame) == [{"a"}, {"a"}, {"a"}, set()]
+    assert result.mapping.attrs["empty_rows"] == 1
+
+
 def test_items_in_k_rows_of_a_class_stay_beside_a_sensitive_one():
     frame = frame_of([["u"], ["u"], ["s"], []]).assign(age=1)
     hidden = pdanon.Transaction("apriori", hierarchy={"all": ["u", "v"]}, sensitive=["s"], l=2)
