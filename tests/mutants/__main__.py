@@ -37,9 +37,7 @@ def copy_checkout(target: Path) -> None:
         copy(ROOT / name, target / name)
 
 
-def failures(
-    copy: Path, tests: Sequence[str], tier: str, seconds: float, python: str = sys.executable
-) -> dict[str, str]:
+def failures(copy: Path, tests: Sequence[str], tier: str, seconds: float, python: Path) -> dict[str, str]:
     """Run tests of a copy; return the first that fails of each file."""
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
@@ -62,26 +60,18 @@ def failures(
     return first
 
 
-def failures_of_step(fault: Fault, copy: Path, tests: Sequence[str], seconds: float) -> dict[str, str]:
-    """Run tests as a step of ``.ci/run`` does: with checked kernels, or with the oldest versions."""
-    if fault.step == "lowest":
-        return failures(copy, tests, "fast", seconds, str(ROOT / ".venv-lowest" / "bin" / "python"))
-    compile_kernels(copy, fault, "--checked")
-    return failures(copy, tests, "fast", seconds)
-
-
 def try_fault(fault: Fault, copy: Path, reach: dict[str, Reach], seconds: float) -> dict[str, object]:
     """Apply a fault, and run the tests of one tier after the other until some fail; undo the fault."""
     path = copy / fault.file
     original, began = path.read_bytes(), perf_counter()
+    python = ROOT / ".venv-lowest" / "bin" / "python" if fault.step == "lowest" else Path(sys.executable)
     try:
         fault.apply(copy)
-        compile_kernels(copy, fault)
+        compile_kernels(copy, fault, *(["--checked"] if fault.step == "checked" else []))
         for tier, reached in reach.items():
-            found = failures(copy, reached.tests(fault), tier, seconds)
-            if not found and tier == "ci" and fault.step:
-                found = failures_of_step(fault, copy, reach["fast"].tests(fault), seconds)
+            found = failures(copy, reached.tests(fault), tier, seconds, python)
             if found:
+                tier = "ci" if fault.step else tier
                 break
     finally:
         path.write_bytes(original)
