@@ -75,7 +75,7 @@ def test_what_has_not_begun_when_one_fails_is_given_up():
         told.set()
         assert begun_by_others.result() == 3
         assert pool.submit(sum, [3, 4]).result() == 7  # whose executor it is decides when it ends
-        assert begun in ([0], [0, 1])  # the thread may have gone on to the next
+        assert len(begun) <= 2  # the thread may begin another until all are given up
 
 
 @pytest.mark.parametrize("jobs", [0, -1, 1.5, True, None, "2", ThreadPoolExecutor])
