@@ -13,7 +13,7 @@ import pandas as pd
 from families import OF_ROWS, PARTS, RELATIONAL, RT
 
 import pdanon
-from pdanon.algorithms.registry import parameters_of
+from pdanon.algorithms.registry import ALGORITHMS, parameters_of
 
 ITEMS = [
     ["a", "b", "c", "d", "e"],
@@ -38,7 +38,8 @@ QUASI = [
 ]
 SETS = ("pcta", "coat", "upcta")
 # Those that let who knows items find the row are left out; cahd has a case of its own.
-HIDING = [name for name in OF_ROWS if name not in ("cahd", "suppress_control", "td_control")]
+OTHERS = {pdanon.SensitiveGroups, pdanon.RhoUncertainty}
+HIDING = [name for name in OF_ROWS if OTHERS.isdisjoint(ALGORITHMS[name].guarantees)]
 CUTS = ("apriori", "direct", "vpa", "lra", "hghs", "mhghs", "optimal")
 
 
