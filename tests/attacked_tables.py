@@ -78,13 +78,13 @@ class Case:
     @property
     def call(self):
         asked = {key: self.asked[key] for key in self.asked if not self.promise or key.startswith("hierarch")}
-        arguments = ["df", self.promise, "" if self.without_column else repr(self.lists[0])]
+        arguments = [self.promise, "" if self.without_column else repr(self.lists[0])]
         if self.name in RT:
             parts = [f"{key}={asked.pop(key)!r}" for key in [*asked] if key in PARTS]
             items = ", ".join([repr(asked.pop("transaction")), *parts])
             arguments.append(f"transaction=pdanon.Transaction({items})")
         arguments += [f"{key}={value!r}" for key, value in asked.items()]
-        return f"pdanon.{self.name}({', '.join(filter(None, arguments))})"
+        return f"df.txanon.{self.name}({', '.join(filter(None, arguments))})"
 
     @property
     def without_column(self):
