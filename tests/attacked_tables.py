@@ -13,6 +13,7 @@ import pandas as pd
 from families import OF_ROWS, PARTS, RELATIONAL, RT
 
 import pdanon
+from pdanon.algorithms.registry import ALGORITHMS, parameters_of
 
 ITEMS = [
     ["a", "b", "c", "d", "e"],
@@ -37,7 +38,8 @@ QUASI = [
 ]
 SETS = ("pcta", "coat", "upcta")
 # Those that let who knows items find the row are left out; cahd has a case of its own.
-HIDING = [name for name in OF_ROWS if name not in ("cahd", "suppress_control", "td_control")]
+OTHERS = {pdanon.SensitiveGroups, pdanon.RhoUncertainty}
+HIDING = [name for name in OF_ROWS if OTHERS.isdisjoint(ALGORITHMS[name].guarantees)]
 CUTS = ("apriori", "direct", "vpa", "lra", "hghs", "mhghs", "optimal")
 
 
@@ -76,13 +78,13 @@ class Case:
     @property
     def call(self):
         asked = {key: self.asked[key] for key in self.asked if not self.promise or key.startswith("hierarch")}
-        arguments = ["df", self.promise, "" if self.without_column else repr(self.lists[0])]
+        arguments = [self.promise, "" if self.without_column else repr(self.lists[0])]
         if self.name in RT:
             parts = [f"{key}={asked.pop(key)!r}" for key in [*asked] if key in PARTS]
             items = ", ".join([repr(asked.pop("transaction")), *parts])
             arguments.append(f"transaction=pdanon.Transaction({items})")
         arguments += [f"{key}={value!r}" for key, value in asked.items()]
-        return f"pdanon.{self.name}({', '.join(filter(None, arguments))})"
+        return f"df.txanon.{self.name}({', '.join(filter(None, arguments))})"
 
     @property
     def without_column(self):
@@ -230,23 +232,22 @@ def item_case(random, table, items):
     name = random.choice(HIDING if len(items) > 2 else [each for each in HIDING if each != "ps_rules"])
     if name == "ps_rules":
         return rules_case(random, table, items)
-    asked, lists = knowledge(random), ["items"]
-    if name in (*CUTS, "partition", "clump"):
+    accepted = parameters_of(OF_ROWS[name])
+    asked, lists = {key: value for key, value in knowledge(random).items() if key in accepted}, ["items"]
+    if "hierarchy" in accepted:
         asked["hierarchy"] = tree_over(random, items)
-    if name in ("lra", "vpa"):
+    if "parts" in accepted:
         asked["parts"] = random.choice([1, 2, 3])
-    if name in ("coat", "upcta"):
+    if "utility" in accepted:
         asked |= blocks_of(random, items)
-    if name in SETS and random.random() < 0.25:
+    if "constraints" in accepted and random.random() < 0.25:
         filled = [row for row in table["items"][0] if row]
         if filled:
             asked["constraints"] = [
                 random.sample(row, random.randint(1, len(row))) for row in random.choices(filled, k=3)
             ]
             del asked["m"]  # constraints say what is known
-    if name in ("partition", "clump", "coherence", "suppress_public", "suppress_to_k"):
-        del asked["m"]
-    if name in ("coherence", "suppress_public"):
+    if "private" in accepted:
         asked |= {"h": random.choice([0.34, 0.5, 0.75, 1]), "p": random.choice([1, 2, 3])}
         private = random.sample(items, random.randint(0, min(2, len(items))))
         if random.random() < 0.3:
@@ -254,9 +255,9 @@ def item_case(random, table, items):
             table["secrets"] = rows_of(random, secret, len(table["items"][0])), "object"
             lists, private = ["items", "secrets"], "secrets"
         asked["private"] = private
-    if name == "suppress_to_k":
+    if "public" in accepted:
         asked["public"] = random.sample(items, random.randint(0, len(items)))
-    if name == "optimal":
+    if "suppress" in accepted:
         asked["suppress"] = random.random() < 0.5
     return Case(name, table, asked, lists, refinement(random))
 

@@ -29,7 +29,8 @@ from conftest import SECRET
 import pdanon
 from pdanon.accessors import TxanonAccessor
 
-REFERENCE = Path(__file__).parents[1] / "docs" / "api.md"
+DOCS = Path(__file__).parents[1] / "docs"
+REFERENCE = [DOCS / "api.md", *sorted((DOCS / "algorithms").glob("*.md"))]
 SECONDS = 20  # of the processor: other work may keep a machine busy
 
 
@@ -270,7 +271,7 @@ MADE = {
 def targets() -> Iterator[Target]:
     """All that the reference lists, and the methods of the accessor that forward."""
     entry = re.compile(r"^::: pdanon\.([\w.]+)$(?:\n    .*\n      members: \[(.*)\])?", re.MULTILINE)
-    for name, members in entry.findall(REFERENCE.read_text(encoding="utf-8")):
+    for name, members in entry.findall("\n".join(page.read_text(encoding="utf-8") for page in REFERENCE)):
         here, _, last = f"pdanon.{name}".rpartition(".")
         found = getattr(importlib.import_module(here), last, None)
         if found is None or members:

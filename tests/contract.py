@@ -1,6 +1,7 @@
 """What every registered algorithm promises, whatever rows it is given.
 
-A new algorithm needs one more line in ARGUMENTS, and one in RECOUNTS if it has a guarantee of its own.
+A new algorithm needs one more line in ARGUMENTS, and one in RECOUNTS if it has a guarantee of its own. The
+rest is in its record: a record that says something else than the releases do fails here.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from pdanon import (
     SensitiveGroups,
     TransactionalK,
 )
+from pdanon.algorithms import registry
 from pdanon.itemsets.columns import find_column
 from pdanon.itemsets.compatibility import arrow_values
 
@@ -112,17 +114,22 @@ RECOUNTS = {
         {*map(text, guarantee.sensitive)},
     ),
 }
-GUARANTEES = {"coherence": Coherence, "suppress_public": Coherence, "suppress_to_k": PublicK}
-GUARANTEES |= {"clump": TransactionalK, "partition": TransactionalK, "cahd": SensitiveGroups}
-GUARANTEES |= {"ps_rules": PSRules, "suppress_control": RhoUncertainty, "td_control": RhoUncertainty}
-INFERRING = {"suppress_control", "td_control"}  # who has items that nobody may infer; a row need not hide
-GROUPING = {"cahd"}  # rows are in groups, by which what they do not show is counted in a second table
-WITH_SECRETS = {"ps_rules", *INFERRING, *GROUPING}  # the last item is sensitive: it stays as it is, or goes
-KEEPING = {"coherence", "suppress_control", "suppress_public", "suppress_to_k", *GROUPING}  # all items do
-TRANSACTIONAL = {"clump", "partition"}  # whose rows, with items or without, are published alike, k by k
+RECORDS = {name: registry.ALGORITHMS[name] for name in ARGUMENTS}
+GUARANTEES = {name: record.guarantees[0] for name, record in RECORDS.items()}
+
+
+def with_guarantee(*models):
+    return {name for name, model in GUARANTEES.items() if model in models}
+
+
+INFERRING = with_guarantee(RhoUncertainty)  # who has items that nobody may infer; a row need not hide
+GROUPING = {name for name, record in RECORDS.items() if record.adds}  # what groups hide is in a second table
+WITH_SECRETS = INFERRING | GROUPING | with_guarantee(PSRules)  # the last item stays as it is, or goes
+KEEPING = {name for name, record in RECORDS.items() if record.keeps_type}  # all items, or they go
+TRANSACTIONAL = with_guarantee(TransactionalK)  # all rows are published alike, k by k, with items or without
 ALL_ROWS = KEEPING | TRANSACTIONAL  # rows without items need k like all others
-BAGS = {"clump"}  # in whose rows a label can come again
-LOCAL = {"lra", *TRANSACTIONAL}  # an item can become one thing in one group of rows, another in the next
+BAGS = {name for name, record in RECORDS.items() if record.repeats}  # in whose rows a label can come again
+LOCAL = {name for name, record in RECORDS.items() if record.recodes != "items"} - GROUPING  # group by group
 SHARES = {"occurrences", "suppressed", "NCP", "LM", "S/N", "GGD", "NCP_relational", "suppressed_rows", "gap"}
 
 algorithms = pytest.mark.parametrize("name", ARGUMENTS)

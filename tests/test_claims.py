@@ -22,8 +22,8 @@ import pandas as pd
 import pytest
 from benchmarks.measure import PEAK, fresh_process
 from benchmarks.pages import tables_of
-from contract import run
-from families import ALGORITHMS, RELATIONAL, RT
+from contract import ARGUMENTS, run
+from families import IN_CHUNKS, RELATIONAL, RT
 
 import pdanon
 
@@ -1094,7 +1094,7 @@ def test_which_releases_have_other_rows_or_columns():
     frame.attrs["source"] = "survey"
     asked = {"k": 2, "quasi": ["year"], "delta": 1.0, "parts": 2, "random_state": 0}
     others = set()
-    for name in [*ALGORITHMS, *RELATIONAL, *RT]:
+    for name in [*ARGUMENTS, *IN_CHUNKS, *RELATIONAL, *RT]:
         function, stay = {**RELATIONAL, **RT}.get(name), ["town"]
         if function:
             taken = asked.keys() & inspect.signature(function).parameters.keys()

@@ -210,6 +210,7 @@ def test_parameters_are_few(name):
 def test_what_is_registered_is_what_is_public():
     for name, record in ALGORITHMS.items():
         assert record.name == name
+        assert name in pdanon.__all__, "import it in pdanon/__init__.py, and add it to __all__"
         assert algorithm(name) is record.function is getattr(pdanon, name)
         assert record.guarantees
         if record.nodes or record.sets:

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import inspect
-
 import pandas as pd
 import pytest
 from contract import ARGUMENTS
 
 import pdanon
-from pdanon.algorithms.registry import ALGORITHMS
+from pdanon.algorithms.registry import ALGORITHMS, algorithm, parameters_of
 
 SEED = 918273645
-SEEDED = sorted(
-    name for name in ALGORITHMS if "random_state" in inspect.signature(getattr(pdanon, name)).parameters
-)
+SEEDED = sorted(name for name in ALGORITHMS if "random_state" in parameters_of(algorithm(name)))
 FRAME = pd.DataFrame(
     {
         "items": [["a", "b"], ["b", "c"], ["a", "b", "c"], ["d"], ["d", "a"], ["a", "b"]] * 4,
@@ -25,11 +21,11 @@ FRAME = pd.DataFrame(
 
 def seeded(name):
     """A release by a seed."""
-    accepted = inspect.signature(getattr(pdanon, name)).parameters
+    accepted = parameters_of(algorithm(name))
     given = {"k": 2, "random_state": SEED} | ({"delta": 1.0} if "delta" in accepted else {})
     if "quasi" in accepted:
-        return getattr(pdanon, name)(FRAME, quasi=["age"], **given)
-    return getattr(pdanon, name)(FRAME[["items"]], **given, **ARGUMENTS[name](["a", "b", "c", "d"]))
+        return algorithm(name)(FRAME, quasi=["age"], **given)
+    return algorithm(name)(FRAME[["items"]], **given, **ARGUMENTS[name](["a", "b", "c", "d"]))
 
 
 RELEASES = {name: (lambda name=name: seeded(name)) for name in SEEDED}

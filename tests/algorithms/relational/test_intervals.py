@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from families import RELATIONAL
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -64,7 +65,7 @@ COLUMNS = {
     ),
 }
 NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
-ALGORITHMS = ["mondrian", "cluster", "k_member", "top_down", "incognito", "full_subtree"]
+ALGORITHMS = [*RELATIONAL]
 
 
 def exact(value):
