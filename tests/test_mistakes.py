@@ -318,7 +318,7 @@ PARAMETERS = {
         lambda: pdanon.pcta(FRAME, k=2, m=0), ParameterError, "at least 1", "maximum number"
     ),
     "k above the rows": Mistake(
-        lambda: pdanon.pcta(FRAME, k=7), InfeasibleError, "k is larger than", "a smaller k, or more rows"
+        lambda: pdanon.pcta(FRAME, k=7), InfeasibleError, "k is larger than", "choose a smaller k"
     ),
     "a guarantee's class": Mistake(
         lambda: pdanon.anonymize(FRAME, pdanon.KmAnonymity), ParameterError, "guarantee", r"KmAnonymity\(k=5"
