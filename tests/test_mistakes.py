@@ -818,7 +818,7 @@ def test_hints_name_what_is_in_a_table_of_claims(call, hint):
             "import sys; sys.modules['dask'] = None; import pdanon.dask",
             {},
             "needs the package dask",
-            r"pdanon\[dask\]",
+            r"pip install .dask\[dataframe,distributed",
         ),
         (
             "import pandas as pd, pdanon; pdanon.pcta(pd.DataFrame({'i': [['a'], ['a']]}), k=2)",
