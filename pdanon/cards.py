@@ -45,7 +45,7 @@ text-align:left!important;vertical-align:top;white-space:normal;overflow-wrap:an
 font-size:.85em;line-height:1.2}
 .pdanon .bars span{opacity:.72}
 .pdanon.wide{max-width:none}
-.pdanon .rows{max-height:20rem;overflow:auto}
+.pdanon .rows{max-height:30rem;overflow:auto}
 .pdanon .rows th,.pdanon .rows td{padding-right:.7rem!important;overflow-wrap:normal}
 .pdanon .rows th{white-space:normal}
 .pdanon .rows svg{display:block;margin:0 0 .2rem auto}
@@ -175,7 +175,12 @@ def _frame_html(frame: pd.DataFrame) -> str:
     rows = "".join(f"<tr>{''.join(line)}</tr>" for line in lines)
     first = f", the first {_MOST_ROWS} shown" if len(frame) > _MOST_ROWS else ""
     body = f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
-    return f'<div class="rows">{body}</div>\n<p>{len(frame):,} rows{first}</p>'
+    bars = (
+        f". Each bar {Share(0.5).bar(48)} shows the figure above it, from 0 to 100 %"
+        if "<svg" in rows
+        else ""
+    )
+    return f'<div class="rows">{body}</div>\n<p>{len(frame):,} rows{first}{bars}</p>'
 
 
 def _column_html(name: str, values: pd.Series[Any]) -> tuple[str, list[str]]:
@@ -184,7 +189,7 @@ def _column_html(name: str, values: pd.Series[Any]) -> tuple[str, list[str]]:
     cells = []
     for value in values:
         text = "" if pd.isna(value) else _format(name, value)
-        bar = f" {Share(value).bar(36)}" if text and name in _PERCENT else ""
+        bar = f" {Share(value).bar(48)}" if text and name in _PERCENT else ""
         cells.append(f"<td{number}>{escape_html(text)}{bar}</td>")
     head = escape_html(name).replace("_", "_<wbr>")
     return f'<th scope="col"{number}>{head}</th>', cells

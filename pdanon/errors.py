@@ -445,13 +445,13 @@ def _nearest_file(path: str) -> str | None:
 
 @contextmanager
 def require_extra(package: str) -> Iterator[None]:
-    """Import the packages of an extra, and explain how to install it if one is missing."""
+    """Import the packages of a module, and explain how to install them if one is missing."""
     try:
         yield
         return
     except ModuleNotFoundError as error:
         missing = error.name
-    hint = f"pip install 'pdanon[{package}]'"
+    hint = f"pip install '{package}[dataframe,distributed]'"
     raise ImportError(f"pdanon.{package} needs the package {missing}\n  hint:  {hint}")
 
 

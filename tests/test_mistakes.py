@@ -318,7 +318,7 @@ PARAMETERS = {
         lambda: pdanon.pcta(FRAME, k=2, m=0), ParameterError, "at least 1", "maximum number"
     ),
     "k above the rows": Mistake(
-        lambda: pdanon.pcta(FRAME, k=7), InfeasibleError, "k is larger than", "a smaller k, or more rows"
+        lambda: pdanon.pcta(FRAME, k=7), InfeasibleError, "k is larger than", "choose a smaller k"
     ),
     "a guarantee's class": Mistake(
         lambda: pdanon.anonymize(FRAME, pdanon.KmAnonymity), ParameterError, "guarantee", r"KmAnonymity\(k=5"
@@ -818,7 +818,7 @@ def test_hints_name_what_is_in_a_table_of_claims(call, hint):
             "import sys; sys.modules['dask'] = None; import pdanon.dask",
             {},
             "needs the package dask",
-            r"pdanon\[dask\]",
+            r"pip install .dask\[dataframe,distributed",
         ),
         (
             "import pandas as pd, pdanon; pdanon.pcta(pd.DataFrame({'i': [['a'], ['a']]}), k=2)",

@@ -590,7 +590,7 @@ class _Trials:
                 f"no algorithm found a release in {_PATIENCE} times the time limit",
                 where="time_limit",
                 got=f"{self.limit:g} seconds",
-                hint="pass a longer time_limit, or call an algorithm directly, without a limit",
+                hint="pass a longer time_limit",
             )
         if self.best is None and self.unfit is not None:
             raise self.unfit
@@ -643,7 +643,7 @@ class _Trials:
             else "the release keeps almost no information, which max_named does not allow",
             where="max_named",
             got=got,
-            hint="pass a larger max_named, max_loss or time_limit, or remove rare items",
+            hint="pass a larger max_named",
         )
 
     def _describe_limit(self) -> str:
@@ -767,7 +767,7 @@ def choose(
                 "the sample cannot decide between the algorithms",
                 where="algorithm",
                 got=f"{len(sample):,} rows; no release of them keeps enough information",
-                hint="name the algorithm, such as pcta: it decides on all rows; or choose a smaller k or m",
+                hint="name the algorithm, such as pcta: it decides on all rows",
             )
         tried = trials.outcome().tried
     assert tried is not None

@@ -36,7 +36,7 @@ class PrintCompletion(argparse.Action):
     ) -> None:
         """Print the script and exit."""
         if find_spec("shtab") is None:
-            hint = "pip install 'pdanon[completion]'"
+            hint = "pip install shtab"
             raise ParameterError("completion needs the package shtab", where="--print-completion", hint=hint)
         from shtab import complete
 

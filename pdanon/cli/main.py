@@ -256,7 +256,7 @@ def _tradeoff(arguments: argparse.Namespace) -> Outcome:
     if arguments.dry_run:
         return plan(inputs_of(arguments), outputs_of(arguments).values())
     if arguments.picture and find_spec("matplotlib") is None:  # fail before the work, not after it
-        raise ParameterError("pictures need the package matplotlib", hint="pip install 'pdanon[plot]'")
+        raise ParameterError("pictures need the package matplotlib", hint="pip install matplotlib")
     read_options(options, arguments)
     frame = read(arguments.source, arguments)
     with stage("making releases", has_bar=True):

@@ -98,21 +98,17 @@ def head_text(text: str) -> tuple[str, str]:
 # --- Parameters, with the names that they have in the library
 
 KNOWN_HELP = "maximum number of items that the attacker knows; 'all': every item of a row"
-CONSTRAINTS_HELP = (
-    "protect only these itemsets: .csv without a header, one itemset per line and one item per field, or "
-    ".parquet with one list column"
-)
-
-RULES_HELP = (
-    "rules from known to sensitive items: .csv with columns known,sensitive and items joined by ';', "
-    ".parquet with these list columns; or .toml with m and sensitive, for all rules up to a size"
-)
-SHARE_HELP = "maximum share of the matching rows that contain the sensitive items of a rule, 0 to 1"
+QUASI_HELP = "quasi-identifiers: other columns that the attacker knows"
 
 DEMANDS: dict[str, dict[str, Any]] = {
     "k": {"type": int, "help": "minimum number of rows that match the attacker's knowledge"},
     "m": {"type": items_known, "help": f"{KNOWN_HELP} (default: 2; of hghs, mhghs and with --rho: all)"},
-    "constraints": {"type": table_file, "metavar": "FILE", "help": CONSTRAINTS_HELP},
+    "constraints": {
+        "type": table_file,
+        "metavar": "FILE",
+        "help": "protect only these itemsets: .csv without a header, one itemset per line and one item per "
+        "field, or .parquet with one list column (not with -m)",
+    },
     "sensitive": {
         "nargs": "+",
         "metavar": "ITEM",
@@ -127,15 +123,42 @@ DEMANDS: dict[str, dict[str, Any]] = {
     "l": {"type": int, "help": "a sensitive item is in at most 1/l of the matching rows"},
     "private": {"metavar": "NAME", "help": "a second list column with the private items"},
     "h": {"type": float, "help": "maximum share of the matching rows that contain a private item, 0 to 1"},
-    "rules": {"type": rules_file, "metavar": "FILE", "help": RULES_HELP},
-    "c": {"type": float, "help": SHARE_HELP},
+    "rules": {
+        "type": rules_file,
+        "metavar": "FILE",
+        "help": "rules from known to sensitive items: .csv with columns known,sensitive and items joined by "
+        "';', .parquet with these list columns; or .toml with m and sensitive, for all rules up to a size "
+        "(with -c, not with -m)",
+    },
+    "c": {
+        "type": float,
+        "help": "maximum share of the matching rows that contain the sensitive items of a rule, 0 to 1",
+    },
     "p": {
         "type": int,
         "help": "maximum number of public items that the attacker knows; with cahd: a sensitive item is in "
         "at most 1/p of the rows of a group",
     },
+    "quasi": {
+        "nargs": "+",
+        "action": "extend",
+        "metavar": "COLUMN",
+        "help": f"{QUASI_HELP}; without --algorithm, they are generalized as well",
+    },
 }
 WAYS: dict[str, dict[str, Any]] = {
+    "loss": {
+        "metavar": "NAME",
+        "help": "without --algorithm: the loss to minimize, such as ncp, occurrences, singles or pairs "
+        "(default: balanced for k and m, else NCP or counts); with hghs and mhghs: LM or NCP; with "
+        "coherence: the cost of suppressing an item, support or unit",
+    },
+    "max_named": {
+        "type": float,
+        "metavar": "SHARE",
+        "help": "without --algorithm: maximum share of persons at risk, 0 to 1, whom an attacker names "
+        "who has learned from similar rows; k is raised as needed",
+    },
     "hierarchy": {
         "type": fanout_or_file,
         "metavar": "FILE|FANOUT",
@@ -153,6 +176,19 @@ WAYS: dict[str, dict[str, Any]] = {
         "help": "move items between merged sets afterwards, to lower the loss; with disassociate: let "
         "clusters share chunks",
     },
+    "suppress": {
+        "action": "store_true",
+        "help": "suppress nodes of the hierarchy where that lowers the loss; with ps_rules: suppress "
+        "sensitive items that are too frequent to be protected",
+    },
+    "time_limit": {"type": float, "metavar": "SECONDS", "help": "time limit of the search (default: 60)"},
+    "random_state": {
+        "type": int,
+        "metavar": "SEED",
+        "help": "seed of random draws (default: fixed)",
+    },
+}
+OWN: dict[str, dict[str, Any]] = {  # of single algorithms
     "start": {
         "type": table_file,
         "metavar": "FILE",
@@ -164,35 +200,12 @@ WAYS: dict[str, dict[str, Any]] = {
         "action": "store_true",
         "help": "ensure that no two items of different chunks must be in the same record",
     },
-    "suppress": {
-        "action": "store_true",
-        "help": "suppress nodes of the hierarchy where that lowers the loss; with ps_rules: suppress "
-        "sensitive items that are too frequent to be protected",
-    },
     "how": {"choices": ("tree", "sample"), "help": "split sets on all rows, or on a sample of them"},
     "sample": {"type": float, "metavar": "SHARE", "help": "share of the rows in a sample (default: 0.1)"},
-    "random_state": {
-        "type": int,
-        "metavar": "SEED",
-        "help": "seed of random draws (default: fixed)",
-    },
-    "time_limit": {"type": float, "metavar": "SECONDS", "help": "time limit of the search (default: 60)"},
     "parts": {"type": int, "metavar": "N", "help": "number of parts of the work"},
     "criterion": {
         "choices": ("mm/il", "mm", "1/il", "optimal"),
         "help": "criterion for the next item to suppress",
-    },
-    "loss": {
-        "metavar": "NAME",
-        "help": "without --algorithm: the loss to minimize, such as ncp, occurrences, singles or pairs "
-        "(default: balanced for k and m, else NCP or counts); with hghs and mhghs: LM or NCP; with "
-        "coherence: the cost of suppressing an item, support or unit",
-    },
-    "max_named": {
-        "type": float,
-        "metavar": "SHARE",
-        "help": "without --algorithm: maximum share of persons at risk, 0 to 1, whom an attacker names "
-        "who has learned from similar rows; k is raised as needed",
     },
     "scope": {"choices": ["all", "sensitive"], "help": "with --rho: the items that may be suppressed"},
     "r": {"type": int, "help": "number of groups that are examined for each row"},
@@ -205,14 +218,7 @@ WAYS: dict[str, dict[str, Any]] = {
     "order": {"choices": ["nn", "gray", "rcm"], "help": "order of the rows in which a group is searched"},
     "alpha": {"type": int, "metavar": "N", "help": "compare a row with N * p neighbors on each side"},
 }
-QUASI_HELP = "quasi-identifiers: other columns that the attacker knows"
 COLUMNS: dict[str, dict[str, Any]] = {  # of algorithms for quasi-identifiers
-    "quasi": {
-        "nargs": "+",
-        "action": "extend",
-        "metavar": "COLUMN",
-        "help": f"{QUASI_HELP}; without --algorithm, they are generalized as well",
-    },
     "hierarchies": {
         "nargs": "+",
         "action": "extend",
@@ -265,7 +271,7 @@ UNMODIFIED: dict[str, dict[str, Any]] = {  # all algorithms take these
         "help": "columns to publish as they are, without a warning",
     },
 }
-PARAMETERS = DEMANDS | WAYS | COLUMNS | UNMODIFIED
+PARAMETERS = DEMANDS | WAYS | OWN | COLUMNS | UNMODIFIED
 _PAIRS = ("hierarchies", "quasi_weights")  # parameters with a value for each column
 _OF_TRANSACTION = ["hierarchy", "sensitive", "l", "labels"]  # parameters of `Transaction` that are options
 _OF_GUARANTEES = (  # options that need no --algorithm

@@ -328,7 +328,7 @@ def _add_numbers(vary: Any, k: int | None, m: ItemLimit) -> Any:
     if twice:
         got = ", ".join(sorted(twice))
         raise ParameterError("a parameter is passed twice", where="vary", got=got, hint=_ONCE)
-    return {**vary, **numbers}
+    return {**numbers, **vary}
 
 
 def _measures(measures: Any, tasks: list[Task]) -> tuple[list[str] | None, dict[str, Measure]]:

@@ -137,7 +137,7 @@ def axes(ax: Axes | None) -> Axes:
     try:
         from matplotlib import pyplot
     except ImportError:
-        hint = "pip install 'pdanon[plot]'"
+        hint = "pip install matplotlib"
         raise ParameterError("plots need the package matplotlib", hint=hint) from None
     return pyplot.subplots(layout="constrained")[1]
 

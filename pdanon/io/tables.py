@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
 from itertools import chain, combinations
 from pathlib import Path
@@ -60,15 +60,16 @@ def suffix_hint(path: str | os.PathLike[str], *, written: bool = False) -> str |
     return None
 
 
-def check_distinct(paths: Iterable[Path | str], what: str) -> None:
-    """Check that all paths and URIs lead to different files."""
-    places = [locate(check_path(path)) for path in paths]
-    for first, second in combinations(places, 2):
+def check_distinct(paths: Mapping[str, Path | str], what: str) -> None:
+    """Check that all paths and URIs, by their names, lead to different files."""
+    places = [(name, locate(check_path(path))) for name, path in paths.items()]
+    for (name, first), (other, second) in combinations(places, 2):
         if is_same(first, second):
             hint = "pass a different file for each; nothing was read or written"
             if str(first).endswith(".html"):
                 hint = f"evidence.json comes with a page, evidence.html: {hint}"
-            raise ParameterError(f"two {what} name the same file", got=f"{first}, {second}", hint=hint)
+            where, got = f"{name} and {other}", f"{first}, {second}"
+            raise ParameterError(f"two {what} name the same file", where=where, got=got, hint=hint)
 
 
 def read_weights(path: Path) -> pd.Series[float]:

@@ -412,7 +412,7 @@ def check_rows(n_rows: int, k: int) -> None:
         raise InfeasibleError(
             "k is larger than the number of rows",
             got=f"k={k}, {n_rows} rows",
-            hint="choose a smaller k, or more rows; missing rows count only if items are suppressed",
+            hint="choose a smaller k",
         )
 
 
@@ -432,7 +432,7 @@ def check_feasible(index: SupportIndex, k: int, n_present: int) -> None:
         raise InfeasibleError(
             "k is larger than the number of rows that hold an item",
             got=f"k={k}, {index.n_non_empty} non-empty of {index.n_rows} rows",
-            hint="choose a smaller k, or more rows",
+            hint="choose a smaller k",
         )
     check_rows(n_present, k)
 

@@ -150,7 +150,7 @@ def report_nothing(done: int) -> None:
 def check_progress(value: Any) -> bool:
     """Check whether to show progress bars."""
     if check_flag(value, "progress") and find_spec("tqdm") is None:
-        raise ParameterError("progress=True needs the package tqdm", hint="pip install 'pdanon[progress]'")
+        raise ParameterError("progress=True needs the package tqdm", hint="pip install tqdm")
     return bool(value)
 
 

@@ -626,7 +626,7 @@ class Policy:
         files = [*self.inputs, self.comparison.get("resume")]
         inputs = {path.realpath(check_path(file)): file for file in files if isinstance(file, Path)}
         for file in {*inputs.values(), self.input}:
-            check_distinct([*self.files.values(), file], "entries of the policy")
+            check_distinct({**self.files, "an input": file}, "entries of the policy")
         lists = is_text(self.input) and not self._form.has_no_lists
         lacking = [self.input] if lists and self._form.separator is None else []
         release = self.outputs.get("release")

@@ -210,7 +210,7 @@ def _without_threats(recoding: Recoding, itemsets: Itemsets, threats: Itemsets) 
         raise InfeasibleError(
             "fewer than k rows would lose all their items, and hiding them breaks the guarantee",
             where="k",
-            hint="drop the rows whose items are all suppressed, or choose a smaller k",
+            hint="choose a smaller k",
         )
     became = recoding.targets[itemsets.codes]
     occurrences = np.zeros(len(recoding.labels), np.int64)

@@ -78,9 +78,8 @@ def refuse_loss(
         If there is a bound, and the release exceeds it or is almost empty.
     """
     exceeded = excess(loss, most)
-    hint = "allow more loss, or pass a smaller k or m"
-    if least is None:
-        hint += "; or call anonymize without an algorithm, which tries several"
+    tried = "pass a smaller k or m"
+    hint = "call anonymize without an algorithm, which tries several" if least is None else tried
     if exceeded:
         name = exceeded[0]
         got = f"{name}={float(loss[name]):.4g}"

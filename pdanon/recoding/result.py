@@ -490,10 +490,7 @@ class Anonymized(Labelled):
         return escape_controls("\n".join(lines))
 
     def _repr_html_(self) -> str:
-        kind, sentence = verdict(self)
-        if self.holds:
-            sentence = f"{sentence} {promise(self.guarantee, next(iter(recoded_lists(self)), None))}"
-        return card(self._title(), headline(self), verdict=(kind, sentence), shares=_shares(self))
+        return card(self._title(), headline(self), verdict=verdict(self), shares=_shares(self))
 
     def _title(self) -> str:
         return f"Anonymized: {counted(self)}, {made_by(self)}"
@@ -533,15 +530,16 @@ def unmodified_lines(unmodified: UnmodifiedColumns, rows: int | None = None) -> 
 
 
 def verdict(result: Anonymized) -> tuple[Verdict, str]:
-    """Return whether a release may be published, as a sentence."""
+    """Return whether a release may be published, as a sentence, and its promise as another."""
     if not result.holds:
         return "broken", "The release does NOT have its guarantee. Do not publish it."
+    limit = ""
     if any(result.unmodified.sentences()):
-        identifying = "Its unmodified columns identify rows, and are not covered."
-        return "warned", f"The release has its guarantee. {identifying}"
-    if result.useless:
-        return "warned", "The release has its guarantee, but keeps almost no information."
-    return "holds", "The release has its guarantee."
+        limit = ". Its unmodified columns identify rows, and are not covered"
+    elif result.useless:
+        limit = ", but keeps almost no information"
+    promised = promise(result.guarantee, next(iter(recoded_lists(result)), None))
+    return "warned" if limit else "holds", f"The release has its guarantee{limit}. {promised}"
 
 
 def _shares(result: Anonymized) -> dict[str, list[Share]]:

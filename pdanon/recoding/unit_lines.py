@@ -119,9 +119,7 @@ def exposure_error(n_units: int, exposures: list[str], counts: bool) -> Infeasib
         "the guarantee does not cover what the rows show beside the sets of labels",
         where="counts and keep" if counts else "keep",
         got=f"of {n_units:,} persons at risk, if an attacker knows the labels and {'; '.join(exposures)}",
-        hint=("leave out counts=True (--counts); " if counts else "")
-        + "leave out columns at risk, or generalize them; times of a datetime dtype are generalized to "
-        "quarters at most; or pass a smaller m",
+        hint=f"leave out {'counts=True (--counts)' if counts else 'the columns at risk'}",
     )
 
 

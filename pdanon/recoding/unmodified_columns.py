@@ -519,7 +519,7 @@ def refuse_risk(found: UnmodifiedColumns, most: Fraction | None) -> None:
             "the unmodified columns identify more rows than max_risk allows",
             where="max_risk",
             got=". ".join(found.sentences()),
-            hint=f"drop {[*found.telling]}, protect them by quasi (--quasi), or allow a larger share",
+            hint=f"leave {[*found.telling]} out of the table",
         )
 
 

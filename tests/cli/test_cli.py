@@ -38,6 +38,19 @@ def test_start_is_fast(argument):
     assert "pdanon" in done.stdout
 
 
+@pytest.mark.parametrize(("command", "usage"), [("anonymize", "IN OUT"), ("audit", "RELEASED")])
+def test_help_begins_with_what_is_requested(capsys, command, usage):
+    with pytest.raises(SystemExit):
+        cli.main([command, "--help"])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:2] == [f"usage: pdanon {command} {usage} -k K [-m M] [options]", ""]
+    assert [line.split()[0] for line in lines if line.startswith("  -")][:2] == ["-k", "-m"]
+    groups = [line.partition(":")[0] for line in lines if re.match(r"[a-z].*:", line)]
+    order = ["guarantee", "input and output", "loss and search", "tables without lists"]
+    expected = [each for each in order if each != "loss and search" or command == "anonymize"]
+    assert groups[2 : len(expected) + 2] == expected
+
+
 def test_process_ends_with_the_exit_code():
     done = process("anonymize", "in.parquet", "out.parquet", "--algorithm", "pcta", "-k", "100")
     assert done.returncode == 1
@@ -395,7 +408,7 @@ def test_risk_counts_quasi_identifiers_too(run):
     code, out, _ = run("risk", "in.parquet", "-k", "2", "-m", "1", "--quasi", "ward", "year")
     assert code == 0
     assert [line.split() for line in out.splitlines()][:2] == [
-        ["known", "items", "rows", "singled_out", "below_k"],
-        ["0", "all", "40", "1", "1"],
+        ["known", "singled_out", "below_k", "items", "rows"],
+        ["0", "1", "1", "all", "40"],
     ]
     assert "'wards' does not exist" in run("risk", "in.parquet", "-k", "2", "--quasi", "wards")[2]

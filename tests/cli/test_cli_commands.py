@@ -284,11 +284,11 @@ def test_risk_is_a_table_of_counts_and_shares(run):
     code, out, err = run("risk", "in.parquet", "-k", "3", "-m", "2")
     assert (code, err) == (0, "")
     assert [line.split() for line in out.splitlines()] == [
-        ["known", "items", "rows", "singled_out", "below_k"],
-        ["1", "all", "3", "0.3333", "1"],
-        ["2", "all", "3", "0.3333", "1"],
-        ["1", "2", "3", "0.3333", "1"],
-        ["2", "2", "3", "0.3333", "1"],
+        ["known", "singled_out", "below_k", "items", "rows"],
+        ["1", "0.3333", "1", "all", "3"],
+        ["2", "0.3333", "1", "all", "3"],
+        ["1", "0.3333", "1", "2", "3"],
+        ["2", "0.3333", "1", "2", "3"],
     ]
     assert contents() == before
 

@@ -117,5 +117,6 @@ def test_two_names_of_one_file_are_refused_at_once(run, unread, arguments):
     before = {path: path.read_bytes() for path in Path().glob("*.parquet") if path.exists()}
     code, out, err = run(*arguments)
     assert (code, out) == (2, "")
-    assert err.startswith("pdanon: error: two arguments name the same file\n")
+    assert err.startswith("pdanon: error: two arguments name the same file\n  where: ")
+    assert " and " in err.splitlines()[1]
     assert {path: path.read_bytes() for path in Path().glob("*.parquet") if path.exists()} == before

@@ -198,11 +198,11 @@ WRONG = {
     ),
     "mapping is the source": (
         ("in.parquet", "out", *PCTA, "--mapping", "in.parquet"),
-        "two arguments name the same file",
+        "two arguments name the same file\n  where: IN and --mapping\n",
     ),
     "mapping is the target": (
         ("baskets", "out.parquet", *PCTA, "--mapping", "out.parquet"),
-        "two arguments name the same file",
+        "two arguments name the same file\n  where: OUT and --mapping\n",
     ),
     "no lists": (("lines.parquet", "out", *PCTA), "no column of lists"),
     "no source": (("nowhere", "out", *PCTA), "there is no such file or directory"),

@@ -449,7 +449,10 @@ REFUSED = {
     "suffix": (("released.parquet", "released.txt"), "must end in .parquet or .csv"),
     "directory": (("released.parquet", "new/released.parquet"), "directory that does not exist"),
     "output is input": (("released.parquet", "in.parquet"), "name the same file"),
-    "output is output": (("released.parquet", "./mapping.csv"), "name the same file"),
+    "output is output": (
+        ("released.parquet", "./mapping.csv"),
+        "name the same file\n  where: release and mapping",
+    ),
     "output is a source": (
         ("[outputs]", '[hierarchies]\nitems = "loss.csv"\n[outputs]'),
         "name the same file",

@@ -272,7 +272,7 @@ def test_matplotlib_is_needed_only_to_draw():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert "Plots: loss(), risk(original), sizes(), mapping()" in done.stdout
-    assert "plots need the package matplotlib\n  hint:  pip install 'pdanon[plot]'" in done.stdout
+    assert "plots need the package matplotlib\n  hint:  pip install matplotlib" in done.stdout
 
 
 # --- Sizes

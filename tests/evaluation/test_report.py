@@ -24,6 +24,12 @@ from pdanon.itemsets.mapping import changes, label_sizes
 ROWS = [{"rice", "tea"}, {"rice", "salt"}, {"rice", "tea"}, {"tea"}]
 
 
+VERDICT = (
+    "⚠ The release has its guarantee. Its unmodified columns identify rows, and are not covered. "
+    "Attackers who know up to 2 items in items of a person find at least 2 matching rows."
+)
+
+
 @pytest.fixture
 def frame():
     return frame_of(ROWS).assign(store=list("nnss"))
@@ -52,9 +58,7 @@ def test_columns_that_identify_are_told_at_the_top(identifying):
     text = pdanon.evaluation.report.release_report.render(identifying)
     page = Page(text)
     first, second = page.texts("p")[:2]
-    assert first == (
-        "⚠ The release has its guarantee. Its unmodified columns identify rows, and are not covered."
-    )
+    assert first == VERDICT
     assert second == ("40 of 40 rows (100 %) are unique in ward and <year>, which are published unmodified.")
     assert [each.get("class") for each in page.attributes("p")[:2]] == ["verdict warned", "alert warned"]
     assert "✓" not in text
@@ -77,9 +81,8 @@ def test_columns_that_were_judged_are_listed_as_judged(identifying):
 def test_a_release_of_which_all_is_judged_is_praised():
     frame = frame_of(ROWS * 10).assign(number=range(40))
     result = frame.txanon.pcta("items", k=2, m=2, keep=["number"])
-    assert "✓ The release has its guarantee." in Page(
-        pdanon.evaluation.report.release_report.render(result)
-    ).texts("p")
+    first = Page(pdanon.evaluation.report.release_report.render(result)).texts("p")[0]
+    assert first.startswith("✓ The release has its guarantee. Attackers who know up to 2 items")
 
 
 @pytest.mark.usefixtures("tables_only")
@@ -107,6 +110,8 @@ def test_report_says_what_was_asked_and_what_came_out(frame, result, tmp_path):
     page = Page(path.read_text(encoding="utf-8"))
     assert page.texts("h1", "h2") == [
         "Release report",
+        "What is not protected",
+        "Summary",
         "Parameters",
         "The guarantee",
         "Risk before and after",
@@ -117,9 +122,14 @@ def test_report_says_what_was_asked_and_what_came_out(frame, result, tmp_path):
         "Tables, date and versions",
     ]
     marks = [text for text in page.texts("p") if "The release has its guarantee." in text]
-    assert marks == [
-        "⚠ The release has its guarantee. Its unmodified columns identify rows, and are not covered."
-    ]
+    assert marks == [VERDICT]
+    limits = page.texts("p")[2:]
+    assert limits[0] == "Attackers who know more than that, or items that a person is known not to have."
+    assert "Whether a person has a row in the table at all." in limits
+    assert path.read_text(encoding="utf-8").index(limits[0]) < path.read_text(encoding="utf-8").index(
+        "<table"
+    )
+    assert any(text.endswith("matching rows, as in KmAnonymity(k=2, m=2).") for text in limits)
     assert "KmAnonymity(k=2, m=2)" in page.texts("p")
     assert rows_below(page, "Parameters")[0] == [
         "parameter",
@@ -401,7 +411,7 @@ def test_a_guarantee_that_hides_no_row_says_so():
     for expected, results in told.items():
         for result in results:
             page = pdanon.evaluation.report.release_report.render(result)
-            assert ("does not prevent singling out" in page) is expected
+            assert ("Singling out: some known items of a person" in page) is expected
 
 
 def test_no_row_of_the_data(frame):
@@ -421,10 +431,7 @@ def test_audit_shows_no_threat():
 def test_notebook_view_says_what_repr_says(result):
     view = re.sub(r'<span aria-hidden="true">.*?</span>', "", result._repr_html_())  # the names of bars
     title, verdict, *lines = Page(view).texts("p", "th", "td")
-    assert verdict == (
-        "⚠ The release has its guarantee. Its unmodified columns identify rows, and are not covered. "
-        "Attackers who know up to 2 items in items of a person find at least 2 matching rows."
-    )
+    assert verdict == VERDICT
     assert " ".join(" ".join([title, *lines]).split()) == " ".join(repr(result).split())
 
 

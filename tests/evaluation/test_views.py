@@ -107,7 +107,8 @@ def test_styled_tables_have_percent_and_bars():
         f"{100 * loss:.3g} %" for loss in table.loc[0, losses] if f"{100 * loss:.3g} %" not in cells
     ] == []
     assert table.loc[0, "NCP"] > 0
-    assert "500" in cells
+    assert cells.index("15") < cells.index("500")  # the order of the table
+    assert Page(page).texts("p")[0].endswith("shows the figure above it, from 0 to 100 %")
     assert table.loc[1, "reason"] in cells
     assert not any("nan" in cell.lower() or "<NA>" in cell for cell in cells)
     width = f'<rect x="0" width="{100 * table.loc[0, "NCP"]:.4g}"'

@@ -173,7 +173,7 @@ def test_released_rows_have_the_guarantee(task):
     if l > largest:
         with pytest.raises(InfeasibleError) as caught:
             release_of(rows, l=l, **asked)
-        hint = f"the largest l that works is {largest}" if largest > 1 else "no l works"
+        hint = f"the largest l that works is {largest}" if largest > 1 else "leave it out of the table"
         assert hint in str(caught.value)
         if largest < 2:
             return
@@ -276,7 +276,7 @@ def test_hierarchy_may_have_the_sensitive_items_and_must_have_the_others():
         (
             [{"a1", SECRET}, {"a1"}, {"a1"}, {"a1", SECRET}, {"a1", SECRET}],
             2,
-            "3 of 5 rows that are not missing\n  hint:  no l works",
+            "3 of 5 rows that are not missing\n  hint:  leave it out of the table",
         ),
         (
             [{"a1", SECRET}, {"a1"}, {"a1"}, {"a1"}],

@@ -198,7 +198,7 @@ def test_the_risk_of_a_span_is_that_of_its_attackers(seed):
         pairs = [(table(each), mapping_table(one)) for each, one in zip(releases, mappings, strict=True)]
         frame, mapping = pairs[-1]
         risk = pdanon.risk(frame, "items", k=k, m=m, previous=pairs[:-1], key="id", mapping=mapping)
-        for first, last, rows, singled_out, below_k in risk.itertuples(index=False):
+        for first, last, singled_out, below_k, rows in risk.itertuples(index=False):
             assert rows == len(naive.present(releases, (first, last)))
             for share, least in ((singled_out, 2), (below_k, k)):
                 exposed = naive.km_audit(releases, mappings, (first, last), least, m)[1]
@@ -237,7 +237,7 @@ def test_rows_that_fit_by_their_labels_are_counted(seed):
         options = {"previous": pairs[:-1], "key": "id", "mapping": pairs[-1][1], "linked": False}
         risk = pdanon.risk(pairs[-1][0], "items", k=k, **options)
         newest = {one: row for one, row in releases[-1].items() if row is not None}
-        for number, last, rows, singled_out, below_k in risk.itertuples(index=False):
+        for number, last, singled_out, below_k, rows in risk.itertuples(index=False):
             found = []
             for one, row in releases[number].items():
                 if row is not None and one in newest:

@@ -195,7 +195,7 @@ def decide_within_blocks(
             "hiding fewer than k rows that lose all items takes more suppression than max_suppressed allows",
             where="max_suppressed",
             got=f"max_suppressed={float(share):g} allows {allowed} items; {suppressed} are required",
-            hint=f"pass max_suppressed={digits:g}, or larger blocks",
+            hint=f"pass max_suppressed={digits:g}",
         )
         return decide_lists(columns, recoding, guarantee, read, problem=problem, **measured)
     check_release(decided.mapping, blocks, allowed)

@@ -38,5 +38,5 @@ def check_diverse(known: SupportIndex, secrets: SupportIndex, diversity: int, n_
                 "a sensitive item is in more than 1/l of the rows",
                 where="sensitive",
                 got=f"l={diversity}, an item in {most} of {n_rows} {what}",
-                hint=f"the largest l that works is {largest}" if largest > 1 else "no l works",
+                hint=f"the largest l that works is {largest}" if largest > 1 else "leave it out of the table",
             )

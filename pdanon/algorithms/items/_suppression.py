@@ -42,8 +42,7 @@ def check_coherent_without_public(parts: PublicAndPrivate, guarantee: Coherence)
             "private items are so frequent that they can be inferred without any knowledge",
             where="h",
             got=f"{frequent} of {len(supports)} private items are in {share}",
-            hint=f"the least h that works is {most}/{n_rows}, about {digits:g}; "
-            "or leave the most frequent private items out of the table",
+            hint=f"the least h that works is {most}/{n_rows}, about {digits:g}",
         )
 
 

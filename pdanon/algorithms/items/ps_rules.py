@@ -413,7 +413,7 @@ def _too_frequent(rules: RuleCheck, may_suppress: bool) -> Mask:
         raise InfeasibleError(
             "k is larger than the number of rows with a public item",
             got=f"k={rules.k}, {rows.n_rows} of {index.n_rows} rows",
-            hint="pass a smaller k, or more rows",
+            hint="choose a smaller k",
         )
     inferred = rules.inferred()
     supports = rows.supports(inferred.codes, inferred.offsets)
@@ -431,13 +431,13 @@ def _infeasible(broken: Mask, most: int, n_rows: int, share: Fraction) -> Infeas
     numbers = np.flatnonzero(broken)
     places = ", ".join(map(str, numbers[:_MOST_PLACES])) + (", ..." if len(numbers) > _MOST_PLACES else "")
     digits = -(-most * 10**4 // n_rows) / 10**4  # rounded up, so that it suffices
-    least = f"the least c that works is {most}/{n_rows}, about {digits:g}; " if most < n_rows else ""
+    least = f"the least c that works is {most}/{n_rows}, about {digits:g}"
     return InfeasibleError(
         "sensitive items are so frequent that they can be inferred from one set of all public items",
         where="c",
         got=f"{len(numbers)} of {len(broken)} sensitive itemsets, in item order those at {places}, are in "
         f"more than c={format_share(share)} of the {n_rows} rows with a public item",
-        hint=f"{least}pass suppress=True to leave such items out",
+        hint=least if most < n_rows else "pass suppress=True to leave such items out",
     )
 
 

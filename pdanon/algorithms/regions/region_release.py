@@ -175,7 +175,7 @@ def _decide_both(
             "hiding emptied rows of classes in several blocks loses more than delta allows",
             where="delta",
             got=f"delta={own['delta']:g}, the items lose {tum:.6f}",
-            hint="pass a larger delta, or a larger block_rows",
+            hint="pass a larger delta",
         )
     if decided.rum is not None:
         loss = with_measure(loss, "Rum", decided.rum)

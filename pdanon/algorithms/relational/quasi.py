@@ -353,7 +353,7 @@ def check_feasible(n_rows: int, k: int) -> None:
         raise InfeasibleError(
             "k is larger than the number of rows",
             got=f"k={k}, {n_rows} rows",
-            hint="choose a smaller k, or pass more rows",
+            hint="choose a smaller k",
         )
 
 

@@ -262,7 +262,7 @@ def _allowed(totals: list[int], n_rows: list[int], bound: Fraction, rum: Rum) ->
             "the first clusters lose more of the quasi-identifiers than delta allows",
             where="delta",
             got=f"delta={float(bound):g}, they lose {at_least(rum.share(sum(totals)))}",
-            hint="pass a delta at least as large, or another cluster= for the first clusters",
+            hint="pass a delta at least as large",
         )
     return [total + left * own // max(sum(n_rows), 1) for total, own in zip(totals, n_rows, strict=True)]
 

@@ -549,6 +549,5 @@ def _sets(
             "too many items of a class cannot hide within their block",
             where=f"utility, in a class of {index.n_rows:,} rows",
             got=f"max_suppressed={float(share):g}, the share of the items of a class that may be suppressed",
-            hint="pass max_suppressed=1 to suppress them in their class, larger blocks, or a larger delta=, "
-            "which makes larger classes",
+            hint="pass max_suppressed=1 to suppress them in their class",
         ) from error

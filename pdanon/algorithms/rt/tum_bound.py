@@ -218,7 +218,7 @@ def decide_parts(
             "the items lose more than delta allows, whatever is merged",
             where="delta",
             got=f"delta={float(bound):g}, the lowest loss reached is {at_least(least / sum(most))}",
-            hint="pass a delta at least as large, or another transaction= for the items",
+            hint="pass a delta at least as large",
         )
     steps = _join_steps([each.steps for each in found], measure, sum(most))
     last = None if rum == "NCP" else float(steps["Rum"].iloc[-1])

@@ -388,7 +388,7 @@ class Clusters:
             where=f"block {state.block[state.refused]} of utility",
             got=f"{state.size[state.refused]} items to suppress after {suppressed}, with an upper bound of "
             f"{suppressed + state.spare} of {self._index.n_items}",
-            hint="pass a larger max_suppressed, larger blocks, or a smaller k",
+            hint="pass a larger max_suppressed",
         )
 
     def index(self) -> SupportIndex:

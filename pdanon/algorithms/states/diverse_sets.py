@@ -115,7 +115,7 @@ class DiverseSets:
                 "sets of a block reveal a sensitive item, and max_suppressed does not allow to suppress them",
                 where="l",
                 got=f"l={self._diversity}, {self._size[one]} items to suppress, {self._spare} allowed",
-                hint="pass a larger max_suppressed, larger blocks, or a smaller l",
+                hint="pass a larger max_suppressed",
             )
         self._spare -= int(self._size[one])
         return one, -1

@@ -21,7 +21,7 @@ from pdanon.evaluation.evidence.models import MayName, describe_guarantee
 from pdanon.evaluation.evidence.risks import count_risks
 from pdanon.evaluation.fingerprint import column_contents
 from pdanon.evaluation.report.html import check_head, library_versions, report_time
-from pdanon.evaluation.report.release_report import known_losses, parameter_texts
+from pdanon.evaluation.report.release_report import known_losses, list_limits, parameter_texts
 from pdanon.evaluation.thresholds import thresholds
 from pdanon.guarantees import SensitiveGroups
 from pdanon.guarantees.promises import promise
@@ -31,7 +31,6 @@ from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import is_list_column
 from pdanon.itemsets.validation import check_frame, check_known
 from pdanon.recoding.result import Anonymized, made_by
-from pdanon.recoding.unmodified_columns import UnmodifiedColumns
 from pdanon.recoding.warnings import shortfall
 
 FORMAT, VERSION = "pdanon evidence", 1
@@ -142,7 +141,7 @@ def collect(
         verdict={"holds": True, "rows_at_risk": 0, "rows": len(frame), "alerts": [*filter(None, alerts)]},
         risk=risk,
         thresholds=compare_thresholds(risk),
-        not_protected=list_limits(guarantee, unmodified, counted.published),
+        not_protected=list_limits(guarantee, [each["column"] for each in unmodified], counted.published),
         unmodified=unmodified,
         loss={str(name): _finite(value) for name, value in known_losses(result).items()},
         tables=tables,
@@ -233,31 +232,6 @@ def list_unmodified(
         {"column": each["name"], "type": each["type"], "judged": each["name"] in settled}
         for place, each in enumerate(described["columns"])
         if place not in own
-    ]
-
-
-def list_limits(
-    guarantee: Guarantee, unmodified: list[dict[str, Any]], counted: UnmodifiedColumns
-) -> list[str]:
-    """Return sentences about what a guarantee leaves open, given the unmodified columns and their counts."""
-    names_items = any(hasattr(guarantee, name) for name in ("sensitive", "private"))
-    limits = ["Attackers who know more than that, or items that a person is known not to have."]
-    if getattr(guarantee, "k", None) is None:
-        limits.append("Singling out: some known items of a person may match a single row, and all in it.")
-    if unmodified:
-        names = ", ".join(each["column"] for each in unmodified)
-        limits.append(f"The unmodified columns, alone or combined with others: {names}.")
-        limits += [f"{sentence}." for sentence in counted.sentences()]
-    if names_items:
-        limits.append("Combinations of sensitive items: each one is limited alone.")
-    else:
-        limits.append("What all matching rows have in common, which is learned without finding the row.")
-    return [
-        *limits,
-        "Differences in likelihood among the matching rows, for attackers with data about similar people.",
-        "Another release about the same people, if both are compared.",
-        "What the published algorithm reveals about the tables that could have led to this release.",
-        "Whether a person has a row in the table at all.",
     ]
 
 

@@ -16,14 +16,13 @@ from pdanon.evaluation.evidence.facts import (
     Evidence,
     compare_thresholds,
     describe_table,
-    list_limits,
     list_unmodified,
     read_json,
 )
 from pdanon.evaluation.evidence.models import RecountError, named_items, read_guarantee
 from pdanon.evaluation.evidence.risks import count_risks
 from pdanon.evaluation.report.html import library_versions
-from pdanon.evaluation.report.release_report import ALL_ITEMS
+from pdanon.evaluation.report.release_report import ALL_ITEMS, list_limits
 from pdanon.guarantees.promises import promise
 from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.itemsets.arguments import called_by_name
@@ -324,7 +323,10 @@ class _Recount:
             others.append("the columns are others")
         if not {*alerts} <= {*stored.verdict["alerts"]}:
             others.append("an alert is missing")
-        if list_limits(self.guarantee, now, counted.published) != stored.not_protected:
+        if (
+            list_limits(self.guarantee, [each["column"] for each in now], counted.published)
+            != stored.not_protected
+        ):
             others.append("what is not protected is not that of the guarantee")
         some = "1 column" if len(now) == 1 else f"{len(now) or 'no'} columns"
         alerted = "1 alert" if len(sentences) == 1 else f"{len(sentences) or 'no'} alerts"

@@ -66,7 +66,7 @@ def rules(
     ------
     ParameterError
         If a number is out of range; if the table has chunks of rows; if there are more than 1,000,000
-        frequent itemsets or 5,000,000 rules; or if mlxtend is missing: ``pip install 'pdanon[patterns]'``.
+        frequent itemsets or 5,000,000 rules; or if mlxtend is missing: ``pip install mlxtend``.
 
     Notes
     -----

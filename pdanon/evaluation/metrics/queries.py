@@ -92,7 +92,7 @@ def frequent_itemsets(
     ------
     ParameterError
         If a number is out of range, there are more than 1,000,000 frequent itemsets, or mlxtend is missing:
-        ``pip install 'pdanon[patterns]'``.
+        ``pip install mlxtend``.
 
     Notes
     -----
@@ -125,7 +125,7 @@ def _mine(
     try:
         from mlxtend.frequent_patterns import fpgrowth
     except ImportError:
-        hint = "pip install 'pdanon[patterns]'"
+        hint = "pip install mlxtend"
         raise ParameterError("frequent itemsets need the package mlxtend", hint=hint) from None
     index = SupportIndex.of(itemsets)
     items = np.flatnonzero(index.singles >= least)
@@ -548,7 +548,7 @@ class Workload:
         ------
         ParameterError
             If n is below 1, min_support is outside (0, 1], no itemset is frequent or more than 1,000,000
-            are, or mlxtend is missing: ``pip install 'pdanon[patterns]'``.
+            are, or mlxtend is missing: ``pip install mlxtend``.
 
         Notes
         -----

@@ -92,17 +92,17 @@ def risk(
         ``known``
             Maximum number of known items. It starts with 1; with ``quasi`` it starts with 0, for an
             attacker with knowledge of the columns only.
-        ``items``
-            Number of items in the row (labels, if the frame is a release); NA for all rows.
-        ``rows``
-            Number of rows.
         ``singled_out``
             Share of rows that are the only match for some background knowledge.
         ``below_k``
             Share of rows for which fewer than k rows match some background knowledge.
+        ``items``
+            Number of items in the row (labels, if the frame is a release); NA for all rows.
+        ``rows``
+            Number of rows.
 
         With ``previous``, one row per span of releases for up to m known items: ``first`` and ``last``
-        release, counted from 0, the number of persons in all of its releases as ``rows``, and both shares.
+        release, counted from 0, both shares, and the number of persons in all of its releases as ``rows``.
         With ``linked=False``, one row per earlier release: the persons in it and in the frame as ``rows``,
         and the shares of them whose own row alone fits, and is one of fewer than k rows that fit.
 
@@ -132,15 +132,15 @@ def risk(
     >>> import pandas as pd, pdanon
     >>> df = pd.DataFrame({"items": [["rice", "tea"], ["rice", "tea"], ["rice", "salt"]]})
     >>> df.txanon.risk(k=3, m=2)
-       known  items  rows  singled_out  below_k
-    0      1   <NA>     3     0.333333      1.0
-    1      2   <NA>     3     0.333333      1.0
-    2      1      2     3     0.333333      1.0
-    3      2      2     3     0.333333      1.0
+       known  singled_out  below_k  items  rows
+    0      1     0.333333      1.0   <NA>     3
+    1      2     0.333333      1.0   <NA>     3
+    2      1     0.333333      1.0      2     3
+    3      2     0.333333      1.0      2     3
     >>> df.assign(age=[30, 41, 41]).txanon.risk(k=2, m=1, quasi=["age"]).head(2)
-       known  items  rows  singled_out   below_k
-    0      0   <NA>     3     0.333333  0.333333
-    1      1   <NA>     3     1.000000  1.000000
+       known  singled_out   below_k  items  rows
+    0      0     0.333333  0.333333   <NA>     3
+    1      1     1.000000  1.000000   <NA>     3
 
     Two releases that are safe alone, and not together:
 
@@ -148,10 +148,10 @@ def risk(
     >>> june = pd.DataFrame({"items": [["rice"]] * 2 + [["(salt,tea)"]] * 3})
     >>> persons = ["ann", "bob", "cem", "dan", "eve"]
     >>> june.txanon.risk(k=2, m=2, previous=[may], key=[persons, persons])
-       first  last  rows  singled_out  below_k
-    0      0     0     5          0.0      0.0
-    1      0     1     5          0.2      0.2
-    2      1     1     5          0.0      0.0
+       first  last  singled_out  below_k  rows
+    0      0     0          0.0      0.0     5
+    1      0     1          0.2      0.2     5
+    2      1     1          0.0      0.0     5
     """
     refuse_chunks(check_frame(frame))
     check_flag(linked, "linked")
@@ -189,8 +189,8 @@ def _risk_of_spans(series: Series, k: int, m: int) -> pd.DataFrame:
         below_k = np.ones(n, np.bool_) if n < k else span.index.at_risk(k, m)
         alone = np.ones(n, np.bool_) if n == 1 else span.index.at_risk(2, m)
         shares = (each.mean() if n else 0.0 for each in (alone, below_k))
-        lines.append((*span.place, n, *shares))
-    return Measures(pd.DataFrame(lines, columns=["first", "last", "rows", "singled_out", "below_k"]))
+        lines.append((*span.place, *shares, n))
+    return Measures(pd.DataFrame(lines, columns=["first", "last", "singled_out", "below_k", "rows"]))
 
 
 def _risk_of_labels(series: Series, k: int) -> pd.DataFrame:
@@ -199,8 +199,8 @@ def _risk_of_labels(series: Series, k: int) -> pd.DataFrame:
     for release in range(newest):
         fits, own = fitting_rows(series, release)
         shares = (each.mean() if len(own) else 0.0 for each in (own & (fits == 1), own & (fits < k)))
-        lines.append((release, newest, len(own), *shares))
-    return Measures(pd.DataFrame(lines, columns=["first", "last", "rows", "singled_out", "below_k"]))
+        lines.append((release, newest, *shares, len(own)))
+    return Measures(pd.DataFrame(lines, columns=["first", "last", "singled_out", "below_k", "rows"]))
 
 
 def of_few_known(table: pd.DataFrame) -> pd.DataFrame:
@@ -283,10 +283,10 @@ def _shares(
     return pd.DataFrame(
         {
             "known": np.tile(np.array(known), len(lengths)),
-            "items": np.repeat(lengths, len(known)),
-            "rows": np.repeat(rows, len(known)),
             "singled_out": share(unique),
             "below_k": share(exposed),
+            "items": np.repeat(lengths, len(known)),
+            "rows": np.repeat(rows, len(known)),
         }
     )
 

@@ -40,6 +40,7 @@ from pdanon.guarantees import SensitiveGroups
 from pdanon.guarantees.constraints import AllItemsets
 from pdanon.guarantees.parameters import format_share
 from pdanon.guarantees.rules import AllRules
+from pdanon.guarantees.verdict import Guarantee
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import list_column
@@ -57,6 +58,7 @@ from pdanon.recoding.result import (
     recoded_lists,
     verdict,
 )
+from pdanon.recoding.unmodified_columns import UnmodifiedColumns
 from pdanon.recoding.warnings import shortfall
 
 _OTHER_GUARANTEE = (
@@ -91,7 +93,7 @@ def _describe_risk(result: Anonymized, column: Hashable) -> str:
         f"Suppose that an attacker knows some items of a person in the column {column}, in the worst case "
         f"those that reveal most{beside}.{hidden} The row of the person is singled out if no other row "
         f"matches. The table shows the shares of the {len(result.frame):,} rows that are singled out, and "
-        f"that have fewer than {k} matching rows."
+        f"that have fewer than {k} matching rows, as in {result.guarantee!r}."
     )
 
 
@@ -229,7 +231,12 @@ def _content(
         result = replace(result, unmodified=unmodified)
     made = provenance(result, original)  # computed first: it raises if SOURCE_DATE_EPOCH is invalid
     yield _verdict(result)
-    yield facts(f"{counted(result, ',')}, by {made_by(result, 'an unknown algorithm')}", headline(result))
+    if result.holds:
+        others = [*map(str, (*result.passed_through, *unmodified.levels))]
+        limits = list_limits(result.guarantee, others, unmodified.published)
+        yield section("What is not protected", *map(paragraph, limits))
+    made_of = f"{counted(result, ',')}, by {made_by(result, 'an unknown algorithm')}"
+    yield section("Summary", facts(made_of, headline(result)))
     parameters = pd.Series(parameter_texts(result), dtype=object).to_frame()
     yield section("Parameters", frame_table("Parameters", ["parameter", "value"], parameters, [Cell, Cell]))
     yield _guarantee(result)
@@ -261,27 +268,39 @@ def _verdict(result: Anonymized) -> str:
     return "\n".join([paragraph(f"{SIGNS[kind]} {sentence}", f"verdict {kind}"), *parts])
 
 
+def list_limits(guarantee: Guarantee, unmodified: list[str], counted: UnmodifiedColumns) -> list[str]:
+    """Return sentences about what a guarantee leaves open, given the unmodified columns and their counts."""
+    names_items = any(hasattr(guarantee, name) for name in ("sensitive", "private"))
+    limits = ["Attackers who know more than that, or items that a person is known not to have."]
+    if getattr(guarantee, "k", None) is None:
+        limits.append("Singling out: some known items of a person may match a single row, and all in it.")
+    if unmodified:
+        limits.append(f"The unmodified columns, alone or combined with others: {', '.join(unmodified)}.")
+        limits += [f"{sentence}." for sentence in counted.sentences()]
+    if names_items:
+        limits.append("Combinations of sensitive items: each one is limited alone.")
+    else:
+        limits.append("What all matching rows have in common, which is learned without finding the row.")
+    return [
+        *limits,
+        "Differences in likelihood among the matching rows, for attackers with data about similar people.",
+        "Another release about the same people, if both are compared.",
+        "What the published algorithm reveals about the tables that could have led to this release.",
+        "Whether a person has a row in the table at all.",
+    ]
+
+
 def _guarantee(result: Anonymized) -> str:
     model = result.guarantee
     # The first paragraph of the docstring defines the guarantee.
     meaning = (inspect.getdoc(type(model)) or "").partition("\n\n")[0].replace("`", "")
     audited = "An audit checked the finished release. It is independent of the algorithm, and found that the "
     audited += "guarantee holds." if result.holds else "guarantee does NOT hold."
-    limits = (
-        "The guarantee does not cover attackers who know more, the other columns of the release, or the "
-        "combination of this release with another release about the same people."
-    )
-    no_k = (
-        "The guarantee does not prevent singling out: with some known items of a person, an attacker may "
-        "find the row, and everything else in it."
-    )
     return section(
         "The guarantee",
         paragraph(repr(model), "model"),
         paragraph(" ".join(meaning.split())),
         paragraph(audited),
-        paragraph(limits) if result.holds else "",
-        paragraph(no_k) if getattr(model, "k", None) is None else "",
     )
 
 
