@@ -153,9 +153,9 @@ _GROUPS: dict[str, Iterable[str]] = {  # of options, in the order of the help
     "guarantee": (*DEMANDS, "chunks", "safe"),
     "input and output": (),  # and all others
     "loss and search": ("algorithm", *WAYS, "max_loss", "max_risk"),
-    "tables without lists: a person in several rows, or one column per item": (
-        *("by", "item", "conflicts", "onehot", "prefix", "tick", "unit", "counts"),
-    ),
+    "tables without lists: a person in several rows, or one column per item": [
+        *("by", "item", "conflicts", "onehot", "prefix", "tick", "unit", "counts")
+    ],
     "quasi-identifiers": COLUMNS,
     "single algorithms; 'pdanon algorithms NAME' lists the options of each": OWN,
     "printed output": ("json", "quiet", "all", "help"),
