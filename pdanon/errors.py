@@ -448,11 +448,9 @@ def require_extra(package: str) -> Iterator[None]:
     """Import the packages of a module, and explain how to install them if one is missing."""
     try:
         yield
-        return
     except ModuleNotFoundError as error:
-        missing = error.name
-    hint = f"pip install '{package}[dataframe,distributed]'"
-    raise ImportError(f"pdanon.{package} needs the package {missing}\n  hint:  {hint}")
+        hint = f"pip install '{package}[dataframe,distributed]'"
+        raise ImportError(f"pdanon.{package} needs the package {error.name}\n  hint:  {hint}") from None
 
 
 def one_line(error: PdanonError) -> str:

@@ -123,10 +123,13 @@ def check_files(arguments: argparse.Namespace) -> None:
     files = dict(_files_among(vars(arguments)))
     if is_uri(arguments.source or ""):
         files["source"] = arguments.source
-    words = {"source": "RELEASED" if arguments.command == "audit" else "IN", "target": "OUT"}
-    words["page"] = "--evidence"
-    paths = {words.get(name, flag(name)): file for name, file in (files | outputs_of(arguments)).items()}
-    check_distinct(paths, "arguments")
+    words = {
+        "source": "RELEASED" if arguments.command == "audit" else "IN",
+        "target": "OUT",
+        "page": "--evidence",
+    }
+    named = (files | outputs_of(arguments)).items()
+    check_distinct({words.get(name, flag(name)): file for name, file in named}, "arguments")
     for name, path in outputs_of(arguments).items():
         if name == "target" and arguments.stream:
             check_absent(path)

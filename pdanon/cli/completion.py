@@ -36,8 +36,11 @@ class PrintCompletion(argparse.Action):
     ) -> None:
         """Print the script and exit."""
         if find_spec("shtab") is None:
-            hint = "pip install shtab"
-            raise ParameterError("completion needs the package shtab", where="--print-completion", hint=hint)
+            raise ParameterError(
+                "completion needs the package shtab",
+                where="--print-completion",
+                hint="pip install shtab",
+            )
         from shtab import complete
 
         _complete_files(parser)

@@ -97,12 +97,15 @@ def head_text(text: str) -> tuple[str, str]:
 
 # --- Parameters, with the names that they have in the library
 
-KNOWN_HELP = "maximum number of items that the attacker knows; 'all': every item of a row"
+KNOWN_HELP = "maximum number of items that the attacker knows"
 QUASI_HELP = "quasi-identifiers: other columns that the attacker knows"
 
 DEMANDS: dict[str, dict[str, Any]] = {
     "k": {"type": int, "help": "minimum number of rows that match the attacker's knowledge"},
-    "m": {"type": items_known, "help": f"{KNOWN_HELP} (default: 2; of hghs, mhghs and with --rho: all)"},
+    "m": {
+        "type": items_known,
+        "help": f"{KNOWN_HELP}; 'all': every item of a row (default: 2; of hghs, mhghs and with --rho: all)",
+    },
     "constraints": {
         "type": table_file,
         "metavar": "FILE",

@@ -9,7 +9,7 @@ from functools import partial
 from importlib.metadata import version
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 from pdanon.algorithms.registry import ALGORITHMS, OF_LISTS, functions
 from pdanon.cli.completion import SHELLS, PrintCompletion
@@ -19,6 +19,7 @@ from pdanon.cli.options import (
     HINT,
     KNOWN_HELP,
     OWN,
+    PARAMETERS,
     QUASI_HELP,
     UNMODIFIED,
     WAYS,
@@ -29,15 +30,7 @@ from pdanon.cli.options import (
     is_run_by_command,
 )
 from pdanon.cli.output import Outcome
-from pdanon.cli.paths import (
-    new,
-    new_evidence,
-    new_page,
-    new_picture,
-    new_table,
-    release,
-    table_file,
-)
+from pdanon.cli.paths import new, new_evidence, new_page, new_picture, new_table, release, table_file
 from pdanon.errors import ParameterError, did_you_mean
 from pdanon.evaluation.report.html import HEAD
 from pdanon.guarantees.parameters import DEFAULT_M
@@ -139,287 +132,362 @@ def parser_of(commands: Mapping[str, Command]) -> argparse.ArgumentParser:
     )
     text = "show program's version number and exit"
     parser.add_argument("--version", action=PrintVersion, nargs=0, default=argparse.SUPPRESS, help=text)
-    shells = f"print a script that completes commands, options and files in a shell: {', '.join(SHELLS)}"
-    option = "--print-completion"
-    parser.add_argument(option, action=PrintCompletion, choices=SHELLS, metavar="SHELL", help=shells)
+    parser.add_argument(
+        "--print-completion",
+        action=PrintCompletion,
+        choices=SHELLS,
+        metavar="SHELL",
+        help=f"print a script that completes commands, options and files in a shell: {', '.join(SHELLS)}",
+    )
     added = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for name, run in commands.items():
         text, words, example, _ = _COMMANDS[name]
         description, epilog = f"{text.capitalize()}.", f"example:\n  pdanon {name} {example}".rstrip()
-        options |= {"usage": f"%(prog)s {words} [options]", "add_help": False}
+        options["usage"] = f"%(prog)s {words} [options]"
         command = added.add_parser(name, help=text, description=description, epilog=epilog, **options)
         command.fill = partial(_fill, command, name, run)
     return parser
 
 
-Group: TypeAlias = argparse._ArgumentGroup
-
-
-class Groups(NamedTuple):
-    """A command and the groups of its options, in the order of its help."""
-
-    command: argparse.ArgumentParser
-    guarantee: Group
-    files: Group
-    search: Group
-    persons: Group
-    columns: Group
-    own: Group
-    others: Group
-
-
-_TITLES = (
-    "guarantee",
-    "input and output",
-    "loss and search",
-    "tables without lists: a person in several rows, or one column per item",
-    "quasi-identifiers",
-    "single algorithms; 'pdanon algorithms NAME' lists the options of each",
-    "printed output",
-)
+_GROUPS: dict[str, Iterable[str]] = {  # of options, in the order of the help
+    "guarantee": (*DEMANDS, "chunks", "safe"),
+    "input and output": (),  # and all others
+    "loss and search": ("algorithm", *WAYS, "max_loss", "max_risk"),
+    "tables without lists: a person in several rows, or one column per item": [
+        *("by", "item", "conflicts", "onehot", "prefix", "tick", "unit", "counts")
+    ],
+    "quasi-identifiers": COLUMNS,
+    "single algorithms; 'pdanon algorithms NAME' lists the options of each": OWN,
+    "printed output": ("json", "quiet", "all", "help"),
+}
 
 
 def _fill(command: argparse.ArgumentParser, name: str, run: Command) -> None:
     """Add the arguments of a command."""
     fill = _COMMANDS[name][3]
-    to = Groups(command, *map(command.add_argument_group, _TITLES))
-    fill(to)
+    fill(command)
     written = [action.dest for action in command._actions if action.type in _WRITTEN]
     command.set_defaults(command=name, run=run, written=written)
     if written or fill in (_fill_run, _fill_compare):
-        overwrite = "replace existing files (default: refuse); a release by --stream is never replaced"
-        _add_switch(to.files, "--overwrite", overwrite)
-        _add_switch(to.files, "--dry-run", "show the files that would be read and written, and do neither")
-    _add_switch(to.others, "--json", "print the result, or the error, as one line of JSON on standard output")
-    _add_switch(to.others, "--quiet", "print only warnings and errors: no result, progress or notes")
-    to.others.add_argument("-h", "--help", action="help", help="show this help message and exit")
+        _add_switch(
+            command,
+            "--overwrite",
+            "replace existing files (default: refuse); a release by --stream is never replaced",
+        )
+        _add_switch(command, "--dry-run", "show the files that would be read and written, and do neither")
+    _add_switch(command, "--json", "print the result, or the error, as one line of JSON on standard output")
+    _add_switch(command, "--quiet", "print only warnings and errors: no result, progress or notes")
+    groups = {title: command.add_argument_group(title) for title in _GROUPS}
+    options, command._optionals._group_actions = command._optionals._group_actions, []
+    for option in options:
+        named = (title for title, names in _GROUPS.items() if option.dest in names)
+        groups[next(named, "input and output")]._group_actions.append(option)
 
 
-def _fill_anonymize(to: Groups) -> None:
-    to.command.add_argument("source", metavar="IN", help=_DATA)
-    to.command.add_argument("target", metavar="OUT", type=release, help="the release: .parquet or .csv")
-    _add_parameters(to.guarantee, DEMANDS)
-    stream = (
+def _fill_anonymize(command: argparse.ArgumentParser) -> None:
+    command.add_argument("source", metavar="IN", help=_DATA)
+    command.add_argument("target", metavar="OUT", type=release, help="the release: .parquet or .csv")
+    _add_switch(
+        command,
+        "--stream",
         "read and write Parquet in parts, for tables larger than memory: IN is a file, a directory, a path "
-        "with wildcards or a URI, and OUT does not exist yet"
+        "with wildcards or a URI, and OUT does not exist yet",
     )
-    _add_switch(to.files, "--stream", stream)
-    _add_form(to)
-    _add_parameters(to.files, UNMODIFIED)
-    join = "the separator of items in a release in CSV (default: that of --separator)"
-    to.files.add_argument("--join", metavar="TEXT", help=join)
-    formulas = "in CSV, put ' before text that a spreadsheet would run as a formula; this changes the text"
-    _add_switch(to.files, "--escape-formulas", formulas)
-    _add_file(to, "--mapping", new_table, "write the mapping of the items: .parquet or .csv")
-    legend = "write the items of each label, for publication if you like: .parquet or .csv"
-    _add_file(to, "--legend", new_table, legend)
-    links = (
+    _add_form(command)
+    command.add_argument(
+        "--join",
+        metavar="TEXT",
+        help="the separator of items in a release in CSV (default: that of --separator)",
+    )
+    _add_switch(
+        command,
+        "--escape-formulas",
+        "in CSV, put ' before text that a spreadsheet would run as a formula; this changes the text",
+    )
+    _add_file(command, "--mapping", new_table, "write the mapping of the items: .parquet or .csv")
+    _add_file(
+        command,
+        "--legend",
+        new_table,
+        "write the items of each label, for publication if you like: .parquet or .csv",
+    )
+    _add_file(
+        command,
+        "--links",
+        new_table,
         "with --by: write the links, which tell an audit of later releases who is in which row; not part of "
-        "the release: .parquet or .csv"
+        "the release: .parquet or .csv",
     )
-    _add_file(to, "--links", new_table, links)
-    secret = (
+    _add_file(
+        command,
+        "--secret",
+        new,
         "with --links: the file with the secret key of all releases of a series; the first one writes it. "
-        "Keep it apart from the links"
+        "Keep it apart from the links",
     )
-    _add_file(to, "--secret", new, secret)
-    classes = "write the second table of a release by cahd, the counts of its groups: .parquet or .csv"
-    _add_file(to, "--classes", new_table, classes)
-    _add_file(to, "--report", new_page, "write a page about the release, for publication: .html")
-    evidence = "write the facts of the release for those who approve it: .json, and .html beside it"
-    _add_file(to, "--evidence", new_evidence, evidence)
-    texts = f"a text for the head of the report and of the evidence ({', '.join(HEAD)}; can be repeated)"
-    to.files.add_argument(
-        "--head", metavar="NAME=TEXT", type=head_text, action="append", default=[], help=texts
+    _add_file(
+        command,
+        "--classes",
+        new_table,
+        "write the second table of a release by cahd, the counts of its groups: .parquet or .csv",
     )
-    default = "try several, and write the release with the lowest loss"
-    _add_algorithm(to.search, default, ALGORITHMS)
-    most = "refuse a release that loses more, such as pairs=0.5 (can be repeated)"
-    to.search.add_argument(
-        "--max-loss", metavar="MEASURE=VALUE", type=bound, action="append", default=[], help=most
+    _add_file(command, "--report", new_page, "write a page about the release, for publication: .html")
+    _add_file(
+        command,
+        "--evidence",
+        new_evidence,
+        "write the facts of the release for those who approve it: .json, and .html beside it",
     )
-    risk = "refuse a release if unmodified columns leave fewer than k rows for a larger share of rows"
-    to.search.add_argument("--max-risk", metavar="SHARE", type=float, help=risk)
-    _add_parameters(to.search, WAYS)
-    counts = "with --unit: publish every line, and cover how often a person has a label"
-    _add_unit(to, counts)
-    _add_parameters(to.columns, COLUMNS)
-    _add_parameters(to.own, OWN)
+    command.add_argument(
+        "--head",
+        metavar="NAME=TEXT",
+        type=head_text,
+        action="append",
+        default=[],
+        help=f"a text for the head of the report and of the evidence ({', '.join(HEAD)}; can be repeated)",
+    )
+    _add_algorithm(command, "try several, and write the release with the lowest loss", ALGORITHMS)
+    _add_parameters(command, PARAMETERS)
+    command.add_argument(
+        "--max-loss",
+        metavar="MEASURE=VALUE",
+        type=bound,
+        action="append",
+        default=[],
+        help="refuse a release that loses more, such as pairs=0.5 (can be repeated)",
+    )
+    command.add_argument(
+        "--max-risk",
+        metavar="SHARE",
+        type=float,
+        help="refuse a release if unmodified columns leave fewer than k rows for a larger share of rows",
+    )
+    _add_unit(command, "with --unit: publish every line, and cover how often a person has a label")
 
 
-def _fill_verify(to: Groups) -> None:
-    evidence = "the JSON file of --evidence, or of result.evidence in Python"
-    to.command.add_argument("evidence", metavar="EVIDENCE", type=Path, help=evidence)
-    released = "the release: .parquet, also as a URI, .csv, .tsv or .jsonl"
-    to.files.add_argument("--release", metavar="FILE", required=True, help=released)
-    to.files.add_argument("--original", metavar="FILE", help="the original, to compare it and its risk")
-    mapping = "the mapping of the release; guarantees by constraints or rules need it"
-    _add_file(to, "--mapping", table_file, mapping)
-    _add_file(to, "--classes", table_file, "the second table of a release by cahd or disassociate")
-    _add_form(to)
+def _fill_verify(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "evidence",
+        metavar="EVIDENCE",
+        type=Path,
+        help="the JSON file of --evidence, or of result.evidence in Python",
+    )
+    command.add_argument(
+        "--release",
+        metavar="FILE",
+        required=True,
+        help="the release: .parquet, also as a URI, .csv, .tsv or .jsonl",
+    )
+    command.add_argument("--original", metavar="FILE", help="the original, to compare it and its risk")
+    _add_file(
+        command,
+        "--mapping",
+        table_file,
+        "the mapping of the release; guarantees by constraints or rules need it",
+    )
+    _add_file(command, "--classes", table_file, "the second table of a release by cahd or disassociate")
+    _add_form(command)
 
 
-def _fill_profile(to: Groups) -> None:
-    to.command.add_argument("source", metavar="IN", help=_DATA)
-    _add_switch(to.files, "--stream", f"{_STREAM_HELP}; other columns are counted in the first rows")
-    to.guarantee.add_argument("-k", default=5, type=int, help="minimum number of matching rows (default: 5)")
-    to.guarantee.add_argument("-m", default=3, type=int, help=f"{_MOST_KNOWN_HELP} (default: 3)")
+def _fill_profile(command: argparse.ArgumentParser) -> None:
+    command.add_argument("source", metavar="IN", help=_DATA)
+    _add_switch(command, "--stream", f"{_STREAM_HELP}; other columns are counted in the first rows")
+    command.add_argument("-k", default=5, type=int, help="minimum number of matching rows (default: 5)")
+    command.add_argument("-m", default=3, type=int, help=f"{KNOWN_HELP} (default: 3)")
     keep = "other columns to describe (default: all columns of a table with lists)"
-    _add_form(to)
-    to.files.add_argument("--keep", **{**UNMODIFIED["keep"], "help": keep})
-    _add_file(to, "--report", new_page, "write the profile as a page, not for publication: .html")
+    _add_form(command)
+    command.add_argument("--keep", **{**UNMODIFIED["keep"], "help": keep})
+    _add_file(command, "--report", new_page, "write the profile as a page, not for publication: .html")
 
 
-def _fill_tradeoff(to: Groups) -> None:
-    to.command.add_argument("source", metavar="IN", help=_DATA)
+def _fill_tradeoff(command: argparse.ArgumentParser) -> None:
+    command.add_argument("source", metavar="IN", help=_DATA)
     for name, values in {"k": (3, 5, 11), "m": (1, 2, 3)}.items():
         default = " ".join(map(str, values))
         text = f"{DEMANDS[name]['help'].partition(';')[0]} (default: {default})"
-        to.guarantee.add_argument(f"-{name}", nargs="+", type=int, default=list(values), help=text)
-    default = "the one with the lowest loss among those with the guarantee"
-    _add_algorithm(to.search, default, functions(*OF_LISTS))
-    _add_parameters(to.search, WAYS)
-    _add_parameters(to.own, OWN)
-    _add_form(to)
-    _add_parameters(to.files, UNMODIFIED)
-    _add_file(to, "--out", new_table, "write the table: .parquet or .csv")
-    _add_file(to, "--picture", new_picture, "draw the table: .png, .svg or .pdf")
-    page = "write the table and a profile as a page, not for publication: .html"
-    _add_file(to, "--report", new_page, page)
+        command.add_argument(f"-{name}", nargs="+", type=int, default=list(values), help=text)
+    _add_algorithm(
+        command, "the one with the lowest loss among those with the guarantee", functions(*OF_LISTS)
+    )
+    _add_parameters(command, WAYS | OWN | UNMODIFIED)
+    _add_form(command)
+    _add_file(command, "--out", new_table, "write the table: .parquet or .csv")
+    _add_file(command, "--picture", new_picture, "draw the table: .png, .svg or .pdf")
+    _add_file(
+        command, "--report", new_page, "write the table and a profile as a page, not for publication: .html"
+    )
 
 
-def _fill_audit(to: Groups) -> None:
-    released = "the release: .parquet, also as a URI, .csv, .tsv or .jsonl"
-    to.command.add_argument("source", metavar="RELEASED", help=released)
-    stream = (
+def _fill_audit(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "source", metavar="RELEASED", help="the release: .parquet, also as a URI, .csv, .tsv or .jsonl"
+    )
+    _add_switch(
+        command,
+        "--stream",
         "read Parquet in parts: RELEASED is a file, a directory, a path with wildcards or a URI, and rows of "
-        "all files are counted together"
+        "all files are counted together",
     )
-    _add_switch(to.files, "--stream", stream)
-    to.guarantee.add_argument("-k", **DEMANDS["k"])
-    to.guarantee.add_argument(
-        "-m", default=DEFAULT_M, **{**DEMANDS["m"], "help": f"{KNOWN_HELP} (default: 2)"}
+    command.add_argument("-k", **DEMANDS["k"])
+    command.add_argument("-m", default=DEFAULT_M, **DEMANDS["m"])
+    _add_form(command)
+    _add_unit(command, "with --unit: the attacker also knows how often a person has a label")
+    command.add_argument("--quasi", nargs="+", metavar="COLUMN", help=QUASI_HELP)
+    command.add_argument(
+        "--sensitive", nargs="+", metavar="ITEM", help="the sensitive items; goes with -l, -p or --rho"
     )
-    _add_form(to)
-    _add_unit(to, "with --unit: the attacker also knows how often a person has a label")
-    to.guarantee.add_argument("--quasi", nargs="+", metavar="COLUMN", help=QUASI_HELP)
-    sensitive = "the sensitive items; goes with -l, -p or --rho"
-    to.guarantee.add_argument("--sensitive", nargs="+", metavar="ITEM", help=sensitive)
-    to.guarantee.add_argument("-l", **DEMANDS["l"])
-    rho = (
-        "maximum share of the rows with any known items that also contain a sensitive item; without -m, the "
-        "attacker knows any number of items"
+    for name in ("l", "rho", "constraints", "rules", "c"):
+        command.add_argument(flag(name), **DEMANDS[name])
+    command.add_argument(
+        "--mapping",
+        metavar="FILE",
+        type=table_file,
+        action="append",
+        help="the mapping of the release: for constraints, rules and suppressed sensitive items, and to "
+        "count rows that suppression emptied; with --previous, repeated for each release, the newest last",
     )
-    to.guarantee.add_argument("--rho", type=float, help=rho)
-    to.guarantee.add_argument("--constraints", **DEMANDS["constraints"])
-    to.guarantee.add_argument("--rules", **DEMANDS["rules"])
-    to.guarantee.add_argument("-c", **DEMANDS["c"])
-    mapping = (
-        "the mapping of the release: for constraints, rules and suppressed sensitive items, and to count "
-        "rows that suppression emptied; with --previous, repeated for each release, the newest last"
+    command.add_argument(
+        "--previous",
+        nargs="+",
+        metavar="RELEASED",
+        help="the earlier releases of the same persons, the oldest first: an attacker may keep all of them",
     )
-    to.files.add_argument("--mapping", metavar="FILE", type=table_file, action="append", help=mapping)
-    earlier = "the earlier releases of the same persons, the oldest first: an attacker may keep all of them"
-    to.files.add_argument("--previous", nargs="+", metavar="RELEASED", help=earlier)
-    links = "with --previous: the links of each release, the newest last, as anonymize --links wrote them"
-    to.files.add_argument("--links", nargs="+", metavar="FILE", type=table_file, help=links)
-    key = "with --previous, instead of --links: the column of the releases that identifies a person"
-    to.files.add_argument("--key", metavar="COLUMN", help=key)
-    _add_file(to, "--classes", table_file, "the counts of groups in a release by cahd")
-    to.guarantee.add_argument(
-        "-p", type=int, help="a sensitive item is in at most 1/p of the rows of a group"
+    command.add_argument(
+        "--links",
+        nargs="+",
+        metavar="FILE",
+        type=table_file,
+        help="with --previous: the links of each release, the newest last, as anonymize --links wrote them",
     )
-    _add_switch(to.guarantee, "--chunks", "RELEASED is a release by disassociate, of records in chunks")
-    safe = "with --chunks: also check that no two items of different chunks must be in the same record"
-    _add_switch(to.guarantee, "--safe", safe)
-    _add_file(to, "--threats", new_table, "write the minimal itemsets that break the guarantee")
+    command.add_argument(
+        "--key",
+        metavar="COLUMN",
+        help="with --previous, instead of --links: the column of the releases that identifies a person",
+    )
+    _add_file(command, "--classes", table_file, "the counts of groups in a release by cahd")
+    command.add_argument("-p", type=int, help="a sensitive item is in at most 1/p of the rows of a group")
+    _add_switch(command, "--chunks", "RELEASED is a release by disassociate, of records in chunks")
+    _add_switch(
+        command,
+        "--safe",
+        "with --chunks: also check that no two items of different chunks must be in the same record",
+    )
+    _add_file(command, "--threats", new_table, "write the minimal itemsets that break the guarantee")
 
 
-def _fill_risk(to: Groups) -> None:
-    to.command.add_argument("source", metavar="IN", help=_DATA)
-    _add_switch(to.files, "--stream", _STREAM_HELP)
-    to.guarantee.add_argument("-k", required=True, **DEMANDS["k"])
-    to.guarantee.add_argument("-m", default=2, type=int, help=f"{_MOST_KNOWN_HELP} (default: 2)")
-    to.guarantee.add_argument("--quasi", nargs="+", metavar="COLUMN", help=QUASI_HELP)
-    _add_form(to)
-    _add_unit(to)
-    _add_file(to, "--out", new_table, "write the table: .parquet or .csv")
-    _add_switch(to.others, "--all", "print the whole table, not a summary")
+def _fill_risk(command: argparse.ArgumentParser) -> None:
+    command.add_argument("source", metavar="IN", help=_DATA)
+    _add_switch(command, "--stream", _STREAM_HELP)
+    command.add_argument("-k", required=True, **DEMANDS["k"])
+    command.add_argument("-m", default=2, type=int, help=f"{KNOWN_HELP} (default: 2)")
+    command.add_argument("--quasi", nargs="+", metavar="COLUMN", help=QUASI_HELP)
+    _add_form(command)
+    _add_unit(command)
+    _add_file(command, "--out", new_table, "write the table: .parquet or .csv")
+    _add_switch(command, "--all", "print the whole table, not a summary")
 
 
-def _fill_run(to: Groups) -> None:
-    to.command.add_argument("policy", metavar="POLICY", type=Path, help="a TOML file")
-    _add_switch(to.files, "--allow-outside", _OUTSIDE_HELP)
+def _fill_run(command: argparse.ArgumentParser) -> None:
+    command.add_argument("policy", metavar="POLICY", type=Path, help="a TOML file")
+    _add_switch(command, "--allow-outside", _OUTSIDE_HELP)
 
 
-def _fill_compare(to: Groups) -> None:
-    to.command.add_argument("policy", metavar="POLICY", type=Path, help="a TOML file with a table [compare]")
-    _add_switch(to.others, "--all", "print all configurations, however many")
-    _add_switch(to.files, "--allow-outside", _OUTSIDE_HELP)
+def _fill_compare(command: argparse.ArgumentParser) -> None:
+    command.add_argument("policy", metavar="POLICY", type=Path, help="a TOML file with a table [compare]")
+    _add_switch(command, "--all", "print all configurations, however many")
+    _add_switch(command, "--allow-outside", _OUTSIDE_HELP)
 
 
-def _fill_algorithms(to: Groups) -> None:
-    text = "the algorithm to describe (default: one line for each)"
-    to.command.add_argument("name", metavar="NAME", nargs="?", choices=list(ALGORITHMS), help=text)
+def _fill_algorithms(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "name",
+        metavar="NAME",
+        nargs="?",
+        choices=list(ALGORITHMS),
+        help="the algorithm to describe (default: one line for each)",
+    )
 
 
-def _add_switch(group: Group, option: str, text: str) -> None:
-    group.add_argument(option, action="store_true", help=text)
+def _add_switch(command: argparse.ArgumentParser, option: str, text: str) -> None:
+    command.add_argument(option, action="store_true", help=text)
 
 
-def _add_file(to: Groups, option: str, kind: Callable[[str], Path], text: str) -> None:
-    to.files.add_argument(option, metavar="FILE", type=kind, help=text)
+def _add_file(command: argparse.ArgumentParser, option: str, kind: Callable[[str], Path], text: str) -> None:
+    command.add_argument(option, metavar="FILE", type=kind, help=text)
 
 
-def _add_algorithm(group: Group, default: str, names: Iterable[str]) -> None:
-    text = f"the algorithm; 'pdanon algorithms' lists them (default: {default})"
-    known = [name for name in names if is_run_by_command(name)]
-    group.add_argument("--algorithm", choices=known, metavar="NAME", help=text)
+def _add_algorithm(command: argparse.ArgumentParser, default: str, names: Iterable[str]) -> None:
+    command.add_argument(
+        "--algorithm",
+        choices=[name for name in names if is_run_by_command(name)],
+        metavar="NAME",
+        help=f"the algorithm; 'pdanon algorithms' lists them (default: {default})",
+    )
 
 
-def _add_parameters(group: Group, parameters: dict[str, dict[str, Any]]) -> None:
+def _add_parameters(command: argparse.ArgumentParser, parameters: dict[str, dict[str, Any]]) -> None:
     for parameter, known in parameters.items():
-        group.add_argument(flag(parameter), dest=parameter, default=argparse.SUPPRESS, **known)
+        command.add_argument(flag(parameter), dest=parameter, default=argparse.SUPPRESS, **known)
 
 
-def _add_form(to: Groups) -> None:
+def _add_form(command: argparse.ArgumentParser) -> None:
     """Add the options of the form of a table."""
-    to.files.add_argument("--column", metavar="NAME", help="the list column (default: the only one)")
-    to.files.add_argument("--separator", metavar="TEXT", help="the separator of items in CSV files")
-    delimiter = "the delimiter of fields in CSV (default: the most frequent candidate)"
-    to.files.add_argument("--delimiter", metavar="CHAR", help=delimiter)
-    to.files.add_argument("--encoding", metavar="NAME", help="the encoding of CSV (default: utf-8)")
-    types = f"types of columns of CSV and JSON lines, which are text otherwise: {', '.join(TYPES)}"
-    pairs: dict[str, Any] = {"metavar": "COLUMN=TYPE", "type": column_type, "help": types}
-    to.files.add_argument("--types", nargs="+", action="extend", **pairs)
-    by = (
-        "the columns that identify the person of a row, such as a customer number; not published, like all "
-        "other columns unless listed in --keep"
+    command.add_argument("--column", metavar="NAME", help="the list column (default: the only one)")
+    command.add_argument("--separator", metavar="TEXT", help="the separator of items in CSV files")
+    command.add_argument(
+        "--delimiter",
+        metavar="CHAR",
+        help="the delimiter of fields in CSV (default: the most frequent candidate)",
     )
-    to.persons.add_argument("--by", nargs="+", metavar="COLUMN", help=by)
-    to.persons.add_argument("--item", metavar="COLUMN", help="the column of the item of a row")
-    conflicts = "the action if rows of a person differ in a column of --keep (default: refuse)"
-    to.persons.add_argument("--conflicts", choices=("refuse", "first"), help=conflicts)
-    onehot = (
-        "columns of 0 and 1, true and false, or counts; each column is an item (default: all but those of "
-        "--by and --keep)"
+    command.add_argument("--encoding", metavar="NAME", help="the encoding of CSV (default: utf-8)")
+    command.add_argument(
+        "--types",
+        nargs="+",
+        action="extend",
+        metavar="COLUMN=TYPE",
+        type=column_type,
+        help=f"types of columns of CSV and JSON lines, which are text otherwise: {', '.join(TYPES)}",
     )
-    to.persons.add_argument("--onehot", nargs="*", metavar="COLUMN", help=onehot)
-    prefix = "prefix of the column names, which is not part of the item"
-    to.persons.add_argument("--prefix", metavar="TEXT", help=prefix)
-    tick = "the value of a ticked cell, such as x, yes or 1 (default: 1, true, or a count)"
-    to.persons.add_argument("--tick", metavar="TEXT", help=tick)
+    command.add_argument(
+        "--by",
+        nargs="+",
+        metavar="COLUMN",
+        help="the columns that identify the person of a row, such as a customer number; not published, "
+        "like all other columns unless listed in --keep",
+    )
+    command.add_argument("--item", metavar="COLUMN", help="the column of the item of a row")
+    command.add_argument(
+        "--conflicts",
+        choices=("refuse", "first"),
+        help="the action if rows of a person differ in a column of --keep (default: refuse)",
+    )
+    command.add_argument(
+        "--onehot",
+        nargs="*",
+        metavar="COLUMN",
+        help="columns of 0 and 1, true and false, or counts; each column is an item (default: all but "
+        "those of --by and --keep)",
+    )
+    command.add_argument(
+        "--prefix", metavar="TEXT", help="prefix of the column names, which is not part of the item"
+    )
+    command.add_argument(
+        "--tick",
+        metavar="TEXT",
+        help="the value of a ticked cell, such as x, yes or 1 (default: 1, true, or a count)",
+    )
 
 
-def _add_unit(to: Groups, counts: str | None = None) -> None:
+def _add_unit(command: argparse.ArgumentParser, counts: str | None = None) -> None:
     """Add the options of tables in which a person has several rows, which stay rows."""
-    unit = (
-        "the column that identifies the person of a row, instead of --by: lines are published as lines, and "
-        "persons as numbers"
+    command.add_argument(
+        "--unit",
+        metavar="COLUMN",
+        help="the column that identifies the person of a row, instead of --by: lines are published as lines, "
+        "and persons as numbers",
     )
-    to.persons.add_argument("--unit", metavar="COLUMN", help=unit)
     if counts is not None:
-        _add_switch(to.persons, "--counts", counts)
+        _add_switch(command, "--counts", counts)
 
 
 _WRITTEN = (
@@ -430,7 +498,6 @@ _WRITTEN = (
     new_picture,
 )  # types of arguments that name files to write
 _OUTSIDE_HELP = "let the policy write outside its own directory (default: refuse)"
-_MOST_KNOWN_HELP = KNOWN_HELP.partition(";")[0]
 _STREAM_HELP = (
     "read Parquet in parts, for tables larger than memory: IN is a file, a directory, a path with wildcards "
     "or a URI"
@@ -445,7 +512,7 @@ _POLICY = """such a policy.toml:
   outputs = { release = "released.parquet", mapping = "mapping.parquet", report = "report.html" }"""
 
 # By command: its help, its most important arguments, an example, and the function that adds its arguments.
-_COMMANDS: dict[str, tuple[str, str, str, Callable[[Groups], None]]] = {
+_COMMANDS: dict[str, tuple[str, str, str, Callable[[argparse.ArgumentParser], None]]] = {
     "profile": (
         "describe a raw table: its columns, what singles out its rows, and the steps before a release",
         "IN [-k K] [-m M]",

@@ -137,8 +137,7 @@ def axes(ax: Axes | None) -> Axes:
     try:
         from matplotlib import pyplot
     except ImportError:
-        hint = "pip install matplotlib"
-        raise ParameterError("plots need the package matplotlib", hint=hint) from None
+        raise ParameterError("plots need the package matplotlib", hint="pip install matplotlib") from None
     return pyplot.subplots(layout="constrained")[1]
 
 

@@ -291,8 +291,7 @@ def _database(target: Path, memory: str) -> Iterator[Any]:
     try:
         import duckdb
     except ImportError:
-        hint = "pip install duckdb"
-        raise ParameterError("lines are grouped by the package duckdb", hint=hint) from None
+        raise ParameterError("lines are grouped by the package duckdb", hint="pip install duckdb") from None
     directory = tempfile.mkdtemp(prefix=".pdanon-", dir=target.absolute().parent)
     try:
         with duckdb.connect(os.path.join(directory, "lines.duckdb")) as database:

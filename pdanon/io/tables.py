@@ -68,8 +68,8 @@ def check_distinct(paths: Mapping[str, Path | str], what: str) -> None:
             hint = "pass a different file for each; nothing was read or written"
             if str(first).endswith(".html"):
                 hint = f"evidence.json comes with a page, evidence.html: {hint}"
-            where, got = f"{name} and {other}", f"{first}, {second}"
-            raise ParameterError(f"two {what} name the same file", where=where, got=got, hint=hint)
+            problem, got = f"two {what} name the same file", f"{first}, {second}"
+            raise ParameterError(problem, where=f"{name} and {other}", got=got, hint=hint)
 
 
 def read_weights(path: Path) -> pd.Series[float]:

@@ -431,13 +431,13 @@ def _infeasible(broken: Mask, most: int, n_rows: int, share: Fraction) -> Infeas
     numbers = np.flatnonzero(broken)
     places = ", ".join(map(str, numbers[:_MOST_PLACES])) + (", ..." if len(numbers) > _MOST_PLACES else "")
     digits = -(-most * 10**4 // n_rows) / 10**4  # rounded up, so that it suffices
-    least = f"the least c that works is {most}/{n_rows}, about {digits:g}"
+    least = f"; the least c that works is {most}/{n_rows}, about {digits:g}" if most < n_rows else ""
     return InfeasibleError(
         "sensitive items are so frequent that they can be inferred from one set of all public items",
         where="c",
         got=f"{len(numbers)} of {len(broken)} sensitive itemsets, in item order those at {places}, are in "
-        f"more than c={format_share(share)} of the {n_rows} rows with a public item",
-        hint=least if most < n_rows else "pass suppress=True to leave such items out",
+        f"more than c={format_share(share)} of the {n_rows} rows with a public item{least}",
+        hint="pass suppress=True to leave such items out",
     )
 
 

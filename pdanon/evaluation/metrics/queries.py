@@ -125,8 +125,9 @@ def _mine(
     try:
         from mlxtend.frequent_patterns import fpgrowth
     except ImportError:
-        hint = "pip install mlxtend"
-        raise ParameterError("frequent itemsets need the package mlxtend", hint=hint) from None
+        raise ParameterError(
+            "frequent itemsets need the package mlxtend", hint="pip install mlxtend"
+        ) from None
     index = SupportIndex.of(itemsets)
     items = np.flatnonzero(index.singles >= least)
     if _count_frequent(index, least, max_size, MOST_ITEMSETS) > MOST_ITEMSETS:

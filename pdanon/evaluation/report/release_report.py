@@ -233,8 +233,8 @@ def _content(
     yield _verdict(result)
     if result.holds:
         others = [*map(str, (*result.passed_through, *unmodified.levels))]
-        limits = list_limits(result.guarantee, others, unmodified.published)
-        yield section("What is not protected", *map(paragraph, limits))
+        limits = map(paragraph, list_limits(result.guarantee, others, unmodified.published))
+        yield section("What is not protected", *limits)
     made_of = f"{counted(result, ',')}, by {made_by(result, 'an unknown algorithm')}"
     yield section("Summary", facts(made_of, headline(result)))
     parameters = pd.Series(parameter_texts(result), dtype=object).to_frame()
@@ -270,14 +270,13 @@ def _verdict(result: Anonymized) -> str:
 
 def list_limits(guarantee: Guarantee, unmodified: list[str], counted: UnmodifiedColumns) -> list[str]:
     """Return sentences about what a guarantee leaves open, given the unmodified columns and their counts."""
-    names_items = any(hasattr(guarantee, name) for name in ("sensitive", "private"))
     limits = ["Attackers who know more than that, or items that a person is known not to have."]
     if getattr(guarantee, "k", None) is None:
         limits.append("Singling out: some known items of a person may match a single row, and all in it.")
     if unmodified:
         limits.append(f"The unmodified columns, alone or combined with others: {', '.join(unmodified)}.")
         limits += [f"{sentence}." for sentence in counted.sentences()]
-    if names_items:
+    if any(hasattr(guarantee, name) for name in ("sensitive", "private")):
         limits.append("Combinations of sensitive items: each one is limited alone.")
     else:
         limits.append("What all matching rows have in common, which is learned without finding the row.")
