@@ -161,6 +161,7 @@ def test_a_killed_client_leaves_nothing_under_the_name(seed, tmp_path):
 # --- Object storage
 
 
+@pytest.mark.slow
 def test_workers_write_to_object_storage(bucket):
     result = run(divided(table(1), 3), "rum_bound")
     paths = result.to_parquet(bucket.uri("out"))
@@ -171,6 +172,7 @@ def test_workers_write_to_object_storage(bucket):
         result.to_parquet(bucket.uri("out"))
 
 
+@pytest.mark.slow
 def test_a_failed_release_on_object_storage_stays_incomplete(bucket):
     first = [["a", "b"]] * 4
     result = changing(first, first, first[:3]).txanon.pcta(k=2, m=1)

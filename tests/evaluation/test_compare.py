@@ -382,6 +382,7 @@ def test_processes_give_the_same_table(tmp_path):
     assert len(read_parquet(tmp_path / "rows.parquet")) == 4
 
 
+@pytest.mark.slow
 def test_killed_process_is_a_reason_and_tried_again(tmp_path):
     asked = {"measures": {"x": vanish}, "resume": tmp_path / "rows.parquet", "n_jobs": 2}
     table = pdanon.compare(FRAME, {"pcta": {"k": 2}}, **asked)

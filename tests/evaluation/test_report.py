@@ -590,6 +590,7 @@ def page(tmp_path):
     return path
 
 
+@pytest.mark.slow
 def test_browser_has_nothing_to_complain_about(browser, page):
     dom, console = browser(page, "--dump-dom")
     assert console == []
@@ -633,6 +634,7 @@ def test_tables_are_sorted_by_buttons(browser, page):
         assert sorted(rows) == sorted(before)
 
 
+@pytest.mark.slow
 def test_phone_needs_no_sideways_scrolling(browser, page):
     assert width_on_a_phone(browser, page) <= 375
 

@@ -39,6 +39,7 @@ def lake(bucket, tmp_path):
     return bucket.uri("lake"), tmp_path / "lake"
 
 
+@pytest.mark.slow
 def test_a_release_of_a_lake_equals_that_of_local_files(bucket, lake, tmp_path):
     remote, local = lake
     target = bucket.uri("released")
