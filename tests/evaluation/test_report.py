@@ -495,7 +495,7 @@ def test_page_is_well_built(frame, result):
     page = Page(text)
     assert page.attributes("html") == [{"lang": "en"}]
     assert "width=device-width, initial-scale=1" in [a.get("content") for a in page.attributes("meta")]
-    assert [tag for tag, _ in page.elements if re.fullmatch("h[1-6]", tag)] == ["h1"] + ["h2"] * 8
+    assert [tag for tag, _ in page.elements if re.fullmatch("h[1-6]", tag)] == ["h1"] + ["h2"] * 10
     assert all("scope" in attributes for attributes in page.attributes("th"))
     assert len(page.attributes("caption")) == len(page.attributes("table"))
     ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
