@@ -25,7 +25,7 @@ STEPS = {
     "lowest": "slow tests with the oldest supported versions",
     "faults": "faults, each with the tests that reach it",
 }
-TIERS = {"fast": "the fast tests", "ci": "the slow tests of `.ci/run`", "all": "all examples"}
+TIERS = {"fast": "the fast tests", "ci": "other steps of `.ci/run`", "all": "all examples"}
 
 
 def steps() -> Iterator[str]:
@@ -48,7 +48,7 @@ def faults() -> Iterator[str]:
     known = [fault.name for fault in read_faults()]
     tiers = Counter(results[name]["tier"] for name in known if name in results)
     yield f"Of {len(known)} faults, {sum(tiers.values())} were tried:\n"
-    yield "| found first by | faults | share of those tried, so far |"
+    yield "| found first by | faults | share, with those above |"
     yield "|---|---:|---:|"
     found = 0
     for tier, what in TIERS.items():

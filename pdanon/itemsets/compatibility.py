@@ -39,8 +39,6 @@ def number_texts(texts: pa.Array) -> NDArray[np.int64]:
 def text_column(values: Any) -> pd.api.extensions.ExtensionArray:
     """Convert texts, with None or NA for missing ones, to the dtype that pandas gives to text."""
     dtype = pd.Series([""]).dtype
-    if pd.api.types.is_object_dtype(dtype) and isinstance(values, (pa.Array, pa.ChunkedArray)):
-        values = values.to_numpy(zero_copy_only=False)
     column: pd.api.extensions.ExtensionArray = pd.array(values, dtype=dtype)
     return column
 
