@@ -364,12 +364,32 @@ def test_pandas_reads_the_same_index_and_dtypes(tmp_path):
     assert pd.read_parquet(tmp_path / "out.parquet")["items"].map(list).tolist() == frame["items"].tolist()
 
 
+def nested_types():
+    """Fields of each type that has fields within, with metadata."""
+    number = pa.field("number", pa.int64(), metadata={"about": "SECRET"})
+    key = pa.field("key", pa.string(), nullable=False, metadata={"about": "SECRET"})
+    kinds = [pa.struct([number]), pa.map_(key, number), pa.list_(number, 2)]
+    kinds += [make(number) for make in (pa.list_, pa.large_list)]
+    return [pa.field(f"kind {place}", kind) for place, kind in enumerate(kinds)]
+
+
+def test_a_frame_is_written_without_the_metadata_of_nested_fields(tmp_path):
+    kinds = [field.type for field in nested_types()]
+    kinds += [make(kinds[0].field(0)) for make in (pa.list_view, pa.large_list_view)]
+    columns = {str(kind): pd.array(pa.nulls(2, kind), pd.ArrowDtype(kind)) for kind in kinds}
+    pdanon.to_parquet(pd.DataFrame(columns), tmp_path / "nested.parquet")
+    assert b"SECRET" not in (tmp_path / "nested.parquet").read_bytes()
+    assert "SECRET" not in pq.read_schema(tmp_path / "nested.parquet").to_string()
+
+
 def test_nothing_of_the_input_is_left_in_the_files(tmp_path):
     frame = frame_of([["tea", "rice"], ["tea", "rice"], ["tea", "SECRET"], ["rice", "tea"]])
     frame.attrs["source"] = "SECRET"
     pdanon.to_parquet(frame, tmp_path / "in.parquet")
     table = pq.read_table(tmp_path / "in.parquet")
     note = {**table.schema.metadata, b"note": b"SECRET"}
+    kinds = nested_types()
+    table = table.append_column("nested", pa.nulls(len(table), pa.struct(kinds)))
     fields = [field.with_metadata({"about": "SECRET"}) for field in table.schema]
     table = table.cast(pa.schema(fields, note))
     pq.write_table(table, tmp_path / "in.parquet", compression="none")

@@ -33,7 +33,7 @@ from pdanon.io.storage import INCOMPLETE, display_path, is_local, is_utf8, resol
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import is_list_column
-from pdanon.itemsets.dtype import ListDtype, is_list_type
+from pdanon.itemsets.dtype import ListDtype, bare_field, is_list_type
 from pdanon.itemsets.validation import check_frame, check_path, check_text, is_uri, read_list
 
 pa.array(pd.arrays.IntervalArray.from_breaks([0, 1]))  # registers the type of intervals, to read it
@@ -677,7 +677,8 @@ def _to_table(frame: pd.DataFrame) -> pa.Table:
         # pandas writes the names of some dtypes of Arrow, but cannot read them.
         if not _is_readable(described["numpy_type"]):
             described["numpy_type"] = "object"
-    return table.replace_schema_metadata({"pandas": json.dumps(described_frame), _ATTRS: attrs})
+    metadata = {"pandas": json.dumps(described_frame), _ATTRS: attrs}
+    return table.cast(pa.schema(map(bare_field, table.schema), metadata))
 
 
 def _is_readable(name: str) -> bool:

@@ -33,7 +33,7 @@ from pdanon.io.parquet import (
 from pdanon.io.storage import display_path, is_local, resolve
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_columns
-from pdanon.itemsets.dtype import is_list_type, is_text_type
+from pdanon.itemsets.dtype import bare_field, is_list_type, is_text_type
 from pdanon.itemsets.lists import item_type, read_part
 from pdanon.itemsets.memory import return_unused
 
@@ -295,7 +295,7 @@ def open_writer(
     Metadata is dropped, except pandas' names and types of columns.
     """
     schema = file.schema
-    fields = [field.remove_metadata() for field in schema]
+    fields = [bare_field(field) for field in schema]
     kinds = {schema.names[position]: kind for position, kind in lists.items()}
     metadata = pandas_metadata(schema, kinds, noted)
     for position, column in (others or {}).items():

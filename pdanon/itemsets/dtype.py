@@ -30,6 +30,21 @@ def is_text_type(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
+def bare_field(field: pa.Field) -> pa.Field:
+    """Drop the metadata of a field, and of the fields within its type."""
+    kind = field.type
+    if pa.types.is_struct(kind):
+        kind = pa.struct([bare_field(kind.field(position)) for position in range(kind.num_fields)])
+    elif pa.types.is_map(kind):
+        kind = pa.map_(bare_field(kind.key_field), bare_field(kind.item_field), kind.keys_sorted)
+    elif pa.types.is_fixed_size_list(kind):
+        kind = pa.list_(bare_field(kind.value_field), kind.list_size)
+    elif is_list_type(kind):
+        makers = {"list": pa.list_, "large_list": pa.large_list, "list_view": pa.list_view}
+        kind = makers.get(type_name(kind), pa.large_list_view)(bare_field(kind.value_field))
+    return field.with_type(kind).remove_metadata()
+
+
 def type_name(dtype: Any) -> str:
     """Return the name of a dtype or Arrow type for messages, without its parameters, which may be data."""
     kind = getattr(dtype, "pyarrow_dtype", dtype)

@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
@@ -88,20 +88,21 @@ def compile_kernels(copy: Path, fault: Fault, *how: str) -> None:
         subprocess.run([sys.executable, "build_kernels.py", *how], cwd=copy, check=True, capture_output=True)
 
 
-def print_worth(results: Sequence[dict], reach: Reach) -> None:
-    """Print what each test file costs and finds: all that it finds, and what no other file finds."""
+def worth(results: Sequence[dict], reach: Reach) -> Iterator[str]:
+    """Tell what each test file costs and finds: all that it finds, and what no other file finds."""
     seconds: dict[str, float] = {}
     for test, spent in reach.seconds.items():
         seconds[file_of(test)] = seconds.get(file_of(test), 0) + spent
     found = {file: [each["name"] for each in results if file in each["found"]] for file in seconds}
     alone = {file: [each["name"] for each in results if [*each["found"]] == [file]] for file in seconds}
-    print("\n| file | seconds | finds | finds alone |\n|---|---|---|---|")
+    yield "| file | seconds | finds | finds alone |"
+    yield "|---|---:|---:|---:|"
     for file in sorted(seconds, key=seconds.__getitem__, reverse=True):
-        print(f"| {file} | {seconds[file]:.1f} | {len(found[file])} | {len(alone[file])} |")
+        yield f"| `{file}` | {seconds[file]:.1f} | {len(found[file])} | {len(alone[file])} |"
 
 
-def main() -> None:
-    """Try all faults, or those named, and print which tests found each."""
+def main() -> int:
+    """Try all faults, or those named, and print which tests found each. Return 1 if some were not found."""
     form = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=form)
     parser.add_argument("names", nargs="*", metavar="NAME", help="faults to try (default: all)")
@@ -119,8 +120,8 @@ def main() -> None:
     lines = options.results.read_text().splitlines() if options.results.exists() else []
     results = {each["name"]: each for each in map(json.loads, lines)}
     if options.worth:
-        print_worth([*results.values()], read_reach("fast"))
-        return
+        print("\n".join(worth([*results.values()], read_reach("fast"))))
+        return 0
     names = options.names or [name for name in known if not results.get(name, {}).get("found")]
     tiers = [*TIERS][: [*TIERS].index(options.tier) + 1]
     reach = {tier: read_reach(tier) for tier in tiers}
@@ -152,7 +153,8 @@ def main() -> None:
     print(f"\n{found} of {len(tried)} faults were found; {rest} are not tried")
     for name in left:
         print(f"not found: {name}, in {known[name].file}: {known[name].breaks}")
+    return int(bool(left))
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
