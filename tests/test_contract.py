@@ -129,7 +129,7 @@ OF_EACH_KIND = [
 ]
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(10)
 @pytest.mark.parametrize(("name", "make"), OF_EACH_KIND)
 def test_any_frame(name, make):
     frame = make()

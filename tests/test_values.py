@@ -541,6 +541,7 @@ def same_file(one, other):
     return True
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.seeds
 @pytest.mark.filterwarnings("ignore::pdanon.errors.ReleaseWarning")
 @pytest.mark.parametrize("kind", VALUES)

@@ -148,7 +148,7 @@ def unescaped(label):
 # --- for any column
 
 
-@pytest.mark.one_in(5)
+@pytest.mark.one_in(9)
 @algorithms
 @columns
 @pytest.mark.parametrize("k", [2, pytest.param(3, marks=pytest.mark.slow)])
