@@ -1273,7 +1273,7 @@ ELSEWHERE = [
     ("docs/measured/loss.md", "report the order PCTA, COAT, Apriori, from least loss to most"),
 ]
 # Figures beside their findings.
-OTHERS = ("docs/relational-algorithms.md", "docs/measured/papers/rho.md", "docs/measured/papers/rum_bound.md")
+OTHERS = ("docs/relational.md", "docs/measured/papers/rho.md", "docs/measured/papers/rum_bound.md")
 
 
 def test_no_sentence_boasts_without_evidence():
