@@ -1,4 +1,4 @@
-"""Measure the memory and time of algorithms that need all rows at once, and write docs/measured/speed/growth.md.
+"""Measure memory and time of algorithms that need all rows at once, and write docs/measured/speed/growth.md.
 
 Run from the root of the checkout: ``python docs/scripts/groups_table.py --keep DIR [algorithm ...]``. Figures
 stay in DIR, so that a run continues where another one ended. The page has all figures that are there.
