@@ -654,7 +654,7 @@ def both_greedy_ones_lose_the_same():
 
 def by_delta(data):
     """The losses of Rfirst and of Rum-bound, by the call, on one of two data sets."""
-    (table,) = tables_of("rt.md", "delta").values()
+    (table,) = tables_of("measured/quasi.md", "delta").values()
     rows = table[table["data"] == data].set_index("call").drop(columns="data")
     return rows.apply(lambda column: column.str.rstrip(" %").astype(float))
 
@@ -1273,7 +1273,7 @@ ELSEWHERE = [
     ("docs/measured/loss.md", "report the order PCTA, COAT, Apriori, from least loss to most"),
 ]
 # Figures beside their findings.
-OTHERS = ("docs/relational.md", "docs/measured/papers/rho.md", "docs/measured/papers/rum_bound.md")
+OTHERS = ("docs/measured/papers/rho.md", "docs/measured/papers/rum_bound.md")
 
 
 def test_no_sentence_boasts_without_evidence():
