@@ -13,7 +13,7 @@ _end_at_signals()  # before anything that takes time to import
 from importlib import import_module
 from typing import Any
 
-from pdanon import accessors as _accessors  # noqa: F401  (registers the accessors)
+from pdanon.accessors import ByPerson, by  # registers the accessors, too
 from pdanon.algorithms.choice import anonymize
 from pdanon.algorithms.items.apriori import apriori
 from pdanon.algorithms.items.cahd import cahd
@@ -65,6 +65,7 @@ from pdanon.errors import (
     UselessWarning,
 )
 from pdanon.evaluation import metrics, plotting
+from pdanon.evaluation.after import AfterReleases, after
 from pdanon.evaluation.comparison import compare
 from pdanon.evaluation.evidence.verification import Verification, verify
 from pdanon.evaluation.fingerprint import fingerprint
@@ -112,11 +113,13 @@ from pdanon.recoding.result import Anonymized
 from pdanon.recoding.views import Explanation
 
 __all__ = [
+    "AfterReleases",
     "Anonymized",
     "Answers",
     "Attack",
     "Audit",
     "Bound",
+    "ByPerson",
     "Coherence",
     "ColumnError",
     "DisassociatedKm",
@@ -151,6 +154,7 @@ __all__ = [
     "UselessWarning",
     "Verification",
     "Workload",
+    "after",
     "anonymize",
     "apply_mapping",
     "apriori",
@@ -159,6 +163,7 @@ __all__ = [
     "audit",
     "bound",
     "breach",
+    "by",
     "cahd",
     "clump",
     "cluster",

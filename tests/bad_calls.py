@@ -99,7 +99,6 @@ GOOD: dict[str, Callable[[], Any]] = {
     "itemsets.size": lambda: 1,
     "parts": lambda: 2,
     "start": lambda: released("pcta").mapping,
-    "reserve": lambda: 3,
     "level": lambda: 1,
     "count": lambda: 2,
     "sizes": lambda: 1,
@@ -260,7 +259,18 @@ NAMES = {
 }
 POLICY_PARTS = {"parameters", "outputs", "comparison", "drop", "sensitive", "form", "head"}
 MADE = {
-    *("Anonymized", "Answers", "Attack", "Audit", "Explanation", "Hierarchy", "LazyRelease", "Plots"),
+    *(
+        "AfterReleases",
+        "Anonymized",
+        "Answers",
+        "Attack",
+        "Audit",
+        "ByPerson",
+        "Explanation",
+        "Hierarchy",
+        "LazyRelease",
+        "Plots",
+    ),
     *("Profile", "Streamed", "Threshold", "Verification", "Workload"),
 }
 

@@ -55,7 +55,9 @@ def kept_and_looked_at(text):
     text = "".join(block for _, _, block in BLOCK.findall(text)) or text.replace('\\"', '"')
     text = text.replace("\\\n", " ")
     listed = r"\[([^\]]+)\]"
-    keep = re.findall(rf"^(?!.*from_long)(?!.*unit=).*\bkeep ?= ?{listed}", text, re.MULTILINE)
+    keep = re.findall(
+        rf"^(?!.*from_long)(?!.*(?:\.by\(|customers\.)).*\bkeep ?= ?{listed}", text, re.MULTILINE
+    )
     keep += re.findall(r"^\$ pdanon (?!profile).*--keep ((?:\w+ ?)+)", text, re.MULTILINE)
     quasi = re.findall(rf"risk\(.*quasi={listed}", text)
     quasi += re.findall(r"^\$ pdanon risk .*--quasi ((?:\w+ ?)+)", text, re.MULTILINE)
@@ -70,7 +72,7 @@ def kept_and_looked_at(text):
 def test_a_column_is_kept_only_where_the_risk_with_it_is_shown(page):
     """``keep=`` silences a warning and protects nothing: no page shows it without a look at the risk.
 
-    Of persons with several rows, by ``unit=``, it is audited.
+    Of persons with several rows, taken by person, it is audited.
     """
     keep, quasi = kept_and_looked_at((ROOT / page).read_text(encoding="utf-8"))
     assert keep - {"index"} <= quasi  # by which releases are linked

@@ -19,7 +19,6 @@ from pdanon.algorithms.choice import choose
 from pdanon.algorithms.items.lra import Parts
 from pdanon.algorithms.registry import (
     ALGORITHMS,
-    OF_UNITS,
     Recodes,
     functions,
     parameters_of,
@@ -247,8 +246,7 @@ def _decide_lists(columns: ListColumns, algorithm: str, parameters: dict[str, An
     assert record.decide is not None  # required of all algorithms for list columns
     given = {name: each.default for name, each in parameters_of(record.function).items()} | parameters
     labels = given.pop("labels", "set")
-    for name in ("keep", *OF_UNITS):  # parameters of the release
-        given.pop(name, None)
+    given.pop("keep", None)  # a parameter of the release
     return record.decision(columns, partial(record.decide, **given), labels)
 
 

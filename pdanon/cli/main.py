@@ -28,8 +28,8 @@ from typing import Any
 import pandas as pd
 
 from pdanon import guarantees, stream
-from pdanon.algorithms.registry import ALGORITHMS, algorithm, of_lists
-from pdanon.algorithms.requests import least_lossy
+from pdanon.accessors import by, release_table
+from pdanon.algorithms.registry import ALGORITHMS
 from pdanon.cli.checks import (
     check_audit_options,
     check_classes,
@@ -81,6 +81,7 @@ from pdanon.cli.parser import Command, parser_of
 from pdanon.cli.signals import exit_code, ignore_signals, raise_at_signals
 from pdanon.errors import GuaranteeError, InfeasibleError, ParameterError, PdanonError, cause_of
 from pdanon.evaluation import plotting
+from pdanon.evaluation.after import after
 from pdanon.evaluation.evidence.facts import Evidence, collect, read_json
 from pdanon.evaluation.evidence.page import evidence_files
 from pdanon.evaluation.evidence.verification import verify
@@ -313,7 +314,7 @@ def _anonymize(arguments: argparse.Namespace) -> Outcome:
     if arguments.stream:
         return _anonymize_files(arguments)
     check_form(arguments)
-    name, persons = arguments.algorithm, unit_of(arguments)
+    name = arguments.algorithm
     options = guarantee_options(arguments) if name is None else algorithm_options(arguments)
     most, risk = check_max_loss(dict(arguments.max_loss) or None), check_max_risk(arguments.max_risk)
     if name is None and most:
@@ -327,9 +328,7 @@ def _anonymize(arguments: argparse.Namespace) -> Outcome:
     read_options(options, arguments)
     frame, linked = read_with_persons(arguments)
     with stage(f"running {name or 'the algorithms'}", has_bar=True), show_warnings(_TO_KEEP):
-        run = least_lossy if name is None else algorithm(name)
-        column = {"column": arguments.column} if of_lists(run) else {}
-        result = run(frame, **column, **options, **persons)
+        result = release_table(frame, name, arguments.column, unit_of(arguments), options)
     refuse_loss(result.loss, result.useless, most)
     refuse_risk(result.unmodified, risk)
     with stage(f"writing {arguments.target}"):
@@ -355,10 +354,14 @@ def _anonymize_files(arguments: argparse.Namespace) -> Outcome:
     read_options(options, arguments)
     running = stage(f"running {name or 'the algorithms'}", has_bar=True)
     with grouped_lines(arguments), running, show_warnings(_TO_KEEP):
-        request = {"algorithm": name, "column": arguments.column, **options}
-        request |= unit_of(arguments)
-        request |= {"max_loss": dict(arguments.max_loss) or None, "max_risk": arguments.max_risk}
-        result = stream.anonymize(arguments.source, arguments.target, mapping=arguments.mapping, **request)
+        request = {"algorithm": name, "mapping": arguments.mapping, **options}
+        request["max_loss"] = dict(arguments.max_loss) or None
+        if persons := unit_of(arguments):
+            lines = stream.by(arguments.source, **persons)
+            result = lines.anonymize(arguments.target, **request)
+        else:
+            request |= {"column": arguments.column, "max_risk": arguments.max_risk}
+            result = stream.anonymize(arguments.source, arguments.target, **request)
 
     def show() -> None:
         print_streamed(result)
@@ -428,8 +431,10 @@ def _audit_table(arguments: argparse.Namespace, guarantee: Guarantee) -> tuple[A
 
 def _audit_frame(frame: pd.DataFrame, arguments: argparse.Namespace, guarantee: Guarantee) -> Audit:
     """Audit a table alone, or with the earlier releases of the same persons."""
+    if persons := unit_of(arguments):
+        return by(frame, column=arguments.column, **persons).audit(guarantee)
     if arguments.previous is None:
-        return guarantees.audit(frame, guarantee, arguments.column, **unit_of(arguments))
+        return guarantees.audit(frame, guarantee, arguments.column)
     previous: list[Any] = [read(source, arguments) for source in arguments.previous]
     key = arguments.key
     if arguments.links:
@@ -438,8 +443,7 @@ def _audit_frame(frame: pd.DataFrame, arguments: argparse.Namespace, guarantee: 
     *earlier, mapping = [_read_mapping(each) for each in (*arguments.earlier_mappings, arguments.mapping)]
     if earlier:
         previous = [*zip(previous, earlier, strict=True)]
-    series = {"previous": previous, "key": key, "mapping": mapping}
-    return guarantees.audit(frame, guarantee, arguments.column, **series)
+    return after(frame, previous, key=key, mapping=mapping).audit(guarantee, arguments.column)
 
 
 def _read_mapping(path: Path | None) -> pd.DataFrame | None:
@@ -449,7 +453,10 @@ def _read_mapping(path: Path | None) -> pd.DataFrame | None:
 def _audit_files(arguments: argparse.Namespace, guarantee: Guarantee) -> tuple[Audit, int, str, str | None]:
     """Audit Parquet files, one row group after the other, and return the same as `_audit_table`."""
     with stage("auditing", has_bar=True):
-        audit = stream.audit(arguments.source, guarantee, arguments.column, **unit_of(arguments))
+        if persons := unit_of(arguments):
+            audit = stream.by(arguments.source, **persons).audit(guarantee)
+        else:
+            audit = stream.audit(arguments.source, guarantee, arguments.column)
     tree = ParquetTree.find(arguments.source)
     _note_chunks(tree.schema().names)
     n_rows = tree.rows()
@@ -545,14 +552,21 @@ def _risk(arguments: argparse.Namespace) -> Outcome:
     check_files(arguments)
     if arguments.dry_run:
         return plan(inputs_of(arguments), outputs_of(arguments).values())
-    request: dict[str, Any] = {"k": arguments.k, "m": arguments.m, **unit_of(arguments)}
+    request: dict[str, Any] = {"k": arguments.k, "m": arguments.m}
+    persons = unit_of(arguments)
     if arguments.stream:
         with grouped_lines(arguments), stage("counting", has_bar=True):
-            table = stream.risk(arguments.source, arguments.column, **request)
+            if persons:
+                table = stream.by(arguments.source, **persons).risk(**request)
+            else:
+                table = stream.risk(arguments.source, arguments.column, **request)
     else:
         frame = read(arguments.source, arguments)
         with stage("counting", has_bar=True):
-            table = risk(frame, arguments.column, **request, quasi=arguments.quasi)
+            if persons:
+                table = by(frame, column=arguments.column, **persons).risk(**request)
+            else:
+                table = risk(frame, arguments.column, **request, quasi=arguments.quasi)
     if arguments.out:
         write_confidential(table, arguments.out, overwrite=arguments.overwrite)
     facts = {"k": arguments.k, "m": arguments.m, "quasi": arguments.quasi or [], "risk": table}

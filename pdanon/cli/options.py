@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from pdanon.accessors import ByPerson
 from pdanon.algorithms.registry import (
     ALGORITHMS,
     algorithm,
@@ -197,7 +198,6 @@ OWN: dict[str, dict[str, Any]] = {  # of single algorithms
         "metavar": "FILE",
         "help": "mapping of an earlier release of the same persons, .csv or .parquet: its sets only grow",
     },
-    "reserve": {"type": int, "metavar": "K", "help": "merge items for a larger k than is promised"},
     "max_cluster": {"type": int, "metavar": "ROWS", "help": "split clusters with more rows (default: 2 k)"},
     "safe": {
         "action": "store_true",
@@ -313,10 +313,7 @@ def algorithm_options(arguments: argparse.Namespace) -> dict[str, Any]:
     accepted, required = _accepted(name), _required(algorithm(name))
     if getattr(arguments, "stream", False):
         accepted += region_parameters(name)
-    if (
-        getattr(arguments, "unit", None) is not None
-        and "unit" not in inspect.signature(algorithm(name)).parameters
-    ):
+    if getattr(arguments, "unit", None) is not None and not hasattr(ByPerson, name):
         hint = "it publishes groups or parts of rows: choose another algorithm, such as pcta"
         raise ParameterError(f"{name} does not take --unit", hint=hint)
     for option in [option for option in options if option not in accepted]:

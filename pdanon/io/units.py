@@ -26,7 +26,7 @@ from pdanon.itemsets.columns import (
 from pdanon.itemsets.equality import Numbers, pair_numbers
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.multisets import Multisets
-from pdanon.itemsets.validation import check_flag, check_frame
+from pdanon.itemsets.validation import check_frame
 
 _Levels = Iterator[tuple[bool, tuple[int, ...]]]
 
@@ -130,14 +130,7 @@ class UnitTable:
         ColumnError, ItemsetDtypeError, ParameterError
             If a column is missing or of the wrong kind, or a row has no unit.
         """
-        place = label_position(check_frame(frame), unit)
-        if is_list_column(frame.iloc[:, place]):
-            hint = "pass the column that is the same in all rows of a person, such as a customer number"
-            raise ColumnError("the column of units holds lists", where="unit", got=f"{unit!r}", hint=hint)
-        position = _item_position(frame, item, column)
-        if place == position:
-            hint = "unit= names the persons, and item= or column= what they have"
-            raise ParameterError("units and items are one column", where="unit", got=f"{unit!r}", hint=hint)
+        place, position = unit_positions(frame, unit, item, column)
         numbers, n_units = number_persons([frame.iloc[:, place]], "unit")
         items, is_long = frame.iloc[:, position], item is not None
         if is_long and not as_shown:
@@ -165,19 +158,17 @@ class UnitTable:
         return lists
 
 
-def refuse_without_unit(item: Any, counts: Any) -> None:
-    """Refuse parameters of units if no unit is named."""
-    passed = {"item": item is not None, "counts": check_flag(counts, "counts")}
-    for name in (name for name, is_passed in passed.items() if is_passed):
-        hint = "pass the column that names the person of a row: unit='customer'"
-        raise ParameterError(f"{name} needs unit", where=name, hint=hint)
-
-
-def refuse_with_unit(name: str, is_passed: bool) -> None:
-    """Refuse a parameter of tables with one row per person beside ``unit``."""
-    if is_passed:
-        hint = "gather the rows first: pdanon.from_long(frame, by=..., item=..., keep=[...])"
-        raise ParameterError(f"{name} and unit do not go together", where=name, hint=hint)
+def unit_positions(frame: pd.DataFrame, unit: Hashable, item: Hashable, column: Hashable) -> tuple[int, int]:
+    """Return the positions of the column of units and of that of items; parameters as in `UnitTable.of`."""
+    place = label_position(check_frame(frame), unit)
+    if is_list_column(frame.iloc[:, place]):
+        hint = "pass the column that is the same in all rows of a person, such as a customer number"
+        raise ColumnError("the column of units holds lists", where="unit", got=f"{unit!r}", hint=hint)
+    position = _item_position(frame, item, column)
+    if place == position:
+        hint = "unit names the persons, and item= or column= what they have"
+        raise ParameterError("units and items are one column", where="unit", got=f"{unit!r}", hint=hint)
+    return place, position
 
 
 def _item_position(frame: pd.DataFrame, item: Hashable, column: Hashable) -> int:

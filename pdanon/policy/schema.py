@@ -331,7 +331,7 @@ class Roles:
         return {**parameters, **own}
 
     def merge_request(self, own: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the arguments of `least_lossy`: the requested guarantee, and the parameters of the roles."""
+        """Return the options of a request: the requested guarantee, and the parameters of the roles."""
         return {**self._parameters(), **own}
 
     def _parameters(self) -> dict[str, Any]:

@@ -78,7 +78,9 @@ def refuse_loss(
         If there is a bound, and the release exceeds it or is almost empty.
     """
     exceeded = excess(loss, most)
-    hint = "pass a smaller k or m" if least is not None else "call anonymize without an algorithm, which tries several"
+    hint = "pass a smaller k or m"
+    if least is None:
+        hint = "call anonymize without an algorithm, which tries several"
     if exceeded:
         name = exceeded[0]
         got = f"{name}={float(loss[name]):.4g}"

@@ -48,8 +48,6 @@ def call(rng, lists):
         chosen["weights"] = {item: round(rng.random(), 3) for item in items}
     if algorithm != "upcta" and rng.random() < 0.3:
         chosen["random_state"] = int(rng.integers(9))
-    if rng.random() < 0.2:
-        chosen["reserve"] = k + 2
     if rng.random() < 0.2 and "utility" not in chosen and items:
         sets = pd.Series([f"s{number % 7}" for number in range(len(items))])
         chosen["start"] = pd.DataFrame({"group": 0, "item": items, "generalized": sets, "support": 1})

@@ -24,7 +24,7 @@ from pdanon.algorithms.regions.jobs import (
 from pdanon.algorithms.regions.region_storage import Storage
 from pdanon.algorithms.regions.value_cuts import Histogram
 from pdanon.algorithms.regions.values import Encoder, TableValues
-from pdanon.algorithms.registry import ALGORITHMS, OF_UNITS, Algorithm, parameters_of
+from pdanon.algorithms.registry import ALGORITHMS, Algorithm, parameters_of
 from pdanon.algorithms.relational.publishing import no_items
 from pdanon.algorithms.relational.quasi import QuasiTable, check_feasible
 from pdanon.algorithms.relational.suppression import rows_allowed
@@ -137,7 +137,7 @@ def decide_table(
     """
     record = ALGORITHMS[name]
     asked = {key: each.default for key, each in parameters_of(record.function).items()} | dict(given)
-    for key in ("keep", "n_jobs", *OF_UNITS):
+    for key in ("keep", "n_jobs"):
         asked.pop(key, None)
     most = asked.pop("block_rows", None)
     most = BLOCK_ROWS if most is None else most
