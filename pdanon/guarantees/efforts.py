@@ -24,28 +24,14 @@ _MOST = 2**31 - 1  # sums of efforts fit into 63 bits
 
 @dataclass(frozen=True, eq=False, repr=False, slots=True)
 class Efforts:
-    """The effort of learning that a person has an item; 1 for items that are not listed.
+    """The effort of learning that a person has an item; 1 for items that are not listed."""
 
-    Parameters
-    ----------
-    items : pyarrow.Array
-        Distinct items.
-    values : ndarray of int64
-        The effort of each item.
-    """
-
-    items: pa.Array
+    items: pa.Array  # distinct
     values: NDArray[np.int64]
 
     @classmethod
     def of(cls, effort: Any) -> Efforts | None:
-        """Read a mapping or Series of items to positive integers; None stays.
-
-        Raises
-        ------
-        ParameterError
-            If it is no mapping, an item is listed twice, or an effort is no positive integer.
-        """
+        """Read a mapping or Series of items to positive integers; None stays."""
         if effort is None or isinstance(effort, cls):
             return effort
         if not isinstance(effort, (Mapping, pd.Series)):

@@ -117,13 +117,7 @@ class LmDiversity:
         object.__setattr__(self, "mapping", MappedItems.of(self.mapping, self.sensitive, "sensitive"))
 
     def is_sensitive(self, itemsets: Itemsets) -> NDArray[np.bool_]:
-        """Return whether each item of a column is sensitive.
-
-        Raises
-        ------
-        ParameterError
-            If a sensitive item does not occur, because a support of 0 would prove nothing.
-        """
+        """Return whether each item is sensitive; all must occur, as a support of 0 would prove nothing."""
         return named_items(itemsets, self.sensitive, "sensitive", self.mapping)
 
     def audit(self, frame: pd.DataFrame, column: Hashable | None = None) -> Audit:

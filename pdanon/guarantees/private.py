@@ -33,42 +33,23 @@ def private_items(private: Any) -> Any:
 class PublicAndPrivate:
     """Rows of public and private items with common codes.
 
-    Parameters
-    ----------
-    columns : ListColumns
-        The recoded list column, whose items have the first codes, and the private column, if there is one.
-        The items of the private column are all private, and have the next codes.
-    codes, offsets : ndarray
-        Items of each row, of both columns; ascending within a row.
-    is_private : ndarray of bool
-        Whether an item is private, by code.
-    twins : ndarray of int32, optional
-        The number among the private items of each public item that is private in other rows, -1 for other
-        codes. None if there is no such item.
+    The items of the list column have the first codes, and those of a private column, which are all private,
+    the next ones.
     """
 
-    columns: ListColumns
-    codes: Codes
+    columns: ListColumns  # the recoded list column, and the private column, if there is one
+    codes: Codes  # of the items of each row, in both columns; ascending within a row
     offsets: Offsets
-    is_private: NDArray[np.bool_]
+    is_private: NDArray[np.bool_]  # by code
+    # number among the private items of each public item that is private in other rows, else -1; None: there
+    # is no such item
     twins: Codes | None = None
 
     @classmethod
     def of(cls, columns: ListColumns, private: Any) -> PublicAndPrivate:
-        """Split the items of a table.
+        """Split the items of a table; ``private`` is the value of `private_items`.
 
-        Parameters
-        ----------
-        columns : ListColumns
-            The list column, and the private column, if there is one.
-        private : NamedItems or label
-            The value of `private_items`.
-
-        Raises
-        ------
-        ParameterError
-            If private items do not occur, an item is both public and private in a row, or the private column
-            does not exist.
+        An item that is both in a row, or a private item that does not occur, is an error.
         """
         itemsets, hidden = columns.itemsets, columns.private
         if isinstance(private, NamedItems):

@@ -23,26 +23,9 @@ from pdanon.guarantees.sensitive_groups import SensitiveGroups
 
 @singledispatch
 def promise(guarantee: Any, column: Hashable | None = None) -> str:
-    """Return the promise of a guarantee as one sentence.
+    """Return the promise of a guarantee as one sentence, with numbers and columns, and no text of an item.
 
-    Parameters
-    ----------
-    guarantee : Guarantee
-        The guarantee. One that is not of pdanon is described by its repr.
-    column : hashable, optional
-        Label of the list column.
-
-    Returns
-    -------
-    str
-        A sentence with numbers and labels of columns, and no text of an item.
-
-    Examples
-    --------
-    >>> import pdanon
-    >>> from pdanon.guarantees.promises import promise
-    >>> print(promise(pdanon.KKm(k=11, m=2, quasi=["year"]), "codes"))
-    Attackers who know year and up to 2 items in codes of a person find at least 11 matching rows.
+    A guarantee that is not of pdanon is described by its repr.
     """
     return f"The guarantee {guarantee!r} holds."
 

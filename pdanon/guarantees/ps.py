@@ -223,16 +223,8 @@ class PSRules:
     ) -> _Broken:
         """Find the known itemsets in too few rows, and the rules with a confidence above c.
 
-        Parameters
-        ----------
-        rows : SupportIndex
-            The rows.
-        known : ItemsetTable
-            Known itemsets with their supports.
-        numbers : ndarray of int64, shape (rules,)
-            Position of the known itemset of each rule.
-        inferred : ItemsetTable
-            The sensitive itemset of each rule.
+        A rule leads from the itemset of ``known`` with its number to its itemset of ``inferred``. The
+        supports of ``known`` are given.
         """
         rare = known.take((known.supports > 0) & (known.supports < self.k))
         of_rules = known.take(numbers)

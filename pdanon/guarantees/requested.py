@@ -24,14 +24,7 @@ def check_sensitive(
 ) -> None:
     """Check that parameters for sensitive items belong to one guarantee.
 
-    Parameters
-    ----------
-    given : collection of str
-        The names of parameters.
-    where : str, optional
-        The place of the parameters, for messages.
-    spelled : callable
-        Returns the spelling of a parameter there.
+    ``given`` are their names, ``where`` their place, and ``spelled`` returns the spelling of one there.
     """
     rho, p, l, sensitive = map(spelled, ("rho", "p", "l", "sensitive"))  # noqa: E741
     kinds = [name for name in ("rho", "p", "l") if name in given]
@@ -68,17 +61,7 @@ def requested_guarantee(
     quasi: Sequence[str] = (),
     lists: bool = True,
 ) -> Guarantee:
-    """Return the guarantee for some parameters of guarantees.
-
-    Parameters
-    ----------
-    k, m, constraints, rules, c, rho, p, l, sensitive
-        Parameters of guarantees.
-    quasi : sequence of str
-        Columns that an attacker may know, besides the items.
-    lists : bool
-        Whether there is a list column.
-    """
+    """Return the guarantee for some parameters of guarantees; ``lists`` if there is a list column."""
     if rho is not None or p is not None:
         return _of_sensitive(rho, p, sensitive, k, m, quasi)
     k = check_k(k)

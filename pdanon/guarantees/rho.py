@@ -46,21 +46,11 @@ _UNLIMITED = 2**62
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Inferences:
-    """Rules from an itemset to a sensitive item with a confidence above rho.
+    """Rules from an itemset to a sensitive item with a confidence above rho."""
 
-    Parameters
-    ----------
-    antecedents : ItemsetTable
-        The itemsets, with their supports.
-    sensitive : ndarray of int32, shape (rules,)
-        The sensitive item of each rule.
-    together : ndarray of int64, shape (rules,)
-        Number of rows with the itemset and the item.
-    """
-
-    antecedents: ItemsetTable
-    sensitive: Codes
-    together: NDArray[np.int64]
+    antecedents: ItemsetTable  # the itemset of each rule
+    sensitive: Codes  # its sensitive item
+    together: NDArray[np.int64]  # rows with both
 
     def __len__(self) -> int:
         return len(self.sensitive)
@@ -108,30 +98,11 @@ class Inferences:
 def find_inferences(
     index: SupportIndex, sensitive: NDArray[np.bool_], rho: Fraction, n_present: int
 ) -> tuple[Inferences, int | None]:
-    """Search for inferences of any size, with a limit.
+    """Search for inferences of any size, with a limit; ``n_present`` is the support of the empty itemset.
 
-    Parameters
-    ----------
-    index : SupportIndex
-        The rows.
-    sensitive : ndarray of bool, shape (items,)
-        Whether an item is sensitive.
-    rho : Fraction
-        Maximum confidence of a rule, in (0, 1).
-    n_present : int
-        Number of rows that are not missing, the support of the empty itemset.
-
-    Returns
-    -------
-    found : Inferences
-        Some inferences, or none; their antecedents need not be minimal.
-    m : int or None
-        If no inference is found: the size up to which it is proven that there is none; None: any.
-
-    Notes
-    -----
-    The limit is a number of steps, not of seconds, so that the result is reproducible. A time limit ends the
-    search.
+    Return some inferences, whose antecedents need not be minimal. If there are none, also return the size up
+    to which that is proven; None: any. The limit is a number of steps, not of seconds, so that the result is
+    reproducible. A time limit ends the search.
     """
     owners = Owners.of(index, sensitive, rho, n_present, in_time=True)
     found, is_all = owners.from_nothing(), True
@@ -148,42 +119,20 @@ class Owners:
     """The rows with each sensitive item, and the supports of the rest of each row with and without the item.
 
     The rest of a row are its other items. Rows are distinct, and items are numbered by their supports.
-
-    Parameters
-    ----------
-    index : SupportIndex
-        The rows.
-    order : ndarray of int32, shape (items,)
-        The code of each item.
-    rho : Fraction
-        Maximum confidence of a rule.
-    n_present : int
-        Number of rows that are not missing.
-    frequent : ndarray of int32
-        Sensitive items whose share of all rows is above rho: the empty itemset is an antecedent.
-    items : ndarray of int32, shape (items to search,)
-        The other sensitive items, which are searched.
-    starts : ndarray of int64, shape (items to search + 1,)
-        Positions where the rows of each item start.
-    rows : ndarray of int32
-        Rows with each item, by ascending ``apart``.
-    together, apart : ndarray of int64
-        For each row in ``rows``, the number of rows that contain its rest, with the item and without it.
-    in_time : bool
-        Whether the time limit ends searches; it does not end an audit.
     """
 
     index: SupportIndex
-    order: Codes
-    rho: Fraction
-    n_present: int
+    order: Codes  # the code of each item
+    rho: Fraction  # maximum confidence of a rule
+    n_present: int  # rows that are not missing
+    # sensitive items in more than a share rho of all rows: the empty itemset is an antecedent
     frequent: Codes
-    items: Codes
-    starts: Offsets
-    rows: Codes
-    together: NDArray[np.int64]
-    apart: NDArray[np.int64]
-    in_time: bool
+    items: Codes  # the other sensitive items, which are searched
+    starts: Offsets  # where the rows of each item start in `rows`
+    rows: Codes  # rows with each item, by ascending `apart`
+    together: NDArray[np.int64]  # for each of `rows`, the rows that contain its rest, with the item
+    apart: NDArray[np.int64]  # without the item
+    in_time: bool  # whether the time limit ends searches; it does not end an audit
 
     @classmethod
     def of(
@@ -314,12 +263,8 @@ class Owners:
     ) -> tuple[Inferences, bool, bool, int]:
         """Search up to a size with a number of steps, shared equally by the items.
 
-        Items that need fewer steps leave the others their remaining steps, for another, longer search.
-
-        Returns
-        -------
-        tuple
-            The inferences; whether they are all; whether larger ones may exist; the remaining steps.
+        Items that need fewer steps leave the others their remaining steps, for another, longer search. Return
+        the inferences; whether they are all; whether larger ones may exist; the remaining steps.
         """
         limit, chosen, is_larger = 0, self._all_items(), False
         found, rest = [], Inferences.concatenate([])
@@ -347,11 +292,8 @@ class Owners:
     ) -> tuple[Inferences, NDArray[np.int64]]:
         """Search for some of the items up to a size, with a number of steps for each item.
 
-        Returns
-        -------
-        tuple
-            The inferences, unless rows are marked, with codes in no particular order; and for each item its
-            steps (-1: more than the limit), and whether larger inferences may exist.
+        Return the inferences, unless rows are marked, with codes in no particular order; and for each item
+        its steps (-1: more than the limit), and whether larger inferences may exist.
         """
         table, room = self.index.rows, np.array([MOST_ITEMSETS])
         before = marked.copy() if marked is not None and limited else None
@@ -475,13 +417,7 @@ class RhoUncertainty:
         object.__setattr__(self, "mapping", MappedItems.of(self.mapping, self.sensitive, "sensitive"))
 
     def is_sensitive(self, itemsets: Itemsets) -> NDArray[np.bool_]:
-        """Return whether each item of a column is sensitive.
-
-        Raises
-        ------
-        ParameterError
-            If a sensitive item does not occur, because a support of 0 would prove nothing.
-        """
+        """Return whether each item is sensitive; all must occur, as a support of 0 would prove nothing."""
         return named_items(itemsets, self.sensitive, "sensitive", self.mapping)
 
     def audit(self, frame: pd.DataFrame, column: Hashable | None = None) -> Audit:

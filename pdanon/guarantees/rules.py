@@ -39,31 +39,18 @@ _HINT = (
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Rules:
-    """Listed rules from known items to sensitive items.
+    """Listed rules from known items to sensitive items, without implied rules.
 
-    Parameters
-    ----------
-    known : Itemsets
-        The known items of each rule.
-    sensitive : Itemsets
-        The sensitive items of each rule.
-    known_items, sensitive_items : NamedItems
-        The items of each side, with the number of the first rule that contains them.
-    n_given : int
-        Number of rules before the removal of implied rules.
-
-    Notes
-    -----
     A rule is implied by a rule with the same known items and a subset of its sensitive items: all of them are
     in no more rows than some of them. Rules with other known items imply nothing, because more known items
     may match fewer rows, with a higher confidence.
     """
 
-    known: Itemsets
-    sensitive: Itemsets
-    known_items: NamedItems
+    known: Itemsets  # of each rule
+    sensitive: Itemsets  # of each rule
+    known_items: NamedItems  # with the number of the first rule that contains each
     sensitive_items: NamedItems
-    n_given: int
+    n_given: int  # number of rules with the implied ones
 
     def __len__(self) -> int:
         return self.known.n_rows
@@ -238,29 +225,7 @@ def ps_rules(
 
 
 def read_rules(rules: Any) -> Rules | AllRules:
-    """Read ``rules=``.
-
-    Parameters
-    ----------
-    rules : Rules, AllRules, DataFrame, iterable of pairs, mapping, or path
-        Pairs of lists of items, known and sensitive; a DataFrame with the list columns ``known`` and
-        ``sensitive``; a ``.parquet`` file with these columns, or a ``.csv`` file with these columns and ``;``
-        as the separator of items. Or a mapping or a ``.toml`` file with the parameters of `AllRules`.
-
-    Returns
-    -------
-    Rules or AllRules
-        The rules in the same order, without implied rules.
-
-    Raises
-    ------
-    ParameterError
-        If there is no rule, a side of a rule is missing or empty, or a sensitive item is known in some rule.
-    ItemsetDtypeError
-        If a side is not list-like, or its items are of several types.
-    ColumnError, FormatError
-        If a table lacks a column or a file cannot be read.
-    """
+    """Read ``rules=`` in the forms that `PSRules` lists; keep their order, without implied rules."""
     if isinstance(rules, (Rules, AllRules)):
         return rules
     if isinstance(rules, (str, os.PathLike)):

@@ -24,27 +24,15 @@ _MISMATCH = "pass the mapping of this release, and its original"
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Cover:
-    """The published labels of each original item.
+    """The published labels of each original item, from the most to the least specific; none if suppressed.
 
-    Parameters
-    ----------
-    labels : ndarray of int32
-        Codes of published labels, item after item, from the most to the least specific label of an item.
-        A suppressed item has none.
-    offsets : ndarray of int64, shape (items + 1,)
-        The labels of item ``i`` are ``labels[offsets[i]:offsets[i + 1]]``.
-    members : ndarray of int64, shape (labels,)
-        Number of items that each published label stands for.
-
-    Notes
-    -----
     In a local recoding, an item has several labels. A label stands for the same items in all groups, because
     the release shows labels but no groups.
     """
 
-    labels: Codes
-    offsets: Offsets
-    members: NDArray[np.int64]
+    labels: Codes  # codes of published labels, item after item
+    offsets: Offsets  # the labels of item i are labels[offsets[i]:offsets[i + 1]]
+    members: NDArray[np.int64]  # number of items that each published label stands for
 
     @classmethod
     def of_pairs(
@@ -107,28 +95,9 @@ class Cover:
 def read_mapping(
     mapping: pd.DataFrame, original: Itemsets
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], list[str]]:
-    """Read a mapping table against the original column.
+    """Read a mapping table against the original column; it must be over the same items.
 
-    Parameters
-    ----------
-    mapping : pandas.DataFrame
-        Columns ``group, item, generalized``.
-    original : Itemsets
-        The column whose items it maps.
-
-    Returns
-    -------
-    items : ndarray of int64
-        Item of each row of the table.
-    labels : ndarray of int64
-        Position of its label in ``texts``; -1 if suppressed.
-    texts : list of str
-        The distinct labels.
-
-    Raises
-    ------
-    ParameterError
-        If the table is not a mapping, or not over the same items.
+    Return the item of each row, the position of its label, -1 if it is suppressed, and the distinct labels.
     """
     check_mapping(mapping)
     items = original.lookup(mapping_values(mapping, "item"))
@@ -153,16 +122,7 @@ def became_of(
 ) -> NDArray[np.int64]:
     """Return the label of each given item in its group; -1 if it is suppressed.
 
-    Parameters
-    ----------
-    items, published : Itemsets
-        The list column of the original, and of the release.
-    mapping : pandas.DataFrame
-        The mapping of the release; without rows if items are published as they are.
-    groups : ndarray of int64
-        The group of each given item.
-    codes : ndarray of int32
-        The items.
+    A mapping without rows publishes items as they are. ``groups`` and ``codes`` are about the given items.
     """
     if len(mapping) == 0:
         return published.lookup(items.vocabulary)[codes].astype(np.int64)

@@ -36,30 +36,15 @@ def sampling_error(average: float, population: int) -> float:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Remaining:
-    """A column, its recoding, and the released rows.
-
-    Parameters
-    ----------
-    itemsets : Itemsets
-        The original column.
-    recoding : Recoding
-        The recoding of its items.
-    changes : Changes
-        The recoding by group and item.
-    covers : tuple of ndarray
-        ``labels, items``: each label with the items that became it in any group; by label, then by item.
-    sizes : ndarray of int64, shape (labels,)
-        Number of items of each label.
-    index : SupportIndex
-        The released rows, as sets of labels.
-    """
+    """A column, its recoding, and the released rows."""
 
     itemsets: Itemsets
     recoding: Recoding
-    changes: Changes
+    changes: Changes  # the recoding by group and item
+    # labels, items: each label with the items that became it in any group; by label, then by item
     covers: tuple[NDArray[np.int64], NDArray[np.int64]]
-    sizes: NDArray[np.int64]
-    index: SupportIndex
+    sizes: NDArray[np.int64]  # number of items of each label
+    index: SupportIndex  # the released rows, as sets of labels
 
     @classmethod
     def of(cls, itemsets: Itemsets, recoding: Recoding, changes: Changes) -> Remaining:
@@ -165,14 +150,8 @@ def draw_pairs(itemsets: Itemsets) -> tuple[Codes, NDArray[np.int64]]:
     """Sample 200 pairs of items of the same row, or all if there are fewer; the same in each call.
 
     The rows are ordered by a hash of their items, and every n-th of all their pairs is taken. Equal rows are
-    then adjacent, and may be one row with a weight.
-
-    Returns
-    -------
-    codes : ndarray of int32, shape (pairs, 2)
-        Distinct pairs, each ascending.
-    times : ndarray of int64, shape (pairs,)
-        How often each was sampled.
+    then adjacent, and may be one row with a weight. Return the distinct pairs, each ascending, and how often
+    each was sampled.
     """
     rows, within = draw_places(hash_rows(itemsets), count_pairs(itemsets), itemsets.weights)
     codes = pair_codes(itemsets, rows, within)
@@ -210,17 +189,8 @@ def first_bits(hashes: NDArray[np.uint64], n_bits: int = HASH_BITS) -> NDArray[n
 def sample_places(held: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
     """Sample the places of pairs, whose rows are ordered by hash.
 
-    Parameters
-    ----------
-    held : ndarray of int64
-        For the first bits of hashes, the number of pairs of their rows.
-
-    Returns
-    -------
-    near : ndarray of bool
-        The first bits with a sampled pair.
-    places : ndarray of int64
-        The place of each sampled pair among those of rows with these bits.
+    ``held`` is the number of pairs of the rows, by the first bits of their hashes. Return the first bits with
+    a sampled pair, and the place of each sampled pair among those of rows with these bits.
     """
     ends = np.cumsum(held)
     total = int(ends[-1])
@@ -237,14 +207,8 @@ def find_places(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the row of each place of `sample_places`, and the number of its pair.
 
-    Parameters
-    ----------
-    hashes : ndarray of uint64
-        The hash of each row with the first bits of a sampled pair.
-    pairs, copies : ndarray of int64
-        Its number of pairs, and that of all rows equal to it which it stands for.
-    places : ndarray of int64
-        The places.
+    The rows are those with the first bits of a sampled pair. ``copies`` are the pairs of all rows equal to a
+    row which it stands for.
     """
     order = np.argsort(hashes)  # rows with the same hash are equal: any order
     last = np.cumsum(copies[order])
@@ -311,58 +275,30 @@ def information_loss(
 ) -> pd.Series[float]:
     """Measure the information loss of a recoding of a column.
 
-    Parameters
-    ----------
-    itemsets : Itemsets
-        The original column.
-    recoding : Recoding
-        The recoding of its items.
-    changes : Changes, optional
-        The recoding by group and item, if it is known.
-    weights : ndarray of float64, shape (items,), optional
-        Importance of each item, in [0, 1], for UL of a global recoding.
-    penalty : float
-        Cost in UL of a suppressed item, for each row that contains it.
+    ``weights`` has the importance of each item, in [0, 1], for UL of a global recoding. ``penalty`` is the
+    cost in UL of a suppressed item, for each row that contains it. Each original occurrence counts, even if
+    several collapse into one generalized item. A table without occurrences has no loss. By name:
 
-    Returns
-    -------
-    pandas.Series
-        By name:
-
-        ``occurrences``
-            Share of the original occurrences that are not published as their own item.
-        ``stands_for``
-            Number of items of a changed label: the lower median over the changed occurrences that are
-            published; 1 if there are none. A label stands for all items that became it, in any group.
-        ``singles``
-            Average relative error of the count of an item, weighted by its count. The estimate divides each
-            label of a row equally among its items. In a bag, each copy of a label counts.
-        ``pairs``
-            The same for two items together, for a fixed sample of up to 200 pairs of all rows; 0 if no row
-            has two items. If several labels of a row stand for an item, the one with the fewest items counts.
-        ``suppressed``
-            Share of the original occurrences that were suppressed.
-        ``NCP``
-            Normalized certainty penalty, averaged over the original occurrences. A kept item costs 0, a
-            suppressed one 1, a generalized one its share of the domain. The domain has the items that occur
-            for sets, and the leaves of the hierarchy for nodes.
-        ``LM``
-            Loss metric, only with a hierarchy: NCP with ``(leaves - 1) / (all leaves - 1)``.
-        ``GGD``
-            Group generalization distortion over the number of occurrences, only if each group of rows has
-            nodes of its own. LM is summed over the published labels. Each other occurrence costs 1, whether
-            it is suppressed or another of its row already has the label.
-        ``UL``
-            Utility loss in bits: log2 of the sum over published items of ``(2**s - 1) / (2**n - 1) *
-            support / rows``, where ``s`` of the ``n`` items that occur were merged into the item. A
-            suppressed item costs its own support / rows, times the penalty. With weights, a published item
-            costs its loss times the largest importance of its items. -inf if nothing is published or
-            suppressed. A local recoding merges items, and counts supports, within a group.
-
-    Notes
-    -----
-    Each original occurrence counts, even if several collapse into one generalized item. A table without
-    occurrences has no loss.
+    - ``occurrences``: Share of the original occurrences that are not published as their own item.
+    - ``stands_for``: Number of items of a changed label: the lower median over the changed occurrences that
+      are published; 1 if there are none. A label stands for all items that became it, in any group.
+    - ``singles``: Average relative error of the count of an item, weighted by its count. The estimate divides
+      each label of a row equally among its items. In a bag, each copy of a label counts.
+    - ``pairs``: The same for two items together, for a fixed sample of up to 200 pairs of all rows; 0 if no
+      row has two items. If several labels of a row stand for an item, the one with the fewest items counts.
+    - ``suppressed``: Share of the original occurrences that were suppressed.
+    - ``NCP``: Normalized certainty penalty, averaged over the original occurrences. A kept item costs 0, a
+      suppressed one 1, a generalized one its share of the domain. The domain has the items that occur for
+      sets, and the leaves of the hierarchy for nodes.
+    - ``LM``: Loss metric, only with a hierarchy: NCP with ``(leaves - 1) / (all leaves - 1)``.
+    - ``GGD``: Group generalization distortion over the number of occurrences, only if each group of rows has
+      nodes of its own. LM is summed over the published labels. Each other occurrence costs 1, whether it is
+      suppressed or another of its row already has the label.
+    - ``UL``: Utility loss in bits: log2 of the sum over published items of ``(2**s - 1) / (2**n - 1) *
+      support / rows``, where ``s`` of the ``n`` items that occur were merged into the item. A suppressed item
+      costs its own support / rows, times the penalty. With weights, a published item costs its loss times the
+      largest importance of its items. -inf if nothing is published or suppressed. A local recoding merges
+      items, and counts supports, within a group.
     """
     changes = recoding.changes(itemsets) if changes is None else changes
     return measure(itemsets, recoding, changes, weights, penalty)[0]

@@ -16,13 +16,7 @@ _HINT = "pass a dict of measures and their largest values, such as max_loss={'pa
 
 
 def check_max_loss(max_loss: Any) -> dict[str, float]:
-    """Check upper bounds on losses, and return them by the names of the measures.
-
-    Raises
-    ------
-    ParameterError
-        If it is neither None nor a mapping of measures to finite numbers.
-    """
+    """Check upper bounds on losses, and return them by the names of the measures."""
     if max_loss is None:
         return {}
     if not isinstance(max_loss, Mapping) or not max_loss:
@@ -39,13 +33,7 @@ def check_max_loss(max_loss: Any) -> dict[str, float]:
 
 
 def excess(loss: Mapping[str, float] | pd.Series[float], most: Mapping[str, float]) -> list[str]:
-    """Return the measures whose bound a release exceeds.
-
-    Raises
-    ------
-    ParameterError
-        If the release has no such measure.
-    """
+    """Return the measures whose bound a release exceeds; it must have these measures."""
     for name in most:
         if name not in loss:
             hint = f"this release has {', '.join(map(str, loss.keys()))}"
@@ -61,24 +49,13 @@ def refuse_loss(
 ) -> None:
     """Refuse a release that exceeds a bound, or is almost empty, if there are bounds.
 
-    Parameters
-    ----------
-    loss : Series
-        The loss of the release.
-    useless : str
-        Description of what is almost empty.
-    most : mapping
-        The bounds, by measure.
-    least : mapping, optional
-        The least values that were reached, if several releases were tried.
-
-    Raises
-    ------
-    InfeasibleError
-        If there is a bound, and the release exceeds it or is almost empty.
+    ``useless`` describes what is almost empty. ``least`` has the least values that were reached, if several
+    releases were tried.
     """
     exceeded = excess(loss, most)
-    hint = "pass a smaller k or m" if least is not None else "call anonymize without an algorithm, which tries several"
+    hint = "call anonymize without an algorithm, which tries several"
+    if least is not None:
+        hint = "pass a smaller k or m"
     if exceeded:
         name = exceeded[0]
         got = f"{name}={float(loss[name]):.4g}"

@@ -24,28 +24,15 @@ _BY_ROWS, _BY_KNOWN = ("NCP_relational", "UL_rows", "suppressed_rows"), ("NCP_kn
 
 @dataclass(frozen=True, eq=False, slots=True)
 class LossSums:
-    """The contribution of a part to the losses of its table.
+    """The contribution of a part to the losses of its table."""
 
-    Parameters
-    ----------
-    loss : pandas.Series
-        The losses of the part.
-    rows, occurrences, known : int
-        Numbers of its rows, its occurrences, and those of items that are not sensitive.
-    singles : ndarray of float, shape (2, items)
-        The count of each item, and its estimate from the release.
-    pairs : ndarray of float, shape (2, pairs)
-        The same for sampled pairs.
-    sizes : ndarray of int64
-        For each number of items, the occurrences with a changed label that stands for so many.
-    """
-
-    loss: pd.Series[float]
+    loss: pd.Series[float]  # of the part
     rows: int
     occurrences: int
-    known: int
-    singles: NDArray[np.float64]
-    pairs: NDArray[np.float64]
+    known: int  # occurrences of items that are not sensitive
+    singles: NDArray[np.float64]  # the count of each item, and its estimate from the release
+    pairs: NDArray[np.float64]  # the same for sampled pairs
+    # for each number of items, the occurrences with a changed label that stands for so many
     sizes: NDArray[np.int64]
 
     @classmethod

@@ -28,24 +28,12 @@ _PERSONS, _SPLITS = 2000, 4
 
 @dataclass(frozen=True, eq=False, slots=True)
 class NamedBound:
-    """An upper bound on the persons that an attacker with a sample names.
-
-    Parameters
-    ----------
-    most : float
-        The bound.
-    k : int
-        The promised k.
-    label : hashable
-        The list column.
-    attacks : list of SampleAttack
-        One for each split of the rows.
-    """
+    """An upper bound on the persons that an attacker with a sample names."""
 
     most: float
-    k: int
-    label: Hashable
-    attacks: list[SampleAttack]
+    k: int  # as promised
+    label: Hashable  # of the list column
+    attacks: list[SampleAttack]  # one for each split of the rows
 
     @classmethod
     def of(cls, frame: pd.DataFrame, column: Hashable | None, guarantee: Guarantee, most: Any) -> NamedBound:

@@ -29,46 +29,22 @@ _MOST_TEXT = 2**28  # bytes of the labels of a mapping table, repeated in each l
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Recoding:
-    """The generalized item of each item, in the whole table or in each group of rows.
+    """The generalized item of each item, in the whole table or in each group of rows."""
 
-    Parameters
-    ----------
-    targets : ndarray of int32, shape (items,) or (occurrences,)
-        Generalized item of each item, or of each occurrence in a local recoding; -1 if it is suppressed.
-    labels : pyarrow.Array
-        Published label of each generalized item: text, or the items themselves if none is generalized.
-    covered : ndarray of int64
-        Number of items of the domain that each generalized item stands for.
-    domain : int
-        Size of the domain: items that occur, or leaves of the hierarchy.
-    hierarchical : bool
-        Whether generalized items are nodes of a hierarchy, as opposed to sets.
-    groups : ndarray of int32, shape (rows,), optional
-        Group of each row in a local recoding.
-    repeats : bool
-        Whether rows are published as bags, with a label for each occurrence.
-    """
-
-    targets: Codes
-    labels: pa.Array
-    covered: NDArray[np.int64]
-    domain: int
-    hierarchical: bool
-    groups: Codes | None = None
-    repeats: bool = False
+    targets: Codes  # generalized item of each item, or of each occurrence in a local recoding; -1: suppressed
+    labels: pa.Array  # published label of each: text, or the items themselves if none is generalized
+    covered: NDArray[np.int64]  # number of items of the domain that each stands for
+    domain: int  # its size: items that occur, or leaves of the hierarchy
+    hierarchical: bool  # whether generalized items are nodes of a hierarchy, as opposed to sets
+    groups: Codes | None = None  # of each row in a local recoding
+    repeats: bool = False  # whether rows are published as bags, with a label for each occurrence
 
     @classmethod
     def of_clusters(cls, clusters: Codes, itemsets: Itemsets, groups: Codes | None = None) -> Recoding:
         """Create a recoding that publishes each cluster of items as a set.
 
-        Parameters
-        ----------
-        clusters : ndarray of int, shape (items,), or (occurrences,) with groups
-            Any number shared by the items, or occurrences, of a cluster; -1 if they are suppressed.
-        itemsets : Itemsets
-            The original column.
-        groups : ndarray of int32, shape (rows,), optional
-            Group of each row, if each group has its own clusters.
+        ``clusters`` has any number shared by the items of a cluster, or by the occurrences if groups of rows
+        have their own clusters; -1 if they are suppressed.
         """
         items = itemsets.codes if groups is not None else np.arange(itemsets.n_items)
         kept = clusters >= 0
@@ -96,19 +72,10 @@ class Recoding:
     ) -> Recoding:
         """Create a recoding that publishes each item as a node of a hierarchy.
 
-        Parameters
-        ----------
-        nodes : ndarray of int32, shape (items,), or (occurrences,) with groups
-            The node of each item, or of each occurrence; -1 if it is suppressed.
-        hierarchy : Hierarchy
-            The hierarchy of the nodes.
-        groups : ndarray of int32, shape (rows,), optional
-            Group of each row, if each group has its own nodes.
-        repeats : bool
-            Whether rows are published as bags; requires groups.
-        n_leaves : int, optional
-            Number of leaves that nodes may stand for. Further leaves below the root belong to items that are
-            only published as they are or suppressed. By default, all leaves.
+        ``nodes`` has the node of each item, or of each occurrence if groups of rows have their own nodes; -1
+        if it is suppressed. ``repeats`` publishes rows as bags, and requires groups. ``n_leaves`` is the
+        number of leaves that nodes may stand for, by default all. Further leaves below the root belong to
+        items that are only published as they are or suppressed.
         """
         domain = hierarchy.n_leaves if n_leaves is None else n_leaves
         used = np.unique(nodes[nodes >= 0])
@@ -119,15 +86,7 @@ class Recoding:
 
     @classmethod
     def of_suppressed(cls, suppressed: NDArray[np.bool_], itemsets: Itemsets) -> Recoding:
-        """Create a recoding that publishes items as they are, in their own type, or suppresses them.
-
-        Parameters
-        ----------
-        suppressed : ndarray of bool, shape (items,)
-            Mask of the items to suppress.
-        itemsets : Itemsets
-            The original column.
-        """
+        """Create a recoding that publishes items as they are, in their own type, or suppresses them."""
         targets = np.where(suppressed, -1, np.arange(itemsets.n_items)).astype(np.int32)
         covered = np.ones(itemsets.n_items, np.int64)
         return cls(targets, itemsets.vocabulary, covered, itemsets.n_items, False)
@@ -171,49 +130,22 @@ class Recoding:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Changes:
-    """The generalized item of each item: one entry for each group, item and generalized item.
+    """The generalized item of each item: one entry for each group, item and generalized item."""
 
-    Parameters
-    ----------
-    groups : ndarray of int64
-        Ascending; 0 throughout for a global recoding.
-    items : ndarray of int32
-        Item codes; ascending within a group.
-    targets : ndarray of int32
-        Generalized item; -1 if the item is suppressed.
-    supports : ndarray of int64
-        Number of rows of the group with this change.
-    of_occurrence : ndarray, shape (occurrences,)
-        The entry of each occurrence of the column.
-    """
-
-    groups: NDArray[np.int64]
-    items: Codes
-    targets: Codes
-    supports: NDArray[np.int64]
-    of_occurrence: NDArray[Any]
+    groups: NDArray[np.int64]  # ascending; 0 throughout for a global recoding
+    items: Codes  # codes; ascending within a group
+    targets: Codes  # generalized item; -1 if the item is suppressed
+    supports: NDArray[np.int64]  # rows of the group with this change
+    of_occurrence: NDArray[Any]  # the entry of each occurrence of the column
 
 
 def mapping_table(itemsets: Itemsets, recoding: Recoding, changes: Changes | None = None) -> pd.DataFrame:
-    """Return the table with the label of each item.
+    """Return the table ``group, item, generalized, support`` of the label of each item.
 
-    Parameters
-    ----------
-    itemsets : Itemsets
-        The original column.
-    recoding : Recoding
-        The recoding of its items.
-    changes : Changes, optional
-        The recoding by group and item, if it is known.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns ``group`` (0 in a global recoding), ``item``, ``generalized`` and ``support``; by group, then
-        by item. ``generalized`` is missing for a suppressed item, else of the type of the released column.
-        ``support`` counts the rows of the group with this change.
-        The attribute ``empty_rows`` counts the rows without an item, if there are any and something is
-        suppressed.
+    It is ordered by group, then by item. ``group`` is 0 in a global recoding. ``generalized`` is missing for
+    a suppressed item, else of the type of the released column. ``support`` counts the rows of the group with
+    this change. The attribute ``empty_rows`` counts the rows without an item, if there are any and something
+    is suppressed.
     """
     changes = recoding.changes(itemsets) if changes is None else changes
     mapping = pd.DataFrame(
@@ -231,20 +163,10 @@ def mapping_table(itemsets: Itemsets, recoding: Recoding, changes: Changes | Non
 
 
 def label_column(labels: pa.Array, targets: Codes) -> pd.api.extensions.ExtensionArray:
-    """Return the column ``generalized`` of a mapping table.
+    """Return the column ``generalized`` of a mapping table; a target of -1 is a suppressed item.
 
-    Parameters
-    ----------
-    labels : pyarrow.Array
-        The labels, of text or of the type of the items.
-    targets : ndarray of int32
-        The label of each line; -1 if the item is suppressed.
-
-    Returns
-    -------
-    ExtensionArray
-        Arrow values of the type of the labels. Texts of more than 256 MiB in total are a
-        ``pandas.Categorical``, which stores each once: the label of a set of n items is in n lines.
+    Values are Arrow's, of the type of the labels. Texts of more than 256 MiB in total are a
+    ``pandas.Categorical``, which stores each once: the label of a set of n items is in n lines.
     """
     if not text_exceeds(labels, targets[targets >= 0], _MOST_TEXT):
         return _arrow_column(take_items(labels, targets))

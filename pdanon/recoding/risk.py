@@ -48,24 +48,12 @@ _STEPS, _STEPS_OF_PAIRS = 10, 4  # for each occurrence, and if at most 2 items a
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Attacker:
-    """An attacker that a guarantee does not cover: one step beyond it.
+    """An attacker that a guarantee does not cover: one step beyond it."""
 
-    Parameters
-    ----------
-    k : int or None
-        A row is at risk if fewer than k rows match, as in the guarantee; None if it has no k.
-    known : int
-        Maximum number of known items: one more than in the guarantee; 2 if it limits no number.
-    covered : int
-        Number of known items for which k rows match by the guarantee; 0 if it does not promise this.
-    hidden : NamedItems or None
-        Items that the attacker does not know.
-    """
-
-    k: int | None
-    known: int
-    covered: int
-    hidden: NamedItems | None
+    k: int | None  # fewer than k matching rows are a risk, as in the guarantee; None if it has no k
+    known: int  # maximum number of known items: one more than in the guarantee; 2 if it limits no number
+    covered: int  # known items for which k rows match by the guarantee; 0 if it does not promise this
+    hidden: NamedItems | None  # items that the attacker does not know
 
     @classmethod
     def beyond(cls, guarantee: Guarantee) -> Attacker | None:
@@ -88,18 +76,9 @@ class Attacker:
     def count(self, before: Visible, after: Visible, n_occurrences: int) -> pd.DataFrame | None:
         """Count the rows at risk in the original and in the release, on the same sample of rows.
 
-        Parameters
-        ----------
-        before, after : Visible
-            The original and the release.
-        n_occurrences : int
-            Number of occurrences of the original. The time of the count is proportional to it.
-
-        Returns
-        -------
-        pandas.DataFrame or None
-            ``known, rows, counted, singled_out, below_k, singled_out_before, below_k_before``. None if
-            there is no row, or no row can be counted in time.
+        Return ``known, rows, counted, singled_out, below_k, singled_out_before, below_k_before``; None if
+        there is no row, or no row can be counted in time. The time is proportional to ``n_occurrences``,
+        those of the original.
         """
         n_rows = after.n_rows
         most_known = min(self.known, before.index.longest + 1)  # no row has more: the shares stay the same
@@ -138,23 +117,13 @@ def hidden_items(guarantee: Guarantee) -> NamedItems | None:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Visible:
-    """Rows as an attacker sees them.
+    """Rows as an attacker sees them."""
 
-    Parameters
-    ----------
-    index : SupportIndex
-        The items of each row; with classes, another code for an item in each class.
-    is_hidden : ndarray of bool
-        Items that the attacker does not know, by code.
-    own : ndarray of int64, optional
-        With classes, the row of ``index`` that represents each row of the table.
-    sizes : ndarray of int64, optional
-        With classes, the number of rows that match without any known item, by row of the table.
-    """
-
-    index: SupportIndex
-    is_hidden: NDArray[np.bool_]
+    index: SupportIndex  # the items of each row; with classes, another code for an item in each class
+    is_hidden: NDArray[np.bool_]  # items that the attacker does not know, by code
+    # with classes, the row of `index` that represents each row of the table
     own: NDArray[np.int64] | None = None
+    # with classes, the rows that match without any known item, by row of the table
     sizes: NDArray[np.int64] | None = None
 
     @classmethod
@@ -203,19 +172,10 @@ def risk_of_classes(
     before: tuple[Sequence[Itemsets], NDArray[np.int64]],
     after: tuple[Sequence[Itemsets], NDArray[np.int64]],
 ) -> pd.DataFrame | None:
-    """Count the risk beyond a guarantee of quasi-identifiers and items.
+    """Count the risk beyond a guarantee of quasi-identifiers and items, as `Attacker.count`.
 
-    Parameters
-    ----------
-    guarantee : Guarantee
-        The guarantee of the release.
-    before, after : tuple of Itemsets and ndarray
-        The list columns, and the class of each row: rows with equal quasi-identifiers.
-
-    Returns
-    -------
-    pandas.DataFrame or None
-        As by `Attacker.count`; None if the guarantee covers all known items.
+    ``before`` and ``after`` are the list columns, and the class of each row: rows with equal
+    quasi-identifiers. None if the guarantee covers all known items.
     """
     attacker = Attacker.beyond(guarantee)
     if attacker is None:
@@ -230,23 +190,10 @@ def risk_of_classes(
 def risk_of_lists(
     guarantee: Guarantee, original: Itemsets, targets: NDArray[Any], released: SupportIndex
 ) -> pd.DataFrame | None:
-    """Count the risk beyond a guarantee of a recoded list column.
+    """Count the risk beyond a guarantee of a recoded list column, as `Attacker.count`.
 
-    Parameters
-    ----------
-    guarantee : Guarantee
-        The guarantee of the release.
-    original : Itemsets
-        The original column.
-    targets : ndarray of int
-        The label of each item, or of each occurrence; -1 if it is suppressed.
-    released : SupportIndex
-        The released rows, with labels as codes.
-
-    Returns
-    -------
-    pandas.DataFrame or None
-        As by `Attacker.count`; None if the guarantee covers all known items.
+    ``targets`` has the label of each item, or of each occurrence; -1 if it is suppressed. The released rows
+    have labels as codes. None if the guarantee covers all known items.
     """
     attacker = Attacker.beyond(guarantee)
     if attacker is None:

@@ -17,20 +17,10 @@ from pdanon.recoding.loss import SAMPLE_SIZE
 
 
 def combination_error(original: pd.DataFrame, released: pd.DataFrame, positions: Sequence[int]) -> float:
-    """Return the average relative error of the count of a combination of values.
+    """Return the average relative error of the count of a combination of values of the quasi-identifiers.
 
-    Parameters
-    ----------
-    original, released : pandas.DataFrame
-        The same rows.
-    positions : sequence of int
-        Positions of the quasi-identifiers.
-
-    Returns
-    -------
-    float
-        The average over up to 200 rows, the same in each call. A published value stands for all values that
-        became it, each equally often, whatever the other columns say.
+    The average is over up to 200 rows, the same in each call. A published value stands for all values that
+    became it, each equally often, whatever the other columns say.
     """
     before, after = ([_numbers(each.iloc[:, at]) for at in positions] for each in (original, released))
     n_rows = len(original)
