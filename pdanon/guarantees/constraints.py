@@ -28,7 +28,7 @@ from pdanon.guarantees.parameters import (
     check_size,
     constraint_list,
 )
-from pdanon.guarantees.rules import AllRules, ps_rules
+from pdanon.guarantees.ps import AllRules, ps_rules
 from pdanon.itemsets.codes import Codes, Itemsets
 from pdanon.itemsets.columns import list_column
 from pdanon.itemsets.libraries import takes_tables

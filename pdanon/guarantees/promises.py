@@ -15,9 +15,8 @@ from pdanon.guarantees.km import KmAnonymity, PrivacyConstraints
 from pdanon.guarantees.lm import LmDiversity
 from pdanon.guarantees.named import NamedItems
 from pdanon.guarantees.parameters import format_share
-from pdanon.guarantees.ps import PSRules
+from pdanon.guarantees.ps import AllRules, PSRules
 from pdanon.guarantees.rho import RhoUncertainty
-from pdanon.guarantees.rules import AllRules
 from pdanon.guarantees.sensitive_groups import SensitiveGroups
 
 

@@ -60,9 +60,9 @@ from pdanon.itemsets.validation import (
     read_list,
 )
 from pdanon.policy import schema
-from pdanon.recoding.loss_bounds import check_max_loss, refuse_loss
 from pdanon.recoding.result import Anonymized
 from pdanon.recoding.unmodified_columns import index_levels
+from pdanon.recoding.upper_bounds import check_max_loss, refuse_loss
 from pdanon.stream import Streamed, anonymize
 
 _BY_ROLE = dict.fromkeys(("column", "quasi", "keep"), "columns")

@@ -21,7 +21,7 @@ from pdanon.itemsets.sampling import draw_subsets
 from pdanon.itemsets.support import SupportIndex, csr
 from pdanon.itemsets.table import ItemsetTable, concatenate
 from pdanon.itemsets.timing import part_done
-from pdanon.recoding.cover import Cover, became_of
+from pdanon.recoding.recoding import Cover, became_of
 
 _TIE = 1e-9  # logarithms of equal probabilities differ by rounding
 _MOST_DRAWN = 2**20  # items of the rows of a round of draws

@@ -14,7 +14,6 @@ from pdanon.errors import GuaranteeError
 from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.itemsets.memory import return_unused
 from pdanon.recoding.decision import Decision, WrittenRows, no_risk
-from pdanon.recoding.loss_bounds import refuse_loss
 from pdanon.recoding.result import Anonymized
 from pdanon.recoding.unmodified_columns import (
     UnmodifiedColumns,
@@ -23,6 +22,7 @@ from pdanon.recoding.unmodified_columns import (
     keep_parameter,
     refuse_risk,
 )
+from pdanon.recoding.upper_bounds import refuse_loss
 from pdanon.recoding.warnings import columns_left, items_left, warn_if_short, warn_if_useless
 
 Rows_contra = TypeVar("Rows_contra", contravariant=True)

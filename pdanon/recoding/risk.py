@@ -28,7 +28,7 @@ from pdanon.guarantees import (
 from pdanon.guarantees.kkm import Crowds
 from pdanon.guarantees.named import NamedItems
 from pdanon.guarantees.parameters import DEFAULT_M
-from pdanon.guarantees.rules import AllRules
+from pdanon.guarantees.ps import AllRules
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.support import SupportIndex

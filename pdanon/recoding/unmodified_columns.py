@@ -22,7 +22,7 @@ from pdanon.errors import ColumnError, IdentifierWarning, InfeasibleError, warn
 from pdanon.guarantees import Coherence, PSRules, PublicK, TransactionalK
 from pdanon.guarantees.kkm import Crowds
 from pdanon.guarantees.parameters import DEFAULT_M, check_share
-from pdanon.guarantees.rules import AllRules
+from pdanon.guarantees.ps import AllRules
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import column_labels, is_list_column, label_key, level_label, same_label
