@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from pdanon.algorithms.choice import anonymize
-from pdanon.guarantees.requested import requested_guarantee
+from pdanon.guarantees.promises import requested_guarantee
 from pdanon.itemsets.columns import is_list_column
 from pdanon.recoding.result import Anonymized
 

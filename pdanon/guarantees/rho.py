@@ -110,7 +110,7 @@ def find_inferences(
         found, is_all = owners.of_any_size()
     if len(found) or is_all:
         return found.recode(owners.order), None
-    found, m = owners.list_within_limit()
+    found, m = owners.search(None)
     return found.recode(owners.order), m
 
 
@@ -187,14 +187,6 @@ class Owners:
             ItemsetTable(rows.codes[rest], offsets, together + self.apart[broken]), items, together
         )
 
-    def list_all(self, m: int | None) -> Inferences:
-        """List all minimal antecedents of 1 to m items, and some that are not minimal."""
-        return self._search(self._all_items(), self._largest_size(m), _UNLIMITED)[0]
-
-    def mark(self, m: int | None, marked: NDArray[np.bool_]) -> None:
-        """Mark the rows that contain an antecedent of 1 to m items."""
-        self._search(self._all_items(), self._largest_size(m), _UNLIMITED, marked)
-
     def of_any_size(self) -> tuple[Inferences, bool]:
         """Return some inferences of any size but 0, and, if there are none, whether that is proven."""
         found = self.from_rests()
@@ -203,25 +195,22 @@ class Owners:
         found, is_all, _, _ = self._search_within_limit(0, _STEPS)
         return found.recode(np.arange(self.index.n_items, dtype=np.int32)), is_all
 
-    def list_within_limit(self) -> tuple[Inferences, int | None]:
-        """List as `list_all` does, for the largest m within the limit, and return this m; None: any."""
+    def search(self, m: int | None, marked: NDArray[np.bool_] | None = None) -> tuple[Inferences, int | None]:
+        """List all minimal antecedents of 1 to m items, and some others; or mark the rows that contain one.
+
+        With m=None, search for the largest m within the limit. Return this m as well; None: any.
+        """
+        if m is not None:  # no antecedent is larger than the longest row
+            size = max(min(m, self.index.longest), 1)
+            return self._search(self._all_items(), size, _UNLIMITED, marked)[0], m
         last, left = Inferences.concatenate([]), _STEPS
-        for m in count(1):
-            found, is_all, is_larger, left = self._search_within_limit(m, left)
+        for most in count(1):
+            found, is_all, is_larger, left = self._search_within_limit(most, left, marked)
             if not is_all:
-                return (last if len(last) else found), m - 1
+                return (last if len(last) else found), most - 1
             if not is_larger:
                 return found, None
             last = found
-        raise AssertionError
-
-    def mark_within_limit(self, marked: NDArray[np.bool_]) -> int | None:
-        """Mark as `mark` does, for the largest m within the limit, and return this m; None: any."""
-        left = _STEPS
-        for m in count(1):
-            _, is_all, is_larger, left = self._search_within_limit(m, left, marked)
-            if not is_all or not is_larger:
-                return m - 1 if not is_all else None
         raise AssertionError
 
     def at_risk(self, m: int | None) -> tuple[int, int | None]:
@@ -234,12 +223,10 @@ class Owners:
         marked = np.zeros(len(self.index.weights), np.bool_)
         if is_all and not len(found):
             return 0, m
-        if m is not None:
-            self.mark(m, marked)
-        else:
-            m = self.mark_within_limit(marked)
+        _, proven = self.search(m, marked)
+        if m is None:
             marked |= self.index.contains_any(found.antecedents)
-        return int(self.index.weights[marked].sum()), m
+        return int(self.index.weights[marked].sum()), proven
 
     def minimal(self, m: int | None) -> Inferences:
         """Return the minimal inferences of up to m items, with the original codes.
@@ -247,16 +234,13 @@ class Owners:
         With m=None, these are inferences up to the size within the limit, and some larger ones that contain
         none of them.
         """
-        found = [self.list_within_limit()[0], self.of_any_size()[0]] if m is None else [self.list_all(m)]
-        found = [self.from_nothing(), *found]
+        found = [self.from_nothing(), self.search(m)[0]]
+        if m is None:
+            found.append(self.of_any_size()[0])
         return Inferences.concatenate(found).recode(self.order).minimal(self.index.n_items)
 
     def _all_items(self) -> Codes:
         return np.arange(len(self.items), dtype=np.int32)
-
-    def _largest_size(self, m: int | None) -> int:
-        """Return the largest size to search; no antecedent is larger than the longest row."""
-        return max(self.index.longest if m is None else min(m, self.index.longest), 1)
 
     def _search_within_limit(
         self, m: int, left: int, marked: NDArray[np.bool_] | None = None

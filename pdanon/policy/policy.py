@@ -25,7 +25,7 @@ from pdanon.evaluation.fingerprint import fingerprint
 from pdanon.evaluation.report.html import HEAD
 from pdanon.evaluation.report.release_report import write_page
 from pdanon.guarantees.parameters import constraint_list
-from pdanon.guarantees.requested import REQUIRED, check_sensitive
+from pdanon.guarantees.promises import REQUIRED, check_sensitive
 from pdanon.io.column_types import describe_texts
 from pdanon.io.files import check_replaceable
 from pdanon.io.forms import Form

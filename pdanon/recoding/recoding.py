@@ -296,13 +296,6 @@ def became_of(
     """
     if len(mapping) == 0:
         return published.lookup(items.vocabulary)[codes].astype(np.int64)
-    return _labels_in_group(items, published, mapping, groups, codes)
-
-
-def _labels_in_group(
-    items: Itemsets, published: Itemsets, mapping: pd.DataFrame, groups: NDArray[np.int64], codes: Codes
-) -> NDArray[np.int64]:
-    """Return the label of each item in its group; -1 if suppressed."""
     mapped, labels, texts = read_mapping(mapping, items)
     entries = mapping["group"].to_numpy(np.int64) * items.n_items + mapped
     order = np.argsort(entries)

@@ -21,13 +21,14 @@ from pdanon.guarantees import (
     KmAnonymity,
     LmDiversity,
     PSRules,
+    PublicK,
     RhoUncertainty,
     SensitiveGroups,
     TransactionalK,
 )
 from pdanon.guarantees.kkm import Crowds
 from pdanon.guarantees.named import NamedItems
-from pdanon.guarantees.parameters import DEFAULT_M
+from pdanon.guarantees.parameters import DEFAULT_M, DefaultNumber
 from pdanon.guarantees.ps import AllRules
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.codes import Itemsets
@@ -58,20 +59,13 @@ class Attacker:
     @classmethod
     def beyond(cls, guarantee: Guarantee) -> Attacker | None:
         """Return the attacker for a guarantee; None if it covers all items, or has other ones than rows."""
-        k, hidden = getattr(guarantee, "k", None), hidden_items(guarantee)
         if isinstance(guarantee, (KAnonymity, TransactionalK, DisassociatedKm)):
             return None
+        k, m, hidden = getattr(guarantee, "k", None), known_items(guarantee), hidden_items(guarantee)
         if isinstance(guarantee, (KmAnonymity, KKm, KLm, LmDiversity, SensitiveGroups, Coherence)):
-            covered = guarantee.covered if isinstance(guarantee, Coherence) else guarantee.m
-            if covered is None:
-                return None
-            return cls(k, covered + 1, 0 if k is None else covered, hidden)
-        m = None
-        if isinstance(guarantee, RhoUncertainty):
-            m = guarantee.m
-        elif isinstance(guarantee, PSRules) and isinstance(guarantee.rules, AllRules):
-            m = guarantee.rules.m
-        return cls(k, int(DEFAULT_M) if m is None else m + 1, 0, hidden)
+            return None if m is None else cls(k, m + 1, 0 if k is None else m, hidden)
+        is_open = m is None or isinstance(m, DefaultNumber)
+        return cls(k, int(DEFAULT_M) if is_open else m + 1, 0, hidden)
 
     def count(self, before: Visible, after: Visible, n_occurrences: int) -> pd.DataFrame | None:
         """Count the rows at risk in the original and in the release, on the same sample of rows.
@@ -104,6 +98,20 @@ def _steps_for(n_rows: int, n_occurrences: int, known: int) -> int:
     """Return the number of steps of a count: a small part of the time of the release, or of a second."""
     least = _STEPS_OF_ALL if n_rows <= _MOST_ROWS else _LEAST_STEPS
     return max(least, (_STEPS_OF_PAIRS if known <= 2 else _STEPS) * n_occurrences)
+
+
+def known_items(guarantee: Guarantee) -> int | None:
+    """Return the maximum number of items that an attacker of a guarantee knows; None: any number.
+
+    It is `DEFAULT_M` if the guarantee lists what is known, or is not about items.
+    """
+    if isinstance(guarantee, (TransactionalK, PublicK)):
+        return None
+    if isinstance(guarantee, Coherence):
+        return guarantee.covered
+    if isinstance(guarantee, PSRules) and isinstance(guarantee.rules, AllRules):
+        return guarantee.rules.m
+    return getattr(guarantee, "m", DEFAULT_M)
 
 
 def hidden_items(guarantee: Guarantee) -> NamedItems | None:

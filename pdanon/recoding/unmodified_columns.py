@@ -19,10 +19,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon.errors import ColumnError, IdentifierWarning, InfeasibleError, warn
-from pdanon.guarantees import Coherence, PSRules, PublicK, TransactionalK
+from pdanon.guarantees import PublicK
 from pdanon.guarantees.kkm import Crowds
-from pdanon.guarantees.parameters import DEFAULT_M, check_share
-from pdanon.guarantees.ps import AllRules
+from pdanon.guarantees.parameters import check_share
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import column_labels, is_list_column, label_key, level_label, same_label
@@ -30,7 +29,7 @@ from pdanon.itemsets.equality import Numbers, pair_numbers, value_numbers
 from pdanon.itemsets.multisets import read_visible
 from pdanon.itemsets.validation import random_generator
 from pdanon.recoding.counts import FEW, is_nearly_all, percent
-from pdanon.recoding.risk import Visible, hidden_items, is_hidden_item
+from pdanon.recoding.risk import Visible, hidden_items, is_hidden_item, known_items
 
 _MOST_KNOWN = 3  # columns of the subset that explains the others
 _MOST_COMBINED = 8  # columns searched for the subset
@@ -294,7 +293,8 @@ def _count_published(
     released = (value_numbers(frame.iloc[:, place]) for place in quasi)
     columns += [numbers for numbers in released if numbers is not None]
     together = _count(columns, k)
-    m = _known_items(guarantee) if lists else None
+    m = known_items(guarantee) if lists else None
+    m = None if m is None else int(m)  # a default is a number like any other here
     itemsets = [read_visible(frame.iloc[:, place]) for place in lists]
     items_counted, items_below_k = _count_with_items(itemsets, columns, guarantee, k, m)
     return UnmodifiedColumns(
@@ -488,24 +488,6 @@ def refuse_risk(found: UnmodifiedColumns, most: Fraction | None) -> None:
 # --- Counting with released items
 
 
-def _known_items(guarantee: Guarantee) -> int | None:
-    """Return the maximum number of items that an attacker of a guarantee knows; None for whole rows."""
-    if isinstance(guarantee, (TransactionalK, PublicK)):
-        return None
-    if isinstance(guarantee, Coherence):
-        return guarantee.covered
-    if isinstance(guarantee, PSRules) and isinstance(guarantee.rules, AllRules):
-        return guarantee.rules.m
-    return getattr(guarantee, "m", int(DEFAULT_M))
-
-
-def _is_hidden(itemsets: Itemsets, guarantee: Guarantee) -> NDArray[np.bool_]:
-    """Return whether an attacker of a guarantee does not know an item."""
-    if isinstance(guarantee, PublicK):
-        return ~is_hidden_item(itemsets, guarantee.public)
-    return is_hidden_item(itemsets, hidden_items(guarantee))
-
-
 def _count_with_items(
     lists: Sequence[Itemsets], columns: Sequence[Numbers], guarantee: Guarantee, k: int, m: int | None
 ) -> tuple[int, int]:
@@ -516,7 +498,10 @@ def _count_with_items(
     if not lists:
         return 0, 0
     crowds = Crowds.of(lists, reduce(pair_numbers, columns))
-    seen = Visible.of_crowds(crowds, _is_hidden(crowds.itemsets, guarantee))
+    is_hidden = is_hidden_item(crowds.itemsets, hidden_items(guarantee))
+    if isinstance(guarantee, PublicK):
+        is_hidden = ~is_hidden_item(crowds.itemsets, guarantee.public)
+    seen = Visible.of_crowds(crowds, is_hidden)
     index = crowds.index.keep_items(~seen.is_hidden & (m != 0))
     m = None if m is None else min(m, max(index.longest, 1))
     if m is None or m <= 2 or index.search_bound(m) <= _MOST_VISITED:

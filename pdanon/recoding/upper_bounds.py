@@ -66,9 +66,9 @@ def refuse_loss(
     releases were tried.
     """
     exceeded = excess(loss, most)
-    hint = "call anonymize without an algorithm, which tries several"
-    if least is not None:
-        hint = "pass a smaller k or m"
+    hint = "pass a smaller k or m"
+    if least is None:
+        hint = "call anonymize without an algorithm, which tries several"
     if exceeded:
         name = exceeded[0]
         got = f"{name}={float(loss[name]):.4g}"
