@@ -64,8 +64,9 @@ class Attacker:
         k, m, hidden = getattr(guarantee, "k", None), known_items(guarantee), hidden_items(guarantee)
         if isinstance(guarantee, (KmAnonymity, KKm, KLm, LmDiversity, SensitiveGroups, Coherence)):
             return None if m is None else cls(k, m + 1, 0 if k is None else m, hidden)
-        is_open = m is None or isinstance(m, DefaultNumber)
-        return cls(k, int(DEFAULT_M) if is_open else m + 1, 0, hidden)
+        if m is None or isinstance(m, DefaultNumber):
+            return cls(k, int(DEFAULT_M), 0, hidden)
+        return cls(k, m + 1, 0, hidden)
 
     def count(self, before: Visible, after: Visible, n_occurrences: int) -> pd.DataFrame | None:
         """Count the rows at risk in the original and in the release, on the same sample of rows.
