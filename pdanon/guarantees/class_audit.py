@@ -129,8 +129,7 @@ def audit_parts(guarantee: ByClasses, parts: Iterable[ClassPart], column: Hashab
 
 
 def _suppression(guarantee: KKm | KLm) -> Suppression:
-    known = guarantee.mapping
-    return _NOTHING if known is None else known.suppression if isinstance(known, MappedItems) else known
+    return Suppression.of(guarantee.mapping) or _NOTHING
 
 
 def _with_suppression(guarantee: KKm | KLm, suppression: Suppression) -> KKm | KLm:

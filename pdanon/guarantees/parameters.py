@@ -149,12 +149,14 @@ def _read_csv(path: str) -> list[list[str]]:
     raise FormatError("the constraints cannot be read as CSV", where=path, got=problem)
 
 
-def constraint_table(constraints: pd.Series[Any], itemsets: Itemsets) -> ItemsetTable:
-    """Encode privacy constraints with the vocabulary of the data, in the same order; supports are 0.
+def constraint_table(
+    constraints: pd.Series[Any], itemsets: Itemsets, mapping: pd.DataFrame | None = None
+) -> ItemsetTable:
+    """Encode the published form of privacy constraints, in the same order; supports are 0.
 
-    An item that does not occur is an error.
+    An item that does not occur is an error. Without a mapping, items are published as is.
     """
-    return generalize_itemsets(Itemsets.from_series(constraints), itemsets, None, "constraint")
+    return generalize_itemsets(Itemsets.from_series(constraints), itemsets, mapping, "constraint")
 
 
 _LINES_HINT = (

@@ -34,18 +34,18 @@ from pdanon.guarantees.parameters import (
     check_size,
     format_share,
 )
-from pdanon.guarantees.verdict import Audit, threat_table
+from pdanon.guarantees.verdict import Audit, read_lists, threat_table
 from pdanon.io.csv import read_joined_text
 from pdanon.io.parquet import read_parquet
 from pdanon.itemsets import row_loops
 from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.codes import Itemsets, as_itemsets, canonical_rows
-from pdanon.itemsets.columns import find_columns, list_column
+from pdanon.itemsets.columns import list_column
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.libraries import takes_tables
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.mapping import mapping_values
-from pdanon.itemsets.multisets import first_copies, read_visible
+from pdanon.itemsets.multisets import first_copies
 from pdanon.itemsets.row_loops import first_equal_rows
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.table import ItemsetTable, concatenate, empty_itemset, empty_itemsets, from_matrices
@@ -163,7 +163,7 @@ class PSRules:
         number of itemsets of fewer than m labels that more than ck rows with the same sensitive item contain,
         and with the number of items that extend each itemset.
         """
-        return self.recount(ListColumns.of(frame, find_columns(frame, column), read=read_visible))
+        return self.recount(read_lists(frame, column))
 
     @counts_emptied
     def recount(self, columns: ListColumns) -> Audit:

@@ -20,13 +20,11 @@ from pdanon._kernels import inferences, itemset_search
 from pdanon._kernels.counting import sort_rows
 from pdanon.guarantees.named import MappedItems, NamedItems, named_items, refuse_ambiguous
 from pdanon.guarantees.parameters import ItemLimit, check_m, check_open_share, format_share
-from pdanon.guarantees.verdict import Audit, threat_table
+from pdanon.guarantees.verdict import Audit, read_lists, threat_table
 from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.codes import Codes, Itemsets
-from pdanon.itemsets.columns import find_columns
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.lists import Offsets, offsets_of
-from pdanon.itemsets.multisets import read_visible
 from pdanon.itemsets.row_loops import first_equal_rows
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.table import (
@@ -438,7 +436,7 @@ class RhoUncertainty:
         enough among the rows with a sensitive item, and with their supports. Without m, each part of the
         search ends after some hundred million steps.
         """
-        return self.recount(ListColumns.of(frame, find_columns(frame, column), read=read_visible))
+        return self.recount(read_lists(frame, column))
 
     def recount(self, columns: ListColumns) -> Audit:
         """Audit encoded list columns; `audit` reads them from a frame and calls this."""

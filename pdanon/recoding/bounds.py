@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from pdanon._kernels.cliques import Packing
 from pdanon.cards import Share, card
 from pdanon.guarantees import KmAnonymity, PrivacyConstraints
-from pdanon.guarantees.generalized_itemsets import generalize_itemsets
+from pdanon.guarantees.parameters import constraint_table
 from pdanon.itemsets.codes import Codes, Itemsets, Numbers, Offsets
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.support import SupportIndex, csr
@@ -149,9 +149,7 @@ def _rare_itemsets(
     check_time()
     k = guarantee.k
     if isinstance(guarantee, PrivacyConstraints):
-        wanted = generalize_itemsets(
-            Itemsets.from_series(guarantee.constraints), itemsets, None, "constraint"
-        )
+        wanted = constraint_table(guarantee.constraints, itemsets)
         supports = index.supports(wanted.codes, wanted.offsets)
         rare = (supports > 0) & (supports < k)
         return ItemsetTable(wanted.codes, wanted.offsets, supports).take(rare).distinct().ordered()
