@@ -22,7 +22,7 @@ from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.mapping import mapping_labels
 from pdanon.recoding.emptied import hide_emptied
 from pdanon.recoding.labels import Labels, relabel_sets
-from pdanon.recoding.loss import measure, with_measure
+from pdanon.recoding.loss import information_loss, with_measure
 from pdanon.recoding.recoding import Recoding, label_column, mapping_table
 from pdanon.recoding.risk import risk_of_lists
 
@@ -121,7 +121,7 @@ def decide_lists(
     changes = recoding.changes(columns.itemsets)
     mapping = mapping_table(columns.itemsets, recoding, changes)
     mapping.attrs.update(attributes or {})
-    loss, remaining = measure(columns.itemsets, recoding, changes, weights, penalty)
+    loss, remaining = information_loss(columns.itemsets, recoding, changes, weights, penalty)
     rows = ListRows(replace(columns, itemsets=recoding.hide_missing(columns.itemsets)), recoding)
     known = guarantee.with_mapping(mapping)
     risk = partial(risk_of_lists, guarantee, columns.itemsets, recoding.targets, remaining.index)

@@ -38,13 +38,7 @@ class GroupedRows:
     itemsets: Itemsets
     recoding: Recoding  # the same in the whole table; rows do not show the suppressed items
     groups: NDArray[Any]  # of each row, from 0 on
-    # items that groups count, all suppressed; by default all suppressed items
-    sensitive: NDArray[np.bool_] | None = None
-
-    @cached_property
-    def is_sensitive(self) -> NDArray[np.bool_]:
-        """Mask of the items that groups count, and rows do not show."""
-        return self.recoding.targets < 0 if self.sensitive is None else self.sensitive
+    is_sensitive: NDArray[np.bool_]  # items that groups count, and rows do not show
 
     @cached_property
     def is_shown(self) -> NDArray[np.bool_]:

@@ -276,15 +276,15 @@ LOSSES = (
 def information_loss(
     itemsets: Itemsets,
     recoding: Recoding,
-    changes: Changes | None = None,
-    weights: NDArray[np.float64] | None = None,
+    changes: Changes,
+    importance: NDArray[np.float64] | None = None,
     penalty: float = 1.0,
-) -> pd.Series[float]:
-    """Measure the information loss of a recoding of a column.
+) -> tuple[pd.Series[float], Remaining]:
+    """Measure the information loss of a recoding of a column; return also the rows by which it is measured.
 
-    ``weights`` has the importance of each item, in [0, 1], for UL of a global recoding. ``penalty`` is the
-    cost in UL of a suppressed item, for each row that contains it. Each original occurrence counts, even if
-    several collapse into one generalized item. A table without occurrences has no loss. By name:
+    ``importance`` of each item, in [0, 1], is for UL of a global recoding. ``penalty`` is the cost in UL of a
+    suppressed item, for each row that contains it. Each original occurrence counts, even if several collapse
+    into one generalized item. A table without occurrences has no loss. By name:
 
     - ``occurrences``: Share of the original occurrences that are not published as their own item.
     - ``stands_for``: Number of items of a changed label: the lower median over the changed occurrences that
@@ -303,38 +303,10 @@ def information_loss(
       suppressed or another of its row already has the label.
     - ``UL``: Utility loss in bits: log2 of the sum over published items of ``(2**s - 1) / (2**n - 1) *
       support / rows``, where ``s`` of the ``n`` items that occur were merged into the item. A suppressed item
-      costs its own support / rows, times the penalty. With weights, a published item costs its loss times the
-      largest importance of its items. -inf if nothing is published or suppressed. A local recoding merges
+      costs its own support / rows, times the penalty. With importance, a published item costs its loss times
+      the largest importance of its items. -inf if nothing is published or suppressed. A local recoding merges
       items, and counts supports, within a group.
     """
-    changes = recoding.changes(itemsets) if changes is None else changes
-    return measure(itemsets, recoding, changes, weights, penalty)[0]
-
-
-def joint_loss(columns: Sequence[tuple[Itemsets, Recoding, Changes]]) -> pd.Series[float]:
-    """Measure the joint loss of the recodings of several columns of the same rows, see `information_loss`.
-
-    Each measure is averaged over the occurrences of all columns. The median is over all of them, and a pair
-    has two items of the same column. UL is left out, as it is defined for one vocabulary.
-    """
-    measured = [measure(*column) for column in columns]
-    if len(measured) == 1:
-        return measured[0][0]
-    weights = np.array([int(remaining.changes.supports.sum()) for _, remaining in measured])
-    losses = pd.DataFrame([loss for loss, _ in measured]).drop(columns="UL")
-    joint = losses.mul(weights / max(weights.sum(), 1), axis=0).sum().rename("loss")
-    joint["stands_for"] = _median([remaining.stands_for() for _, remaining in measured])
-    return joint
-
-
-def measure(
-    itemsets: Itemsets,
-    recoding: Recoding,
-    changes: Changes,
-    importance: NDArray[np.float64] | None = None,
-    penalty: float = 1.0,
-) -> tuple[pd.Series[float], Remaining]:
-    """Return the losses of `information_loss`, and the released rows by which they are measured."""
     remaining = Remaining.of(itemsets, recoding, changes)
     published = changes.targets >= 0
     stands_for = np.append(recoding.covered, recoding.domain)[changes.targets]  # -1: the whole domain
@@ -358,6 +330,22 @@ def measure(
         loss["GGD"] = float(np.average(of_occurrence, weights=weights)) if len(of_occurrence) else 0.0
     loss["UL"] = _utility_loss(itemsets, remaining, importance, penalty)
     return pd.Series(loss, name="loss", dtype="float64"), remaining
+
+
+def joint_loss(columns: Sequence[tuple[Itemsets, Recoding, Changes]]) -> pd.Series[float]:
+    """Measure the joint loss of the recodings of several columns of the same rows, see `information_loss`.
+
+    Each measure is averaged over the occurrences of all columns. The median is over all of them, and a pair
+    has two items of the same column. UL is left out, as it is defined for one vocabulary.
+    """
+    measured = [information_loss(*column) for column in columns]
+    if len(measured) == 1:
+        return measured[0][0]
+    weights = np.array([int(remaining.changes.supports.sum()) for _, remaining in measured])
+    losses = pd.DataFrame([loss for loss, _ in measured]).drop(columns="UL")
+    joint = losses.mul(weights / max(weights.sum(), 1), axis=0).sum().rename("loss")
+    joint["stands_for"] = _median([remaining.stands_for() for _, remaining in measured])
+    return joint
 
 
 def _median(parts: Iterable[NDArray[np.int64]]) -> float:
