@@ -33,7 +33,7 @@ from pdanon.evaluation.profile import profile
 from pdanon.evaluation.tradeoff import tradeoff
 from pdanon.guarantees import KmAnonymity, audit, read_guarantee
 from pdanon.guarantees.parameters import DEFAULT_M, ItemLimit
-from pdanon.guarantees.requested import requested_guarantee
+from pdanon.guarantees.promises import requested_guarantee
 from pdanon.guarantees.unit_audit import audit_units
 from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.hierarchy import Hierarchy, HierarchyLike

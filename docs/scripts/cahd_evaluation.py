@@ -57,7 +57,7 @@ def measured(
 
 
 def error(itemsets: Itemsets, is_sensitive: np.ndarray, groups: np.ndarray, r: int, draw: int) -> float:
-    rows = GroupedRows(itemsets, Recoding.of_suppressed(is_sensitive, itemsets), groups)
+    rows = GroupedRows(itemsets, Recoding.of_suppressed(is_sensitive, itemsets), groups, is_sensitive)
     queries = rows.draw_queries(QUERIES, r, np.random.default_rng(draw))
     return float(np.mean([rows.kl(*query) for query in queries]))
 

@@ -133,7 +133,7 @@ def updates(data_set: str) -> list[str]:
             passes = satisfy(clusters, table)
             taken = time.process_time() - start
             recoding = Recoding.of_clusters(clusters.labels, itemsets)
-            loss = information_loss(itemsets, recoding)
+            loss, _ = information_loss(itemsets, recoding, recoding.changes(itemsets))
             cells = [DATA_SETS[data_set], name, update, f"{passes:,}", f"{clusters.n_clusters:,}"]
             cells += [f"{loss['UL']:.2f}", f"{100 * loss['NCP']:.2f}", f"{taken:.2f}"]
             lines.append("| " + " | ".join(cells) + " |")

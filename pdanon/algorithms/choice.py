@@ -47,11 +47,9 @@ from pdanon.itemsets.validation import find_name
 from pdanon.recoding.bounds import Bound
 from pdanon.recoding.counts import NEAR
 from pdanon.recoding.labels import Labels, check_labels
-from pdanon.recoding.loss import with_measure
-from pdanon.recoding.loss_bounds import check_max_loss, excess, refuse_loss
-from pdanon.recoding.named_bound import NamedBound
+from pdanon.recoding.loss import combination_error, with_measure
 from pdanon.recoding.result import Anonymized, is_refined
-from pdanon.recoding.value_errors import combination_error
+from pdanon.recoding.upper_bounds import NamedBound, check_max_loss, excess, refuse_loss
 from pdanon.recoding.warnings import SHORT, shortfall, warn_if_short, warn_if_useless
 
 _SHOWN = (*READABLE, "values")

@@ -29,7 +29,7 @@ from pdanon.algorithms.requests import REQUEST_PARAMETERS, split_request
 from pdanon.algorithms.skeleton import Fetch, decide_in_rounds, suffices
 from pdanon.errors import ParameterError
 from pdanon.guarantees.parameters import materialize
-from pdanon.guarantees.requested import requested_guarantee
+from pdanon.guarantees.promises import requested_guarantee
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.arguments import MOVED, check_call
 from pdanon.itemsets.codes import Codes, Itemsets

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from inspect import signature
 from typing import Any
 
-from pdanon.guarantees.requested import requested_guarantee
+from pdanon.guarantees.promises import requested_guarantee
 
 # Parameters of a request, besides the roles of columns.
 REQUEST_PARAMETERS = (

@@ -113,9 +113,9 @@ from pdanon.itemsets.config import config
 from pdanon.itemsets.memory import out_of_memory
 from pdanon.itemsets.validation import is_uri
 from pdanon.policy import Policy
-from pdanon.recoding.loss_bounds import check_max_loss, refuse_loss
 from pdanon.recoding.result import Anonymized, in_chunks
 from pdanon.recoding.unmodified_columns import check_max_risk, refuse_risk
+from pdanon.recoding.upper_bounds import check_max_loss, refuse_loss
 from pdanon.recoding.warnings import shortfall
 
 

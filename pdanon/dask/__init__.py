@@ -35,8 +35,8 @@ from pdanon.itemsets.mapping import apply_mapping as recode_frame
 from pdanon.itemsets.multisets import read_visible
 from pdanon.itemsets.support import supports
 from pdanon.itemsets.timing import show_activity
-from pdanon.recoding.loss_bounds import check_max_loss
 from pdanon.recoding.result import Anonymized
+from pdanon.recoding.upper_bounds import check_max_loss
 
 __all__ = [
     "ByPerson",

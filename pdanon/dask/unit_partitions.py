@@ -38,11 +38,11 @@ from pdanon.itemsets.columns import is_list_column, label_position
 from pdanon.itemsets.encoded_columns import ListColumns, collapse_columns
 from pdanon.itemsets.timing import show_activity
 from pdanon.recoding.decision import Decision
-from pdanon.recoding.loss_bounds import check_max_loss
 from pdanon.recoding.release import Facts, release
 from pdanon.recoding.result import Anonymized
 from pdanon.recoding.unit_lines import UnitLines
 from pdanon.recoding.unmodified_columns import UnmodifiedColumns
+from pdanon.recoding.upper_bounds import check_max_loss
 
 
 @called_by_name

@@ -40,37 +40,17 @@ _HINT = (
 
 @dataclass(frozen=True, eq=False, slots=True)
 class GroupCounts:
-    """A table of counts: the number of rows of each group with each sensitive item.
+    """A table of counts: the number of rows of each group with each sensitive item."""
 
-    Parameters
-    ----------
-    groups : ndarray of int64
-        The groups, ascending.
-    sizes : ndarray of int64
-        Number of rows of each group.
-    group : ndarray of int64
-        For each line with an item, the position of its group in ``groups``.
-    items : pyarrow.LargeStringArray
-        The item of each line, as text.
-    counts : ndarray of int64
-        Number of rows of the group with the item.
-    """
-
-    groups: NDArray[np.int64]
-    sizes: NDArray[np.int64]
-    group: NDArray[np.int64]
-    items: pa.Array
-    counts: NDArray[np.int64]
+    groups: NDArray[np.int64]  # ascending
+    sizes: NDArray[np.int64]  # number of rows of each group
+    group: NDArray[np.int64]  # for each line with an item, the position of its group in `groups`
+    items: pa.Array  # the item of each line, as text
+    counts: NDArray[np.int64]  # rows of the group with the item, by line
 
     @classmethod
     def of(cls, classes: Any) -> GroupCounts | None:
-        """Read a table of counts; return None if there is none.
-
-        Raises
-        ------
-        ParameterError
-            If it is not such a table, or contradicts itself.
-        """
+        """Read a table of counts, which must not contradict itself; return None if there is none."""
         if classes is None or isinstance(classes, cls):
             return classes
         if not isinstance(classes, pd.DataFrame):
@@ -99,12 +79,9 @@ class GroupCounts:
         return cls(groups, sizes, group[named], items, counts[named])
 
     def places(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the position in ``groups`` of the group of each row.
+        """Return the position of the group of each row.
 
-        Raises
-        ------
-        ParameterError
-            If the groups or their sizes differ from those of the table.
+        Other groups or sizes than those of the table are an error.
         """
         problem = "the table of counts has other rows"
         found = pd.Index(self.groups).get_indexer(pd.Index(numbers))
@@ -213,13 +190,7 @@ class SensitiveGroups:
             raise ParameterError("m is given without k", where="m", got=f"m={describe(self.m)}", hint=hint)
 
     def is_sensitive(self, itemsets: Itemsets) -> NDArray[np.bool_]:
-        """Return whether each item of an original column is sensitive.
-
-        Raises
-        ------
-        ParameterError
-            If a sensitive item does not occur.
-        """
+        """Return whether each item of an original column is sensitive; all must occur."""
         return named_items(itemsets, self.sensitive, "sensitive")
 
     def audit(self, frame: pd.DataFrame, column: Hashable | None = None) -> Audit:

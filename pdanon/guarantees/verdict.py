@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from pdanon.cards import Verdict, card
 from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.columns import find_columns
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.libraries import holds_tables
-from pdanon.itemsets.multisets import add_first_copies
+from pdanon.itemsets.multisets import add_first_copies, read_visible
 from pdanon.itemsets.table import ItemsetTable
 
 
@@ -139,6 +140,11 @@ def threat_table(
     codes, offsets = add_first_copies(threats.codes, threats.offsets, itemsets.vocabulary)
     sets = Itemsets(codes, offsets, itemsets.vocabulary, nulls)
     return pd.DataFrame({"itemset": sets.to_pandas(), "support": threats.supports, "why": why})
+
+
+def read_lists(frame: pd.DataFrame, column: Hashable | None) -> ListColumns:
+    """Encode the list column of a frame as an attacker sees it: a repeated label is another label."""
+    return ListColumns.of(frame, find_columns(frame, column), read=read_visible)
 
 
 @runtime_checkable

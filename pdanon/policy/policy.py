@@ -26,7 +26,7 @@ from pdanon.evaluation.fingerprint import fingerprint
 from pdanon.evaluation.report.html import HEAD
 from pdanon.evaluation.report.release_report import write_page
 from pdanon.guarantees.parameters import constraint_list
-from pdanon.guarantees.requested import REQUIRED, check_sensitive
+from pdanon.guarantees.promises import REQUIRED, check_sensitive
 from pdanon.io.column_types import describe_texts
 from pdanon.io.files import check_replaceable
 from pdanon.io.forms import Form
@@ -60,9 +60,9 @@ from pdanon.itemsets.validation import (
     read_list,
 )
 from pdanon.policy import schema
-from pdanon.recoding.loss_bounds import check_max_loss, refuse_loss
 from pdanon.recoding.result import Anonymized
 from pdanon.recoding.unmodified_columns import index_levels
+from pdanon.recoding.upper_bounds import check_max_loss, refuse_loss
 from pdanon.stream import Streamed
 
 _BY_ROLE = dict.fromkeys(("column", "quasi", "keep"), "columns")

@@ -36,9 +36,9 @@ from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.multisets import encode_visible
 from pdanon.itemsets.timing import show_activity
 from pdanon.itemsets.validation import check_path
-from pdanon.recoding.loss_bounds import check_max_loss
 from pdanon.recoding.release import release
 from pdanon.recoding.unmodified_columns import check_max_risk
+from pdanon.recoding.upper_bounds import check_max_loss
 from pdanon.stream.list_files import ListFiles, collapse_files
 from pdanon.stream.quasi_files import ClassFiles, TableFiles, workspace
 from pdanon.stream.streamed import Streamed, expect_unchanged, first_rows, open_paths

@@ -30,10 +30,10 @@ from pdanon.itemsets.multisets import encode_visible
 from pdanon.itemsets.timing import show_activity
 from pdanon.itemsets.validation import check_path, check_text
 from pdanon.recoding.decision import Decision
-from pdanon.recoding.loss_bounds import check_max_loss
 from pdanon.recoding.release import Facts, release
 from pdanon.recoding.unit_lines import UnitLines
 from pdanon.recoding.unmodified_columns import UnmodifiedColumns
+from pdanon.recoding.upper_bounds import check_max_loss
 from pdanon.stream.streamed import Streamed, expect_unchanged, open_paths
 
 

@@ -27,10 +27,8 @@ from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.weights import item_losses
 from pdanon.errors import ParameterError
 from pdanon.guarantees import Coherence
-from pdanon.guarantees.coherence import knowable_items
-from pdanon.guarantees.efforts import affordable, most_items
+from pdanon.guarantees.coherence import PublicAndPrivate, affordable, knowable_items, most_items
 from pdanon.guarantees.parameters import check_seconds
-from pdanon.guarantees.private import PublicAndPrivate
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Itemsets, Numbers
 from pdanon.itemsets.encoded_columns import ListColumns

@@ -14,7 +14,7 @@ import pandas as pd
 from pdanon.algorithms.items._suppression import check_coherent_without_public, decide_suppressed
 from pdanon.algorithms.registry import Algorithm
 from pdanon.guarantees import Coherence
-from pdanon.guarantees.private import PublicAndPrivate
+from pdanon.guarantees.coherence import PublicAndPrivate
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.timing import Report

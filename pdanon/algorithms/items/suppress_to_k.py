@@ -16,8 +16,8 @@ from pdanon._kernels import local_recoding
 from pdanon.algorithms.items._suppression import decide_suppressed
 from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.guarantees import PublicK
+from pdanon.guarantees.coherence import PublicAndPrivate
 from pdanon.guarantees.named import named_items
-from pdanon.guarantees.private import PublicAndPrivate
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.support import check_rows

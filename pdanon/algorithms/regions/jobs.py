@@ -23,7 +23,7 @@ from pdanon.errors import ItemsetDtypeError
 from pdanon.itemsets.codes import Codes, Itemsets, Numbers
 from pdanon.itemsets.lists import to_numpy
 from pdanon.itemsets.timing import Report
-from pdanon.recoding.loss_sums import LossSums
+from pdanon.recoding.loss import LossSums
 from pdanon.recoding.warnings import items_left
 
 

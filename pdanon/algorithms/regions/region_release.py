@@ -40,8 +40,7 @@ from pdanon.itemsets.timing import Report
 from pdanon.itemsets.validation import check_count, random_generator
 from pdanon.recoding.counts import is_nearly_all
 from pdanon.recoding.decision import Decision
-from pdanon.recoding.loss import with_measure
-from pdanon.recoding.loss_sums import LossSums, join_losses
+from pdanon.recoding.loss import LossSums, join_losses, with_measure
 
 BLOCK_ROWS = 10_000  # rows of a region, unless the caller says otherwise
 

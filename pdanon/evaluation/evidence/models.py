@@ -16,7 +16,7 @@ from pdanon import guarantees
 from pdanon.errors import ParameterError
 from pdanon.guarantees.named import NamedItems
 from pdanon.guarantees.parameters import format_share
-from pdanon.guarantees.rules import AllRules, Rules
+from pdanon.guarantees.ps import AllRules, Rules
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.codes import Itemsets, item_texts
 

@@ -27,8 +27,8 @@ from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.timing import show_activity
 from pdanon.itemsets.validation import MOST_DRAWN, check_count, check_frame, check_known, random_generator
 from pdanon.recoding.counts import percent, wilson_interval
-from pdanon.recoding.cover import became_of, codes_of, read_mapping
 from pdanon.recoding.identification import SampleAttack
+from pdanon.recoding.recoding import became_of, codes_of, read_mapping
 from pdanon.recoding.result import Anonymized, refuse_units
 
 _ABOVE = "have a candidate row more probable than"

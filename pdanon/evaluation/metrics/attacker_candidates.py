@@ -24,7 +24,7 @@ from pdanon.itemsets.mapping import check_mapping
 from pdanon.itemsets.multisets import Multisets
 from pdanon.itemsets.support import csr
 from pdanon.itemsets.table import ItemsetTable
-from pdanon.recoding.cover import Cover
+from pdanon.recoding.recoding import Cover
 from pdanon.recoding.result import Anonymized
 
 

@@ -17,7 +17,7 @@ from pdanon.itemsets.multisets import Multisets
 from pdanon.itemsets.row_loops import first_equal_rows
 from pdanon.itemsets.support import csr
 from pdanon.itemsets.table import ItemsetTable
-from pdanon.recoding.cover import Cover
+from pdanon.recoding.recoding import Cover
 
 
 def expected_in_bags(

@@ -13,8 +13,8 @@ import pandas as pd
 
 from pdanon.errors import ParameterError
 from pdanon.guarantees.breaches import secret_totals
+from pdanon.guarantees.coherence import PublicAndPrivate, private_items
 from pdanon.guarantees.named import NamedItems, named_items
-from pdanon.guarantees.private import PublicAndPrivate, private_items
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.columns import find_columns
 from pdanon.itemsets.encoded_columns import ListColumns

@@ -35,7 +35,7 @@ from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.table import ItemsetTable, from_matrices, no_itemsets
 from pdanon.itemsets.timing import show_activity
 from pdanon.itemsets.validation import check_count
-from pdanon.recoding.cover import codes_of, read_mapping
+from pdanon.recoding.recoding import codes_of, read_mapping
 from pdanon.recoding.result import Anonymized
 
 __all__ = [

@@ -52,7 +52,7 @@ from pdanon.itemsets.validation import (
     random_generator,
     read_list,
 )
-from pdanon.recoding.cover import Cover
+from pdanon.recoding.recoding import Cover
 from pdanon.recoding.result import Anonymized
 
 MOST_ITEMSETS = 1_000_000  # about a gigabyte; the number is exponential in the length of dense rows

@@ -28,7 +28,7 @@ from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.timing import show_activity
 from pdanon.itemsets.validation import check_known
-from pdanon.recoding.cover import Cover
+from pdanon.recoding.recoding import Cover
 from pdanon.recoding.result import Anonymized
 
 _MOST_PAIRS = 50_000_000  # pairs of itemsets of items and of their labels: about 2 GB

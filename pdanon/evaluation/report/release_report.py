@@ -39,7 +39,7 @@ from pdanon.evaluation.report.html import (
 from pdanon.guarantees import SensitiveGroups
 from pdanon.guarantees.constraints import AllItemsets
 from pdanon.guarantees.parameters import format_share
-from pdanon.guarantees.rules import AllRules
+from pdanon.guarantees.ps import AllRules
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.codes import Itemsets

@@ -82,9 +82,10 @@ def counts_of(result):
     return {(group, item): count for group, _, item, count in lines.itertuples(index=False)}
 
 
-def hiding(itemsets, sensitive):
+def grouped_rows(itemsets, sensitive, groups):
     """All other items are published as they are."""
-    return Recoding.of_suppressed(np.isin(itemsets.texts(), sensitive), itemsets)
+    hidden = np.isin(itemsets.texts(), sensitive)
+    return GroupedRows(itemsets, Recoding.of_suppressed(hidden, itemsets), np.array(groups), hidden)
 
 
 # --- the published example
@@ -103,7 +104,7 @@ PAPER_SENSITIVE = ["viagra", "pregnancy test"]
 def paper_release():
     frame = frame_of(PAPER)
     itemsets = Itemsets.from_series(frame["items"])
-    rows = GroupedRows(itemsets, hiding(itemsets, PAPER_SENSITIVE), np.array(PAPER_GROUPS))
+    rows = grouped_rows(itemsets, PAPER_SENSITIVE, PAPER_GROUPS)
     public = [[item for item in row if item not in PAPER_SENSITIVE] for row in PAPER]
     return itemsets, rows, frame_of(public).assign(group=PAPER_GROUPS)
 
@@ -247,7 +248,7 @@ def test_reconstruction_error_is_that_of_the_naive_version(rows, p, draw):
     itemsets = Itemsets.from_series(frame["items"])
     items = draw.sample(sorted({*itemsets.texts()} - {"a"}), 1)
     codes = itemsets.lookup(["a", *items]).tolist()
-    found = GroupedRows(itemsets, hiding(itemsets, ["a"]), groups.to_numpy()).kl(codes[0], codes[1:])
+    found = grouped_rows(itemsets, ["a"], groups).kl(codes[0], codes[1:])
     assert found == pytest.approx(naive.kl(rows, grouped(groups.tolist()), "a", items), abs=1e-12)
 
 

@@ -13,7 +13,7 @@ import pdanon
 import pdanon.stream
 from pdanon import InfeasibleError, ParameterError
 from pdanon.cli.main import main
-from pdanon.recoding.loss_bounds import refuse_loss
+from pdanon.recoding.upper_bounds import refuse_loss
 
 
 @pytest.fixture(scope="module")
