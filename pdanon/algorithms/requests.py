@@ -21,17 +21,7 @@ REQUEST_PARAMETERS = (
 
 
 def least_lossy(frame: pd.DataFrame, column: str | None = None, **request: Any) -> Anonymized:
-    """Return the release of `pdanon.anonymize` for some parameters.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        One row per person.
-    column : str, optional
-        The list column. By default, the only one.
-    **request
-        Parameters of `requested_guarantee`, and further ones of `pdanon.anonymize`.
-    """
+    """Return the release of `pdanon.anonymize` for the parameters of `requested_guarantee`, and its own."""
     lists = column is not None or request.get("item") is not None
     lists = lists or any(is_list_column(frame.iloc[:, i]) for i in range(frame.shape[1]))
     guarantee, options = split_request(request)

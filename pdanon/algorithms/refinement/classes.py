@@ -120,19 +120,7 @@ class _Class:
 class ClassRefinement:
     """The node or set of each item in each class of rows, with a separate search for each class.
 
-    Parameters
-    ----------
-    itemsets : Itemsets
-        The transactions.
-    groups : ndarray of int, shape (rows,)
-        The class of each row.
-    became : ndarray of int32, shape (classes, items)
-        The node or set number of each item in each class; -1 if it is suppressed or absent. Each class
-        satisfies the guarantee.
-    search : ClassSearch
-        The search to run in each class.
-    started : float
-        Start of the time limit, a value of ``time.perf_counter()``.
+    ``became`` is safe in each class. It has -1 for items that are suppressed or absent.
     """
 
     def __init__(

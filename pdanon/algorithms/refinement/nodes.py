@@ -86,12 +86,9 @@ def groups_of(result: Anonymized) -> Codes | None:
 def published_nodes(
     result: Anonymized, itemsets: Itemsets, tree: Hierarchy, leaves: Codes, of_row: NDArray[Any]
 ) -> Codes:
-    """Read the node of each item in each group from the mapping table; -1 if it is suppressed or absent.
+    """Read the node of each item in each group from the mapping table; -1 if suppressed or absent.
 
-    Raises
-    ------
-    ParameterError
-        If the mapping table has other items, nodes that are not above their items, or other supports.
+    `ParameterError`: it has other items, nodes that are not above their items, or other supports.
     """
     n_groups = int(of_row.max(initial=0)) + 1
     groups, items, nodes = _read_mapping(result, itemsets, tree, leaves, n_groups)
@@ -174,39 +171,20 @@ def _other_recoding() -> ParameterError:
 class GroupRefinement:
     """Groups of rows with equal published lists, between which rows move and swap.
 
-    Parameters
-    ----------
-    rows : LeafRows
-        All rows.
-    tree : Hierarchy
-        Hierarchy of the items.
-    groups : ndarray of int, shape (rows,)
-        The group of each row, any number; -1 for rows published without items.
-    k : int
-        Minimum number of rows of a group.
-    bags : bool
-        Whether a group is published as the multiset of nodes that its rows have in common. Otherwise it is
-        published at the lowest cut where its rows have equal nodes.
-    base : int
-        0 for NCP, 1 for LM.
-    started : float
-        Start of the time limit, a value of ``time.perf_counter()``.
-
-    Raises
-    ------
-    ParameterError
-        If a group has fewer than k rows, or contains a row without items.
+    With ``bags``, a group is published as the multiset of nodes that its rows have in common. Otherwise it is
+    published at the lowest cut where its rows have equal nodes. `ParameterError`: a group has fewer than k
+    rows, or contains a row without items.
     """
 
     def __init__(
         self,
         rows: LeafRows,
         tree: Hierarchy,
-        groups: NDArray[Any],
+        groups: NDArray[Any],  # group of each row, any number; -1 for rows published without items
         k: int,
         bags: bool,
-        base: int,
-        started: float,
+        base: int,  # 0 for NCP, 1 for LM
+        started: float,  # value of ``time.perf_counter()``
     ) -> None:
         self._tree, self._bags, self._k, self._started = tree, bags, k, started
         self._published = published = groups >= 0

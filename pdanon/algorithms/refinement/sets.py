@@ -38,20 +38,9 @@ _ENOUGH = 1_000  # the search ends when a round gains less than this part of the
 class ProtectedSets:
     """Sets of public items that change to lower the loss, with the best state so far.
 
-    Parameters
-    ----------
-    rules : RuleCheck
-        The rules that stay protected.
-    labels : ndarray of int, shape (items,)
-        The set of each item, -1 if it is suppressed. The sets protect the rules. Sensitive items are sets of
-        their own or suppressed.
-    price : Price
-        The loss to lower.
-    started : float
-        Start of the time limit, a value of ``time.perf_counter()``.
+    ``labels`` is the set of each item, -1 if it is suppressed. The sets protect the rules. Sensitive items
+    are sets of their own or suppressed.
 
-    Notes
-    -----
     A set is identified by its smallest item, as in `RuleCheck`. Memory: 4 bytes per item of each row.
     """
 
@@ -75,13 +64,7 @@ class ProtectedSets:
         self._curve: list[tuple[float, float]] = []
 
     def _check_start(self, limit: float | None) -> bool:
-        """Check that the sets protect the rules at the start; return whether the time sufficed.
-
-        Raises
-        ------
-        ParameterError
-            If a rule is broken.
-        """
+        """Check that the sets protect the rules at the start; return whether the time sufficed."""
         if self._curve:
             return True
         for each in self._sets.values():

@@ -28,18 +28,10 @@ from pdanon.recoding.loss import (
 
 
 class Counts(NamedTuple):
-    """Counts of some parts of a table.
+    """Counts of some parts of a table."""
 
-    Parameters
-    ----------
-    histogram : Histogram
-        The rows with each combination of quasi-identifiers.
-    held : ndarray of int64, shape (65536,)
-        For the first bits of hashes, the number of pairs of items in the rows with such a hash.
-    """
-
-    histogram: Histogram
-    held: Numbers
+    histogram: Histogram  # rows with each combination of quasi-identifiers
+    held: Numbers  # for the first 16 bits of hashes, the pairs of items in the rows with such a hash
 
     @classmethod
     def of(cls, sizes: Sequence[int], codes: Codes, itemsets: Itemsets | None) -> Counts:
@@ -56,18 +48,10 @@ class Counts(NamedTuple):
 
 
 class PairSample(NamedTuple):
-    """Sampled pairs of a table, as `pdanon.recoding.loss.draw_pairs` samples them.
+    """Sampled pairs of a table, as `pdanon.recoding.loss.draw_pairs` samples them."""
 
-    Parameters
-    ----------
-    near : ndarray of bool, shape (65536,)
-        The first bits of the hashes of their rows.
-    places : ndarray of int64
-        The place of each among the pairs of rows with these bits.
-    """
-
-    near: NDArray[np.bool_]
-    places: Numbers
+    near: NDArray[np.bool_]  # of the first 16 bits of the hashes of rows, those of sampled pairs
+    places: Numbers  # place of each pair among the pairs of rows with these bits
 
     @classmethod
     def of(cls, counts: Counts) -> PairSample:
@@ -104,18 +88,10 @@ _NONE: Numbers = np.empty(0, np.int64)
 
 
 class Drawn(NamedTuple):
-    """Sampled pairs of a part.
+    """Sampled pairs of a part."""
 
-    Parameters
-    ----------
-    rows : ndarray of int64
-        The row of each pair.
-    within : ndarray of int64
-        The number of the pair among those of its row.
-    """
-
-    rows: Numbers
-    within: Numbers
+    rows: Numbers  # row of each pair
+    within: Numbers  # number of the pair among those of its row
 
 
 def merge_counts(parts: Iterable[Counts]) -> Counts:
@@ -130,24 +106,12 @@ def assign_regions(table: QuasiTable, counts: Counts, most: int) -> Assignment:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class SplitPart:
-    """The rows of a part by region.
+    """The rows of a part by region."""
 
-    Parameters
-    ----------
-    rows : pyarrow.Table
-        The rows as codes, sorted by region.
-    order : ndarray of int64
-        The place in the part of each of them.
-    counts : ndarray of int64, shape (regions,)
-        Number of rows of each region.
-    pairs : ndarray of int32, shape (pairs, 2)
-        The sampled pairs of the part.
-    """
-
-    rows: pa.Table
-    order: Numbers
-    counts: Numbers
-    pairs: Codes
+    rows: pa.Table  # as codes, sorted by region
+    order: Numbers  # place of each of them in the part
+    counts: Numbers  # number of rows of each region
+    pairs: Codes  # sampled pairs of the part, shape (pairs, 2)
 
     @classmethod
     def of(

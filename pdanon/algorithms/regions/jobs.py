@@ -29,26 +29,13 @@ from pdanon.recoding.warnings import items_left
 
 @dataclass(frozen=True, eq=False, slots=True)
 class RegionFacts:
-    """Facts about a region whose rows were decided and written.
+    """Facts about a region whose rows were decided and written."""
 
-    Parameters
-    ----------
-    n_groups : int
-        Number of its clusters.
-    known : object
-        What its guarantee reads from its mapping.
-    hides_missing : bool
-        Whether missing rows must be published as empty.
-    useless : str
-        What is almost empty.
-    lost : frozenset of tuple
-        The published values of classes in which suppression emptied all rows with items, fewer than k.
-    """
-
-    n_groups: int
-    known: Any = None
-    hides_missing: bool = False
-    useless: str = ""
+    n_groups: int  # number of its clusters
+    known: Any = None  # what its guarantee reads from its mapping
+    hides_missing: bool = False  # whether missing rows must be published as empty
+    useless: str = ""  # what is almost empty
+    # Published values of classes in which suppression emptied all rows with items, fewer than k.
     lost: frozenset[tuple[str, ...]] = frozenset()
 
 
@@ -57,21 +44,11 @@ class RegionFacts:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Region:
-    """A region of a table with quasi-identifiers and items, a `Part`.
+    """A region of a table with quasi-identifiers and items, a `Part`."""
 
-    Parameters
-    ----------
-    data : Dataset
-        The values and items of the whole table, without rows.
-    pairs : ndarray of int32, shape (pairs, 2)
-        Pairs of items to count.
-    storage : Storage
-        The rows, and the place of their release.
-    """
-
-    data: Dataset
-    pairs: Codes
-    storage: Storage
+    data: Dataset  # values and items of the whole table, without rows
+    pairs: Codes  # pairs of items to count, shape (pairs, 2)
+    storage: Storage  # the rows, and the place of their release
 
     @property
     def n_rows(self) -> int:
@@ -162,30 +139,14 @@ def _lost_classes(
 
 @dataclass(frozen=True, eq=False, slots=True)
 class RelationalRegion:
-    """A region of a table with quasi-identifiers, decided by a relational algorithm.
-
-    Parameters
-    ----------
-    labels : list of str
-        The quasi-identifiers.
-    table : QuasiTable
-        The values of the whole table, without rows.
-    k : int
-        Minimum number of rows of a class.
-    share : Fraction
-        Upper bound on the share of suppressed rows.
-    form : Formation
-        Forms the classes.
-    storage : Storage
-        The rows, and the place of their release.
-    """
+    """A region of a table with quasi-identifiers, decided by a relational algorithm."""
 
     labels: list[str]
-    table: QuasiTable
-    k: int
-    share: Fraction
+    table: QuasiTable  # values of the whole table, without rows
+    k: int  # minimum number of rows of a class
+    share: Fraction  # upper bound on the share of suppressed rows
     form: Formation
-    storage: Storage
+    storage: Storage  # the rows, and the place of their release
 
     def decide(self, rng: np.random.Generator, report: Report) -> RegionFacts:
         """Form the classes, and write the released rows."""

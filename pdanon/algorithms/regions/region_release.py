@@ -95,21 +95,11 @@ class TableRows(Protocol[Released_co]):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ReleasedTable(Generic[Released]):
-    """The released rows of a table.
-
-    Parameters
-    ----------
-    n_rows : int
-        Number of rows.
-    rows : Released
-        The rows, where the original ones are.
-    useless : str
-        Description of the items, if they are almost empty.
-    """
+    """The released rows of a table."""
 
     n_rows: int
-    rows: Released
-    useless: str = ""
+    rows: Released  # where the original ones are
+    useless: str = ""  # description of the items, if they are almost empty
 
 
 def decide_table(
@@ -117,23 +107,8 @@ def decide_table(
 ) -> Decision[ReleasedTable[Released]]:
     """Decide for the rows of a table outside memory.
 
-    Parameters
-    ----------
-    rows : TableRows
-        The rows.
-    name : str
-        The algorithm.
-    given : mapping
-        Its parameters, and ``block_rows``.
-    share : Share
-        Applies a function to each region, where its rows are. Regions differ only in their storage.
-    report : callable
-        Called with the progress.
-
-    Raises
-    ------
-    InfeasibleError
-        If there is no release.
+    ``share`` applies a function to each region, where its rows are. Regions differ only in their storage. The
+    given parameters include ``block_rows``.
     """
     record = ALGORITHMS[name]
     asked = {key: each.default for key, each in parameters_of(record.function).items()} | dict(given)

@@ -30,24 +30,12 @@ class Storage(Protocol):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class FileStorage:
-    """A region in files.
-
-    Parameters
-    ----------
-    n_rows : int
-        Number of rows.
-    rows : Path
-        The file of the rows, which has those of other regions, too.
-    number : int
-        The place of the region in this file.
-    path : Path
-        Tables are stored in files of this name with a suffix.
-    """
+    """A region in files."""
 
     n_rows: int
-    rows: Path
-    number: int
-    path: Path
+    rows: Path  # file of the rows, which has those of other regions, too
+    number: int  # place of the region in this file
+    path: Path  # tables are stored in files of this name with a suffix
 
     def read(self) -> pa.Table:
         """Return the rows as codes."""
@@ -71,17 +59,10 @@ ROWS = "rows"  # the name of the rows of a region in memory
 
 @dataclass(frozen=True, eq=False, slots=True)
 class MemoryStorage:
-    """A region in memory, of a worker of a cluster.
-
-    Parameters
-    ----------
-    n_rows : int
-        Number of rows.
-    tables : dict
-        The rows and the stored tables, as `pack` returns them. Empty on the client.
-    """
+    """A region in memory, of a worker of a cluster."""
 
     n_rows: int
+    # The rows and the stored tables, as `pack` returns them; empty on the client.
     tables: dict[str, bytes] = field(default_factory=dict)
 
     def read(self) -> pa.Table:

@@ -19,17 +19,9 @@ _CUT_KEYS = 2**20  # bound the memory of cuts, whatever the number of rows
 class Histogram:
     """The number of rows with each combination of values. Parts are added in any order.
 
-    Parameters
-    ----------
-    sizes : sequence of int
-        Number of values of each column.
-    coarse : bool
-        Count a million combinations at most, which suffice to cut regions.
-
-    Notes
-    -----
-    With more combinations, adjacent values of the columns with the most are counted together. Regions may
-    cut them anywhere. ``is_exact`` is then False.
+    With ``coarse``, at most a million combinations are counted, which suffice to cut regions. With more,
+    adjacent values of the columns with the most are counted together. Regions may cut them anywhere.
+    ``is_exact`` is then False. ``sizes`` has the number of values of each column.
     """
 
     def __init__(self, sizes: Sequence[int], *, coarse: bool = False) -> None:
@@ -87,13 +79,8 @@ def cut_regions(
     """Cut a table into the fewest regions of a maximum number of rows, which differ little in size.
 
     A region is cut in its widest column, in the order of the values, then of their combinations. A cut may
-    separate equal rows: the first ones are then in the first region.
-
-    Returns
-    -------
-    list of (ndarray of int64, ndarray of int64)
-        The combinations of each region, and their rows in it: in all at least ``(most + 1) // 2``, unless
-        there is one region only.
+    separate equal rows: the first ones are then in the first region. Return the combinations of each region,
+    and their rows in it: in all at least ``(most + 1) // 2``, unless there is one region only.
     """
     combinations, rows = histogram.combinations(), histogram.rows
     waiting = [(np.arange(len(rows)), rows, -(-int(rows.sum()) // most))]
@@ -120,15 +107,7 @@ def cut_regions(
 
 
 class Assignment:
-    """The region of each row, given the number of equal rows before it.
-
-    Parameters
-    ----------
-    histogram : Histogram
-        The combinations.
-    regions : list
-        The regions, as returned by `cut_regions`.
-    """
+    """The region of each row, given the number of equal rows before it; for regions of `cut_regions`."""
 
     def __init__(self, histogram: Histogram, regions: Sequence[tuple[Numbers, Numbers]]) -> None:
         self.n_regions = len(regions)

@@ -24,13 +24,7 @@ LISTS = "items"  # the column of lists in rows as numbers; others are numbered
 
 
 class ColumnValues:
-    """The distinct values of a column, and its categories if it has some.
-
-    Parameters
-    ----------
-    field : pyarrow.Field
-        The column.
-    """
+    """The distinct values of a column, and its categories if it has some."""
 
     def __init__(self, field: pa.Field) -> None:
         self._field = field
@@ -128,14 +122,8 @@ def value_frame(columns: Sequence[ColumnValues], schema: pa.Schema) -> pd.DataFr
 class TableValues:
     """The distinct values and items of a table that is read in parts.
 
-    Parameters
-    ----------
-    schema : pyarrow.Schema
-        The quasi-identifiers, with the metadata of the table.
-    labels : list of hashable
-        Their labels.
-    label : hashable or None
-        The list column, if there is one.
+    The schema is that of the quasi-identifiers, with the metadata of the table. The labels are theirs.
+    ``label`` is that of the list column, if there is one.
     """
 
     def __init__(self, schema: pa.Schema, labels: Sequence[Hashable], label: Hashable | None) -> None:
@@ -190,21 +178,11 @@ class TableValues:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Encoder:
-    """Encodes rows of numbers by the codes of a whole table.
-
-    Parameters
-    ----------
-    values : TableValues
-        All values and items.
-    table : QuasiTable
-        The quasi-identifiers of their frame.
-    vocabulary : pyarrow.Array or None
-        The items by code, if there is a list column.
-    """
+    """Encodes rows of numbers by the codes of a whole table."""
 
     values: TableValues
-    table: QuasiTable
-    vocabulary: pa.Array | None
+    table: QuasiTable  # quasi-identifiers of the frame of all values
+    vocabulary: pa.Array | None  # items by code, if there is a list column
 
     @property
     def sizes(self) -> list[int]:

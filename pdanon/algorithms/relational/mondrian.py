@@ -116,12 +116,8 @@ def cut_evenly(table: QuasiTable, most: int) -> list[Numbers]:
     """Cut the rows into the fewest blocks of a maximum size, which differ little in size.
 
     A block is cut in its widest column, in the order of the values. A cut may separate rows of equal values,
-    so no block is too large or too small. Equal rows stay in the order of the table.
-
-    Returns
-    -------
-    list of ndarray of int64
-        The rows of each block, ascending: at least ``(most + 1) // 2``, unless there is one block only.
+    so no block is too large or too small. Equal rows stay in the order of the table. Return the rows of each
+    block, ascending: at least ``(most + 1) // 2``, unless there is one block only.
     """
     waiting, blocks = [(np.arange(table.n_rows), -(-table.n_rows // most))], []
     while waiting:

@@ -33,27 +33,13 @@ _MOST_TEXT = 8 * 10**9  # characters in a column: what memory holds
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Relation:
-    """A frame with quasi-identifiers, encoded.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        The original.
-    guarantee : KAnonymity
-        The guarantee of the release.
-    table : QuasiTable
-        The encoded quasi-identifiers.
-    share : Fraction
-        Upper bound on the share of suppressed rows.
-    parameters : dict
-        The parameters to record.
-    """
+    """A frame with quasi-identifiers, encoded."""
 
     frame: pd.DataFrame
     guarantee: KAnonymity
     table: QuasiTable
-    share: Fraction
-    parameters: dict[str, Any]
+    share: Fraction  # upper bound on the share of suppressed rows
+    parameters: dict[str, Any]  # to record
 
     @classmethod
     def of(
@@ -75,19 +61,7 @@ class Relation:
         return cls(frame, guarantee, table, share, parameters)
 
     def release(self, name: str, form: Formation, *, keep: Sequence[Hashable], **chance: Any) -> Anonymized:
-        """Release the frame.
-
-        Parameters
-        ----------
-        name : str
-            Name of the algorithm.
-        form : Formation
-            The function that forms the classes.
-        keep
-            Parameters of the algorithm.
-        **chance
-            ``random_state``, if the algorithm has it.
-        """
+        """Release the frame; ``chance`` is ``random_state``, if the algorithm has it."""
         table, k = self.table, self.guarantee.k
         table.require_memory(name)
 
@@ -109,22 +83,11 @@ class Relation:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ClassRows:
-    """Classes of rows with equal generalized quasi-identifiers.
-
-    Parameters
-    ----------
-    table : QuasiTable
-        The quasi-identifiers.
-    classes : Classes
-        The class of each row, and the published cells of each class.
-    of_row : ndarray of int, shape (rows,)
-        The group of each row, numbered by first rows: its class, or the cluster whose items are recoded.
-    lists : sequence of (Itemsets, Recoding)
-        The list columns and their recodings.
-    """
+    """Classes of rows with equal generalized quasi-identifiers."""
 
     table: QuasiTable
     classes: Classes
+    # Group of each row, numbered by first rows: its class, or the cluster whose items are recoded.
     of_row: NDArray[Any]
     lists: Sequence[tuple[Itemsets, Recoding]] = ()
 

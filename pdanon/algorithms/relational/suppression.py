@@ -40,18 +40,9 @@ def rows_below(keys: Sequence[NDArray[np.integer]], weights: Numbers, k: int) ->
 def total_loss(
     attributes: Sequence[Attribute], keys: Sequence[Numbers], weights: Numbers, k: int, most: int
 ) -> int | None:
-    """Return the loss of publishing nodes, or None if too many rows would have to be suppressed.
+    """Return the loss of publishing nodes, or None if more than ``most`` rows would have to be suppressed.
 
-    Parameters
-    ----------
-    attributes : sequence of Attribute
-        The columns.
-    keys : sequence of ndarray of int64, one a column
-        The node of each combination of values.
-    weights : ndarray of int64
-        Number of rows with each combination.
-    k, most
-        Minimum size of a class, and upper bound on the suppressed rows.
+    ``keys`` has the node of each combination of values, column by column; ``weights`` its number of rows.
     """
     gone = _rows_to_suppress(keys, weights, k, most)
     if gone is None:
@@ -87,19 +78,8 @@ def _rows_to_suppress(
 
 
 def trim_groups(table: QuasiTable, groups: Numbers, k: int, most: int) -> Classes:
-    """Generalize groups of rows, and suppress rows that raise the loss of their group.
+    """Generalize groups of at least k rows, and suppress up to ``most`` rows that raise their group's loss.
 
-    Parameters
-    ----------
-    table : QuasiTable
-        The rows.
-    groups : ndarray of int64, shape (rows,)
-        Group of each row, each with at least k rows.
-    k, most
-        Minimum size of a class, and upper bound on the suppressed rows.
-
-    Notes
-    -----
     A group may lose the rows of a value that bounds its cover, or all rows but those of the most common
     value. It may also keep only its largest part after a split in one column. Both must lower the loss and
     leave k rows. The removal with the largest gain for each suppressed row comes first (ties: the first

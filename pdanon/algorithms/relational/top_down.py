@@ -116,21 +116,11 @@ def specialize(table: QuasiTable, k: int, rng: np.random.Generator, report: Repo
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Rows:
-    """Combinations of values, without suppressed rows.
+    """Combinations of values, without suppressed rows."""
 
-    Parameters
-    ----------
-    tuples : list of ndarray of int32, shape (combinations,)
-        The values, column by column.
-    weights : ndarray of int64, shape (combinations,)
-        Number of rows with each combination.
-    classes : ndarray of int64, shape (combinations,)
-        Class of each combination.
-    """
-
-    tuples: list[Codes]
-    weights: Numbers
-    classes: Numbers
+    tuples: list[Codes]  # the values, column by column
+    weights: Numbers  # number of rows with each combination
+    classes: Numbers  # class of each combination
 
     def take(self, chosen: Mask) -> _Rows:
         """Select combinations."""

@@ -47,20 +47,10 @@ from pdanon.recoding.risk import risk_of_classes
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Block:
-    """Rows as integer codes, which can be sent to another process.
+    """Rows as integer codes, which can be sent to another process."""
 
-    Parameters
-    ----------
-    k : int
-        Minimum number of rows of a cluster.
-    table : QuasiTable
-        The quasi-identifiers. Their losses are relative to all values of the whole table.
-    transactions : TransactionSide
-        The transactions, and how they are anonymized.
-    """
-
-    k: int
-    table: QuasiTable
+    k: int  # minimum number of rows of a cluster
+    table: QuasiTable  # losses are relative to all values of the whole table
     transactions: TransactionSide
 
     @property
@@ -95,13 +85,7 @@ class Block:
         return Block(self.k, self.table.take(rows), replace(self.transactions, itemsets=itemsets))
 
     def cut(self, block_rows: Any) -> list[Numbers]:
-        """Return the rows of blocks of a maximum size; one block without a maximum.
-
-        Raises
-        ------
-        ParameterError
-            If a block might have fewer rows than a cluster needs.
-        """
+        """Return the rows of blocks of a maximum size, if none lacks rows; one block without a maximum."""
         if block_rows is None:
             return [np.arange(self.table.n_rows)]
         hint = "a block is cut in two, and each half needs k rows"
@@ -176,23 +160,11 @@ class Part(Protocol):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Parts:
-    """All rows of a table in parts, which are anonymized apart, and what they share.
+    """All rows of a table in parts, which are anonymized apart, and what they share."""
 
-    Parameters
-    ----------
-    parts : sequence of Part
-        The parts, each with at least k rows.
-    table : QuasiTable
-        The quasi-identifiers of the whole table, for their losses. It need not have its rows.
-    order : str
-        As in `Transaction`.
-    share : Share
-        Applies a function to each part, here or in other processes.
-    """
-
-    parts: Sequence[Part]
-    table: QuasiTable
-    order: str
+    parts: Sequence[Part]  # each with at least k rows
+    table: QuasiTable  # of the whole table, for its losses; need not have its rows
+    order: str  # as in `Transaction`
     share: Share
 
     @property
@@ -207,19 +179,11 @@ class Parts:
 
 
 class Decided(NamedTuple):
-    """The decision for parts.
+    """The decision for parts."""
 
-    Parameters
-    ----------
-    parts : list
-        What remains of each part, as returned by `Part.close`.
-    steps, rum
-        As in `Clustering`.
-    """
-
-    parts: list[Any]
-    steps: pd.DataFrame | None = None
-    rum: float | None = None
+    parts: list[Any]  # as returned by `Part.close`
+    steps: pd.DataFrame | None = None  # as in `Clustering`
+    rum: float | None = None  # as in `Clustering`
 
 
 def check_cluster(name: Any) -> None:
@@ -256,24 +220,14 @@ def split_groups(groups: Numbers) -> list[Numbers]:
 class Clustering(NamedTuple):
     """Clusters of rows, and their anonymized items.
 
-    Parameters
-    ----------
-    groups : ndarray of int64, shape (rows,)
-        The cluster of each row.
-    numbers : ndarray of int32, shape (occurrences,)
-        The new number of each occurrence, see :class:`TransactionSide`.
-    steps : pandas.DataFrame or None
-        At the start and after each merge, the number of ``clusters``, and the losses ``Rum`` and ``Tum`` of
-        quasi-identifiers and transactions, as shares of their maximum; NaN if not measured. None if the
-        algorithm merges no clusters.
-    rum : float, optional
-        Loss of the quasi-identifiers, if it is not NCP.
+    ``steps`` has, at the start and after each merge, the number of ``clusters``, and the losses ``Rum`` and
+    ``Tum`` of quasi-identifiers and transactions, as shares of their maximum; NaN if not measured.
     """
 
-    groups: Numbers
-    numbers: Codes
-    steps: pd.DataFrame | None = None
-    rum: float | None = None
+    groups: Numbers  # the cluster of each row
+    numbers: Codes  # new number of each occurrence, as in `TransactionSide`
+    steps: pd.DataFrame | None = None  # None if the algorithm merges no clusters
+    rum: float | None = None  # loss of the quasi-identifiers, if it is not NCP
 
 
 def trace_steps(steps: pd.DataFrame | None, tum: float) -> pd.DataFrame | None:
@@ -290,40 +244,19 @@ def trace_steps(steps: pd.DataFrame | None, tum: float) -> pd.DataFrame | None:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Dataset:
-    """A frame with quasi-identifiers and transactions, encoded.
+    """A frame with quasi-identifiers and transactions, encoded."""
 
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        The original. It is not modified.
-    positions : list of int
-        Positions of the list columns. The items of all of them form one transaction.
-    columns : list of Itemsets
-        The list columns.
-    guarantee : KKm or KLm
-        Guarantee of the release.
-    table : QuasiTable
-        The quasi-identifiers.
-    transactions : TransactionSide
-        The transactions, and how they are anonymized.
-    trees : list of (Hierarchy, int) or None
-        Hierarchies of the items, column by column, with the number of leaves that nodes may cover; None if
-        sets are published.
-    transaction : Transaction
-        Parameters for the transactions.
-    parameters : mapping
-        Parameters of `of`, for the record.
-    """
-
-    frame: pd.DataFrame
-    positions: list[int]
-    columns: list[Itemsets]
+    frame: pd.DataFrame  # not modified
+    positions: list[int]  # of the list columns; the items of all of them form one transaction
+    columns: list[Itemsets]  # the list columns
     guarantee: KKm | KLm
     table: QuasiTable
     transactions: TransactionSide
+    # Hierarchies of the items, column by column, with the number of leaves that nodes may cover; None if sets
+    # are published.
     trees: list[tuple[Hierarchy, int]] | None
     transaction: Transaction
-    parameters: Mapping[str, Any]
+    parameters: Mapping[str, Any]  # of `of`, for the record
 
     @classmethod
     def of(
@@ -385,17 +318,10 @@ class Dataset:
         return FrameWriter(self.frame, self.positions, quasi=self.table.positions)
 
     def release(self, name: str, decide: partial[Clustering], *, keep: Sequence[Hashable]) -> Anonymized:
-        """Release the frame.
+        """Release the frame in the clusters that ``decide`` returns.
 
-        Parameters
-        ----------
-        name : str
-            Name of the algorithm.
-        decide : partial
-            Returns the clusters and their items, given the dataset and a progress callback. Its keyword
-            arguments are recorded as parameters.
-        keep
-            Parameters of the algorithms.
+        Its keyword arguments are recorded as parameters; it is called with the dataset and a progress
+        callback.
         """
         # The number of processes does not change the release, so it is not recorded.
         own = {key: value for key, value in decide.keywords.items() if key != "n_jobs"}
@@ -418,18 +344,9 @@ class Dataset:
         parameters: Mapping[str, Any],
         steps: pd.DataFrame | None = None,
     ) -> Decision[ClassRows]:
-        """Return the decision to publish clusters of rows, with each occurrence recoded.
+        """Return the decision to publish clusters of rows, as in `Clustering`, for the recorded parameters.
 
-        Parameters
-        ----------
-        groups : ndarray of int64, shape (rows,)
-            The cluster of each row. Clusters with equal published values still have separate recodings.
-        numbers : ndarray of int32, shape (occurrences,)
-            The new number of each occurrence, see :class:`TransactionSide`.
-        parameters : mapping
-            Parameters of the call, for the record.
-        steps : pandas.DataFrame, optional
-            As in `Clustering`.
+        Clusters with equal published values still have separate recodings.
         """
         numbers = self.whole.hide_emptied(groups, numbers)
         classes = Classes.of_members(self.table, groups)

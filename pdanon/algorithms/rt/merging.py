@@ -19,25 +19,8 @@ class Merging:
     """Clusters of rows, with the current loss of their quasi-identifiers.
 
     Clusters are numbered in the order of their first rows. A merged cluster takes the place of the first.
+    ``losses`` has the loss of the quasi-identifiers of each row of a cluster, by default NCP.
 
-    Parameters
-    ----------
-    table : QuasiTable
-        The quasi-identifiers.
-    groups : ndarray of int64, shape (rows,)
-        The initial cluster of each row.
-    itemsets : Itemsets
-        The transactions.
-    rum : Rum, optional
-        Measure of the loss of the quasi-identifiers; by default NCP.
-
-    Attributes
-    ----------
-    losses : ndarray of int64, shape (clusters,)
-        Loss of the quasi-identifiers of each row of a cluster.
-
-    Notes
-    -----
     The distance (BTD) of two transactions is ``(different + 1) / (common + 1)``, times the number of items in
     either. That of a cluster is the largest of its pairs. A merge only adds the pairs between both clusters.
     """
@@ -137,19 +120,11 @@ def best_candidate(
 ) -> int | None:
     """Return the best candidate to merge with a cluster (ties: the first); None if there is none.
 
-    Parameters
-    ----------
-    seed : int
-        The cluster.
-    losses : ndarray of int64, shape (clusters,)
-        Relational loss of a row in the union with each cluster.
-    far : ndarray of float or of fractions, shape (clusters,), or None
-        The same for the transactions, or an estimate of it; None if it does not count.
-    merge : {"R", "T", "RT"}
-        The side that decides. With both, the ranks of both sides among all clusters are added, and of equal
-        sums the lower relational loss comes first.
-    allowed : ndarray of bool, shape (clusters,), optional
-        The candidates. By default, all other clusters.
+    The sides of ``merge``, R, T or RT, decide. With both, the ranks of both sides among all clusters are
+    added, and of equal sums the lower relational loss comes first.
+
+    ``losses`` is the relational loss of a row in the union with each cluster, ``far`` that of the
+    transactions or an estimate; None if it does not count. By default, all other clusters are allowed.
     """
     open_to = np.ones(len(losses), np.bool_) if allowed is None else allowed.copy()
     open_to[seed] = False

@@ -31,23 +31,14 @@ def check_rum(name: Any) -> str:
 class Rum:
     """A measure of the loss of the quasi-identifiers. A merge never lowers it.
 
-    Parameters
-    ----------
-    name : {"NCP", "DM", "C_avg", "Minkowski"}
-        The mean over the rows of the average loss of a value (NCP), or of the root of the average squared
-        loss (Minkowski); the size of the cluster of a row, averaged over the rows (DM), or the average size
-        of a cluster (C_avg), as shares of all rows.
-    most_of_row : int
-        Loss of a row if all of its values are suppressed.
-    most_squared : float
-        Sum of the squared losses of the suppressed values of a row.
-    n_rows : int
-        Number of rows of the table.
+    NCP is the mean over the rows of the average loss of a value, Minkowski of the root of the average squared
+    loss. DM is the size of the cluster of a row, averaged over the rows, and C_avg the average size of a
+    cluster, as shares of all rows.
     """
 
-    name: str
-    most_of_row: int
-    most_squared: float
+    name: str  # NCP, DM, C_avg or Minkowski
+    most_of_row: int  # loss of a row if all of its values are suppressed
+    most_squared: float  # sum of the squared losses of the suppressed values of a row
     n_rows: int
 
     @classmethod

@@ -272,12 +272,7 @@ def _anonymize(
 ) -> tuple[Any, Numbers]:
     """Merge the first clusters of a block.
 
-    Returns
-    -------
-    closed : object
-        What remains of the block, as returned by `Part.close`.
-    lost : ndarray of int64
-        Loss of the quasi-identifiers that each merge added.
+    Return what `Part.close` returns, and the loss of the quasi-identifiers that each merge added.
     """
     block, (groups,) = part.open(), part.kept(known)
     merging = Merging(block.table, groups, block.transactions.known, rum)

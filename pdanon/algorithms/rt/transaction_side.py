@@ -53,43 +53,21 @@ def rows_of(index: SupportIndex, items: Codes) -> Itemsets:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ClassSearch:
-    """Refinement of the items of a class.
+    """Refinement of the items of a class."""
 
-    Parameters
-    ----------
-    guarantee : KmAnonymity
-        Guarantee to keep in each class.
-    cover : tuple of Hierarchy and ndarray, optional
-        The hierarchy, and the leaf of each item of the table, if nodes are published.
-    joint : bool
-        Whether the root joins several columns. Occurrences at the root are then suppressed.
-    blocks : ndarray of int64, shape (items,), optional
-        Block of each item; only items of the same block share a set.
-    base : int
-        The loss to lower: 0 for NCP, 1 for LM.
-    """
-
-    guarantee: KmAnonymity
+    guarantee: KmAnonymity  # of each class
+    # Hierarchy, and leaf of each item of the table, if nodes are published.
     cover: tuple[Hierarchy, Codes] | None = None
-    joint: bool = False
-    blocks: Numbers | None = None
-    base: int = 0
+    joint: bool = False  # whether the root joins several columns; occurrences at the root are then suppressed
+    blocks: Numbers | None = None  # only items of the same block share a set
+    base: int = 0  # loss to lower: 0 for NCP, 1 for LM
 
     def begin(
         self, rows: Itemsets, items: Codes, became: Codes, started: float | None = None
     ) -> Refinement | CutRefinement:
         """Start a search in a class, whose rows and items are those of `keep_occurring`.
 
-        Parameters
-        ----------
-        rows : Itemsets
-            The rows.
-        items : ndarray of int32
-            Codes of their items in the table.
-        became : ndarray of int32
-            The node of each item, or the number of its set; -1 if it is suppressed.
-        started : float, optional
-            Start of the measured time, a value of ``time.perf_counter()``.
+        ``became`` has the node of each item, or the number of its set; -1 if it is suppressed.
         """
         since = time.perf_counter() if started is None else started
         if self.cover is None:
@@ -119,46 +97,21 @@ class ClassSearch:
 class TransactionSide:
     """The transactions of all rows, and how to anonymize those of a cluster.
 
-    Parameters
-    ----------
-    itemsets : Itemsets
-        The transactions.
-    k, m : int
-        As in :class:`pdanon.KmAnonymity`.
-    decide : callable
-        The algorithm: from rows and their items to a number for each occurrence. The number is a node of the
-        hierarchy or shared by the items of a set; -1 suppresses the occurrence.
-    sizes : ndarray of int64, shape (nodes,), or None
-        Number of leaves of each node; None if sets are published.
-    domains : ndarray of int64, shape (columns,)
-        Number of leaves, or of items that occur, of each list column.
-    column_of : ndarray of int32, shape (items,)
-        The list column of each item.
-    measure : {"NCP", "UL"}
-        The loss of transactions (Tum).
-    search : ClassSearch, optional
-        Refinement of the decision.
-    hidden : ndarray of bool, shape (items,), optional
-        The sensitive items. They do not count in the loss of transactions.
-    weights : ndarray of int64, shape (items,), optional
-        Importance of each item in UL, as of `item_weights`.
-
-    Notes
-    -----
-    If the table has sensitive items, ``k`` is 0: the algorithm alone decides which classes are suppressed.
+    ``decide`` is the algorithm: from rows and their items to a number for each occurrence. The number is a
+    node of the hierarchy or shared by the items of a set; -1 suppresses the occurrence.
     """
 
     itemsets: Itemsets
-    k: int
+    k: int  # 0 if the table has sensitive items: ``decide`` alone decides which classes are suppressed
     m: int | None
     decide: Callable[[SupportIndex, Codes], Codes]
-    sizes: Numbers | None
-    domains: Numbers
-    column_of: Codes
-    measure: str
-    search: ClassSearch | None = None
-    hidden: Mask | None = None
-    weights: Numbers | None = None
+    sizes: Numbers | None  # number of leaves of each node; None if sets are published
+    domains: Numbers  # number of leaves, or of items that occur, of each list column
+    column_of: Codes  # list column of each item
+    measure: str  # of transactions (Tum): NCP or UL
+    search: ClassSearch | None = None  # refines the decision
+    hidden: Mask | None = None  # sensitive items, which do not count in the loss of transactions
+    weights: Numbers | None = None  # importance of each item in UL, as of `item_weights`
 
     @property
     def measured_as(self) -> str | None:
@@ -185,20 +138,10 @@ class TransactionSide:
         return n_rows if self.measure == "UL" else lcm(*self.domains.tolist()) * n_occurrences
 
     def protect(self, rows: Numbers) -> tuple[Numbers, Codes]:
-        """Anonymize the transactions of some rows.
+        """Anonymize the transactions of the rows of a cluster.
 
-        Parameters
-        ----------
-        rows : ndarray of int64
-            The rows of a cluster.
-
-        Returns
-        -------
-        places : ndarray of int64
-            Positions of their occurrences among all.
-        numbers : ndarray of int32
-            The number of each occurrence, as in `decide`. All are suppressed if fewer than k rows have items:
-            no release of them would be k^m-anonymous.
+        Return the positions of their occurrences among all, and the number of each, as in ``decide``. All are
+        suppressed if fewer than k rows have items: no release of them would be k^m-anonymous.
         """
         places, own, items, numbers = self._decide_rows(rows)
         if self.search is None or np.count_nonzero(own.lengths) < self.k:

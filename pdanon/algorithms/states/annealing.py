@@ -33,62 +33,29 @@ class Annealing:
     A set of more than one item costs ``(size + change) * held``: ``held`` is the sum of the worth of its
     items. If ``change`` is positive, it also costs ``change * sqrt(size * squares - held**2)``: ``squares``
     is the sum of the squares.
-
-    Parameters
-    ----------
-    rows : counting.Rows
-        The distinct transactions.
-    k : int
-        Supports of sets, of pairs and, with ``triples``, of triples of sets are 0 or at least k. With
-        constraints, those of their images.
-    triples : bool
-        Whether three items may be known.
-    singles, worth, blocks : ndarray of int64, shape (items,)
-        Support, weight and block of each item. Only items of the same block share a set.
-    change : float
-        Parameter of the loss.
-    constraints : ItemsetTable, optional
-        The constraints. By default, all sets of up to two or three known items count.
-    members : mapping
-        For items that stand for several members: ``mass``, the number of members, and ``square``, the sum of
-        their squared worth. They count as so many items of a set.
     """
 
-    rows: counting.Rows
-    k: int
-    triples: bool
+    rows: counting.Rows  # distinct transactions
+    k: int  # supports of sets, or of images of constraints, are 0 or at least k
+    triples: bool  # whether three items may be known
     singles: Numbers
     worth: Numbers
-    blocks: Numbers
+    blocks: Numbers  # only items of the same block share a set
     change: float
-    constraints: ItemsetTable | None = None
+    constraints: ItemsetTable | None = None  # by default, all sets of up to two or three known items
+    # For items that stand for several: ``mass``, their number, and ``square``, the sum of their squared
+    # worth.
     members: Mapping[str, NDArray[Any]] = field(default_factory=dict)
 
     def anneal(
         self, labels: Numbers, sweeps: int, seed: int, spent: Callable[[], float]
     ) -> tuple[Numbers, Numbers, bool]:
-        """Return safe sets that cost no more than the given ones, and the last sets.
+        """Return safe sets that cost no more than the given ones, the last sets, and whether there was time.
 
-        Parameters
-        ----------
-        labels : ndarray of int64, shape (items,)
-            The set of each item, numbers from 0 without gaps; -1 if it is suppressed. They are safe.
-        sweeps : int
-            Number of sweeps. A sweep moves each item that is not suppressed once.
-        seed : int
-            Seed of the random moves.
-        spent : callable
-            Called after each sweep: the share of the time that is spent. 1 ends the search.
+        The given sets are safe, and numbered from 0 without gaps; -1 is suppressed. The last sets may be
+        unsafe. A sweep moves each item that is not suppressed once. Then ``spent`` returns the share of the
+        time that is spent; 1 ends the search.
 
-        Returns
-        -------
-        best, last : ndarray of int64, shape (items,)
-            The set of each item. The last sets may be unsafe.
-        bool
-            Whether there was time for all sweeps.
-
-        Notes
-        -----
         The temperature falls from sweep to sweep. The penalty for a row that is lacking holds their number
         near a bound, which falls from one for each item to 0. So neither needs to be known for the data.
         Afterwards unsafe sets raise the penalty. If they are unsafe in the end, up to as many sweeps follow.

@@ -26,43 +26,19 @@ class CutRefinement:
     """Cuts of blocks of rows that are lowered node by node, and the best ones found.
 
     Labels are counted over all blocks. If nothing is suppressed at the start, nothing will be.
-
-    Parameters
-    ----------
-    index : SupportIndex
-        Rows of items.
-    blocks : ndarray of int32, shape (rows,)
-        The block of each row.
-    tree : Hierarchy
-        The hierarchy of the items.
-    leaves : ndarray of int32, shape (items,)
-        The leaf of each item.
-    became : ndarray of int32, shape (blocks, items)
-        Node of each item in each block, -1 if it is suppressed or absent. The nodes of a block are of one
-        cut, and have the guarantee.
-    guarantee : KmAnonymity
-        Guarantee to keep.
-    base : int
-        0 for NCP, 1 for LM.
-    started : float, optional
-        Start of the measured time, a value of ``time.perf_counter()``.
-
-    Raises
-    ------
-    ParameterError
-        If the nodes do not have the guarantee, or are not of one cut.
+    `ParameterError`: the nodes at the start lack the guarantee, or are not of one cut.
     """
 
     def __init__(
         self,
         index: SupportIndex,
-        blocks: Codes,
+        blocks: Codes,  # the block of each row
         tree: Hierarchy,
-        leaves: Codes,
-        became: Codes,
+        leaves: Codes,  # the leaf of each item
+        became: Codes,  # node of each item in each block, of one cut; -1 if suppressed or absent
         guarantee: KmAnonymity,
-        base: int = 0,
-        started: float | None = None,
+        base: int = 0,  # 0 for NCP, 1 for LM
+        started: float | None = None,  # value of ``time.perf_counter()``
     ) -> None:
         self._started = time.perf_counter() if started is None else started
         self._tree = tree

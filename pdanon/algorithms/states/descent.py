@@ -27,20 +27,11 @@ class NodePrices:
     """The loss of publishing an item as a node, for one original occurrence.
 
     Losses are added over all occurrences, and are integers.
-
-    Parameters
-    ----------
-    of_node : ndarray of int64, shape (nodes,)
-        The loss of an occurrence that is published as the node.
-    suppressed : int
-        The loss of a suppressed occurrence, at least that of any node.
-    weights : ndarray of int64, shape (items,), optional
-        Factor of the losses of each item. By default 1.
     """
 
     of_node: Numbers
-    suppressed: int
-    weights: Numbers | None = None
+    suppressed: int  # at least the loss of any node
+    weights: Numbers | None = None  # factor of the losses of each item
 
     @classmethod
     def lm(cls, hierarchy: Hierarchy, weights: Numbers | None = None) -> NodePrices:
@@ -65,19 +56,11 @@ class NodePrices:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Scenario:
-    """A cut of a hierarchy, and its nodes that are kept; the others are suppressed.
-
-    Parameters
-    ----------
-    cut, kept : ndarray of bool, shape (nodes,)
-        The nodes of the cut, and the kept ones of them.
-    cost : int
-        Loss summed over all original occurrences, as an integer; see `NodePrices`.
-    """
+    """A cut of a hierarchy, and its nodes that are kept; the others are suppressed."""
 
     cut: Mask
     kept: Mask
-    cost: int
+    cost: int  # loss summed over all original occurrences, as in `NodePrices`
 
     def nodes_of(self, leaves: Codes) -> Codes:
         """Return the published node of each leaf; -1 if it is suppressed."""
@@ -89,33 +72,12 @@ class Scenario:
 class Descent:
     """Cuts of a hierarchy with the necessary suppression, and the greedy way down through them.
 
-    A node costs its loss for each original occurrence below it, and the full loss if it is suppressed.
-    The nodes of a cut are kept one by one, unless one would complete a threat. The node whose suppression
-    costs most comes first. Ties: occurrences, name, position in the hierarchy.
+    A node costs its loss for each original occurrence below it, and the full loss if it is suppressed. The
+    nodes of a cut are kept one by one, unless one would complete a threat. The node whose suppression costs
+    most comes first. Ties: occurrences, name, position in the hierarchy.
 
     A node with one child covers the same items as the child, so cuts only contain the lower one.
 
-    Parameters
-    ----------
-    index : SupportIndex
-        Rows of items.
-    hierarchy : Hierarchy
-        The hierarchy of the items.
-    leaves : ndarray of int32, shape (items,)
-        The leaf of each item.
-    k : int
-        A support in (0, k) is rare.
-    m : int or None
-        Maximum size of a threat; None: all nodes of a row.
-    floor : ndarray of bool, shape (nodes,), optional
-        The lowest allowed cut. By default the leaves.
-    prices : NodePrices, optional
-        The losses. By default LM.
-    barred : ndarray of bool, shape (nodes,), optional
-        Nodes that are always suppressed. By default none.
-
-    Notes
-    -----
     Memory: 20 bytes for each occurrence, the threats found, and m copies of the rows of one node at a time.
     """
 
@@ -123,13 +85,13 @@ class Descent:
         self,
         index: SupportIndex,
         hierarchy: Hierarchy,
-        leaves: Codes,
+        leaves: Codes,  # the leaf of each item
         *,
         k: int,
-        m: int | None,
-        floor: Mask | None = None,
-        prices: NodePrices | None = None,
-        barred: Mask | None = None,
+        m: int | None,  # maximum size of a threat; None: all nodes of a row
+        floor: Mask | None = None,  # nodes of the lowest allowed cut; by default the leaves
+        prices: NodePrices | None = None,  # by default LM
+        barred: Mask | None = None,  # nodes that are always suppressed
     ) -> None:
         self._hierarchy = hierarchy
         self._k = k
@@ -173,11 +135,6 @@ class Descent:
         """Descend from the root to the child cut of lowest cost, while that lowers the cost.
 
         A child cut has the children of a node instead of the node (ties: the first node).
-
-        Parameters
-        ----------
-        report : callable
-            Called with the number of steps, one at a time.
         """
         cut = np.zeros(self._hierarchy.n_nodes, np.bool_)
         cut[self._lower[0]] = True

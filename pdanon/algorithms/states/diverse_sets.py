@@ -23,28 +23,6 @@ class DiverseSets:
     are merged while their block has two: merges that end the breach first, then the lowest loss. The last set
     of a block is suppressed.
 
-    Parameters
-    ----------
-    known, secrets : SupportIndex
-        The known and the sensitive items of the same rows.
-    labels : ndarray of int32, shape (items,)
-        The set of each known item, -1 if the item is suppressed or sensitive; k^m-anonymous.
-    kinds : ndarray of int64, shape (items,)
-        The block of each item. Only sets of the same block are merged.
-    diversity : int
-        At most one in so many of the rows with some sets may have a sensitive item.
-    domain : int
-        Loss of a suppressed occurrence: the number of items of the table.
-    spare : int, optional
-        Upper bound on the number of suppressed items; suppression is then the last resort.
-
-    Attributes
-    ----------
-    labels : ndarray of int32
-        The current set of each item.
-
-    Notes
-    -----
     Memory: one byte for each set and row.
     """
 
@@ -52,11 +30,11 @@ class DiverseSets:
         self,
         known: SupportIndex,
         secrets: SupportIndex,
-        labels: Codes,
-        kinds: Numbers,
-        diversity: int,
-        domain: int,
-        spare: int | None = None,
+        labels: Codes,  # k^m-anonymous set of each known item; -1 if suppressed or sensitive
+        kinds: Numbers,  # block of each item; only sets of the same block are merged
+        diversity: int,  # at most one in so many of the rows with some sets may have a sensitive item
+        domain: int,  # loss of a suppressed occurrence: the number of items of the table
+        spare: int | None = None,  # upper bound on the number of suppressed items
     ) -> None:
         self.labels, self._known, self._secrets = labels.copy(), known, secrets
         self._diversity, self._domain, self._spare = diversity, domain, spare

@@ -19,18 +19,10 @@ from pdanon.itemsets.validation import random_generator
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ItemOrder:
-    """A column whose items have another order.
+    """A column whose items have another order."""
 
-    Parameters
-    ----------
-    itemsets : Itemsets
-        The column in the drawn order.
-    items : ndarray of int64 or None
-        The item of each code in the drawn order; None if the order is that of the items.
-    """
-
-    itemsets: Itemsets
-    items: Numbers | None
+    itemsets: Itemsets  # in the drawn order
+    items: Numbers | None  # item of each code in the drawn order; None if the order is that of the items
 
     @classmethod
     def draw(cls, itemsets: Itemsets, random_state: Any) -> ItemOrder:

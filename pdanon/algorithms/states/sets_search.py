@@ -49,16 +49,7 @@ def balanced_costs(
 
     A set costs its size for each occurrence, as in NCP, and the root of the number of items, as it changes.
     One unit of the deviation of the supports from their mean costs the same. In tables of 60 to 3,340 items,
-    no term then decides alone.
-
-    Parameters
-    ----------
-    size, held : ndarray of int64, shape (sets,)
-        Number of items, and the sum of their supports.
-    squares : ndarray of float64, shape (sets,)
-        Sum of the squared supports.
-    n_items : int
-        Number of all items.
+    no term then decides alone. ``held`` and ``squares`` are the sums of the supports and of their squares.
     """
     deviation = np.sqrt(np.maximum(size * squares - held.astype(np.float64) ** 2, 0))
     return (size + sqrt(n_items)) * held + sqrt(n_items) * deviation
@@ -70,17 +61,7 @@ def suppressed_cost(n_items: int) -> float:
 
 
 def balanced_loss(labels: Numbers, supports: Numbers, changed: Mask) -> float:
-    """Return the balanced loss of the items that occur, 1 if all are suppressed.
-
-    Parameters
-    ----------
-    labels : ndarray of int64, shape (items,)
-        The label of each item; -1 if it is suppressed.
-    supports : ndarray of int64, shape (items,)
-        Their supports.
-    changed : ndarray of bool, shape (items,)
-        Mask of the items that are not published as they are.
-    """
+    """Return the balanced loss of the items that occur: 1 if all are suppressed, which is label -1."""
     n_items, sets = len(labels), changed & (labels >= 0)
     size = np.bincount(labels[sets])
     worth = supports[sets].astype(np.float64)
@@ -93,27 +74,13 @@ def balanced_loss(labels: Numbers, supports: Numbers, changed: Mask) -> float:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Price:
-    """A loss of sets of items.
+    """A loss of sets of items."""
 
-    Parameters
-    ----------
-    loss : int
-        Number of the loss, in ``LOSSES``.
-    worth : ndarray of int64, shape (items,)
-        Weight of each item: its support times its importance.
-    singles : ndarray of int64, shape (items,)
-        Supports of the items.
-    n_rows : int
-        Number of transactions.
-    n_items : int
-        Number of all items, also if sets of them move together as one.
-    """
-
-    loss: int
-    worth: Numbers
+    loss: int  # number in ``LOSSES``
+    worth: Numbers  # support of each item times its importance
     singles: Numbers
     n_rows: int
-    n_items: int
+    n_items: int  # number of all items, also if sets of them move together as one
 
     @classmethod
     def of(cls, loss: Any, itemsets: Itemsets, singles: Numbers, n_rows: int) -> Price:
@@ -144,14 +111,8 @@ class Price:
     ) -> float:
         """Return the loss: an exact integer, except for the balanced one.
 
-        Parameters
-        ----------
-        size, held, support : ndarray of int64, shape (sets,)
-            Number of items of each set, their total worth, and the number of transactions with one of them.
-        gone : ndarray of bool, shape (items,)
-            Mask of the suppressed items.
-        squares : ndarray of float64, shape (sets,), optional
-            Sum of the squared worth of the items of each set, for the balanced loss.
+        ``held`` is the total worth of the items of each set, ``squares`` that of their squares; ``support``
+        is the number of transactions with one of them, and ``gone`` masks the suppressed items.
         """
         n = self.n_items
         if self.loss == LOSSES["UL"]:
@@ -197,45 +158,20 @@ _MOST = 20_000  # clusters whose pairs are all counted, unless there are more at
 class Refinement:
     """Clusters of items that move and are split to lower the loss, and the best ones found.
 
-    Parameters
-    ----------
-    itemsets : Itemsets
-        The original column.
-    labels : ndarray of int, shape (items,)
-        Cluster of each item, -1 if it is suppressed. The clusters have the guarantee.
-    guarantee : KmAnonymity or PrivacyConstraints
-        Guarantee to keep.
-    blocks : ndarray of int64, shape (items,), optional
-        Block of each item. Only items of the same block share a cluster.
-    loss : str or mapping
-        The parameter of `pdanon.refine`.
-    started : float, optional
-        Start of the measured time, a value of ``time.perf_counter()``.
-    sweeps : int
-        Sweeps of the annealing before the first descent; 0 for none.
-    first : ndarray of int32, shape (items,), optional
-        The first item of the set of each item in an earlier release. Such a set moves as a whole, like an
-        item. By default, each item moves alone.
-
-    Raises
-    ------
-    ParameterError
-        If the guarantee cannot be refined, or the clusters split a set of the earlier release.
-
-    Notes
-    -----
-    Supports are counted when the search starts, as this takes long for long rows.
+    Supports are counted when the search starts, as this takes long for long rows. `ParameterError`: the
+    guarantee cannot be refined, or the clusters lack it, or they split a set of the earlier release.
     """
 
     def __init__(
         self,
         itemsets: Itemsets,
-        labels: NDArray[Any],
+        labels: NDArray[Any],  # cluster of each item; -1 if it is suppressed
         guarantee: Guarantee,
-        blocks: Numbers | None = None,
-        loss: Any = "NCP",
-        started: float | None = None,
-        sweeps: int = SWEEPS,
+        blocks: Numbers | None = None,  # only items of the same block share a cluster
+        loss: Any = "NCP",  # as in `pdanon.refine`
+        started: float | None = None,  # value of ``time.perf_counter()``
+        sweeps: int = SWEEPS,  # of the annealing before the first descent; 0 for none
+        # First item of the set of each item in an earlier release; such a set moves as a whole.
         first: Codes | None = None,
     ) -> None:
         self._guarantee = check_refinable(guarantee)
@@ -313,13 +249,7 @@ class Refinement:
         self.hurried = False  # whether the time limit left too few sweeps to the first annealing
 
     def _begin(self, limit: float | None) -> bool:
-        """Count the initial supports, if they are not counted yet; return whether there was time.
-
-        Raises
-        ------
-        ParameterError
-            If the clusters do not have the guarantee.
-        """
+        """Count the initial supports, if they are not counted yet; return whether there was time."""
         if self._curve:
             return True
         lengths = np.diff(self._index.offsets)
