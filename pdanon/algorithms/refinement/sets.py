@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pdanon.algorithms.refinement.task import Task
-from pdanon.algorithms.states.item_order import ItemOrder
+from pdanon.algorithms.states.clusters import ItemOrder
 from pdanon.algorithms.states.rules import ItemSet, RuleCheck, rows_of, rules_of
 from pdanon.algorithms.states.sets_search import KINDS, LOSSES, Price, Refinement, trace_of
 from pdanon.errors import ParameterError

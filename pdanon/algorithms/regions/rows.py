@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from pdanon.algorithms.regions.cutting import (
     Counts,
+    Histogram,
     PairSample,
     SplitPart,
     assign_regions,
@@ -20,9 +21,7 @@ from pdanon.algorithms.regions.cutting import (
     in_order,
     merge_counts,
 )
-from pdanon.algorithms.regions.jobs import RegionFacts, number_groups, without_missing
-from pdanon.algorithms.regions.region_storage import FileStorage
-from pdanon.algorithms.regions.value_cuts import Histogram
+from pdanon.algorithms.regions.region_release import FileStorage, RegionFacts, number_groups, without_missing
 from pdanon.algorithms.regions.values import Encoder, TableValues
 from pdanon.algorithms.relational.publishing import no_items
 from pdanon.io.buckets import Buckets, read_rows, regroup, write_rows

@@ -13,9 +13,8 @@ import pandas as pd
 
 from pdanon._kernels import row_clusters
 from pdanon.algorithms.registry import Algorithm, Way
-from pdanon.algorithms.relational.publishing import Relation
+from pdanon.algorithms.relational.publishing import Relation, trim_groups
 from pdanon.algorithms.relational.quasi import Classes, Digests, QuasiTable, group_rows, number_groups
-from pdanon.algorithms.relational.suppression import trim_groups
 from pdanon.guarantees import KAnonymity
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name

@@ -15,9 +15,8 @@ import pandas as pd
 
 from pdanon.algorithms.registry import Algorithm
 from pdanon.algorithms.relational.attributes import Attribute
-from pdanon.algorithms.relational.publishing import Relation
+from pdanon.algorithms.relational.publishing import Relation, publish_values, rows_below, total_loss
 from pdanon.algorithms.relational.quasi import Classes, QuasiTable
-from pdanon.algorithms.relational.suppression import publish_values, rows_below, total_loss
 from pdanon.errors import ParameterError
 from pdanon.guarantees import KAnonymity
 from pdanon.hierarchy import HierarchyLike

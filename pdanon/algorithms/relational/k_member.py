@@ -11,9 +11,8 @@ import numpy as np
 import pandas as pd
 
 from pdanon.algorithms.registry import Algorithm, Way
-from pdanon.algorithms.relational.publishing import Relation
+from pdanon.algorithms.relational.publishing import Relation, trim_groups
 from pdanon.algorithms.relational.quasi import Classes, Digests, QuasiTable, number_groups
-from pdanon.algorithms.relational.suppression import trim_groups
 from pdanon.guarantees import KAnonymity
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name

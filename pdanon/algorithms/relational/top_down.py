@@ -14,9 +14,8 @@ import pandas as pd
 
 from pdanon.algorithms.registry import Algorithm
 from pdanon.algorithms.relational.attributes import Attribute, Ranges, bounds
-from pdanon.algorithms.relational.publishing import Relation
+from pdanon.algorithms.relational.publishing import Relation, publish_values
 from pdanon.algorithms.relational.quasi import Classes, QuasiTable, group_rows
-from pdanon.algorithms.relational.suppression import publish_values
 from pdanon.guarantees import KAnonymity
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name

@@ -26,8 +26,7 @@ from pdanon.algorithms.rt.dataset import (
     at_least,
     check_options,
 )
-from pdanon.algorithms.rt.merging import Merging, best_candidate, distances
-from pdanon.algorithms.rt.rum import Rum, check_rum
+from pdanon.algorithms.rt.merging import Merging, Rum, best_candidate, check_rum, distances
 from pdanon.algorithms.rt.transaction import Transaction
 from pdanon.algorithms.rt.transaction_side import TransactionSide
 from pdanon.errors import InfeasibleError

@@ -1,19 +1,68 @@
-"""Clusters: a partition of the items; clusters are merged or suppressed until no itemset is rare."""
+"""Clusters: a partition of the items; clusters are merged or suppressed until no itemset is rare.
+
+Ties are broken by an order of the items, which may be secret.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
 
 from pdanon._kernels import clusters, itemset_search, rare_clusters
 from pdanon.errors import InfeasibleError
 from pdanon.itemsets import row_loops
-from pdanon.itemsets.codes import Codes, Numbers
+from pdanon.itemsets.codes import Codes, Itemsets, Numbers, canonical_rows
 from pdanon.itemsets.support import SupportIndex, sizes_beyond_pairs
 from pdanon.itemsets.table import MOST_ITEMSETS, ItemsetTable, concatenate, refuse_long_list
 from pdanon.itemsets.threads import many_parts, search
 from pdanon.itemsets.timing import Pace, Report, check_time, halt_flag
+from pdanon.itemsets.validation import random_generator
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ItemOrder:
+    """A column whose items have another, secret order.
+
+    The algorithms are public. If ties are broken by the order of the items, an attacker can run an algorithm
+    on all tables that may have led to a release, and exclude some. A drawn order leaves more of them
+    possible.
+    """
+
+    itemsets: Itemsets  # in the drawn order
+    items: Numbers | None  # item of each code in the drawn order; None if the order is that of the items
+
+    @classmethod
+    def draw(cls, itemsets: Itemsets, random_state: Any) -> ItemOrder:
+        """Draw an order of the items; without a seed, keep the order that they have."""
+        if random_state is None:
+            return cls(itemsets, None)
+        items = random_generator(random_state).permutation(itemsets.n_items)
+        rank = np.empty(len(items), np.int32)
+        rank[items] = np.arange(len(items), dtype=np.int32)
+        codes, offsets = canonical_rows(rank[itemsets.codes], itemsets.offsets, len(items))
+        vocabulary = itemsets.vocabulary.take(pa.array(items))
+        return cls(replace(itemsets, codes=codes, offsets=offsets, vocabulary=vocabulary), items)
+
+    def arrange(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return values of items in the drawn order."""
+        return values if self.items is None else values[self.items]
+
+    def restore(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return values in the drawn order by item."""
+        if self.items is None:
+            return values
+        restored = np.empty_like(values)
+        restored[self.items] = values
+        return restored
+
+
+# --- Lists of rare itemsets, in batches
+
 
 MOST_LISTED = 2**22  # itemsets in a batch: about 100 bytes each while they are listed and sorted
 _RUNS = 256  # parts of the search, shared by threads

@@ -19,8 +19,7 @@ from examples import examples
 from pdanon import InfeasibleError, ParameterError
 from pdanon.algorithms.relational.quasi import QuasiTable, column_weights
 from pdanon.algorithms.rt.dataset import Dataset
-from pdanon.algorithms.rt.merging import Merging
-from pdanon.algorithms.rt.rum import MEASURES, Rum
+from pdanon.algorithms.rt.merging import MEASURES, Merging, Rum
 from pdanon.algorithms.rt.rum_bound import _merge
 from pdanon.itemsets.codes import Itemsets
 
