@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from pdanon._kernels import row_groups
 from pdanon.algorithms.refinement.task import Task, extend_trace
 from pdanon.algorithms.registry import ALGORITHMS
+from pdanon.algorithms.relational.quasi import split_groups
 from pdanon.algorithms.rt.dataset import Dataset
 from pdanon.algorithms.rt.transaction_side import ClassSearch, keep_occurring
 from pdanon.algorithms.states.cuts import LeafRows, by_first_row, merge_empty_rows, node_counts
@@ -426,11 +427,9 @@ class ClassRefinement:
         self._domain = itemsets.n_items if search.cover is None else search.cover[0].n_leaves
         self._most = max(self._domain - search.base, 1) * len(itemsets.codes)
         self.best = became.copy()
-        order = np.argsort(groups, kind="stable")
-        bounds = np.flatnonzero(np.diff(groups[order])) + 1
         found = (
             _Class(int(groups[rows[0]]), *keep_occurring(itemsets.take(rows)))
-            for rows in np.split(order, bounds)
+            for rows in split_groups(groups)
             if len(rows)
         )
         costs = [(each, self._cost(each, self.best[each.number, each.items])) for each in found]

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pdanon.algorithms.refinement.task import Task
+from pdanon.algorithms.relational.quasi import split_groups
 from pdanon.algorithms.states.clusters import ItemOrder
 from pdanon.algorithms.states.rules import ItemSet, RuleCheck, rows_of, rules_of
 from pdanon.algorithms.states.sets_search import KINDS, LOSSES, Price, Refinement, trace_of
@@ -236,9 +237,7 @@ class ProtectedSets:
     def _list_sets(self, labels: NDArray[Any]) -> list[ItemSet]:
         """Return the sets of labels."""
         free = np.flatnonzero(~self._fixed)
-        order = free[np.argsort(labels[free], kind="stable")]
-        ends = np.flatnonzero(np.diff(labels[order])) + 1
-        return [self._make_set(*items) for items in np.split(order, ends) if len(items)]
+        return [self._make_set(*free[places]) for places in split_groups(labels[free]) if len(places)]
 
     def _cost(self) -> float:
         """Return the loss as an exact integer."""

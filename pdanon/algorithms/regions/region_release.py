@@ -9,9 +9,8 @@ import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import partial
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -22,7 +21,7 @@ from numpy.typing import NDArray
 from pdanon.algorithms.regions.cutting import Histogram
 from pdanon.algorithms.regions.values import LISTS, Encoder, TableValues, read_lists
 from pdanon.algorithms.registry import ALGORITHMS, OF_UNITS, Algorithm, parameters_of
-from pdanon.algorithms.relational.publishing import no_items, rows_allowed, with_classes
+from pdanon.algorithms.relational.publishing import no_items, relational_loss, rows_allowed, with_classes
 from pdanon.algorithms.relational.quasi import Classes, Formation, QuasiTable, check_feasible
 from pdanon.algorithms.rt.dataset import Block, Dataset, Decided, Parts, published_classes, trace_steps
 from pdanon.algorithms.workers import Share
@@ -33,7 +32,7 @@ from pdanon.guarantees.named import MappedItems
 from pdanon.guarantees.parameters import check_k, check_share
 from pdanon.io.buckets import pack, read_bucket, read_rows, unpack, write_rows
 from pdanon.itemsets.codes import Codes, Itemsets, Numbers
-from pdanon.itemsets.lists import to_numpy
+from pdanon.itemsets.lists import offsets_of, to_numpy
 from pdanon.itemsets.timing import Report
 from pdanon.itemsets.validation import check_count, random_generator
 from pdanon.recoding.counts import is_nearly_all
@@ -43,23 +42,6 @@ from pdanon.recoding.loss_sums import LossSums, join_losses
 from pdanon.recoding.warnings import items_left
 
 # --- The rows of a region, and the place of what is decided for them
-
-
-class Storage(Protocol):
-    """The rows of a region, which only the process that works on them reads."""
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-
-    def read(self) -> pa.Table:
-        """Return the rows as codes."""
-
-    def write(self, name: str, table: pa.Table) -> None:
-        """Store a table of the region, and replace one of the same name."""
-
-    def written(self, name: str) -> pa.Table:
-        """Return a stored table."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -110,6 +92,10 @@ class MemoryStorage:
     def written(self, name: str) -> pa.Table:
         """Return a stored table."""
         return unpack(self.tables[name])
+
+
+# The rows of a region, which only the process that works on them reads.
+Storage: TypeAlias = FileStorage | MemoryStorage
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -251,27 +237,9 @@ def read_region(rows: pa.Table, vocabulary: pa.Array | None) -> tuple[Codes, Ite
     return codes, None if vocabulary is None else read_lists(rows, vocabulary, None)
 
 
-def decide_region(region: RelationalRegion, rng: np.random.Generator, report: Report) -> RegionFacts:
-    """Decide a region, in any process."""
-    return region.decide(rng, report)
-
-
-def clear_region(lost: frozenset[tuple[str, ...]], region: Region, report: Report) -> RegionFacts | None:
-    """Suppress all items of some classes of a region, in any process."""
-    return region.clear(lost, report)
-
-
 def value_table(labels: list[str], table: QuasiTable, classes: Classes) -> pa.Table:
     """Return the published values of each row."""
     return _to_table(with_classes(pd.DataFrame(table.codes, columns=labels), table, classes))
-
-
-def relational_loss(classes: Classes, n_rows: int, share: Fraction) -> pd.Series[float]:
-    """Return the losses of a release of quasi-identifiers."""
-    loss = {"NCP_relational": classes.ncp}
-    if share:
-        loss["suppressed_rows"] = classes.suppressed / max(n_rows, 1)
-    return pd.Series(loss, name="loss", dtype="float64")
 
 
 def _to_table(frame: pd.DataFrame) -> pa.Table:
@@ -291,8 +259,7 @@ def without_missing(released: pa.Table) -> pa.Table:
     """Return released rows with empty lists in place of missing ones, in the last column."""
     place = released.num_columns - 1
     column = pa.concat_arrays(released.column(place).chunks)
-    lengths = pc.fill_null(pc.list_value_length(column), 0).to_numpy()
-    offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)))
+    offsets = offsets_of(pc.fill_null(pc.list_value_length(column), 0).to_numpy())
     lists = pa.ListArray.from_arrays(offsets.astype(np.int32), column.flatten())
     return released.set_column(place, released.schema.field(place).with_type(lists.type), lists)
 
@@ -454,7 +421,7 @@ def _clear_lost(parts: Sequence[Region], facts: list[RegionFacts], share: Share)
     lost = frozenset().union(*(each.lost for each in facts))
     if not lost or len(parts) == 1:
         return facts
-    cleared = share(partial(clear_region, lost), parts)
+    cleared = share(Region.clear, parts, [lost] * len(parts))
     return [old if new is None else new for old, new in zip(facts, cleared, strict=True)]
 
 
@@ -490,7 +457,7 @@ def _decide_quasi(
         for storage in regions.storages
     ]
     rng = random_generator(asked.get("random_state"))
-    facts = share(decide_region, parts, rng.spawn(len(parts)) if len(parts) > 1 else [rng])
+    facts = share(RelationalRegion.decide, parts, rng.spawn(len(parts)) if len(parts) > 1 else [rng])
     loss = _join_losses(regions)
     parameters = {"algorithm": record.name, **asked}
     known = ReleasedTable(rows.n_rows, regions.publish(facts, False))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -103,16 +103,6 @@ class FileRows:
             path.unlink()
 
 
-class ReleasedFiles(Protocol):
-    """The released values and lists of all rows, on disk."""
-
-    def part(self, number: int) -> pa.Table:
-        """Return the released columns of a part, in the order of its rows."""
-
-    def mappings(self) -> Iterator[pa.Table]:
-        """Yield the mapping, region by region; at least one table."""
-
-
 # Rows of adjacent regions that go to and come from the parts together. One by one, the number of reads would
 # be that of the regions times that of the parts.
 _GATHERED = 10_000
@@ -194,14 +184,14 @@ class ReleasedRegions:
     hides_missing: bool  # whether missing rows are published as empty
 
     def part(self, number: int) -> pa.Table:
-        """Return the released columns of a part."""
+        """Return the released columns of a part, in the order of its rows."""
         rows = self.released.read(number)
         return_unused()
         released = in_order(rows, np.load(self.orders[number]))
         return without_missing(released) if self.hides_missing else released
 
     def mappings(self) -> Iterator[pa.Table]:
-        """Yield the mapping, region by region."""
+        """Yield the mapping, region by region; at least one table."""
         if self.n_groups is None:
             yield _no_mapping()
             return
@@ -219,12 +209,16 @@ class ReleasedValues:
     numbers: list[Path]  # for each part, the file with the combination of each row
 
     def part(self, number: int) -> pa.Table:
-        """Return the released columns of a part."""
+        """Return the released columns of a part, in the order of its rows."""
         return self.released.take(pa.array(np.load(self.numbers[number])))
 
     def mappings(self) -> Iterator[pa.Table]:
         """Yield a mapping without rows: no item was recoded."""
         yield _no_mapping()
+
+
+# The released values and lists of all rows, on disk.
+ReleasedFiles: TypeAlias = ReleasedRegions | ReleasedValues
 
 
 def _no_mapping() -> pa.Table:

@@ -18,7 +18,7 @@ from pdanon.io.trees import pandas_metadata
 from pdanon.itemsets.codes import Codes, Itemsets, canonical_rows, find_items
 from pdanon.itemsets.dtype import type_name
 from pdanon.itemsets.encoded_columns import number_items
-from pdanon.itemsets.lists import QUASI_HINT, item_type, plain, to_numpy
+from pdanon.itemsets.lists import QUASI_HINT, item_type, offsets_of, plain, to_numpy
 
 LISTS = "items"  # the column of lists in rows as numbers; others are numbered
 
@@ -211,10 +211,9 @@ def read_lists(rows: pa.Table, vocabulary: pa.Array, numbers: Codes | None) -> I
     """Return the lists of rows, with the code of each number if they are not codes yet."""
     lists = rows[LISTS].combine_chunks()
     lists = pa.concat_arrays(lists.chunks) if isinstance(lists, pa.ChunkedArray) else lists
-    lengths = to_numpy(pc.fill_null(pc.list_value_length(lists), 0))
     nulls = lists.is_null().to_numpy(zero_copy_only=False)
     codes = to_numpy(lists.flatten()).astype(np.int32)
-    offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)))
+    offsets = offsets_of(to_numpy(pc.fill_null(pc.list_value_length(lists), 0)))
     if numbers is not None:
         codes, offsets = canonical_rows(numbers[codes], offsets, len(vocabulary))
     return Itemsets(codes, offsets, vocabulary, nulls)

@@ -12,7 +12,7 @@ import pandas as pd
 
 from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.relational.attributes import cover_loss
-from pdanon.algorithms.relational.publishing import Relation, trim_groups
+from pdanon.algorithms.relational.publishing import release_classes, trim_groups
 from pdanon.algorithms.relational.quasi import Classes, QuasiTable
 from pdanon.guarantees import KAnonymity
 from pdanon.hierarchy import HierarchyLike
@@ -92,8 +92,16 @@ def mondrian(
     2  [28, 39]            Spain
     3  [28, 39]            Spain
     """
-    relation = Relation.of(frame, k=k, quasi=quasi, hierarchies=hierarchies, max_suppressed=max_suppressed)
-    return relation.release("mondrian", cut_boxes, keep=keep)
+    return release_classes(
+        frame,
+        "mondrian",
+        cut_boxes,
+        k=k,
+        quasi=quasi,
+        hierarchies=hierarchies,
+        max_suppressed=max_suppressed,
+        keep=keep,
+    )
 
 
 def cut_boxes(table: QuasiTable, k: int, rng: np.random.Generator, report: Report, most: int) -> Classes:

@@ -18,7 +18,14 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pdanon.algorithms.relational.attributes import Attribute, Cells, cover_loss, digest_of
-from pdanon.algorithms.relational.quasi import Classes, Formation, QuasiTable, group_rows
+from pdanon.algorithms.relational.quasi import (
+    Classes,
+    Formation,
+    QuasiTable,
+    check_feasible,
+    group_rows,
+    split_groups,
+)
 from pdanon.errors import ParameterError
 from pdanon.guarantees import KAnonymity
 from pdanon.guarantees.parameters import check_share
@@ -106,9 +113,8 @@ def trim_groups(table: QuasiTable, groups: Numbers, k: int, most: int) -> Classe
 
 
 def _without_outliers(table: QuasiTable, groups: Numbers, k: int, most: int) -> Numbers:
-    order = np.argsort(groups, kind="stable")
-    members = np.split(order, np.flatnonzero(np.diff(groups[order])) + 1)
-    waiting = [trim for number, rows in enumerate(members) for trim in _best_trim(table, number, rows, k)]
+    members = enumerate(split_groups(groups))
+    waiting = [trim for number, rows in members for trim in _best_trim(table, number, rows, k)]
     heapify(waiting)
     result, left = groups.copy(), most
     while waiting:
@@ -161,54 +167,44 @@ def _loss(table: QuasiTable, codes: Codes) -> int:
 _MOST_TEXT = 8 * 10**9  # characters in a column: what memory holds
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Relation:
-    """A frame with quasi-identifiers, encoded."""
+def release_classes(
+    frame: pd.DataFrame,
+    name: str,
+    form: Formation,
+    *,
+    k: int,
+    quasi: Sequence[Hashable],
+    hierarchies: Mapping[Hashable, HierarchyLike] | None,
+    max_suppressed: float,
+    keep: Sequence[Hashable],
+    **chance: Any,
+) -> Anonymized:
+    """Release the classes that an algorithm forms; ``chance`` is ``random_state``, if it has that."""
+    guarantee = KAnonymity(k, quasi=quasi)
+    table = QuasiTable.of(frame, guarantee.quasi, hierarchies)
+    check_feasible(table.n_rows, guarantee.k)
+    share = check_share(max_suppressed, "max_suppressed")
+    parameters = {"algorithm": name, **chance, "k": guarantee.k, "quasi": list(guarantee.quasi)}
+    parameters |= {"hierarchies": hierarchies, "max_suppressed": max_suppressed}
+    table.require_memory(name)
 
-    frame: pd.DataFrame
-    guarantee: KAnonymity
-    table: QuasiTable
-    share: Fraction  # upper bound on the share of suppressed rows
-    parameters: dict[str, Any]  # to record
+    def decide() -> Decision[ClassRows]:
+        most = rows_allowed(share, table.n_rows, guarantee.k)
+        rng = random_generator(chance.get("random_state"))
+        with progress_bar(name, "steps") as report:
+            classes = form(table, guarantee.k, rng, report, most)
+        rows, loss = ClassRows(table, classes, classes.of_row), relational_loss(classes, table.n_rows, share)
+        return Decision(rows, guarantee, no_items(), loss, parameters)
 
-    @classmethod
-    def of(
-        cls,
-        frame: pd.DataFrame,
-        *,
-        k: int,
-        quasi: Sequence[Hashable],
-        hierarchies: Mapping[Hashable, HierarchyLike] | None,
-        max_suppressed: float,
-    ) -> Relation:
-        """Encode a frame; the parameters are those of the algorithms."""
-        guarantee = KAnonymity(k, quasi=quasi)
-        table = QuasiTable.of(frame, guarantee.quasi, hierarchies)
-        table.check_feasible(guarantee.k)
-        share = check_share(max_suppressed, "max_suppressed")
-        parameters = {"k": guarantee.k, "quasi": list(guarantee.quasi), "hierarchies": hierarchies}
-        parameters["max_suppressed"] = max_suppressed
-        return cls(frame, guarantee, table, share, parameters)
+    return release(FrameWriter(frame, [], quasi=table.positions), decide, keep)
 
-    def release(self, name: str, form: Formation, *, keep: Sequence[Hashable], **chance: Any) -> Anonymized:
-        """Release the frame; ``chance`` is ``random_state``, if the algorithm has it."""
-        table, k = self.table, self.guarantee.k
-        table.require_memory(name)
 
-        def decide() -> Decision[ClassRows]:
-            most = rows_allowed(self.share, table.n_rows, k)
-            rng = random_generator(chance.get("random_state"))
-            with progress_bar(name, "steps") as report:
-                classes = form(table, k, rng, report, most)
-            loss = {"NCP_relational": classes.ncp}
-            if self.share:
-                loss["suppressed_rows"] = classes.suppressed / max(table.n_rows, 1)
-            rows = ClassRows(table, classes, classes.of_row)
-            measured = pd.Series(loss, name="loss", dtype="float64")
-            parameters = {"algorithm": name, **chance, **self.parameters}
-            return Decision(rows, self.guarantee, no_items(), measured, parameters)
-
-        return release(FrameWriter(self.frame, [], quasi=table.positions), decide, keep)
+def relational_loss(classes: Classes, n_rows: int, share: Fraction) -> pd.Series[float]:
+    """Return the losses of a release of quasi-identifiers."""
+    loss = {"NCP_relational": classes.ncp}
+    if share:
+        loss["suppressed_rows"] = classes.suppressed / max(n_rows, 1)
+    return pd.Series(loss, name="loss", dtype="float64")
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -290,6 +290,12 @@ def number_groups(groups: Sequence[Numbers], n_rows: int) -> Numbers:
     return of_row
 
 
+def split_groups(groups: Numbers) -> list[Numbers]:
+    """Return the rows of each group, ascending."""
+    order = np.argsort(groups, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(groups[order])) + 1)
+
+
 _WEIGHT_STEPS = 1000  # weights are compared as integers: the number of steps from 0 to 1
 
 
@@ -401,10 +407,6 @@ class QuasiTable:
         """Select rows; the losses of values stay relative to all values of the table."""
         attributes = tuple(replace(each, codes=each.codes[rows]) for each in self.attributes)
         return QuasiTable(self.positions, attributes, self.codes[rows])
-
-    def check_feasible(self, k: int) -> None:
-        """Raise if there are rows, but fewer than k."""
-        check_feasible(self.n_rows, k)
 
     def require_memory(self, name: str, more: int = 0) -> None:
         """Check that an algorithm can allocate its memory: that for classes of rows, and more bytes."""

@@ -14,7 +14,7 @@ import pandas as pd
 
 from pdanon.algorithms.registry import Algorithm
 from pdanon.algorithms.relational.attributes import Attribute, Ranges, bounds
-from pdanon.algorithms.relational.publishing import Relation, publish_values
+from pdanon.algorithms.relational.publishing import publish_values, release_classes
 from pdanon.algorithms.relational.quasi import Classes, QuasiTable, group_rows
 from pdanon.guarantees import KAnonymity
 from pdanon.hierarchy import HierarchyLike
@@ -101,8 +101,16 @@ def top_down(
     2  [28, 39]  (France,Greece,Spain)
     3  [28, 39]  (France,Greece,Spain)
     """
-    relation = Relation.of(frame, k=k, quasi=quasi, hierarchies=hierarchies, max_suppressed=max_suppressed)
-    return relation.release("top_down", specialize, keep=keep)
+    return release_classes(
+        frame,
+        "top_down",
+        specialize,
+        k=k,
+        quasi=quasi,
+        hierarchies=hierarchies,
+        max_suppressed=max_suppressed,
+        keep=keep,
+    )
 
 
 def specialize(table: QuasiTable, k: int, rng: np.random.Generator, report: Report, most: int) -> Classes:

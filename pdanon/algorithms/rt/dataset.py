@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pdanon.algorithms.registry import ALGORITHMS, BYTES_OF_SUPPORTS
 from pdanon.algorithms.relational.mondrian import cut_evenly
 from pdanon.algorithms.relational.publishing import ClassRows
-from pdanon.algorithms.relational.quasi import Classes, Formation, QuasiTable, check_feasible
+from pdanon.algorithms.relational.quasi import Classes, Formation, QuasiTable, check_feasible, split_groups
 from pdanon.algorithms.rt.transaction import Transaction, as_transaction
 from pdanon.algorithms.rt.transaction_side import TransactionSide, anonymize_by
 from pdanon.algorithms.states.cuts import by_first_row
@@ -179,11 +179,15 @@ class Parts:
 
 
 class Decided(NamedTuple):
-    """The decision for parts."""
+    """The decision for parts.
+
+    ``steps`` has, at the start and after each merge, the number of ``clusters``, and the losses ``Rum`` and
+    ``Tum`` of quasi-identifiers and transactions, as shares of their maximum; NaN if not measured.
+    """
 
     parts: list[Any]  # as returned by `Part.close`
-    steps: pd.DataFrame | None = None  # as in `Clustering`
-    rum: float | None = None  # as in `Clustering`
+    steps: pd.DataFrame | None = None  # None if the algorithm merges no clusters
+    rum: float | None = None  # loss of the quasi-identifiers, if it is not NCP
 
 
 def check_cluster(name: Any) -> None:
@@ -206,28 +210,6 @@ def published_classes(classes: Classes) -> Numbers:
     """Return the class of each row; clusters with equal published values are one class."""
     cells = {place: each.values.take(each.numbers) for place, each in enumerate(classes.cells)}
     return equal_rows(pd.DataFrame(cells), range(len(cells)))[classes.of_row]
-
-
-def split_groups(groups: Numbers) -> list[Numbers]:
-    """Return the rows of each group, ascending."""
-    order = np.argsort(groups, kind="stable")
-    return np.split(order, np.flatnonzero(np.diff(groups[order])) + 1)
-
-
-# --- The clusters that an algorithm decides on
-
-
-class Clustering(NamedTuple):
-    """Clusters of rows, and their anonymized items.
-
-    ``steps`` has, at the start and after each merge, the number of ``clusters``, and the losses ``Rum`` and
-    ``Tum`` of quasi-identifiers and transactions, as shares of their maximum; NaN if not measured.
-    """
-
-    groups: Numbers  # the cluster of each row
-    numbers: Codes  # new number of each occurrence, as in `TransactionSide`
-    steps: pd.DataFrame | None = None  # None if the algorithm merges no clusters
-    rum: float | None = None  # loss of the quasi-identifiers, if it is not NCP
 
 
 def trace_steps(steps: pd.DataFrame | None, tum: float) -> pd.DataFrame | None:
@@ -297,42 +279,42 @@ class Dataset:
         """Block of all rows."""
         return Block(self.guarantee.k, self.table, self.transactions)
 
-    def decide_parts(
+    def _decide_blocks(
         self,
         decide: Callable[[Parts], Decided],
         report: Report,
         block_rows: int | None = None,
         n_jobs: int | Executor = 1,
-    ) -> Clustering:
-        """Decide block by block; the parameters are those of the algorithms."""
+    ) -> tuple[Decided, tuple[Numbers, Codes]]:
+        """Decide block by block; also return the cluster of each row, and the number of each occurrence."""
         whole, jobs = self.whole, check_jobs(n_jobs)
         blocks = whole.cut(block_rows)
         parts = [whole.take(rows) for rows in blocks] if len(blocks) > 1 else [whole]
         with sharing(jobs if len(blocks) > 1 else 1, report) as share:
             found = decide(Parts(parts, whole.table, self.transaction.order, share))
-        return Clustering(*whole.join_blocks(blocks, found.parts), found.steps, found.rum)
+        return found, whole.join_blocks(blocks, found.parts)
 
     @property
     def writer(self) -> FrameWriter:
         """Writer of the release."""
         return FrameWriter(self.frame, self.positions, quasi=self.table.positions)
 
-    def release(self, name: str, decide: partial[Clustering], *, keep: Sequence[Hashable]) -> Anonymized:
-        """Release the frame in the clusters that ``decide`` returns.
+    def release(
+        self, name: str, decide: partial[Decided], *, keep: Sequence[Hashable], **blocks: Any
+    ) -> Anonymized:
+        """Release the frame in the clusters that ``decide`` returns for its parts.
 
-        Its keyword arguments are recorded as parameters; it is called with the dataset and a progress
-        callback.
+        Its keyword arguments are recorded as parameters. ``blocks`` is ``block_rows`` and ``n_jobs``, if the
+        algorithm has them.
         """
         # The number of processes does not change the release, so it is not recorded.
-        own = {key: value for key, value in decide.keywords.items() if key != "n_jobs"}
+        own = {key: value for key, value in {**decide.keywords, **blocks}.items() if key != "n_jobs"}
         self.table.require_memory(name, BYTES_OF_SUPPORTS * len(self.transactions.itemsets.codes))
 
         def decide_clusters() -> Decision[ClassRows]:
             with progress_bar(name, "steps") as report:
-                found = decide(self, report)
-            made = self.decision(
-                found.groups, found.numbers, {"algorithm": name, **self.parameters, **own}, found.steps
-            )
+                found, clusters = self._decide_blocks(decide, report, **blocks)
+            made = self.decision(*clusters, {"algorithm": name, **self.parameters, **own}, found.steps)
             return made if found.rum is None else made.with_loss("Rum", found.rum)
 
         return release(self.writer, decide_clusters, keep)
@@ -344,9 +326,10 @@ class Dataset:
         parameters: Mapping[str, Any],
         steps: pd.DataFrame | None = None,
     ) -> Decision[ClassRows]:
-        """Return the decision to publish clusters of rows, as in `Clustering`, for the recorded parameters.
+        """Return the decision to publish clusters of rows, for the recorded parameters.
 
-        Clusters with equal published values still have separate recodings.
+        ``numbers`` has the new number of each occurrence, as in `TransactionSide`. Clusters with equal
+        published values still have separate recodings.
         """
         numbers = self.whole.hide_emptied(groups, numbers)
         classes = Classes.of_members(self.table, groups)

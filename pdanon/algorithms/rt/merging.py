@@ -46,10 +46,10 @@ class Rum:
     n_rows: int
 
     @classmethod
-    def of(cls, name: str, table: QuasiTable, n_rows: int | None = None) -> Rum:
-        """Return a measure for a table, of its rows or of more."""
+    def of(cls, name: str, table: QuasiTable, n_rows: int) -> Rum:
+        """Return a measure for a table of this many rows."""
         squared = sum(float(each.unit) ** 2 for each in table.attributes)
-        return cls(name, table.most_of_row, squared, table.n_rows if n_rows is None else n_rows)
+        return cls(name, table.most_of_row, squared, n_rows)
 
     @property
     def by_size(self) -> bool:
@@ -85,19 +85,17 @@ class Merging:
     """Clusters of rows, with the current loss of their quasi-identifiers.
 
     Clusters are numbered in the order of their first rows. A merged cluster takes the place of the first.
-    ``losses`` has the loss of the quasi-identifiers of each row of a cluster, by default NCP.
+    ``losses`` has the loss of the quasi-identifiers of each row of a cluster.
 
     The distance (BTD) of two transactions is ``(different + 1) / (common + 1)``, times the number of items in
     either. That of a cluster is the largest of its pairs. A merge only adds the pairs between both clusters.
     """
 
-    def __init__(
-        self, table: QuasiTable, groups: Numbers, itemsets: Itemsets, rum: Rum | None = None
-    ) -> None:
+    def __init__(self, table: QuasiTable, groups: Numbers, itemsets: Itemsets, rum: Rum) -> None:
         self._members = np.lexsort((-itemsets.lengths, groups))
         self._bounds = offsets_of(np.bincount(groups))
         self._table = table
-        self._rum = Rum.of("NCP", table) if rum is None else rum
+        self._rum = rum
         self._transactions = itemsets.codes, itemsets.offsets
         self._digests = Digests(table, self.rows, self._rum.combine)
         self.losses = self.sizes if self._rum.by_size else self._digests.losses

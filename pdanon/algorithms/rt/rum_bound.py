@@ -17,7 +17,6 @@ import pandas as pd
 
 from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.rt.dataset import (
-    Clustering,
     Dataset,
     Decided,
     Part,
@@ -188,35 +187,9 @@ def rum_bound(
         transaction=transaction,
         refine=refine,
     )
-    decision = partial(
-        decide,
-        delta=delta,
-        merge=merge,
-        rum=check_rum(rum),
-        cluster=cluster,
-        random_state=random_state,
-        block_rows=block_rows,
-        n_jobs=n_jobs,
-    )
-    return data.release("rum_bound", decision, keep=keep)
-
-
-def decide(
-    data: Dataset,
-    report: Report,
-    *,
-    delta: float,
-    merge: str,
-    rum: str,
-    cluster: str,
-    random_state: Any,
-    block_rows: int | None,
-    n_jobs: int | Executor,
-) -> Clustering:
-    """Form clusters in each block of rows, and merge them within the bound on their quasi-identifiers."""
-    given: dict[str, Any] = {"delta": delta, "merge": merge, "rum": rum, "cluster": cluster}
-    decide_all = partial(decide_parts, **given, random_state=random_state)
-    return data.decide_parts(decide_all, report, block_rows, n_jobs)
+    own: dict[str, Any] = {"delta": delta, "merge": merge, "rum": check_rum(rum), "cluster": cluster}
+    decide = partial(decide_parts, **own, random_state=random_state)
+    return data.release("rum_bound", decide, keep=keep, block_rows=block_rows, n_jobs=n_jobs)
 
 
 def decide_parts(

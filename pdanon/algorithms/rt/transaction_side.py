@@ -304,10 +304,8 @@ def _by_diverse_cuts(
     """Return transactions whose known items are published as nodes that reveal no sensitive item."""
     source: Any = transaction.hierarchy
     tree, leaves, n_leaves = find_leaves(source, itemsets.vocabulary, secrets.hidden)
-    decide, domains = partial(_diverse_nodes, km, (tree, leaves), secrets), np.array([n_leaves])
-    if transaction.algorithm != "apriori":
-        nodes_of: Any = ALGORITHMS[transaction.algorithm].nodes
-        decide = partial(_diverse_suppressed_nodes, nodes_of, km, (tree, leaves), secrets)
+    nodes_of = None if transaction.algorithm == "apriori" else ALGORITHMS[transaction.algorithm].nodes
+    decide, domains = partial(_diverse_nodes, nodes_of, km, (tree, leaves), secrets), np.array([n_leaves])
     sizes = np.minimum(tree.leaves, n_leaves).astype(np.int64)
     side = TransactionSide(
         itemsets, 0, km.m, decide, sizes, domains, column_of, transaction.tum, hidden=secrets.hidden
@@ -395,33 +393,26 @@ def _nodes(
 
 
 def _diverse_nodes(
-    km: KmAnonymity, cover: tuple[Hierarchy, Codes], hiding: _Secrets, index: SupportIndex, items: Codes
-) -> Codes:
-    tree, leaves = cover[0], cover[1][items]
-    known, secrets = hiding.split(index, items)
-    result = np.where(secrets.singles > 0, leaves, -1).astype(np.int32)
-    if known.n_non_empty >= km.k:
-        cut = Cut(known, tree, leaves, secrets=secrets, diversity=hiding.diversity)
-        cut.protect(km.k, km.m, report_nothing)
-        result = np.where(known.singles > 0, cut.nodes, result)
-    return result[index.codes]
-
-
-def _diverse_suppressed_nodes(
-    nodes_of: Callable[..., Codes],
+    nodes_of: Callable[..., Codes] | None,
     km: KmAnonymity,
     cover: tuple[Hierarchy, Codes],
     hiding: _Secrets,
     index: SupportIndex,
     items: Codes,
 ) -> Codes:
+    """Raise a cut, or suppress nodes of another algorithm, until they reveal no sensitive item."""
     tree, leaves = cover[0], cover[1][items]
     known, secrets = hiding.split(index, items)
     result = np.where(secrets.singles > 0, leaves, -1).astype(np.int32)
     if known.n_non_empty >= km.k:
-        of_item = np.full(index.n_items, -1, np.int32)
-        of_item[known.codes] = nodes_of(CutTask(known, tree, leaves, km.k, km.m, report_nothing))
-        _suppress_revealing(of_item, known, secrets, km, hiding.diversity)
+        if nodes_of is None:
+            cut = Cut(known, tree, leaves, secrets=secrets, diversity=hiding.diversity)
+            cut.protect(km.k, km.m, report_nothing)
+            of_item = cut.nodes
+        else:
+            of_item = np.full(index.n_items, -1, np.int32)
+            of_item[known.codes] = nodes_of(CutTask(known, tree, leaves, km.k, km.m, report_nothing))
+            _suppress_revealing(of_item, known, secrets, km, hiding.diversity)
         result = np.where(known.singles > 0, of_item, result)
     return result[index.codes]
 
