@@ -30,6 +30,7 @@ from pdanon.algorithms.registry import ALGORITHMS
 from pdanon.algorithms.relational.quasi import split_groups
 from pdanon.algorithms.rt.dataset import Dataset
 from pdanon.algorithms.rt.transaction_side import ClassSearch, keep_occurring
+from pdanon.algorithms.states.clusters import first_members
 from pdanon.algorithms.states.cuts import LeafRows, by_first_row, merge_empty_rows, node_counts
 from pdanon.algorithms.states.cuts_search import CutRefinement
 from pdanon.algorithms.states.sets_search import Refinement, trace_of
@@ -472,10 +473,8 @@ class ClassRefinement:
     def _keep(self, each: _Class, numbers: NDArray[Any]) -> None:
         before = self.best[each.number, each.items]
         if self._class_search.cover is None:  # an item of the set becomes its number
-            kept = numbers >= 0
-            _, first, of_item = np.unique(numbers[kept], return_index=True, return_inverse=True)
-            numbers = np.full(len(numbers), -1)
-            numbers[kept] = each.items[kept][first[of_item]]
+            first = first_members(numbers)
+            numbers = np.where(first < 0, -1, each.items[first])
         saved = self._cost(each, before) - self._cost(each, numbers)
         if saved > 0:
             self.best[each.number, each.items] = numbers

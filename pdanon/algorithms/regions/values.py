@@ -39,8 +39,7 @@ class ColumnValues:
 
     def add(self, column: pa.ChunkedArray) -> Codes:
         """Add the values of a part, and return the number of each; -1 for a missing one."""
-        column = pa.chunked_array(column.chunks, column.type).combine_chunks()
-        column = pa.concat_arrays(column.chunks) if isinstance(column, pa.ChunkedArray) else column
+        column = _one_array(pa.chunked_array(column.chunks, column.type))
         if self._categories is not None:
             self._categories, _ = number_items(plain(column.dictionary, self._values.type), self._categories)
         column = plain(column, self._values.type)
@@ -209,11 +208,15 @@ def code_lists(codes: Codes, offsets: Any, nulls: Any) -> pa.Array:
 
 def read_lists(rows: pa.Table, vocabulary: pa.Array, numbers: Codes | None) -> Itemsets:
     """Return the lists of rows, with the code of each number if they are not codes yet."""
-    lists = rows[LISTS].combine_chunks()
-    lists = pa.concat_arrays(lists.chunks) if isinstance(lists, pa.ChunkedArray) else lists
+    lists = _one_array(rows[LISTS])
     nulls = lists.is_null().to_numpy(zero_copy_only=False)
     codes = to_numpy(lists.flatten()).astype(np.int32)
     offsets = offsets_of(to_numpy(pc.fill_null(pc.list_value_length(lists), 0)))
     if numbers is not None:
         codes, offsets = canonical_rows(numbers[codes], offsets, len(vocabulary))
     return Itemsets(codes, offsets, vocabulary, nulls)
+
+
+def _one_array(column: pa.ChunkedArray) -> pa.Array:
+    whole = column.combine_chunks()
+    return pa.concat_arrays(whole.chunks) if isinstance(whole, pa.ChunkedArray) else whole

@@ -54,11 +54,6 @@ class Block:
     transactions: TransactionSide
 
     @property
-    def most(self) -> int:
-        """Loss of all rows together if all quasi-identifiers were suppressed."""
-        return self.table.most_of_row * self.table.n_rows
-
-    @property
     def n_rows(self) -> int:
         """Number of rows."""
         return self.table.n_rows

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from pdanon.algorithms.items.apriori import find_leaves
 from pdanon.algorithms.registry import ALGORITHMS
 from pdanon.algorithms.rt.transaction import Transaction
+from pdanon.algorithms.states.clusters import first_members
 from pdanon.algorithms.states.cuts import Cut, CutTask
 from pdanon.algorithms.states.cuts_search import CutRefinement
 from pdanon.algorithms.states.diverse_sets import DiverseSets
@@ -103,7 +104,6 @@ class TransactionSide:
 
     itemsets: Itemsets
     k: int  # 0 if the table has sensitive items: ``decide`` alone decides which classes are suppressed
-    m: int | None
     decide: Callable[[SupportIndex, Codes], Codes]
     sizes: Numbers | None  # number of leaves of each node; None if sets are published
     domains: Numbers  # number of leaves, or of items that occur, of each list column
@@ -295,7 +295,7 @@ def _by_cuts(
     sizes = cover[0].leaves.astype(np.int64)
     # Algorithms that do not recode items may publish an item in several ways in a class.
     search = ClassSearch(km, cover, joint) if refine and record.recodes == "items" else None
-    return TransactionSide(itemsets, km.k, km.m, decide, sizes, domains, column_of, transaction.tum, search)
+    return TransactionSide(itemsets, km.k, decide, sizes, domains, column_of, transaction.tum, search)
 
 
 def _by_diverse_cuts(
@@ -308,7 +308,7 @@ def _by_diverse_cuts(
     decide, domains = partial(_diverse_nodes, nodes_of, km, (tree, leaves), secrets), np.array([n_leaves])
     sizes = np.minimum(tree.leaves, n_leaves).astype(np.int64)
     side = TransactionSide(
-        itemsets, 0, km.m, decide, sizes, domains, column_of, transaction.tum, hidden=secrets.hidden
+        itemsets, 0, decide, sizes, domains, column_of, transaction.tum, hidden=secrets.hidden
     )
     return side, [(tree, n_leaves)]
 
@@ -339,13 +339,12 @@ def _by_sets(
     search = ClassSearch(km, blocks=kinds) if refine else None
     if secrets is None:
         return TransactionSide(
-            itemsets, km.k, km.m, decide, None, domains, column_of, transaction.tum, search, weights=weights
+            itemsets, km.k, decide, None, domains, column_of, transaction.tum, search, weights=weights
         )
     diverse = partial(_diverse_sets, decide, km, kinds, secrets, search)
     return TransactionSide(
         itemsets,
         0,
-        km.m,
         diverse,
         None,
         domains,
@@ -457,8 +456,7 @@ def _diverse_sets(
             labels = np.where(hiding.hidden[items], -1, refined).astype(np.int32)
         sets = DiverseSets(known, secrets, labels, kinds[items], hiding.diversity, len(hiding.hidden))
         sets.protect(km.k, km.m)
-        _, first, number = np.unique(sets.labels, return_index=True, return_inverse=True)
-        labels = np.where(sets.labels < 0, -1, first[number]).astype(np.int32)
+        labels = first_members(sets.labels).astype(np.int32)
         shown = np.flatnonzero(secrets.singles > 0)
         labels[shown] = shown  # a set has the number of one of its own items, so no number is used twice
     return labels[index.codes]

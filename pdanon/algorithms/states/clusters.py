@@ -359,6 +359,12 @@ class Clusters:
         return self._index.relabel(self.labels)
 
 
+def first_members(labels: Numbers) -> Numbers:
+    """Return the first item of the set of each item; -1 if its label is below 0."""
+    _, first, number = np.unique(labels, return_index=True, return_inverse=True)
+    return np.where(labels < 0, -1, first[number])
+
+
 def _parts(count: int) -> Iterator[tuple[int, int]]:
     """Yield ranges of at most ``_PART`` numbers."""
     for begin in range(0, count, _PART):

@@ -77,6 +77,13 @@ class Scenario:
         return np.where(self.kept[above], above, -1).astype(np.int32)
 
 
+def _below_only_children(tree: Hierarchy, floor: Mask) -> Numbers:
+    """Return the lowest node, down to the floor, that covers the same leaves as each node."""
+    # In pre-order, an only child follows its parent, and its subtree is one node smaller.
+    lone = np.append(tree.size[:-1] == tree.size[1:] + 1, False) & ~floor
+    return np.minimum.accumulate(np.where(lone, tree.n_nodes, np.arange(tree.n_nodes))[::-1])[::-1]
+
+
 class Descent:
     """Cuts of a hierarchy with the necessary suppression, and the greedy way down through them.
 
@@ -131,9 +138,7 @@ class Descent:
         names = np.argsort(np.argsort(np.array(hierarchy.names, object), kind="stable"))
         self._order = np.lexsort((names, -occurrences, -self._penalty))
         self._rank = np.argsort(self._order)
-        # In pre-order, an only child follows its parent, and its subtree is one node smaller.
-        lone = np.append(hierarchy.size[:-1] == hierarchy.size[1:] + 1, False) & ~self._floor
-        self._lower = np.minimum.accumulate(np.where(lone, len(nodes), nodes)[::-1])[::-1]
+        self._lower = _below_only_children(hierarchy, self._floor)
         self._gain = self._loss.copy()
         np.subtract.at(self._gain, hierarchy.parent[1:], self._loss[self._lower[1:]])
         self._threats = cut_search.Threats(
@@ -299,9 +304,7 @@ class CutRefinement:
         self._occurrences = occurrences.reshape(became.shape)
         self._price = np.append(price, self._most)
         self._drop = bool(((self._became < 0) & (self._occurrences > 0)).any())
-        # In pre-order, an only child follows its parent, and its subtree is one node smaller.
-        lone = np.append(tree.size[:-1] == tree.size[1:] + 1, False)
-        self._lower = np.minimum.accumulate(np.where(lone, tree.n_nodes, nodes)[::-1])[::-1]
+        self._lower = _below_only_children(tree, tree.is_leaf)
         self._state = self._state_of(guarantee, rows)
         self._fill()
         self._check_start(rows, guarantee)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from pdanon._kernels import constraint_annealing, counting, set_annealing, set_moves, set_search
 from pdanon._kernels.larger_itemsets import LargerItemsets
-from pdanon.algorithms.states.clusters import Clusters
+from pdanon.algorithms.states.clusters import Clusters, first_members
 from pdanon.algorithms.weights import item_weights
 from pdanon.errors import InfeasibleError, ParameterError
 from pdanon.guarantees import KmAnonymity, PrivacyConstraints
@@ -551,10 +551,7 @@ class Refinement:
     def _repair(self) -> None:
         """Merge clusters to protect larger itemsets too, and store them if the loss is the lowest."""
         index, labels, n = self._index, np.asarray(self._state.label), self._index.n_items
-        kept = np.flatnonzero(labels >= 0)
-        _, first, number = np.unique(labels[kept], return_index=True, return_inverse=True)
-        stands_in = np.full(n, -1)
-        stands_in[kept] = kept[first][number]
+        kept, stands_in = labels >= 0, first_members(labels)
         rows = index.relabel(stands_in)
         sizes = sums(stands_in[kept], self._mass[kept], n)
         clusters = Clusters(rows, None, self._blocks, sizes=sizes)
