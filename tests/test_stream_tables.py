@@ -181,7 +181,7 @@ def test_rows_of_adjacent_regions_are_exchanged_together(name, tmp_path, monkeyp
 
 @pytest.mark.parametrize("name", ["rum_bound", "mondrian"])
 def test_regions_of_values_that_are_counted_together(name, tmp_path, monkeypatch):
-    monkeypatch.setattr("pdanon.algorithms.regions.value_cuts._CUT_KEYS", 8)
+    monkeypatch.setattr("pdanon.algorithms.regions.cutting._CUT_KEYS", 8)
     frame = table(2)
     source = write(frame, tmp_path / "source", [25])
     result = run(source, tmp_path / "released", name, block_rows=12)
@@ -387,7 +387,7 @@ def test_nothing_is_left_of_a_failed_run(tmp_path, monkeypatch):
         run(source, tmp_path / "released", "rum_bound", delta=0, block_rows=12)
     monkeypatch.setattr(buckets, "write_rows", full)
     monkeypatch.setattr("pdanon.algorithms.regions.rows.write_rows", full)
-    monkeypatch.setattr("pdanon.algorithms.regions.region_storage.write_rows", full)
+    monkeypatch.setattr("pdanon.algorithms.regions.region_release.write_rows", full)
     with pytest.raises(FormatError, match="cannot be written"):
         run(source, tmp_path / "released", "rfirst")
     assert sorted(each.name for each in tmp_path.iterdir()) == ["other", "source"]

@@ -69,21 +69,11 @@ def suffices(algorithm: str | None, parameters: Mapping[str, Any]) -> bool:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Request:
-    """Which rows a decision lacks: those with at least three items that its labels shorten.
+    """Which rows a decision lacks: those with at least three items that its labels shorten."""
 
-    Parameters
-    ----------
-    items : pyarrow.Array
-        The items, by code.
-    labels : tuple of ndarray of int32, shape (items,)
-        The set of each item in this and all earlier interim decisions, the latest last.
-    longest : tuple of int
-        For each of them, the number of items above which all rows are requested.
-    """
-
-    items: pa.Array
-    labels: tuple[Codes, ...]
-    longest: tuple[int, ...]
+    items: pa.Array  # by code
+    labels: tuple[Codes, ...]  # set of each item in this and all earlier interim decisions, the latest last
+    longest: tuple[int, ...]  # for each of them, the number of items above which all rows are requested
 
     def find(self, rows: Itemsets) -> SupportIndex | None:
         """Return the distinct rows that this decision requests, but no earlier one; None if an item is new.
@@ -126,29 +116,13 @@ def decide_in_rounds(
 ) -> tuple[Decision[Rows], pd.DataFrame]:
     """Decide for the supports of pairs, fetching rows until no further one is needed.
 
-    Parameters
-    ----------
-    counts : PairCounts
-        Supports of the items and pairs of all rows.
-    fetch : callable
-        Returns the rows of a request, from those who hold them. Equal rows may come several times.
-    decide : callable
-        The decision of an algorithm that `suffices` accepts, without rows, as further ones need their memory;
-        and the set of each item.
+    ``fetch`` returns the rows of a request, from those who hold them. Equal rows may come several times.
+    ``decide`` is the decision of an algorithm that `suffices` accepts, and the set of each item. It is
+    without rows, as further ones need their memory.
 
-    Returns
-    -------
-    decision : Decision
-        The decision for all rows. ``loss["pairs"]`` samples other pairs than for all rows, and the risk
-        beyond the guarantee is not counted.
-    rounds : pandas.DataFrame
-        ``labels, rows, bytes``: the labels of each interim decision, the distinct rows that it fetched, and
-        their size.
-
-    Raises
-    ------
-    InfeasibleError
-        If there is no release of all rows.
+    The decision is that for all rows. ``loss["pairs"]`` samples other pairs, and the risk beyond the
+    guarantee is not counted. The table has the ``labels`` of each interim decision, the distinct ``rows``
+    that it fetched, and their ``bytes``.
     """
     counts, known = counts.sort(), DistinctRows()
     n, facts = len(counts.items), []

@@ -19,24 +19,9 @@ MOST_LOSS = 10**9
 
 
 def item_weights(weights: Any, itemsets: Itemsets) -> Numbers | None:
-    """Encode the importance of items, given in [0, 1], as integers.
+    """Encode the importance of items as ``round(weight * 65535)``; None without weights.
 
-    Parameters
-    ----------
-    weights : Mapping, Series or None
-        Importance by item; other items have 1.
-    itemsets : Itemsets
-        The data.
-
-    Returns
-    -------
-    ndarray of int64, shape (items,), or None
-        ``round(weight * 65535)``; None without weights.
-
-    Raises
-    ------
-    ParameterError
-        If a weight is outside [0, 1], or an item does not occur in the data.
+    Items that are not listed have weight 1.
     """
     if weights is None:
         return None
@@ -87,28 +72,10 @@ def _item_codes(items: Iterable[Any], itemsets: Itemsets, name: str) -> NDArray[
 
 
 def item_losses(loss: Any, itemsets: Itemsets, supports: Numbers, public: Mask) -> tuple[Numbers, int]:
-    """Encode the losses of suppressing items as integers.
+    """Encode the losses of suppressing items as integers, in a unit; also return the units in a loss of 1.
 
-    Parameters
-    ----------
-    loss : {"support", "unit"}, Mapping or Series
-        The number of rows with the item, 1, or a number from 0 by item.
-    itemsets : Itemsets
-        The data, whose items have the first numbers.
-    supports, public : ndarray
-        Number of rows with each item, and mask of the items that can be suppressed, by item number.
-
-    Returns
-    -------
-    losses : ndarray of int64
-        By item number, in a unit that makes all losses integers.
-    unit : int
-        Number of units in a loss of 1.
-
-    Raises
-    ------
-    ParameterError
-        If the loss of a public item is missing, or a loss is out of range.
+    The loss is "support", the number of rows with the item; "unit", 1; or a number from 0 by item. The items
+    of the data have the first numbers. ``public`` masks the items that can be suppressed.
     """
     if isinstance(loss, str) and loss in ("support", "unit"):
         return (supports if loss == "support" else np.ones_like(supports)), 1

@@ -25,12 +25,7 @@ Share: TypeAlias = Callable[..., list[Any]]
 def processes(n_jobs: int, *prepare: Any) -> Iterator[ProcessPoolExecutor]:
     """Start processes, and end them with the block; work that has not started is then canceled.
 
-    Parameters
-    ----------
-    n_jobs : int
-        Number of processes.
-    *prepare : callable, object
-        Function that each process calls first, and its arguments.
+    Each process first calls the function ``prepare[0]`` with the other values.
     """
     most, others = min(n_jobs, _MOST_PROCESSES), {*active_children()}
     pool = ProcessPoolExecutor(most, get_context("spawn"), _begin, prepare)
@@ -72,18 +67,9 @@ def check_jobs(n_jobs: Any) -> int | Executor:
 def sharing(n_jobs: int | Executor, report: Report) -> Iterator[Share]:
     """Return a function that applies another to each of several parts, here or in other processes.
 
-    Parameters
-    ----------
-    n_jobs : int or Executor
-        As returned by `check_jobs`; 1 is this process.
-    report : callable
-        Called with the progress: for each step in this process, as the last argument of each call, and for
-        each part of other processes.
-
-    Notes
-    -----
-    Results do not depend on the order in which parts finish. If a part fails, its error is raised, and parts
-    that have not started are canceled.
+    One job is this process. It reports each step, by the last argument of each call; for other processes,
+    each part is reported. Results do not depend on the order in which parts finish. If a part fails, its
+    error is raised, and parts that have not started are canceled.
     """
     if isinstance(n_jobs, Executor):
         yield lambda function, *given: _shared(n_jobs, report, function, *given)

@@ -21,7 +21,7 @@ from pdanon.algorithms.registry import (
     parameters_of,
     region_parameters,
 )
-from pdanon.algorithms.rt.rum import MEASURES
+from pdanon.algorithms.rt.merging import MEASURES
 from pdanon.algorithms.rt.transaction import Transaction
 from pdanon.cli.paths import rules_file, table_file
 from pdanon.errors import ParameterError

@@ -26,8 +26,10 @@ from numpy.typing import NDArray
 from pdanon.algorithms.engines import SAMPLE
 from pdanon.algorithms.regions import ReleasedTable, decide_table
 from pdanon.algorithms.regions.cutting import (
+    Assignment,
     Counts,
     Drawn,
+    Histogram,
     NearRows,
     PairSample,
     SplitPart,
@@ -36,9 +38,13 @@ from pdanon.algorithms.regions.cutting import (
     in_order,
     merge_counts,
 )
-from pdanon.algorithms.regions.jobs import RegionFacts, number_groups, without_missing
-from pdanon.algorithms.regions.region_storage import ROWS, MemoryStorage
-from pdanon.algorithms.regions.value_cuts import Assignment, Histogram
+from pdanon.algorithms.regions.region_release import (
+    ROWS,
+    MemoryStorage,
+    RegionFacts,
+    number_groups,
+    without_missing,
+)
 from pdanon.algorithms.regions.values import Encoder, TableValues
 from pdanon.algorithms.registry import algorithm as algorithm_of
 from pdanon.algorithms.registry import of_lists

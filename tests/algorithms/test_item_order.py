@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import pdanon
 from examples import examples
-from pdanon.algorithms.states.item_order import ItemOrder
+from pdanon.algorithms.states.clusters import ItemOrder
 from pdanon.io.datasets import make_baskets
 from pdanon.itemsets.codes import Itemsets
 

@@ -139,18 +139,17 @@ def test_calls_end_with_an_error_in_little_memory(threads, megabytes):
 
 QUASI = """
 import resource, time, numpy as np, pandas as pd, pdanon
-from pdanon.algorithms.relational.publishing import Relation
-from pdanon.algorithms.rt.dataset import Dataset
+from pdanon.algorithms.relational.quasi import QuasiTable
 from pdanon.datasets import make_baskets
 
-def limited(release):
-    def limit(*given, **asked):
+def limited(require_memory):  # the first step after a frame was encoded
+    def limit(*given):
         used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
         resource.setrlimit(resource.RLIMIT_AS, (used + spare * 2**20, resource.RLIM_INFINITY))
-        return release(*given, **asked)
+        return require_memory(*given)
     return limit
 
-Relation.release, Dataset.release = limited(Relation.release), limited(Dataset.release)
+QuasiTable.require_memory = limited(QuasiTable.require_memory)
 rng, rows, spare = np.random.default_rng(0), 150_000, 4
 frame = pd.DataFrame({"age": rng.integers(0, 1000, rows), "zip": rng.integers(0, 1000, rows)})
 both = frame.head(40_000).assign(items=make_baskets(40_000, 100, random_state=0)["items"])

@@ -7,11 +7,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pdanon.algorithms.items._diversity import check_diverse, diversity_model
 from pdanon.algorithms.items._starting import Start, clusters_of
-from pdanon.algorithms.states.clusters import Clusters
-from pdanon.algorithms.states.diverse_sets import DiverseSets
-from pdanon.algorithms.states.item_order import ItemOrder
+from pdanon.algorithms.states.clusters import Clusters, ItemOrder
+from pdanon.algorithms.states.diverse_sets import DiverseSets, check_diverse, diversity_model
 from pdanon.algorithms.states.sets_search import Refinement, check_refinable
 from pdanon.algorithms.weights import check_penalty, importance, item_weights
 from pdanon.errors import InfeasibleError, ParameterError

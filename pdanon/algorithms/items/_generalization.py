@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from pdanon.algorithms.items._starting import StartCut
 from pdanon.algorithms.states.cuts import CutTask, merge_empty_rows
-from pdanon.algorithms.states.descent import NodePrices, Scenario
+from pdanon.algorithms.states.cuts_search import NodePrices, Scenario
 from pdanon.algorithms.weights import item_weights
 from pdanon.guarantees import KmAnonymity, TransactionalK
 from pdanon.guarantees.parameters import ItemLimit, check_k

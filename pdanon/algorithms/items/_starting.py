@@ -13,8 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pdanon.algorithms.states.clusters import Clusters
-from pdanon.algorithms.states.item_order import ItemOrder
+from pdanon.algorithms.states.clusters import Clusters, ItemOrder
 from pdanon.errors import ParameterError
 from pdanon.guarantees import KmAnonymity, LmDiversity, PrivacyConstraints
 from pdanon.hierarchy import Hierarchy

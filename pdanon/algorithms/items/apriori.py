@@ -14,10 +14,10 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from pdanon.algorithms.items._diversity import check_diverse, diversity_model
 from pdanon.algorithms.items._starting import StartCut
 from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.states.cuts import Cut, CutTask
+from pdanon.algorithms.states.diverse_sets import check_diverse, diversity_model
 from pdanon.guarantees import KmAnonymity, LmDiversity
 from pdanon.guarantees.breaches import split_rows
 from pdanon.guarantees.parameters import ItemLimit, check_k

@@ -19,7 +19,7 @@ from pdanon.algorithms.items._generalization import (
 )
 from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.states.cuts import CutTask
-from pdanon.algorithms.states.descent import Descent
+from pdanon.algorithms.states.cuts_search import Descent
 from pdanon.guarantees import KmAnonymity
 from pdanon.guarantees.parameters import ItemLimit
 from pdanon.hierarchy import HierarchyLike

@@ -21,7 +21,7 @@ from pdanon.algorithms.items._clustering import (
 )
 from pdanon.algorithms.items._starting import Start
 from pdanon.algorithms.registry import Algorithm, Way
-from pdanon.algorithms.states.item_order import ItemOrder
+from pdanon.algorithms.states.clusters import ItemOrder
 from pdanon.algorithms.weights import importance, item_weights
 from pdanon.guarantees import KmAnonymity, LmDiversity, PrivacyConstraints
 from pdanon.guarantees.constraints import read_constraints

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pdanon.algorithms.refinement.classes import refine_classes
-from pdanon.algorithms.refinement.nodes import refine_cuts, refine_groups
+from pdanon.algorithms.refinement.nodes import refine_classes, refine_cuts, refine_groups
 from pdanon.algorithms.refinement.sets import check_loss, refine_sets
 from pdanon.algorithms.refinement.task import Task
 from pdanon.algorithms.registry import ALGORITHMS

@@ -16,7 +16,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pdanon.algorithms.refinement.task import Task
-from pdanon.algorithms.states.item_order import ItemOrder
+from pdanon.algorithms.relational.quasi import split_groups
+from pdanon.algorithms.states.clusters import ItemOrder
 from pdanon.algorithms.states.rules import ItemSet, RuleCheck, rows_of, rules_of
 from pdanon.algorithms.states.sets_search import KINDS, LOSSES, Price, Refinement, trace_of
 from pdanon.errors import ParameterError
@@ -38,20 +39,9 @@ _ENOUGH = 1_000  # the search ends when a round gains less than this part of the
 class ProtectedSets:
     """Sets of public items that change to lower the loss, with the best state so far.
 
-    Parameters
-    ----------
-    rules : RuleCheck
-        The rules that stay protected.
-    labels : ndarray of int, shape (items,)
-        The set of each item, -1 if it is suppressed. The sets protect the rules. Sensitive items are sets of
-        their own or suppressed.
-    price : Price
-        The loss to lower.
-    started : float
-        Start of the time limit, a value of ``time.perf_counter()``.
+    ``labels`` is the set of each item, -1 if it is suppressed. The sets protect the rules. Sensitive items
+    are sets of their own or suppressed.
 
-    Notes
-    -----
     A set is identified by its smallest item, as in `RuleCheck`. Memory: 4 bytes per item of each row.
     """
 
@@ -75,13 +65,7 @@ class ProtectedSets:
         self._curve: list[tuple[float, float]] = []
 
     def _check_start(self, limit: float | None) -> bool:
-        """Check that the sets protect the rules at the start; return whether the time sufficed.
-
-        Raises
-        ------
-        ParameterError
-            If a rule is broken.
-        """
+        """Check that the sets protect the rules at the start; return whether the time sufficed."""
         if self._curve:
             return True
         for each in self._sets.values():
@@ -253,9 +237,7 @@ class ProtectedSets:
     def _list_sets(self, labels: NDArray[Any]) -> list[ItemSet]:
         """Return the sets of labels."""
         free = np.flatnonzero(~self._fixed)
-        order = free[np.argsort(labels[free], kind="stable")]
-        ends = np.flatnonzero(np.diff(labels[order])) + 1
-        return [self._make_set(*items) for items in np.split(order, ends) if len(items)]
+        return [self._make_set(*free[places]) for places in split_groups(labels[free]) if len(places)]
 
     def _cost(self) -> float:
         """Return the loss as an exact integer."""

@@ -38,30 +38,14 @@ class Search(Protocol):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Task:
-    """A release to refine, with the checked parameters of `pdanon.refine`.
-
-    Parameters
-    ----------
-    original : pandas.DataFrame
-        The original table.
-    position : int
-        Position of the recoded column.
-    result : Anonymized
-        A safe release.
-    options : mapping
-        ``loss``, ``time_limit`` and ``random_state``, as passed.
-    limit : float or None
-        Time limit in seconds.
-    started : float
-        Start of the time limit, a value of ``time.perf_counter()``.
-    """
+    """A release to refine, with the checked parameters of `pdanon.refine`."""
 
     original: pd.DataFrame
-    position: int
+    position: int  # of the recoded column
     result: Anonymized
-    options: Mapping[str, Any]
-    limit: float | None
-    started: float
+    options: Mapping[str, Any]  # ``loss``, ``time_limit`` and ``random_state``, as passed
+    limit: float | None  # seconds
+    started: float  # value of ``time.perf_counter()``
 
     @property
     def itemsets(self) -> Itemsets:
@@ -145,10 +129,7 @@ class Task:
     def run(self, search: Search) -> str:
         """Run the search until nothing gains; with a limit, continue at random until it is reached.
 
-        Returns
-        -------
-        str
-            Whether the descent was cut short, as `cut_short`. Random steps never complete.
+        Return whether the descent was cut short, as `cut_short`. Random steps never complete.
         """
         search.descend(self.limit)
         cut_short = self.cut_short

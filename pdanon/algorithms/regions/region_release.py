@@ -1,46 +1,276 @@
-"""Decisions for tables with quasi-identifiers beyond memory."""
+"""Releases of tables with quasi-identifiers beyond memory, region by region.
+
+The rows of a region are read, decided and written where they are stored.
+"""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any, Generic, Protocol, TypeVar
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
-from pdanon.algorithms.regions.jobs import (
-    Region,
-    RegionFacts,
-    RelationalRegion,
-    clear_region,
-    decide_region,
-    relational_loss,
-    value_table,
-)
-from pdanon.algorithms.regions.region_storage import Storage
-from pdanon.algorithms.regions.value_cuts import Histogram
-from pdanon.algorithms.regions.values import Encoder, TableValues
+from pdanon.algorithms.regions.cutting import Histogram
+from pdanon.algorithms.regions.values import LISTS, Encoder, TableValues, read_lists
 from pdanon.algorithms.registry import ALGORITHMS, Algorithm, parameters_of
-from pdanon.algorithms.relational.publishing import no_items
-from pdanon.algorithms.relational.quasi import QuasiTable, check_feasible
-from pdanon.algorithms.relational.suppression import rows_allowed
-from pdanon.algorithms.rt.dataset import Dataset, Decided, Parts, trace_steps
+from pdanon.algorithms.relational.publishing import no_items, relational_loss, rows_allowed, with_classes
+from pdanon.algorithms.relational.quasi import Classes, Formation, QuasiTable, check_feasible
+from pdanon.algorithms.rt.dataset import Block, Dataset, Decided, Parts, published_classes, trace_steps
 from pdanon.algorithms.workers import Share
-from pdanon.errors import InfeasibleError, ParameterError
+from pdanon.errors import InfeasibleError, ItemsetDtypeError, ParameterError
 from pdanon.guarantees import KAnonymity
 from pdanon.guarantees.emptied import Suppression
 from pdanon.guarantees.named import MappedItems
 from pdanon.guarantees.parameters import check_k, check_share
-from pdanon.itemsets.codes import Codes, Numbers
+from pdanon.io.buckets import pack, read_bucket, read_rows, unpack, write_rows
+from pdanon.itemsets.codes import Codes, Itemsets, Numbers
+from pdanon.itemsets.lists import offsets_of, to_numpy
 from pdanon.itemsets.timing import Report
 from pdanon.itemsets.validation import check_count, random_generator
 from pdanon.recoding.counts import is_nearly_all
 from pdanon.recoding.decision import Decision
 from pdanon.recoding.loss import LossSums, join_losses, with_measure
+from pdanon.recoding.warnings import items_left
+
+# --- The rows of a region, and the place of what is decided for them
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class FileStorage:
+    """A region in files."""
+
+    n_rows: int
+    rows: Path  # file of the rows, which has those of other regions, too
+    number: int  # place of the region in this file
+    path: Path  # tables are stored in files of this name with a suffix
+
+    def read(self) -> pa.Table:
+        """Return the rows as codes."""
+        return read_bucket([self.rows], self.number)
+
+    def write(self, name: str, table: pa.Table) -> None:
+        """Store a table of the region, and replace one of the same name."""
+        write_rows(table, self.place(name))
+
+    def written(self, name: str) -> pa.Table:
+        """Return a stored table."""
+        return read_rows(self.place(name))
+
+    def place(self, name: str) -> Path:
+        """Return the file of a table."""
+        return self.path.with_name(f"{self.path.name}.{name}")
+
+
+ROWS = "rows"  # the name of the rows of a region in memory
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class MemoryStorage:
+    """A region in memory, of a worker of a cluster."""
+
+    n_rows: int
+    # The rows and the stored tables, as `pack` returns them; empty on the client.
+    tables: dict[str, bytes] = field(default_factory=dict)
+
+    def read(self) -> pa.Table:
+        """Return the rows as codes."""
+        return self.written(ROWS)
+
+    def write(self, name: str, table: pa.Table) -> None:
+        """Store a table of the region, and replace one of the same name."""
+        self.tables[name] = pack(table)
+
+    def written(self, name: str) -> pa.Table:
+        """Return a stored table."""
+        return unpack(self.tables[name])
+
+
+# The rows of a region, which only the process that works on them reads.
+Storage: TypeAlias = FileStorage | MemoryStorage
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class RegionFacts:
+    """Facts about a region whose rows were decided and written."""
+
+    n_groups: int  # number of its clusters
+    known: Any = None  # what its guarantee reads from its mapping
+    hides_missing: bool = False  # whether missing rows must be published as empty
+    useless: str = ""  # what is almost empty
+    # Published values of classes in which suppression emptied all rows with items, fewer than k.
+    lost: frozenset[tuple[str, ...]] = frozenset()
+
+
+# --- Quasi-identifiers and items
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Region:
+    """A region of a table with quasi-identifiers and items, a `Part`."""
+
+    data: Dataset  # values and items of the whole table, without rows
+    pairs: Codes  # pairs of items to count, shape (pairs, 2)
+    storage: Storage  # the rows, and the place of their release
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.storage.n_rows
+
+    def open(self) -> Block:
+        """Read the rows."""
+        data = self.data
+        codes, itemsets = read_region(self.storage.read(), data.columns[0].vocabulary)
+        assert itemsets is not None
+        side = replace(data.transactions, itemsets=itemsets)
+        return Block(data.guarantee.k, data.table.with_codes(codes), side)
+
+    def keep(self, *decided: NDArray[Any]) -> int:
+        """Store arrays beside the rows; return how many."""
+        for number, values in enumerate(decided):
+            self.storage.write(f"kept-{number}", pa.table({"kept": values}))
+        return len(decided)
+
+    def kept(self, known: int) -> list[NDArray[Any]]:
+        """Return the arrays that `keep` stored."""
+        return [to_numpy(self.storage.written(f"kept-{number}")["kept"]) for number in range(known)]
+
+    def close(self, block: Block, groups: Numbers, numbers: Codes) -> RegionFacts:
+        """Write the released rows, the mapping and the losses, and store the decision."""
+        self.keep(groups, numbers)
+        data, itemsets = self.data, block.transactions.itemsets
+        frame = pd.DataFrame(block.table.codes, columns=data.frame.columns[: block.table.codes.shape[1]])
+        frame[data.frame.columns[-1]] = 0  # its place
+        own = replace(
+            data, frame=frame, columns=[itemsets], table=block.table, transactions=block.transactions
+        )
+        decision = own.decision(groups, numbers, {})
+        written = decision.rows.write(frame, data.positions).frame
+        self.storage.write("released", _to_table(written))
+        self.storage.write("mapping", _to_table(decision.mapping))
+        (column, recoding), known = decision.rows.lists[0], itemsets.codes
+        if block.transactions.hidden is not None:
+            known = known[~block.transactions.hidden[known]]
+        sums = LossSums.of(decision.loss, itemsets, recoding, self.pairs, len(known))
+        self.storage.write("losses", sums.to_arrow())
+        suppressed = recoding.targets < 0
+        return RegionFacts(
+            int(decision.rows.of_row.max(initial=-1)) + 1,
+            getattr(decision.guarantee, "mapping", None),
+            bool(suppressed.any() or (itemsets.nulls.any() and not column.nulls.any())),
+            items_left(decision.mapping, decision.loss, self.n_rows, decision.guarantee),
+            _lost_classes(decision.rows.classes, itemsets.rows, suppressed, data.guarantee.k),
+        )
+
+    def clear(self, lost: frozenset[tuple[str, ...]], report: Report) -> RegionFacts | None:
+        """Suppress all items of some classes, and write the region again; None if it has none of them."""
+        block, (groups, numbers) = self.open(), self.kept(2)
+        classes = Classes.of_members(block.table, groups)
+        cleared = np.array([key in lost for key in _keys(classes)], np.bool_)
+        shown = cleared[classes.of_row[block.transactions.itemsets.rows]] & (numbers >= 0)
+        if not shown.any():
+            return None
+        report(1)
+        return self.close(block, groups, np.where(shown, np.int32(-1), numbers))
+
+
+def _keys(classes: Classes) -> Iterator[tuple[str, ...]]:
+    """Return the texts of the published values of each class."""
+    cells = [map(str, each.values.take(each.numbers)) for each in classes.cells]
+    return zip(*cells, strict=True)
+
+
+def _lost_classes(
+    classes: Classes, rows: Numbers, suppressed: NDArray[np.bool_], k: int
+) -> frozenset[tuple[str, ...]]:
+    """Return the classes with emptied rows, but fewer than k; they have no labels left."""
+    if not suppressed.any():
+        return frozenset()
+    has_items, shown = np.zeros((2, len(classes.of_row)), np.bool_)
+    has_items[rows] = True
+    shown[rows[~suppressed]] = True
+    class_of = published_classes(classes)
+    emptied = np.bincount(class_of[has_items & ~shown], minlength=int(class_of.max(initial=0)) + 1)
+    few = np.unique(classes.of_row[((emptied > 0) & (emptied < k))[class_of]])
+    keys = list(_keys(classes)) if len(few) else []
+    return frozenset(keys[each] for each in few.tolist())
+
+
+# --- Quasi-identifiers alone
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class RelationalRegion:
+    """A region of a table with quasi-identifiers, decided by a relational algorithm."""
+
+    labels: list[str]
+    table: QuasiTable  # values of the whole table, without rows
+    k: int  # minimum number of rows of a class
+    share: Fraction  # upper bound on the share of suppressed rows
+    form: Formation
+    storage: Storage  # the rows, and the place of their release
+
+    def decide(self, rng: np.random.Generator, report: Report) -> RegionFacts:
+        """Form the classes, and write the released rows."""
+        table = self.table.with_codes(read_region(self.storage.read(), None)[0])
+        most = rows_allowed(self.share, table.n_rows, self.k)
+        classes = self.form(table, self.k, rng, report, most)
+        self.storage.write("released", value_table(self.labels, table, classes))
+        sums = LossSums.of_rows(relational_loss(classes, table.n_rows, self.share), table.n_rows)
+        self.storage.write("losses", sums.to_arrow())
+        return RegionFacts(len(classes))
+
+
+def read_region(rows: pa.Table, vocabulary: pa.Array | None) -> tuple[Codes, Itemsets | None]:
+    """Return the values and items of a region."""
+    columns = [to_numpy(rows[name]) for name in rows.column_names if name != LISTS]
+    codes = np.column_stack(columns).astype(np.int32)
+    return codes, None if vocabulary is None else read_lists(rows, vocabulary, None)
+
+
+def value_table(labels: list[str], table: QuasiTable, classes: Classes) -> pa.Table:
+    """Return the published values of each row."""
+    return _to_table(with_classes(pd.DataFrame(table.codes, columns=labels), table, classes))
+
+
+def _to_table(frame: pd.DataFrame) -> pa.Table:
+    """Return a frame as Arrow, without its index."""
+    try:
+        return pa.Table.from_pandas(frame, preserve_index=False)
+    except TypeError:
+        pass  # raised outside the handler: the error is one of pandas 2
+    hint = "pass times without one, such as frame['seen'].dt.tz_convert(None); or update pandas to version 3"
+    raise ItemsetDtypeError("this pandas stores no intervals of times with a zone", where="quasi", hint=hint)
+
+
+# --- Released rows
+
+
+def without_missing(released: pa.Table) -> pa.Table:
+    """Return released rows with empty lists in place of missing ones, in the last column."""
+    place = released.num_columns - 1
+    column = pa.concat_arrays(released.column(place).chunks)
+    offsets = offsets_of(pc.fill_null(pc.list_value_length(column), 0).to_numpy())
+    lists = pa.ListArray.from_arrays(offsets.astype(np.int32), column.flatten())
+    return released.set_column(place, released.schema.field(place).with_type(lists.type), lists)
+
+
+def number_groups(mapping: pa.Table, first: int) -> pa.Table:
+    """Return the mapping of a region, whose groups count on from those before."""
+    groups = pa.array(mapping["group"].to_numpy() + first)
+    return mapping.set_column(mapping.schema.get_field_index("group"), "group", groups)
+
+
+# --- Tables
+
 
 BLOCK_ROWS = 10_000  # rows of a region, unless the caller says otherwise
 
@@ -94,21 +324,11 @@ class TableRows(Protocol[Released_co]):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ReleasedTable(Generic[Released]):
-    """The released rows of a table.
-
-    Parameters
-    ----------
-    n_rows : int
-        Number of rows.
-    rows : Released
-        The rows, where the original ones are.
-    useless : str
-        Description of the items, if they are almost empty.
-    """
+    """The released rows of a table."""
 
     n_rows: int
-    rows: Released
-    useless: str = ""
+    rows: Released  # where the original ones are
+    useless: str = ""  # description of the items, if they are almost empty
 
 
 def decide_table(
@@ -116,23 +336,8 @@ def decide_table(
 ) -> Decision[ReleasedTable[Released]]:
     """Decide for the rows of a table outside memory.
 
-    Parameters
-    ----------
-    rows : TableRows
-        The rows.
-    name : str
-        The algorithm.
-    given : mapping
-        Its parameters, and ``block_rows``.
-    share : Share
-        Applies a function to each region, where its rows are. Regions differ only in their storage.
-    report : callable
-        Called with the progress.
-
-    Raises
-    ------
-    InfeasibleError
-        If there is no release.
+    ``share`` applies a function to each region, where its rows are. Regions differ only in their storage. The
+    given parameters include ``block_rows``.
     """
     record = ALGORITHMS[name]
     asked = {key: each.default for key, each in parameters_of(record.function).items()} | dict(given)
@@ -215,7 +420,7 @@ def _clear_lost(parts: Sequence[Region], facts: list[RegionFacts], share: Share)
     lost = frozenset().union(*(each.lost for each in facts))
     if not lost or len(parts) == 1:
         return facts
-    cleared = share(partial(clear_region, lost), parts)
+    cleared = share(Region.clear, parts, [lost] * len(parts))
     return [old if new is None else new for old, new in zip(facts, cleared, strict=True)]
 
 
@@ -251,7 +456,7 @@ def _decide_quasi(
         for storage in regions.storages
     ]
     rng = random_generator(asked.get("random_state"))
-    facts = share(decide_region, parts, rng.spawn(len(parts)) if len(parts) > 1 else [rng])
+    facts = share(RelationalRegion.decide, parts, rng.spawn(len(parts)) if len(parts) > 1 else [rng])
     loss = _join_losses(regions)
     parameters = {"algorithm": record.name, **asked}
     known = ReleasedTable(rows.n_rows, regions.publish(facts, False))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from pdanon.algorithms.regions.cutting import (
     Counts,
+    Histogram,
     PairSample,
     SplitPart,
     assign_regions,
@@ -20,9 +21,7 @@ from pdanon.algorithms.regions.cutting import (
     in_order,
     merge_counts,
 )
-from pdanon.algorithms.regions.jobs import RegionFacts, number_groups, without_missing
-from pdanon.algorithms.regions.region_storage import FileStorage
-from pdanon.algorithms.regions.value_cuts import Histogram
+from pdanon.algorithms.regions.region_release import FileStorage, RegionFacts, number_groups, without_missing
 from pdanon.algorithms.regions.values import Encoder, TableValues
 from pdanon.algorithms.relational.publishing import no_items
 from pdanon.io.buckets import Buckets, read_rows, regroup, write_rows
@@ -33,14 +32,7 @@ from pdanon.itemsets.memory import return_unused
 class FileRows:
     """The rows of a table on disk, in parts, with its values and items in memory.
 
-    Parameters
-    ----------
-    directory : Path
-        An empty directory, for the files.
-    schema : pyarrow.Schema
-        The quasi-identifiers, with the metadata of the table.
-    label : str or None
-        The list column, if there is one.
+    The directory is empty at the start. The schema is that of the quasi-identifiers.
     """
 
     def __init__(self, directory: Path, schema: pa.Schema, label: str | None) -> None:
@@ -111,16 +103,6 @@ class FileRows:
             path.unlink()
 
 
-class ReleasedFiles(Protocol):
-    """The released values and lists of all rows, on disk."""
-
-    def part(self, number: int) -> pa.Table:
-        """Return the released columns of a part, in the order of its rows."""
-
-    def mappings(self) -> Iterator[pa.Table]:
-        """Yield the mapping, region by region; at least one table."""
-
-
 # Rows of adjacent regions that go to and come from the parts together. One by one, the number of reads would
 # be that of the regions times that of the parts.
 _GATHERED = 10_000
@@ -128,17 +110,9 @@ _GATHERED = 10_000
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Bundle:
-    """Adjacent regions, whose rows are exchanged with the parts together.
+    """Adjacent regions, whose rows are exchanged with the parts together."""
 
-    Parameters
-    ----------
-    counts : ndarray of int32, shape (parts, regions)
-        Number of their rows in each part.
-    storages : list of FileStorage
-        The rows of each region.
-    """
-
-    counts: NDArray[np.int32]
+    counts: NDArray[np.int32]  # rows of each part in each region, shape (parts, regions)
     storages: list[FileStorage]
 
     @classmethod
@@ -171,30 +145,15 @@ class _Bundle:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class FileRegions:
-    """The rows of a table in regions, on disk.
+    """The rows of a table in regions, on disk."""
 
-    Parameters
-    ----------
-    label : hashable or None
-        The list column.
-    bundles : list of _Bundle
-        The rows of the regions.
-    released : Buckets
-        The place of the released rows, by part.
-    orders : list of Path
-        For each part, the file with the place in the part of each of its rows, sorted by region.
-    pairs : ndarray of int32, shape (pairs, 2)
-        Pairs of items sampled from all rows.
-    times : ndarray of int64, shape (pairs,)
-        How often each was sampled.
-    """
-
-    label: Hashable | None
+    label: Hashable | None  # the list column
     bundles: list[_Bundle]
-    released: Buckets
+    released: Buckets  # place of the released rows, by part
+    # For each part, the file with the place in the part of each of its rows, sorted by region.
     orders: list[Path]
-    pairs: Codes
-    times: Numbers
+    pairs: Codes  # sampled from all rows, shape (pairs, 2)
+    times: Numbers  # how often each pair was sampled
 
     @property
     def storages(self) -> list[FileStorage]:
@@ -216,37 +175,23 @@ class FileRegions:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ReleasedRegions:
-    """Rows that were released region by region.
+    """Rows that were released region by region."""
 
-    Parameters
-    ----------
-    released : Buckets
-        The released rows, by part.
-    orders : list of Path
-        As in `FileRegions`.
-    storages : list of FileStorage
-        The place of the mapping of each region.
-    n_groups : list of int or None
-        The number of clusters of each region; None if no items were recoded.
-    hides_missing : bool
-        Whether missing rows are published as empty.
-    """
-
-    released: Buckets
-    orders: list[Path]
-    storages: list[FileStorage]
-    n_groups: list[int] | None
-    hides_missing: bool
+    released: Buckets  # rows by part
+    orders: list[Path]  # as in `FileRegions`
+    storages: list[FileStorage]  # place of the mapping of each region
+    n_groups: list[int] | None  # number of clusters of each region; None if no items were recoded
+    hides_missing: bool  # whether missing rows are published as empty
 
     def part(self, number: int) -> pa.Table:
-        """Return the released columns of a part."""
+        """Return the released columns of a part, in the order of its rows."""
         rows = self.released.read(number)
         return_unused()
         released = in_order(rows, np.load(self.orders[number]))
         return without_missing(released) if self.hides_missing else released
 
     def mappings(self) -> Iterator[pa.Table]:
-        """Yield the mapping, region by region."""
+        """Yield the mapping, region by region; at least one table."""
         if self.n_groups is None:
             yield _no_mapping()
             return
@@ -258,26 +203,22 @@ class ReleasedRegions:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ReleasedValues:
-    """Rows whose equal values were released equally.
+    """Rows whose equal values were released equally."""
 
-    Parameters
-    ----------
-    released : pyarrow.Table
-        The published values of each combination of values.
-    numbers : list of Path
-        For each part, the file with the combination of each row.
-    """
-
-    released: pa.Table
-    numbers: list[Path]
+    released: pa.Table  # published values of each combination of values
+    numbers: list[Path]  # for each part, the file with the combination of each row
 
     def part(self, number: int) -> pa.Table:
-        """Return the released columns of a part."""
+        """Return the released columns of a part, in the order of its rows."""
         return self.released.take(pa.array(np.load(self.numbers[number])))
 
     def mappings(self) -> Iterator[pa.Table]:
         """Yield a mapping without rows: no item was recoded."""
         yield _no_mapping()
+
+
+# The released values and lists of all rows, on disk.
+ReleasedFiles: TypeAlias = ReleasedRegions | ReleasedValues
 
 
 def _no_mapping() -> pa.Table:

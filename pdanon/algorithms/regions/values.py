@@ -18,19 +18,13 @@ from pdanon.io.trees import pandas_metadata
 from pdanon.itemsets.codes import Codes, Itemsets, canonical_rows, find_items
 from pdanon.itemsets.dtype import type_name
 from pdanon.itemsets.encoded_columns import number_items
-from pdanon.itemsets.lists import QUASI_HINT, item_type, plain, to_numpy
+from pdanon.itemsets.lists import QUASI_HINT, item_type, offsets_of, plain, to_numpy
 
 LISTS = "items"  # the column of lists in rows as numbers; others are numbered
 
 
 class ColumnValues:
-    """The distinct values of a column, and its categories if it has some.
-
-    Parameters
-    ----------
-    field : pyarrow.Field
-        The column.
-    """
+    """The distinct values of a column, and its categories if it has some."""
 
     def __init__(self, field: pa.Field) -> None:
         self._field = field
@@ -45,8 +39,7 @@ class ColumnValues:
 
     def add(self, column: pa.ChunkedArray) -> Codes:
         """Add the values of a part, and return the number of each; -1 for a missing one."""
-        column = pa.chunked_array(column.chunks, column.type).combine_chunks()
-        column = pa.concat_arrays(column.chunks) if isinstance(column, pa.ChunkedArray) else column
+        column = _one_array(pa.chunked_array(column.chunks, column.type))
         if self._categories is not None:
             self._categories, _ = number_items(plain(column.dictionary, self._values.type), self._categories)
         column = plain(column, self._values.type)
@@ -128,14 +121,8 @@ def value_frame(columns: Sequence[ColumnValues], schema: pa.Schema) -> pd.DataFr
 class TableValues:
     """The distinct values and items of a table that is read in parts.
 
-    Parameters
-    ----------
-    schema : pyarrow.Schema
-        The quasi-identifiers, with the metadata of the table.
-    labels : list of hashable
-        Their labels.
-    label : hashable or None
-        The list column, if there is one.
+    The schema is that of the quasi-identifiers, with the metadata of the table. The labels are theirs.
+    ``label`` is that of the list column, if there is one.
     """
 
     def __init__(self, schema: pa.Schema, labels: Sequence[Hashable], label: Hashable | None) -> None:
@@ -190,21 +177,11 @@ class TableValues:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Encoder:
-    """Encodes rows of numbers by the codes of a whole table.
-
-    Parameters
-    ----------
-    values : TableValues
-        All values and items.
-    table : QuasiTable
-        The quasi-identifiers of their frame.
-    vocabulary : pyarrow.Array or None
-        The items by code, if there is a list column.
-    """
+    """Encodes rows of numbers by the codes of a whole table."""
 
     values: TableValues
-    table: QuasiTable
-    vocabulary: pa.Array | None
+    table: QuasiTable  # quasi-identifiers of the frame of all values
+    vocabulary: pa.Array | None  # items by code, if there is a list column
 
     @property
     def sizes(self) -> list[int]:
@@ -231,12 +208,15 @@ def code_lists(codes: Codes, offsets: Any, nulls: Any) -> pa.Array:
 
 def read_lists(rows: pa.Table, vocabulary: pa.Array, numbers: Codes | None) -> Itemsets:
     """Return the lists of rows, with the code of each number if they are not codes yet."""
-    lists = rows[LISTS].combine_chunks()
-    lists = pa.concat_arrays(lists.chunks) if isinstance(lists, pa.ChunkedArray) else lists
-    lengths = to_numpy(pc.fill_null(pc.list_value_length(lists), 0))
+    lists = _one_array(rows[LISTS])
     nulls = lists.is_null().to_numpy(zero_copy_only=False)
     codes = to_numpy(lists.flatten()).astype(np.int32)
-    offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)))
+    offsets = offsets_of(to_numpy(pc.fill_null(pc.list_value_length(lists), 0)))
     if numbers is not None:
         codes, offsets = canonical_rows(numbers[codes], offsets, len(vocabulary))
     return Itemsets(codes, offsets, vocabulary, nulls)
+
+
+def _one_array(column: pa.ChunkedArray) -> pa.Array:
+    whole = column.combine_chunks()
+    return pa.concat_arrays(whole.chunks) if isinstance(whole, pa.ChunkedArray) else whole

@@ -1,8 +1,8 @@
-"""Algorithms for relational quasi-identifiers: encoding, equivalence classes, suppression, release.
+"""Algorithms for relational quasi-identifiers: encoding, equivalence classes, release.
 
 ``attributes`` encodes single columns. ``quasi`` holds the encoded table and its classes.
-``suppression`` is shared by the algorithms, ``publishing`` writes their releases. Each other file is one
-algorithm: its public function, its decision, and the record that lists both.
+``publishing`` suppresses rows and writes releases. Each other file is one algorithm: its public function, its
+decision, and the record that lists both.
 """
 
 from __future__ import annotations

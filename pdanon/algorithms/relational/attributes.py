@@ -33,40 +33,20 @@ _FINE = 2**32  # lower bound on half the unit: the precision of shares that cann
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Cells:
-    """A generalized column, class by class.
+    """A generalized column, class by class."""
 
-    Parameters
-    ----------
-    numbers : ndarray of int64, shape (classes,)
-        Position of the value of each class.
-    penalties : ndarray of int64, shape (values,)
-        Loss of each value.
-    values : pandas array, length (values,)
-        The published values.
-    """
-
-    numbers: Numbers
-    penalties: Numbers
-    values: pd.api.extensions.ExtensionArray
+    numbers: Numbers  # position of the value of each class
+    penalties: Numbers  # loss of each value
+    values: pd.api.extensions.ExtensionArray  # the published values
 
 
 @dataclass(frozen=True, eq=False)
 class Taxonomy:
-    """A tree over the values of a column, for recodings that treat equal values equally.
-
-    Parameters
-    ----------
-    hierarchy : Hierarchy
-        The tree.
-    leaves : ndarray of int64, shape (values,)
-        The leaf of each value, ascending.
-    penalties : ndarray of int64, shape (nodes,)
-        Loss of each node.
-    """
+    """A tree over the values of a column, for recodings that treat equal values equally."""
 
     hierarchy: Hierarchy
-    leaves: Numbers
-    penalties: Numbers
+    leaves: Numbers  # leaf of each value, ascending
+    penalties: Numbers  # loss of each node
 
 
 # --- How ranges are published
@@ -76,18 +56,13 @@ class Taxonomy:
 class Intervals:
     """Ranges of numbers or times, as intervals closed on both sides.
 
-    Parameters
-    ----------
-    lower, upper : pandas.Index
-        Both ends of the interval of each distinct number alone, ascending. An end is the number itself, or
-        its neighbor in the dtype of the intervals.
-    missing : bool
-        Whether values are missing.
+    ``lower`` and ``upper`` are the ends of the interval of each distinct number alone, ascending. An end is
+    the number itself, or its neighbor in the dtype of the intervals.
     """
 
     lower: pd.Index[Any]
     upper: pd.Index[Any]
-    missing: bool
+    missing: bool  # whether values are missing
 
     def merge_equal(self, low: Numbers, high: Numbers) -> tuple[Numbers, Numbers]:
         """Merge the ranges that are published as the same interval: one pair of numbers for each."""
@@ -111,21 +86,12 @@ class Intervals:
 class Grades:
     """Ranges of ordered categories, as text: ``first .. last``, or the category alone.
 
-    Parameters
-    ----------
-    texts : sequence of str
-        The distinct texts of all categories, in order, including those that do not occur.
-    places : ndarray of int64, shape (values,)
-        Position of each value in ``texts``, ascending.
-
-    Notes
-    -----
-    If a category contains "..", the delimiter of all ranges is a longer run of dots than any category has.
-    A range can then be split at one position only, and its text differs from that of every category.
+    If a category contains "..", the delimiter of all ranges is a longer run of dots than any category has. A
+    range can then be split at one position only, and its text differs from that of every category.
     """
 
-    texts: Sequence[str]
-    places: Numbers
+    texts: Sequence[str]  # distinct texts of all categories, in order, including those that do not occur
+    places: Numbers  # position of each value in ``texts``, ascending
 
     def merge_equal(self, low: Numbers, high: Numbers) -> tuple[Numbers, Numbers]:
         """Merge the ranges that are published as the same text: one pair of numbers for each.
@@ -164,30 +130,15 @@ class Grades:
 class Ranges:
     """Ordered values, published as ranges that include both ends.
 
-    Parameters
-    ----------
-    codes : ndarray of int32, shape (rows,)
-        The value of each row.
-    ends : Intervals or Grades
-        Writer of the ranges.
-    positions : ndarray of int64, shape (values,)
-        Distance of each distinct value from the smallest possible value, ascending, up to ``unit``.
-    missing : bool
-        Whether values are missing.
-    unit : int
-        Loss of a suppressed value.
-
-    Notes
-    -----
     A class with a missing value and others is published as the whole range. If only one value is possible,
     that range would be the value itself. `Sets` then encodes the column.
     """
 
-    codes: Codes
+    codes: Codes  # value of each row
     ends: Intervals | Grades
-    positions: Numbers
-    missing: bool
-    unit: int
+    positions: Numbers  # distance of each value from the smallest possible one, ascending, up to ``unit``
+    missing: bool  # whether values are missing
+    unit: int  # loss of a suppressed value
 
     @property
     def n_values(self) -> int:
@@ -254,41 +205,18 @@ class Ranges:
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """Values with a hierarchy, published as the labels of its nodes.
+    """Values with a hierarchy, published as the labels of its nodes."""
 
-    Parameters
-    ----------
-    codes : ndarray of int32, shape (rows,)
-        The value of each row, in the order of the leaves.
-    taxonomy : Taxonomy
-        The hierarchy. If values are missing, its last leaf, a child of the root, stands for them.
-    missing : bool
-        Whether values are missing.
-    unit : int
-        Loss of a suppressed value.
-    """
-
-    codes: Codes
-    taxonomy: Taxonomy
-    missing: bool
-    unit: int
+    codes: Codes  # value of each row, in the order of the leaves
+    taxonomy: Taxonomy  # if values are missing, its last leaf, a child of the root, stands for them
+    missing: bool  # whether values are missing
+    unit: int  # loss of a suppressed value
 
     @classmethod
     def of(cls, codes: Codes, hierarchy: Hierarchy, nodes: Codes, missing: bool, unit: int) -> Tree:
         """Number the values in the order of their leaves.
 
-        Parameters
-        ----------
-        codes : ndarray of int32, shape (rows,)
-            The value of each row; missing values have the last number.
-        hierarchy : Hierarchy
-            The hierarchy, without a leaf for missing values.
-        nodes : ndarray of int32
-            The leaf of each value.
-        missing : bool
-            Whether values are missing.
-        unit : int
-            Loss of a suppressed value.
+        ``nodes`` has the leaf of each value. Missing values have the last code, and no leaf yet.
         """
         if missing:
             nodes = np.append(nodes, np.int32(hierarchy.n_nodes))
@@ -377,27 +305,13 @@ class Tree:
 
 @dataclass(frozen=True, eq=False)
 class Sets:
-    """Values without order or hierarchy, published as the set of the values of a class.
+    """Values without order or hierarchy, published as the set of the values of a class."""
 
-    Parameters
-    ----------
-    codes : ndarray of int32, shape (rows,)
-        The value of each row.
-    texts : sequence of str
-        The distinct values, in order.
-    missing : bool
-        Whether values are missing.
-    prices : ndarray of int64, shape (values + 1,)
-        Loss of a set, by its size.
-    unit : int
-        Loss of a suppressed value.
-    """
-
-    codes: Codes
-    texts: Sequence[str]
-    missing: bool
-    prices: Numbers
-    unit: int
+    codes: Codes  # value of each row
+    texts: Sequence[str]  # distinct values, in order
+    missing: bool  # whether values are missing
+    prices: Numbers  # loss of a set, by its size
+    unit: int  # loss of a suppressed value
 
     @classmethod
     def of(cls, codes: Codes, texts: Sequence[str], missing: bool, unit: int) -> Sets:
@@ -493,12 +407,7 @@ def cover_loss(attribute: Attribute, codes: Codes) -> int:
 def common_unit(wholes: Iterable[int], cells: int) -> int:
     """Return an integer that many denominators divide and whose sums over all cells fit 64 bits twice.
 
-    Parameters
-    ----------
-    wholes : iterable of int
-        Denominators of shares. Large ones are left out if their common multiple is too large.
-    cells : int
-        Number of rows times columns.
+    Large denominators are left out if the common multiple is too large.
     """
     most, unit = 2**60 // max(cells, 1), 1
     for whole in sorted(whole for whole in set(wholes) if whole > 0):

@@ -13,9 +13,8 @@ import pandas as pd
 
 from pdanon._kernels import row_clusters
 from pdanon.algorithms.registry import Algorithm, Way
-from pdanon.algorithms.relational.publishing import Relation
+from pdanon.algorithms.relational.publishing import release_classes, trim_groups
 from pdanon.algorithms.relational.quasi import Classes, Digests, QuasiTable, group_rows, number_groups
-from pdanon.algorithms.relational.suppression import trim_groups
 from pdanon.guarantees import KAnonymity
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
@@ -94,8 +93,17 @@ def cluster(
     2  [28, 39]            Spain
     3  [28, 39]            Spain
     """
-    relation = Relation.of(frame, k=k, quasi=quasi, hierarchies=hierarchies, max_suppressed=max_suppressed)
-    return relation.release("cluster", form_clusters, keep=keep, random_state=random_state)
+    return release_classes(
+        frame,
+        "cluster",
+        form_clusters,
+        k=k,
+        quasi=quasi,
+        hierarchies=hierarchies,
+        max_suppressed=max_suppressed,
+        keep=keep,
+        random_state=random_state,
+    )
 
 
 def form_clusters(table: QuasiTable, k: int, rng: np.random.Generator, report: Report, most: int) -> Classes:

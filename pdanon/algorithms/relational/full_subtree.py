@@ -18,9 +18,8 @@ import pandas as pd
 from pdanon.algorithms.registry import Algorithm
 from pdanon.algorithms.relational.attributes import Attribute, Taxonomy
 from pdanon.algorithms.relational.incognito import Levels, best_levels, ladder
-from pdanon.algorithms.relational.publishing import Relation
+from pdanon.algorithms.relational.publishing import publish_values, release_classes, total_loss
 from pdanon.algorithms.relational.quasi import Classes, QuasiTable, group_rows
-from pdanon.algorithms.relational.suppression import publish_values, total_loss
 from pdanon.guarantees import KAnonymity
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
@@ -117,8 +116,16 @@ def full_subtree(
     2  [28, 39]  (France,Greece,Spain)
     3  [28, 39]  (France,Greece,Spain)
     """
-    relation = Relation.of(frame, k=k, quasi=quasi, hierarchies=hierarchies, max_suppressed=max_suppressed)
-    return relation.release("full_subtree", raise_groups, keep=keep)
+    return release_classes(
+        frame,
+        "full_subtree",
+        raise_groups,
+        k=k,
+        quasi=quasi,
+        hierarchies=hierarchies,
+        max_suppressed=max_suppressed,
+        keep=keep,
+    )
 
 
 class _Data(NamedTuple):

@@ -15,9 +15,8 @@ import pandas as pd
 
 from pdanon.algorithms.registry import Algorithm
 from pdanon.algorithms.relational.attributes import Attribute
-from pdanon.algorithms.relational.publishing import Relation
+from pdanon.algorithms.relational.publishing import publish_values, release_classes, rows_below, total_loss
 from pdanon.algorithms.relational.quasi import Classes, QuasiTable
-from pdanon.algorithms.relational.suppression import publish_values, rows_below, total_loss
 from pdanon.errors import ParameterError
 from pdanon.guarantees import KAnonymity
 from pdanon.hierarchy import HierarchyLike
@@ -111,8 +110,16 @@ def incognito(
     2  [28, 39]  (France,Greece,Spain)
     3  [28, 39]  (France,Greece,Spain)
     """
-    relation = Relation.of(frame, k=k, quasi=quasi, hierarchies=hierarchies, max_suppressed=max_suppressed)
-    return relation.release("incognito", choose_levels, keep=keep)
+    return release_classes(
+        frame,
+        "incognito",
+        choose_levels,
+        k=k,
+        quasi=quasi,
+        hierarchies=hierarchies,
+        max_suppressed=max_suppressed,
+        keep=keep,
+    )
 
 
 def choose_levels(table: QuasiTable, k: int, rng: np.random.Generator, report: Report, most: int) -> Classes:

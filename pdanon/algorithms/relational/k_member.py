@@ -11,9 +11,8 @@ import numpy as np
 import pandas as pd
 
 from pdanon.algorithms.registry import Algorithm, Way
-from pdanon.algorithms.relational.publishing import Relation
+from pdanon.algorithms.relational.publishing import release_classes, trim_groups
 from pdanon.algorithms.relational.quasi import Classes, Digests, QuasiTable, number_groups
-from pdanon.algorithms.relational.suppression import trim_groups
 from pdanon.guarantees import KAnonymity
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
@@ -99,8 +98,17 @@ def k_member(
     2  [28, 39]            Spain
     3  [28, 39]            Spain
     """
-    relation = Relation.of(frame, k=k, quasi=quasi, hierarchies=hierarchies, max_suppressed=max_suppressed)
-    return relation.release("k_member", grow_members, keep=keep, random_state=random_state)
+    return release_classes(
+        frame,
+        "k_member",
+        grow_members,
+        k=k,
+        quasi=quasi,
+        hierarchies=hierarchies,
+        max_suppressed=max_suppressed,
+        keep=keep,
+        random_state=random_state,
+    )
 
 
 def grow_members(table: QuasiTable, k: int, rng: np.random.Generator, report: Report, most: int) -> Classes:

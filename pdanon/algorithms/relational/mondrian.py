@@ -12,9 +12,8 @@ import pandas as pd
 
 from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.relational.attributes import cover_loss
-from pdanon.algorithms.relational.publishing import Relation
+from pdanon.algorithms.relational.publishing import release_classes, trim_groups
 from pdanon.algorithms.relational.quasi import Classes, QuasiTable
-from pdanon.algorithms.relational.suppression import trim_groups
 from pdanon.guarantees import KAnonymity
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
@@ -93,8 +92,16 @@ def mondrian(
     2  [28, 39]            Spain
     3  [28, 39]            Spain
     """
-    relation = Relation.of(frame, k=k, quasi=quasi, hierarchies=hierarchies, max_suppressed=max_suppressed)
-    return relation.release("mondrian", cut_boxes, keep=keep)
+    return release_classes(
+        frame,
+        "mondrian",
+        cut_boxes,
+        k=k,
+        quasi=quasi,
+        hierarchies=hierarchies,
+        max_suppressed=max_suppressed,
+        keep=keep,
+    )
 
 
 def cut_boxes(table: QuasiTable, k: int, rng: np.random.Generator, report: Report, most: int) -> Classes:
@@ -116,12 +123,8 @@ def cut_evenly(table: QuasiTable, most: int) -> list[Numbers]:
     """Cut the rows into the fewest blocks of a maximum size, which differ little in size.
 
     A block is cut in its widest column, in the order of the values. A cut may separate rows of equal values,
-    so no block is too large or too small. Equal rows stay in the order of the table.
-
-    Returns
-    -------
-    list of ndarray of int64
-        The rows of each block, ascending: at least ``(most + 1) // 2``, unless there is one block only.
+    so no block is too large or too small. Equal rows stay in the order of the table. Return the rows of each
+    block, ascending: at least ``(most + 1) // 2``, unless there is one block only.
     """
     waiting, blocks = [(np.arange(table.n_rows), -(-table.n_rows // most))], []
     while waiting:

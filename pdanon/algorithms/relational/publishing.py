@@ -1,26 +1,38 @@
-"""Releases of relational algorithms: generalized columns, and the table of their classes."""
+"""Releases of relational algorithms: suppressed rows, generalized columns, and the table of their classes.
+
+Rows are suppressed whose generalization would lose more. They form one class of at least k rows, or there are
+none. The guarantee needs no exception.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from heapq import heapify, heappop, heappush
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pdanon.algorithms.relational.attributes import Cells
-from pdanon.algorithms.relational.quasi import Classes, Formation, QuasiTable
-from pdanon.algorithms.relational.suppression import rows_allowed
+from pdanon.algorithms.relational.attributes import Attribute, Cells, cover_loss, digest_of
+from pdanon.algorithms.relational.quasi import (
+    Classes,
+    Formation,
+    QuasiTable,
+    check_feasible,
+    group_rows,
+    split_groups,
+)
 from pdanon.errors import ParameterError
 from pdanon.guarantees import KAnonymity
 from pdanon.guarantees.parameters import check_share
 from pdanon.hierarchy import HierarchyLike
-from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers
 from pdanon.itemsets.columns import release_copy, with_column
+from pdanon.itemsets.lists import sums
 from pdanon.itemsets.timing import progress_bar
 from pdanon.itemsets.validation import random_generator
 from pdanon.recoding.decision import Decision, WrittenRows
@@ -28,103 +40,180 @@ from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.release import FrameWriter, release
 from pdanon.recoding.result import Anonymized
 
+# Negative gain for each suppressed row, number of the class, its suppressed rows, its remaining rows.
+_Trim: TypeAlias = tuple[Fraction, int, Numbers, Numbers]
+
+
+def rows_allowed(share: Fraction, n_rows: int, k: int) -> int:
+    """Return the number of rows that may be suppressed: none if it is below k."""
+    rows = int(share * n_rows)
+    return rows if rows >= k else 0
+
+
+# --- Recodings that treat equal values equally: suppress the rows in classes of fewer than k
+
+
+def rows_below(keys: Sequence[NDArray[np.integer]], weights: Numbers, k: int) -> int:
+    """Count rows in classes of fewer than k, given the number of rows with each combination of keys."""
+    sizes = sums(group_rows(keys, len(weights)), weights)
+    return int(sizes[sizes < k].sum())
+
+
+def total_loss(
+    attributes: Sequence[Attribute], keys: Sequence[Numbers], weights: Numbers, k: int, most: int
+) -> int | None:
+    """Return the loss of publishing nodes, or None if more than ``most`` rows would have to be suppressed.
+
+    ``keys`` has the node of each combination of values, column by column; ``weights`` its number of rows.
+    """
+    gone = _rows_to_suppress(keys, weights, k, most)
+    if gone is None:
+        return None
+    pairs = zip(attributes, keys, strict=True)
+    each = np.sum([attribute.taxonomy.penalties[key] for attribute, key in pairs], axis=0)
+    whole = sum(attribute.whole for attribute in attributes)
+    return int(weights[~gone] @ each[~gone]) + int(weights[gone].sum()) * whole
+
+
+def publish_values(table: QuasiTable, groups: Sequence[Numbers], k: int, most: int) -> Classes | None:
+    """Publish equal values equally and suppress small classes; None if these have too many rows."""
+    keys = [of_value[each.codes] for of_value, each in zip(groups, table.attributes, strict=True)]
+    weights = np.ones(table.n_rows, np.int64) if table.weights is None else table.weights
+    gone = _rows_to_suppress(keys, weights, k, most)
+    return None if gone is None else Classes.of_values(table, groups, gone)
+
+
+def _rows_to_suppress(
+    keys: Sequence[NDArray[np.integer]], weights: Numbers, k: int, most: int
+) -> Mask | None:
+    """Mark what is in classes of fewer than k, and in the smallest other class if k rows are not reached."""
+    classes = group_rows(keys, len(weights))
+    sizes = sums(classes, weights)
+    gone = sizes < k
+    if 0 < sizes[gone].sum() < k and not gone.all():
+        gone[np.argmin(np.where(gone, np.iinfo(np.int64).max, sizes))] = True
+    rows = sizes[gone].sum()
+    return gone[classes] if rows == 0 or k <= rows <= most else None
+
+
+# --- Recodings of groups of rows: suppress the rows that raise the loss of their group most
+
+
+def trim_groups(table: QuasiTable, groups: Numbers, k: int, most: int) -> Classes:
+    """Generalize groups of at least k rows, and suppress up to ``most`` rows that raise their group's loss.
+
+    A group may lose the rows of a value that bounds its cover, or all rows but those of the most common
+    value. It may also keep only its largest part after a split in one column. Both must lower the loss and
+    leave k rows. The removal with the largest gain for each suppressed row comes first (ties: the first
+    group, the first column), within the upper bound. If fewer than k rows are suppressed, none is.
+    """
+    if most:
+        groups = _without_outliers(table, groups, k, most)
+    return Classes.of_members(table, groups)
+
+
+def _without_outliers(table: QuasiTable, groups: Numbers, k: int, most: int) -> Numbers:
+    members = enumerate(split_groups(groups))
+    waiting = [trim for number, rows in members for trim in _best_trim(table, number, rows, k)]
+    heapify(waiting)
+    result, left = groups.copy(), most
+    while waiting:
+        _, number, out, rest = heappop(waiting)
+        if len(out) <= left:
+            result[out] = -1
+            left -= len(out)
+            for trim in _best_trim(table, number, rest, k):
+                heappush(waiting, trim)
+    return result if most - left >= k else groups
+
+
+def _best_trim(table: QuasiTable, number: int, rows: Numbers, k: int) -> list[_Trim]:
+    """Return the removal with the largest gain for each suppressed row; none if no removal gains."""
+    if len(rows) == k:
+        return []
+    codes = table.codes[rows]
+    whole, before = sum(each.whole for each in table.attributes), _loss(table, codes) * len(rows)
+    best: list[_Trim] = []
+    for attribute, column in zip(table.attributes, codes.T, strict=True):
+        for kept in _without_few(attribute, column):
+            count = len(rows) - int(kept.sum())
+            if len(rows) - count < k or before <= count * whole:
+                continue
+            gain = before - _loss(table, codes[kept]) * (len(rows) - count) - count * whole
+            each = -Fraction(gain, count)  # negative: the heap returns the smallest first
+            if gain > 0 and (not best or each < best[0][0]):
+                best = [(each, number, rows[~kept], rows[kept])]
+    return best
+
+
+def _without_few(attribute: Attribute, codes: Codes) -> list[Mask]:
+    """Return masks of the rows to keep: without an extreme value, with the most common, the largest part."""
+    found = [codes != value for value in np.unique(digest_of(attribute, codes))]
+    parts = attribute.split(codes)
+    if parts is None:  # one value
+        return []
+    return [*found, codes == np.bincount(codes).argmax(), parts == np.bincount(parts).argmax()]
+
+
+def _loss(table: QuasiTable, codes: Codes) -> int:
+    """Return the loss of each of some rows if they are one class."""
+    columns = zip(table.attributes, codes.T, strict=True)
+    return sum(cover_loss(attribute, column) for attribute, column in columns)
+
+
+# --- Released frames
+
+
 _MOST_TEXT = 8 * 10**9  # characters in a column: what memory holds
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Relation:
-    """A frame with quasi-identifiers, encoded.
+def release_classes(
+    frame: pd.DataFrame,
+    name: str,
+    form: Formation,
+    *,
+    k: int,
+    quasi: Sequence[Hashable],
+    hierarchies: Mapping[Hashable, HierarchyLike] | None,
+    max_suppressed: float,
+    keep: Sequence[Hashable],
+    **chance: Any,
+) -> Anonymized:
+    """Release the classes that an algorithm forms; ``chance`` is ``random_state``, if it has that."""
+    guarantee = KAnonymity(k, quasi=quasi)
+    table = QuasiTable.of(frame, guarantee.quasi, hierarchies)
+    check_feasible(table.n_rows, guarantee.k)
+    share = check_share(max_suppressed, "max_suppressed")
+    parameters = {"algorithm": name, **chance, "k": guarantee.k, "quasi": list(guarantee.quasi)}
+    parameters |= {"hierarchies": hierarchies, "max_suppressed": max_suppressed}
+    table.require_memory(name)
 
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        The original.
-    guarantee : KAnonymity
-        The guarantee of the release.
-    table : QuasiTable
-        The encoded quasi-identifiers.
-    share : Fraction
-        Upper bound on the share of suppressed rows.
-    parameters : dict
-        The parameters to record.
-    """
+    def decide() -> Decision[ClassRows]:
+        most = rows_allowed(share, table.n_rows, guarantee.k)
+        rng = random_generator(chance.get("random_state"))
+        with progress_bar(name, "steps") as report:
+            classes = form(table, guarantee.k, rng, report, most)
+        rows, loss = ClassRows(table, classes, classes.of_row), relational_loss(classes, table.n_rows, share)
+        return Decision(rows, guarantee, no_items(), loss, parameters)
 
-    frame: pd.DataFrame
-    guarantee: KAnonymity
-    table: QuasiTable
-    share: Fraction
-    parameters: dict[str, Any]
+    return release(FrameWriter(frame, [], quasi=table.positions), decide, keep)
 
-    @classmethod
-    def of(
-        cls,
-        frame: pd.DataFrame,
-        *,
-        k: int,
-        quasi: Sequence[Hashable],
-        hierarchies: Mapping[Hashable, HierarchyLike] | None,
-        max_suppressed: float,
-    ) -> Relation:
-        """Encode a frame; the parameters are those of the algorithms."""
-        guarantee = KAnonymity(k, quasi=quasi)
-        table = QuasiTable.of(frame, guarantee.quasi, hierarchies)
-        table.check_feasible(guarantee.k)
-        share = check_share(max_suppressed, "max_suppressed")
-        parameters = {"k": guarantee.k, "quasi": list(guarantee.quasi), "hierarchies": hierarchies}
-        parameters["max_suppressed"] = max_suppressed
-        return cls(frame, guarantee, table, share, parameters)
 
-    def release(self, name: str, form: Formation, *, keep: Sequence[Hashable], **chance: Any) -> Anonymized:
-        """Release the frame.
-
-        Parameters
-        ----------
-        name : str
-            Name of the algorithm.
-        form : Formation
-            The function that forms the classes.
-        keep
-            Parameters of the algorithm.
-        **chance
-            ``random_state``, if the algorithm has it.
-        """
-        table, k = self.table, self.guarantee.k
-        table.require_memory(name)
-
-        def decide() -> Decision[ClassRows]:
-            most = rows_allowed(self.share, table.n_rows, k)
-            rng = random_generator(chance.get("random_state"))
-            with progress_bar(name, "steps") as report:
-                classes = form(table, k, rng, report, most)
-            loss = {"NCP_relational": classes.ncp}
-            if self.share:
-                loss["suppressed_rows"] = classes.suppressed / max(table.n_rows, 1)
-            rows = ClassRows(table, classes, classes.of_row)
-            measured = pd.Series(loss, name="loss", dtype="float64")
-            parameters = {"algorithm": name, **chance, **self.parameters}
-            return Decision(rows, self.guarantee, no_items(), measured, parameters)
-
-        return release(FrameWriter(self.frame, [], quasi=table.positions), decide, keep)
+def relational_loss(classes: Classes, n_rows: int, share: Fraction) -> pd.Series[float]:
+    """Return the losses of a release of quasi-identifiers."""
+    loss = {"NCP_relational": classes.ncp}
+    if share:
+        loss["suppressed_rows"] = classes.suppressed / max(n_rows, 1)
+    return pd.Series(loss, name="loss", dtype="float64")
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ClassRows:
-    """Classes of rows with equal generalized quasi-identifiers.
-
-    Parameters
-    ----------
-    table : QuasiTable
-        The quasi-identifiers.
-    classes : Classes
-        The class of each row, and the published cells of each class.
-    of_row : ndarray of int, shape (rows,)
-        The group of each row, numbered by first rows: its class, or the cluster whose items are recoded.
-    lists : sequence of (Itemsets, Recoding)
-        The list columns and their recodings.
-    """
+    """Classes of rows with equal generalized quasi-identifiers."""
 
     table: QuasiTable
     classes: Classes
+    # Group of each row, numbered by first rows: its class, or the cluster whose items are recoded.
     of_row: NDArray[Any]
     lists: Sequence[tuple[Itemsets, Recoding]] = ()
 

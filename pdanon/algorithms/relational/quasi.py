@@ -50,12 +50,8 @@ def attribute_maker(
 ) -> tuple[list[int], Callable[[int], Attribute]]:
     """Encode a column: by a hierarchy, as ordered values, or as values without an order.
 
-    Returns
-    -------
-    wholes : list of int
-        Denominators of its losses.
-    make : callable
-        Returns the attribute for a unit, the loss of a suppressed value.
+    Return the denominators of its losses, and a function from a unit, the loss of a suppressed value, to the
+    attribute.
     """
     if source is None and _has_grades(column):
         return _encode_grades(column)
@@ -241,18 +237,9 @@ Combine: TypeAlias = Callable[[Sequence[Numbers]], Numbers]
 class Digests:
     """Summaries of each group of rows: in each column, few values with the same cover as all.
 
-    Parameters
-    ----------
-    table : QuasiTable
-        The quasi-identifiers.
-    groups : sequence of ndarray of int64
-        The rows of each group, at least one.
-    combine : callable
-        Returns the loss of a row of each group, given the losses of its values, column by column. By default
-        their sum.
+    ``combine`` returns the loss of a row of each group, given the losses of its values, column by column. By
+    default it is their sum.
 
-    Notes
-    -----
     Memory: two values for each group and column, or all distinct values of a column published as sets.
     """
 
@@ -303,23 +290,20 @@ def number_groups(groups: Sequence[Numbers], n_rows: int) -> Numbers:
     return of_row
 
 
+def split_groups(groups: Numbers) -> list[Numbers]:
+    """Return the rows of each group, ascending."""
+    order = np.argsort(groups, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(groups[order])) + 1)
+
+
 _WEIGHT_STEPS = 1000  # weights are compared as integers: the number of steps from 0 to 1
 
 
 def column_weights(weights: Mapping[Hashable, float] | None, labels: Sequence[Hashable]) -> list[int]:
-    """Encode the weights of columns as small integers; 1 for each column without weights.
+    """Encode the weights of columns, rounded to thousandths, as small integers; 1 without weights.
 
-    Parameters
-    ----------
-    weights : mapping or None
-        Weights in [0, 1] by label, rounded to thousandths; other columns have 1.
-    labels : sequence of hashable
-        The quasi-identifiers.
-
-    Raises
-    ------
-    ParameterError
-        If a weight is outside [0, 1] or belongs to no quasi-identifier, or all weights are 0.
+    Columns that are not listed have weight 1. `ParameterError`: a weight is outside [0, 1] or belongs to no
+    quasi-identifier, or all are 0.
     """
     if weights is None:
         return [1] * len(labels)
@@ -359,24 +343,13 @@ def check_feasible(n_rows: int, k: int) -> None:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class QuasiTable:
-    """Encoded quasi-identifiers of a frame.
+    """Encoded quasi-identifiers of a frame."""
 
-    Parameters
-    ----------
-    positions : list of int
-        Positions of the columns in the frame.
-    attributes : tuple of Attribute
-        The columns, in the order of ``quasi``.
-    codes : ndarray of int32, shape (rows, columns)
-        The values of each row.
-    weights : ndarray of int64, shape (rows,), optional
-        Number of rows of the table that each stands for, for algorithms that publish equal values equally. By
-        default 1.
-    """
-
-    positions: list[int]
-    attributes: tuple[Attribute, ...]
-    codes: Codes
+    positions: list[int]  # of the columns in the frame
+    attributes: tuple[Attribute, ...]  # in the order of ``quasi``
+    codes: Codes  # values of each row, shape (rows, columns)
+    # Number of rows of the table that each stands for, for algorithms that publish equal values equally. By
+    # default 1.
     weights: Numbers | None = None
 
     @property
@@ -393,26 +366,7 @@ class QuasiTable:
         weights: Mapping[Hashable, float] | None = None,
         n_rows: int | None = None,
     ) -> QuasiTable:
-        """Encode columns of a frame.
-
-        Parameters
-        ----------
-        frame : pandas.DataFrame
-            The frame. It is not modified.
-        quasi : sequence of hashable
-            Labels of the quasi-identifiers.
-        hierarchies : mapping, optional
-            Hierarchies by label, in any form that `Hierarchy.of` accepts.
-        weights : mapping, optional
-            Weights of the columns in losses by label, as for `column_weights`.
-        n_rows : int, optional
-            Number of rows of the table, if the frame only holds its values.
-
-        Raises
-        ------
-        ColumnError, ParameterError, ItemsetDtypeError, HierarchyError
-            If a column cannot be a quasi-identifier, or a hierarchy does not fit.
-        """
+        """Encode columns of a frame; ``n_rows`` is that of the table, if the frame only holds its values."""
         positions = find_quasi(frame, quasi)
         if hierarchies is not None and not isinstance(hierarchies, Mapping):
             hint = "pass a dict of hierarchies by column: hierarchies={'age': ...}"
@@ -454,10 +408,6 @@ class QuasiTable:
         attributes = tuple(replace(each, codes=each.codes[rows]) for each in self.attributes)
         return QuasiTable(self.positions, attributes, self.codes[rows])
 
-    def check_feasible(self, k: int) -> None:
-        """Raise if there are rows, but fewer than k."""
-        check_feasible(self.n_rows, k)
-
     def require_memory(self, name: str, more: int = 0) -> None:
         """Check that an algorithm can allocate its memory: that for classes of rows, and more bytes."""
         require_memory(_BYTES * self.n_rows + more, name)
@@ -498,39 +448,17 @@ class QuasiTable:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Classes:
-    """Equivalence classes: rows with equal published quasi-identifiers.
+    """Equivalence classes: rows with equal published quasi-identifiers."""
 
-    Parameters
-    ----------
-    of_row : ndarray of int64, shape (rows,)
-        Class of each row, numbered in the order of their first rows.
-    cells : tuple of Cells
-        The published cell of each class, attribute by attribute.
-    most_of_row : int
-        Loss of a row if all of its values are suppressed.
-    suppressed : int
-        Number of suppressed rows; all of them are in one class.
-    weights : ndarray of int64, shape (rows,), optional
-        As in `QuasiTable`.
-    """
-
-    of_row: Numbers
-    cells: tuple[Cells, ...]
-    most_of_row: int
-    suppressed: int
-    weights: Numbers | None = None
+    of_row: Numbers  # numbered in the order of their first rows
+    cells: tuple[Cells, ...]  # published cell of each class, attribute by attribute
+    most_of_row: int  # loss of a row if all of its values are suppressed
+    suppressed: int  # number of suppressed rows; all of them are in one class
+    weights: Numbers | None = None  # as in `QuasiTable`
 
     @classmethod
     def of_members(cls, table: QuasiTable, groups: Numbers) -> Classes:
-        """Generalize groups of rows; groups with equal published values are one class.
-
-        Parameters
-        ----------
-        table : QuasiTable
-            The rows.
-        groups : ndarray of int64, shape (rows,)
-            Group of each row, -1 for suppressed rows.
-        """
+        """Generalize groups of rows, -1 if suppressed; groups with equal published values are one class."""
         gone = int((groups < 0).sum())
         names, groups = np.unique(groups, return_inverse=True)
         first = 0 if gone else None  # -1 is the first name
@@ -541,14 +469,8 @@ class Classes:
     def of_values(cls, table: QuasiTable, groups: Sequence[Numbers], suppressed: Mask) -> Classes:
         """Publish equal values equally, throughout the table.
 
-        Parameters
-        ----------
-        table : QuasiTable
-            The rows.
-        groups : sequence of ndarray of int64, one an attribute
-            The node of each value. Without a hierarchy, any number from 0 on, equal within a group.
-        suppressed : ndarray of bool, shape (rows,)
-            The suppressed rows.
+        ``groups`` has the node of each value, attribute by attribute. Without a hierarchy, it is any number
+        from 0 on, equal within a group.
         """
         cells = []
         for attribute, of_value in zip(table.attributes, groups, strict=True):

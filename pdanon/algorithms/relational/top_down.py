@@ -14,9 +14,8 @@ import pandas as pd
 
 from pdanon.algorithms.registry import Algorithm
 from pdanon.algorithms.relational.attributes import Attribute, Ranges, bounds
-from pdanon.algorithms.relational.publishing import Relation
+from pdanon.algorithms.relational.publishing import publish_values, release_classes
 from pdanon.algorithms.relational.quasi import Classes, QuasiTable, group_rows
-from pdanon.algorithms.relational.suppression import publish_values
 from pdanon.guarantees import KAnonymity
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
@@ -102,8 +101,16 @@ def top_down(
     2  [28, 39]  (France,Greece,Spain)
     3  [28, 39]  (France,Greece,Spain)
     """
-    relation = Relation.of(frame, k=k, quasi=quasi, hierarchies=hierarchies, max_suppressed=max_suppressed)
-    return relation.release("top_down", specialize, keep=keep)
+    return release_classes(
+        frame,
+        "top_down",
+        specialize,
+        k=k,
+        quasi=quasi,
+        hierarchies=hierarchies,
+        max_suppressed=max_suppressed,
+        keep=keep,
+    )
 
 
 def specialize(table: QuasiTable, k: int, rng: np.random.Generator, report: Report, most: int) -> Classes:
@@ -116,21 +123,11 @@ def specialize(table: QuasiTable, k: int, rng: np.random.Generator, report: Repo
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Rows:
-    """Combinations of values, without suppressed rows.
+    """Combinations of values, without suppressed rows."""
 
-    Parameters
-    ----------
-    tuples : list of ndarray of int32, shape (combinations,)
-        The values, column by column.
-    weights : ndarray of int64, shape (combinations,)
-        Number of rows with each combination.
-    classes : ndarray of int64, shape (combinations,)
-        Class of each combination.
-    """
-
-    tuples: list[Codes]
-    weights: Numbers
-    classes: Numbers
+    tuples: list[Codes]  # the values, column by column
+    weights: Numbers  # number of rows with each combination
+    classes: Numbers  # class of each combination
 
     def take(self, chosen: Mask) -> _Rows:
         """Select combinations."""

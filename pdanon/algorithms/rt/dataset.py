@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pdanon.algorithms.registry import ALGORITHMS, BYTES_OF_SUPPORTS
 from pdanon.algorithms.relational.mondrian import cut_evenly
 from pdanon.algorithms.relational.publishing import ClassRows
-from pdanon.algorithms.relational.quasi import Classes, Formation, QuasiTable, check_feasible
+from pdanon.algorithms.relational.quasi import Classes, Formation, QuasiTable, check_feasible, split_groups
 from pdanon.algorithms.rt.transaction import Transaction, as_transaction
 from pdanon.algorithms.rt.transaction_side import TransactionSide, anonymize_by
 from pdanon.algorithms.states.cuts import by_first_row
@@ -47,26 +47,11 @@ from pdanon.recoding.risk import risk_of_classes
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Block:
-    """Rows as integer codes, which can be sent to another process.
+    """Rows as integer codes, which can be sent to another process."""
 
-    Parameters
-    ----------
-    k : int
-        Minimum number of rows of a cluster.
-    table : QuasiTable
-        The quasi-identifiers. Their losses are relative to all values of the whole table.
-    transactions : TransactionSide
-        The transactions, and how they are anonymized.
-    """
-
-    k: int
-    table: QuasiTable
+    k: int  # minimum number of rows of a cluster
+    table: QuasiTable  # losses are relative to all values of the whole table
     transactions: TransactionSide
-
-    @property
-    def most(self) -> int:
-        """Loss of all rows together if all quasi-identifiers were suppressed."""
-        return self.table.most_of_row * self.table.n_rows
 
     @property
     def n_rows(self) -> int:
@@ -95,13 +80,7 @@ class Block:
         return Block(self.k, self.table.take(rows), replace(self.transactions, itemsets=itemsets))
 
     def cut(self, block_rows: Any) -> list[Numbers]:
-        """Return the rows of blocks of a maximum size; one block without a maximum.
-
-        Raises
-        ------
-        ParameterError
-            If a block might have fewer rows than a cluster needs.
-        """
+        """Return the rows of blocks of a maximum size, if none lacks rows; one block without a maximum."""
         if block_rows is None:
             return [np.arange(self.table.n_rows)]
         hint = "a block is cut in two, and each half needs k rows"
@@ -176,23 +155,11 @@ class Part(Protocol):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Parts:
-    """All rows of a table in parts, which are anonymized apart, and what they share.
+    """All rows of a table in parts, which are anonymized apart, and what they share."""
 
-    Parameters
-    ----------
-    parts : sequence of Part
-        The parts, each with at least k rows.
-    table : QuasiTable
-        The quasi-identifiers of the whole table, for their losses. It need not have its rows.
-    order : str
-        As in `Transaction`.
-    share : Share
-        Applies a function to each part, here or in other processes.
-    """
-
-    parts: Sequence[Part]
-    table: QuasiTable
-    order: str
+    parts: Sequence[Part]  # each with at least k rows
+    table: QuasiTable  # of the whole table, for its losses; need not have its rows
+    order: str  # as in `Transaction`
     share: Share
 
     @property
@@ -209,17 +176,13 @@ class Parts:
 class Decided(NamedTuple):
     """The decision for parts.
 
-    Parameters
-    ----------
-    parts : list
-        What remains of each part, as returned by `Part.close`.
-    steps, rum
-        As in `Clustering`.
+    ``steps`` has, at the start and after each merge, the number of ``clusters``, and the losses ``Rum`` and
+    ``Tum`` of quasi-identifiers and transactions, as shares of their maximum; NaN if not measured.
     """
 
-    parts: list[Any]
-    steps: pd.DataFrame | None = None
-    rum: float | None = None
+    parts: list[Any]  # as returned by `Part.close`
+    steps: pd.DataFrame | None = None  # None if the algorithm merges no clusters
+    rum: float | None = None  # loss of the quasi-identifiers, if it is not NCP
 
 
 def check_cluster(name: Any) -> None:
@@ -244,38 +207,6 @@ def published_classes(classes: Classes) -> Numbers:
     return equal_rows(pd.DataFrame(cells), range(len(cells)))[classes.of_row]
 
 
-def split_groups(groups: Numbers) -> list[Numbers]:
-    """Return the rows of each group, ascending."""
-    order = np.argsort(groups, kind="stable")
-    return np.split(order, np.flatnonzero(np.diff(groups[order])) + 1)
-
-
-# --- The clusters that an algorithm decides on
-
-
-class Clustering(NamedTuple):
-    """Clusters of rows, and their anonymized items.
-
-    Parameters
-    ----------
-    groups : ndarray of int64, shape (rows,)
-        The cluster of each row.
-    numbers : ndarray of int32, shape (occurrences,)
-        The new number of each occurrence, see :class:`TransactionSide`.
-    steps : pandas.DataFrame or None
-        At the start and after each merge, the number of ``clusters``, and the losses ``Rum`` and ``Tum`` of
-        quasi-identifiers and transactions, as shares of their maximum; NaN if not measured. None if the
-        algorithm merges no clusters.
-    rum : float, optional
-        Loss of the quasi-identifiers, if it is not NCP.
-    """
-
-    groups: Numbers
-    numbers: Codes
-    steps: pd.DataFrame | None = None
-    rum: float | None = None
-
-
 def trace_steps(steps: pd.DataFrame | None, tum: float) -> pd.DataFrame | None:
     """Return the steps; the loss of the transactions after the last is that of the release."""
     if steps is None:
@@ -290,40 +221,19 @@ def trace_steps(steps: pd.DataFrame | None, tum: float) -> pd.DataFrame | None:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Dataset:
-    """A frame with quasi-identifiers and transactions, encoded.
+    """A frame with quasi-identifiers and transactions, encoded."""
 
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        The original. It is not modified.
-    positions : list of int
-        Positions of the list columns. The items of all of them form one transaction.
-    columns : list of Itemsets
-        The list columns.
-    guarantee : KKm or KLm
-        Guarantee of the release.
-    table : QuasiTable
-        The quasi-identifiers.
-    transactions : TransactionSide
-        The transactions, and how they are anonymized.
-    trees : list of (Hierarchy, int) or None
-        Hierarchies of the items, column by column, with the number of leaves that nodes may cover; None if
-        sets are published.
-    transaction : Transaction
-        Parameters for the transactions.
-    parameters : mapping
-        Parameters of `of`, for the record.
-    """
-
-    frame: pd.DataFrame
-    positions: list[int]
-    columns: list[Itemsets]
+    frame: pd.DataFrame  # not modified
+    positions: list[int]  # of the list columns; the items of all of them form one transaction
+    columns: list[Itemsets]  # the list columns
     guarantee: KKm | KLm
     table: QuasiTable
     transactions: TransactionSide
+    # Hierarchies of the items, column by column, with the number of leaves that nodes may cover; None if sets
+    # are published.
     trees: list[tuple[Hierarchy, int]] | None
     transaction: Transaction
-    parameters: Mapping[str, Any]
+    parameters: Mapping[str, Any]  # of `of`, for the record
 
     @classmethod
     def of(
@@ -364,49 +274,42 @@ class Dataset:
         """Block of all rows."""
         return Block(self.guarantee.k, self.table, self.transactions)
 
-    def decide_parts(
+    def _decide_blocks(
         self,
         decide: Callable[[Parts], Decided],
         report: Report,
         block_rows: int | None = None,
         n_jobs: int | Executor = 1,
-    ) -> Clustering:
-        """Decide block by block; the parameters are those of the algorithms."""
+    ) -> tuple[Decided, tuple[Numbers, Codes]]:
+        """Decide block by block; also return the cluster of each row, and the number of each occurrence."""
         whole, jobs = self.whole, check_jobs(n_jobs)
         blocks = whole.cut(block_rows)
         parts = [whole.take(rows) for rows in blocks] if len(blocks) > 1 else [whole]
         with sharing(jobs if len(blocks) > 1 else 1, report) as share:
             found = decide(Parts(parts, whole.table, self.transaction.order, share))
-        return Clustering(*whole.join_blocks(blocks, found.parts), found.steps, found.rum)
+        return found, whole.join_blocks(blocks, found.parts)
 
     @property
     def writer(self) -> FrameWriter:
         """Writer of the release."""
         return FrameWriter(self.frame, self.positions, quasi=self.table.positions)
 
-    def release(self, name: str, decide: partial[Clustering], *, keep: Sequence[Hashable]) -> Anonymized:
-        """Release the frame.
+    def release(
+        self, name: str, decide: partial[Decided], *, keep: Sequence[Hashable], **blocks: Any
+    ) -> Anonymized:
+        """Release the frame in the clusters that ``decide`` returns for its parts.
 
-        Parameters
-        ----------
-        name : str
-            Name of the algorithm.
-        decide : partial
-            Returns the clusters and their items, given the dataset and a progress callback. Its keyword
-            arguments are recorded as parameters.
-        keep
-            Parameters of the algorithms.
+        Its keyword arguments are recorded as parameters. ``blocks`` is ``block_rows`` and ``n_jobs``, if the
+        algorithm has them.
         """
         # The number of processes does not change the release, so it is not recorded.
-        own = {key: value for key, value in decide.keywords.items() if key != "n_jobs"}
+        own = {key: value for key, value in {**decide.keywords, **blocks}.items() if key != "n_jobs"}
         self.table.require_memory(name, BYTES_OF_SUPPORTS * len(self.transactions.itemsets.codes))
 
         def decide_clusters() -> Decision[ClassRows]:
             with progress_bar(name, "steps") as report:
-                found = decide(self, report)
-            made = self.decision(
-                found.groups, found.numbers, {"algorithm": name, **self.parameters, **own}, found.steps
-            )
+                found, clusters = self._decide_blocks(decide, report, **blocks)
+            made = self.decision(*clusters, {"algorithm": name, **self.parameters, **own}, found.steps)
             return made if found.rum is None else made.with_loss("Rum", found.rum)
 
         return release(self.writer, decide_clusters, keep)
@@ -418,18 +321,10 @@ class Dataset:
         parameters: Mapping[str, Any],
         steps: pd.DataFrame | None = None,
     ) -> Decision[ClassRows]:
-        """Return the decision to publish clusters of rows, with each occurrence recoded.
+        """Return the decision to publish clusters of rows, for the recorded parameters.
 
-        Parameters
-        ----------
-        groups : ndarray of int64, shape (rows,)
-            The cluster of each row. Clusters with equal published values still have separate recodings.
-        numbers : ndarray of int32, shape (occurrences,)
-            The new number of each occurrence, see :class:`TransactionSide`.
-        parameters : mapping
-            Parameters of the call, for the record.
-        steps : pandas.DataFrame, optional
-            As in `Clustering`.
+        ``numbers`` has the new number of each occurrence, as in `TransactionSide`. Clusters with equal
+        published values still have separate recodings.
         """
         numbers = self.whole.hide_emptied(groups, numbers)
         classes = Classes.of_members(self.table, groups)

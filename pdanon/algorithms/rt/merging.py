@@ -1,7 +1,16 @@
-"""Merges of clusters of rows, and their cost in quasi-identifiers and transactions."""
+"""Merges of clusters of rows, and their cost in quasi-identifiers (Rum) and transactions.
+
+Measures of Rum are compared as integers. NCP: Xu et al., "Utility-based Anonymization", KDD 2006. DM:
+Bayardo, Agrawal, "Data Privacy through Optimal k-Anonymization", ICDE 2005. C_avg: LeFevre, DeWitt,
+Ramakrishnan, "Mondrian Multidimensional k-Anonymity", ICDE 2006.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -9,46 +18,84 @@ from numpy.typing import NDArray
 
 from pdanon._kernels import row_clusters
 from pdanon.algorithms.relational.quasi import Digests, QuasiTable, number_groups
-from pdanon.algorithms.rt.rum import Rum
 from pdanon.algorithms.rt.transaction_side import TransactionSide
 from pdanon.itemsets.codes import Itemsets, Mask, Numbers
 from pdanon.itemsets.lists import offsets_of
+from pdanon.itemsets.validation import find_name
+
+MEASURES = ("NCP", "DM", "C_avg", "Minkowski")
+
+
+def check_rum(name: Any) -> str:
+    """Check the name of a measure of quasi-identifiers, and return its spelling."""
+    return find_name(name, MEASURES, "measure of quasi-identifiers", where="rum")
+
+
+@dataclass(frozen=True, slots=True)
+class Rum:
+    """A measure of the loss of the quasi-identifiers. A merge never lowers it.
+
+    NCP is the mean over the rows of the average loss of a value, Minkowski of the root of the average squared
+    loss. DM is the size of the cluster of a row, averaged over the rows, and C_avg the average size of a
+    cluster, as shares of all rows.
+    """
+
+    name: str  # NCP, DM, C_avg or Minkowski
+    most_of_row: int  # loss of a row if all of its values are suppressed
+    most_squared: float  # sum of the squared losses of the suppressed values of a row
+    n_rows: int
+
+    @classmethod
+    def of(cls, name: str, table: QuasiTable, n_rows: int) -> Rum:
+        """Return a measure for a table of this many rows."""
+        squared = sum(float(each.unit) ** 2 for each in table.attributes)
+        return cls(name, table.most_of_row, squared, n_rows)
+
+    @property
+    def by_size(self) -> bool:
+        """Whether only the sizes of the clusters count."""
+        return self.name in ("DM", "C_avg")
+
+    def combine(self, losses: Sequence[Numbers]) -> Numbers:
+        """Return the loss of a row, given the losses of its values, column by column."""
+        if self.name != "Minkowski":
+            return np.sum(losses, axis=0)
+        squared = np.sum([each.astype(np.float64) ** 2 for each in losses], axis=0)
+        lost = np.floor(self.most_of_row * np.sqrt(squared / self.most_squared)).astype(np.int64)
+        return np.minimum(lost, self.most_of_row)
+
+    def limit(self, bound: Fraction) -> int:
+        """Return the maximum total loss that keeps a bound on the share."""
+        if self.name == "C_avg":  # the share is 1 / clusters, and the total is -clusters
+            return -ceil(1 / bound) if bound and self.n_rows else -2 * self.n_rows
+        return int(bound * self._most)
+
+    def share(self, total: int) -> float:
+        """Return a total loss as a share of its maximum."""
+        if self.name == "C_avg":
+            return 1 / max(-total, 1) if self.n_rows else 0.0
+        return total / max(self._most, 1)
+
+    @property
+    def _most(self) -> int:
+        return self.n_rows * (self.n_rows if self.name == "DM" else self.most_of_row)
 
 
 class Merging:
     """Clusters of rows, with the current loss of their quasi-identifiers.
 
     Clusters are numbered in the order of their first rows. A merged cluster takes the place of the first.
+    ``losses`` has the loss of the quasi-identifiers of each row of a cluster.
 
-    Parameters
-    ----------
-    table : QuasiTable
-        The quasi-identifiers.
-    groups : ndarray of int64, shape (rows,)
-        The initial cluster of each row.
-    itemsets : Itemsets
-        The transactions.
-    rum : Rum, optional
-        Measure of the loss of the quasi-identifiers; by default NCP.
-
-    Attributes
-    ----------
-    losses : ndarray of int64, shape (clusters,)
-        Loss of the quasi-identifiers of each row of a cluster.
-
-    Notes
-    -----
     The distance (BTD) of two transactions is ``(different + 1) / (common + 1)``, times the number of items in
     either. That of a cluster is the largest of its pairs. A merge only adds the pairs between both clusters.
     """
 
-    def __init__(
-        self, table: QuasiTable, groups: Numbers, itemsets: Itemsets, rum: Rum | None = None
-    ) -> None:
+    def __init__(self, table: QuasiTable, groups: Numbers, itemsets: Itemsets, rum: Rum) -> None:
         self._members = np.lexsort((-itemsets.lengths, groups))
         self._bounds = offsets_of(np.bincount(groups))
         self._table = table
-        self._rum = Rum.of("NCP", table) if rum is None else rum
+        self._rum = rum
         self._transactions = itemsets.codes, itemsets.offsets
         self._digests = Digests(table, self.rows, self._rum.combine)
         self.losses = self.sizes if self._rum.by_size else self._digests.losses
@@ -137,19 +184,11 @@ def best_candidate(
 ) -> int | None:
     """Return the best candidate to merge with a cluster (ties: the first); None if there is none.
 
-    Parameters
-    ----------
-    seed : int
-        The cluster.
-    losses : ndarray of int64, shape (clusters,)
-        Relational loss of a row in the union with each cluster.
-    far : ndarray of float or of fractions, shape (clusters,), or None
-        The same for the transactions, or an estimate of it; None if it does not count.
-    merge : {"R", "T", "RT"}
-        The side that decides. With both, the ranks of both sides among all clusters are added, and of equal
-        sums the lower relational loss comes first.
-    allowed : ndarray of bool, shape (clusters,), optional
-        The candidates. By default, all other clusters.
+    The sides of ``merge``, R, T or RT, decide. With both, the ranks of both sides among all clusters are
+    added, and of equal sums the lower relational loss comes first.
+
+    ``losses`` is the relational loss of a row in the union with each cluster, ``far`` that of the
+    transactions or an estimate; None if it does not count. By default, all other clusters are allowed.
     """
     open_to = np.ones(len(losses), np.bool_) if allowed is None else allowed.copy()
     open_to[seed] = False

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from pdanon.algorithms.registry import Algorithm, Way
-from pdanon.algorithms.rt.dataset import Clustering, Dataset, Decided, Part, Parts, check_cluster
+from pdanon.algorithms.rt.dataset import Dataset, Decided, Part, Parts, check_cluster
 from pdanon.algorithms.rt.transaction import Transaction
 from pdanon.guarantees import KKm, KLm
 from pdanon.guarantees.parameters import ItemLimit
@@ -126,13 +126,8 @@ def rfirst(
         transaction=transaction,
         refine=refine,
     )
-    decision = partial(decide, cluster=cluster, random_state=random_state)
-    return data.release("rfirst", decision, keep=keep)
-
-
-def decide(data: Dataset, report: Report, *, cluster: str, random_state: Any) -> Clustering:
-    """Form small clusters, and anonymize the transactions of each."""
-    return data.decide_parts(partial(decide_parts, cluster=cluster, random_state=random_state), report)
+    decide = partial(decide_parts, cluster=cluster, random_state=random_state)
+    return data.release("rfirst", decide, keep=keep)
 
 
 def decide_parts(parts: Parts, *, cluster: str, random_state: Any) -> Decided:

@@ -17,7 +17,6 @@ import pandas as pd
 
 from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.rt.dataset import (
-    Clustering,
     Dataset,
     Decided,
     Part,
@@ -25,8 +24,7 @@ from pdanon.algorithms.rt.dataset import (
     at_least,
     check_options,
 )
-from pdanon.algorithms.rt.merging import Merging, best_candidate, distances
-from pdanon.algorithms.rt.rum import Rum, check_rum
+from pdanon.algorithms.rt.merging import Merging, Rum, best_candidate, check_rum, distances
 from pdanon.algorithms.rt.transaction import Transaction
 from pdanon.algorithms.rt.transaction_side import TransactionSide
 from pdanon.algorithms.workers import check_jobs
@@ -189,35 +187,9 @@ def rum_bound(
         transaction=transaction,
         refine=refine,
     )
-    decision = partial(
-        decide,
-        delta=delta,
-        merge=merge,
-        rum=check_rum(rum),
-        cluster=cluster,
-        random_state=random_state,
-        block_rows=block_rows,
-        n_jobs=n_jobs,
-    )
-    return data.release("rum_bound", decision, keep=keep)
-
-
-def decide(
-    data: Dataset,
-    report: Report,
-    *,
-    delta: float,
-    merge: str,
-    rum: str,
-    cluster: str,
-    random_state: Any,
-    block_rows: int | None,
-    n_jobs: int | Executor,
-) -> Clustering:
-    """Form clusters in each block of rows, and merge them within the bound on their quasi-identifiers."""
-    given: dict[str, Any] = {"delta": delta, "merge": merge, "rum": rum, "cluster": cluster}
-    decide_all = partial(decide_parts, **given, random_state=random_state)
-    return data.decide_parts(decide_all, report, block_rows, n_jobs)
+    own: dict[str, Any] = {"delta": delta, "merge": merge, "rum": check_rum(rum), "cluster": cluster}
+    decide = partial(decide_parts, **own, random_state=random_state)
+    return data.release("rum_bound", decide, keep=keep, block_rows=block_rows, n_jobs=n_jobs)
 
 
 def decide_parts(
@@ -272,12 +244,7 @@ def _anonymize(
 ) -> tuple[Any, Numbers]:
     """Merge the first clusters of a block.
 
-    Returns
-    -------
-    closed : object
-        What remains of the block, as returned by `Part.close`.
-    lost : ndarray of int64
-        Loss of the quasi-identifiers that each merge added.
+    Return what `Part.close` returns, and the loss of the quasi-identifiers that each merge added.
     """
     block, (groups,) = part.open(), part.kept(known)
     merging = Merging(block.table, groups, block.transactions.known, rum)

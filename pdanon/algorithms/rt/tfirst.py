@@ -15,7 +15,7 @@ import pandas as pd
 
 from pdanon.algorithms.items.lra import divide_rows
 from pdanon.algorithms.registry import Algorithm
-from pdanon.algorithms.rt.dataset import Clustering, Dataset, Decided, Part, Parts
+from pdanon.algorithms.rt.dataset import Dataset, Decided, Part, Parts
 from pdanon.algorithms.rt.transaction import Transaction
 from pdanon.algorithms.states.cuts import check_parts
 from pdanon.guarantees import KKm, KLm
@@ -125,12 +125,7 @@ def tfirst(
         transaction=transaction,
         refine=refine,
     )
-    return data.release("tfirst", partial(decide, parts=parts), keep=keep)
-
-
-def decide(data: Dataset, report: Report, *, parts: int) -> Clustering:
-    """Form clusters of rows with similar items, and anonymize the transactions of each."""
-    return data.decide_parts(partial(decide_parts, parts=parts), report)
+    return data.release("tfirst", partial(decide_parts, parts=parts), keep=keep)
 
 
 def decide_parts(rows: Parts, *, parts: int) -> Decided:

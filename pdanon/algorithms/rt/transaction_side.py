@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from pdanon.algorithms.items.apriori import find_leaves
 from pdanon.algorithms.registry import ALGORITHMS
 from pdanon.algorithms.rt.transaction import Transaction
+from pdanon.algorithms.states.clusters import first_members
 from pdanon.algorithms.states.cuts import Cut, CutTask
 from pdanon.algorithms.states.cuts_search import CutRefinement
 from pdanon.algorithms.states.diverse_sets import DiverseSets
@@ -53,43 +54,21 @@ def rows_of(index: SupportIndex, items: Codes) -> Itemsets:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ClassSearch:
-    """Refinement of the items of a class.
+    """Refinement of the items of a class."""
 
-    Parameters
-    ----------
-    guarantee : KmAnonymity
-        Guarantee to keep in each class.
-    cover : tuple of Hierarchy and ndarray, optional
-        The hierarchy, and the leaf of each item of the table, if nodes are published.
-    joint : bool
-        Whether the root joins several columns. Occurrences at the root are then suppressed.
-    blocks : ndarray of int64, shape (items,), optional
-        Block of each item; only items of the same block share a set.
-    base : int
-        The loss to lower: 0 for NCP, 1 for LM.
-    """
-
-    guarantee: KmAnonymity
+    guarantee: KmAnonymity  # of each class
+    # Hierarchy, and leaf of each item of the table, if nodes are published.
     cover: tuple[Hierarchy, Codes] | None = None
-    joint: bool = False
-    blocks: Numbers | None = None
-    base: int = 0
+    joint: bool = False  # whether the root joins several columns; occurrences at the root are then suppressed
+    blocks: Numbers | None = None  # only items of the same block share a set
+    base: int = 0  # loss to lower: 0 for NCP, 1 for LM
 
     def begin(
         self, rows: Itemsets, items: Codes, became: Codes, started: float | None = None
     ) -> Refinement | CutRefinement:
         """Start a search in a class, whose rows and items are those of `keep_occurring`.
 
-        Parameters
-        ----------
-        rows : Itemsets
-            The rows.
-        items : ndarray of int32
-            Codes of their items in the table.
-        became : ndarray of int32
-            The node of each item, or the number of its set; -1 if it is suppressed.
-        started : float, optional
-            Start of the measured time, a value of ``time.perf_counter()``.
+        ``became`` has the node of each item, or the number of its set; -1 if it is suppressed.
         """
         since = time.perf_counter() if started is None else started
         if self.cover is None:
@@ -119,46 +98,20 @@ class ClassSearch:
 class TransactionSide:
     """The transactions of all rows, and how to anonymize those of a cluster.
 
-    Parameters
-    ----------
-    itemsets : Itemsets
-        The transactions.
-    k, m : int
-        As in :class:`pdanon.KmAnonymity`.
-    decide : callable
-        The algorithm: from rows and their items to a number for each occurrence. The number is a node of the
-        hierarchy or shared by the items of a set; -1 suppresses the occurrence.
-    sizes : ndarray of int64, shape (nodes,), or None
-        Number of leaves of each node; None if sets are published.
-    domains : ndarray of int64, shape (columns,)
-        Number of leaves, or of items that occur, of each list column.
-    column_of : ndarray of int32, shape (items,)
-        The list column of each item.
-    measure : {"NCP", "UL"}
-        The loss of transactions (Tum).
-    search : ClassSearch, optional
-        Refinement of the decision.
-    hidden : ndarray of bool, shape (items,), optional
-        The sensitive items. They do not count in the loss of transactions.
-    weights : ndarray of int64, shape (items,), optional
-        Importance of each item in UL, as of `item_weights`.
-
-    Notes
-    -----
-    If the table has sensitive items, ``k`` is 0: the algorithm alone decides which classes are suppressed.
+    ``decide`` is the algorithm: from rows and their items to a number for each occurrence. The number is a
+    node of the hierarchy or shared by the items of a set; -1 suppresses the occurrence.
     """
 
     itemsets: Itemsets
-    k: int
-    m: int | None
+    k: int  # 0 if the table has sensitive items: ``decide`` alone decides which classes are suppressed
     decide: Callable[[SupportIndex, Codes], Codes]
-    sizes: Numbers | None
-    domains: Numbers
-    column_of: Codes
-    measure: str
-    search: ClassSearch | None = None
-    hidden: Mask | None = None
-    weights: Numbers | None = None
+    sizes: Numbers | None  # number of leaves of each node; None if sets are published
+    domains: Numbers  # number of leaves, or of items that occur, of each list column
+    column_of: Codes  # list column of each item
+    measure: str  # of transactions (Tum): NCP or UL
+    search: ClassSearch | None = None  # refines the decision
+    hidden: Mask | None = None  # sensitive items, which do not count in the loss of transactions
+    weights: Numbers | None = None  # importance of each item in UL, as of `item_weights`
 
     @property
     def measured_as(self) -> str | None:
@@ -185,20 +138,10 @@ class TransactionSide:
         return n_rows if self.measure == "UL" else lcm(*self.domains.tolist()) * n_occurrences
 
     def protect(self, rows: Numbers) -> tuple[Numbers, Codes]:
-        """Anonymize the transactions of some rows.
+        """Anonymize the transactions of the rows of a cluster.
 
-        Parameters
-        ----------
-        rows : ndarray of int64
-            The rows of a cluster.
-
-        Returns
-        -------
-        places : ndarray of int64
-            Positions of their occurrences among all.
-        numbers : ndarray of int32
-            The number of each occurrence, as in `decide`. All are suppressed if fewer than k rows have items:
-            no release of them would be k^m-anonymous.
+        Return the positions of their occurrences among all, and the number of each, as in ``decide``. All are
+        suppressed if fewer than k rows have items: no release of them would be k^m-anonymous.
         """
         places, own, items, numbers = self._decide_rows(rows)
         if self.search is None or np.count_nonzero(own.lengths) < self.k:
@@ -352,7 +295,7 @@ def _by_cuts(
     sizes = cover[0].leaves.astype(np.int64)
     # Algorithms that do not recode items may publish an item in several ways in a class.
     search = ClassSearch(km, cover, joint) if refine and record.recodes == "items" else None
-    return TransactionSide(itemsets, km.k, km.m, decide, sizes, domains, column_of, transaction.tum, search)
+    return TransactionSide(itemsets, km.k, decide, sizes, domains, column_of, transaction.tum, search)
 
 
 def _by_diverse_cuts(
@@ -361,13 +304,11 @@ def _by_diverse_cuts(
     """Return transactions whose known items are published as nodes that reveal no sensitive item."""
     source: Any = transaction.hierarchy
     tree, leaves, n_leaves = find_leaves(source, itemsets.vocabulary, secrets.hidden)
-    decide, domains = partial(_diverse_nodes, km, (tree, leaves), secrets), np.array([n_leaves])
-    if transaction.algorithm != "apriori":
-        nodes_of: Any = ALGORITHMS[transaction.algorithm].nodes
-        decide = partial(_diverse_suppressed_nodes, nodes_of, km, (tree, leaves), secrets)
+    nodes_of = None if transaction.algorithm == "apriori" else ALGORITHMS[transaction.algorithm].nodes
+    decide, domains = partial(_diverse_nodes, nodes_of, km, (tree, leaves), secrets), np.array([n_leaves])
     sizes = np.minimum(tree.leaves, n_leaves).astype(np.int64)
     side = TransactionSide(
-        itemsets, 0, km.m, decide, sizes, domains, column_of, transaction.tum, hidden=secrets.hidden
+        itemsets, 0, decide, sizes, domains, column_of, transaction.tum, hidden=secrets.hidden
     )
     return side, [(tree, n_leaves)]
 
@@ -398,13 +339,12 @@ def _by_sets(
     search = ClassSearch(km, blocks=kinds) if refine else None
     if secrets is None:
         return TransactionSide(
-            itemsets, km.k, km.m, decide, None, domains, column_of, transaction.tum, search, weights=weights
+            itemsets, km.k, decide, None, domains, column_of, transaction.tum, search, weights=weights
         )
     diverse = partial(_diverse_sets, decide, km, kinds, secrets, search)
     return TransactionSide(
         itemsets,
         0,
-        km.m,
         diverse,
         None,
         domains,
@@ -452,33 +392,26 @@ def _nodes(
 
 
 def _diverse_nodes(
-    km: KmAnonymity, cover: tuple[Hierarchy, Codes], hiding: _Secrets, index: SupportIndex, items: Codes
-) -> Codes:
-    tree, leaves = cover[0], cover[1][items]
-    known, secrets = hiding.split(index, items)
-    result = np.where(secrets.singles > 0, leaves, -1).astype(np.int32)
-    if known.n_non_empty >= km.k:
-        cut = Cut(known, tree, leaves, secrets=secrets, diversity=hiding.diversity)
-        cut.protect(km.k, km.m, report_nothing)
-        result = np.where(known.singles > 0, cut.nodes, result)
-    return result[index.codes]
-
-
-def _diverse_suppressed_nodes(
-    nodes_of: Callable[..., Codes],
+    nodes_of: Callable[..., Codes] | None,
     km: KmAnonymity,
     cover: tuple[Hierarchy, Codes],
     hiding: _Secrets,
     index: SupportIndex,
     items: Codes,
 ) -> Codes:
+    """Raise a cut, or suppress nodes of another algorithm, until they reveal no sensitive item."""
     tree, leaves = cover[0], cover[1][items]
     known, secrets = hiding.split(index, items)
     result = np.where(secrets.singles > 0, leaves, -1).astype(np.int32)
     if known.n_non_empty >= km.k:
-        of_item = np.full(index.n_items, -1, np.int32)
-        of_item[known.codes] = nodes_of(CutTask(known, tree, leaves, km.k, km.m, report_nothing))
-        _suppress_revealing(of_item, known, secrets, km, hiding.diversity)
+        if nodes_of is None:
+            cut = Cut(known, tree, leaves, secrets=secrets, diversity=hiding.diversity)
+            cut.protect(km.k, km.m, report_nothing)
+            of_item = cut.nodes
+        else:
+            of_item = np.full(index.n_items, -1, np.int32)
+            of_item[known.codes] = nodes_of(CutTask(known, tree, leaves, km.k, km.m, report_nothing))
+            _suppress_revealing(of_item, known, secrets, km, hiding.diversity)
         result = np.where(known.singles > 0, of_item, result)
     return result[index.codes]
 
@@ -523,8 +456,7 @@ def _diverse_sets(
             labels = np.where(hiding.hidden[items], -1, refined).astype(np.int32)
         sets = DiverseSets(known, secrets, labels, kinds[items], hiding.diversity, len(hiding.hidden))
         sets.protect(km.k, km.m)
-        _, first, number = np.unique(sets.labels, return_index=True, return_inverse=True)
-        labels = np.where(sets.labels < 0, -1, first[number]).astype(np.int32)
+        labels = first_members(sets.labels).astype(np.int32)
         shown = np.flatnonzero(secrets.singles > 0)
         labels[shown] = shown  # a set has the number of one of its own items, so no number is used twice
     return labels[index.codes]

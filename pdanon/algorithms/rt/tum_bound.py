@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from pdanon.algorithms.registry import Algorithm
 from pdanon.algorithms.rt.dataset import (
-    Clustering,
     Dataset,
     Decided,
     Part,
@@ -26,8 +25,7 @@ from pdanon.algorithms.rt.dataset import (
     at_least,
     check_options,
 )
-from pdanon.algorithms.rt.merging import Merging, best_candidate, distances
-from pdanon.algorithms.rt.rum import Rum, check_rum
+from pdanon.algorithms.rt.merging import Merging, Rum, best_candidate, check_rum, distances
 from pdanon.algorithms.rt.transaction import Transaction
 from pdanon.algorithms.rt.transaction_side import TransactionSide
 from pdanon.errors import InfeasibleError
@@ -174,32 +172,9 @@ def tum_bound(
         transaction=transaction,
         refine=refine,
     )
-    decision = partial(
-        decide,
-        delta=delta,
-        merge=merge,
-        rum=check_rum(rum),
-        cluster=cluster,
-        random_state=random_state,
-        block_rows=block_rows,
-    )
-    return data.release("tum_bound", decision, keep=keep)
-
-
-def decide(
-    data: Dataset,
-    report: Report,
-    *,
-    delta: float,
-    merge: str,
-    rum: str,
-    cluster: str,
-    random_state: Any,
-    block_rows: int | None,
-) -> Clustering:
-    """Merge the first clusters of each block until the loss of their transactions keeps the bound."""
-    given: dict[str, Any] = {"delta": delta, "merge": merge, "rum": rum, "cluster": cluster}
-    return data.decide_parts(partial(decide_parts, **given, random_state=random_state), report, block_rows)
+    own: dict[str, Any] = {"delta": delta, "merge": merge, "rum": check_rum(rum), "cluster": cluster}
+    decide = partial(decide_parts, **own, random_state=random_state)
+    return data.release("tum_bound", decide, keep=keep, block_rows=block_rows)
 
 
 def decide_parts(

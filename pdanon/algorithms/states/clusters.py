@@ -1,19 +1,68 @@
-"""Clusters: a partition of the items; clusters are merged or suppressed until no itemset is rare."""
+"""Clusters: a partition of the items; clusters are merged or suppressed until no itemset is rare.
+
+Ties are broken by an order of the items, which may be secret.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
 
 from pdanon._kernels import clusters, itemset_search, rare_clusters
 from pdanon.errors import InfeasibleError
 from pdanon.itemsets import row_loops
-from pdanon.itemsets.codes import Codes, Numbers
+from pdanon.itemsets.codes import Codes, Itemsets, Numbers, canonical_rows
 from pdanon.itemsets.support import SupportIndex, sizes_beyond_pairs
 from pdanon.itemsets.table import MOST_ITEMSETS, ItemsetTable, concatenate, refuse_long_list
 from pdanon.itemsets.threads import many_parts, search
 from pdanon.itemsets.timing import Pace, Report, check_time, halt_flag
+from pdanon.itemsets.validation import random_generator
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ItemOrder:
+    """A column whose items have another, secret order.
+
+    The algorithms are public. If ties are broken by the order of the items, an attacker can run an algorithm
+    on all tables that may have led to a release, and exclude some. A drawn order leaves more of them
+    possible.
+    """
+
+    itemsets: Itemsets  # in the drawn order
+    items: Numbers | None  # item of each code in the drawn order; None if the order is that of the items
+
+    @classmethod
+    def draw(cls, itemsets: Itemsets, random_state: Any) -> ItemOrder:
+        """Draw an order of the items; without a seed, keep the order that they have."""
+        if random_state is None:
+            return cls(itemsets, None)
+        items = random_generator(random_state).permutation(itemsets.n_items)
+        rank = np.empty(len(items), np.int32)
+        rank[items] = np.arange(len(items), dtype=np.int32)
+        codes, offsets = canonical_rows(rank[itemsets.codes], itemsets.offsets, len(items))
+        vocabulary = itemsets.vocabulary.take(pa.array(items))
+        return cls(replace(itemsets, codes=codes, offsets=offsets, vocabulary=vocabulary), items)
+
+    def arrange(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return values of items in the drawn order."""
+        return values if self.items is None else values[self.items]
+
+    def restore(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return values in the drawn order by item."""
+        if self.items is None:
+            return values
+        restored = np.empty_like(values)
+        restored[self.items] = values
+        return restored
+
+
+# --- Lists of rare itemsets, in batches
+
 
 MOST_LISTED = 2**22  # itemsets in a batch: about 100 bytes each while they are listed and sorted
 _RUNS = 256  # parts of the search, shared by threads
@@ -22,28 +71,11 @@ _Runs = list[tuple[int, int]]
 
 
 def rare_in_turn(index: SupportIndex, k: int, size: int, most: int = MOST_LISTED) -> Iterator[ItemsetTable]:
-    """List the rare itemsets of one size without a smaller rare subset, by descending support.
+    """List the rare itemsets of one size, at least 3, by descending support, then by codes.
 
-    Parameters
-    ----------
-    index : SupportIndex
-        Rows without smaller rare itemsets.
-    k : int
-        An itemset is rare if its support is in (0, k).
-    size : int
-        At least 3.
-    most : int
-        Maximum number of itemsets in a batch. A batch is larger only if one support in one run has more.
-
-    Yields
-    ------
-    ItemsetTable
-        By descending support, then by codes, within and across batches.
-
-    Notes
-    -----
-    If the upper bound on their number exceeds a batch, the itemsets are counted first. Each further search
-    then lists one batch.
+    The rows have no smaller rare itemsets. A batch has at most ``most`` itemsets, unless one support in one
+    run has more. If the upper bound on their number exceeds a batch, the itemsets are counted first. Each
+    further search then lists one batch.
     """
     search = _Search(index, k, size)
     if search.at_most() <= most:
@@ -132,32 +164,10 @@ class Clusters:
 
     A row contains a cluster if it has one of its items. The label of a cluster is its smallest item.
 
-    Parameters
-    ----------
-    index : SupportIndex
-        Rows and supports of the items.
-    weights : ndarray of int64, shape (items,), optional
-        Importance of each item, below 2**16. The importance of a cluster is the maximum of its items.
-    blocks : ndarray of int64, shape (items,), optional
-        Block of each item. Only clusters of the same block are merged. By default, all items are in one
-        block.
-    spare : int
-        Upper bound on the number of suppressed items.
-    sizes : ndarray of int64, shape (items,), optional
-        Number of items behind each item of the index, if these are clusters already; may be 0.
-    least_first : bool
-        Always merge the cluster with the lowest support of an itemset (COAT), instead of the one with the
-        cheapest merge.
-    room : int
-        Bytes for supports of pairs of clusters that are kept. It does not change the result.
-    listed : int
-        Maximum number of rare itemsets of three or more items in a batch. It does not change the result.
-
-    Notes
-    -----
     A rare itemset is handled by the cheapest merge of one of its clusters with another of the same block.
     Ties: least utility loss, the smaller union, item order. If no merge is possible, its cluster with the
-    lowest support is suppressed, which is its whole block. Ties: fewest items, item order.
+    lowest support is suppressed, which is its whole block. Ties: fewest items, item order. `InfeasibleError`:
+    more than ``spare`` items would have to be suppressed.
 
     The rows hold clusters, and become shorter as these are merged. The supports of a cluster with all others
     are counted in its rows when they are needed. Those of clusters whose rows take long to read are kept and
@@ -170,13 +180,17 @@ class Clusters:
     def __init__(
         self,
         index: SupportIndex,
+        # Importance of each item, below 2**16; that of a cluster is the maximum.
         weights: Numbers | None = None,
-        blocks: Numbers | None = None,
+        blocks: Numbers | None = None,  # only clusters of the same block are merged
         *,
-        spare: int = 0,
+        spare: int = 0,  # upper bound on the number of suppressed items
+        # Number of items behind each item, if these are clusters already; may be 0.
         sizes: Numbers | None = None,
+        # Merge the cluster with the lowest support (COAT), instead of the cheapest merge.
         least_first: bool = False,
-        room: int = ROOM,
+        room: int = ROOM,  # bytes for supports of pairs of clusters that are kept; does not change the result
+        # Rare itemsets of three or more items in a batch; does not change the result.
         listed: int = MOST_LISTED,
     ) -> None:
         n = index.n_items
@@ -225,22 +239,7 @@ class Clusters:
         clusters.drop(cluster, self._state)
 
     def satisfy_km(self, k: int, m: int | None, *, report: Report) -> None:
-        """Merge and suppress until no itemset of up to m clusters is rare.
-
-        Parameters
-        ----------
-        k : int
-            A support in (0, k) is rare.
-        m : int or None
-            Largest size; None: all clusters of a row.
-        report : callable
-            Called with the number of steps.
-
-        Raises
-        ------
-        InfeasibleError
-            If more than ``spare`` items would have to be suppressed.
-        """
+        """Merge and suppress until no itemset of up to m clusters is rare."""
         self.satisfy_pairs(k, pairs=m != 1, report=report)
         for size in sizes_beyond_pairs(self.index().longest if m is None or m > 2 else 0, m):
             if size is None:
@@ -265,22 +264,7 @@ class Clusters:
         return found
 
     def satisfy_pairs(self, k: int, *, pairs: bool = True, report: Report) -> None:
-        """Merge and suppress until no cluster and no pair of clusters is rare.
-
-        Parameters
-        ----------
-        k : int
-            A support in (0, k) is rare.
-        pairs : bool
-            Whether pairs count, or only single clusters.
-        report : callable
-            Called with the number of steps.
-
-        Raises
-        ------
-        InfeasibleError
-            If more than ``spare`` items would have to be suppressed.
-        """
+        """Merge and suppress until no cluster and, with ``pairs``, no pair of clusters is rare."""
         if pairs:
             self._count_lines(report)
         rare = rare_clusters.RarePartners(k, pairs, self._state)
@@ -313,25 +297,11 @@ class Clusters:
             report(0)
 
     def satisfy(self, itemsets: ItemsetTable, k: int, *, report: Report) -> None:
-        """Merge and suppress until no given itemset is rare.
+        """Merge and suppress until no given itemset is rare; the supports in the table are ignored.
 
         Itemsets that are rare now are handled one by one, the largest support first, then in the given order.
         A step for one can give another its first rows and make it rare. So all are checked again until none
         is rare.
-
-        Parameters
-        ----------
-        itemsets : ItemsetTable
-            Itemsets of items; their supports are ignored.
-        k : int
-            A support in (0, k) is rare.
-        report : callable
-            Called with the number of steps.
-
-        Raises
-        ------
-        InfeasibleError
-            If more than ``spare`` items would have to be suppressed.
         """
         bitmaps = self._bitmaps(self.index())
         while True:
@@ -349,15 +319,8 @@ class Clusters:
     def coarsen_each(self, itemsets: ItemsetTable) -> int:
         """Apply the cheapest merge to the sets of each itemset, unless an earlier merge changed them.
 
-        Parameters
-        ----------
-        itemsets : ItemsetTable
-            Itemsets without suppressed items.
-
-        Returns
-        -------
-        int
-            Number of merges; at least 1 if there are two clusters and an itemset.
+        No item is suppressed. Return the number of merges: at least 1 if there are two clusters and an
+        itemset.
         """
         return rare_clusters.coarsen_each(itemsets.codes, itemsets.offsets, self._state)
 
@@ -394,6 +357,12 @@ class Clusters:
     def index(self) -> SupportIndex:
         """Return the rows as sets of clusters, equal rows collapsed; the code of a cluster is its label."""
         return self._index.relabel(self.labels)
+
+
+def first_members(labels: Numbers | Codes) -> Numbers:
+    """Return the first item of the set of each item; -1 if its label is below 0."""
+    _, first, number = np.unique(labels, return_index=True, return_inverse=True)
+    return np.where(labels < 0, -1, first[number])
 
 
 def _parts(count: int) -> Iterator[tuple[int, int]]:

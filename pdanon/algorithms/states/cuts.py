@@ -26,21 +26,11 @@ from pdanon.itemsets.timing import Report
 
 @dataclass(frozen=True, eq=False, slots=True)
 class LeafRows:
-    """Rows as leaves of a hierarchy, in its order.
+    """Rows as leaves of a hierarchy, in its order."""
 
-    Parameters
-    ----------
-    leaves : ndarray of int32, shape (occurrences,)
-        Leaf of each occurrence, row after row; ascending within a row.
-    offsets : ndarray of int64, shape (rows + 1,)
-        Row ``i`` is ``leaves[offsets[i]:offsets[i + 1]]``.
-    order : ndarray of int64, shape (occurrences,)
-        Position of each occurrence in the column of the rows.
-    """
-
-    leaves: Codes
-    offsets: Offsets
-    order: Numbers
+    leaves: Codes  # row after row; ascending within a row
+    offsets: Offsets  # row ``i`` is ``leaves[offsets[i]:offsets[i + 1]]``
+    order: Numbers  # position of each occurrence in the column of the rows
 
     @classmethod
     def of(cls, codes: Codes, offsets: Offsets, leaves: Codes) -> LeafRows:
@@ -129,23 +119,6 @@ class Cut:
     step replaces everything below a node by the node. The chosen node adds least to the NCP of all
     occurrences, including those of sibling items.
 
-    Parameters
-    ----------
-    index : SupportIndex
-        Rows of items.
-    hierarchy : Hierarchy
-        The hierarchy of the items.
-    leaves : ndarray of int32, shape (items,)
-        The leaf of each item.
-    start : ndarray of int32, shape (items,), optional
-        The initial node of each item, nodes of one cut. By default the leaves.
-    secrets : SupportIndex, optional
-        The sensitive items of the same rows. They are not generalized.
-    diversity : int
-        A sensitive item may be in at most 1 / ``diversity`` of the rows with a set of nodes; 0 for no limit.
-
-    Notes
-    -----
     Memory: 16 bytes for each item of a row and each of its ancestors. Demands, and sets of two nodes to
     satisfy, also take 12 bytes for each pair of nodes of the same row that are not below the start.
     """
@@ -154,10 +127,11 @@ class Cut:
         self,
         index: SupportIndex,
         hierarchy: Hierarchy,
-        leaves: Codes,
-        start: Codes | None = None,
+        leaves: Codes,  # the leaf of each item
+        start: Codes | None = None,  # initial node of each item, nodes of one cut; by default the leaves
         *,
-        secrets: SupportIndex | None = None,
+        secrets: SupportIndex | None = None,  # sensitive items of the same rows; not generalized
+        # A secret is in at most 1 / diversity of the rows with a set of nodes; 0: no limit.
         diversity: int = 0,
     ) -> None:
         self._index = index.distinct() if secrets is None else index
@@ -206,13 +180,6 @@ class Cut:
 
         A raised node can make other sets reveal a sensitive item. So these sets are listed again until there
         are none. The caller checks the sets without nodes: the whole table, and its non-empty rows.
-
-        Parameters
-        ----------
-        k, m : int
-            As in :class:`pdanon.KmAnonymity`.
-        report : callable
-            Called with the number of steps.
         """
         report(self.satisfy_pairs(k, pairs=m != 1))
         for threats in threats_beyond_pairs(self.index, k, m):
@@ -224,27 +191,11 @@ class Cut:
             report(steps)
 
     def satisfy_pairs(self, k: int, *, pairs: bool = True) -> int:
-        """Raise the cut until no node and no pair of nodes is rare; return the number of steps.
-
-        Parameters
-        ----------
-        k : int
-            A support in (0, k) is rare.
-        pairs : bool
-            Whether pairs count, or only single nodes.
-        """
+        """Raise the cut until no node and, with ``pairs``, no pair is rare; return the number of steps."""
         return cuts.satisfy_pairs(k, pairs, self._state, self._supports)
 
     def satisfy(self, nodes: ItemsetTable, k: int) -> int:
-        """Raise the cut until none of the given sets of nodes is rare; return the number of steps.
-
-        Parameters
-        ----------
-        nodes : ItemsetTable
-            Sets of nodes at or below the cut.
-        k : int
-            A support in (0, k) is rare.
-        """
+        """Raise the cut until no given set of nodes, at or below it, is rare; return the number of steps."""
         # A table of pairs pays off if pairs are among the sets: each is looked up after every step.
         supports = self.supports if (np.diff(nodes.offsets) == 2).any() else self._supports
         return cuts.satisfy_itemsets(k, nodes.codes, nodes.offsets, self._state, supports)
@@ -297,22 +248,11 @@ class Cut:
         return np.where(below, 0, added)
 
     def first_demands(self, k: int, *, pairs: bool = True) -> ItemsetTable:
-        """Return the demands of all rare nodes, and pairs of nodes, not below the start.
+        """Return the demands of all rare nodes and, with ``pairs``, pairs of nodes, not below the start.
 
         A cut covers a node if it contains the node or an ancestor. A demand is a set of nodes, and every safe
-        cut covers one or more of them. A cut that meets these demands has no rare node or pair.
-
-        Parameters
-        ----------
-        k : int
-            A support in (0, k) is rare.
-        pairs : bool
-            Whether pairs count, or only single nodes.
-
-        Returns
-        -------
-        ItemsetTable
-            Distinct demands. Implied demands are left out, except some pairs.
+        cut covers one or more of them. A cut that meets these demands has no rare node or pair. Demands are
+        distinct. Implied demands are left out, except some pairs.
         """
         tree = self._hierarchy
         forced = cuts.forced_nodes(k, pairs, tree.parent, tree.size, self.supports)
@@ -328,17 +268,8 @@ class Cut:
     def demands(self, threats: ItemsetTable, k: int) -> ItemsetTable:
         """Return the demands of rare sets of nodes, each raised while it stays rare.
 
-        Parameters
-        ----------
-        threats : ItemsetTable
-            Sets of nodes not below the start, without a node and its ancestor.
-        k : int
-            A support in (0, k) is rare.
-
-        Returns
-        -------
-        ItemsetTable
-            Demands. A cut that meets them publishes none of the given sets.
+        The sets have no node below the start, and no node with its ancestor. A cut that meets the demands
+        publishes none of them.
         """
         tree = self._hierarchy
         sets = threats.codes, threats.offsets
@@ -347,34 +278,17 @@ class Cut:
 
 
 class CutTask(NamedTuple):
-    """The task to publish items as nodes of a hierarchy.
-
-    Parameters
-    ----------
-    rows : SupportIndex
-        The rows.
-    tree : Hierarchy
-        Hierarchy of their items.
-    leaves : ndarray of int32, shape (items,)
-        The leaf of each item.
-    k, m : int
-        As in :class:`pdanon.KmAnonymity`.
-    report : callable
-        Called with the number of steps done.
-    lowest : ndarray of int32, shape (items,), optional
-        The node of each item in the lowest cut that may be published. By default the leaves.
-    hidden : ndarray of bool, shape (items,), optional
-        Mask of the items that stay suppressed, with all nodes above them. By default none.
-    """
+    """The task to publish items as nodes of a hierarchy."""
 
     rows: SupportIndex
     tree: Hierarchy
-    leaves: Codes
+    leaves: Codes  # the leaf of each item
     k: int
     m: int | None
     report: Report
+    # Node of each item in the lowest cut that may be published; by default the leaves.
     lowest: Codes | None = None
-    hidden: Mask | None = None
+    hidden: Mask | None = None  # items that stay suppressed, with all nodes above them; by default none
 
     @property
     def floor(self) -> Mask | None:

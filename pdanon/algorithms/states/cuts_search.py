@@ -1,23 +1,266 @@
-"""Searches for lower cuts: nodes are replaced by their descendants while the guarantee is kept."""
+"""Searches for lower cuts, while the guarantee is kept.
+
+A descent lowers a cut from the root, with suppression while that lowers the loss. A refinement replaces nodes
+of a release by their descendants.
+"""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pdanon._kernels import local_recoding
+from pdanon._kernels import cut_search, local_recoding
+from pdanon.algorithms.states.cuts import occurrences_below, sum_below
 from pdanon.algorithms.states.sets_search import trace_of
 from pdanon.errors import ParameterError
 from pdanon.guarantees import KmAnonymity
 from pdanon.hierarchy import Hierarchy
-from pdanon.itemsets.codes import Codes, Mask, Numbers, canonical_rows
+from pdanon.itemsets.codes import Codes, Mask, Numbers, Offsets, canonical_rows
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.timing import is_over
+from pdanon.itemsets.threads import search
+from pdanon.itemsets.timing import Report, check_time, halt_flag, is_over
+
+# --- Descent from the root
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class NodePrices:
+    """The loss of publishing an item as a node, for one original occurrence.
+
+    Losses are added over all occurrences, and are integers.
+    """
+
+    of_node: Numbers
+    suppressed: int  # at least the loss of any node
+    weights: Numbers | None = None  # factor of the losses of each item
+
+    @classmethod
+    def lm(cls, hierarchy: Hierarchy, weights: Numbers | None = None) -> NodePrices:
+        """LM, times the number of leaves less one."""
+        return cls(hierarchy.leaves.astype(np.int64) - 1, hierarchy.n_leaves - 1, weights)
+
+    @classmethod
+    def ncp(cls, hierarchy: Hierarchy, weights: Numbers | None = None) -> NodePrices:
+        """NCP, times the number of leaves: a leaf is free."""
+        covered = hierarchy.leaves.astype(np.int64)
+        return cls(np.where(covered == 1, 0, covered), hierarchy.n_leaves, weights)
+
+    def weigh(self, supports: Numbers) -> Numbers:
+        """Return the number of occurrences of each item, times its weight."""
+        return supports if self.weights is None else supports * self.weights
+
+    def sum_over(self, nodes: Codes, supports: Numbers) -> int:
+        """Return the loss of all occurrences, given the node of each item; -1 suppresses it."""
+        lost = np.where(nodes < 0, self.suppressed, self.of_node[nodes])
+        return int(lost @ self.weigh(supports))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Scenario:
+    """A cut of a hierarchy, and its nodes that are kept; the others are suppressed."""
+
+    cut: Mask
+    kept: Mask
+    cost: int  # loss summed over all original occurrences, as in `NodePrices`
+
+    def nodes_of(self, leaves: Codes) -> Codes:
+        """Return the published node of each leaf; -1 if it is suppressed."""
+        nodes = np.flatnonzero(self.cut)
+        above = nodes[np.searchsorted(nodes, leaves, side="right") - 1]
+        return np.where(self.kept[above], above, -1).astype(np.int32)
+
+
+def _below_only_children(tree: Hierarchy, floor: Mask) -> Numbers:
+    """Return the lowest node, down to the floor, that covers the same leaves as each node."""
+    # In pre-order, an only child follows its parent, and its subtree is one node smaller.
+    lone = np.append(tree.size[:-1] == tree.size[1:] + 1, False) & ~floor
+    return np.minimum.accumulate(np.where(lone, tree.n_nodes, np.arange(tree.n_nodes))[::-1])[::-1]
+
+
+class Descent:
+    """Cuts of a hierarchy with the necessary suppression, and the greedy way down through them.
+
+    A threat of a cut is a set of its nodes with a support in (0, k). Threats are found on demand, because a
+    search needs only few threats of a hierarchy. The nodes to keep are chosen by the known threats, and
+    checked against the rows. New threats lead to the next choice, until a choice has none.
+
+    A node costs its loss for each original occurrence below it, and the full loss if it is suppressed. The
+    nodes of a cut are kept one by one, unless one would complete a threat. The node whose suppression costs
+    most comes first. Ties: occurrences, name, position in the hierarchy.
+
+    A node with one child covers the same items as the child, so cuts only contain the lower one.
+
+    Memory: 20 bytes for each occurrence, the threats found, and m copies of the rows of one node at a time.
+    """
+
+    def __init__(
+        self,
+        index: SupportIndex,
+        hierarchy: Hierarchy,
+        leaves: Codes,  # the leaf of each item
+        *,
+        k: int,
+        m: int | None,  # maximum size of a threat; None: all nodes of a row
+        floor: Mask | None = None,  # nodes of the lowest allowed cut; by default the leaves
+        prices: NodePrices | None = None,  # by default LM
+        barred: Mask | None = None,  # nodes that are always suppressed
+    ) -> None:
+        self._hierarchy = hierarchy
+        self._k = k
+        self._floor = hierarchy.is_leaf if floor is None else floor
+        # Rows have nodes of the floor, by number; those below a node are a range of numbers.
+        lowest = np.flatnonzero(self._floor)
+        nodes = np.arange(hierarchy.n_nodes)
+        ends = nodes + hierarchy.size
+        self._ranges = np.searchsorted(lowest, nodes), np.searchsorted(lowest, ends)
+        rows = index.recode(np.searchsorted(lowest, leaves, side="right") - 1, len(lowest)).distinct()
+        self.longest = rows.longest
+        self._m = rows.longest if m is None else min(m, rows.longest)
+        self._rows = rows.rows
+        self._steps = rows.search_bound(self._m)
+        supports = cut_search.node_supports(*self._ranges, self._rows)
+        self._rare = (supports > 0) & (supports < k)
+        if barred is not None:
+            self._rare |= barred
+        # Losses are exact integers. Rare and barred nodes are suppressed in every cut.
+        prices = prices or NodePrices.lm(hierarchy)
+        occurrences = occurrences_below(index, hierarchy, leaves)
+        weighted = sum_below(prices.weigh(index.singles), hierarchy, leaves)
+        self._penalty = weighted * (prices.suppressed - prices.of_node)
+        self._loss = weighted * prices.of_node + self._rare * self._penalty
+        names = np.argsort(np.argsort(np.array(hierarchy.names, object), kind="stable"))
+        self._order = np.lexsort((names, -occurrences, -self._penalty))
+        self._rank = np.argsort(self._order)
+        self._lower = _below_only_children(hierarchy, self._floor)
+        self._gain = self._loss.copy()
+        np.subtract.at(self._gain, hierarchy.parent[1:], self._loss[self._lower[1:]])
+        self._threats = cut_search.Threats(
+            codes=np.empty(0, np.int32),
+            offsets=np.zeros(1, np.int64),
+            newest=np.full(len(nodes), -1),
+            before=np.empty(0, np.int64),
+        )
+
+    def steps(self, report: Report) -> Iterator[Scenario]:
+        """Descend from the root to the child cut of lowest cost, while that lowers the cost.
+
+        A child cut has the children of a node instead of the node (ties: the first node).
+        """
+        cut = np.zeros(self._hierarchy.n_nodes, np.bool_)
+        cut[self._lower[0]] = True
+        scenario: Scenario | None = self.scenario(cut)
+        while scenario is not None:
+            yield scenario
+            scenario = self._next(scenario)
+            report(1)
+
+    def scenario(self, cut: Mask) -> Scenario:
+        """Return the nodes of a cut to keep, with the cost."""
+        kept, cost = self._suppress(cut, np.zeros(len(cut), np.bool_), np.iinfo(np.int64).max)
+        return Scenario(cut, kept, cost)
+
+    def around(self, nodes: Mask) -> Mask:
+        """Return the highest cut with the given nodes; none is above another, or has an only child."""
+        above = np.zeros(len(nodes), np.bool_)
+        at = np.flatnonzero(nodes)
+        while len(at := at[at > 0]):
+            at = np.unique(self._hierarchy.parent[at])
+            above[at] = True
+        cut = np.zeros(len(nodes), np.bool_)
+        uppermost = ~above & np.append(not above[0], above[self._hierarchy.parent[1:]])
+        cut[self._lower[uppermost]] = True
+        return cut
+
+    @property
+    def worth(self) -> Numbers:
+        """The saving of keeping each node, as an integer; 0 for nodes that no scenario keeps."""
+        lone = self._lower != np.arange(len(self._lower))
+        first, last = self._ranges  # empty for nodes below the floor
+        return np.where(lone | self._rare | (first == last), 0, self._penalty)
+
+    def _next(self, current: Scenario) -> Scenario | None:
+        """Return the best child cut if it costs less than the current cut."""
+        best, cost, first = None, current.cost, -1
+        loss = int(self._loss[current.cut].sum())
+        nodes = np.flatnonzero(current.cut & ~self._floor)
+        for node in nodes[np.argsort(-self._gain[nodes], kind="stable")].tolist():
+            check_time()
+            if loss - self._gain[node] > cost:  # the following nodes gain less
+                break
+            cut = current.cut.copy()
+            cut[node] = False
+            cut[self._lower[self._hierarchy.children(node)]] = True
+            bound = cost + (node < first)
+            kept, reached = self._suppress(cut, current.kept, bound)
+            if reached < bound:
+                best, cost, first = Scenario(cut, kept, reached), reached, node
+        return best
+
+    def _suppress(self, cut: Mask, safe: Mask, bound: int) -> tuple[Mask, int]:
+        """Choose the nodes of a cut to keep, until the cost reaches the bound; ``safe`` has no threat."""
+        loss = int(self._loss[cut].sum())
+        proven = [safe] * (self._m + 1)
+        while True:
+            kept, cost = cut_search.keep(
+                self._order, cut, self._rare, safe, self._penalty, loss, bound, self._threats
+            )
+            if self._proves(kept, proven):
+                return kept, cost
+
+    def _proves(self, kept: Mask, proven: list[Mask]) -> bool:
+        """Return whether no threat is kept; otherwise record the threats of the smallest size.
+
+        ``proven[size]`` has no threats of up to ``size`` nodes, so every threat has a node outside it.
+        """
+        nodes = np.flatnonzero(kept)
+        done = None
+        for size in range(2, self._m + 1):
+            before, proven[size] = proven[size], kept
+            if before is done:
+                continue
+            check_time()
+            pivots = np.flatnonzero(~before[nodes])
+            query = size, self._k, nodes, pivots, self._rank[nodes], *self._ranges, self._rows
+            ((codes, offsets, still, longest),) = search(_find_threats, [query], self._steps, limited=True)
+            if len(offsets) > 1:
+                proven[size] = kept.copy()
+                proven[size][nodes[~still]] = False
+                self._learn(nodes[codes], offsets)
+                return False
+            if longest <= size:  # all larger sets of rows are within the proven nodes
+                done = before
+        return True
+
+    def _learn(self, nodes: Numbers, offsets: Offsets) -> None:
+        """Add threats, at most one for each last node in the order of keeping."""
+        known, newest = self._threats, np.array(self._threats.newest)
+        last = self._order[np.maximum.reduceat(self._rank[nodes], offsets[:-1])]
+        before = np.concatenate((known.before, newest[last]))
+        newest[last] = np.arange(len(known.before), len(before))
+        self._threats = cut_search.Threats(
+            codes=np.concatenate((known.codes, nodes.astype(np.int32))),
+            offsets=np.concatenate((known.offsets, known.offsets[-1] + offsets[1:])),
+            newest=newest,
+            before=before,
+        )
+
+
+def _find_threats(*arguments: Any) -> tuple[Codes, Offsets, Mask, int]:
+    """Find threats; the arguments are those of the kernel, except for the flag to stop."""
+    return cut_search.find_threats(*(*arguments, halt_flag()))
+
+
+# --- Cuts of blocks of rows that are lowered
+
+
+_ANY = -(2**62)  # below every gain
 
 Move = tuple[NDArray[Any], int, Codes]  # blocks, the node to replace in them, the nodes that replace it
 
@@ -26,43 +269,19 @@ class CutRefinement:
     """Cuts of blocks of rows that are lowered node by node, and the best ones found.
 
     Labels are counted over all blocks. If nothing is suppressed at the start, nothing will be.
-
-    Parameters
-    ----------
-    index : SupportIndex
-        Rows of items.
-    blocks : ndarray of int32, shape (rows,)
-        The block of each row.
-    tree : Hierarchy
-        The hierarchy of the items.
-    leaves : ndarray of int32, shape (items,)
-        The leaf of each item.
-    became : ndarray of int32, shape (blocks, items)
-        Node of each item in each block, -1 if it is suppressed or absent. The nodes of a block are of one
-        cut, and have the guarantee.
-    guarantee : KmAnonymity
-        Guarantee to keep.
-    base : int
-        0 for NCP, 1 for LM.
-    started : float, optional
-        Start of the measured time, a value of ``time.perf_counter()``.
-
-    Raises
-    ------
-    ParameterError
-        If the nodes do not have the guarantee, or are not of one cut.
+    `ParameterError`: the nodes at the start lack the guarantee, or are not of one cut.
     """
 
     def __init__(
         self,
         index: SupportIndex,
-        blocks: Codes,
+        blocks: Codes,  # the block of each row
         tree: Hierarchy,
-        leaves: Codes,
-        became: Codes,
+        leaves: Codes,  # the leaf of each item
+        became: Codes,  # node of each item in each block, of one cut; -1 if suppressed or absent
         guarantee: KmAnonymity,
-        base: int = 0,
-        started: float | None = None,
+        base: int = 0,  # 0 for NCP, 1 for LM
+        started: float | None = None,  # value of ``time.perf_counter()``
     ) -> None:
         self._started = time.perf_counter() if started is None else started
         self._tree = tree
@@ -85,9 +304,7 @@ class CutRefinement:
         self._occurrences = occurrences.reshape(became.shape)
         self._price = np.append(price, self._most)
         self._drop = bool(((self._became < 0) & (self._occurrences > 0)).any())
-        # In pre-order, an only child follows its parent, and its subtree is one node smaller.
-        lone = np.append(tree.size[:-1] == tree.size[1:] + 1, False)
-        self._lower = np.minimum.accumulate(np.where(lone, tree.n_nodes, nodes)[::-1])[::-1]
+        self._lower = _below_only_children(tree, tree.is_leaf)
         self._state = self._state_of(guarantee, rows)
         self._fill()
         self._check_start(rows, guarantee)
@@ -249,6 +466,3 @@ class CutRefinement:
         published = np.zeros((len(became), self._tree.n_nodes + 1), np.bool_)
         published[np.arange(len(became))[:, None], became] = True
         return published[:, :-1]
-
-
-_ANY = -(2**62)  # below every gain

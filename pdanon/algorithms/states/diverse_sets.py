@@ -1,16 +1,49 @@
-"""Sets of known items, merged and suppressed until no sensitive item can be inferred."""
+"""Diversity: sets of known items are merged and suppressed until no sensitive item can be inferred."""
 
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
-from pdanon.errors import InfeasibleError
+from pdanon.errors import InfeasibleError, ParameterError
+from pdanon.guarantees import LmDiversity
 from pdanon.guarantees.breaches import breaches
+from pdanon.guarantees.parameters import ItemLimit
 from pdanon.itemsets.codes import Codes, Mask, Numbers
 from pdanon.itemsets.lists import sums
 from pdanon.itemsets.support import SupportIndex
+
+
+def diversity_model(k: int, m: ItemLimit, sensitive: Any, diversity: int | None) -> LmDiversity | None:
+    """Return the guarantee for sensitive items; None without any."""
+    if (sensitive is None) != (diversity is None):
+        hint = "pass both: sensitive lists the items, and l bounds how often they occur"
+        raise ParameterError("sensitive and l go together", hint=hint)
+    return None if diversity is None else LmDiversity(l=diversity, m=m, sensitive=sensitive, k=k)
+
+
+def check_diverse(known: SupportIndex, secrets: SupportIndex, diversity: int, n_present: int) -> None:
+    """Check that l can hold for all rows that are not missing, and for the rows with known items."""
+    if not len(known.codes):
+        hint = "leave out of sensitive the items that an attacker may know"
+        raise ParameterError("all items are sensitive", where="sensitive", hint=hint)
+    beside = secrets.within(np.diff(known.offsets) > 0)
+    most_in = (int(rows.singles.max(initial=0)) for rows in (secrets, beside))
+    shares = [*zip(most_in, (n_present, beside.n_rows), strict=True)]
+    # The largest l that holds for both sets of rows.
+    largest = min(n_rows // most for most, n_rows in shares if most)
+    for (most, n_rows), what in zip(
+        shares, ("rows that are not missing", "rows that contain other items"), strict=True
+    ):
+        if most * diversity > n_rows:
+            raise InfeasibleError(
+                "a sensitive item is in more than 1/l of the rows",
+                where="sensitive",
+                got=f"l={diversity}, an item in {most} of {n_rows} {what}",
+                hint=f"the largest l that works is {largest}" if largest > 1 else "leave it out of the table",
+            )
 
 
 class DiverseSets:
@@ -23,28 +56,6 @@ class DiverseSets:
     are merged while their block has two: merges that end the breach first, then the lowest loss. The last set
     of a block is suppressed.
 
-    Parameters
-    ----------
-    known, secrets : SupportIndex
-        The known and the sensitive items of the same rows.
-    labels : ndarray of int32, shape (items,)
-        The set of each known item, -1 if the item is suppressed or sensitive; k^m-anonymous.
-    kinds : ndarray of int64, shape (items,)
-        The block of each item. Only sets of the same block are merged.
-    diversity : int
-        At most one in so many of the rows with some sets may have a sensitive item.
-    domain : int
-        Loss of a suppressed occurrence: the number of items of the table.
-    spare : int, optional
-        Upper bound on the number of suppressed items; suppression is then the last resort.
-
-    Attributes
-    ----------
-    labels : ndarray of int32
-        The current set of each item.
-
-    Notes
-    -----
     Memory: one byte for each set and row.
     """
 
@@ -52,11 +63,11 @@ class DiverseSets:
         self,
         known: SupportIndex,
         secrets: SupportIndex,
-        labels: Codes,
-        kinds: Numbers,
-        diversity: int,
-        domain: int,
-        spare: int | None = None,
+        labels: Codes,  # k^m-anonymous set of each known item; -1 if suppressed or sensitive
+        kinds: Numbers,  # block of each item; only sets of the same block are merged
+        diversity: int,  # at most one in so many of the rows with some sets may have a sensitive item
+        domain: int,  # loss of a suppressed occurrence: the number of items of the table
+        spare: int | None = None,  # upper bound on the number of suppressed items
     ) -> None:
         self.labels, self._known, self._secrets = labels.copy(), known, secrets
         self._diversity, self._domain, self._spare = diversity, domain, spare

@@ -31,18 +31,10 @@ Rows = NDArray[np.int32]
 
 
 class ItemSet(NamedTuple):
-    """Public items that are published as one set.
-
-    Parameters
-    ----------
-    items : ndarray of int32
-        The items.
-    rows : ndarray of int32
-        The rows with one of the items, ascending.
-    """
+    """Public items that are published as one set."""
 
     items: Codes
-    rows: Rows
+    rows: Rows  # rows with one of the items, ascending
 
     @property
     def label(self) -> int:
@@ -54,41 +46,21 @@ class ItemSet(NamedTuple):
 class EveryRule:
     """All rules from 1 to m public items to one sensitive item.
 
-    Parameters
-    ----------
-    index : SupportIndex
-        The rows.
-    known, is_sensitive : ndarray of bool, shape (items,)
-        The items that may be known, and the items that must not be inferred.
-    m : int or None
-        Maximum number of known items; None: any number.
-    k : int
-        Minimum number of rows that match the known items.
-    share : Fraction
-        Maximum share of the matching rows with a sensitive item.
-
-    Notes
-    -----
     Rules with a set are rules without it in the rows that contain it. So only these rows are counted: for the
     set alone, and for up to m - 1 other items.
     """
 
     index: SupportIndex
-    known: Mask
-    is_sensitive: Mask
-    m: int | None
-    k: int
-    share: Fraction
+    known: Mask  # items that may be known
+    is_sensitive: Mask  # items that must not be inferred
+    m: int | None  # maximum number of known items; None: any number
+    k: int  # minimum number of rows that match the known items
+    share: Fraction  # maximum share of the matching rows with a sensitive item
 
     def hold(self, labels: Codes, sets: Sequence[ItemSet]) -> bool:
         """Return whether all rules with an item of some sets are respected.
 
-        Parameters
-        ----------
-        labels : ndarray of int32, shape (items,)
-            The set of each public item; -1 for other items.
-        sets : sequence of ItemSet
-            The sets to check.
+        The labels are the set of each public item; -1 for other items.
         """
         return all(self._holds(labels, each) for each in sets)
 
@@ -149,36 +121,17 @@ class EveryRule:
 class ListedRules:
     """Rules that are listed one by one.
 
-    Parameters
-    ----------
-    index : SupportIndex
-        The rows.
-    is_sensitive : ndarray of bool, shape (items,)
-        Mask of the items that must not be inferred.
-    antecedents : SupportIndex
-        Distinct itemsets of known items, as rows.
-    rules : SupportIndex
-        All items of each rule, known and sensitive.
-    of_rule : ndarray of int32, shape (rules,)
-        The antecedent of each rule, ascending.
-    k : int
-        Minimum number of rows that match the known items.
-    share : Fraction
-        Maximum share of the matching rows with the sensitive items of a rule.
-
-    Notes
-    -----
     Only rules with an item of the requested sets are checked, in the rows that contain the set. Equal
     generalized antecedents, or rules, are counted once.
     """
 
     index: SupportIndex
     is_sensitive: Mask
-    antecedents: SupportIndex
-    rules: SupportIndex
-    of_rule: Codes
-    k: int
-    share: Fraction
+    antecedents: SupportIndex  # distinct itemsets of known items, as rows
+    rules: SupportIndex  # all items of each rule, known and sensitive
+    of_rule: Codes  # antecedent of each rule, ascending
+    k: int  # minimum number of rows that match the known items
+    share: Fraction  # maximum share of the matching rows with the sensitive items of a rule
 
     @property
     def known(self) -> Mask:
@@ -247,13 +200,7 @@ RuleCheck: TypeAlias = EveryRule | ListedRules
 
 
 def rules_of(guarantee: PSRules, itemsets: Itemsets) -> RuleCheck:
-    """Return the rules of a guarantee in the codes of the data.
-
-    Raises
-    ------
-    ParameterError
-        If an item of a rule does not occur, or all items are sensitive.
-    """
+    """Return the rules in the codes of the data, or raise `ParameterError` if an item does not occur."""
     index, rules = SupportIndex.of(itemsets).distinct(), guarantee.rules
     if isinstance(rules, AllRules):
         sensitive = named_items(itemsets, rules.sensitive, "sensitive")

@@ -32,27 +32,13 @@ _EASY = 10**7  # sets of labels that are searched in a few seconds
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Demand:
-    """The condition on rows of labels, and the labels that may be suppressed for it.
+    """The condition on rows of labels, and the labels that may be suppressed for it."""
 
-    Parameters
-    ----------
-    hidden : ndarray of bool, shape (labels,)
-        Mask of the sensitive labels.
-    share : Fraction
-        Maximum share, in (0, 1), of the rows with the known labels that have a sensitive one.
-    m : int or None
-        Maximum number of known labels; None: any number.
-    n_present : int
-        Number of rows that are not missing, the denominator of the share without known labels.
-    may_go : ndarray of bool, shape (labels,)
-        Mask of the labels that may be suppressed, including all sensitive ones.
-    """
-
-    hidden: Mask
-    share: Fraction
-    m: int | None
-    n_present: int
-    may_go: Mask
+    hidden: Mask  # sensitive labels
+    share: Fraction  # maximum share, in (0, 1), of the rows with the known labels that have a sensitive one
+    m: int | None  # maximum number of known labels; None: any number
+    n_present: int  # rows that are not missing, the denominator of the share without known labels
+    may_go: Mask  # labels that may be suppressed, including all sensitive ones
 
 
 class Suppression:
@@ -63,25 +49,8 @@ class Suppression:
     the end, a label is restored if all listed rules with it have another suppressed label, the largest loss
     first. Restored labels can breach new rules; then one of them is suppressed again for each such rule.
 
-    Parameters
-    ----------
-    rows : SupportIndex
-        Rows of labels, distinct.
-    search : RuleSearch
-        The search for rules in the rows.
-    demand : Demand
-        The condition.
-    losses : ndarray of int64, shape (labels,)
-        Loss of suppressing each label.
-    report : callable
-        Called with the number of steps.
-
-    Attributes
-    ----------
-    kept : ndarray of bool, shape (labels,)
-        Mask of the labels that are not suppressed.
-    m : int or None
-        Number of known labels up to which no rule is breached; None: any number.
+    ``kept`` masks the labels that are not suppressed. With up to ``m`` known labels, no rule is breached;
+    None is any number.
     """
 
     def __init__(
@@ -182,16 +151,9 @@ def proof_order(m: int | None) -> tuple[bool, int]:
 class RuleSearch:
     """Lists of the rules that are breached, by the number of known labels.
 
-    Parameters
-    ----------
-    rows : SupportIndex
-        Distinct rows of labels, as ranks. The search is fastest if labels with a low rank are rare.
-    order : ndarray of int32, shape (labels,)
-        The label of each rank.
-    n_first : int
-        Rules with 1 or more known labels are listed if they have one of the first ``n_first`` ranks.
-    demand : Demand
-        The condition.
+    The rows are distinct, and hold the ranks of labels; ``order`` has the label of each rank. The search is
+    fastest if labels with a low rank are rare. Rules with 1 or more known labels are listed if they have one
+    of the first ``n_first`` ranks.
     """
 
     def __init__(self, rows: SupportIndex, order: Codes, n_first: int, demand: Demand) -> None:
@@ -235,10 +197,7 @@ class RuleSearch:
     def breached(self, size: int) -> ItemsetTable:
         """List the rules with this number of known labels that are breached.
 
-        Returns
-        -------
-        ItemsetTable
-            The labels of each rule, the known ones and then the sensitive one. Supports are not counted.
+        The known labels come before the sensitive one. Supports are not counted.
         """
         if size not in self._found:
             self._found[size] = _rules(self._order[self._breached(size)])

@@ -1,23 +1,26 @@
-"""Searches for better sets: items move and sets are split while the guarantee is kept."""
+"""Searches for better sets, while the guarantee is kept.
+
+Annealing moves items, and may break the guarantee on its way, at a price. Afterwards items move to other
+sets, and sets are split, step by step.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
-from math import log2, sqrt
+from math import inf, log2, sqrt
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pdanon._kernels import set_moves, set_search
+from pdanon._kernels import constraint_annealing, counting, set_annealing, set_moves, set_search
 from pdanon._kernels.larger_itemsets import LargerItemsets
-from pdanon.algorithms.states.annealing import MOST_IN_CUBE, MOST_SETS, SWEEPS, Annealing
-from pdanon.algorithms.states.clusters import Clusters
+from pdanon.algorithms.states.clusters import Clusters, first_members
 from pdanon.algorithms.weights import item_weights
 from pdanon.errors import InfeasibleError, ParameterError
 from pdanon.guarantees import KmAnonymity, PrivacyConstraints
@@ -29,6 +32,108 @@ from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.table import ItemsetTable
 from pdanon.itemsets.threads import share
 from pdanon.itemsets.timing import Pace, is_over, report_nothing, time_spent
+
+# --- Annealing
+
+
+SWEEPS = 40  # of an annealing without a time limit
+_HOT, _COLD = 120.0, 10.0  # first and last temperature, where the mean weight of an occurrence is 1
+_WARMER = 100  # the temperature doubles for each so many items that a changed occurrence costs
+_PENALTY = 300.0  # first price of a row that is lacking, where that weight is 1
+_LACKING = 0.7  # part of the sweeps in which the sets may be unsafe
+_RISE, _FALL, _DROP = 1.1, 0.85, 0.7  # factors of the penalty
+_PRESS = 1.25  # factor of the penalty in the last sweeps, while the sets are unsafe
+_SLOTS = 2048  # sets that there is always room for
+MOST_IN_CUBE = 640  # sets whose triples are all counted: 174 MB
+MOST_SETS = 4096  # sets of a table that is annealed; there is room for twice as many: 270 MB for their pairs
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Annealing:
+    """Safe sets of items whose loss is to be lowered, with two or three known items, or with constraints.
+
+    A set of more than one item costs ``(size + change) * held``: ``held`` is the sum of the worth of its
+    items. If ``change`` is positive, it also costs ``change * sqrt(size * squares - held**2)``: ``squares``
+    is the sum of the squares.
+    """
+
+    rows: counting.Rows  # distinct transactions
+    k: int  # supports of sets, or of images of constraints, are 0 or at least k
+    triples: bool  # whether three items may be known
+    singles: Numbers
+    worth: Numbers
+    blocks: Numbers  # only items of the same block share a set
+    change: float
+    constraints: ItemsetTable | None = None  # by default, all sets of up to two or three known items
+    # For items that stand for several: ``mass``, their number, and ``square``, the sum of their squared
+    # worth.
+    members: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+
+    def anneal(
+        self, labels: Numbers, sweeps: int, seed: int, spent: Callable[[], float]
+    ) -> tuple[Numbers, Numbers, bool]:
+        """Return safe sets that cost no more than the given ones, the last sets, and whether there was time.
+
+        The given sets are safe, and numbered from 0 without gaps; -1 is suppressed. The last sets may be
+        unsafe. A sweep moves each item that is not suppressed once. Then ``spent`` returns the share of the
+        time that is spent; 1 ends the search.
+
+        The temperature falls from sweep to sweep. The penalty for a row that is lacking holds their number
+        near a bound, which falls from one for each item to 0. So neither needs to be known for the data.
+        Afterwards unsafe sets raise the penalty. If they are unsafe in the end, up to as many sweeps follow.
+        If half of the time does not suffice, fewer sweeps go the same way in larger steps.
+        """
+        n = len(labels)
+        clusters, sweep = self._begin(labels, _mix(seed))
+        unit = float(self.worth.sum() / max(self.singles.sum(), 1)) * (1 + max(self.change, 0) / _WARMER)
+        penalty, cooling = _PENALTY * unit, (_COLD / _HOT) ** (1 / max(sweeps - 1, 1))
+        temperature = _HOT * unit
+        done, number = 0.0 if spent() < 1 else inf, 0  # sweeps of the way that are done, and sweeps in fact
+        while done < sweeps or (clusters.lack and done < 2 * sweeps):
+            sweep(temperature, penalty)
+            left = 1 - done / (_LACKING * sweeps)
+            allowed = n * left**3 if left > 0 else 0.0
+            if clusters.lack > allowed:
+                factor = _RISE if left > 0 else _PRESS
+            else:
+                factor = _DROP if 2 * clusters.lack < allowed else _FALL
+            number += 1
+            step = max(1.0, 2 * sweeps * spent() - done)
+            done += step
+            # In larger steps the price of a row must rise as far, but may fall less.
+            penalty *= factor ** min(step, SWEEPS) if factor > 1 else factor
+            temperature = max(temperature * cooling**step, _COLD * unit)
+        return clusters.best, clusters.state["label"], done == number
+
+    def _begin(self, labels: Numbers, seed: int) -> tuple[Any, Callable[[float, float], None]]:
+        """Return the sets with their supports, and a sweep for a temperature and a penalty."""
+        n, n_sets = len(labels), int(labels.max(initial=-1)) + 1
+        slots = min(n, MOST_IN_CUBE if self.triples else max(2 * n_sets, _SLOTS))
+        options: dict[str, Any] = {
+            "k": self.k,
+            "label": labels,
+            "slots": slots,
+            "worth": self.worth,
+            "block": self.blocks,
+            "change": self.change,
+            "seed": seed,
+            **self.members,
+        }
+        sets: Any
+        if self.constraints is not None:
+            itemsets, bounds = self.constraints.codes, self.constraints.offsets
+            sets = constraint_annealing.Annealing(rows=self.rows, itemsets=itemsets, bounds=bounds, **options)
+            constraint_annealing.count(sets, self.rows)
+            return sets, partial(constraint_annealing.sweep, clusters=sets, rows=self.rows)
+        sets = set_annealing.Annealing(triples=self.triples, singles=self.singles, **options)
+        space = set_moves.Space(n=n, slots=slots, largest=3 if self.triples else 2, words=0)
+        set_annealing.count(sets, self.rows, space)
+        return sets, partial(set_annealing.sweep, clusters=sets, rows=self.rows, space=space)
+
+
+def _mix(seed: int) -> int:
+    """Return a word that is not 0, with bits that differ for seeds next to one another."""
+    return (seed * 0x9E3779B97F4A7C15 % 2**64) | 1
 
 
 def trace_of(curve: Iterable[tuple[float, float]]) -> pd.DataFrame:
@@ -49,16 +154,7 @@ def balanced_costs(
 
     A set costs its size for each occurrence, as in NCP, and the root of the number of items, as it changes.
     One unit of the deviation of the supports from their mean costs the same. In tables of 60 to 3,340 items,
-    no term then decides alone.
-
-    Parameters
-    ----------
-    size, held : ndarray of int64, shape (sets,)
-        Number of items, and the sum of their supports.
-    squares : ndarray of float64, shape (sets,)
-        Sum of the squared supports.
-    n_items : int
-        Number of all items.
+    no term then decides alone. ``held`` and ``squares`` are the sums of the supports and of their squares.
     """
     deviation = np.sqrt(np.maximum(size * squares - held.astype(np.float64) ** 2, 0))
     return (size + sqrt(n_items)) * held + sqrt(n_items) * deviation
@@ -70,17 +166,7 @@ def suppressed_cost(n_items: int) -> float:
 
 
 def balanced_loss(labels: Numbers, supports: Numbers, changed: Mask) -> float:
-    """Return the balanced loss of the items that occur, 1 if all are suppressed.
-
-    Parameters
-    ----------
-    labels : ndarray of int64, shape (items,)
-        The label of each item; -1 if it is suppressed.
-    supports : ndarray of int64, shape (items,)
-        Their supports.
-    changed : ndarray of bool, shape (items,)
-        Mask of the items that are not published as they are.
-    """
+    """Return the balanced loss of the items that occur: 1 if all are suppressed, which is label -1."""
     n_items, sets = len(labels), changed & (labels >= 0)
     size = np.bincount(labels[sets])
     worth = supports[sets].astype(np.float64)
@@ -93,27 +179,13 @@ def balanced_loss(labels: Numbers, supports: Numbers, changed: Mask) -> float:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Price:
-    """A loss of sets of items.
+    """A loss of sets of items."""
 
-    Parameters
-    ----------
-    loss : int
-        Number of the loss, in ``LOSSES``.
-    worth : ndarray of int64, shape (items,)
-        Weight of each item: its support times its importance.
-    singles : ndarray of int64, shape (items,)
-        Supports of the items.
-    n_rows : int
-        Number of transactions.
-    n_items : int
-        Number of all items, also if sets of them move together as one.
-    """
-
-    loss: int
-    worth: Numbers
+    loss: int  # number in ``LOSSES``
+    worth: Numbers  # support of each item times its importance
     singles: Numbers
     n_rows: int
-    n_items: int
+    n_items: int  # number of all items, also if sets of them move together as one
 
     @classmethod
     def of(cls, loss: Any, itemsets: Itemsets, singles: Numbers, n_rows: int) -> Price:
@@ -144,14 +216,8 @@ class Price:
     ) -> float:
         """Return the loss: an exact integer, except for the balanced one.
 
-        Parameters
-        ----------
-        size, held, support : ndarray of int64, shape (sets,)
-            Number of items of each set, their total worth, and the number of transactions with one of them.
-        gone : ndarray of bool, shape (items,)
-            Mask of the suppressed items.
-        squares : ndarray of float64, shape (sets,), optional
-            Sum of the squared worth of the items of each set, for the balanced loss.
+        ``held`` is the total worth of the items of each set, ``squares`` that of their squares; ``support``
+        is the number of transactions with one of them, and ``gone`` masks the suppressed items.
         """
         n = self.n_items
         if self.loss == LOSSES["UL"]:
@@ -197,45 +263,20 @@ _MOST = 20_000  # clusters whose pairs are all counted, unless there are more at
 class Refinement:
     """Clusters of items that move and are split to lower the loss, and the best ones found.
 
-    Parameters
-    ----------
-    itemsets : Itemsets
-        The original column.
-    labels : ndarray of int, shape (items,)
-        Cluster of each item, -1 if it is suppressed. The clusters have the guarantee.
-    guarantee : KmAnonymity or PrivacyConstraints
-        Guarantee to keep.
-    blocks : ndarray of int64, shape (items,), optional
-        Block of each item. Only items of the same block share a cluster.
-    loss : str or mapping
-        The parameter of `pdanon.refine`.
-    started : float, optional
-        Start of the measured time, a value of ``time.perf_counter()``.
-    sweeps : int
-        Sweeps of the annealing before the first descent; 0 for none.
-    first : ndarray of int32, shape (items,), optional
-        The first item of the set of each item in an earlier release. Such a set moves as a whole, like an
-        item. By default, each item moves alone.
-
-    Raises
-    ------
-    ParameterError
-        If the guarantee cannot be refined, or the clusters split a set of the earlier release.
-
-    Notes
-    -----
-    Supports are counted when the search starts, as this takes long for long rows.
+    Supports are counted when the search starts, as this takes long for long rows. `ParameterError`: the
+    guarantee cannot be refined, or the clusters lack it, or they split a set of the earlier release.
     """
 
     def __init__(
         self,
         itemsets: Itemsets,
-        labels: NDArray[Any],
+        labels: NDArray[Any],  # cluster of each item; -1 if it is suppressed
         guarantee: Guarantee,
-        blocks: Numbers | None = None,
-        loss: Any = "NCP",
-        started: float | None = None,
-        sweeps: int = SWEEPS,
+        blocks: Numbers | None = None,  # only items of the same block share a cluster
+        loss: Any = "NCP",  # as in `pdanon.refine`
+        started: float | None = None,  # value of ``time.perf_counter()``
+        sweeps: int = SWEEPS,  # of the annealing before the first descent; 0 for none
+        # First item of the set of each item in an earlier release; such a set moves as a whole.
         first: Codes | None = None,
     ) -> None:
         self._guarantee = check_refinable(guarantee)
@@ -313,13 +354,7 @@ class Refinement:
         self.hurried = False  # whether the time limit left too few sweeps to the first annealing
 
     def _begin(self, limit: float | None) -> bool:
-        """Count the initial supports, if they are not counted yet; return whether there was time.
-
-        Raises
-        ------
-        ParameterError
-            If the clusters do not have the guarantee.
-        """
+        """Count the initial supports, if they are not counted yet; return whether there was time."""
         if self._curve:
             return True
         lengths = np.diff(self._index.offsets)
@@ -516,10 +551,7 @@ class Refinement:
     def _repair(self) -> None:
         """Merge clusters to protect larger itemsets too, and store them if the loss is the lowest."""
         index, labels, n = self._index, np.asarray(self._state.label), self._index.n_items
-        kept = np.flatnonzero(labels >= 0)
-        _, first, number = np.unique(labels[kept], return_index=True, return_inverse=True)
-        stands_in = np.full(n, -1)
-        stands_in[kept] = kept[first][number]
+        kept, stands_in = labels >= 0, first_members(labels)
         rows = index.relabel(stands_in)
         sizes = sums(stands_in[kept], self._mass[kept], n)
         clusters = Clusters(rows, None, self._blocks, sizes=sizes)

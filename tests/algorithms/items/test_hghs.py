@@ -18,7 +18,7 @@ import pdanon
 from examples import examples
 from pdanon.algorithms.items.mhghs import paths
 from pdanon.algorithms.states.cuts import CutTask
-from pdanon.algorithms.states.descent import Descent
+from pdanon.algorithms.states.cuts_search import Descent
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.timing import report_nothing

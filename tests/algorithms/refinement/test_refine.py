@@ -22,7 +22,7 @@ import pdanon
 from examples import examples
 from pdanon import ParameterError
 from pdanon._kernels import set_moves
-from pdanon.algorithms.states import annealing, sets_search
+from pdanon.algorithms.states import sets_search
 from pdanon.itemsets.timing import halt_flag
 
 BLOCKS = [["a", "b", "c"], ["d", "e", "f"]]
@@ -707,9 +707,9 @@ def test_sets_that_stay_unsafe_are_merged(data, monkeypatch):
     result = pdanon.coat(frame, k=25, m=2)
     repaired = []
     repair = sets_search.Refinement._repair
-    monkeypatch.setattr(annealing, "_PENALTY", 20.0)
-    monkeypatch.setattr(annealing, "_RISE", 1.0)
-    monkeypatch.setattr(annealing, "_PRESS", 1.0)
+    monkeypatch.setattr(sets_search, "_PENALTY", 20.0)
+    monkeypatch.setattr(sets_search, "_RISE", 1.0)
+    monkeypatch.setattr(sets_search, "_PRESS", 1.0)
     monkeypatch.setattr(
         sets_search.Refinement, "_repair", lambda self: repaired.append(self._state.lack) or repair(self)
     )

@@ -17,7 +17,7 @@ import pdanon
 from examples import examples
 from pdanon.algorithms.relational.quasi import QuasiTable
 from pdanon.algorithms.rt.dataset import Dataset
-from pdanon.algorithms.rt.merging import Merging, best_candidate, distances
+from pdanon.algorithms.rt.merging import Merging, Rum, best_candidate, distances
 from pdanon.algorithms.rt.rum_bound import _merge
 from pdanon.itemsets.codes import Itemsets
 
@@ -54,7 +54,8 @@ def table_of(frame, hierarchies=WORLD, quasi=QUASI):
 
 
 def merging(frame, groups=FIRST, hierarchies=WORLD, quasi=QUASI):
-    return Merging(table_of(frame, hierarchies, quasi), groups, Itemsets.from_series(frame["items"]))
+    table, itemsets = table_of(frame, hierarchies, quasi), Itemsets.from_series(frame["items"])
+    return Merging(table, groups, itemsets, Rum.of("NCP", table, table.n_rows))
 
 
 def test_published_distances():

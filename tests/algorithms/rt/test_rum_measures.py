@@ -19,8 +19,7 @@ from examples import examples
 from pdanon import InfeasibleError, ParameterError
 from pdanon.algorithms.relational.quasi import QuasiTable, column_weights
 from pdanon.algorithms.rt.dataset import Dataset
-from pdanon.algorithms.rt.merging import Merging
-from pdanon.algorithms.rt.rum import MEASURES, Rum
+from pdanon.algorithms.rt.merging import MEASURES, Merging, Rum
 from pdanon.algorithms.rt.rum_bound import _merge
 from pdanon.itemsets.codes import Itemsets
 
@@ -79,7 +78,7 @@ def test_merges_by_any_measure(given_rows, merge, percent, name, own):
     bound = Fraction(percent, 100)
     assume(table.share(clusters) <= bound)
     encoded_table = QuasiTable.of(frame, COLUMNS, TREES, dict(zip(COLUMNS, own, strict=True)))
-    rum = Rum.of(name, encoded_table)
+    rum = Rum.of(name, encoded_table, len(rows))
     state = Merging(encoded_table, groups, Itemsets.from_series(frame["items"]), rum)
     assert rum.share(state.total) == pytest.approx(float(table.share(clusters)), abs=1e-7)
     if name == "Minkowski":  # roots are rounded: a bound in between, and no ties
@@ -298,7 +297,7 @@ def test_sensitive_items_do_not_count(given_rows, merge, percent, most):
     )
     side = data.transactions
     shown = [row - frozenset("yz") for row in items]
-    state = Merging(data.table, groups, side.known)
+    state = Merging(data.table, groups, side.known, Rum.of("NCP", data.table, len(rows)))
     expected = [float(naive.btd([shown[row] for row in cluster])) for cluster in clusters]
     assert state._own_distances().tolist() == pytest.approx(expected)
     try:
