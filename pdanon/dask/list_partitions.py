@@ -91,18 +91,10 @@ class _PartitionRows:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Partitions:
-    """The rows of a Dask DataFrame.
-
-    Parameters
-    ----------
-    frame : dask.dataframe.DataFrame
-        The original.
-    labels : list of hashable
-        Label of the list column, and of the private column if there is one.
-    """
+    """The rows of a Dask DataFrame, as an original."""
 
     frame: dd.DataFrame
-    labels: list[Hashable]
+    labels: list[Hashable]  # of the list column, and of the private column if there is one
 
     def check_keep(self, keep: Any) -> tuple[Hashable, ...]:
         """Check the labels of columns that the caller has reviewed."""

@@ -16,23 +16,14 @@ from pdanon.errors import ParameterError
 def compute(task: Any) -> Any:
     """Compute a task of Dask.
 
-    Raises
-    ------
-    ParameterError
-        If a worker has another version of pdanon, or none: it may count or recode in another way.
+    Refuse workers with another version of pdanon, or none: they may count or recode in another way.
     """
     check_workers()
     return task.compute()
 
 
 def persist(tasks: Sequence[Any]) -> list[Any]:
-    """Start tasks, and keep their results on the workers; those of one process are computed at once.
-
-    Raises
-    ------
-    ParameterError
-        As `compute`.
-    """
+    """Start tasks, and keep their results on the workers; those of one process are computed at once."""
     check_workers()
     with catch_warnings():
         filterwarnings("ignore", "Sending large graph")  # the decisions of regions, which Dask can repeat

@@ -26,18 +26,10 @@ from pdanon.itemsets.validation import check_path, is_uri
 
 
 class Origin(NamedTuple):
-    """The input of a release, and the audit of its rows.
+    """The input of a release, and the audit of its rows."""
 
-    Parameters
-    ----------
-    sources : tuple of str
-        The directories and URIs that the input was read from, as far as Dask knows them.
-    recount : callable
-        Audits a frame with the columns of the release.
-    """
-
-    sources: tuple[str, ...]
-    recount: Callable[[dd.DataFrame, Guarantee], Audit]
+    sources: tuple[str, ...]  # directories and URIs that the input was read from, as far as Dask knows them
+    recount: Callable[[dd.DataFrame, Guarantee], Audit]  # audits a frame with the columns of the release
 
     @classmethod
     def of(cls, frame: dd.DataFrame, recount: Callable[[dd.DataFrame, Guarantee], Audit]) -> Origin:

@@ -96,14 +96,7 @@ _COMPRESSED = pa.ipc.IpcWriteOptions(compression="zstd")
 def write_rows(table: pa.Table, path: Path, counts: Iterable[int] | None = None) -> None:
     """Write rows to a file that `read_rows` reads.
 
-    Parameters
-    ----------
-    table : pyarrow.Table
-        The rows. With ``counts`` they are sorted by bucket.
-    path : Path
-        The file.
-    counts : iterable of int, optional
-        Number of rows of each bucket. They can be read alone.
+    With the number of rows of each bucket, rows are sorted by bucket, and each bucket can be read alone.
     """
     _write(path, table.schema, _cut(table, [len(table)] if counts is None else counts))
 
@@ -141,12 +134,7 @@ def read_bucket(paths: Iterable[Path], number: int) -> pa.Table:
 def regroup(rows: pa.Table, counts: NDArray[np.integer[Any]]) -> pa.Table:
     """Return rows bucket by bucket that come part by part, or the other way round.
 
-    Parameters
-    ----------
-    rows : pyarrow.Table
-        The rows of the first part, by bucket, then those of the second part, and so on.
-    counts : ndarray of int, shape (parts, buckets)
-        Number of rows of each part and bucket.
+    ``counts`` has the number of rows of each part and bucket, shape (parts, buckets).
     """
     n_parts, n_buckets = counts.shape
     bucket_of = np.repeat(np.tile(np.arange(n_buckets), n_parts), counts.ravel())
@@ -163,15 +151,6 @@ class Buckets:
     A part may have fewer rows than there are buckets. So its file has pieces of adjacent buckets. Before the
     first read, some parts together become one file with a piece for each bucket: few pieces are tiny, and a
     bucket is in few files.
-
-    Parameters
-    ----------
-    directory : Path
-        The directory of the files.
-    name : str
-        First part of their names.
-    n_buckets : int
-        Number of buckets.
     """
 
     def __init__(self, directory: Path, name: str, n_buckets: int) -> None:

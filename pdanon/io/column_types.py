@@ -53,23 +53,9 @@ def check_typed(types: Mapping[str, str], names: list[str], path: Path) -> None:
 def cast_columns(
     table: pa.Table, types: Mapping[str, str], path: Path, line_of: Callable[[int], int]
 ) -> pa.Table:
-    """Convert columns of text to their types. Empty text becomes missing.
+    """Convert columns of text to their types, as far as the table has them. Empty text becomes missing.
 
-    Parameters
-    ----------
-    table : pyarrow.Table
-        The rows.
-    types : mapping
-        Names of types, by column. Columns that the table lacks are ignored.
-    path : Path
-        The file, for messages.
-    line_of : callable
-        Returns the number of the line of a row.
-
-    Raises
-    ------
-    FormatError
-        If a value is not of the type. The message has the number of its line.
+    ``line_of`` returns the number of the line of a row, for the error about a value of another type.
     """
     for name in (name for name in types if name in table.column_names):
         column, kind = table.column(name), types[name]
@@ -96,17 +82,8 @@ def describe_texts(
 ) -> list[str]:
     """Return a note for each column that would be generalized otherwise if its texts had their type.
 
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        The table.
-    labels : list of str
-        The quasi-identifiers; or kept columns of persons with several rows, which have their times
-        generalized by the calendar.
-    spelling : str
-        How a type is requested, with ``{}`` for the column and its type.
-    only_times : bool
-        Describe only dates and timestamps.
+    ``spelling`` shows how a type is requested, with ``{}`` for the column and its type. Only times matter in
+    kept columns of persons with several rows: these are generalized by the calendar.
     """
     purpose = "for its calendar" if only_times else "for ranges"
     notes = []

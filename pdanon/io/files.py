@@ -57,17 +57,8 @@ class WriteError(FormatError, OSError):
 class Draft:
     """A temporary file or directory in the directory of its target, which it will replace.
 
-    Parameters
-    ----------
-    target : pathlib.Path
-        The final path, with links resolved. A draft of a draft is that draft itself.
-    directory : bool
-        Make a directory instead of a file.
-    confidential : bool
-        Let only the owner read a new target.
+    A draft of a draft is that draft itself. If confidential, only the owner may read a new target.
 
-    Notes
-    -----
     The name of a draft depends on its target and the host. Its process holds a lock on it. A draft of this
     host without a lock is left over from a killed process. The next draft of the same target removes it.
     Drafts of other hosts stay, since not every file system shows their locks.
@@ -138,15 +129,7 @@ class Draft:
 
 
 class Upload:
-    """A temporary file or directory of this machine, which will be written to a URI.
-
-    Parameters
-    ----------
-    target : str
-        The URI.
-    directory : bool
-        Make a directory instead of a file.
-    """
+    """A temporary file or directory of this machine, which will be written to a URI."""
 
     def __init__(self, target: str, *, directory: bool = False) -> None:
         self.target = target
@@ -245,31 +228,10 @@ def _lock(number: int, *, unknown: bool = True) -> bool:
 
 @contextmanager
 def replace_file(path: str | os.PathLike[str], *, confidential: bool = False) -> Iterator[Path]:
-    """Write a file whole or not at all.
+    """Write a file whole or not at all: yield a new empty file to write instead, in the same directory.
 
-    Parameters
-    ----------
-    path : path
-        The file to write. If it exists, its permissions are kept.
-    confidential : bool
-        Let only the owner read a new file.
-
-    Yields
-    ------
-    pathlib.Path
-        A new empty file to write instead, in the same directory, readable only by the owner. It replaces
-        ``path`` atomically when the block ends, and is removed if the block fails.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> from pdanon.io.files import replace_file
-    >>> with tempfile.TemporaryDirectory() as directory:
-    ...     path = pathlib.Path(directory) / "report.txt"
-    ...     with replace_file(path) as temporary:
-    ...         _ = temporary.write_text("done")
-    ...     print(path.read_text(), len(list(path.parent.iterdir())))
-    done 1
+    Only the owner can read it. It replaces ``path`` atomically when the block ends, with the permissions of
+    the old file, and is removed if the block fails. If confidential, only the owner may read a new file.
     """
     with replace_files([path], [path] if confidential else []) as (temporary,), name_in_errors(path):
         yield temporary
@@ -291,22 +253,10 @@ def replace_files(
     *,
     overwrite: bool = True,
 ) -> Iterator[list[Path]]:
-    """Write several files whole, and all of them or none.
+    """Write several files, all of them or none: yield a new empty file for each, as `replace_file` does.
 
-    Parameters
-    ----------
-    paths : iterable of path
-        The files to write.
-    confidential : collection of path
-        The files that only their owner may read if they are new.
-    overwrite : bool
-        Replace files that exist.
-
-    Yields
-    ------
-    list of pathlib.Path
-        A new empty file for each, as by `replace_file`. When the block ends and all are synced to disk, they
-        replace the files one after the other, in the order given.
+    When the block ends and all are synced to disk, they replace the files one after the other, in the order
+    given. Only their owner may read new files that are confidential.
     """
     paths = list(paths)
     targets = [_real_path(check_path(path), confidential=path in confidential) for path in paths]
@@ -332,17 +282,9 @@ def replace_files(
 
 @contextmanager
 def new_directory(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Write a directory whole or not at all.
+    """Write a directory whole or not at all: yield a new empty one, which gets the name when the block ends.
 
-    Parameters
-    ----------
-    path : path
-        The directory to write, which must not exist.
-
-    Yields
-    ------
-    pathlib.Path
-        A new empty directory, which gets this name when the block ends, and is removed if the block fails.
+    The path must not exist. If the block fails, the directory is removed.
     """
     place = locate_target(check_path(path), "path")
     target = place if isinstance(place, str) else Path(os.path.abspath(place))
@@ -367,15 +309,7 @@ def is_taken(target: Path | str) -> bool:
 
 
 def check_replaceable(target: str | os.PathLike[str], *, overwrite: bool) -> None:
-    """Check that a path, links followed, does not exist, or is a file that may be replaced.
-
-    Parameters
-    ----------
-    target : path
-        The file.
-    overwrite : bool
-        Whether it may be replaced.
-    """
+    """Check that a path, links followed, does not exist, or is a file that may be replaced."""
     exists = _is_at_uri(str(target)) if is_uri(target) else _is_here(target)
     if exists and not overwrite:
         hint = "pass --overwrite (overwrite=True) to replace it, or choose another name"
@@ -404,10 +338,7 @@ def _is_at_uri(uri: str) -> bool:
 def _real_path(path: str, *, confidential: bool = False) -> Path | str:
     """Return a path of this machine with links resolved, or the URI of another one.
 
-    Raises
-    ------
-    ParameterError
-        If a confidential file has a URI, where its permissions are unknown.
+    A confidential file has no URI, as its permissions would be unknown.
     """
     place = locate_target(path, "path")
     if isinstance(place, Path):

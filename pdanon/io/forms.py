@@ -23,48 +23,20 @@ _CONFLICTS = ("refuse", "first")
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Form:
-    """The form of the table of a file: lists, a long table (``item``), or a one-hot table (``onehot``).
+    """The form of the table of a file: lists, a long table (``item``), or a one-hot table (``onehot``)."""
 
-    Parameters
-    ----------
-    by : sequence of str
-        Columns that identify the person of a line or row. The frame does not have them, and the rows of a
-        person are merged.
-    item : str, optional
-        In a long table, the column of items.
-    unit : str, optional
-        The column of persons of a table in which they have several rows. The frame has the rows as they are.
-    conflicts : {"refuse", "first"}, optional
-        If a person has several values in a kept column, refuse the table or take the first value.
-    onehot : sequence of str, optional
-        In a one-hot table, the columns of items. If empty, all columns except kept ones and those of ``by``.
-    prefix : str, optional
-        In a one-hot table, the beginning of all labels of items, which is removed.
-    column : str, optional
-        The list column: required for joined text; in a one-hot table, the label of the new column.
-    separator : str, optional
-        The separator of items in joined text.
-    tick : str or int, optional
-        In a one-hot table, the value of a ticked box, such as ``x`` or 1. By default those of `from_onehot`.
-    delimiter : str, optional
-        The delimiter of a CSV file. By default the most frequent one.
-    encoding : str, optional
-        The encoding of a CSV file. By default UTF-8.
-    types : mapping of str to str, optional
-        Types of columns of CSV and JSON lines. By default, columns of CSV are text.
-    """
-
-    by: Sequence[str] = ()
-    item: str | None = None
-    unit: str | None = None
-    conflicts: str | None = None
-    onehot: Sequence[str] | None = None
-    prefix: str | None = None
-    column: str | None = None
-    separator: str | None = None
-    tick: str | int | None = None
-    delimiter: str | None = None
-    encoding: str | None = None
+    by: Sequence[str] = ()  # the person of a line; not in the frame, and the rows of a person are merged
+    item: str | None = None  # in a long table, the column of items
+    unit: str | None = None  # persons that have several rows; the frame has the rows as they are
+    conflicts: str | None = None  # "refuse" or "first", for several values of a person in a kept column
+    onehot: Sequence[str] | None = None  # columns of items; if empty, all except kept ones and those of `by`
+    prefix: str | None = None  # the beginning of all labels of items of a one-hot table, which is removed
+    column: str | None = None  # the lists: required for joined text; the new column of a one-hot table
+    separator: str | None = None  # of items in joined text
+    tick: str | int | None = None  # value of a ticked box; by default those of `from_onehot`
+    delimiter: str | None = None  # of a CSV file; by default the most frequent one
+    encoding: str | None = None  # of a CSV file; by default UTF-8
+    # columns of CSV and JSON lines; by default, those of CSV are text
     types: Mapping[str, str] | None = None
 
     @property
@@ -97,12 +69,7 @@ class Form:
     def check(self, path: Path | str, spelling: Callable[[str], str] = str) -> None:
         """Check that the parts of the form are compatible with each other and with a file.
 
-        Parameters
-        ----------
-        path : Path, or str
-            The file, or its URI.
-        spelling : callable
-            Returns the name of a part of the form for messages: ``by`` or ``--by``.
+        ``spelling`` returns the name of a part of the form for messages: ``by`` or ``--by``.
         """
         by, item, onehot, prefix, tick = map(spelling, ("by", "item", "onehot", "prefix", "tick"))
         if self.unit is not None and (self.by or self.is_onehot):
@@ -149,12 +116,8 @@ class Form:
     def read(self, path: Path | str, keep: Collection[str] = ()) -> Table:
         """Read a file into a frame with one row per person, or with its rows if ``unit`` is set.
 
-        Parameters
-        ----------
-        path : Path, or str
-            The file, or the URI of a Parquet file. A CSV file with lists needs ``column`` and ``separator``.
-        keep : collection of str
-            Other columns of the frame. A table with lists keeps all columns, unless ``by`` is set.
+        A CSV file with lists needs ``column`` and ``separator``. A table with lists keeps all columns, unless
+        ``by`` is set; otherwise the frame has those of ``keep`` beside the lists.
         """
         return self._convert(*self._read_file(path), keep)
 

@@ -28,20 +28,10 @@ _EXACT = 2**53  # floats hold all integers up to here
 
 
 def read_json_lines(path: Path, types: Mapping[str, str]) -> pa.Table:
-    """Read JSON lines.
+    """Read a file with one object per line, with the requested types of columns. Empty lines are ignored.
 
-    Parameters
-    ----------
-    path : Path
-        A file with one object per line. Empty lines are ignored.
-    types : mapping
-        Requested types of columns.
-
-    Raises
-    ------
-    FormatError
-        If a line is not an object, or a field has two types. If a number is an integer beyond 64 bits, or is
-        beside fractions and too large for a float. The message has the number of the line.
+    An error about a value names its line: a field may not have two types. An integer may not exceed 64 bits,
+    nor be too large for a float beside fractions.
     """
     rows: list[dict[str, Any]] = []
     lines: list[int] = []

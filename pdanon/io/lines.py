@@ -66,20 +66,10 @@ def read_lines(
     delimiter: str | None = None,
     encoding: str = "utf-8",
 ) -> Table:
-    """Read a table. Values stay what they are: in CSV and JSON lines, text is text.
+    """Read a table, CSV, JSON lines or Parquet by its name. Values stay what they are: text is text.
 
-    Parameters
-    ----------
-    path : Path, or str
-        ``.csv``, ``.tsv``, both also with ``.gz``, ``.jsonl``, or ``.parquet``, which may be a URI.
-    types : mapping of str to str, optional
-        Types of columns of CSV and JSON lines: ``integer``, ``number``, ``date``, ``timestamp`` or
-        ``boolean``. By default, columns of CSV are text.
-    delimiter : str, optional
-        The delimiter of a CSV file. By default the most frequent of comma, semicolon, tab and bar in its
-        first line.
-    encoding : str
-        The encoding of a CSV file.
+    ``types`` are those of columns of CSV and JSON lines. The default delimiter is the most frequent of comma,
+    semicolon, tab and bar in the first line of a CSV file. Only Parquet may have a URI.
     """
     check_name(path)
     if is_parquet(path):
@@ -99,13 +89,6 @@ def read_text(path: Path, types: Mapping[str, str], delimiter: str, encoding: st
     """Read a CSV file: all columns as text, except those with a requested type.
 
     Empty fields are missing unless quoted. In a file of one column, an empty line is a row.
-
-    Raises
-    ------
-    FormatError
-        If it cannot be read, if a quote is not closed, or if a value has another type than requested.
-    ColumnError
-        If two columns have the same name, or one with a requested type does not exist.
     """
     table, problem = None, None
     try:
@@ -212,15 +195,7 @@ def _note_lines(file: Iterable[str], lines: list[str]) -> Iterator[str]:
 
 
 class TextLines:
-    """Numbers of the lines of a CSV file, which is read again.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    delimiter, encoding : str
-        As those of `read_text`.
-    """
+    """Numbers of the lines of a CSV file, which is read again."""
 
     def __init__(self, path: Path, delimiter: str, encoding: str) -> None:
         self.path, self.delimiter, self.encoding = path, delimiter, encoding
@@ -230,13 +205,8 @@ class TextLines:
 
         A quote that is not closed swallows lines up to the next quote. As quotes come in pairs, a single one
         too many has no partner: some later quote is followed by text instead of a delimiter, or the last has
-        no end. Arrow's parser accepts both. Two quotes too many may have each other as partners. This can
-        also be a text with delimiters and ends of lines, so it is a warning.
-
-        Warns
-        -----
-        ReleaseWarning
-            If all lines of a field have as many delimiters as a record.
+        no end. Arrow's parser accepts both. Two quotes too many may have each other as partners: then all
+        lines of a field have as many delimiters as a record. This can also be a text, so it is a warning.
         """
         found = [record.line for record in self._records() if self._looks_merged(record)]
         if found:

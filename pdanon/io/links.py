@@ -48,19 +48,9 @@ def link_files(
 ) -> dict[Path | str, Callable[[Path], object]]:
     """Return the functions that write the links of a release, and its secret key if that is a new one.
 
-    Parameters
-    ----------
-    persons : list of str
-        The person of each row, from `person_texts`.
-    frame : pandas.DataFrame
-        The release.
-    column : str, optional
-        Its list column.
-    links : Path
-        The file of the links: ``person``, an HMAC-SHA-256 of the values; ``labels``, the number of labels of
-        the row, which tells releases apart; and ``secret``, a hash that tells secret keys apart.
-    secret : Path
-        The file of the secret key of the series.
+    Links have three columns: ``person``, an HMAC-SHA-256 of the text of `person_texts`; ``labels``, the
+    number of labels of the row, which tells releases apart; and ``secret``, a hash that tells secret keys
+    apart.
     """
     is_known = secret.exists()
     key = read_secret(secret) if is_known else token_bytes(_SIZE)

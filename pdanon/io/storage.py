@@ -42,13 +42,7 @@ def display_path(path: str | os.PathLike[str], filesystem: fs.FileSystem | None)
 
 
 def resolve(source: str | os.PathLike[str]) -> tuple[fs.FileSystem, str]:
-    """Return the file system of a path or URI, and the path in it.
-
-    Raises
-    ------
-    FormatError
-        If the file system is unknown, its package is not installed, or it cannot take the path.
-    """
+    """Return the file system of a path or URI, and the path in it."""
     text = os.fsdecode(source)
     if not is_uri(text):
         # ".." after a link leads to the parent of the link's target, which `abspath` ignores.
@@ -104,10 +98,7 @@ def locate(source: str | os.PathLike[str]) -> Path | str:
 def locate_target(target: str | os.PathLike[str], name: str = "target") -> Path | str:
     """Return a path or URI to write, as `locate`.
 
-    Raises
-    ------
-    ParameterError
-        If the URI holds credentials, as results, reports and logs show the path of a release.
+    A URI with credentials is refused, as results, reports and logs show the path of a release.
     """
     place = locate(target)
     if isinstance(place, str):
@@ -135,8 +126,6 @@ def is_same(first: Path | str, second: Path | str) -> bool:
 def suffix_of(path: str | os.PathLike[str]) -> str:
     """Return the suffix of a path or URI in lower case.
 
-    Examples
-    --------
     >>> from pdanon.io.storage import suffix_of
     >>> suffix_of("s3://bucket/out.CSV?region=eu"), suffix_of("a.parquet?")
     ('.csv', '.parquet?')
@@ -147,8 +136,6 @@ def suffix_of(path: str | os.PathLike[str]) -> str:
 def join_name(directory: Path | str, name: str | None) -> Path | str:
     """Return the path or URI of a file in a directory; without a name, that of the directory.
 
-    Examples
-    --------
     >>> from pdanon.io.storage import join_name
     >>> join_name("s3://bucket/out?region=eu", "part.parquet")
     's3://bucket/out/part.parquet?region=eu'
@@ -169,13 +156,7 @@ def kind_of(uri: str) -> fs.FileType:
 
 
 def upload_file(file: Path, uri: str) -> None:
-    """Write a file to a URI, whole or not at all.
-
-    Raises
-    ------
-    FormatError
-        If it cannot be written. A file that was there before then stays.
-    """
+    """Write a file to a URI, whole or not at all. If it fails, a file that was there before stays."""
     filesystem, path = resolve(uri)
     _send(file, filesystem, path)
 
@@ -183,15 +164,9 @@ def upload_file(file: Path, uri: str) -> None:
 def upload_directory(directory: Path, uri: str) -> None:
     """Write the files of a directory to a URI where nothing exists.
 
-    Raises
-    ------
-    FormatError
-        If a file cannot be written. The files written before it are then removed.
-
-    Notes
-    -----
-    ``_INCOMPLETE`` is written first, and removed after the last file, ``_SUCCESS``. pdanon reads no directory
-    that has the first. If the process is killed or the connection does not return, it stays.
+    If one fails, those before it are removed. ``_INCOMPLETE`` is written first, and removed after the last
+    file, ``_SUCCESS``. pdanon reads no directory that has the first. If the process is killed or the
+    connection does not return, it stays.
     """
     filesystem, root = resolve(uri)
     names = sorted(path.relative_to(directory).as_posix() for path in directory.rglob("*") if path.is_file())
@@ -210,8 +185,6 @@ def upload_directory(directory: Path, uri: str) -> None:
 def directory_of_others(uri: str) -> Iterator[None]:
     """Mark a URI where nothing exists as incomplete, while other machines write files to it.
 
-    Notes
-    -----
     The marks are those of `upload_directory`. If the block fails, the files are removed, and ``_INCOMPLETE``
     stays: another machine may still write a file.
     """

@@ -160,14 +160,7 @@ def write_whole(
 ) -> None:
     """Write all files or none, each by its function; replace them in the order given.
 
-    Parameters
-    ----------
-    writers : mapping
-        By path or URI, the function that writes the file.
-    confidential : collection of pathlib.Path
-        The files that only their owner may read if they are new.
-    overwrite : bool
-        Replace files that exist.
+    Only their owner may read new files that are confidential.
     """
     with replace_files(writers, confidential, overwrite=overwrite) as drafts:
         for draft, (path, write) in zip(drafts, writers.items(), strict=True):

@@ -40,26 +40,7 @@ def may_hold_lists(series: pd.Series[Any]) -> bool:
 
 
 def find_column(frame: pd.DataFrame, column: Hashable | None = None) -> int:
-    """Find the list column of a frame.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        Any frame.
-    column : hashable, optional
-        Its label. By default the only list-valued column.
-
-    Returns
-    -------
-    int
-        Position of the column.
-
-    Raises
-    ------
-    ColumnError
-        If the column does not exist or exists twice. Without ``column``, if there is not exactly one
-        list-valued column.
-    """
+    """Return the position of a list column, by default the only one."""
     check_frame(frame)
     if column is not None:
         return label_position(frame, column)
@@ -190,25 +171,7 @@ def quasi_labels(quasi: Any, name: str = "quasi") -> tuple[Hashable, ...]:
 
 
 def find_quasi(frame: pd.DataFrame, quasi: Any) -> list[int]:
-    """Find quasi-identifiers in a frame.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        Any frame.
-    quasi : iterable of hashable
-        Labels of columns without lists.
-
-    Returns
-    -------
-    list of int
-        Their positions.
-
-    Raises
-    ------
-    ColumnError
-        If a column does not exist, exists twice, or holds lists.
-    """
+    """Return the positions of quasi-identifiers, which hold no lists."""
     positions = label_positions(frame, quasi_labels(quasi))
     lists = [frame.columns[position] for position in positions if is_list_column(frame.iloc[:, position])]
     if lists:

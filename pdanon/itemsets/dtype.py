@@ -56,13 +56,6 @@ def type_name(dtype: Any) -> str:
 class ListDtype(pd.ArrowDtype):
     """An ``ArrowDtype`` of lists whose ``str(dtype)`` is ``object``; equal to that ``ArrowDtype``.
 
-    Parameters
-    ----------
-    pyarrow_dtype : pyarrow.DataType
-        One of the list types.
-
-    Examples
-    --------
     >>> import pandas as pd, pyarrow as pa
     >>> from pdanon.itemsets.dtype import ListDtype
     >>> texts = ListDtype(pa.list_(pa.string()))
@@ -90,13 +83,7 @@ class ListDtype(pd.ArrowDtype):
 
 
 class ListArray(pd.arrays.ArrowExtensionArray):
-    """A column of lists.
-
-    Parameters
-    ----------
-    values : pyarrow.Array or pyarrow.ChunkedArray
-        The lists. pandas also builds arrays of other types with this class; these have pandas' own dtype.
-    """
+    """A column of lists. pandas also builds arrays of other types with this class, with pandas' own dtype."""
 
     def __init__(self, values: pa.Array | pa.ChunkedArray) -> None:
         super().__init__(values)

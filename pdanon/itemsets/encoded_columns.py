@@ -27,36 +27,19 @@ Reader: TypeAlias = "Callable[[pd.Series[Any]], Itemsets]"
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ListColumns:
-    """The list column of a table, and optionally a private column, as integers.
+    """The list column of a table, and optionally a private column, as integers."""
 
-    Parameters
-    ----------
-    itemsets : Itemsets
-        The rows, optionally with weights.
-    private : Itemsets, optional
-        A second list column of the same rows, with the same weights.
-    label : hashable
-        The label of the list column, for messages.
-    """
-
-    itemsets: Itemsets
-    private: Itemsets | None = None
-    label: Hashable = None
+    itemsets: Itemsets  # optionally with weights
+    private: Itemsets | None = None  # a second list column of the same rows, with the same weights
+    label: Hashable = None  # of the list column, for messages
 
     @classmethod
     def of(
         cls, frame: pd.DataFrame, positions: Sequence[int], *, read: Reader = Itemsets.from_series
     ) -> ListColumns:
-        """Encode columns of a frame.
+        """Encode the list column and, if there is one, the private column, at positions of `find_columns`.
 
-        Parameters
-        ----------
-        frame : pandas.DataFrame
-            The data.
-        positions : sequence of int
-            Positions of the list column and, if there is one, of the private column, as by `find_columns`.
-        read : callable
-            Encodes a column. Audits pass `read_visible`, which counts repeated labels.
+        Audits read with `read_visible`, which counts repeated labels.
         """
         position, *hidden = positions
         itemsets = read(frame.iloc[:, position])
@@ -83,25 +66,13 @@ class ListColumns:
 
 
 def collapse_columns(batches: Iterable[Sequence[Itemsets]], n_columns: int) -> ListColumns:
-    """Collect the distinct rows of one or two columns that come in batches.
+    """Collect the distinct rows of one or two columns that come in batches, in order of first appearance.
 
-    Parameters
-    ----------
-    batches : iterable of sequence of Itemsets
-        Rows of each column with one type of items, the first column optionally with weights. Missing rows
-        differ from empty ones. Each batch has its own vocabularies.
-    n_columns : int
-        Number of columns.
+    A batch has the rows of each column, the first one optionally with weights, and its own vocabularies.
+    Items of a column have one type. Missing rows differ from empty ones.
 
-    Returns
-    -------
-    ListColumns
-        Distinct rows with weights, in order of first appearance.
-
-    Notes
-    -----
-    Memory: one batch, 24 bytes per distinct row, and twice the distinct rows (4 bytes per occurrence and
-    16 bytes per row).
+    Memory: one batch, 24 bytes per distinct row, and twice the distinct rows (4 bytes per occurrence and 16
+    bytes per row).
     """
     rows = CollapsedRows(n_columns)
     for batch in batches:

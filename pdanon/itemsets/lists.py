@@ -181,10 +181,7 @@ def distinct(values: NDArray[_Value]) -> NDArray[_Value]:
 def number_distinct(values: NDArray[np.int64], stop: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the distinct numbers of an array in ascending order, and the place of each number among them.
 
-    Parameters
-    ----------
-    values : ndarray of int64
-        Numbers from 0 to ``stop - 1``. A table of them replaces sorting if it is no longer than the array.
+    The numbers are below ``stop``. A table of them replaces sorting if it is no longer than the array.
     """
     if stop > len(values):
         return np.unique(values, return_inverse=True)

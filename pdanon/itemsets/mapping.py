@@ -40,25 +40,7 @@ def check_mapping(mapping: pd.DataFrame) -> None:
 
 
 def global_mapping(mapping: pd.DataFrame) -> tuple[Itemsets, pa.Array]:
-    """Read a mapping table of a global recoding.
-
-    Parameters
-    ----------
-    mapping : pandas.DataFrame
-        Columns ``group, item, generalized``.
-
-    Returns
-    -------
-    items : Itemsets
-        One row per row of the table, with its item.
-    labels : pyarrow.DictionaryArray
-        The label of each item, as by `mapping_labels`.
-
-    Raises
-    ------
-    ParameterError
-        If columns are missing, there are several groups, or an item is mapped twice.
-    """
+    """Read a mapping table of a global recoding: one row per item, and the labels as by `mapping_labels`."""
     check_mapping(mapping)
     if not (mapping["group"] == 0).fillna(False).all():
         hint = "a local recoding maps an item differently by group and cannot be applied to other rows"
@@ -74,19 +56,10 @@ def global_mapping(mapping: pd.DataFrame) -> tuple[Itemsets, pa.Array]:
 
 
 def mapping_labels(mapping: pd.DataFrame, kind: pa.DataType) -> pa.DictionaryArray:
-    """Read the labels of a mapping table, as codes into the distinct labels.
+    """Read the labels of a mapping table, as codes into the distinct labels; null where suppressed.
 
-    Parameters
-    ----------
-    mapping : pandas.DataFrame
-        The mapping table.
-    kind : pyarrow.DataType
-        The type of its items. Labels have this type if items are only suppressed, and are text otherwise.
-
-    Returns
-    -------
-    pyarrow.DictionaryArray
-        Null where suppressed. Each distinct label is stored once: labels can be long.
+    Labels have the type of the items if these are only suppressed, and are text otherwise. Each distinct
+    label is stored once: labels can be long.
     """
     encoded = values = mapping_values(mapping, "generalized")
     if not pa.types.is_dictionary(values.type):
@@ -203,23 +176,9 @@ def relabel(
 def relabel_by_groups(
     itemsets: Itemsets, groups: Codes, items: Itemsets, mapping: pd.DataFrame
 ) -> Itemsets | None:
-    """Recode the rows of several groups with a mapping table sorted by group and item, without suppression.
+    """Recode rows of groups with a mapping table sorted by group and item, without suppression.
 
-    Parameters
-    ----------
-    itemsets : Itemsets
-        The rows.
-    groups : ndarray of int32, shape (rows,)
-        The group of each row.
-    items : Itemsets
-        A column whose vocabulary has all mapped items.
-    mapping : pandas.DataFrame
-        The mapping table of a local recoding.
-
-    Returns
-    -------
-    Itemsets or None
-        None if an item is not mapped in its group.
+    The vocabulary of ``items`` has all mapped items. Return None if an item is not mapped in its group.
     """
     labels = mapping_labels(mapping, items.vocabulary.type)
     cells = mapping["group"].to_numpy() * items.n_items + items.lookup(arrow_values(mapping["item"]))
@@ -246,11 +205,8 @@ def is_kept(mapping: pd.DataFrame) -> pd.Series[bool]:
 def changes(mapping: pd.DataFrame) -> pd.DataFrame:
     """Count the items and occurrences of a mapping that were kept, generalized and suppressed.
 
-    Returns
-    -------
-    DataFrame
-        Columns ``items, occurrences``; rows ``kept, generalized, suppressed``. An item counts once in each
-        group of a local recoding.
+    Columns are ``items, occurrences``; rows ``kept, generalized, suppressed``. An item counts once in each
+    group of a local recoding.
     """
     suppressed = mapping["generalized"].isna().to_numpy(bool)
     kinds = np.select([suppressed, is_kept(mapping)], ["suppressed", "kept"], "generalized")

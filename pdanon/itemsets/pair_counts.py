@@ -29,8 +29,6 @@ Gathered: TypeAlias = "ListColumns | PairCounts"  # of one column
 class PairCounts:
     """Supports of the items and pairs of some rows, and their number.
 
-    Notes
-    -----
     Memory: 12 bytes per pair of items that occurs, three times that while counts are added.
     """
 
@@ -79,17 +77,10 @@ class PairCounts:
     def columns(self, known: SupportIndex | None = None) -> ListColumns:
         """Return rows with the same supports of items and pairs, and the same number of missing rows.
 
-        Parameters
-        ----------
-        known : SupportIndex, optional
-            Some of the rows, by the codes of the vocabulary, after a `sort`. They are kept.
-
-        Returns
-        -------
-        ListColumns
-            The known rows, and in place of all others: a row for each pair, weighted by the number of
-            other rows that hold it. A row for each item corrects its support, and may have a negative
-            weight. Only supports of up to two items, and the numbers of all and missing rows, are correct.
+        ``known`` are some of the rows, by the codes of the vocabulary, after a `sort`. They are kept. In
+        place of all others, there is a row for each pair, weighted by the number of other rows that hold it.
+        A row for each item corrects its support, and may have a negative weight. Only supports of up to two
+        items, and the numbers of all and missing rows, are correct.
         """
         n = len(self.items)
         if known is None:
@@ -118,17 +109,8 @@ class PairCounts:
 def gather(batches: Iterable[Gathered], n_rows: int = 0) -> Gathered:
     """Collect the distinct rows of batches, or count only their pairs once that takes less memory.
 
-    Parameters
-    ----------
-    batches : iterable of ListColumns or PairCounts
-        Rows of one column, as for `collapse_columns`, or the counts of rows.
-    n_rows : int
-        Number of rows of all batches, if it is known.
-
-    Returns
-    -------
-    ListColumns or PairCounts
-        The distinct rows with weights, in order of first appearance, or the counts.
+    Batches are rows of one column, as for `collapse_columns`, or the counts of rows. Distinct rows have
+    weights and the order of first appearance. ``n_rows`` is the number of all rows, if it is known.
     """
     rows, counts, few = CollapsedRows(1), None, MANY_ROWS if n_rows < MANY_ROWS else FIRST_ROWS
     for batch in batches:

@@ -27,15 +27,7 @@ def set_labels(texts: pa.Array, members: NDArray[np.int64], sizes: NDArray[np.in
 
     A label that equals the text of an item gets another pair of parentheses. So labels are distinct, and the
     text of an item always means that item. A missing member is ``<NA>``; an item with that text is escaped.
-
-    Parameters
-    ----------
-    texts : pyarrow.Array, length (items,)
-        The items, null for a missing one.
-    members : ndarray of int64
-        Item codes, set after set.
-    sizes : ndarray of int64, shape (sets,)
-        Number of members of each set, at least 1.
+    ``members`` are the items of the sets, set after set; each set has at least one.
     """
     texts = item_texts(texts)
     opening, comma, closing, nothing = (pa.scalar(mark, pa.large_string()) for mark in ("(", ",", ")", ""))

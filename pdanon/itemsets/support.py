@@ -26,23 +26,10 @@ MOST_ROWS = 2**31  # supports must stay below, so that they fit into int32 in ke
 
 
 class SupportIndex:
-    """Supports of items, pairs and itemsets over a fixed set of rows.
+    """Supports of items, pairs and itemsets over a fixed set of rows, as the fields of `Itemsets`.
 
-    Each attribute is computed at its first use.
+    Each attribute is computed at its first use. The sum of the weights is below 2**31.
 
-    Parameters
-    ----------
-    codes : ndarray of int32
-        Item codes, row after row; ascending and distinct within a row.
-    offsets : ndarray of int64, shape (rows + 1,)
-        Row ``i`` is ``codes[offsets[i]:offsets[i + 1]]``.
-    n_items : int
-        Codes are in ``range(n_items)``.
-    weights : ndarray of int64, shape (rows,), optional
-        Number of transactions that each row stands for. By default 1. Their sum is below 2**31.
-
-    Notes
-    -----
     Memory: 16 bytes per occurrence, 16 bytes per row, and 12 bytes per pair of items that occurs.
     """
 
@@ -107,18 +94,9 @@ class SupportIndex:
         return starts, (cells % max(n, 1)).astype(np.int32), counts[cells].astype(np.int64)
 
     def supports(self, codes: Codes, offsets: Offsets, enough: int = MOST_ROWS) -> NDArray[np.int64]:
-        """Count the support of each given itemset.
+        """Count the support of each given itemset. The empty one is in every row.
 
-        Parameters
-        ----------
-        codes, offsets : ndarray
-            Itemsets in CSR form, each sorted. The empty itemset is in every row.
-        enough : int
-            Counts may end here: a support of at least ``enough`` may be reported lower, but not below it.
-
-        Returns
-        -------
-        ndarray of int64
+        Counts may end at ``enough``: a support of at least that may be reported lower, but not below it.
         """
         return row_loops.supports(self.rows, codes, offsets, enough)
 
@@ -162,21 +140,10 @@ class SupportIndex:
         return ItemsetTable(rows.codes, rows.offsets, supports).take(rare).ordered()
 
     def rare(self, k: int, m: int | None, *, minimal: bool = True) -> ItemsetTable:
-        """List the itemsets of size 1 to m whose support is between 1 and k - 1.
+        """List the itemsets of size 1 to m whose support is between 1 and k - 1, by size, then by codes.
 
-        Parameters
-        ----------
-        k : int
-            Itemsets of a lower support are rare.
-        m : int or None
-            Largest size. With None, list the rows that contain a rare itemset of any size: `rare_rows`.
-        minimal : bool
-            List only those that have no rare proper subset.
-
-        Returns
-        -------
-        ItemsetTable
-            By size, then by codes.
+        If ``minimal``, they have no rare proper subset. With ``m=None``, list the rows that contain a rare
+        itemset of any size: `rare_rows`.
         """
         if m is None:
             return self.rare_rows(k)
@@ -356,23 +323,10 @@ class SupportIndex:
 def threats_beyond_pairs(rows: Callable[[], SupportIndex], k: int, m: int | None) -> Iterator[ItemsetTable]:
     """List the rare itemsets of size 3 to m, size by size, until none is left.
 
-    Between two lists the caller generalizes the rows, so that the listed itemsets are no longer rare. No
-    smaller size becomes rare again: a row that holds a generalized itemset holds an itemset that it stands
-    for, whose support was 0 or at least k.
-
-    Parameters
-    ----------
-    rows : callable
-        Returns the current rows, in which no item and no pair is rare.
-    k : int
-        A support in (0, k) is rare.
-    m : int or None
-        Largest size. If it covers every itemset of a row, rows are listed instead of itemsets.
-
-    Yields
-    ------
-    ItemsetTable
-        Minimal rare itemsets, or rare rows.
+    No item and no pair is rare. Lists are of minimal rare itemsets, or of rare rows if m covers every itemset
+    of a row. Between two lists the caller generalizes the rows, so that the listed itemsets are no longer
+    rare. No smaller size becomes rare again: a row that holds a generalized itemset holds an itemset that it
+    stands for, whose support was 0 or at least k.
     """
     for size in sizes_beyond_pairs(rows().longest, m):
         while len(threats := rows().rare(k, size)):
@@ -417,17 +371,7 @@ def check_rows(n_rows: int, k: int) -> None:
 
 
 def check_feasible(index: SupportIndex, k: int, n_present: int) -> None:
-    """Check that 0 or at least k rows hold an item.
-
-    Parameters
-    ----------
-    index : SupportIndex
-        The rows.
-    k : int
-        The least number of equal rows.
-    n_present : int
-        Number of rows that are not missing, which must be 0 or at least k, too.
-    """
+    """Check that 0 or at least k rows hold an item, and that 0 or at least k rows are not missing."""
     if 0 < index.n_non_empty < k:
         raise InfeasibleError(
             "k is larger than the number of rows that hold an item",

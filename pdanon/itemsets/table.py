@@ -18,17 +18,7 @@ MOST_ITEMSETS = 50_000_000  # upper bound on the length of a list, which takes a
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ItemsetTable:
-    """Itemsets and their supports.
-
-    Parameters
-    ----------
-    codes : ndarray of int32
-        Item codes, itemset after itemset; ascending within one.
-    offsets : ndarray of int64, shape (itemsets + 1,)
-        Itemset ``i`` is ``codes[offsets[i]:offsets[i + 1]]``.
-    supports : ndarray of int64, shape (itemsets,)
-        Number of rows that hold the itemset.
-    """
+    """Itemsets and their supports. Itemset ``i`` is ``codes[offsets[i]:offsets[i + 1]]``, ascending."""
 
     codes: Codes
     offsets: Offsets
