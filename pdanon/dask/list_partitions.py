@@ -25,9 +25,8 @@ from pdanon.guarantees import check_recountable
 from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_column, find_columns, is_list_column, label_positions, with_column
-from pdanon.itemsets.encoded_columns import ListColumns, Reader, collapse_columns
+from pdanon.itemsets.encoded_columns import Gathered, ListColumns, Reader, collapse_columns, gather
 from pdanon.itemsets.multisets import read_visible
-from pdanon.itemsets.pair_counts import Gathered, gather
 from pdanon.itemsets.support import SupportIndex
 from pdanon.recoding.decision import Decision
 from pdanon.recoding.release import Facts, release

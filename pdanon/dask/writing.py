@@ -16,9 +16,8 @@ from pdanon.dask.encoding import change_error
 from pdanon.dask.versions import compute
 from pdanon.errors import FormatError, GuaranteeError
 from pdanon.guarantees.verdict import Audit, Guarantee
-from pdanon.io.files import check_name
+from pdanon.io.files import check_name, join_name, locate_target, resolve
 from pdanon.io.parquet import open_parquet, read_parquet, to_parquet
-from pdanon.io.storage import join_name, locate_target, resolve
 from pdanon.io.targets import check_target, lock_target, shared_target
 from pdanon.io.trees import ParquetTree, schema_difference
 from pdanon.itemsets.memory import returning_unused

@@ -26,8 +26,7 @@ from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.columns import find_columns
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.multisets import read_visible
-from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.table import ItemsetTable, concatenate, empty_itemset
+from pdanon.itemsets.support import ItemsetTable, SupportIndex, concatenate, empty_itemset
 from pdanon.itemsets.validation import check_count
 
 

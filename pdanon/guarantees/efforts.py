@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from pdanon.errors import ParameterError
 from pdanon.itemsets.codes import find_items, item_array
-from pdanon.itemsets.table import ItemsetTable
+from pdanon.itemsets.support import ItemsetTable
 from pdanon.itemsets.validation import check_count
 
 _MOST = 2**31 - 1  # sums of efforts fit into 63 bits

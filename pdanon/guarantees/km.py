@@ -21,8 +21,7 @@ from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_columns
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.multisets import read_visible
-from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.table import ItemsetTable, empty_itemset
+from pdanon.itemsets.support import ItemsetTable, SupportIndex, empty_itemset
 
 
 @constructed_by_name

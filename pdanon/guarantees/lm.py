@@ -25,7 +25,7 @@ from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_columns
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.multisets import read_visible
-from pdanon.itemsets.table import empty_itemset
+from pdanon.itemsets.support import empty_itemset
 from pdanon.itemsets.validation import check_count
 
 

@@ -30,8 +30,7 @@ from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.mapping import mapping_values
 from pdanon.itemsets.multisets import first_copies, read_visible
 from pdanon.itemsets.row_loops import first_equal_rows
-from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.table import ItemsetTable, concatenate, empty_itemset, empty_itemsets
+from pdanon.itemsets.support import ItemsetTable, SupportIndex, concatenate, empty_itemset, empty_itemsets
 
 _UNMAPPED = "pass the mapping, which has the labels of known items: guarantee.with_mapping(mapping)"
 _AT_A_TIME = 10**6  # rules

@@ -28,10 +28,10 @@ from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.lists import Offsets, offsets_of
 from pdanon.itemsets.multisets import read_visible
 from pdanon.itemsets.row_loops import first_equal_rows
-from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.table import (
+from pdanon.itemsets.support import (
     MOST_ITEMSETS,
     ItemsetTable,
+    SupportIndex,
     concatenate,
     empty_itemset,
     no_itemsets,

@@ -20,14 +20,14 @@ from pdanon._kernels.itemset_search import minimal
 from pdanon.errors import ColumnError, FormatError, ItemsetDtypeError, ParameterError, cause_of
 from pdanon.guarantees.named import NamedItems, named_items
 from pdanon.guarantees.parameters import ItemLimit, check_m, check_size
-from pdanon.io.csv import read_joined_text
 from pdanon.io.parquet import read_parquet
+from pdanon.io.text import read_joined_text
 from pdanon.itemsets import row_loops
 from pdanon.itemsets.codes import Itemsets, as_itemsets
 from pdanon.itemsets.columns import list_column
 from pdanon.itemsets.libraries import takes_tables
 from pdanon.itemsets.lists import offsets_of
-from pdanon.itemsets.table import ItemsetTable, from_matrices
+from pdanon.itemsets.support import ItemsetTable, from_matrices
 from pdanon.itemsets.validation import check_path, read_list
 
 _HINT = (

@@ -15,7 +15,7 @@ from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.libraries import holds_tables
 from pdanon.itemsets.multisets import add_first_copies
-from pdanon.itemsets.table import ItemsetTable
+from pdanon.itemsets.support import ItemsetTable
 
 
 @holds_tables

@@ -27,11 +27,14 @@ from pdanon.errors import (
     cause_of,
     did_you_mean,
 )
-from pdanon.io.column_types import cast_columns, cast_schema, check_typed, check_types
 from pdanon.io.files import check_encoding, check_name, replace_file
 from pdanon.io.lines import (
     TextLines,
+    cast_columns,
+    cast_schema,
     check_fields,
+    check_typed,
+    check_types,
     csv_options,
     delimiter_of,
     is_text,

@@ -25,8 +25,7 @@ from pdanon.itemsets.columns import (
     quasi_labels,
     same_label,
 )
-from pdanon.itemsets.compatibility import arrow_values
-from pdanon.itemsets.dtype import type_name
+from pdanon.itemsets.dtype import arrow_values, type_name
 from pdanon.itemsets.equality import Numbers, pair_numbers, value_numbers
 from pdanon.itemsets.lists import ITEM_HINT, item_type, object_items
 from pdanon.itemsets.multisets import Multisets

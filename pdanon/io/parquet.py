@@ -28,8 +28,7 @@ from pandas.api.types import pandas_dtype
 from pyarrow import fs
 
 from pdanon.errors import ColumnError, FormatError, check_names, did_you_mean, read_safely
-from pdanon.io.files import check_name, replace_file
-from pdanon.io.storage import INCOMPLETE, display_path, is_local, is_utf8, resolve
+from pdanon.io.files import INCOMPLETE, check_name, display_path, is_local, is_utf8, replace_file, resolve
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import is_list_column

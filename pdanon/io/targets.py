@@ -14,8 +14,7 @@ import pandas as pd
 import pyarrow as pa
 
 from pdanon.errors import FormatError, ParameterError, cause_of
-from pdanon.io.files import create_draft, is_at, is_taken, name_in_errors
-from pdanon.io.storage import directory_of_others
+from pdanon.io.files import create_draft, directory_of_others, is_at, is_taken, name_in_errors
 from pdanon.io.tables import write_confidential, write_confidential_parts
 from pdanon.io.trees import ParquetTree
 

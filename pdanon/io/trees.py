@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 from pyarrow import fs
 
 from pdanon.errors import ColumnError, FormatError, read_safely
+from pdanon.io.files import display_path, is_local, resolve
 from pdanon.io.parquet import (
     Listing,
     check_current,
@@ -30,7 +31,6 @@ from pdanon.io.parquet import (
     split_pattern,
     to_frame,
 )
-from pdanon.io.storage import display_path, is_local, resolve
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_columns
 from pdanon.itemsets.dtype import bare_field, is_list_type, is_text_type

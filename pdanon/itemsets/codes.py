@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 from pdanon._kernels import counting
 from pdanon.errors import ItemsetDtypeError, ParameterError
 from pdanon.itemsets import row_loops
-from pdanon.itemsets.compatibility import as_pandas_writes
-from pdanon.itemsets.dtype import ListArray, is_text_type
+from pdanon.itemsets.dtype import ListArray, as_pandas_writes, is_text_type
 from pdanon.itemsets.lists import (
     Codes,
     Mask,

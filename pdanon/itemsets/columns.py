@@ -11,8 +11,7 @@ import pyarrow as pa
 from pandas.api.types import is_hashable
 
 from pdanon.errors import ColumnError, ParameterError, did_you_mean
-from pdanon.itemsets.compatibility import arrow_values, copy_frame
-from pdanon.itemsets.dtype import ListArray, is_list_type
+from pdanon.itemsets.dtype import ListArray, arrow_values, copy_frame, is_list_type
 from pdanon.itemsets.table_hints import describe_columns, lists_hint
 from pdanon.itemsets.validation import check_frame, is_number, read_list
 

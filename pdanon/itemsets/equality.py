@@ -14,7 +14,7 @@ from pdanon._kernels import counting
 from pdanon.errors import PdanonError
 from pdanon.itemsets.codes import Codes, Offsets
 from pdanon.itemsets.columns import is_list_column
-from pdanon.itemsets.compatibility import arrow_values
+from pdanon.itemsets.dtype import arrow_values
 from pdanon.itemsets.lists import item_type, number_distinct
 from pdanon.itemsets.multisets import Multisets
 

@@ -19,8 +19,7 @@ import pandas as pd
 import pyarrow as pa
 
 from pdanon.errors import InfeasibleError, ParameterError
-from pdanon.itemsets.compatibility import arrow_values
-from pdanon.itemsets.dtype import ListArray, is_list_type, is_text_type
+from pdanon.itemsets.dtype import ListArray, arrow_values, is_list_type, is_text_type
 
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from pdanon.errors import ItemsetDtypeError
 from pdanon.itemsets.columns import ROW_TYPES, is_missing, may_hold_lists
-from pdanon.itemsets.compatibility import arrow_values
-from pdanon.itemsets.dtype import is_list_type, is_text_type
+from pdanon.itemsets.dtype import arrow_values, is_list_type, is_text_type
 from pdanon.itemsets.table_hints import column_hint, row_hint
 
 _Value = TypeVar("_Value", bound=np.number[Any])

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from pdanon.errors import ParameterError
 from pdanon.itemsets.memory import require_memory
-from pdanon.itemsets.settings import SETTINGS
-from pdanon.itemsets.timing import TimeLimitError, halt_on_error, part_done, seconds_left
+from pdanon.itemsets.timing import SETTINGS, TimeLimitError, halt_on_error, part_done, seconds_left
 from pdanon.itemsets.validation import check_count
 
 _T = TypeVar("_T")

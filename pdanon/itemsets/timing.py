@@ -1,4 +1,4 @@
-"""Time limits, progress, cancellation."""
+"""Time limits, progress, cancellation, and the options of the process."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pdanon.errors import ParameterError
-from pdanon.itemsets.settings import SETTINGS
 from pdanon.itemsets.validation import check_flag
+
+SETTINGS: dict[str, Any] = {"progress": False, "threads": None}  # of the process; `pdanon.config` sets them
 
 _end: ContextVar[float] = ContextVar("end", default=inf)  # a value of time.perf_counter()
 _watcher: ContextVar[Callable[[int], object] | None] = ContextVar("watcher", default=None)

@@ -26,14 +26,12 @@ from pdanon.evaluation.report.html import HEAD
 from pdanon.evaluation.report.release_report import write_page
 from pdanon.guarantees.parameters import constraint_list
 from pdanon.guarantees.requested import REQUIRED, check_sensitive
-from pdanon.io.column_types import describe_texts
-from pdanon.io.files import check_replaceable
-from pdanon.io.forms import Form
-from pdanon.io.lines import is_lines, is_parquet, is_text
+from pdanon.io.files import check_replaceable, locate, locate_target, refuse_credentials, suffix_of
+from pdanon.io.lines import describe_texts, is_lines, is_parquet, is_text
 from pdanon.io.links import link_files, person_texts, read_secret
 from pdanon.io.parquet import to_frame
-from pdanon.io.storage import locate, locate_target, refuse_credentials, suffix_of
 from pdanon.io.tables import (
+    Form,
     check_distinct,
     is_csv,
     read_columns,

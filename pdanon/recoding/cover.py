@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pdanon.errors import ParameterError
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.codes import Codes, Itemsets, Offsets, item_texts
-from pdanon.itemsets.compatibility import number_texts
+from pdanon.itemsets.dtype import number_texts
 from pdanon.itemsets.lists import offsets_of, to_numpy
 from pdanon.itemsets.mapping import check_mapping, mapping_labels, mapping_values
 

@@ -18,9 +18,9 @@ from pdanon.guarantees.emptied import EMPTY_ROWS
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.codes import Codes, Itemsets, compact, take_items, text_exceeds
 from pdanon.itemsets.lists import distinct
+from pdanon.itemsets.mapping import set_labels
 from pdanon.itemsets.memory import require_memory
 from pdanon.itemsets.multisets import Multisets
-from pdanon.itemsets.set_labels import set_labels
 from pdanon.itemsets.support import SupportIndex
 
 _HASHED = 64  # bytes of a number while pandas finds distinct ones

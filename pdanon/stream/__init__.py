@@ -28,9 +28,8 @@ from pdanon.evaluation.profile import Profile, profile_of
 from pdanon.guarantees.class_audit import ByClasses, audit_parts, check_countable
 from pdanon.guarantees.parameters import ItemLimit
 from pdanon.guarantees.verdict import Audit, Guarantee
-from pdanon.io.files import check_name
+from pdanon.io.files import check_name, locate_target
 from pdanon.io.grouping import MEMORY, group_lines
-from pdanon.io.storage import locate_target
 from pdanon.io.targets import check_mapping_file, check_target, lock_target
 from pdanon.io.trees import ParquetTree
 from pdanon.io.units import refuse_without_unit

@@ -18,8 +18,7 @@ from pdanon.guarantees.verdict import Guarantee
 from pdanon.io.parquet import to_frame
 from pdanon.io.trees import ParquetTree
 from pdanon.itemsets.columns import label_positions
-from pdanon.itemsets.settings import SETTINGS
-from pdanon.itemsets.timing import Report, progress_bar
+from pdanon.itemsets.timing import SETTINGS, Report, progress_bar
 from pdanon.recoding.result import Distant
 from pdanon.recoding.unmodified_columns import (
     UnmodifiedColumns,

@@ -19,7 +19,7 @@ from examples import ALL, seeds
 from pdanon import KmAnonymity, ParameterError, PrivacyConstraints
 from pdanon.evaluation.report.release_report import known_losses
 from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.table import from_matrices
+from pdanon.itemsets.support import from_matrices
 from pdanon.recoding.bounds import Conflicts, bound_changes
 
 CASES = 50 if ALL else 1  # tiny tables of a seed: 5,000 of 100 seeds

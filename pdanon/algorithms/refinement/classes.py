@@ -24,7 +24,7 @@ from pdanon.algorithms.states.cuts_search import CutRefinement
 from pdanon.algorithms.states.sets_search import Refinement, trace_of
 from pdanon.errors import GuaranteeError, ParameterError, ReleaseWarning
 from pdanon.itemsets.codes import Codes, Itemsets, Numbers
-from pdanon.itemsets.compatibility import arrow_values
+from pdanon.itemsets.dtype import arrow_values
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.timing import is_over
 from pdanon.recoding.release import release

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pdanon._kernels import constraint_annealing, counting, set_annealing, set_moves
 from pdanon.itemsets.codes import Numbers
-from pdanon.itemsets.table import ItemsetTable
+from pdanon.itemsets.support import ItemsetTable
 
 SWEEPS = 40  # of an annealing without a time limit
 _HOT, _COLD = 120.0, 10.0  # first and last temperature, where the mean weight of an occurrence is 1
