@@ -15,9 +15,16 @@ import pyarrow as pa
 
 from pdanon.algorithms.engines import SAMPLE, Plan, Publisher, Recoder
 from pdanon.algorithms.skeleton import Request, merge_found
-from pdanon.dask.encoding import change_error, encode_lists, item_types
-from pdanon.dask.lazy import LazyRelease, check_frame, check_keep, join_first, merge_parts
-from pdanon.dask.versions import compute
+from pdanon.dask.lazy import (
+    LazyRelease,
+    check_frame,
+    check_keep,
+    encode_lists,
+    item_types,
+    join_first,
+    merge_parts,
+)
+from pdanon.dask.versions import change_error, compute
 from pdanon.dask.writing import Origin
 from pdanon.errors import ColumnError
 from pdanon.evaluation.fingerprint import rows_fingerprint

@@ -42,9 +42,16 @@ from pdanon.algorithms.regions.value_cuts import Assignment, Histogram
 from pdanon.algorithms.regions.values import Encoder, TableValues
 from pdanon.algorithms.registry import algorithm as algorithm_of
 from pdanon.algorithms.registry import of_lists
-from pdanon.dask.encoding import change_error, encode_lists, item_types
-from pdanon.dask.lazy import LazyRelease, check_frame, check_keep, join_first, merge_parts
-from pdanon.dask.versions import compute, persist
+from pdanon.dask.lazy import (
+    LazyRelease,
+    check_frame,
+    check_keep,
+    encode_lists,
+    item_types,
+    join_first,
+    merge_parts,
+)
+from pdanon.dask.versions import change_error, compute, persist
 from pdanon.dask.writing import Origin
 from pdanon.errors import ItemsetDtypeError, ParameterError
 from pdanon.evaluation.fingerprint import fingerprint

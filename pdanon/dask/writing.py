@@ -12,8 +12,7 @@ import dask.dataframe as dd
 import pandas as pd
 import pyarrow as pa
 
-from pdanon.dask.encoding import change_error
-from pdanon.dask.versions import compute
+from pdanon.dask.versions import change_error, compute
 from pdanon.errors import FormatError, GuaranteeError
 from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.io.files import check_name, join_name, locate_target, resolve

@@ -21,7 +21,7 @@ from pdanon.errors import ColumnError, FormatError, ItemsetDtypeError, Parameter
 from pdanon.guarantees.named import NamedItems, named_items
 from pdanon.guarantees.parameters import ItemLimit, check_m, check_size
 from pdanon.io.parquet import read_parquet
-from pdanon.io.text import read_joined_text
+from pdanon.io.text import read_csv
 from pdanon.itemsets import row_loops
 from pdanon.itemsets.codes import Itemsets, as_itemsets
 from pdanon.itemsets.columns import list_column
@@ -310,7 +310,7 @@ def _read_file(path: str) -> pd.DataFrame | dict[str, Any]:
         return _read_toml(path)
     if not path.lower().endswith(".csv"):
         raise ParameterError("rules are read from .parquet, .csv and .toml files", where="rules", hint=_HINT)
-    frame = read_joined_text(path, "known", ";", ",", "utf-8")
+    frame = read_csv(path, column="known", separator=";")
     if "sensitive" not in frame:
         raise ColumnError("the rules lack a column", where=path, got="no column 'sensitive'", hint=_HINT)
     joined = pa.array(frame["sensitive"], pa.large_string())

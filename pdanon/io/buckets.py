@@ -43,7 +43,8 @@ def number_buckets(columns: Sequence[pa.ChunkedArray], n_buckets: int) -> NDArra
 def _plain_parts(column: pa.ChunkedArray) -> list[pa.Array]:
     """Return the values of a column, or their fields, without codes; NaN is missing."""
     chunks = column.chunks or [pa.array([], column.type)]
-    values = pa.concat_arrays([each.dictionary_decode() if _is_coded(each) else each for each in chunks])
+    is_coded = pa.types.is_dictionary(column.type)
+    values = pa.concat_arrays([each.dictionary_decode() if is_coded else each for each in chunks])
     values = values.storage if isinstance(values, pa.ExtensionArray) else values
     return [*map(_plain, values.flatten() if pa.types.is_struct(values.type) else [values])]
 
@@ -54,10 +55,6 @@ def _is_readable(values: pa.Array) -> bool:
     with suppress(pa.ArrowNotImplementedError):
         return has_codes or len(none.take(pa.array([], pa.int64())).dictionary_encode()) == 0
     return False
-
-
-def _is_coded(values: pa.Array) -> bool:
-    return bool(pa.types.is_dictionary(values.type))
 
 
 def _plain(values: pa.Array) -> pa.Array:

@@ -63,8 +63,7 @@ def resolve(source: str | os.PathLike[str]) -> tuple[fs.FileSystem, str]:
     if not is_uri(text):
         # ".." after a link leads to the parent of the link's target, which `abspath` ignores.
         path = os.path.realpath(text) if ".." in text.split("/") else os.path.abspath(text)
-        if not is_utf8(path):
-            raise FormatError("the path is not UTF-8", where=path, hint="rename the file or its directory")
+        _check_utf8(path)
         return fs.LocalFileSystem(), path
     if "#" in text or (text.startswith("file:") and "?" in text):
         hint = "in a URI, write '#' as %23 and '?' as %3F"
@@ -585,9 +584,12 @@ def _real_path(path: str, *, confidential: bool = False) -> Path | str:
 
 def check_name(path: str | os.PathLike[str]) -> None:
     """Check that a path, links followed, is UTF-8, as Arrow requires."""
-    real = os.path.realpath(check_path(path))
-    if real != real.encode(errors="replace").decode():
-        raise FormatError("the path is not UTF-8", where=real, hint="rename the file or its directory")
+    _check_utf8(os.path.realpath(check_path(path)))
+
+
+def _check_utf8(path: str) -> None:
+    if not is_utf8(path):
+        raise FormatError("the path is not UTF-8", where=path, hint="rename the file or its directory")
 
 
 # --- Encodings of text files

@@ -112,7 +112,7 @@ def read_text(path: Path, types: Mapping[str, str], delimiter: str, encoding: st
 def delimiter_of(path: Path, delimiter: str | None, encoding: str) -> tuple[str, tuple[str, ...]]:
     """Return the delimiter of a CSV file, and a note if it is guessed and no comma."""
     if delimiter is not None:
-        return check_delimiter(delimiter, "delimiter"), ()
+        return check_delimiter(delimiter), ()
     is_tabbed = ".tsv" in path.name.lower()
     mark = "\t" if is_tabbed else read_safely(lambda: _guess_delimiter(path, encoding), path, "CSV")
     return mark, () if mark == "," else (f"the delimiter is {_name_mark(mark)}",)
@@ -372,12 +372,8 @@ def _type_of(column: pd.Series[Any]) -> str | None:
     texts = pa.chunked_array([pa.array(column.dropna(), pa.string())])
     if pc.any(pc.match_substring_regex(texts, _CODE)).as_py():
         return None
-    fitting = (kind for kind in _NOUNS if (values := _cast(texts, kind)) is not None and _has_values(values))
-    return next(fitting, None)
-
-
-def _has_values(values: pa.ChunkedArray) -> bool:
-    return values.null_count < len(values)
+    cast = ((kind, _cast(texts, kind)) for kind in _NOUNS)
+    return next((kind for kind, each in cast if each is not None and each.null_count < len(each)), None)
 
 
 def _cast(column: pa.ChunkedArray, kind: str) -> pa.ChunkedArray | None:

@@ -37,21 +37,6 @@ from pdanon.itemsets.validation import check_frame, check_path, check_text, is_u
 
 pa.array(pd.arrays.IntervalArray.from_breaks([0, 1]))  # registers the type of intervals, to read it
 
-__all__ = [
-    "Entry",
-    "Listing",
-    "check_current",
-    "entry_of",
-    "leaves_by_column",
-    "open_parquet",
-    "read_parquet",
-    "read_row_group",
-    "read_safely",
-    "split_pattern",
-    "to_frame",
-    "to_parquet",
-]
-
 
 def open_parquet(
     path: str | os.PathLike[str], filesystem: fs.FileSystem | None = None, dictionaries: Sequence[int] = ()

@@ -39,7 +39,7 @@ from pdanon.io.lines import (
 from pdanon.io.long import from_long, number_persons, refuse_published_persons, to_long
 from pdanon.io.onehot import describe_numbers, lists_and_numbers
 from pdanon.io.parquet import read_parquet, to_frame, to_parquet
-from pdanon.io.text import escape_frame, read_joined_text, to_csv, to_text, warn_of_formulas
+from pdanon.io.text import escape_frame, read_csv, to_csv, to_text, warn_of_formulas
 from pdanon.itemsets.columns import find_column, is_list_column, label_positions
 from pdanon.itemsets.validation import check_known, check_path, is_uri
 
@@ -185,7 +185,11 @@ class Form:
         if self.column is None or self.separator is None:
             raise ParameterError("a CSV file needs a column and a separator", where=str(path))
         mark, notes = delimiter_of(path, self.delimiter, encoding)
-        return Table(read_joined_text(path, self.column, self.separator, mark, encoding, self.types), notes)
+        column, separator, types = self.column, self.separator, self.types
+        frame = read_csv(
+            path, column=column, separator=separator, types=types, delimiter=mark, encoding=encoding
+        )
+        return Table(frame, notes)
 
     def _read_onehot(self, frame: pd.DataFrame, notes: tuple[str, ...], keep: list[str]) -> Table:
         """Convert a one-hot table."""

@@ -95,7 +95,7 @@ def from_text(series: pd.Series[Any], *, separator: str) -> pd.Series[Any]:
     Name: items, dtype: list<item: string>[pyarrow]
     """
     check_kind(series, pd.Series, "the first argument", "a pandas Series", "one column: frame['items']")
-    check_separator(separator, "separator")
+    check_separator(separator)
     texts = _read_texts(series)
     refuse_list_texts(texts, separator, "items" if series.name is None else series.name)
     if not pc.any(pc.match_substring(texts, separator), min_count=0).as_py():
@@ -140,7 +140,7 @@ def to_text(series: pd.Series[Any], *, separator: str) -> pd.Series[Any]:
     ['rice; tea', '']
     """
     check_kind(series, pd.Series, "the first argument", "a pandas Series", "one column: frame['items']")
-    check_separator(separator, "separator")
+    check_separator(separator)
     itemsets = Itemsets.from_series(series)
     texts = itemsets.texts()
     lost = [text for text in texts if unreadable(text, separator) or text != text.strip()]
@@ -178,13 +178,14 @@ def separator_hint(texts: Iterable[str]) -> str:
     return f"choose a separator that no item contains{example} (--join on the command line), or write Parquet"
 
 
-def check_separator(separator: Any, name: str) -> str:
+def check_separator(separator: Any) -> None:
     """Check the separator of items: text without carriage returns and null characters."""
     unfit = not isinstance(separator, str) or any(mark in separator for mark in "\r\0")
     if unfit or not separator or not is_encodable(separator):
         hint = "pass text such as '|' or '; ', without a carriage return or a null character"
-        raise ParameterError(f"{name} must be text", where=name, got=quote_word(separator), hint=hint)
-    return str(separator)
+        raise ParameterError(
+            "separator must be text", where="separator", got=quote_word(separator), hint=hint
+        )
 
 
 def _read_texts(series: pd.Series[Any]) -> pa.ChunkedArray:
@@ -309,20 +310,7 @@ def read_csv(
     0  north  ['rice' 'tea']
     1  south              []
     """
-    types = check_types(types, "types")
-    return read_joined_text(path, column, separator, delimiter, encoding, types)
-
-
-def read_joined_text(
-    path: str | os.PathLike[str],
-    column: str,
-    separator: str,
-    delimiter: str,
-    encoding: str,
-    types: Mapping[str, str] | None = None,
-) -> pd.DataFrame:
-    """Read a CSV file as `read_csv`."""
-    path, types = check_path(path), types or {}
+    types, path = check_types(types, "types"), check_path(path)
     _check_separators(separator, delimiter)
     check_text(column, "column")
     if column in types:
@@ -600,7 +588,7 @@ def _count_texts(texts: pa.Array, mark: str) -> int:
 
 
 def _check_separators(separator: str, delimiter: str) -> None:
-    check_separator(separator, "separator")
+    check_separator(separator)
     # Quotes and ends of lines have another meaning in CSV, and pandas' parser takes only ASCII.
     one = isinstance(delimiter, str) and len(delimiter) == 1 and delimiter.isascii()
     if not one or delimiter in '"\r\n\0':
