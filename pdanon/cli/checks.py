@@ -24,8 +24,16 @@ from pdanon.guarantees.sensitive_groups import GROUP
 from pdanon.io.files import check_replaceable, locate, locate_target
 from pdanon.io.grouping import MEMORY, group_lines
 from pdanon.io.lines import Table, describe_texts, is_lines, is_parquet, is_text
-from pdanon.io.links import person_texts, read_secret
-from pdanon.io.tables import Form, check_distinct, is_csv, read_columns, read_weights, suffix_hint
+from pdanon.io.tables import (
+    Form,
+    check_distinct,
+    is_csv,
+    person_texts,
+    read_columns,
+    read_secret,
+    read_weights,
+    suffix_hint,
+)
 from pdanon.io.targets import check_absent
 from pdanon.itemsets.chunks import NAMES
 from pdanon.itemsets.validation import is_uri

@@ -94,10 +94,12 @@ from pdanon.guarantees.sensitive_groups import COUNTS
 from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.io.files import remove_drafts
 from pdanon.io.lines import is_text, typed_columns
-from pdanon.io.links import link_files, persons_of, read_links
 from pdanon.io.tables import (
     Form,
+    link_files,
+    persons_of,
     read_columns,
+    read_links,
     write_confidential,
     write_plain,
     write_table,

@@ -28,13 +28,15 @@ from pdanon.guarantees.parameters import constraint_list
 from pdanon.guarantees.requested import REQUIRED, check_sensitive
 from pdanon.io.files import check_replaceable, locate, locate_target, refuse_credentials, suffix_of
 from pdanon.io.lines import describe_texts, is_lines, is_parquet, is_text
-from pdanon.io.links import link_files, person_texts, read_secret
 from pdanon.io.parquet import to_frame
 from pdanon.io.tables import (
     Form,
     check_distinct,
     is_csv,
+    link_files,
+    person_texts,
     read_columns,
+    read_secret,
     read_weights,
     suffix_hint,
     write_confidential,
