@@ -16,13 +16,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon.errors import ColumnError, ParameterError
-from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.codes import Itemsets, Numbers
 from pdanon.itemsets.columns import find_column, label_position
 from pdanon.itemsets.encoded_columns import Reader
 from pdanon.itemsets.support import MOST_ROWS
 from pdanon.itemsets.validation import check_frame
-
-Numbers = NDArray[np.int64]
 
 NAMES = ("cluster", "joint", "size", "chunk")  # the columns other than that of the terms
 _HINT = "pass the frame that pdanon.disassociate has released, with all of its columns and rows"
