@@ -98,11 +98,10 @@ from pdanon.guarantees import (
 from pdanon.guarantees.verdict import Audit
 from pdanon.hierarchy import Hierarchy
 from pdanon.io import datasets
-from pdanon.io.csv import read_csv, to_csv
 from pdanon.io.long import from_long, to_long
 from pdanon.io.onehot import from_onehot, to_onehot
 from pdanon.io.parquet import read_parquet, to_parquet
-from pdanon.io.text import from_text, to_text
+from pdanon.io.text import from_text, read_csv, to_csv, to_text
 from pdanon.itemsets.codes import as_itemsets
 from pdanon.itemsets.config import config
 from pdanon.itemsets.mapping import apply_mapping

@@ -21,8 +21,7 @@ from pdanon.algorithms.items.optimal import solve_program  # noqa: E402
 from pdanon.algorithms.states.sensitive_rules import Demand, RuleSearch, Suppression  # noqa: E402
 from pdanon.guarantees.rho import find_inferences  # noqa: E402
 from pdanon.itemsets.codes import Itemsets  # noqa: E402
-from pdanon.itemsets.support import SupportIndex, csr  # noqa: E402
-from pdanon.itemsets.table import ItemsetTable, concatenate, no_itemsets  # noqa: E402
+from pdanon.itemsets.support import ItemsetTable, SupportIndex, concatenate, csr, no_itemsets  # noqa: E402
 from pdanon.itemsets.timing import report_nothing  # noqa: E402
 from tests.benchmarks.measure import DATA, frame, machine  # noqa: E402
 from tests.benchmarks.pages import write_section  # noqa: E402

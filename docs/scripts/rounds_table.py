@@ -18,7 +18,7 @@ sys.path.insert(0, str(ROOT))
 
 from pdanon import stream  # noqa: E402
 from pdanon.evaluation.fingerprint import content_hash  # noqa: E402
-from pdanon.itemsets import pair_counts  # noqa: E402
+from pdanon.itemsets import encoded_columns  # noqa: E402
 from tests.benchmarks.measure import fresh_process, machine  # noqa: E402
 from tests.benchmarks.pages import write_section  # noqa: E402
 from tests.benchmarks.stream import write  # noqa: E402
@@ -31,7 +31,7 @@ Figures = dict[str, Any]
 def measured(directory: Path, millions: int, *, by_pairs: bool) -> Figures:
     """Return processor time, peak memory and result of a release, of all distinct rows or by pairs."""
     if not by_pairs:
-        pair_counts.MANY_ROWS = NEVER
+        encoded_columns.MANY_ROWS = NEVER
     target = directory / f"rounds{millions}.parquet"
     target.unlink(missing_ok=True)
     start = time.process_time()

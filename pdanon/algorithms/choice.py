@@ -40,7 +40,7 @@ from pdanon.guarantees.verdict import Guarantee
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.columns import find_quasi
-from pdanon.itemsets.compatibility import text_column
+from pdanon.itemsets.dtype import text_column
 from pdanon.itemsets.memory import out_of_memory
 from pdanon.itemsets.timing import Report, TimeLimitError, limit_time, progress_bar
 from pdanon.itemsets.validation import find_name

@@ -33,9 +33,8 @@ from pdanon.guarantees.promises import requested_guarantee
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.arguments import MOVED, check_call
 from pdanon.itemsets.codes import Codes, Itemsets
-from pdanon.itemsets.encoded_columns import ListColumns
+from pdanon.itemsets.encoded_columns import ListColumns, PairCounts
 from pdanon.itemsets.mapping import global_mapping, relabel, relabel_by_groups
-from pdanon.itemsets.pair_counts import PairCounts
 from pdanon.itemsets.validation import check_known
 from pdanon.recoding.decision import Decision, ListRows, no_risk
 

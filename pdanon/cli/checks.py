@@ -21,14 +21,19 @@ from pdanon.errors import ParameterError, mask_credentials, read_safely
 from pdanon.evaluation.evidence.page import paths_of as evidence_paths
 from pdanon.guarantees.parameters import DefaultNumber, constraint_list
 from pdanon.guarantees.sensitive_groups import GROUP
-from pdanon.io.column_types import describe_texts
-from pdanon.io.files import check_replaceable
-from pdanon.io.forms import Form
+from pdanon.io.files import check_replaceable, locate, locate_target
 from pdanon.io.grouping import MEMORY, group_lines
-from pdanon.io.lines import Table, is_lines, is_parquet, is_text
-from pdanon.io.links import person_texts, read_secret
-from pdanon.io.storage import locate, locate_target
-from pdanon.io.tables import check_distinct, is_csv, read_columns, read_weights, suffix_hint
+from pdanon.io.lines import Table, describe_texts, is_lines, is_parquet, is_text
+from pdanon.io.tables import (
+    Form,
+    check_distinct,
+    is_csv,
+    person_texts,
+    read_columns,
+    read_secret,
+    read_weights,
+    suffix_hint,
+)
 from pdanon.io.targets import check_absent
 from pdanon.itemsets.chunks import NAMES
 from pdanon.itemsets.validation import is_uri

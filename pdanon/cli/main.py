@@ -93,13 +93,14 @@ from pdanon.evaluation.tradeoff import tradeoff
 from pdanon.guarantees.parameters import DefaultNumber, check_m_omitted, constraint_list
 from pdanon.guarantees.sensitive_groups import COUNTS
 from pdanon.guarantees.verdict import Audit, Guarantee
-from pdanon.io.column_types import typed_columns
 from pdanon.io.files import remove_drafts
-from pdanon.io.forms import Form
-from pdanon.io.lines import is_text
-from pdanon.io.links import link_files, persons_of, read_links
+from pdanon.io.lines import is_text, typed_columns
 from pdanon.io.tables import (
+    Form,
+    link_files,
+    persons_of,
     read_columns,
+    read_links,
     write_confidential,
     write_plain,
     write_table,

@@ -27,7 +27,7 @@ from pdanon.cli.paths import rules_file, table_file
 from pdanon.errors import ParameterError
 from pdanon.evaluation.report.html import HEAD
 from pdanon.guarantees.promises import REQUIRED, check_sensitive
-from pdanon.io.column_types import TYPES
+from pdanon.io.lines import TYPES
 from pdanon.recoding.labels import LABELS
 from pdanon.recoding.result import Anonymized
 

@@ -21,7 +21,7 @@ from pdanon.errors import IdentifierWarning, PersonsWarning, ReleaseWarning, esc
 from pdanon.evaluation.metrics.risk import of_few_known
 from pdanon.evaluation.profile import Profile
 from pdanon.io.files import is_taken
-from pdanon.itemsets.settings import SETTINGS
+from pdanon.itemsets.timing import SETTINGS
 from pdanon.recoding.counts import loss_lines
 from pdanon.recoding.result import Anonymized, unmodified_lines
 from pdanon.recoding.risk import risk_lines

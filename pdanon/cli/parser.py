@@ -34,7 +34,7 @@ from pdanon.cli.paths import new, new_evidence, new_page, new_picture, new_table
 from pdanon.errors import ParameterError, did_you_mean
 from pdanon.evaluation.report.html import HEAD
 from pdanon.guarantees.parameters import DEFAULT_M
-from pdanon.io.column_types import TYPES
+from pdanon.io.lines import TYPES
 
 # Hints for options that do not exist here, because another option or a policy has their task.
 _ELSEWHERE = {

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from pdanon.errors import mask_credentials
-from pdanon.io.storage import suffix_of
+from pdanon.io.files import suffix_of
 from pdanon.io.tables import suffix_hint
 from pdanon.itemsets.validation import is_uri
 

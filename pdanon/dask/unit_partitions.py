@@ -256,14 +256,7 @@ class _Gathered(NamedTuple):
 def read_units(frame: dd.DataFrame, units: Units, *, as_shown: bool = False) -> ListColumns:
     """Return the distinct sets of persons, or their bags if lines count, on the client.
 
-    Parameters
-    ----------
-    frame : dask.dataframe.DataFrame
-        The lines.
-    units : Units
-        Their columns.
-    as_shown : bool
-        Read items exactly as they are written, for audits.
+    Audits read items ``as_shown``, exactly as they are written.
     """
     check_columns(frame, units)
     columns = frame[[units.unit, units.item]]

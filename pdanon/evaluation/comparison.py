@@ -31,7 +31,7 @@ from pdanon.io.files import replace_file
 from pdanon.io.parquet import read_parquet, to_parquet
 from pdanon.itemsets.arguments import MOVED, called_by_name
 from pdanon.itemsets.columns import find_column
-from pdanon.itemsets.compatibility import text_column
+from pdanon.itemsets.dtype import text_column
 from pdanon.itemsets.timing import progress_bar
 from pdanon.itemsets.validation import check_count, check_kind, check_known, check_path, find_name, read_list
 from pdanon.recoding.loss import LOSSES

@@ -33,11 +33,10 @@ from pdanon.guarantees.verdict import Guarantee, threat_table
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.codes import Codes, Itemsets, find_items, item_texts
 from pdanon.itemsets.columns import find_quasi, is_list_column, with_column
-from pdanon.itemsets.compatibility import arrow_values
+from pdanon.itemsets.dtype import arrow_values
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.mapping import check_mapping, mapping_labels, mapping_values
-from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.table import ItemsetTable
+from pdanon.itemsets.support import ItemsetTable, SupportIndex
 from pdanon.recoding.recoding import Recoding, mapping_table
 from pdanon.recoding.result import Anonymized, labels_of, other_frame, recoded_column
 from pdanon.recoding.views import Explanation

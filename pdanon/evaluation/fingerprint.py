@@ -22,7 +22,7 @@ from pdanon.errors import PdanonError
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import is_list_column, level_label
-from pdanon.itemsets.compatibility import arrow_values
+from pdanon.itemsets.dtype import arrow_values
 from pdanon.itemsets.lists import to_numpy
 from pdanon.itemsets.multisets import Multisets
 from pdanon.itemsets.validation import check_frame

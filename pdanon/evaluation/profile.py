@@ -39,7 +39,7 @@ from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.chunks import refuse_chunks
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_column
-from pdanon.itemsets.compatibility import text_column
+from pdanon.itemsets.dtype import text_column
 from pdanon.itemsets.equality import Numbers, value_numbers
 from pdanon.itemsets.libraries import holds_tables
 from pdanon.itemsets.row_loops import first_equal_rows

@@ -22,7 +22,7 @@ from pdanon.evaluation.metrics.risk import risk
 from pdanon.guarantees.parameters import check_finite_m, check_k
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.columns import find_column
-from pdanon.itemsets.compatibility import text_column
+from pdanon.itemsets.dtype import text_column
 from pdanon.itemsets.timing import progress_bar
 from pdanon.itemsets.validation import read_list
 from pdanon.recoding.counts import of_all_rows

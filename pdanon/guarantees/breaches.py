@@ -17,8 +17,14 @@ from pdanon._kernels import breaches as kernels
 from pdanon._kernels import row_exposure
 from pdanon._kernels.itemset_search import minimal
 from pdanon.itemsets.codes import Codes, Itemsets
-from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.table import MOST_ITEMSETS, ItemsetTable, concatenate, no_itemsets, refuse_long_list
+from pdanon.itemsets.support import (
+    MOST_ITEMSETS,
+    ItemsetTable,
+    SupportIndex,
+    concatenate,
+    no_itemsets,
+    refuse_long_list,
+)
 from pdanon.itemsets.threads import count_threads, many_parts, search
 from pdanon.itemsets.timing import halt_flag
 

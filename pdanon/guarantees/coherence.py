@@ -27,8 +27,7 @@ from pdanon.itemsets.columns import find_columns, names_column
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.multisets import read_visible
-from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.table import ItemsetTable, concatenate, empty_itemset
+from pdanon.itemsets.support import ItemsetTable, SupportIndex, concatenate, empty_itemset
 from pdanon.itemsets.validation import check_count, format_positions
 
 

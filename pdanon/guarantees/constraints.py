@@ -32,8 +32,7 @@ from pdanon.guarantees.ps import AllRules, ps_rules
 from pdanon.itemsets.codes import Codes, Itemsets
 from pdanon.itemsets.columns import list_column
 from pdanon.itemsets.libraries import takes_tables
-from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.table import ItemsetTable, from_matrices
+from pdanon.itemsets.support import ItemsetTable, SupportIndex, from_matrices
 from pdanon.itemsets.validation import MOST_DRAWN, check_count, random_generator
 
 __all__ = ["AllRules", "all_itemsets", "pairs", "pgen", "ps_rules", "random", "with_subsets"]

@@ -23,8 +23,7 @@ from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.chunks import ChunkTable
 from pdanon.itemsets.lists import Codes, distinct, offsets_of
 from pdanon.itemsets.multisets import read_visible
-from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.table import ItemsetTable, empty_itemsets, no_itemsets
+from pdanon.itemsets.support import ItemsetTable, SupportIndex, empty_itemsets, no_itemsets
 from pdanon.itemsets.validation import check_flag
 
 Numbers = NDArray[np.int64]

@@ -21,7 +21,7 @@ from pdanon.guarantees.verdict import Audit, threat_table
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.mapping import check_mapping
-from pdanon.itemsets.table import empty_itemsets
+from pdanon.itemsets.support import empty_itemsets
 
 EMPTY_ROWS, ROWS_WITHOUT_PUBLIC = "empty_rows", "rows_without_public"  # attributes of a mapping table
 _Guarantee = TypeVar("_Guarantee")

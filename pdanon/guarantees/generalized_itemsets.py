@@ -9,10 +9,10 @@ import pyarrow.compute as pc
 
 from pdanon.errors import ParameterError
 from pdanon.itemsets.codes import Codes, Itemsets, canonical_rows
-from pdanon.itemsets.compatibility import number_texts
+from pdanon.itemsets.dtype import number_texts
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.mapping import global_mapping
-from pdanon.itemsets.table import ItemsetTable
+from pdanon.itemsets.support import ItemsetTable
 
 SUPPRESSED, UNKNOWN = -1, -2
 

@@ -22,8 +22,7 @@ from pdanon.itemsets.columns import find_column, find_quasi, quasi_labels
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.equality import pair_numbers, row_numbers, value_numbers
 from pdanon.itemsets.multisets import Multisets
-from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.table import ItemsetTable, concatenate, empty_itemset
+from pdanon.itemsets.support import ItemsetTable, SupportIndex, concatenate, empty_itemset
 
 
 @constructed_by_name

@@ -26,8 +26,7 @@ from pdanon.itemsets.codes import Codes, Itemsets, join_columns
 from pdanon.itemsets.columns import find_column, find_quasi, quasi_labels
 from pdanon.itemsets.lists import number_distinct, offsets_of
 from pdanon.itemsets.multisets import read_visible
-from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.table import ItemsetTable, empty_itemsets
+from pdanon.itemsets.support import ItemsetTable, SupportIndex, empty_itemsets
 from pdanon.itemsets.validation import check_count
 
 

@@ -18,8 +18,7 @@ from pdanon.guarantees.verdict import Audit, read_lists, threat_table
 from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.columns import find_columns
 from pdanon.itemsets.encoded_columns import ListColumns
-from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.table import ItemsetTable, empty_itemset
+from pdanon.itemsets.support import ItemsetTable, SupportIndex, empty_itemset
 
 
 @constructed_by_name

@@ -23,7 +23,7 @@ from pdanon.guarantees.verdict import Audit, read_lists, threat_table
 from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.encoded_columns import ListColumns
-from pdanon.itemsets.table import empty_itemset
+from pdanon.itemsets.support import empty_itemset
 from pdanon.itemsets.validation import check_count
 
 

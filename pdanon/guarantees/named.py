@@ -20,11 +20,10 @@ from numpy.typing import NDArray
 from pdanon.errors import ParameterError
 from pdanon.guarantees.emptied import Suppression
 from pdanon.itemsets.codes import Itemsets, find_items, item_array, item_texts
-from pdanon.itemsets.compatibility import number_texts
+from pdanon.itemsets.dtype import number_texts
 from pdanon.itemsets.lists import distinct, to_numpy
-from pdanon.itemsets.mapping import mapping_labels, mapping_values
+from pdanon.itemsets.mapping import label_members, mapping_labels, mapping_values
 from pdanon.itemsets.multisets import first_copies
-from pdanon.itemsets.set_labels import label_members
 from pdanon.itemsets.validation import format_positions
 
 _HINT = "if labels only look like sets, pass the mapping: guarantee.with_mapping(mapping)"

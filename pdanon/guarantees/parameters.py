@@ -16,8 +16,7 @@ from pdanon.guarantees.generalized_itemsets import generalize_itemsets
 from pdanon.io.parquet import read_parquet
 from pdanon.itemsets.codes import Itemsets, as_itemsets
 from pdanon.itemsets.columns import list_column
-from pdanon.itemsets.support import MOST_ROWS
-from pdanon.itemsets.table import ItemsetTable
+from pdanon.itemsets.support import MOST_ROWS, ItemsetTable
 from pdanon.itemsets.validation import check_path, describe, is_integer, is_number
 
 # Largest number of items that an attacker knows; "all" and None: all items of a row.

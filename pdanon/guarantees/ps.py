@@ -35,8 +35,8 @@ from pdanon.guarantees.parameters import (
     format_share,
 )
 from pdanon.guarantees.verdict import Audit, read_lists, threat_table
-from pdanon.io.csv import read_joined_text
 from pdanon.io.parquet import read_parquet
+from pdanon.io.text import read_csv
 from pdanon.itemsets import row_loops
 from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.codes import Itemsets, as_itemsets, canonical_rows
@@ -47,8 +47,14 @@ from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.mapping import mapping_values
 from pdanon.itemsets.multisets import first_copies
 from pdanon.itemsets.row_loops import first_equal_rows
-from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.table import ItemsetTable, concatenate, empty_itemset, empty_itemsets, from_matrices
+from pdanon.itemsets.support import (
+    ItemsetTable,
+    SupportIndex,
+    concatenate,
+    empty_itemset,
+    empty_itemsets,
+    from_matrices,
+)
 from pdanon.itemsets.validation import check_path, read_list
 
 _UNMAPPED = "pass the mapping, which has the labels of known items: guarantee.with_mapping(mapping)"
@@ -556,7 +562,7 @@ def _read_file(path: str) -> pd.DataFrame | dict[str, Any]:
         return _read_toml(path)
     if not path.lower().endswith(".csv"):
         raise ParameterError("rules are read from .parquet, .csv and .toml files", where="rules", hint=_HINT)
-    frame = read_joined_text(path, "known", ";", ",", "utf-8")
+    frame = read_csv(path, column="known", separator=";")
     if "sensitive" not in frame:
         raise ColumnError("the rules lack a column", where=path, got="no column 'sensitive'", hint=_HINT)
     joined = pa.array(frame["sensitive"], pa.large_string())

@@ -26,10 +26,10 @@ from pdanon.itemsets.codes import Codes, Itemsets
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.lists import Offsets, offsets_of
 from pdanon.itemsets.row_loops import first_equal_rows
-from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.table import (
+from pdanon.itemsets.support import (
     MOST_ITEMSETS,
     ItemsetTable,
+    SupportIndex,
     concatenate,
     empty_itemset,
     no_itemsets,

@@ -24,11 +24,10 @@ from pdanon.guarantees.verdict import Audit, threat_table
 from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.codes import Itemsets, as_itemsets, item_texts
 from pdanon.itemsets.columns import added_label, find_column, label_position
-from pdanon.itemsets.compatibility import arrow_values, text_column
+from pdanon.itemsets.dtype import arrow_values, text_column
 from pdanon.itemsets.lists import to_numpy
 from pdanon.itemsets.multisets import read_visible
-from pdanon.itemsets.support import MOST_ROWS, SupportIndex
-from pdanon.itemsets.table import empty_itemset
+from pdanon.itemsets.support import MOST_ROWS, SupportIndex, empty_itemset
 from pdanon.itemsets.validation import check_count, describe
 
 GROUP = "group"  # label of the column with the group of each row

@@ -28,9 +28,8 @@ from pdanon.itemsets.chunks import refuse_chunks
 from pdanon.itemsets.codes import Codes, Itemsets, Offsets, item_texts
 from pdanon.itemsets.columns import find_column, label_position
 from pdanon.itemsets.lists import offsets_of
-from pdanon.itemsets.mapping import global_mapping
+from pdanon.itemsets.mapping import global_mapping, label_members, set_labels
 from pdanon.itemsets.multisets import first_copies, read_visible
-from pdanon.itemsets.set_labels import label_members, set_labels
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.timing import part_done
 from pdanon.itemsets.validation import check_frame

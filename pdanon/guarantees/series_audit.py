@@ -26,8 +26,7 @@ from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.itemsets.codes import Itemsets, find_items, item_texts
 from pdanon.itemsets.columns import find_quasi
 from pdanon.itemsets.lists import number_distinct, offsets_of
-from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.table import ItemsetTable, empty_itemset
+from pdanon.itemsets.support import ItemsetTable, SupportIndex, empty_itemset
 
 
 def audit_series(

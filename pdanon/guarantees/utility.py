@@ -18,7 +18,7 @@ from pandas.api.types import is_hashable
 from pdanon.errors import GuaranteeError, ItemsetDtypeError, ParameterError
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.codes import Codes, Itemsets, as_itemsets
-from pdanon.itemsets.compatibility import arrow_values
+from pdanon.itemsets.dtype import arrow_values
 from pdanon.itemsets.mapping import global_mapping
 from pdanon.itemsets.validation import check_count, is_integer, read_list
 

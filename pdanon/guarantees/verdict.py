@@ -16,7 +16,7 @@ from pdanon.itemsets.columns import find_columns
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.libraries import holds_tables
 from pdanon.itemsets.multisets import add_first_copies, read_visible
-from pdanon.itemsets.table import ItemsetTable
+from pdanon.itemsets.support import ItemsetTable
 
 
 @holds_tables

@@ -158,13 +158,13 @@ _EXACT = Context(prec=2000)  # enough digits for the quotient of any two floats
 
 def csv_tree(path: str | os.PathLike[str], delimiter: str) -> Tree:
     """Read the layout of ARX: one row per leaf, ``leaf;parent;...;*``."""
-    check_delimiter(delimiter, "delimiter")
+    check_delimiter(delimiter)
     return _build_tree(_row_links(_read_csv(Path(check_path(path)), delimiter)), "line")
 
 
 def write_csv(rows: Iterable[Sequence[str]], path: str | os.PathLike[str], delimiter: str) -> None:
     """Write the layout of ARX, whole or not at all."""
-    check_delimiter(delimiter, "delimiter")
+    check_delimiter(delimiter)
     with replace_file(path) as draft, draft.open("w", newline="", encoding="utf-8") as file:
         csv.writer(file, delimiter=delimiter).writerows(rows)
 

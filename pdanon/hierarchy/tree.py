@@ -22,8 +22,7 @@ from pdanon.hierarchy import sources
 from pdanon.hierarchy.sources import TEXT, Form, Nodes, refuse_torn
 from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.codes import find_items, item_array, item_texts
-from pdanon.itemsets.compatibility import text_column
-from pdanon.itemsets.dtype import is_text_type
+from pdanon.itemsets.dtype import is_text_type, text_column
 from pdanon.itemsets.lists import Offsets, offsets_of
 from pdanon.itemsets.validation import check_kind, check_known, describe, is_integer, read_list
 

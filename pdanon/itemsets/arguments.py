@@ -150,13 +150,7 @@ def _from_here(error: PdanonError) -> PdanonError:
 
 
 def check_call(function: Callable[..., Any], args: tuple[Any, ...], given: Mapping[str, Any]) -> None:
-    """Check that a function takes these arguments.
-
-    Raises
-    ------
-    CallError
-        If an argument is missing, unexpected, or passed twice.
-    """
+    """Check that a function takes these arguments: none is missing, unexpected, or passed twice."""
     signature = _signature(function)
     try:
         signature.bind(*args, **given)

@@ -27,17 +27,17 @@ from pdanon.evaluation.report.html import HEAD
 from pdanon.evaluation.report.release_report import write_page
 from pdanon.guarantees.parameters import constraint_list
 from pdanon.guarantees.promises import REQUIRED, check_sensitive
-from pdanon.io.column_types import describe_texts
-from pdanon.io.files import check_replaceable
-from pdanon.io.forms import Form
-from pdanon.io.lines import is_lines, is_parquet, is_text
-from pdanon.io.links import link_files, person_texts, read_secret
+from pdanon.io.files import check_replaceable, locate, locate_target, refuse_credentials, suffix_of
+from pdanon.io.lines import describe_texts, is_lines, is_parquet, is_text
 from pdanon.io.parquet import to_frame
-from pdanon.io.storage import locate, locate_target, refuse_credentials, suffix_of
 from pdanon.io.tables import (
+    Form,
     check_distinct,
     is_csv,
+    link_files,
+    person_texts,
     read_columns,
+    read_secret,
     read_weights,
     suffix_hint,
     write_confidential,

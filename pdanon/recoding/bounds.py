@@ -21,8 +21,7 @@ from pdanon.guarantees import KmAnonymity, PrivacyConstraints
 from pdanon.guarantees.parameters import constraint_table
 from pdanon.itemsets.codes import Codes, Itemsets, Numbers, Offsets
 from pdanon.itemsets.lists import offsets_of
-from pdanon.itemsets.support import SupportIndex, csr
-from pdanon.itemsets.table import ItemsetTable, concatenate
+from pdanon.itemsets.support import ItemsetTable, SupportIndex, concatenate, csr
 from pdanon.itemsets.timing import TimeLimitError, check_time, seconds_left, time_is_up
 
 BOUNDED = (KmAnonymity, PrivacyConstraints)

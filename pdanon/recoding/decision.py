@@ -17,7 +17,7 @@ from pdanon.errors import InfeasibleError
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.chunks import ChunkTable
 from pdanon.itemsets.columns import added_label, with_column
-from pdanon.itemsets.compatibility import number_texts
+from pdanon.itemsets.dtype import number_texts
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.mapping import mapping_labels
 from pdanon.recoding.emptied import hide_emptied

@@ -19,8 +19,7 @@ from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.codes import Codes, Itemsets
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.lists import offsets_of
-from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.table import ItemsetTable
+from pdanon.itemsets.support import ItemsetTable, SupportIndex
 from pdanon.recoding.recoding import Recoding, mapping_table
 
 # Two of them count rows without (public) labels like all others; for the third, see `decide_suppressed`.

@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from pdanon.itemsets.codes import Codes, Itemsets, Numbers, Offsets, canonical_rows
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.sampling import draw_subsets
-from pdanon.itemsets.support import SupportIndex, csr
-from pdanon.itemsets.table import ItemsetTable, concatenate
+from pdanon.itemsets.support import ItemsetTable, SupportIndex, concatenate, csr
 from pdanon.itemsets.timing import part_done
 from pdanon.recoding.recoding import Cover, became_of
 

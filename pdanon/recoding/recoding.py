@@ -20,12 +20,11 @@ from pdanon.errors import ParameterError
 from pdanon.guarantees.emptied import EMPTY_ROWS
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.codes import Codes, Itemsets, Offsets, compact, item_texts, take_items, text_exceeds
-from pdanon.itemsets.compatibility import number_texts
+from pdanon.itemsets.dtype import number_texts
 from pdanon.itemsets.lists import distinct, offsets_of, to_numpy
-from pdanon.itemsets.mapping import check_mapping, mapping_labels, mapping_values
+from pdanon.itemsets.mapping import check_mapping, mapping_labels, mapping_values, set_labels
 from pdanon.itemsets.memory import require_memory
 from pdanon.itemsets.multisets import Multisets
-from pdanon.itemsets.set_labels import set_labels
 from pdanon.itemsets.support import SupportIndex
 
 _HASHED = 64  # bytes of a number while pandas finds distinct ones

@@ -23,7 +23,7 @@ from pdanon.io.long import refuse_published_persons
 from pdanon.io.units import UnitRows, UnitTable
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import column_labels, label_positions
-from pdanon.itemsets.compatibility import text_column
+from pdanon.itemsets.dtype import text_column
 from pdanon.itemsets.equality import Numbers, pair_numbers
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.mapping import global_mapping, relabel

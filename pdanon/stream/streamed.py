@@ -16,14 +16,12 @@ import pyarrow as pa
 from pdanon.algorithms.engines import SAMPLE
 from pdanon.errors import FormatError, read_safely
 from pdanon.guarantees.verdict import Guarantee
-from pdanon.io.files import check_name
+from pdanon.io.files import check_name, locate_target
 from pdanon.io.parquet import to_frame
-from pdanon.io.storage import locate_target
 from pdanon.io.targets import check_mapping_file, check_target
 from pdanon.io.trees import ParquetTree
 from pdanon.itemsets.columns import label_positions
-from pdanon.itemsets.settings import SETTINGS
-from pdanon.itemsets.timing import Report, progress_bar
+from pdanon.itemsets.timing import SETTINGS, Report, progress_bar
 from pdanon.itemsets.validation import check_known, check_path, is_uri, read_list
 from pdanon.recoding.result import Distant
 from pdanon.recoding.unmodified_columns import (

@@ -17,10 +17,9 @@ from pdanon.algorithms import engines
 from pdanon.algorithms.engines import Recoder, plan
 from pdanon.algorithms.skeleton import Request, suffices
 from pdanon.errors import GuaranteeError, InfeasibleError
-from pdanon.itemsets import pair_counts
+from pdanon.itemsets import encoded_columns
 from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.encoded_columns import ListColumns, collapse_columns
-from pdanon.itemsets.pair_counts import PairCounts
+from pdanon.itemsets.encoded_columns import ListColumns, PairCounts, collapse_columns
 
 
 def draw(rng):
@@ -176,8 +175,8 @@ def test_where_a_skeleton_does_not_suffice():
 @pytest.fixture
 def few(monkeypatch):
     """Pairs are counted for small tables."""
-    monkeypatch.setattr(pair_counts, "FIRST_ROWS", 20)
-    monkeypatch.setattr(pair_counts, "MANY_ROWS", 100)
+    monkeypatch.setattr(encoded_columns, "FIRST_ROWS", 20)
+    monkeypatch.setattr(encoded_columns, "MANY_ROWS", 100)
 
 
 def baskets():
@@ -206,7 +205,7 @@ def test_a_wrong_release_of_files_is_withheld_with_its_number_of_rows(few, tmp_p
     pq.write_table(pa.Table.from_pandas(baskets()), tmp_path / "rows.parquet")
     messages = []
     for many in (100, 10**6):  # by pairs, and by rows
-        monkeypatch.setattr(pair_counts, "MANY_ROWS", many)
+        monkeypatch.setattr(encoded_columns, "MANY_ROWS", many)
         with monkeypatch.context() as patch:
             patch.setattr(Recoder, "labels", keep_items)
             with pytest.raises(GuaranteeError) as problem:

@@ -16,9 +16,9 @@ from naive import rules as naive_rules
 
 import pdanon
 from pdanon.guarantees import rho as inferences
-from pdanon.io.csv import read_csv
 from pdanon.io.parquet import read_parquet, to_parquet
 from pdanon.io.tables import write_plain
+from pdanon.io.text import read_csv
 
 # --- audit
 

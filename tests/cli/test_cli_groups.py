@@ -10,8 +10,8 @@ from commands import CSV, KM, RICE, SALT, TEA, here  # noqa: F401 (`here` acts o
 
 import pdanon
 from pdanon.accessors import release_table
-from pdanon.io.csv import read_csv
 from pdanon.io.parquet import read_parquet, to_parquet
+from pdanon.io.text import read_csv
 
 FLU = f"{RICE}-flu"
 SICK = [[RICE, TEA, FLU], [RICE, TEA], [SALT], [SALT, TEA], [RICE], [TEA]]

@@ -20,7 +20,7 @@ from pdanon import ParameterError, Workload
 from pdanon.evaluation.metrics import patterns, queries
 from pdanon.io.datasets import make_baskets
 from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.compatibility import text_column
+from pdanon.itemsets.dtype import text_column
 from pdanon.itemsets.support import SupportIndex
 
 needs_miner = pytest.mark.skipif(find_spec("mlxtend") is None, reason="no mlxtend")

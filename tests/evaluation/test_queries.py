@@ -20,7 +20,7 @@ from pdanon.evaluation.metrics import queries as estimates
 from pdanon.evaluation.metrics.queries import Answers
 from pdanon.io.datasets import make_baskets
 from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.compatibility import text_column
+from pdanon.itemsets.dtype import text_column
 from pdanon.recoding.loss import draw_pairs
 
 MODES = ["subset", "uniform", "optimistic", "none"]

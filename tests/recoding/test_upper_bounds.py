@@ -7,12 +7,12 @@ import warnings
 import pandas as pd
 import pytest
 from conftest import frame_of
-from pdanon.datasets import make_baskets
 
 import pdanon
 import pdanon.stream
 from pdanon import InfeasibleError, ParameterError
 from pdanon.cli.main import main
+from pdanon.io.datasets import make_baskets
 from pdanon.recoding.upper_bounds import refuse_loss
 
 

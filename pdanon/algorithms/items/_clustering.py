@@ -21,8 +21,7 @@ from pdanon.guarantees.utility import check_release, item_blocks, partition
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.codes import Codes, Itemsets, Numbers, canonical_rows
 from pdanon.itemsets.encoded_columns import ListColumns
-from pdanon.itemsets.support import SupportIndex, check_feasible, check_rows
-from pdanon.itemsets.table import ItemsetTable
+from pdanon.itemsets.support import ItemsetTable, SupportIndex, check_feasible, check_rows
 from pdanon.itemsets.timing import Report
 from pdanon.itemsets.validation import check_flag
 from pdanon.recoding.decision import Decision, ListRows, decide_lists

@@ -18,7 +18,7 @@ from pdanon.errors import ParameterError
 from pdanon.guarantees import KmAnonymity, LmDiversity, PrivacyConstraints
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers, find_items
-from pdanon.itemsets.compatibility import number_texts
+from pdanon.itemsets.dtype import number_texts
 from pdanon.itemsets.lists import sums, to_numpy
 from pdanon.itemsets.mapping import global_mapping
 from pdanon.itemsets.support import SupportIndex

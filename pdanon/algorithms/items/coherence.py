@@ -33,8 +33,7 @@ from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Itemsets, Numbers
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.row_loops import transpose
-from pdanon.itemsets.support import SupportIndex, csr
-from pdanon.itemsets.table import MOST_ITEMSETS, ItemsetTable
+from pdanon.itemsets.support import MOST_ITEMSETS, ItemsetTable, SupportIndex, csr
 from pdanon.itemsets.threads import search
 from pdanon.itemsets.timing import Report, halt_flag
 from pdanon.itemsets.validation import check_known

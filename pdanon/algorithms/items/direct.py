@@ -19,8 +19,7 @@ from pdanon.guarantees.parameters import ItemLimit
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Codes
-from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.table import ItemsetTable
+from pdanon.itemsets.support import ItemsetTable, SupportIndex
 from pdanon.recoding.result import Anonymized
 
 

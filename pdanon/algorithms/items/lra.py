@@ -22,10 +22,16 @@ from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Codes, Itemsets, canonical_rows
 from pdanon.itemsets.encoded_columns import ListColumns
-from pdanon.itemsets.gray_order import by_support, gray_ranks, ranks_of, support_ranks
 from pdanon.itemsets.lists import offsets_of
-from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.table import ItemsetTable, concatenate
+from pdanon.itemsets.support import (
+    ItemsetTable,
+    SupportIndex,
+    by_support,
+    concatenate,
+    gray_ranks,
+    ranks_of,
+    support_ranks,
+)
 from pdanon.itemsets.timing import Report
 from pdanon.recoding.decision import Decision, ListRows, decide_lists
 from pdanon.recoding.recoding import Recoding

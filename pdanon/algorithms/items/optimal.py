@@ -31,8 +31,7 @@ from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Codes, Mask, Numbers, Offsets
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.lists import offsets_of, sums
-from pdanon.itemsets.support import SupportIndex, csr, threats_beyond_pairs
-from pdanon.itemsets.table import ItemsetTable
+from pdanon.itemsets.support import ItemsetTable, SupportIndex, csr, threats_beyond_pairs
 from pdanon.itemsets.timing import Report, TimeLimitError, limit_time, seconds_left
 from pdanon.itemsets.validation import check_flag
 from pdanon.recoding.decision import Decision, ListRows, decide_lists

@@ -17,8 +17,14 @@ from pdanon._kernels import clusters, itemset_search, rare_clusters
 from pdanon.errors import InfeasibleError
 from pdanon.itemsets import row_loops
 from pdanon.itemsets.codes import Codes, Itemsets, Numbers, canonical_rows
-from pdanon.itemsets.support import SupportIndex, sizes_beyond_pairs
-from pdanon.itemsets.table import MOST_ITEMSETS, ItemsetTable, concatenate, refuse_long_list
+from pdanon.itemsets.support import (
+    MOST_ITEMSETS,
+    ItemsetTable,
+    SupportIndex,
+    concatenate,
+    refuse_long_list,
+    sizes_beyond_pairs,
+)
 from pdanon.itemsets.threads import many_parts, search
 from pdanon.itemsets.timing import Pace, Report, check_time, halt_flag
 from pdanon.itemsets.validation import random_generator

@@ -23,8 +23,7 @@ from pdanon.guarantees.named import named_items
 from pdanon.guarantees.ps import AllRules
 from pdanon.itemsets import row_loops
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers
-from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.table import ItemsetTable
+from pdanon.itemsets.support import ItemsetTable, SupportIndex
 from pdanon.itemsets.timing import Report
 
 Rows = NDArray[np.int32]

@@ -22,7 +22,7 @@ from pdanon.itemsets.codes import Codes, Itemsets, Numbers
 from pdanon.itemsets.columns import list_column
 from pdanon.itemsets.dtype import ListArray
 from pdanon.itemsets.libraries import takes_tables
-from pdanon.itemsets.table import ItemsetTable
+from pdanon.itemsets.support import ItemsetTable
 from pdanon.itemsets.timing import show_activity
 from pdanon.itemsets.validation import check_frame
 

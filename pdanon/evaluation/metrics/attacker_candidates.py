@@ -18,12 +18,11 @@ from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.chunks import refuse_chunks
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_column, is_list_column, list_column
-from pdanon.itemsets.compatibility import arrow_values
+from pdanon.itemsets.dtype import arrow_values
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.mapping import check_mapping
 from pdanon.itemsets.multisets import Multisets
-from pdanon.itemsets.support import csr
-from pdanon.itemsets.table import ItemsetTable
+from pdanon.itemsets.support import ItemsetTable, csr
 from pdanon.recoding.recoding import Cover
 from pdanon.recoding.result import Anonymized
 

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from pdanon.evaluation.metrics.attacker_candidates import Factors
 from pdanon.itemsets.multisets import Multisets
 from pdanon.itemsets.row_loops import first_equal_rows
-from pdanon.itemsets.support import csr
-from pdanon.itemsets.table import ItemsetTable
+from pdanon.itemsets.support import ItemsetTable, csr
 from pdanon.recoding.recoding import Cover
 
 

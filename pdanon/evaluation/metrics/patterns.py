@@ -31,8 +31,7 @@ from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_column, list_column
 from pdanon.itemsets.libraries import takes_tables
-from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.table import ItemsetTable, from_matrices, no_itemsets
+from pdanon.itemsets.support import ItemsetTable, SupportIndex, from_matrices, no_itemsets
 from pdanon.itemsets.timing import show_activity
 from pdanon.itemsets.validation import check_count
 from pdanon.recoding.recoding import codes_of, read_mapping

@@ -40,8 +40,7 @@ from pdanon.itemsets.columns import find_column, find_quasi, list_column
 from pdanon.itemsets.libraries import holds_tables
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.sampling import draw_rows, keep_items, query_frame
-from pdanon.itemsets.support import SupportIndex, csr
-from pdanon.itemsets.table import ItemsetTable
+from pdanon.itemsets.support import ItemsetTable, SupportIndex, csr
 from pdanon.itemsets.threads import even_parts, search, share
 from pdanon.itemsets.timing import halt_flag, show_activity
 from pdanon.itemsets.validation import (
