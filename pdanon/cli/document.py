@@ -36,21 +36,7 @@ _WITHHELD = ("frame", "mapping", "classes", "groups", "parameters", "trace", "fr
 def document(
     command: str | None, outcome: Outcome | None, error: Exception | None, code: int, messages: Messages
 ) -> str:
-    """Return the JSON document of a command, on one line.
-
-    Parameters
-    ----------
-    command : str or None
-        The command; None if the arguments name none.
-    outcome : Outcome or None
-        Its outcome, unless it failed.
-    error : Exception or None
-        The error that ended it.
-    code : int
-        The exit code.
-    messages : Messages
-        Its warnings and notes.
-    """
+    """Return the JSON document of a command, on one line; an outcome, or the error that ended it."""
     content = {
         "schema_version": SCHEMA_VERSION,
         "pdanon": version("pdanon"),
@@ -80,10 +66,7 @@ def _parts(error: Exception) -> dict[str, str | None]:
 
 
 def plain(value: Any) -> Any:
-    """Return a value as dicts, lists, texts, numbers, booleans and None. Tables become lists of their rows.
-
-    Numbers that are not finite, and missing values, become None.
-    """
+    """Return a value as plain data for JSON: tables as lists of rows, numbers that are not finite as None."""
     if value is None or isinstance(value, (bool, str)):
         return escape_controls(mask_credentials(value)) if isinstance(value, str) else value
     if isinstance(value, pd.DataFrame):
@@ -134,15 +117,7 @@ def _guarantee(guarantee: Guarantee) -> dict[str, Any]:
 def facts_of_release(
     result: Anonymized | Streamed, files: Mapping[str, str | PathLike[str] | None]
 ) -> dict[str, Any]:
-    """Return the facts of a release: its algorithm, all its fields that may be shown, and its files.
-
-    Parameters
-    ----------
-    result : Anonymized or Streamed
-        The result.
-    files : mapping
-        The written files by name; those that are None are not written.
-    """
+    """Return the facts of a release: algorithm, all fields that may be shown, and written files."""
     shown = {each.name: getattr(result, each.name) for each in fields(result) if each.name not in _WITHHELD}
     refined = isinstance(result, Anonymized) and is_refined(result)
     facts = {"algorithm": result.parameters.get("algorithm"), "refined": refined, **shown}

@@ -119,28 +119,7 @@ from pdanon.recoding.warnings import shortfall
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command.
-
-    Parameters
-    ----------
-    argv : sequence of str, optional
-        The arguments. By default those of the process.
-
-    Returns
-    -------
-    int
-        The exit code.
-
-    Raises
-    ------
-    SystemExit
-        After ``--help`` and ``--version``.
-
-    Examples
-    --------
-    >>> main(["risk", "nowhere.parquet", "-k", "5"])
-    2
-    """
+    """Run a command, and return its exit code."""
     try:
         raise_at_signals()
         code = _code_of(argv)

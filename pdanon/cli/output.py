@@ -40,42 +40,20 @@ _IF_PARTS = "name that column in --by, or leave it out of the file if rows need 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The outcome of a command.
+    """The outcome of a command."""
 
-    Parameters
-    ----------
-    facts : dict
-        The result, for JSON: values that `pdanon.cli.document.plain` converts.
-    show : callable
-        Prints the result as text.
-    code : int
-        The exit code.
-    planned : bool
-        Whether the result is only the plan of a dry run.
-    """
-
-    facts: dict[str, Any]
-    show: Callable[[], object]
+    facts: dict[str, Any]  # for JSON: values that `plain` converts
+    show: Callable[[], object]  # prints them as text
     code: int = 0
-    planned: bool = False
+    planned: bool = False  # the plan of a dry run
 
 
 @dataclass(slots=True)
 class Messages:
-    """Warnings and notes of a running command.
+    """Warnings and notes of a running command."""
 
-    Parameters
-    ----------
-    quiet : bool
-        Show neither notes nor progress.
-    warnings : list of dict
-        ``kind``, ``what`` and ``hint`` of each warning.
-    notes : list of str
-        The notes.
-    """
-
-    quiet: bool = False
-    warnings: list[dict[str, str | None]] = field(default_factory=list)
+    quiet: bool = False  # show neither notes nor progress
+    warnings: list[dict[str, str | None]] = field(default_factory=list)  # kind, what and hint
     notes: list[str] = field(default_factory=list)
 
 

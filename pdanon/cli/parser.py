@@ -115,13 +115,7 @@ Command: TypeAlias = Callable[[argparse.Namespace], Outcome]
 
 
 def parser_of(commands: Mapping[str, Command]) -> argparse.ArgumentParser:
-    """Return the parser of the command line, which stores the function of a command as ``run``.
-
-    Parameters
-    ----------
-    commands : mapping
-        The function of each command, in the order of the help.
-    """
+    """Return the parser of the commands, in the order of the help; it stores their function as ``run``."""
     formatter = argparse.RawDescriptionHelpFormatter  # keeps the lines of the examples
     options: dict[str, Any] = {"formatter_class": formatter, "allow_abbrev": False}
     parser = Parser(

@@ -48,10 +48,7 @@ def new(text: str) -> Path:
 
 
 def release(text: str) -> Path | str:
-    """Parse the path or URI of a release: a file or, with --stream, a directory.
-
-    Whether it exists already is checked later, by `check_files`.
-    """
+    """Parse the path or URI of a release; `check_files` checks later whether it exists already."""
     return _in_a_directory(text) if not is_uri(text) else text
 
 

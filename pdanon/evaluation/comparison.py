@@ -54,24 +54,9 @@ class Task:
 def list_tasks(
     configurations: Mapping[str, Mapping[str, Any]], vary: Mapping[str, Iterable[Any] | Mapping[str, Any]]
 ) -> list[Task]:
-    """List every configuration with every combination of the varied parameters.
+    """List every configuration with every combination of the varied parameters, the last varying fastest.
 
-    Parameters
-    ----------
-    configurations : mapping
-        Parameters by algorithm name, or by a label if the parameters include ``"algorithm"``.
-    vary : mapping
-        Values by parameter. If a table cannot show the values: a mapping from names to values.
-
-    Returns
-    -------
-    list of Task
-        In the order of the arguments; the last parameter varies fastest.
-
-    Raises
-    ------
-    ParameterError
-        If an algorithm or a parameter is unknown, or a required parameter is missing.
+    Values that a table cannot show are a mapping from names to values.
     """
     if not isinstance(configurations, Mapping) or not configurations:
         hint = 'such as {"pcta": {"k": 5}, "apriori": {"k": 5, "hierarchy": 5}}'

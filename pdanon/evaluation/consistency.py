@@ -29,33 +29,15 @@ Numbers = NDArray[np.int64]
 
 
 class Own(NamedTuple):
-    """The positions of the columns of a release that are not unmodified.
+    """The positions of the columns of a release that are not unmodified."""
 
-    Parameters
-    ----------
-    lists, quasi : list of int
-        The recoded list columns, and the recoded quasi-identifiers.
-    added : list of int
-        The columns that the release adds.
-    """
-
-    lists: list[int]
-    quasi: list[int]
-    added: list[int]
+    lists: list[int]  # recoded
+    quasi: list[int]  # recoded
+    added: list[int]  # by the release
 
     @classmethod
     def of(cls, frame: pd.DataFrame, guarantee: Guarantee, column: Hashable | None) -> Own:
-        """Find the columns that a guarantee names.
-
-        Parameters
-        ----------
-        frame : pandas.DataFrame
-            The released rows.
-        guarantee : Guarantee
-            Their guarantee.
-        column : hashable or None
-            The list column.
-        """
+        """Find the columns that a guarantee names."""
         added: list[Hashable] = [*NAMES] if isinstance(guarantee, DisassociatedKm) else []
         if isinstance(guarantee, SensitiveGroups):
             added = [added_label(frame, GROUP)]
@@ -71,16 +53,7 @@ def recount_unmodified(
 ) -> UnmodifiedColumns:
     """Count again what the unmodified columns of a release identify, without a warning.
 
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        The released rows.
-    guarantee : Guarantee
-        Their guarantee.
-    column : hashable or None
-        The list column.
-    judged : collection of hashable
-        Columns and levels that the publisher has reviewed. Those that the release lacks are left out.
+    Judged columns that the release lacks are left out.
     """
     added = Own.of(frame, guarantee, column).added
     rows = frame.iloc[:, [place for place in range(frame.shape[1]) if place not in added]]
@@ -102,27 +75,10 @@ def _lists(guarantee: Guarantee, column: Hashable | None) -> tuple[Hashable, ...
 
 
 def check_release(result: Anonymized) -> list[Hashable]:
-    """Check that the rows of a result are those that its mapping and its classes describe.
+    """Check that a mapping and classes describe the rows of a result, and return its recoded list columns.
 
-    Parameters
-    ----------
-    result : Anonymized
-        The result.
-
-    Returns
-    -------
-    list of hashable
-        The recoded list columns.
-
-    Raises
-    ------
-    GuaranteeError
-        If the rows were changed after the release, as far as that shows.
-
-    Notes
-    -----
-    Values of unmodified columns may change: they are counted again. The supports of the labels must be those
-    of the mapping, and the quasi-identifiers those of the classes.
+    The supports of the labels must be those of the mapping, and the quasi-identifiers those of the classes.
+    Values of unmodified columns may change: they are counted again.
     """
     lists, guarantee = recoded_lists(result), result.guarantee
     if len(lists) != len(_lists(guarantee, None)):
@@ -182,22 +138,6 @@ def _check_classes(result: Anonymized) -> None:
 def check_original(result: Anonymized, original: pd.DataFrame, lists: list[Hashable]) -> None:
     """Check that a release was made from a table, as far as that shows.
 
-    Parameters
-    ----------
-    result : Anonymized
-        The result.
-    original : pandas.DataFrame
-        The table.
-    lists : list of hashable
-        The recoded list columns.
-
-    Raises
-    ------
-    ParameterError
-        If the release was made from another table.
-
-    Notes
-    -----
     The supports of the items must be those of the mapping. Unless the release is in chunks, each label of a
     row must stand for an item of the row, each interval must contain the value of the row, and the unmodified
     columns and the index must be equal. Columns and an index that the release lacks are not compared.

@@ -94,30 +94,14 @@ def _check_explainable(result: Anonymized) -> Explained:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Labels:
-    """The labels of items: of each item in a global recoding, of each occurrence in a local one.
+    """The labels of items: of each item in a global recoding, of each occurrence in a local one."""
 
-    Parameters
-    ----------
-    items : ndarray of int32
-        The item of each entry.
-    numbers : ndarray of int64
-        The label of each entry, as a position in ``texts``; -1 if the item is suppressed.
-    texts : list of str
-        The distinct labels.
-    own : ndarray of int64
-        The position in ``texts`` of the text of each entry's item itself; -1 if it is not there.
-    groups : ndarray of int64
-        The group of each entry.
-    of_row : ndarray of int32, shape (rows,), optional
-        The group of each row in a local recoding.
-    """
-
-    items: Codes
-    numbers: NDArray[np.int64]
-    texts: list[str]
-    own: NDArray[np.int64]
-    groups: NDArray[np.int64]
-    of_row: Codes | None
+    items: Codes  # of each entry
+    numbers: NDArray[np.int64]  # the label of each entry in `texts`; -1: suppressed
+    texts: list[str]  # distinct labels
+    own: NDArray[np.int64]  # the text of each entry's item in `texts`; -1: not there
+    groups: NDArray[np.int64]  # of each entry
+    of_row: Codes | None  # the group of each row in a local recoding
 
     @classmethod
     def of(cls, result: Anonymized, itemsets: Itemsets) -> Labels:
@@ -152,13 +136,7 @@ class Labels:
 def labels_in_groups(
     mapping: pd.DataFrame, itemsets: Itemsets, groups: NDArray[np.int64]
 ) -> pa.DictionaryArray:
-    """Return the label of each occurrence of the original, given its group; null if it is suppressed.
-
-    Raises
-    ------
-    ParameterError
-        If the mapping has other items in a group, or other supports.
-    """
+    """Return the label of each occurrence of the original, given its group; null if it is suppressed."""
     check_mapping(mapping)
     items = itemsets.lookup(mapping_values(mapping, "item"))
     entries = mapping["group"].to_numpy(np.int64) * itemsets.n_items + items

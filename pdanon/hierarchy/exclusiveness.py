@@ -14,19 +14,9 @@ from pdanon.itemsets.support import SupportIndex
 
 
 def nested_labels(itemsets: Itemsets, tree: Hierarchy) -> pd.DataFrame:
-    """List the labels of some rows that are below another label of some rows, as pairs.
+    """List the labels of some rows that are below another label of some rows, as pairs, in pre-order.
 
-    Parameters
-    ----------
-    itemsets : Itemsets
-        Released rows. Labels that the hierarchy lacks, such as sensitive items, are ignored.
-    tree : Hierarchy
-        The hierarchy of the labels.
-
-    Returns
-    -------
-    pandas.DataFrame
-        ``label, support, below, support_below``, in the order of the hierarchy.
+    Labels that the hierarchy lacks, such as sensitive items, are ignored.
     """
     supports = np.zeros(tree.n_nodes + 1, np.int64)
     texts = item_texts(itemsets.vocabulary)

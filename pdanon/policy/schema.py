@@ -279,10 +279,7 @@ class Roles:
     def check(self, columns: str, hierarchies: str) -> None:
         """Check that no column has two roles, and that only items and quasi-identifiers have hierarchies.
 
-        Parameters
-        ----------
-        columns, hierarchies : str
-            Places of both in the policy, for messages.
+        The arguments are the places of both in the policy, for messages.
         """
         names = self.columns
         if not all(isinstance(name, str) for name in names):
@@ -312,17 +309,7 @@ class Roles:
     def merge_parameters(
         self, name: Any, own: Mapping[str, Any], varied: Iterable[str] = ()
     ) -> dict[str, Any]:
-        """Return the parameters of an algorithm, with those that the roles set and it takes.
-
-        Parameters
-        ----------
-        name : str
-            The algorithm.
-        own : mapping
-            Its own parameters, which override the roles.
-        varied : iterable of str
-            Parameters that roles do not set, because a comparison varies them.
-        """
+        """Return the parameters of an algorithm: its own, then those of the roles that are not varied."""
         accepted = parameters_of(algorithm(name)).keys() - {*varied}
         parameters = {key: value for key, value in self._parameters().items() if key in accepted}
         tree = self.hierarchies.get(self.items or "")
@@ -344,14 +331,7 @@ class Roles:
     def select_published(self, frame: pd.DataFrame, where: str, *, lists: bool) -> pd.DataFrame:
         """Drop columns, and refuse the table if any other column has no role.
 
-        Parameters
-        ----------
-        frame : pandas.DataFrame
-            The table, with all columns that have a role.
-        where : str
-            The place of the roles in the policy, for messages.
-        lists : bool
-            Whether the only list column needs no role.
+        With ``lists``, the only list column needs none.
         """
         levels = [level for level, name in index_levels(frame) if name in self.drop]
         frame = frame.reset_index(levels, drop=True) if levels else frame

@@ -39,37 +39,7 @@ REDACTIONS = ("unpublished", "all", "none")
 
 @dataclass(frozen=True)
 class Evidence:
-    """The facts of a release; ``schema.json`` beside this file describes each of them.
-
-    Parameters
-    ----------
-    head : dict
-        What the caller says of the release: ``title``, ``dataset`` and others.
-    made : dict
-        The ``time``, and the ``versions`` of the libraries.
-    redact : {"unpublished", "all", "none"}
-        The items that are not named.
-    request : dict
-        The ``algorithm`` and its ``parameters``, as texts without items.
-    promise : str
-        The guarantee in one sentence.
-    guarantee : dict
-        The guarantee, by `describe_guarantee`.
-    verdict : dict
-        The recount of the released rows: ``holds, rows_at_risk, rows, alerts``.
-    risk : dict
-        The rows at risk, by `count_risks`.
-    thresholds : list of dict
-        Thresholds of authorities, with ``met``; None if it cannot be counted.
-    not_protected : list of str
-        Sentences about what the guarantee leaves open.
-    unmodified : list of dict
-        The columns and levels of the index that are published as they are: ``column, type, judged``.
-    loss : dict
-        Information loss by measure.
-    tables : dict
-        Rows and fingerprints of the tables: ``release``, and ``classes``, ``mapping`` and ``original``.
-    """
+    """The facts of a release; ``schema.json`` beside this file describes each of them."""
 
     head: dict[str, str]
     made: dict[str, Any]
@@ -239,25 +209,7 @@ def list_unmodified(
 
 
 def read_json(path: str | os.PathLike[str]) -> tuple[Evidence, str]:
-    """Read evidence.
-
-    Parameters
-    ----------
-    path : path
-        The JSON file.
-
-    Returns
-    -------
-    Evidence
-        Its facts.
-    str
-        Its seal, as stored.
-
-    Raises
-    ------
-    FormatError
-        If it cannot be read, is no evidence, or has the version of a later schema.
-    """
+    """Read evidence, and its seal as stored."""
     where, hint = os.fspath(path), "pass the .json file that result.evidence(path) wrote"
     problem = content = None
     try:
@@ -303,8 +255,7 @@ _TYPES: dict[str, Any] = {
 def first_violation(value: Any, schema: dict[str, Any], place: str = "") -> str:
     """Return the place of the first value that violates a JSON Schema; empty if there is none.
 
-    Only the keywords of ``schema.json`` are known: ``type, properties, required, additionalProperties, items,
-    enum, const``.
+    Only the keywords of ``schema.json`` are known.
     """
     kinds = schema.get("type", [])
     kinds = [kinds] if isinstance(kinds, str) else kinds

@@ -32,22 +32,9 @@ class RecountError(Exception):
 
 
 def describe_guarantee(guarantee: Guarantee, column: Hashable | None, may_name: MayName) -> dict[str, Any]:
-    """Return the class and the parameters of a guarantee as plain data.
+    """Return the name, the list column and the parameters of a guarantee as plain data.
 
-    Parameters
-    ----------
-    guarantee : Guarantee
-        The guarantee.
-    column : hashable or None
-        The list column.
-    may_name : callable
-        Whether an item may be named, by its text.
-
-    Returns
-    -------
-    dict
-        ``name``, ``column`` and ``parameters``. Items are ``{"number": 2, "named": ["flu"]}``: of two items,
-        one may be named.
+    Items are ``{"number": 2, "named": ["flu"]}``: of two items, one may be named.
     """
     values = {each.name: getattr(guarantee, each.name) for each in fields(guarantee)}  # type: ignore[arg-type]
     parameters = {name: _describe(value, may_name) for name, value in values.items() if name not in _OF_FILES}
@@ -102,24 +89,8 @@ def read_guarantee(
 ) -> tuple[Guarantee, Hashable | None]:
     """Return the guarantee and the list column that `describe_guarantee` described.
 
-    Parameters
-    ----------
-    described : dict
-        The description.
-    frame : pandas.DataFrame
-        The release, for the labels of columns.
-    redact : {"unpublished", "all", "none"}
-        The items that are not named.
-    mapping, classes : pandas.DataFrame or None
-        Further tables of the release.
-
-    Raises
-    ------
-    RecountError
-        If items that the recount needs are not named, a table is missing, or a parameter is none of this
-        guarantee.
-    PdanonError
-        If the release lacks a column, or a parameter is invalid.
+    If they cannot be restored, e.g. as items are not named, it raises `RecountError`; if they do not fit the
+    release, `PdanonError`.
     """
     problem = ""
     try:

@@ -54,21 +54,9 @@ def paths_of(path: str | os.PathLike[str]) -> list[Path]:
 def evidence_files(
     evidence: Evidence, path: str | os.PathLike[str]
 ) -> tuple[dict[Path | str, Callable[[Path], object]], list[Path | str]]:
-    """Return the two files of evidence, JSON and page, with the functions that write them.
+    """Return the functions that write JSON and page by file, and the files that only their owner may read.
 
-    Parameters
-    ----------
-    evidence : Evidence
-        The facts.
-    path : path
-        One of the files; the other one differs in its suffix.
-
-    Returns
-    -------
-    dict
-        By path, a function that writes the file.
-    list
-        Those of them that only their owner may read, because they describe the original.
+    The path is that of one of them; these files are private if they describe the original.
     """
     facts, page = paths_of(path)
     writers: dict[Path | str, Callable[[Path], object]] = {

@@ -22,26 +22,10 @@ def count_risks(
     original: pd.DataFrame | None = None,
     population: pd.DataFrame | None = None,
 ) -> dict[str, Any]:
-    """Count the rows at risk, before and after.
+    """Count the rows at risk, before and after, as ``risk`` in the schema of the evidence.
 
-    Parameters
-    ----------
-    release : pandas.DataFrame
-        The released rows.
-    guarantee : Guarantee
-        Their guarantee.
-    column : hashable or None
-        The list column.
-    original : pandas.DataFrame, optional
-        The rows before.
-    population : pandas.DataFrame, optional
-        The rows of all people from whom the table was drawn, in the form of the release.
-
-    Returns
-    -------
-    dict
-        As ``risk`` in the schema of the evidence. Numbers of rows are exact, except that ``marketer`` is an
-        upper bound if items are known.
+    Numbers are exact, except that ``marketer`` is an upper bound if items are known. The population has the
+    rows of all people from whom the table was drawn, in the form of the release.
     """
     reason = _IN_CHUNKS if isinstance(guarantee, DisassociatedKm) else "" if len(release) else _NO_ROWS
     if reason:

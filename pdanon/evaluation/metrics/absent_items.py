@@ -34,19 +34,10 @@ def check_absent(queries: pd.DataFrame, present: Itemsets, absent: Hashable) -> 
 def without_absent(
     queries: pd.DataFrame, column: Hashable, absent: Hashable | None
 ) -> tuple[pd.DataFrame, NDArray[np.int64], NDArray[np.float64]]:
-    """Express queries with absent items by queries without.
+    """Return queries without absent items, and the query and the sign, 1 or -1, of each.
 
-    The rows without some items are counted by inclusion and exclusion: with signs, over the subsets of the
-    absent items that are required in addition.
-
-    Returns
-    -------
-    queries : pandas.DataFrame
-        Queries without absent items.
-    owner : ndarray of int64
-        The query that each belongs to.
-    sign : ndarray of float64
-        1 or -1.
+    The rows without some items are counted by inclusion and exclusion, over the subsets of the absent items
+    that are required in addition.
     """
     if absent is None:
         return queries, np.arange(len(queries)), np.ones(len(queries))

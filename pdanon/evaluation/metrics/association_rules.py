@@ -106,24 +106,12 @@ def check_confidence(min_confidence: Any) -> Fraction:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Frequent:
-    """Frequent itemsets that are found by their items. Itemset 0 is the empty one.
+    """Frequent itemsets that are found by their items. Itemset 0 is the empty one."""
 
-    Parameters
-    ----------
-    sets : ItemsetTable
-        The other itemsets, by size, then by items.
-    supports : ndarray of int64
-        The support of each itemset, that of the empty one included.
-    keys : ndarray of int64
-        Each other itemset as a number: that of its prefix without the last item, and this item. Ascending.
-    n_items : int
-        Codes are in ``range(n_items)``.
-    """
-
-    sets: ItemsetTable
-    supports: Numbers
-    keys: Numbers
-    n_items: int
+    sets: ItemsetTable  # the other itemsets, by size, then by items
+    supports: Numbers  # of each itemset, the empty one included
+    keys: Numbers  # ascending: of each other one, the number of its prefix and its last item
+    n_items: int  # codes are in range(n_items)
 
     @classmethod
     def mine(cls, itemsets: Itemsets, least: int, max_size: int | None) -> Frequent:
@@ -234,10 +222,7 @@ class RuleTable:
 def _split(frequent: Frequent, numbers: Numbers, codes: Codes, share: Fraction) -> Numbers:
     """Split itemsets of one size in all ways with enough confidence.
 
-    Returns
-    -------
-    ndarray of int64, shape (3, rules)
-        The numbers of the itemset, the antecedent and the consequent.
+    Return the numbers of the itemset, the antecedent and the consequent, shape (3, rules).
     """
     subsets = np.zeros((len(codes), 1), np.int64)  # subset i has the items at the bits of i
     for column in codes.T:

@@ -454,17 +454,7 @@ def attack_itemsets(
     n: int,
     random_state: int | np.random.Generator | None,
 ) -> Attack:
-    """Simulate attacks as `attack`, on encoded columns with weights and a global mapping.
-
-    Parameters
-    ----------
-    items, published : Itemsets
-        The distinct rows of the original and of the release.
-    mapping : pandas.DataFrame
-        The mapping of the release.
-    m, n, random_state
-        As in `attack`.
-    """
+    """Simulate attacks as `attack`, on columns of distinct rows with weights, and a global mapping."""
     most, n = check_m(m), check_count(n, "n", least=1, most=MOST_DRAWN)
     before, after = SupportIndex.of(items), SupportIndex.of(published)
     if before.n_rows != after.n_rows:

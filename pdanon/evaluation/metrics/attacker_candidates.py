@@ -30,21 +30,11 @@ from pdanon.recoding.result import Anonymized
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Chances:
-    """The probabilities of sensitive items that are published as counts of groups.
+    """The probabilities of sensitive items that are published as counts of groups."""
 
-    Parameters
-    ----------
-    groups : ndarray of int64, shape (rows,)
-        The group of each row.
-    shares : sparse array, shape (items, groups)
-        The share of the rows of a group with a sensitive item.
-    is_hidden : ndarray of bool, shape (items,)
-        Whether an item is sensitive, that is, in no published row.
-    """
-
-    groups: NDArray[np.int64]
-    shares: Any
-    is_hidden: NDArray[np.bool_]
+    groups: NDArray[np.int64]  # by row
+    shares: Any  # items by groups, sparse: the share of the rows of a group with a sensitive item
+    is_hidden: NDArray[np.bool_]  # by item: sensitive, and so in no published row
 
     @classmethod
     def of(cls, frame: pd.DataFrame, guarantee: object, items: Itemsets) -> Chances | None:
@@ -101,49 +91,24 @@ def _is_continuous(column: pd.Series[Any]) -> bool:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Factors:
-    """The probabilities that the values of a column satisfy the conditions of queries.
+    """The probabilities that the values of a column satisfy the conditions of queries."""
 
-    Parameters
-    ----------
-    values : ndarray of int64, shape (rows,)
-        Number of the distinct value of each row.
-    n_values : int
-        Number of distinct values.
-    shares : callable
-        Return the probabilities for a slice of the queries, shape (queries, values); 1 without a condition.
-    """
-
-    values: NDArray[np.int64]
+    values: NDArray[np.int64]  # of each row: the number of its distinct value
     n_values: int
-    shares: Callable[[slice], Floats]
+    shares: Callable[[slice], Floats]  # for a slice of the queries: queries by values; 1 without a condition
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Condition:
-    """The conditions of all queries on one column, with the original and the released column.
+    """The conditions of all queries on one column, with the original and the released column."""
 
-    Parameters
-    ----------
-    wanted : pandas.Series
-        Intervals closed on both sides, or values; missing if a query has no condition.
-    original, released : pandas.Series
-        The column.
-    """
-
-    wanted: pd.Series[Any]
+    wanted: pd.Series[Any]  # closed intervals or values; missing: no condition
     original: pd.Series[Any]
     released: pd.Series[Any]
 
     @classmethod
     def of(cls, wanted: pd.Series[Any], original: pd.Series[Any], released: pd.Series[Any]) -> Condition:
-        """Check conditions against their column.
-
-        Raises
-        ------
-        ParameterError
-            If a condition is an interval and the column has neither numbers nor times, or if a value does
-            not occur.
-        """
+        """Check that intervals are of numbers or times, and that values occur."""
         where = f"column {original.name!r}"
         if isinstance(wanted.dtype, pd.IntervalDtype):
             if not _is_continuous(original):
@@ -224,16 +189,8 @@ def draw_conditions(
 ) -> pd.Series[Any]:
     """Create conditions that given rows satisfy: intervals around their values, or the values.
 
-    Parameters
-    ----------
-    column : pandas.Series
-        The original column.
-    rows : ndarray of int, shape (queries,)
-        The row of each query.
-    chosen : ndarray of bool, shape (queries,)
-        Whether a query has a condition.
-    width : float
-        Width of the intervals, as a share of the range of the column.
+    ``rows`` and ``chosen`` are by query: its row, and whether it has a condition. The width is a share of the
+    range of the column.
     """
     values = column.iloc[rows].reset_index(drop=True)
     if not _is_continuous(column):
@@ -281,29 +238,15 @@ def check_condition(wanted: pd.Series[Any], label: Hashable) -> None:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Release:
-    """A release with its original: both columns encoded, and the items behind the labels.
-
-    Parameters
-    ----------
-    original, frame : pandas.DataFrame
-        The two frames.
-    items, published : Itemsets
-        Their list columns.
-    cover : Cover
-        The labels of each item.
-    chances : Chances or None
-        The probabilities of items that are counted by groups, if there are any.
-    bags : Multisets or None
-        The released list column with repeated labels, if a row repeats one.
-    """
+    """A release with its original: both columns encoded, and the items behind the labels."""
 
     original: pd.DataFrame
     frame: pd.DataFrame
     items: Itemsets
     published: Itemsets
     cover: Cover
-    chances: Chances | None = None
-    bags: Multisets | None = None
+    chances: Chances | None = None  # if items are counted by groups
+    bags: Multisets | None = None  # the released column, if a row repeats a label
 
     @classmethod
     def of(
@@ -316,28 +259,7 @@ class Release:
         *,
         bags: bool = False,
     ) -> Release:
-        """Encode a release and its original.
-
-        Parameters
-        ----------
-        original : pandas.DataFrame
-            The frame that was anonymized.
-        released : Anonymized or DataFrame
-            A result, or only its frame.
-        mapping : pandas.DataFrame or None
-            The mapping. By default that of the result.
-        hierarchy : Hierarchy or what describes one, or None
-            The hierarchy whose nodes are the labels. It takes precedence over the mapping.
-        column : hashable, optional
-            The list column of both.
-        bags : bool
-            Whether rows may repeat labels.
-
-        Raises
-        ------
-        ColumnError, ParameterError
-            If the parts do not belong together, or the release holds bags that are not allowed.
-        """
+        """Encode a release and its original; the hierarchy, if any, takes precedence over the mapping."""
         guarantee = None
         if isinstance(released, Anonymized):
             mapping = released.mapping if mapping is None else mapping

@@ -29,17 +29,6 @@ def expected_in_bags(
     likely and independent of the other labels. The probability that they avoid j given items is a product of
     ``(s - j - i) / (s - i)`` for i from 0 to c - 1. The probability that a row has all items of a query
     follows by inclusion and exclusion.
-
-    Parameters
-    ----------
-    queries : ItemsetTable
-        Itemsets of original items.
-    published : Multisets
-        The released column.
-    cover : Cover
-        The labels that stand for each item. They are numbered as in ``published``.
-    factors : sequence of Factors
-        The conditions, one element per column.
     """
     first = first_equal_rows(published.codes, published.offsets)
     _, example, bag_of = np.unique(first, return_index=True, return_inverse=True)

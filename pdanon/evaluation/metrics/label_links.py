@@ -18,19 +18,11 @@ _BATCH = 128  # rows of the earlier release that are compared at once
 
 
 def fitting_rows(series: Series, release: int) -> tuple[Numbers, Mask]:
-    """Count the rows of the newest release that fit the row of each person of an earlier one.
+    """Count the newest rows that fit each person of an earlier release, and return whether their own does.
 
-    Returns
-    -------
-    fits : ndarray of int64
-        Number of fitting rows, for each person in both releases.
-    own : ndarray of bool
-        Whether the row of the person is one of them.
-
-    Notes
-    -----
-    Rows fit if some itemset has the labels of the one in its release, and those of the other in the other.
-    The union of such itemsets is one as well, so each label needs one item that both rows allow.
+    Only persons in both releases count. Rows fit if some itemset has the labels of the one in its release,
+    and those of the other in the other. The union of such itemsets is one as well, so each label needs one
+    item that both rows allow.
     """
     earlier, newest = series.persons.row_of[release], series.persons.row_of[-1]
     both = (earlier >= 0) & (newest >= 0)
@@ -68,13 +60,10 @@ def _distinct(rows: Itemsets) -> tuple[Any, NDArray[np.int64], NDArray[np.int64]
 
 
 def _links(before: Codes, after: Codes, n_before: int, n_after: int) -> tuple[Any, Mask, Mask]:
-    """Return which labels of two releases have a common item.
-
-    Also which later labels have an item that is suppressed in the earlier release, and the reverse.
-    """
+    """Return which labels of two releases share an item, and which have one that the other suppresses."""
     known = (before >= SUPPRESSED) & (after >= SUPPRESSED)  # an unknown item is in no row
     before, after = before[known], after[known]
-    free, open_ = np.zeros(n_after, np.bool_), np.zeros(n_before, np.bool_)
+    free, open_ = np.zeros(n_after, np.bool_), np.zeros(n_before, np.bool_)  # later, and earlier labels
     free[after[(before == SUPPRESSED) & (after >= 0)]] = True
     open_[before[(after == SUPPRESSED) & (before >= 0)]] = True
     shown = (before >= 0) & (after >= 0)

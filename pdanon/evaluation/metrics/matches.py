@@ -28,42 +28,21 @@ _DOUBLINGS = 3  # the average risk is bounded by the rows below 2, 4 and 8 times
 
 @dataclass(frozen=True, slots=True)
 class Knowledge:
-    """The knowledge of an attacker about a person, by the model of a guarantee.
-
-    Parameters
-    ----------
-    quasi : tuple of hashable
-        Columns whose values are known.
-    columns : tuple of hashable
-        List columns with known items; empty if there are none.
-    m : int or None
-        Maximum number of known items, in all list columns together; None: all items of a row.
-    hidden : NamedItems or None
-        Items that are never known.
-    public : NamedItems or None
-        If given, only these items may be known.
-    is_public : bool
-        Whether the guarantee calls the items that may be known public.
-    """
+    """The knowledge of an attacker about a person, by the model of a guarantee."""
 
     quasi: tuple[Hashable, ...]
-    columns: tuple[Hashable, ...]
-    m: int | None
-    hidden: NamedItems | None = None
-    public: NamedItems | None = None
-    is_public: bool = False
+    columns: tuple[Hashable, ...]  # list columns with known items
+    m: int | None  # most known items, in all list columns together; None: all of a row
+    hidden: NamedItems | None = None  # never known
+    public: NamedItems | None = None  # if given, only these may be known
+    is_public: bool = False  # the guarantee calls the items that may be known public
 
     @classmethod
     def of(cls, guarantee: Guarantee, column: Hashable | None) -> Knowledge:
-        """Return the knowledge that a guarantee assumes.
+        """Return the knowledge that a guarantee of rows assumes.
 
-        Parameters
-        ----------
-        guarantee : Guarantee
-            Any guarantee of rows. If it lists what is known, or any number of items may be known to infer
-            one, the attacker is assumed to know 2 items, or as many as the guarantee says.
-        column : hashable or None
-            The list column.
+        If it lists what is known, or any number of items may be known to infer one, the attacker knows 2
+        items, or as many as the guarantee says.
         """
         quasi = tuple(getattr(guarantee, "quasi", ()))
         if isinstance(guarantee, KAnonymity):
@@ -106,59 +85,22 @@ class Knowledge:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Matches:
-    """The rows that match an attacker's knowledge of each row, at worst.
-
-    Parameters
-    ----------
-    n_rows : int
-        Number of rows that may match.
-    is_below : callable
-        Returns for a number k and m known items whether fewer than k rows match each row, at worst.
-    m : int or None
-        Maximum number of known items.
-    sought : ndarray of bool or None
-        The rows for which matches are sought; None: all.
-    counts : dict
-        The numbers of rows that were counted, by k and m.
-    """
+    """The rows that match an attacker's knowledge of each row, at worst."""
 
     n_rows: int
-    is_below: Callable[[int, int | None], NDArray[np.bool_]]
-    m: int | None
-    sought: NDArray[np.bool_] | None = None
+    is_below: Callable[[int, int | None], NDArray[np.bool_]]  # by k and m: fewer than k match
+    m: int | None  # most known items
+    sought: NDArray[np.bool_] | None = None  # the rows whose matches count; None: all
     counts: dict[tuple[int, int | None], int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, frame: pd.DataFrame, knowledge: Knowledge) -> Matches:
-        """Index the rows of a table.
-
-        Parameters
-        ----------
-        frame : pandas.DataFrame
-            Original or released rows.
-        knowledge : Knowledge
-            The attacker's knowledge.
-        """
+        """Index the rows of a table, original or released."""
         return cls(len(frame), _index(*knowledge.read(frame)), knowledge.m)
 
     @classmethod
     def in_population(cls, frame: pd.DataFrame, population: pd.DataFrame, knowledge: Knowledge) -> Matches:
-        """Index the rows of a population, and seek the matches of the rows that a table contains.
-
-        Parameters
-        ----------
-        frame : pandas.DataFrame
-            Released rows.
-        population : pandas.DataFrame
-            The rows of all people from whom the table was drawn, with the values and labels of the release.
-        knowledge : Knowledge
-            The attacker's knowledge.
-
-        Raises
-        ------
-        ParameterError
-            If the population has fewer rows than the table, or lacks rows of it.
-        """
+        """Index a population in the form of the release, and seek the matches of the rows of the table."""
         n, hint = len(population), "pass all people, also those of the table, with the released values"
         if n < len(frame):
             got = f"{n} rows, the table has {len(frame)}"
@@ -190,15 +132,8 @@ class Matches:
         return self.counts[k, m]
 
     def fewest(self, least: int = 1) -> int:
-        """Return the lowest number of matches of a row.
+        """Return the lowest number of matches of a row, given a number that no row is below.
 
-        Parameters
-        ----------
-        least : int
-            A number that no row is below; at most the number of rows.
-
-        Notes
-        -----
         Cost: one search for each doubling of ``least`` up to the result, and as many to bisect.
         """
         low, high = least, 2 * least
@@ -211,16 +146,9 @@ class Matches:
         return low
 
     def average_risk(self, fewest: int) -> float:
-        """Return an upper bound on the average over the rows of 1 / matches.
+        """Return an upper bound on the average of 1 / matches, given the fewest matches of a row.
 
-        Parameters
-        ----------
-        fewest : int
-            The lowest number of matches of a row, as by `fewest`.
-
-        Notes
-        -----
-        The bound is at most twice the average, if no row has more than 16 times the fewest matches.
+        It is at most twice the average, if no row has more than 16 times the fewest matches.
         """
         steps = [fewest * 2**power for power in range(_DOUBLINGS + 1)]
         counts = [self.count_below(step) for step in steps[1:]]

@@ -176,21 +176,8 @@ def expected_counts(
 ) -> NDArray[np.float64]:
     """Estimate, for each query, the number of original rows that match it.
 
-    The estimate is the sum over the released rows of the probability that the original row contained the
-    items and satisfied the conditions.
-
-    Parameters
-    ----------
-    queries : ItemsetTable
-        Itemsets of original items.
-    published : Itemsets
-        The released column.
-    cover : Cover
-        The labels that stand for each item.
-    mode : str
-        The interpretation of labels, as in `Workload.are`.
-    factors : sequence of Factors
-        The conditions, one element per column.
+    This is the sum over the released rows of the probability that the original row contained the items and
+    satisfied the conditions, one factor per column.
     """
     index = SupportIndex.of(published)
     if not factors:  # without conditions, equal rows have equal probabilities
@@ -295,10 +282,7 @@ def answer_queries(
     least: int,
     absent: Hashable | None = None,
 ) -> Answers:
-    """Answer queries from a release and from the original, as documented by `Workload.are`.
-
-    If the actual count is below ``least``, the error is relative to ``least``.
-    """
+    """Answer queries as `Workload.are`; below ``least`` matching rows, the error is relative to ``least``."""
     check_queried_columns(queries, release.frame, "release", absent)
     queries, *expanded = without_absent(queries, column, absent)
     wanted = _encode_itemsets(queries[column], release.items)

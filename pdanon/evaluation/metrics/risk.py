@@ -299,31 +299,11 @@ def exposure(
     k: int | None = None,
     m: int | None = None,
 ) -> dict[str, pd.DataFrame]:
-    """Measure the risk of all rows before and after anonymization.
+    """Measure the risk of all rows ``after`` anonymization and, with the original, ``before``, as in `risk`.
 
-    Parameters
-    ----------
-    result : Anonymized
-        The release.
-    original : pandas.DataFrame, optional
-        Its original. Without it there is no ``before``.
-    column : hashable, optional
-        The list column. By default the only recoded one.
-    k, m : int, optional
-        As in `risk`. By default those of the guarantee; m is 2 if the guarantee has none.
-
-    Returns
-    -------
-    dict of DataFrame
-        ``before`` and ``after``: the rows of `risk` for the whole table. Both have the same numbers of known
-        items; beyond the longest row the risk stays constant. If the guarantee has quasi-identifiers, the
-        attacker knows them: their original values before, the published values after. If it has sensitive
-        items, the attacker knows none of them.
-
-    Raises
-    ------
-    ParameterError
-        If there is no k, or the rows of the original are not those of the release.
+    k and m are by default those of the guarantee; m is 2 if it has none. Both tables have the same numbers of
+    known items; beyond the longest row the risk stays constant. The attacker knows the quasi-identifiers of
+    the guarantee, as original values before and published ones after, and none of its sensitive items.
     """
     k = k if k is not None else getattr(result.guarantee, "k", None)
     m = m if m is not None else getattr(result.guarantee, "m", None) or 2

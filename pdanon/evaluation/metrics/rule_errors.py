@@ -203,13 +203,7 @@ def rule_errors(
 
 
 def _find_counterparts(before: RuleTable, after: RuleTable, cover: Cover) -> tuple[Numbers, Numbers]:
-    """Find the rules of the release that stand for rules of the original.
-
-    Returns
-    -------
-    originals, counterparts : ndarray of int64
-        Pairs of a rule of the original and a rule of the release that stands for it.
-    """
+    """Return pairs of a rule of the original and a rule of the release that stands for it."""
     owners, images = _images(before.frequent, after.frequent, cover)
     n_images = np.bincount(owners, minlength=len(before.frequent.supports))
     starts = offsets_of(n_images)
@@ -228,12 +222,9 @@ def _find_counterparts(before: RuleTable, after: RuleTable, cover: Cover) -> tup
 
 
 def _images(before: Frequent, after: Frequent, cover: Cover) -> tuple[Numbers, Numbers]:
-    """Replace each item of each frequent itemset of the original by one of its labels, in all ways.
+    """Return pairs of a frequent itemset of the original and one of labels, by original.
 
-    Returns
-    -------
-    owners, images : ndarray of int64
-        Pairs of an itemset of the original and a frequent itemset of labels, by original.
+    Each item is replaced by one of its labels, in all ways.
     """
     owners, labels = np.zeros(1, np.int64), np.empty((1, 0), np.int32)
     found = [np.zeros((2, 1), np.int64)]
