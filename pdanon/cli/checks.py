@@ -14,9 +14,8 @@ from typing import Any
 import pandas as pd
 
 from pdanon.algorithms.registry import ALGORITHMS, functions
-from pdanon.cli.options import flag
+from pdanon.cli.options import flag, is_table
 from pdanon.cli.output import note, stage
-from pdanon.cli.paths import is_table
 from pdanon.errors import ParameterError, mask_credentials, read_safely
 from pdanon.evaluation.evidence.page import paths_of as evidence_paths
 from pdanon.guarantees.parameters import DefaultNumber, constraint_list

@@ -49,7 +49,6 @@ from pdanon.cli.checks import (
     repeated_words,
     unit_of,
 )
-from pdanon.cli.document import document, facts_of_profile, facts_of_release, written
 from pdanon.cli.options import (
     algorithm_options,
     describe,
@@ -63,7 +62,10 @@ from pdanon.cli.output import (
     announce_files,
     can_show_progress,
     collect_messages,
+    document,
     escaped_output,
+    facts_of_profile,
+    facts_of_release,
     note,
     plan,
     print_comparison,
@@ -76,11 +78,13 @@ from pdanon.cli.output import (
     report,
     show_warnings,
     stage,
+    written,
 )
 from pdanon.cli.parser import Command, parser_of
 from pdanon.cli.signals import exit_code, ignore_signals, raise_at_signals
 from pdanon.errors import GuaranteeError, InfeasibleError, ParameterError, PdanonError, cause_of
 from pdanon.evaluation import plotting
+from pdanon.evaluation.comparison import tradeoff
 from pdanon.evaluation.evidence.facts import Evidence, collect, read_json
 from pdanon.evaluation.evidence.page import evidence_files
 from pdanon.evaluation.evidence.verification import verify
@@ -88,7 +92,6 @@ from pdanon.evaluation.fingerprint import column_contents, fingerprint
 from pdanon.evaluation.metrics.risk import risk
 from pdanon.evaluation.profile import Profile, profile
 from pdanon.evaluation.report.release_report import write_page
-from pdanon.evaluation.tradeoff import tradeoff
 from pdanon.guarantees.parameters import DefaultNumber, check_m_omitted, constraint_list
 from pdanon.guarantees.sensitive_groups import COUNTS
 from pdanon.guarantees.verdict import Audit, Guarantee

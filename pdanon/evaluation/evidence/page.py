@@ -11,8 +11,7 @@ from typing import Any
 import pandas as pd
 
 from pdanon.errors import ParameterError
-from pdanon.evaluation.evidence.facts import Evidence, collect
-from pdanon.evaluation.evidence.models import named_items
+from pdanon.evaluation.evidence.facts import Evidence, collect, named_items
 from pdanon.evaluation.report.html import (
     Cell,
     count,

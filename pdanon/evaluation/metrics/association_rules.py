@@ -1,4 +1,4 @@
-"""Association rules of a table. Frequent itemsets are mined by mlxtend.
+"""Frequent itemsets and association rules of a table. The itemsets are mined by mlxtend.
 
 Agrawal, Imielinski, Swami, "Mining Association Rules between Sets of Items in Large Databases", SIGMOD 1993.
 """
@@ -8,23 +8,134 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import inf
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pdanon._kernels import itemset_search
 from pdanon.errors import ParameterError
-from pdanon.evaluation.metrics.queries import _check_max_size, _min_rows, _mine
 from pdanon.guarantees.parameters import check_share
 from pdanon.itemsets.chunks import refuse_chunks
 from pdanon.itemsets.codes import Codes, Itemsets, Numbers
 from pdanon.itemsets.columns import list_column
 from pdanon.itemsets.dtype import ListArray
 from pdanon.itemsets.libraries import takes_tables
+from pdanon.itemsets.lists import offsets_of
+from pdanon.itemsets.support import SupportIndex, csr
 from pdanon.itemsets.table import ItemsetTable
-from pdanon.itemsets.timing import show_activity
-from pdanon.itemsets.validation import check_frame
+from pdanon.itemsets.threads import search
+from pdanon.itemsets.timing import halt_flag, show_activity
+from pdanon.itemsets.validation import (
+    check_count,
+    check_frame,
+)
+
+MOST_ITEMSETS = 1_000_000  # about a gigabyte; the number is exponential in the length of dense rows
+_FEWER = "pass a larger min_support, or a smaller max_size"
+
+
+def frequent_itemsets(
+    frame: pd.DataFrame,
+    column: Hashable | None = None,
+    *,
+    min_support: float,
+    max_size: int | None = None,
+) -> pd.DataFrame:
+    """List the itemsets that at least a share of the rows contains.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Original or released rows.
+    column : hashable, optional
+        The list column. By default the only one.
+    min_support : float
+        Minimum share of the rows, in (0, 1].
+    max_size : int, optional
+        Maximum number of items. By default any.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``itemset`` and ``support`` (rows), by size, then by items.
+
+    Raises
+    ------
+    ParameterError
+        If a number is out of range, there are more than 1,000,000 frequent itemsets, or mlxtend is missing:
+        ``pip install mlxtend``.
+
+    Notes
+    -----
+    The itemsets are counted first, up to the maximum number, so that an excess is reported early. Then
+    FP-growth lists them. Memory: one byte for each row and frequent item, and about 1,000 for each itemset.
+    """
+    with show_activity("frequent itemsets"):
+        itemsets = Itemsets.from_series(list_column(frame, column))
+        found = _mine(itemsets, _min_rows(min_support, itemsets.n_rows), _check_max_size(max_size)).ordered()
+    sets = Itemsets(found.codes, found.offsets, itemsets.vocabulary, np.zeros(len(found), np.bool_))
+    return pd.DataFrame({"itemset": sets.to_pandas(), "support": found.supports})
+
+
+def _check_max_size(max_size: Any) -> int | None:
+    return None if max_size is None else check_count(max_size, "max_size", least=1)
+
+
+def _min_rows(min_support: Any, n_rows: int) -> int:
+    """Return the minimum number of rows of a frequent itemset."""
+    share = check_share(min_support, "min_support")
+    if share == 0:
+        raise ParameterError("min_support must be above 0", got=min_support)
+    return max(-(-share.numerator * n_rows // share.denominator), 1)  # rounded up, on exact integers
+
+
+def _mine(
+    itemsets: Itemsets, least: int, max_size: int | None, where: str = "min_support", hint: str = _FEWER
+) -> ItemsetTable:
+    """Return the itemsets that at least a number of rows contain, in no particular order."""
+    try:
+        from mlxtend.frequent_patterns import fpgrowth
+    except ImportError:
+        raise ParameterError(
+            "frequent itemsets need the package mlxtend", hint="pip install mlxtend"
+        ) from None
+    index = SupportIndex.of(itemsets)
+    items = np.flatnonzero(index.singles >= least)
+    if _count_frequent(index, least, max_size, MOST_ITEMSETS) > MOST_ITEMSETS:
+        got = f"more than {MOST_ITEMSETS:,} in at least {least} of {itemsets.n_rows} rows"
+        raise ParameterError("too many frequent itemsets", where=where, got=got, hint=hint)
+    ones = np.ones(len(itemsets.codes), np.int8)
+    rows = csr((ones, itemsets.codes, itemsets.offsets), itemsets.n_rows, itemsets.n_items)
+    found: list[frozenset[int]] = []
+    supports = np.empty(0)
+    longest = None if max_size is None else min(max_size, int(itemsets.lengths.max(initial=1)))
+    if len(items):
+        table = pd.DataFrame.sparse.from_spmatrix(rows[:, items])  # type: ignore[attr-defined]
+        table = table.astype(pd.SparseDtype(np.bool_, fill_value=False))
+        # fpgrowth compares shares as floats: half a row less keeps rounding errors away from the bound.
+        share = (least - 0.5) / itemsets.n_rows
+        mined = fpgrowth(table, min_support=share, max_len=longest)
+        found, supports = mined["itemsets"].tolist(), mined["support"].to_numpy() * itemsets.n_rows
+    offsets = offsets_of(np.array([len(each) for each in found], np.int64))
+    places = [place for each in found for place in sorted(each)]
+    codes = items[np.array(places, np.int64)].astype(np.int32)
+    return ItemsetTable(codes, offsets, np.rint(supports).astype(np.int64))
+
+
+def _count_frequent(index: SupportIndex, least: int, max_size: int | None, most: int) -> int:
+    """Count the itemsets that at least a number of rows contain; stop at some count above ``most``."""
+    items = np.flatnonzero(index.singles >= least)
+    rarest_first = items[np.argsort(index.singles[items], kind="stable")]
+    largest = index.longest if max_size is None else min(max_size, index.longest)
+
+    def count() -> int:
+        return itemset_search.count_frequent(index.rows, rarest_first, least, largest, most, halt_flag())
+
+    return search(count, [()], inf)[0]
+
 
 MOST_RULES = 5_000_000  # about a gigabyte as a table
 _MOST_SPLITS = 100_000_000  # splits of frequent itemsets into two sides: about 30 seconds

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pdanon.algorithms.registry import ALGORITHMS
 from pdanon.cards import Share, card
 from pdanon.errors import ParameterError, ReleaseWarning, warn
-from pdanon.evaluation.metrics.attacker_candidates import Release
+from pdanon.evaluation.metrics.estimates import Release
 from pdanon.guarantees.parameters import DEFAULT_M, ItemLimit, check_k, check_m
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Codes, Itemsets, Offsets, canonical_rows

@@ -1,8 +1,8 @@
-"""Risk of identification: the share of rows that a few known items single out."""
+"""Risks of a table: rows that a few known items single out, links of releases, inference of private items."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,21 +11,25 @@ from numpy.typing import NDArray
 
 from pdanon.cards import Measures
 from pdanon.errors import ParameterError
-from pdanon.evaluation.metrics.label_links import fitting_rows
+from pdanon.guarantees.breaches import secret_totals
+from pdanon.guarantees.generalized_itemsets import SUPPRESSED
 from pdanon.guarantees.kkm import KLm, QuasiClasses
 from pdanon.guarantees.lm import LmDiversity
-from pdanon.guarantees.named import NamedItems
+from pdanon.guarantees.named import NamedItems, named_items
 from pdanon.guarantees.parameters import check_finite_m, check_k
+from pdanon.guarantees.private import PublicAndPrivate, private_items
 from pdanon.guarantees.sensitive_groups import SensitiveGroups
 from pdanon.guarantees.series import Series, read_releases, refuse_unused
 from pdanon.io.units import UnitTable, refuse_with_unit, refuse_without_unit
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.chunks import refuse_chunks
-from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.columns import find_column, list_column
+from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers
+from pdanon.itemsets.columns import find_column, find_columns, list_column
+from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.multisets import read_visible
-from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.timing import show_activity
+from pdanon.itemsets.row_loops import first_equal_rows
+from pdanon.itemsets.support import SupportIndex, csr
+from pdanon.itemsets.timing import part_done, show_activity
 from pdanon.itemsets.validation import check_flag, check_frame
 from pdanon.recoding.counts import of_all_rows
 from pdanon.recoding.result import Anonymized, recoded_lists
@@ -348,3 +352,144 @@ def _remove_from(frame: pd.DataFrame, column: Hashable | None, items: NamedItems
     frame, itemsets = frame.copy(deep=False), read_visible(frame.iloc[:, place])
     frame.isetitem(place, remove_items(itemsets, items).to_pandas())
     return frame
+
+
+# --- Links of two releases by labels alone, without a key: rows that can stand for the same items
+
+
+_BATCH = 128  # rows of the earlier release that are compared at once
+
+
+def fitting_rows(series: Series, release: int) -> tuple[Numbers, Mask]:
+    """Count the newest rows that fit each person of an earlier release, and return whether their own does.
+
+    Only persons in both releases count. Rows fit if some itemset has the labels of the one in its release,
+    and those of the other in the other. The union of such itemsets is one as well, so each label needs one
+    item that both rows allow.
+    """
+    earlier, newest = series.persons.row_of[release], series.persons.row_of[-1]
+    both = (earlier >= 0) & (newest >= 0)
+    before, number, _ = _distinct(series.columns[release].take(earlier[both]))
+    after, place, weights = _distinct(series.columns[-1].take(newest[newest >= 0]))
+    place = place[both[newest >= 0]]
+    allowed, free, open_ = _links(series.labels[release], series.labels[-1], before.shape[1], after.shape[1])
+    lengths = np.asarray(after.sum(axis=1)).reshape(-1)
+    # Labels of the earlier row that need an item in the later one, and the later rows that have it.
+    needs = before[:, ~open_]
+    meets = (after @ allowed[~open_].T).astype(np.bool_).astype(np.int32)
+    fits, own = np.zeros(len(number), np.int64), np.zeros(len(number), np.bool_)
+    order = np.argsort(number, kind="stable")
+    for first in range(0, before.shape[0], _BATCH):
+        rows = before[first : first + _BATCH]
+        covered = (rows @ allowed).toarray().astype(np.bool_) | free
+        needed = needs[first : first + _BATCH]
+        fit = after @ covered.T.astype(np.int32) == lengths[:, None]
+        fit &= (meets @ needed.T).toarray() == np.asarray(needed.sum(axis=1)).reshape(-1)
+        begin, end = np.searchsorted(number[order], (first, first + _BATCH))
+        persons = order[begin:end]
+        fits[persons] = (weights @ fit)[number[persons] - first]
+        own[persons] = fit[place[persons], number[persons] - first]
+        part_done()
+    return fits, own
+
+
+def _distinct(rows: Itemsets) -> tuple[Any, NDArray[np.int64], NDArray[np.int64]]:
+    """Return the distinct rows as a sparse matrix, the number of each row, and how often each occurs."""
+    first = first_equal_rows(rows.codes, rows.offsets)
+    chosen, number, weights = np.unique(first, return_inverse=True, return_counts=True)
+    some = rows.take(chosen)
+    matrix = csr((np.ones(len(some.codes), np.int32), some.codes, some.offsets), len(chosen), rows.n_items)
+    return matrix, number.reshape(-1), weights
+
+
+def _links(before: Codes, after: Codes, n_before: int, n_after: int) -> tuple[Any, Mask, Mask]:
+    """Return which labels of two releases share an item, and which have one that the other suppresses."""
+    known = (before >= SUPPRESSED) & (after >= SUPPRESSED)  # an unknown item is in no row
+    before, after = before[known], after[known]
+    free, open_ = np.zeros(n_after, np.bool_), np.zeros(n_before, np.bool_)  # later, and earlier labels
+    free[after[(before == SUPPRESSED) & (after >= 0)]] = True
+    open_[before[(after == SUPPRESSED) & (before >= 0)]] = True
+    shown = (before >= 0) & (after >= 0)
+    pairs = np.unique(before[shown] * np.int64(max(n_after, 1)) + after[shown])
+    one, other = np.divmod(pairs, max(n_after, 1))
+    starts = np.searchsorted(one, np.arange(n_before + 1))
+    return csr((np.ones(len(other), np.int32), other, starts), n_before, n_after), free, open_
+
+
+# --- Inference of private items: the probabilities that coherence bounds
+
+
+@called_by_name
+def breach(
+    frame: pd.DataFrame, column: Hashable | None = None, *, known: Iterable[Any], private: Any
+) -> pd.DataFrame:
+    """Measure the probability of each private item, given known public items.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Original or released rows.
+    column : hashable, optional
+        The list column. By default, the only one besides the private column.
+    known : iterable
+        Public items that the attacker knows; in a release, its labels. Without any, the shares of all rows.
+    private : list of items, Series of bool, or str
+        The private items, as in :func:`pdanon.coherence`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``private``, the item; ``matches``, the number of rows with all known items; ``support``, the number
+        of matches with the private item; and ``probability``, their share of all matches; NaN without a
+        match. By descending probability, then by item. With a private column, rows that are missing in it do
+        not count.
+
+    Raises
+    ------
+    ColumnError, ItemsetDtypeError, ParameterError
+        If a column or a parameter is invalid; if a known or a private item does not occur; or if a known item
+        is private.
+
+    Notes
+    -----
+    ``Coherence(h, k, p, private)`` limits each probability to h, and ``matches`` to 0 or at least k, if at
+    most p items are known.
+
+    References
+    ----------
+    .. [1] Y. Xu, K. Wang, A. W.-C. Fu, P. S. Yu, "Anonymizing Transaction Databases for Publication",
+       KDD 2008.
+
+    Examples
+    --------
+    >>> import pandas as pd, pdanon
+    >>> rows = [["rice", "tea", "flu"], ["rice", "tea"], ["rice", "salt", "flu"], ["rice", "salt", "gout"]]
+    >>> df = pd.DataFrame({"items": rows})
+    >>> df.txanon.breach(known=["rice", "tea"], private=["flu", "gout"])
+      private  matches  support  probability
+    0     flu        2        1          0.5
+    1    gout        2        0          0.0
+    """
+    named = private_items(private)
+    columns = ListColumns.of(frame, find_columns(frame, column, named))
+    parts = PublicAndPrivate.of(columns, named)
+    if columns.private is not None:
+        parts = parts.within_rows(~columns.private.nulls)
+    wanted = named_items(columns.itemsets, NamedItems.of(known, "known"), "known")
+    both = int((wanted & parts.is_private[: len(wanted)]).sum())
+    if both:
+        hint = "a known item is public: leave it out of known or private"
+        raise ParameterError("a known item is private", where="known", got=f"{both} items", hint=hint)
+    held = parts.part(np.append(wanted, np.zeros(len(parts.is_private) - len(wanted), np.bool_)))
+    matching = parts.secrets.within(np.diff(held.offsets) == wanted.sum())
+    supports = secret_totals(matching, parts.copies)
+    items = parts.private_vocabulary
+    table = pd.DataFrame(
+        {
+            "private": pd.array(items, dtype=pd.ArrowDtype(items.type)),
+            "matches": matching.n_rows,
+            "support": supports,
+            "probability": supports / np.float64(matching.n_rows or np.nan),
+        }
+    )
+    return table.sort_values("support", ascending=False, kind="stable", ignore_index=True)
