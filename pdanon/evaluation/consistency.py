@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from pdanon.errors import GuaranteeError, IdentifierWarning, ParameterError
 from pdanon.evaluation.fingerprint import column_fingerprint, has_default_index, level_names
@@ -19,13 +18,11 @@ from pdanon.guarantees.k_anonymity import KAnonymity
 from pdanon.guarantees.sensitive_groups import GROUP, SensitiveGroups
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.chunks import NAMES
-from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.codes import Itemsets, Numbers
 from pdanon.itemsets.columns import added_label, find_column, label_key, names_column, same_label
 from pdanon.itemsets.mapping import mapping_labels, mapping_values
 from pdanon.recoding.result import Anonymized, in_chunks, recoded_lists
 from pdanon.recoding.unmodified_columns import UnmodifiedColumns, count_unmodified
-
-Numbers = NDArray[np.int64]
 
 
 class Own(NamedTuple):
@@ -127,8 +124,7 @@ def _check_classes(result: Anonymized) -> None:
     assert result.groups is not None
     of_row = result.classes.iloc[result.groups.to_numpy()]
     for place, label in enumerate(result.guarantee.quasi, start=2):  # type: ignore[attr-defined]
-        position = next(i for i, each in enumerate(result.frame) if same_label(each, label))
-        if column_fingerprint(of_row.iloc[:, place]) != column_fingerprint(result.frame.iloc[:, position]):
+        if column_fingerprint(of_row.iloc[:, place]) != column_fingerprint(_column(result.frame, label)):
             raise _changed("quasi-identifiers that differ from those of the classes")
 
 
@@ -243,9 +239,12 @@ def _cells(itemsets: Itemsets) -> Numbers:
 # --- Items and labels
 
 
+def _column(frame: pd.DataFrame, label: Hashable) -> pd.Series[Any]:
+    return frame.iloc[:, next(i for i, each in enumerate(frame.columns) if same_label(each, label))]
+
+
 def _read(frame: pd.DataFrame, label: Hashable) -> Itemsets:
-    position = next(i for i, each in enumerate(frame.columns) if same_label(each, label))
-    return Itemsets.from_series(frame.iloc[:, position])
+    return Itemsets.from_series(_column(frame, label))
 
 
 def _lines(result: Anonymized, label: Hashable) -> pd.DataFrame:

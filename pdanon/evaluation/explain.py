@@ -57,7 +57,10 @@ def explain(result: Anonymized, item: Any, original: pd.DataFrame) -> Explanatio
     k_alone, loss_then = None, None
     if isinstance(guarantee, (KmAnonymity, PrivacyConstraints)):
         found, rarest = _find_threats(itemsets, code, guarantee)
-        threats, lowest = _list_threats(itemsets, found), min(rarest, guarantee.k)
+        threats, lowest = (
+            threat_table(itemsets, found, "rare")[["itemset", "support"]],
+            min(rarest, guarantee.k),
+        )
         k_alone = lowest if lowest >= 2 else None
         loss_then = _loss_at(lowest, original, position, result) if 2 <= lowest < guarantee.k else None
     else:
@@ -264,7 +267,8 @@ def _audit_original(
         guarantee = replace(guarantee, mapping=None, **{name: item.to_pylist()})
     itemsets = itemsets.take(rows)
     frame = with_column(result.frame.iloc[rows], position, itemsets.to_pandas())
-    listed = _audit(guarantee, frame, position, itemsets, _recode_to_itself(itemsets))
+    as_is = Recoding.of_suppressed(np.zeros(itemsets.n_items, np.bool_), itemsets)
+    listed = _audit(guarantee, frame, position, itemsets, as_is)
     if alone:
         return listed[listed["why"].isin(["diversity", "breach"]).to_numpy()].reset_index(drop=True)
     has_item = _has_item(listed["itemset"], item)
@@ -288,10 +292,6 @@ def _has_item(column: pd.Series[Any], item: pa.Array) -> NDArray[np.bool_]:
     found = np.zeros(itemsets.n_rows, np.bool_)
     found[itemsets.rows[np.isin(itemsets.codes, itemsets.lookup(item))]] = True
     return found
-
-
-def _recode_to_itself(itemsets: Itemsets) -> Recoding:
-    return Recoding.of_suppressed(np.zeros(itemsets.n_items, np.bool_), itemsets)
 
 
 def _audit(
@@ -373,10 +373,6 @@ def _child(tree: Hierarchy, node: int, leaf: int) -> int:
     """Return the child of a node that is an ancestor of a leaf; the child of a leaf is the leaf."""
     path = tree.ancestors_of(leaf).tolist()
     return int(path[max(path.index(node) - 1, 0)])
-
-
-def _list_threats(itemsets: Itemsets, threats: ItemsetTable) -> pd.DataFrame:
-    return threat_table(itemsets, threats, "rare")[["itemset", "support"]]
 
 
 def _find_exposed(

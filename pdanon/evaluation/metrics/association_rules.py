@@ -76,8 +76,13 @@ def frequent_itemsets(
     with show_activity("frequent itemsets"):
         itemsets = Itemsets.from_series(list_column(frame, column))
         found = _mine(itemsets, _min_rows(min_support, itemsets.n_rows), _check_max_size(max_size)).ordered()
-    sets = Itemsets(found.codes, found.offsets, itemsets.vocabulary, np.zeros(len(found), np.bool_))
-    return pd.DataFrame({"itemset": sets.to_pandas(), "support": found.supports})
+    return pd.DataFrame({"itemset": as_lists(found, itemsets), "support": found.supports})
+
+
+def as_lists(table: ItemsetTable, itemsets: Itemsets) -> ListArray:
+    """Return itemsets as a list column, with the items of another column."""
+    nulls = np.zeros(len(table), np.bool_)
+    return Itemsets(table.codes, table.offsets, itemsets.vocabulary, nulls).to_pandas()
 
 
 def _check_max_size(max_size: Any) -> int | None:
@@ -86,9 +91,7 @@ def _check_max_size(max_size: Any) -> int | None:
 
 def _min_rows(min_support: Any, n_rows: int) -> int:
     """Return the minimum number of rows of a frequent itemset."""
-    share = check_share(min_support, "min_support")
-    if share == 0:
-        raise ParameterError("min_support must be above 0", got=min_support)
+    share = check_positive_share(min_support, "min_support")
     return max(-(-share.numerator * n_rows // share.denominator), 1)  # rounded up, on exact integers
 
 
@@ -197,18 +200,18 @@ def rules(
     1    ['tea']   ['rice']        3        0.75   1.0
     """
     with show_activity("association rules"):
-        share = check_confidence(min_confidence)
+        share = check_positive_share(min_confidence, "min_confidence")
         refuse_chunks(check_frame(frame))
         itemsets = Itemsets.from_series(list_column(frame, column))
         found = RuleTable.mine(itemsets, _min_rows(min_support, itemsets.n_rows), share, max_size)
         return found.to_frame(itemsets)
 
 
-def check_confidence(min_confidence: Any) -> Fraction:
-    """Check a minimum confidence, in (0, 1]."""
-    share = check_share(min_confidence, "min_confidence")
+def check_positive_share(value: Any, name: str) -> Fraction:
+    """Check a share in (0, 1]."""
+    share = check_share(value, name)
     if share == 0:
-        raise ParameterError("min_confidence must be above 0", got=min_confidence)
+        raise ParameterError(f"{name} must be above 0", got=value)
     return share
 
 
@@ -316,18 +319,13 @@ class RuleTable:
         shares = self.frequent.supports / max(itemsets.n_rows, 1)
         return pd.DataFrame(
             {
-                "antecedent": self._items(self.antecedents, itemsets),
-                "consequent": self._items(self.consequents, itemsets),
+                "antecedent": as_lists(self.frequent.take(self.antecedents), itemsets),
+                "consequent": as_lists(self.frequent.take(self.consequents), itemsets),
                 "support": self.supports,
                 "confidence": self.confidences,
                 "lift": self.confidences / shares[self.consequents],
             }
         )
-
-    def _items(self, numbers: Numbers, itemsets: Itemsets) -> ListArray:
-        found = self.frequent.take(numbers)
-        nulls = np.zeros(len(found), np.bool_)
-        return Itemsets(found.codes, found.offsets, itemsets.vocabulary, nulls).to_pandas()
 
 
 def _split(frequent: Frequent, numbers: Numbers, codes: Codes, share: Fraction) -> Numbers:

@@ -432,7 +432,7 @@ def _count_copies(bags: Multisets) -> Any:
 def _contain(items: Sequence[int], copies: Any, cover: Cover, n_bags: int) -> NDArray[np.float64]:
     """Return the probability that each bag stands for all of some items."""
     total = np.zeros(n_bags)
-    for absent in _subsets(items):
+    for absent in subsets(items):
         avoid = np.ones(n_bags)
         parts = [cover.labels[cover.offsets[item] : cover.offsets[item + 1]] for item in absent]
         labels, covered = np.unique(np.concatenate([np.empty(0, np.int32), *parts]), return_counts=True)
@@ -443,7 +443,8 @@ def _contain(items: Sequence[int], copies: Any, cover: Cover, n_bags: int) -> ND
     return np.clip(total, 0.0, 1.0)
 
 
-def _subsets(items: Sequence[int]) -> Iterator[tuple[int, ...]]:
+def subsets(items: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
+    """Yield the subsets of some items, the smallest first."""
     for size in range(len(items) + 1):
         yield from combinations(items, size)
 

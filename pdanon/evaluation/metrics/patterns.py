@@ -27,7 +27,8 @@ from pdanon.evaluation.metrics.association_rules import (
     _count_frequent,
     _min_rows,
     _mine,
-    check_confidence,
+    as_lists,
+    check_positive_share,
     frequent_itemsets,
     rules,
 )
@@ -277,8 +278,7 @@ def _workload(
 ) -> Workload:
     """Return the queries for itemsets of one size, given as the rows of a matrix of codes."""
     table, label = from_matrices([codes]), original.columns[position]
-    sets = Itemsets(table.codes, table.offsets, itemsets.vocabulary, np.zeros(len(table), np.bool_))
-    return Workload.from_frame(pd.DataFrame({label: sets.to_pandas()}), label)
+    return Workload.from_frame(pd.DataFrame({label: as_lists(table, itemsets)}), label)
 
 
 def _check_ranks(ranks: Any, n_items: int) -> tuple[int, int]:
@@ -482,7 +482,7 @@ def rule_errors(
     1          ['tea']  ['(rice,salt)']         0.8                0.8  generalized
     """
     with show_activity("rule errors"):
-        share = check_confidence(min_confidence)
+        share = check_positive_share(min_confidence, "min_confidence")
         check_known(mode, get_args(Mode), "mode", where="mode")
         release = Release.of(original, released, mapping, hierarchy, column)
         least = _min_rows(min_support, release.items.n_rows)
@@ -602,11 +602,9 @@ def _estimate_confidences(
     before: RuleTable, original: pd.DataFrame, release: Release, label: Hashable, mode: Mode
 ) -> NDArray[np.float64]:
     """Estimate the confidence of each rule of the original from the release."""
-    sets, items = before.frequent.sets, release.items
     if not len(before):
         return np.empty(0)
-    lists = Itemsets(sets.codes, sets.offsets, items.vocabulary, np.zeros(len(sets), np.bool_))
-    queries = pd.DataFrame({label: lists.to_pandas()})
+    queries = pd.DataFrame({label: as_lists(before.frequent.sets, release.items)})
     answers = answer_queries(queries, label, original, release, mode, 0)
     counts = np.append(np.nan, answers.table["estimate"].to_numpy())
     wholes, antecedents = counts[before.wholes], counts[before.antecedents]

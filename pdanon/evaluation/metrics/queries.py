@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any, get_args
 
 import numpy as np
@@ -27,6 +26,7 @@ from pdanon.evaluation.metrics.estimates import (
     draw_conditions,
     expected_counts,
     expected_in_bags,
+    subsets,
 )
 from pdanon.guarantees.parameters import check_share
 from pdanon.hierarchy import HierarchyLike
@@ -620,8 +620,7 @@ def without_absent(
     added = [
         (number, sorted({*present[number], *more}), 1.0 - 2 * (len(more) % 2))
         for number, items in enumerate(gone)
-        for size in range(len(items) + 1)
-        for more in combinations(items, size)
+        for more in subsets(items)
     ]
     owner = np.array([number for number, *_ in added], np.int64)
     every = queries.drop(columns=absent).iloc[owner].reset_index(drop=True)
