@@ -18,7 +18,7 @@ from pdanon.cli.options import flag, is_table
 from pdanon.cli.output import note, stage
 from pdanon.errors import ParameterError, mask_credentials, read_safely
 from pdanon.evaluation.evidence.page import paths_of as evidence_paths
-from pdanon.guarantees.parameters import DefaultNumber, constraint_list
+from pdanon.guarantees.parameters import DefaultNumber
 from pdanon.guarantees.sensitive_groups import GROUP
 from pdanon.io.column_types import describe_texts
 from pdanon.io.files import check_replaceable
@@ -27,14 +27,17 @@ from pdanon.io.grouping import MEMORY, group_lines
 from pdanon.io.lines import Table, is_lines, is_parquet, is_text
 from pdanon.io.links import person_texts, read_secret
 from pdanon.io.storage import locate, locate_target
-from pdanon.io.tables import check_distinct, is_csv, read_columns, read_weights, suffix_hint
+from pdanon.io.tables import check_distinct, is_csv, suffix_hint
 from pdanon.io.targets import check_absent
 from pdanon.itemsets.chunks import NAMES
 from pdanon.itemsets.validation import is_uri
+from pdanon.policy.schema import read_parameter
 
 _FORM = tuple(each.name for each in fields(Form))
 
 _OF_ROWS = ("quasi", "previous", "chunks", "classes", "report", "evidence", "links")  # of one row per person
+
+_SEPARATOR = "pass the separator of the items, such as --separator ' '; it is never guessed"
 
 _STREAMS = "--stream reads directories of Parquet files, in anonymize, audit, profile and risk"
 
@@ -145,8 +148,7 @@ def check_files(arguments: argparse.Namespace) -> None:
         return
     for name in ("threats",) if form_of(arguments).has_lines else ("target", "threats"):
         if name in files and is_csv(files[name]):
-            hint = "pass the separator of the items, such as --separator ' '; it is never guessed"
-            raise ParameterError("a CSV file needs --separator", where=str(files[name]), hint=hint)
+            raise lacks_separator(str(files[name]))
 
 
 def outputs_of(arguments: argparse.Namespace) -> dict[str, Path | str]:
@@ -171,13 +173,18 @@ def _files_among(arguments: dict[str, Any]) -> Iterator[tuple[str, Path]]:
             yield name, value
 
 
+def lacks_separator(path: str) -> ParameterError:
+    """Return the error for a CSV file whose items have no separator."""
+    return ParameterError("a CSV file needs --separator", where=path, hint=_SEPARATOR)
+
+
 def _check_separator(arguments: argparse.Namespace) -> None:
     """Check that the column and the separator of items in one text are specified."""
     lacks = [name for name in ("column", "separator") if getattr(arguments, name) is None]
     if lacks:
         hints = {
             "column": "name the column of the items, such as --column items",
-            "separator": "pass the separator of the items, such as --separator ' '; it is never guessed",
+            "separator": _SEPARATOR,
         }
         others = "If items have a line each: --by and --item; if they have a column each: --onehot"
         hint = f"{', and '.join(hints[name] for name in lacks)}. {others}"
@@ -438,9 +445,6 @@ def grouped_lines(arguments: argparse.Namespace) -> Iterator[None]:
 
 def read_options(options: dict[str, Any], arguments: argparse.Namespace) -> None:
     """Read the files among the options of an algorithm."""
-    if "constraints" in options:
-        options["constraints"] = constraint_list(arguments.constraints, arguments.column)
-    if "weights" in options:
-        options["weights"] = read_weights(arguments.weights)
-    if "start" in options:
-        options["start"] = read_columns(arguments.start, ["group", "item", "generalized"])
+    for name, value in options.items():
+        if isinstance(value, Path):
+            options[name] = read_parameter(name, value, arguments.column)

@@ -41,6 +41,7 @@ from pdanon.cli.checks import (
     form_of,
     grouped_lines,
     inputs_of,
+    lacks_separator,
     number_types,
     outputs_of,
     read,
@@ -202,12 +203,17 @@ _PANELS = ("below_k", "occurrences")  # panels of the picture: the remaining ris
 _PANEL_WIDTH, _PANEL_HEIGHT = 5.0, 4.0  # inches
 
 
+def _plan(arguments: argparse.Namespace) -> Outcome | None:
+    """Check the files of a command, and return its plan if nothing but the plan is requested."""
+    check_files(arguments)
+    return plan(inputs_of(arguments), outputs_of(arguments).values()) if arguments.dry_run else None
+
+
 def _profile(arguments: argparse.Namespace) -> Outcome:
     """Print a profile, and write its page if requested."""
     (check_parts if arguments.stream else check_form)(arguments)
-    check_files(arguments)
-    if arguments.dry_run:
-        return plan(inputs_of(arguments), outputs_of(arguments).values())
+    if planned := _plan(arguments):
+        return planned
     if arguments.stream:
         with grouped_lines(arguments), stage("counting", has_bar=True):
             found = stream.profile(arguments.source, arguments.column, k=arguments.k, m=arguments.m)
@@ -234,9 +240,8 @@ def _tradeoff(arguments: argparse.Namespace) -> Outcome:
     """Make a release for each k and m, print the loss and the risk, and write the requested files."""
     check_form(arguments)
     options = guarantee_options(arguments) if arguments.algorithm is None else algorithm_options(arguments)
-    check_files(arguments)
-    if arguments.dry_run:
-        return plan(inputs_of(arguments), outputs_of(arguments).values())
+    if planned := _plan(arguments):
+        return planned
     if arguments.picture and find_spec("matplotlib") is None:  # fail before the work, not after it
         raise ParameterError("pictures need the package matplotlib", hint="pip install matplotlib")
     read_options(options, arguments)
@@ -303,9 +308,8 @@ def _anonymize(arguments: argparse.Namespace) -> Outcome:
     record = ALGORITHMS.get(name)
     adds = "p" in options if record is None else bool(record.adds)
     check_classes(arguments, adds, repeats=record is not None and record.recodes == "chunks")
-    check_files(arguments)
-    if arguments.dry_run:
-        return plan(inputs_of(arguments), outputs_of(arguments).values())
+    if planned := _plan(arguments):
+        return planned
     read_options(options, arguments)
     frame, linked = read_with_persons(arguments)
     with stage(f"running {name or 'the algorithms'}", has_bar=True), show_warnings(_TO_KEEP):
@@ -331,9 +335,8 @@ def _anonymize_files(arguments: argparse.Namespace) -> Outcome:
     check_stream(arguments)
     name = arguments.algorithm
     options = guarantee_options(arguments) if name is None else algorithm_options(arguments)
-    check_files(arguments)
-    if arguments.dry_run:
-        return plan(inputs_of(arguments), outputs_of(arguments).values())
+    if planned := _plan(arguments):
+        return planned
     read_options(options, arguments)
     running = stage(f"running {name or 'the algorithms'}", has_bar=True)
     with grouped_lines(arguments), running, show_warnings(_TO_KEEP):
@@ -354,9 +357,8 @@ def _anonymize_files(arguments: argparse.Namespace) -> Outcome:
 def _audit(arguments: argparse.Namespace) -> Outcome:
     (check_parts if arguments.stream else check_form)(arguments)
     check_audit_options(arguments)
-    check_files(arguments)
-    if arguments.dry_run:
-        return plan(inputs_of(arguments), outputs_of(arguments).values())
+    if planned := _plan(arguments):
+        return planned
     guarantee = _guarantee(arguments)
     audit, n_rows, counted, hashed = (_audit_files if arguments.stream else _audit_table)(
         arguments, guarantee
@@ -494,8 +496,7 @@ def _read_verified(path: str, arguments: argparse.Namespace, form: Form) -> pd.D
     """Read a table to verify."""
     form.check(path, flag)
     if is_text(path) and form.separator is None and not form.has_no_lists:
-        hint = "pass the separator of the items, such as --separator ' '; it is never guessed"
-        raise ParameterError("a CSV file needs --separator", where=path, hint=hint)
+        raise lacks_separator(path)
     return read(path if is_uri(path) else Path(path), arguments, form)
 
 
@@ -524,9 +525,8 @@ def _read_described(stored: Evidence, arguments: argparse.Namespace, name: str) 
 
 def _risk(arguments: argparse.Namespace) -> Outcome:
     (check_parts if arguments.stream else check_form)(arguments)
-    check_files(arguments)
-    if arguments.dry_run:
-        return plan(inputs_of(arguments), outputs_of(arguments).values())
+    if planned := _plan(arguments):
+        return planned
     request: dict[str, Any] = {"k": arguments.k, "m": arguments.m, **unit_of(arguments)}
     if arguments.stream:
         with grouped_lines(arguments), stage("counting", has_bar=True):

@@ -24,7 +24,6 @@ from pdanon.evaluation.evidence.page import evidence_files, paths_of
 from pdanon.evaluation.fingerprint import fingerprint
 from pdanon.evaluation.report.html import HEAD
 from pdanon.evaluation.report.release_report import write_page
-from pdanon.guarantees.parameters import constraint_list
 from pdanon.guarantees.requested import REQUIRED, check_sensitive
 from pdanon.io.column_types import describe_texts
 from pdanon.io.files import check_replaceable
@@ -36,8 +35,6 @@ from pdanon.io.storage import locate, locate_target, refuse_credentials, suffix_
 from pdanon.io.tables import (
     check_distinct,
     is_csv,
-    read_columns,
-    read_weights,
     suffix_hint,
     write_confidential,
     write_plain,
@@ -209,10 +206,9 @@ class Policy:
         if self.algorithm is None:
             self._check_request()
         frame = self.read() if frame is None else check_frame(frame)
+        options = self._read_request()
         if self.algorithm is None:
-            request = self._read_all(self._roles.merge_request(self._parameters))
-            return least_lossy(frame, self.items, **request, **self._unit)
-        options = self._read_all(self._roles.merge_parameters(self.algorithm, self._parameters)) | self._unit
+            return least_lossy(frame, self.items, **options)
         most = check_max_loss(options.pop("max_loss", None))
         column = {"column": self.items} if self._reads_lists() else {}
         result: Anonymized = algorithm(self.algorithm)(frame, **column, **options)
@@ -255,10 +251,7 @@ class Policy:
             self._roles.select_published(frame, self._place("columns"), lists=self._reads_lists())
         if self.algorithm is None:
             self._check_request()
-            options = self._read_all(self._roles.merge_request(self._parameters))
-        else:
-            options = self._read_all(self._roles.merge_parameters(self.algorithm, self._parameters))
-        options |= {"algorithm": self.algorithm, "drop": self.drop, **self._unit}
+        options = self._read_request() | {"algorithm": self.algorithm, "drop": self.drop}
         mapping = self.outputs.get("mapping")
         return anonymize(self.input, self.outputs["release"], column=self.items, mapping=mapping, **options)
 
@@ -676,6 +669,13 @@ class Policy:
 
     # --- Parameters of an algorithm
 
+    def _read_request(self) -> dict[str, Any]:
+        """Return the arguments of the algorithm, or of `least_lossy`, with the files that they name."""
+        own = self._parameters
+        if self.algorithm is None:
+            return self._read_all(self._roles.merge_request(own)) | self._unit
+        return self._read_all(self._roles.merge_parameters(self.algorithm, own)) | self._unit
+
     def _configurations(self) -> dict[str, dict[str, Any]]:
         """Return the configurations to compare, with the parameters that the roles of columns set."""
         unset = {*self.comparison.get("vary", {}), "keep"}  # a comparison warns of no column
@@ -689,13 +689,7 @@ class Policy:
         if key in schema.NESTED and isinstance(value, Mapping):
             table = self._read_all(value)
             return schema.transaction_of(table) if key == "transaction" else table
-        if not isinstance(value, Path) or key not in ("constraints", "start", "utility", "weights"):
-            return value
-        if key == "constraints":
-            return constraint_list(value, self.items)
-        if key == "start":
-            return read_columns(value, ["group", "item", "generalized"])
-        return read_weights(value) if key == "weights" else read_columns(value, ["item", "block"])
+        return schema.read_parameter(key, value, self.items) if isinstance(value, Path) else value
 
     def _read_all(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
         return {key: self._read(key, value) for key, value in parameters.items()}

@@ -16,6 +16,8 @@ from pdanon.algorithms.registry import ALGORITHMS, algorithm, of_lists, paramete
 from pdanon.algorithms.rt.transaction import Transaction, as_transaction
 from pdanon.errors import ColumnError, FormatError, ParameterError, cause_of, file_hint
 from pdanon.evaluation.report.html import HEAD
+from pdanon.guarantees.parameters import constraint_list
+from pdanon.io.tables import read_columns, read_weights
 from pdanon.itemsets.columns import is_list_column
 from pdanon.itemsets.validation import check_kind, check_known, is_uri
 from pdanon.recoding.unmodified_columns import index_levels
@@ -218,6 +220,17 @@ def _check_keys(table: Mapping[str, Any], name: str, where: str) -> None:
         if not isinstance(value, types) or isinstance(value, bool):
             kinds = " or ".join(_TYPES[each] for each in types)
             raise ParameterError(f"{key} must be {kinds}", where=where, got=type(value).__name__)
+
+
+def read_parameter(key: str, path: Path, column: str | None) -> Any:
+    """Read the file of a parameter of an algorithm; return the path if the algorithm reads it itself."""
+    if key == "constraints":
+        return constraint_list(path, column)
+    if key == "start":
+        return read_columns(path, ["group", "item", "generalized"])
+    if key == "weights":
+        return read_weights(path)
+    return read_columns(path, ["item", "block"]) if key == "utility" else path
 
 
 # --- The treatment of items beside quasi-identifiers: a table in a policy, a `Transaction` in Python
