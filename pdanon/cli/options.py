@@ -141,12 +141,17 @@ def column_hierarchy(text: str) -> tuple[str, int | Path]:
 
 def column_weight(text: str) -> tuple[str, float]:
     """Read a column and its weight."""
+    return _named_number(text, "a column", "--quasi-weights age=1 sex=0.5")
+
+
+def _named_number(text: str, what: str, example: str) -> tuple[str, float]:
+    """Read the name of something and a number."""
     name, _, value = text.partition("=")
     try:
         return name, float(value)
     except ValueError:
-        hint = f"{HINT}write a column and a number: --quasi-weights age=1 sex=0.5"
-        raise argparse.ArgumentTypeError(f"{text!r} is not a column with a number{hint}") from None
+        hint = f"{HINT}write {what} and a number: {example}"
+        raise argparse.ArgumentTypeError(f"{text!r} is not {what} with a number{hint}") from None
 
 
 def column_type(text: str) -> tuple[str, str]:
@@ -160,12 +165,8 @@ def column_type(text: str) -> tuple[str, str]:
 
 def bound(text: str) -> tuple[str, float]:
     """Read a measure and the largest value that it may have."""
-    name, _, value = text.partition("=")
-    try:
-        return name.strip(), float(value)
-    except ValueError:
-        hint = f"{HINT}write a measure and a number: --max-loss pairs=0.5"
-        raise argparse.ArgumentTypeError(f"{text!r} is not a measure with a number{hint}") from None
+    name, value = _named_number(text, "a measure", "--max-loss pairs=0.5")
+    return name.strip(), value
 
 
 def head_text(text: str) -> tuple[str, str]:

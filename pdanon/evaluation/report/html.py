@@ -81,6 +81,11 @@ def table(
     )
 
 
+def text_table(caption: str, texts: Mapping[str, str], header: Sequence[str] = ("", "")) -> str:
+    """Return a table of names and texts."""
+    return table(caption, header, [(Cell(name), Cell(text)) for name, text in texts.items()])
+
+
 def _row_html(cells: Sequence[Cell]) -> str:
     first, *others = cells
     return f'<th scope="row"{_attributes(first)}>{_cell_html(first)}</th>' + "".join(
@@ -201,8 +206,8 @@ def check_head(head: Mapping[str, Any]) -> dict[str, str]:
 
 def _head_table(head: Mapping[str, str]) -> str:
     """Return a table of the texts of a head, without the title; empty if there are none."""
-    rows = [(Cell(name), Cell(head[key])) for key, name in _HEAD.items() if key in head]
-    return table("Head", ["", ""], rows) if rows else ""
+    texts = {name: head[key] for key, name in _HEAD.items() if key in head}
+    return text_table("Head", texts) if texts else ""
 
 
 # --- A page as one file, with its style and script; the browser fetches nothing
@@ -266,8 +271,7 @@ def provenance(result: Anonymized, original: pd.DataFrame | None) -> str:
 
 def versions() -> str:
     """Return a table with the time of the report and the versions of the libraries."""
-    entries = {"report made": report_time()} | library_versions()
-    return table("Date and versions", ["", ""], [(Cell(name), Cell(text)) for name, text in entries.items()])
+    return text_table("Date and versions", {"report made": report_time()} | library_versions())
 
 
 def library_versions() -> dict[str, str]:
