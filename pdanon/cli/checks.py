@@ -247,7 +247,6 @@ def _check_series_options(arguments: argparse.Namespace) -> None:
 
 
 def _check_chunk_options(arguments: argparse.Namespace, passed: set[str]) -> None:
-    """Check the arguments of a guarantee of records in chunks."""
     if not arguments.chunks:
         hint = "--safe concerns items of different chunks in a release by disassociate"
         raise ParameterError("--safe goes with --chunks", hint=hint)
@@ -257,7 +256,6 @@ def _check_chunk_options(arguments: argparse.Namespace, passed: set[str]) -> Non
 
 
 def _check_rule_options(passed: set[str]) -> None:
-    """Check the arguments of a guarantee by rules."""
     if not passed >= {"rules", "c"}:
         hint = "such as --rules rules.csv -c 0.5, for at most half of the rows that match"
         raise ParameterError("--rules and -c go together", hint=hint)
@@ -267,7 +265,6 @@ def _check_rule_options(passed: set[str]) -> None:
 
 
 def _check_group_options(arguments: argparse.Namespace, passed: set[str]) -> None:
-    """Check the arguments of a guarantee of groups with counts."""
     if not passed >= {"p", "sensitive", "classes"}:
         hint = "such as -p 4 --sensitive flu gout --classes counts.parquet"
         raise ParameterError("-p, --sensitive and --classes go together", hint=hint)
@@ -280,7 +277,6 @@ def _check_group_options(arguments: argparse.Namespace, passed: set[str]) -> Non
 
 
 def _check_rho_options(arguments: argparse.Namespace, passed: set[str]) -> None:
-    """Check the arguments of a guarantee against inferences."""
     if "sensitive" not in passed:
         hint = "such as --rho 0.5 --sensitive flu gout"
         raise ParameterError("--rho and --sensitive go together", hint=hint)

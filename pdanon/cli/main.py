@@ -172,7 +172,6 @@ def _print_outcome(words: list[str]) -> int:
 
 
 def _report_error(error: Exception) -> int:
-    """Report an error, and return its exit code."""
     if isinstance(error, PdanonError):
         return report(f"error: {error}", 1 if isinstance(error, (InfeasibleError, GuaranteeError)) else 2)
     if isinstance(error, OSError):
@@ -448,7 +447,6 @@ def _note_chunks(columns: Iterable[Hashable]) -> None:
 
 
 def _counted(arguments: argparse.Namespace) -> str:
-    """Return what an audit counts."""
     return "records" if arguments.chunks else "rows" if arguments.unit is None else "persons"
 
 
@@ -493,7 +491,6 @@ def _column_names(described: dict[str, Any]) -> list[str]:
 
 
 def _read_verified(path: str, arguments: argparse.Namespace, form: Form) -> pd.DataFrame:
-    """Read a table to verify."""
     form.check(path, flag)
     if is_text(path) and form.separator is None and not form.has_no_lists:
         raise lacks_separator(path)

@@ -78,7 +78,6 @@ def release(text: str) -> Path | str:
 
 
 def _in_a_directory(text: str) -> Path:
-    """Parse a path in a directory that exists."""
     path = Path(text)
     if not path.absolute().parent.is_dir():
         hint = f"make {str(path.parent)!r} first"
@@ -145,7 +144,6 @@ def column_weight(text: str) -> tuple[str, float]:
 
 
 def _named_number(text: str, what: str, example: str) -> tuple[str, float]:
-    """Read the name of something and a number."""
     name, _, value = text.partition("=")
     try:
         return name, float(value)

@@ -163,7 +163,6 @@ _GROUPS: dict[str, Iterable[str]] = {  # of options, in the order of the help
 
 
 def _fill(command: argparse.ArgumentParser, name: str, run: Command) -> None:
-    """Add the arguments of a command."""
     fill = _COMMANDS[name][3]
     fill(command)
     written = [action.dest for action in command._actions if action.type in _WRITTEN]
@@ -431,7 +430,6 @@ def _add_parameters(command: argparse.ArgumentParser, parameters: dict[str, dict
 
 
 def _add_form(command: argparse.ArgumentParser) -> None:
-    """Add the options of the form of a table."""
     command.add_argument("--column", metavar="NAME", help="the list column (default: the only one)")
     command.add_argument("--separator", metavar="TEXT", help="the separator of items in CSV files")
     command.add_argument(

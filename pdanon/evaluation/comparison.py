@@ -21,8 +21,8 @@ import numpy as np
 import pandas as pd
 
 from pdanon.algorithms.choice import anonymize
-from pdanon.algorithms.registry import algorithm, of_lists, parameters_of
 from pdanon.algorithms.registry import algorithm as named
+from pdanon.algorithms.registry import of_lists, parameters_of
 from pdanon.algorithms.rt.transaction import Transaction
 from pdanon.algorithms.workers import processes
 from pdanon.cards import Measures
@@ -117,7 +117,7 @@ def _label_choices(name: str, key: str, choices: list[tuple[Any, Any]]) -> list[
 
 
 def _check_names(name: Any, label: str, fixed: Mapping[str, Any], vary: Mapping[str, Any]) -> None:
-    accepted = parameters_of(algorithm(name))
+    accepted = parameters_of(named(name))
     where = f"configuration {label!r}"
     for key in (*fixed, *vary):
         check_known(key, accepted, f"parameter of {name}", where=where, hint=MOVED.get(key))
@@ -145,7 +145,7 @@ def _display_value(name: str, key: str, value: Any) -> Any:
 def _is_hidden(name: str, key: str, value: Any) -> bool:
     """Return whether a value may hold items, which a table must not show."""
     if isinstance(value, str) and (key, value) != ("m", "all"):
-        return not isinstance(parameters_of(algorithm(name))[key].default, str)
+        return not isinstance(parameters_of(named(name))[key].default, str)
     return not (value is None or isinstance(value, (str, bool, int, float, np.number, np.bool_)))
 
 
@@ -270,7 +270,7 @@ def compare(
     check_count(n_jobs, "n_jobs", least=1)
     resume = None if resume is None else check_path(resume, "resume")
     tasks = list_tasks(configurations, _add_numbers({} if vary is None else vary, k, m))
-    if any(of_lists(algorithm(task.algorithm)) for task in tasks):
+    if any(of_lists(named(task.algorithm)) for task in tasks):
         find_column(frame, column)
     losses, extra = _measures(measures, tasks)
     if loss is not None:
@@ -386,7 +386,7 @@ class _Comparison:
         return row, True
 
     def _fill(self, row: Row, task: Task) -> None:
-        function = algorithm(task.algorithm)
+        function = named(task.algorithm)
         place = {"column": self.column} if of_lists(function) else {}
         if task.algorithm not in _loaded:
             _loaded.add(task.algorithm)

@@ -65,7 +65,6 @@ def recount_unmodified(
 
 
 def _lists(guarantee: Guarantee, column: Hashable | None) -> tuple[Hashable, ...]:
-    """Return the list columns that a guarantee covers."""
     if isinstance(guarantee, KAnonymity):
         return ()
     return tuple(getattr(guarantee, "columns", None) or (column,))

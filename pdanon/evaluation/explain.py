@@ -184,7 +184,6 @@ def _find_threats(
 
 
 def _single(code: int, support: int = 0) -> ItemsetTable:
-    """Return the itemset of one item."""
     return ItemsetTable(np.array([code], np.int32), np.array([0, 1]), np.array([support]))
 
 

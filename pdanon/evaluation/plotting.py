@@ -312,7 +312,6 @@ class Plots:
         raise CallError("plot is not a function", where="result.plot()", hint=hint)
 
     def __getattr__(self, name: str) -> Any:
-        """Raise an error that suggests a plot."""
         raise unknown_method(Plots, name, "there is no such plot", "result.plot")
 
     def loss(self, ax: Axes | None = None) -> Axes:

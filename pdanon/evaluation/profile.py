@@ -224,7 +224,6 @@ class Profile:
         return frame_table("Rows at risk", header, found, [count, share, share])
 
     def _rows_section(self, by_length: pd.Series[int]) -> str:
-        """Show the number of rows and their lengths."""
         counts = self.counts[self.counts >= 0].to_frame()  # a count that could not be made is -1
         caption = "Number of rows by the number of their items."
         rows = [(Cell(str(name)), Cell(f"{number:.3g}", number)) for name, number in self.lengths.items()]
@@ -463,8 +462,6 @@ def _frequent(itemsets: Itemsets, index: SupportIndex, k: int) -> pd.DataFrame:
 
 
 class _Column(NamedTuple):
-    """The counts of one column."""
-
     column: Hashable
     dtype: str
     values: int = -1

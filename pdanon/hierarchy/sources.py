@@ -300,19 +300,16 @@ def _number_preorder(nodes: Iterable[_Key], parent: Mapping[_Key, _Key], root: _
 
 
 def _refuse_empty(nodes: Collection[Any]) -> None:
-    """Refuse a hierarchy without nodes."""
     if not nodes:
         raise HierarchyError("the hierarchy is empty")
 
 
 def _refuse_nameless(found: Collection[int], place: str) -> None:
-    """Refuse empty names."""
     hint = "set a name, or drop the entry; names may be missing only at the end of a row"
     _refuse("a name is empty", found, place, hint)
 
 
 def _refuse_unwritable(found: Collection[int], place: str) -> None:
-    """Refuse names that UTF-8 cannot encode."""
     _refuse("a name holds half of a surrogate pair", found, place)
 
 

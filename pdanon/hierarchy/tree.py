@@ -610,7 +610,6 @@ class Hierarchy:
         return sources.freeze(own, np.int32)
 
     def _check_node(self, node: Any) -> None:
-        """Check that an argument is the number of a node."""
         if not is_integer(node) or not 0 <= node < self.n_nodes:
             got = f"{describe(node)}, {self.n_nodes} nodes"
             raise ParameterError("there is no such node", where="node", got=got)

@@ -696,6 +696,5 @@ class Policy:
 
 
 def _leaves(table: Mapping[str, Any]) -> Iterator[Any]:
-    """Yield the values of a table and of the tables in it."""
     for value in table.values():
         yield from _leaves(value) if isinstance(value, Mapping) else [value]

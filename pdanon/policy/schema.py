@@ -335,7 +335,6 @@ class Roles:
         return {**self._parameters(), **own}
 
     def _parameters(self) -> dict[str, Any]:
-        """Return the parameters that the roles set."""
         relational = {column: tree for column, tree in self.hierarchies.items() if column != self.items}
         tree = self.hierarchies.get(self.items or "")
         values = {"quasi": self.quasi, "keep": self.keep, "hierarchies": relational, "hierarchy": tree}

@@ -342,7 +342,6 @@ def _describe(value: Any, may_name: MayName) -> Any:
 
 
 def _texts(itemsets: Itemsets) -> list[list[str]]:
-    """Return the items of each row as texts."""
     texts = itemsets.texts()
     bounds = pairwise(itemsets.offsets.tolist())
     return [[texts[code] for code in itemsets.codes[start:end]] for start, end in bounds]
@@ -364,8 +363,8 @@ def read_guarantee(
 ) -> tuple[Guarantee, Hashable | None]:
     """Return the guarantee and the list column that `describe_guarantee` described.
 
-    If they cannot be restored, e.g. as items are not named, it raises `RecountError`; if they do not fit the
-    release, `PdanonError`.
+    Raise `RecountError` if items are not named or a table is missing, and `PdanonError` if the release lacks
+    a column.
     """
     problem = ""
     try:

@@ -56,7 +56,7 @@ def evidence_files(
 ) -> tuple[dict[Path | str, Callable[[Path], object]], list[Path | str]]:
     """Return the functions that write JSON and page by file, and the files that only their owner may read.
 
-    The path is that of one of them; these files are private if they describe the original.
+    ``path`` is that of either file. Both are private if they describe the original.
     """
     facts, page = paths_of(path)
     writers: dict[Path | str, Callable[[Path], object]] = {
@@ -175,7 +175,6 @@ def _risk(risk: dict[str, Any]) -> str:
 
 
 def _attacker(risk: dict[str, Any]) -> str:
-    """Describe the knowledge of the attacker."""
     number = {None: "all", 1: "1"}.get(risk["items"], f"up to {risk['items']}")
     item = "item" if risk["items"] == 1 else "items"
     kind = {"any": item, "public": f"public {item}", "not sensitive": f"not sensitive {item}"}[risk["kind"]]

@@ -69,7 +69,6 @@ def count_risks(
 
 
 def _risks_of(matches: Matches, k: int | None) -> dict[str, Any]:
-    """Return the risks of one table."""
     below = None if k is None else matches.count_below(k)
     fewest = matches.fewest(1 if k is None or below else k)
     return {

@@ -307,7 +307,6 @@ def attack(
 
 
 def _check_risk(result: Anonymized | pd.DataFrame, k: int | None) -> int:
-    """Return the number of matching rows below which a person is at risk."""
     promised = getattr(result.guarantee, "k", None) if isinstance(result, Anonymized) else None
     if k is None and promised is None:
         hint = "pass k=: persons are at risk if fewer than k rows of the original match what is known"
@@ -328,7 +327,6 @@ def _attack_with_sample(
     n: int,
     rng: np.random.Generator,
 ) -> Attack:
-    """Attack persons at risk with a sample."""
     items = release.items
     sample, unknown = _read_sample(
         items, release.original.columns[find_column(release.original, column)], given

@@ -564,7 +564,6 @@ def _expand(starts: Numbers, lengths: Numbers) -> tuple[Numbers, Numbers]:
 
 
 def _check_pairs(n_pairs: float) -> None:
-    """Refuse more combinations of labels than memory holds."""
     if n_pairs > _MOST_PAIRS:
         got = f"{n_pairs:,.0f} combinations of labels"
         hint = "pass a larger min_support or min_confidence, or a smaller max_size"
@@ -579,7 +578,6 @@ def _only_single_items(after: RuleTable, cover: Cover) -> Mask:
 
 
 def _verdicts(default: str, n_rules: int, paired: Numbers, is_alone: Mask) -> NDArray[np.object_]:
-    """Return the verdict of each rule: kept or generalized if it is paired, otherwise a default."""
     verdicts = np.full(n_rules, default, object)
     verdicts[paired] = "generalized"
     verdicts[paired[is_alone]] = "kept"

@@ -127,7 +127,6 @@ def answer_queries(
 
 
 def _check_bags(mode: Mode, queries: ItemsetTable) -> None:
-    """Check that queries can be estimated in bags."""
     if mode != "subset":
         hint = 'leave mode= out: each label of a bag stands for one item, so that "subset" is known'
         raise ParameterError("a release of bags has no such estimate", where="mode", got=mode, hint=hint)

@@ -347,7 +347,6 @@ def remove_items(itemsets: Itemsets, items: NamedItems) -> Itemsets:
 
 
 def _remove_from(frame: pd.DataFrame, column: Hashable | None, items: NamedItems) -> pd.DataFrame:
-    """Remove items from the lists of a frame."""
     place = find_column(frame, column)
     frame, itemsets = frame.copy(deep=False), read_visible(frame.iloc[:, place])
     frame.isetitem(place, remove_items(itemsets, items).to_pandas())
