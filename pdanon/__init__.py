@@ -71,12 +71,10 @@ from pdanon.evaluation.evidence.verification import Verification, verify
 from pdanon.evaluation.fingerprint import fingerprint
 from pdanon.evaluation.metrics.attack import Attack, attack
 from pdanon.evaluation.metrics.bound import bound
-from pdanon.evaluation.metrics.breach import breach
 from pdanon.evaluation.metrics.queries import Answers, Workload
-from pdanon.evaluation.metrics.risk import risk
+from pdanon.evaluation.metrics.risk import breach, risk
 from pdanon.evaluation.profile import Profile, profile
 from pdanon.evaluation.thresholds import thresholds
-from pdanon.evaluation.tradeoff import tradeoff
 from pdanon.guarantees import (
     Coherence,
     DisassociatedKm,

@@ -23,21 +23,19 @@ from pdanon.algorithms.requests import split_request
 from pdanon.cards import Share, card
 from pdanon.errors import ColumnError, ParameterError, PdanonError, one_line
 from pdanon.evaluation.after import after
-from pdanon.evaluation.comparison import compare
+from pdanon.evaluation.comparison import compare, tradeoff
 from pdanon.evaluation.fingerprint import fingerprint
 from pdanon.evaluation.metrics.attack import attack
 from pdanon.evaluation.metrics.bound import bound
-from pdanon.evaluation.metrics.breach import breach
-from pdanon.evaluation.metrics.risk import risk, risk_of
+from pdanon.evaluation.metrics.risk import breach, risk, risk_of
 from pdanon.evaluation.profile import profile
-from pdanon.evaluation.tradeoff import tradeoff
 from pdanon.guarantees import KmAnonymity, audit, read_guarantee
 from pdanon.guarantees.parameters import DEFAULT_M, ItemLimit
 from pdanon.guarantees.promises import requested_guarantee
 from pdanon.guarantees.unit_audit import audit_units
 from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.hierarchy import Hierarchy, HierarchyLike
-from pdanon.hierarchy.exclusiveness import nested_labels
+from pdanon.hierarchy.tree import nested_labels
 from pdanon.io.long import to_long
 from pdanon.io.onehot import to_onehot
 from pdanon.io.text import to_text

@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
 import pdanon  # noqa: E402
-from pdanon.evaluation.metrics.queries import frequent_itemsets  # noqa: E402
+from pdanon.evaluation.metrics.association_rules import frequent_itemsets  # noqa: E402
 from tests.benchmarks.measure import DATA, frame, machine  # noqa: E402
 from tests.benchmarks.pages import write_section  # noqa: E402
 

@@ -41,6 +41,7 @@ from pdanon.cli.checks import (
     form_of,
     grouped_lines,
     inputs_of,
+    lacks_separator,
     number_types,
     outputs_of,
     read,
@@ -49,7 +50,6 @@ from pdanon.cli.checks import (
     repeated_words,
     unit_of,
 )
-from pdanon.cli.document import document, facts_of_profile, facts_of_release, written
 from pdanon.cli.options import (
     algorithm_options,
     describe,
@@ -63,7 +63,10 @@ from pdanon.cli.output import (
     announce_files,
     can_show_progress,
     collect_messages,
+    document,
     escaped_output,
+    facts_of_profile,
+    facts_of_release,
     note,
     plan,
     print_comparison,
@@ -76,12 +79,14 @@ from pdanon.cli.output import (
     report,
     show_warnings,
     stage,
+    written,
 )
 from pdanon.cli.parser import Command, parser_of
 from pdanon.cli.signals import exit_code, ignore_signals, raise_at_signals
 from pdanon.errors import GuaranteeError, InfeasibleError, ParameterError, PdanonError, cause_of
 from pdanon.evaluation import plotting
 from pdanon.evaluation.after import after
+from pdanon.evaluation.comparison import tradeoff
 from pdanon.evaluation.evidence.facts import Evidence, collect, read_json
 from pdanon.evaluation.evidence.page import evidence_files
 from pdanon.evaluation.evidence.verification import verify
@@ -89,7 +94,6 @@ from pdanon.evaluation.fingerprint import column_contents, fingerprint
 from pdanon.evaluation.metrics.risk import risk
 from pdanon.evaluation.profile import Profile, profile
 from pdanon.evaluation.report.release_report import write_page
-from pdanon.evaluation.tradeoff import tradeoff
 from pdanon.guarantees.parameters import DefaultNumber, check_m_omitted, constraint_list
 from pdanon.guarantees.sensitive_groups import COUNTS
 from pdanon.guarantees.verdict import Audit, Guarantee
@@ -121,28 +125,7 @@ from pdanon.recoding.warnings import shortfall
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command.
-
-    Parameters
-    ----------
-    argv : sequence of str, optional
-        The arguments. By default those of the process.
-
-    Returns
-    -------
-    int
-        The exit code.
-
-    Raises
-    ------
-    SystemExit
-        After ``--help`` and ``--version``.
-
-    Examples
-    --------
-    >>> main(["risk", "nowhere.parquet", "-k", "5"])
-    2
-    """
+    """Run a command, and return its exit code."""
     try:
         raise_at_signals()
         code = _code_of(argv)
@@ -191,7 +174,6 @@ def _print_outcome(words: list[str]) -> int:
 
 
 def _report_error(error: Exception) -> int:
-    """Report an error, and return its exit code."""
     if isinstance(error, PdanonError):
         return report(f"error: {error}", 1 if isinstance(error, (InfeasibleError, GuaranteeError)) else 2)
     if isinstance(error, OSError):
@@ -222,12 +204,17 @@ _PANELS = ("below_k", "occurrences")  # panels of the picture: the remaining ris
 _PANEL_WIDTH, _PANEL_HEIGHT = 5.0, 4.0  # inches
 
 
+def _plan(arguments: argparse.Namespace) -> Outcome | None:
+    """Check the files of a command, and return its plan if nothing but the plan is requested."""
+    check_files(arguments)
+    return plan(inputs_of(arguments), outputs_of(arguments).values()) if arguments.dry_run else None
+
+
 def _profile(arguments: argparse.Namespace) -> Outcome:
     """Print a profile, and write its page if requested."""
     (check_parts if arguments.stream else check_form)(arguments)
-    check_files(arguments)
-    if arguments.dry_run:
-        return plan(inputs_of(arguments), outputs_of(arguments).values())
+    if planned := _plan(arguments):
+        return planned
     if arguments.stream:
         with grouped_lines(arguments), stage("counting", has_bar=True):
             found = stream.profile(arguments.source, arguments.column, k=arguments.k, m=arguments.m)
@@ -254,9 +241,8 @@ def _tradeoff(arguments: argparse.Namespace) -> Outcome:
     """Make a release for each k and m, print the loss and the risk, and write the requested files."""
     check_form(arguments)
     options = guarantee_options(arguments) if arguments.algorithm is None else algorithm_options(arguments)
-    check_files(arguments)
-    if arguments.dry_run:
-        return plan(inputs_of(arguments), outputs_of(arguments).values())
+    if planned := _plan(arguments):
+        return planned
     if arguments.picture and find_spec("matplotlib") is None:  # fail before the work, not after it
         raise ParameterError("pictures need the package matplotlib", hint="pip install matplotlib")
     read_options(options, arguments)
@@ -323,9 +309,8 @@ def _anonymize(arguments: argparse.Namespace) -> Outcome:
     record = ALGORITHMS.get(name)
     adds = "p" in options if record is None else bool(record.adds)
     check_classes(arguments, adds, repeats=record is not None and record.recodes == "chunks")
-    check_files(arguments)
-    if arguments.dry_run:
-        return plan(inputs_of(arguments), outputs_of(arguments).values())
+    if planned := _plan(arguments):
+        return planned
     read_options(options, arguments)
     frame, linked = read_with_persons(arguments)
     with stage(f"running {name or 'the algorithms'}", has_bar=True), show_warnings(_TO_KEEP):
@@ -349,9 +334,8 @@ def _anonymize_files(arguments: argparse.Namespace) -> Outcome:
     check_stream(arguments)
     name = arguments.algorithm
     options = guarantee_options(arguments) if name is None else algorithm_options(arguments)
-    check_files(arguments)
-    if arguments.dry_run:
-        return plan(inputs_of(arguments), outputs_of(arguments).values())
+    if planned := _plan(arguments):
+        return planned
     read_options(options, arguments)
     running = stage(f"running {name or 'the algorithms'}", has_bar=True)
     with grouped_lines(arguments), running, show_warnings(_TO_KEEP):
@@ -376,9 +360,8 @@ def _anonymize_files(arguments: argparse.Namespace) -> Outcome:
 def _audit(arguments: argparse.Namespace) -> Outcome:
     (check_parts if arguments.stream else check_form)(arguments)
     check_audit_options(arguments)
-    check_files(arguments)
-    if arguments.dry_run:
-        return plan(inputs_of(arguments), outputs_of(arguments).values())
+    if planned := _plan(arguments):
+        return planned
     guarantee = _guarantee(arguments)
     audit, n_rows, counted, hashed = (_audit_files if arguments.stream else _audit_table)(
         arguments, guarantee
@@ -472,7 +455,6 @@ def _note_chunks(columns: Iterable[Hashable]) -> None:
 
 
 def _counted(arguments: argparse.Namespace) -> str:
-    """Return what an audit counts."""
     return "records" if arguments.chunks else "rows" if arguments.unit is None else "persons"
 
 
@@ -517,11 +499,9 @@ def _column_names(described: dict[str, Any]) -> list[str]:
 
 
 def _read_verified(path: str, arguments: argparse.Namespace, form: Form) -> pd.DataFrame:
-    """Read a table to verify."""
     form.check(path, flag)
     if is_text(path) and form.separator is None and not form.has_no_lists:
-        hint = "pass the separator of the items, such as --separator ' '; it is never guessed"
-        raise ParameterError("a CSV file needs --separator", where=path, hint=hint)
+        raise lacks_separator(path)
     return read(path if is_uri(path) else Path(path), arguments, form)
 
 

@@ -25,7 +25,6 @@ from pdanon.evaluation.evidence.page import evidence_files, paths_of
 from pdanon.evaluation.fingerprint import fingerprint
 from pdanon.evaluation.report.html import HEAD
 from pdanon.evaluation.report.release_report import write_page
-from pdanon.guarantees.parameters import constraint_list
 from pdanon.guarantees.promises import REQUIRED, check_sensitive
 from pdanon.io.files import check_replaceable, locate, locate_target, refuse_credentials, suffix_of
 from pdanon.io.lines import describe_texts, is_lines, is_parquet, is_text
@@ -36,9 +35,7 @@ from pdanon.io.tables import (
     is_csv,
     link_files,
     person_texts,
-    read_columns,
     read_secret,
-    read_weights,
     suffix_hint,
     write_confidential,
     write_plain,
@@ -209,6 +206,7 @@ class Policy:
         if self.algorithm is None:
             self._check_request()
         frame = self.read() if frame is None else check_frame(frame)
+        options = self._read_request()
         if self.algorithm is None:
             request = self._read_all(self._roles.merge_request(self._parameters))
             return release_table(frame, None, self.items, self._unit, request)
@@ -679,6 +677,13 @@ class Policy:
 
     # --- Parameters of an algorithm
 
+    def _read_request(self) -> dict[str, Any]:
+        """Return the arguments of the algorithm, or of `least_lossy`, with the files that they name."""
+        own = self._parameters
+        if self.algorithm is None:
+            return self._read_all(self._roles.merge_request(own)) | self._unit
+        return self._read_all(self._roles.merge_parameters(self.algorithm, own)) | self._unit
+
     def _configurations(self) -> dict[str, dict[str, Any]]:
         """Return the configurations to compare, with the parameters that the roles of columns set."""
         unset = {*self.comparison.get("vary", {}), "keep"}  # a comparison warns of no column
@@ -692,19 +697,12 @@ class Policy:
         if key in schema.NESTED and isinstance(value, Mapping):
             table = self._read_all(value)
             return schema.transaction_of(table) if key == "transaction" else table
-        if not isinstance(value, Path) or key not in ("constraints", "start", "utility", "weights"):
-            return value
-        if key == "constraints":
-            return constraint_list(value, self.items)
-        if key == "start":
-            return read_columns(value, ["group", "item", "generalized"])
-        return read_weights(value) if key == "weights" else read_columns(value, ["item", "block"])
+        return schema.read_parameter(key, value, self.items) if isinstance(value, Path) else value
 
     def _read_all(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
         return {key: self._read(key, value) for key, value in parameters.items()}
 
 
 def _leaves(table: Mapping[str, Any]) -> Iterator[Any]:
-    """Yield the values of a table and of the tables in it."""
     for value in table.values():
         yield from _leaves(value) if isinstance(value, Mapping) else [value]

@@ -1,8 +1,8 @@
-"""Risk of identification: the share of rows that a few known items single out."""
+"""Risks of a table: rows that a few known items single out, and the inference of private items."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,15 +11,18 @@ from numpy.typing import NDArray
 
 from pdanon.cards import Measures
 from pdanon.errors import ParameterError
+from pdanon.guarantees.breaches import secret_totals
+from pdanon.guarantees.coherence import PublicAndPrivate, private_items
 from pdanon.guarantees.kkm import KLm, QuasiClasses
 from pdanon.guarantees.lm import LmDiversity
-from pdanon.guarantees.named import NamedItems
+from pdanon.guarantees.named import NamedItems, named_items
 from pdanon.guarantees.parameters import check_finite_m, check_k
 from pdanon.guarantees.sensitive_groups import SensitiveGroups
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.chunks import refuse_chunks
 from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.columns import find_column, list_column
+from pdanon.itemsets.columns import find_column, find_columns, list_column
+from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.multisets import read_visible
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.timing import show_activity
@@ -216,31 +219,11 @@ def exposure(
     k: int | None = None,
     m: int | None = None,
 ) -> dict[str, pd.DataFrame]:
-    """Measure the risk of all rows before and after anonymization.
+    """Measure the risk of all rows ``after`` anonymization and, with the original, ``before``, as in `risk`.
 
-    Parameters
-    ----------
-    result : Anonymized
-        The release.
-    original : pandas.DataFrame, optional
-        Its original. Without it there is no ``before``.
-    column : hashable, optional
-        The list column. By default the only recoded one.
-    k, m : int, optional
-        As in `risk`. By default those of the guarantee; m is 2 if the guarantee has none.
-
-    Returns
-    -------
-    dict of DataFrame
-        ``before`` and ``after``: the rows of `risk` for the whole table. Both have the same numbers of known
-        items; beyond the longest row the risk stays constant. If the guarantee has quasi-identifiers, the
-        attacker knows them: their original values before, the published values after. If it has sensitive
-        items, the attacker knows none of them.
-
-    Raises
-    ------
-    ParameterError
-        If there is no k, or the rows of the original are not those of the release.
+    k and m are by default those of the guarantee; m is 2 if it has none. Both tables have the same numbers of
+    known items; beyond the longest row the risk stays constant. The attacker knows the quasi-identifiers of
+    the guarantee, as original values before and published ones after, and none of its sensitive items.
     """
     k = k if k is not None else getattr(result.guarantee, "k", None)
     m = m if m is not None else getattr(result.guarantee, "m", None) or 2
@@ -280,8 +263,86 @@ def remove_items(itemsets: Itemsets, items: NamedItems) -> Itemsets:
 
 
 def _remove_from(frame: pd.DataFrame, column: Hashable | None, items: NamedItems) -> pd.DataFrame:
-    """Remove items from the lists of a frame."""
     place = find_column(frame, column)
     frame, itemsets = frame.copy(deep=False), read_visible(frame.iloc[:, place])
     frame.isetitem(place, remove_items(itemsets, items).to_pandas())
     return frame
+
+
+# --- Inference of private items: the probabilities that coherence bounds
+
+
+@called_by_name
+def breach(
+    frame: pd.DataFrame, column: Hashable | None = None, *, known: Iterable[Any], private: Any
+) -> pd.DataFrame:
+    """Measure the probability of each private item, given known public items.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Original or released rows.
+    column : hashable, optional
+        The list column. By default, the only one besides the private column.
+    known : iterable
+        Public items that the attacker knows; in a release, its labels. Without any, the shares of all rows.
+    private : list of items, Series of bool, or str
+        The private items, as in :func:`pdanon.coherence`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``private``, the item; ``matches``, the number of rows with all known items; ``support``, the number
+        of matches with the private item; and ``probability``, their share of all matches; NaN without a
+        match. By descending probability, then by item. With a private column, rows that are missing in it do
+        not count.
+
+    Raises
+    ------
+    ColumnError, ItemsetDtypeError, ParameterError
+        If a column or a parameter is invalid; if a known or a private item does not occur; or if a known item
+        is private.
+
+    Notes
+    -----
+    ``Coherence(h, k, p, private)`` limits each probability to h, and ``matches`` to 0 or at least k, if at
+    most p items are known.
+
+    References
+    ----------
+    .. [1] Y. Xu, K. Wang, A. W.-C. Fu, P. S. Yu, "Anonymizing Transaction Databases for Publication",
+       KDD 2008.
+
+    Examples
+    --------
+    >>> import pandas as pd, pdanon
+    >>> rows = [["rice", "tea", "flu"], ["rice", "tea"], ["rice", "salt", "flu"], ["rice", "salt", "gout"]]
+    >>> df = pd.DataFrame({"items": rows})
+    >>> df.txanon.breach(known=["rice", "tea"], private=["flu", "gout"])
+      private  matches  support  probability
+    0     flu        2        1          0.5
+    1    gout        2        0          0.0
+    """
+    named = private_items(private)
+    columns = ListColumns.of(frame, find_columns(frame, column, named))
+    parts = PublicAndPrivate.of(columns, named)
+    if columns.private is not None:
+        parts = parts.within_rows(~columns.private.nulls)
+    wanted = named_items(columns.itemsets, NamedItems.of(known, "known"), "known")
+    both = int((wanted & parts.is_private[: len(wanted)]).sum())
+    if both:
+        hint = "a known item is public: leave it out of known or private"
+        raise ParameterError("a known item is private", where="known", got=f"{both} items", hint=hint)
+    held = parts.part(np.append(wanted, np.zeros(len(parts.is_private) - len(wanted), np.bool_)))
+    matching = parts.secrets.within(np.diff(held.offsets) == wanted.sum())
+    supports = secret_totals(matching, parts.copies)
+    items = parts.private_vocabulary
+    table = pd.DataFrame(
+        {
+            "private": pd.array(items, dtype=pd.ArrowDtype(items.type)),
+            "matches": matching.n_rows,
+            "support": supports,
+            "probability": supports / np.float64(matching.n_rows or np.nan),
+        }
+    )
+    return table.sort_values("support", ascending=False, kind="stable", ignore_index=True)

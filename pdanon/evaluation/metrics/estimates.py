@@ -1,49 +1,43 @@
-"""Candidate values of a release: the original items and values that a published row may stand for."""
+"""Estimates from a release: what a published row may stand for, and the expected supports of itemsets."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import combinations
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import pandas as pd
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from pdanon._kernels.counting import estimates
 from pdanon.errors import ColumnError, ParameterError
 from pdanon.guarantees import SensitiveGroups
 from pdanon.guarantees.sensitive_groups import group_numbers
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.chunks import refuse_chunks
-from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.codes import Itemsets, Offsets
 from pdanon.itemsets.columns import find_column, is_list_column, list_column
 from pdanon.itemsets.dtype import arrow_values
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.mapping import check_mapping
 from pdanon.itemsets.multisets import Multisets
-from pdanon.itemsets.support import ItemsetTable, csr
+from pdanon.itemsets.row_loops import first_equal_rows
+from pdanon.itemsets.support import ItemsetTable, SupportIndex, csr
+from pdanon.itemsets.threads import even_parts, share
 from pdanon.recoding.recoding import Cover
 from pdanon.recoding.result import Anonymized
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Chances:
-    """The probabilities of sensitive items that are published as counts of groups.
+    """The probabilities of sensitive items that are published as counts of groups."""
 
-    Parameters
-    ----------
-    groups : ndarray of int64, shape (rows,)
-        The group of each row.
-    shares : sparse array, shape (items, groups)
-        The share of the rows of a group with a sensitive item.
-    is_hidden : ndarray of bool, shape (items,)
-        Whether an item is sensitive, that is, in no published row.
-    """
-
-    groups: NDArray[np.int64]
-    shares: Any
-    is_hidden: NDArray[np.bool_]
+    groups: NDArray[np.int64]  # by row
+    shares: Any  # items by groups, sparse: the share of the rows of a group with a sensitive item
+    is_hidden: NDArray[np.bool_]  # by item: sensitive, and so in no published row
 
     @classmethod
     def of(cls, frame: pd.DataFrame, guarantee: object, items: Itemsets) -> Chances | None:
@@ -100,49 +94,24 @@ def _is_continuous(column: pd.Series[Any]) -> bool:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Factors:
-    """The probabilities that the values of a column satisfy the conditions of queries.
+    """The probabilities that the values of a column satisfy the conditions of queries."""
 
-    Parameters
-    ----------
-    values : ndarray of int64, shape (rows,)
-        Number of the distinct value of each row.
-    n_values : int
-        Number of distinct values.
-    shares : callable
-        Return the probabilities for a slice of the queries, shape (queries, values); 1 without a condition.
-    """
-
-    values: NDArray[np.int64]
+    values: NDArray[np.int64]  # of each row: the number of its distinct value
     n_values: int
-    shares: Callable[[slice], Floats]
+    shares: Callable[[slice], Floats]  # for a slice of the queries: queries by values; 1 without a condition
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Condition:
-    """The conditions of all queries on one column, with the original and the released column.
+    """The conditions of all queries on one column, with the original and the released column."""
 
-    Parameters
-    ----------
-    wanted : pandas.Series
-        Intervals closed on both sides, or values; missing if a query has no condition.
-    original, released : pandas.Series
-        The column.
-    """
-
-    wanted: pd.Series[Any]
+    wanted: pd.Series[Any]  # closed intervals or values; missing: no condition
     original: pd.Series[Any]
     released: pd.Series[Any]
 
     @classmethod
     def of(cls, wanted: pd.Series[Any], original: pd.Series[Any], released: pd.Series[Any]) -> Condition:
-        """Check conditions against their column.
-
-        Raises
-        ------
-        ParameterError
-            If a condition is an interval and the column has neither numbers nor times, or if a value does
-            not occur.
-        """
+        """Check that intervals are of numbers or times, and that values occur."""
         where = f"column {original.name!r}"
         if isinstance(wanted.dtype, pd.IntervalDtype):
             if not _is_continuous(original):
@@ -223,16 +192,8 @@ def draw_conditions(
 ) -> pd.Series[Any]:
     """Create conditions that given rows satisfy: intervals around their values, or the values.
 
-    Parameters
-    ----------
-    column : pandas.Series
-        The original column.
-    rows : ndarray of int, shape (queries,)
-        The row of each query.
-    chosen : ndarray of bool, shape (queries,)
-        Whether a query has a condition.
-    width : float
-        Width of the intervals, as a share of the range of the column.
+    ``rows`` and ``chosen`` are by query: its row, and whether it has a condition. The width is a share of the
+    range of the column.
     """
     values = column.iloc[rows].reset_index(drop=True)
     if not _is_continuous(column):
@@ -280,29 +241,15 @@ def check_condition(wanted: pd.Series[Any], label: Hashable) -> None:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Release:
-    """A release with its original: both columns encoded, and the items behind the labels.
-
-    Parameters
-    ----------
-    original, frame : pandas.DataFrame
-        The two frames.
-    items, published : Itemsets
-        Their list columns.
-    cover : Cover
-        The labels of each item.
-    chances : Chances or None
-        The probabilities of items that are counted by groups, if there are any.
-    bags : Multisets or None
-        The released list column with repeated labels, if a row repeats one.
-    """
+    """A release with its original: both columns encoded, and the items behind the labels."""
 
     original: pd.DataFrame
     frame: pd.DataFrame
     items: Itemsets
     published: Itemsets
     cover: Cover
-    chances: Chances | None = None
-    bags: Multisets | None = None
+    chances: Chances | None = None  # if items are counted by groups
+    bags: Multisets | None = None  # the released column, if a row repeats a label
 
     @classmethod
     def of(
@@ -315,28 +262,7 @@ class Release:
         *,
         bags: bool = False,
     ) -> Release:
-        """Encode a release and its original.
-
-        Parameters
-        ----------
-        original : pandas.DataFrame
-            The frame that was anonymized.
-        released : Anonymized or DataFrame
-            A result, or only its frame.
-        mapping : pandas.DataFrame or None
-            The mapping. By default that of the result.
-        hierarchy : Hierarchy or what describes one, or None
-            The hierarchy whose nodes are the labels. It takes precedence over the mapping.
-        column : hashable, optional
-            The list column of both.
-        bags : bool
-            Whether rows may repeat labels.
-
-        Raises
-        ------
-        ColumnError, ParameterError
-            If the parts do not belong together, or the release holds bags that are not allowed.
-        """
+        """Encode a release and its original; the hierarchy, if any, takes precedence over the mapping."""
         guarantee = None
         if isinstance(released, Anonymized):
             mapping = released.mapping if mapping is None else mapping
@@ -393,3 +319,137 @@ def _count_entries(column: pd.Series[Any]) -> int:
     if isinstance(column.dtype, pd.ArrowDtype):
         return int(pc.sum(pc.list_value_length(arrow_values(column))).as_py() or 0)
     return sum(len(row) for row in column if pd.api.types.is_list_like(row))
+
+
+# --- Expected supports of itemsets
+
+
+Mode: TypeAlias = Literal["subset", "uniform", "optimistic", "none"]
+
+_CELLS = 2**22  # upper bound on the cells of the matrix of queries by values
+
+
+def expected_counts(
+    queries: ItemsetTable, published: Itemsets, cover: Cover, mode: Mode, factors: Sequence[Factors]
+) -> NDArray[np.float64]:
+    """Estimate, for each query, the number of original rows that match it.
+
+    This is the sum over the released rows of the probability that the original row contained the items and
+    satisfied the conditions, one factor per column.
+    """
+    index = SupportIndex.of(published)
+    if not factors:  # without conditions, equal rows have equal probabilities
+        index = index.distinct()
+    odds = _odds(cover.members, int(np.diff(queries.offsets).max(initial=0)), mode)
+    values, classes = _classes(factors, len(index.weights))
+    # Blocks of queries bound the memory of the matrix of queries by values.
+    step = max(_CELLS // max(values.shape[1], *(each.n_values for each in factors), 1), 1)
+    rows = index.rows
+
+    def answer(begin: int, end: int) -> NDArray[np.float64]:
+        part = queries.take(np.arange(begin, end))
+        shares = np.ones((len(part), values.shape[1]))
+        for factor, chosen in zip(factors, values, strict=True):
+            shares *= factor.shares(slice(begin, end))[:, chosen]
+        labels = cover.labels, cover.offsets
+        return estimates(part.codes, part.offsets, *labels, odds, rows, classes, shares)
+
+    blocks = [
+        (first, min(first + step, end))
+        for begin, end in even_parts(_cumulative_work(queries, index, cover))
+        for first in range(begin, end, step)
+    ]
+    return np.concatenate(share(answer, blocks))
+
+
+def _cumulative_work(queries: ItemsetTable, index: SupportIndex, cover: Cover) -> Offsets:
+    """Sum up the work of the queries: rows of the rarest item, or all rows, times the number of items."""
+    of_label = np.append(0, np.cumsum(np.diff(index.transpose[0])[cover.labels]))
+    of_item = np.diff(of_label[cover.offsets])
+    nonempty = np.diff(queries.offsets) > 0
+    visited = np.full(len(queries), len(index.weights), np.int64)
+    if nonempty.any():
+        visited[nonempty] = np.minimum.reduceat(of_item[queries.codes], queries.offsets[:-1][nonempty])
+    return offsets_of(visited * np.maximum(np.diff(queries.offsets), 1) + 1)
+
+
+def _classes(factors: Sequence[Factors], n_rows: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the combinations of values that occur, column by column, and the combination of each row."""
+    if not factors:
+        return np.empty((0, 1), np.int64), np.zeros(n_rows, np.int64)
+    rows = np.stack([each.values for each in factors])
+    values, classes = np.unique(rows, axis=1, return_inverse=True)
+    return values, classes.ravel().astype(np.int64)
+
+
+def _odds(members: NDArray[np.int64], most: int, mode: Mode) -> NDArray[np.float64]:
+    """Return the probability that a label stands for 0, 1, ..., ``most`` given items, by its size."""
+    size, wanted = members[:, None].astype(np.float64), np.arange(most + 1)
+    if mode == "subset":
+        return np.exp2(-wanted) / (1 - np.exp2(-size))  # 2**(s - j) / (2**s - 1), without overflow
+    if mode == "uniform":
+        return size**-wanted
+    return np.ones((len(members), most + 1)) * ((size == 1) | (mode == "optimistic"))
+
+
+# --- Expected supports in bags, as Clump publishes them: each label of a bag stands for one item, and two
+# labels for two different items
+
+
+def expected_in_bags(
+    queries: ItemsetTable, published: Multisets, cover: Cover, factors: Sequence[Factors]
+) -> NDArray[np.float64]:
+    """Estimate, for each query, the number of original rows that match it.
+
+    A label that a row has c times stands for c different items of its s items, all choices being equally
+    likely and independent of the other labels. The probability that they avoid j given items is a product of
+    ``(s - j - i) / (s - i)`` for i from 0 to c - 1. The probability that a row has all items of a query
+    follows by inclusion and exclusion.
+    """
+    first = first_equal_rows(published.codes, published.offsets)
+    _, example, bag_of = np.unique(first, return_index=True, return_inverse=True)
+    bags = published.take(example)
+    copies = _count_copies(bags)
+    estimates = np.empty(len(queries))
+    for number, row in enumerate(queries.sets()):
+        contains = _contain(row, copies, cover, len(example))
+        matches = contains[bag_of]
+        for factor in factors:
+            matches = matches * factor.shares(slice(number, number + 1))[0, factor.values]
+        estimates[number] = matches.sum()
+    return estimates
+
+
+def _count_copies(bags: Multisets) -> Any:
+    """Count the copies of each label in each bag, as a sparse array, labels by bags."""
+    ones = np.ones(len(bags.codes), np.int64)
+    table = csr((ones, bags.codes, bags.offsets), len(bags.nulls), len(bags.vocabulary))
+    table.sum_duplicates()
+    return table.T.tocsr()
+
+
+def _contain(items: Sequence[int], copies: Any, cover: Cover, n_bags: int) -> NDArray[np.float64]:
+    """Return the probability that each bag stands for all of some items."""
+    total = np.zeros(n_bags)
+    for absent in subsets(items):
+        avoid = np.ones(n_bags)
+        parts = [cover.labels[cover.offsets[item] : cover.offsets[item + 1]] for item in absent]
+        labels, covered = np.unique(np.concatenate([np.empty(0, np.int32), *parts]), return_counts=True)
+        for label, n_covered in zip(labels.tolist(), covered.tolist(), strict=True):
+            own = slice(copies.indptr[label], copies.indptr[label + 1])
+            avoid[copies.indices[own]] *= _avoid(int(cover.members[label]), n_covered, copies.data[own])
+        total += avoid if len(absent) % 2 == 0 else -avoid
+    return np.clip(total, 0.0, 1.0)
+
+
+def subsets(items: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
+    """Yield the subsets of some items, the smallest first."""
+    for size in range(len(items) + 1):
+        yield from combinations(items, size)
+
+
+def _avoid(size: int, given: int, copies: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the probability that as many different items of a label are none of the given ones."""
+    steps = np.arange(int(copies.max(initial=0)))
+    odds = np.clip(size - given - steps, 0, None) / np.maximum(size - steps, 1)
+    return np.append(1.0, np.cumprod(odds))[copies]
