@@ -232,7 +232,9 @@ def requested_guarantee(
         return _of_sensitive(rho, p, sensitive, k, m, quasi)
     k = check_k(k)
     if l is not None:
-        return _of_diversity(k, l, m, quasi, sensitive)
+        if quasi:
+            return KLm(k=k, l=l, m=m, quasi=quasi, sensitive=sensitive)
+        return LmDiversity(l=l, m=m, sensitive=sensitive, k=k)
     if quasi and constraints is not None:
         hint = "leave constraints out, or give the columns of quasi another role"
         raise ParameterError("no algorithm protects quasi-identifiers by constraints", hint=hint)
@@ -260,19 +262,6 @@ def _of_sensitive(
         return RhoUncertainty(rho=rho, sensitive=sensitive, m=None if isinstance(m, DefaultNumber) else m)
     assert p is not None
     return SensitiveGroups(p=p, sensitive=sensitive, k=k, m=m)
-
-
-def _of_diversity(
-    k: int,
-    l: int,  # noqa: E741
-    m: ItemLimit,
-    quasi: Sequence[str],
-    sensitive: Any,
-) -> KLm | LmDiversity:
-    """Return the guarantee for sensitive items that few of the matching rows have."""
-    if quasi:
-        return KLm(k=k, l=l, m=m, quasi=quasi, sensitive=sensitive)
-    return LmDiversity(l=l, m=m, sensitive=sensitive, k=k)
 
 
 def _of_rules(rules: Any, k: int, c: float | None, m: ItemLimit, *, alone: bool) -> PSRules:

@@ -164,11 +164,3 @@ class Recountable(Guarantee, Protocol):
 
     def recount(self, columns: ListColumns) -> Audit:
         """Audit encoded list columns."""
-
-
-@runtime_checkable
-class Yielding(Guarantee, Protocol):
-    """A guarantee that a release satisfies trivially if it suppresses everything that is protected."""
-
-    def gone(self) -> tuple[str, str]:
-        """Return a problem and a hint if everything protected is suppressed; otherwise two empty texts."""

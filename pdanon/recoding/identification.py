@@ -267,7 +267,7 @@ def guess_rows(
     candidates[hidden] = published.n_present  # all known items were suppressed
     chances = np.full(n, 1 / max(published.n_present, 1))
     largest = chances.copy()
-    rows = csr((np.ones(len(index.codes)), index.codes, index.offsets), *_shape(published))
+    rows = csr((np.ones(len(index.codes)), index.codes, index.offsets), published.n_rows, published.n_items)
     for begin, end in _parts(np.where(hidden, 0, candidates)):
         found = [_rows_with(index, labels[offsets[i] : offsets[i + 1]]) for i in range(begin, end)]
         slots = np.flatnonzero(kept & (of_person >= begin) & (of_person < end))
@@ -290,10 +290,6 @@ def guess_rows(
             chances[number] = is_best[np.searchsorted(own, persons.rows[number])] / is_best.sum()
         part_done()
     return Guesses(candidates, chances, largest)
-
-
-def _shape(itemsets: Itemsets) -> tuple[int, int]:
-    return len(itemsets.offsets) - 1, itemsets.n_items
 
 
 def _parts(candidates: Numbers) -> Iterator[tuple[int, int]]:

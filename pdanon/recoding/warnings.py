@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from pdanon.errors import ReleaseWarning, UselessWarning, warn
 from pdanon.guarantees.k_anonymity import PublicK
 from pdanon.guarantees.named import NamedItems
-from pdanon.guarantees.verdict import Guarantee, Yielding
+from pdanon.guarantees.rho import RhoUncertainty
+from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.equality import value_numbers
 from pdanon.itemsets.lists import distinct
 from pdanon.itemsets.mapping import is_kept, mapping_values
@@ -176,7 +177,7 @@ def _describe_errors(mapping: pd.DataFrame, loss: Mapping[str, float] | pd.Serie
 
 def _describe_suppressed(guarantee: Guarantee | None) -> tuple[str, str]:
     """Describe that all protected items are suppressed, with a hint; else return two empty texts."""
-    return guarantee.gone() if isinstance(guarantee, Yielding) else ("", "")
+    return guarantee.gone() if isinstance(guarantee, RhoUncertainty) else ("", "")
 
 
 def _describe_groups(
