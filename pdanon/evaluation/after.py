@@ -10,7 +10,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon.cards import Measures
-from pdanon.evaluation.metrics.risk import fitting_rows
 from pdanon.guarantees import read_guarantee
 from pdanon.guarantees.generalized_itemsets import SUPPRESSED
 from pdanon.guarantees.parameters import DEFAULT_M, ItemLimit, check_finite_m, check_k
