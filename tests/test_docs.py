@@ -9,6 +9,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from benchmarks.pages import TABLES
 from families import ALGORITHMS, RT
 
 import pdanon
@@ -216,15 +217,43 @@ def test_the_picture_shows_the_figures_of_today():
 
 
 def test_scripts_find_the_sections_that_they_write():
-    docs = ROOT / "docs"
-    scripts = [*(docs / "scripts").glob("*.py")]
+    scripts = [*(ROOT / "docs" / "scripts").glob("*.py")]
     scripts += [ROOT / "tests" / "benchmarks" / f"{name}.py" for name in ("__main__", "scaling")]
     asked = []
     for script in scripts:
-        text = script.read_text(encoding="utf-8").replace("(PAGE,", '("measured/speed/benchmarks.md",')
+        text = script.read_text(encoding="utf-8").replace("(PAGE,", '("speed/benchmarks.md",')
         asked += re.findall(r'write_section\("(\S+)", "(\S+)"', text)
     there = []
-    for page in docs.rglob("*.md"):
+    for page in TABLES.rglob("*.md"):
         names = re.findall(r"<!-- /(\S+) -->", page.read_text(encoding="utf-8"))
-        there += [(page.relative_to(docs).as_posix(), name) for name in names]
+        there += [(page.relative_to(TABLES).as_posix(), name) for name in names]
     assert sorted(asked) == sorted(there)
+
+
+def anchors(page):
+    """What links to a page can end with: its headings."""
+    headings = re.findall(r"^#+ (.+?)(?: \{ #(\S+) \})?$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {anchor or re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title, anchor in headings}
+
+
+def test_links_between_pages_and_tables_lead_somewhere():
+    """The site names the tables instead of links to them, so that MkDocs does not check these."""
+    pages = [*(ROOT / "docs").rglob("*.md"), *TABLES.rglob("*.md")]
+    links = [
+        (page, link)
+        for page in pages
+        for link in re.findall(r"\]\((?!https?:)([^)\s]+)\)", page.read_text(encoding="utf-8"))
+        if TABLES in page.parents or "/tables/" in link
+    ]
+    assert len(links) > 100
+    broken = []
+    for page, link in links:
+        path, _, anchor = link.partition("#")
+        target = page.parent / path if path else page
+        if not target.exists() or (anchor and anchor not in anchors(target)):
+            broken.append((page.name, link))
+    assert broken == []
+    linked = {
+        (page.parent / link.partition("#")[0]).resolve() for page, link in links if TABLES not in page.parents
+    }
+    assert {*TABLES.rglob("*.md")} <= linked
