@@ -243,6 +243,15 @@ def test_scripts_find_the_sections_that_they_write():
     assert sorted(asked) == sorted(there)
 
 
+def test_the_gallery_shows_every_picture():
+    text = (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8")
+    shown = re.findall(r"!\[[^\]]+\]\((\S+)\)", text)
+    drawn = [path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").glob("*/*.svg")]
+    assert sorted(shown) == sorted(drawn)
+    scripts = re.findall(r"`python (docs/scripts/\w+\.py)", text)
+    assert [script for script in scripts if not (ROOT / script).exists()] == []
+
+
 def anchors(page):
     """What links to a page can end with: its headings."""
     headings = re.findall(r"^#+ (.+?)(?: \{ #(\S+) \})?$", page.read_text(encoding="utf-8"), re.MULTILINE)

@@ -1,8 +1,8 @@
 """Hooks of MkDocs: pages of the reference, the menu of algorithms and names, and files of the repository.
 
-``docs/api.md`` lists the public names, a line each. Its links into ``reference/`` become pages of the site:
-``reference/audit.md`` has the part ``::: pdanon.audit``. A link to ``reference/audit.md#pdanon.Audit`` adds the
-part ``::: pdanon.Audit`` to it.
+``docs/api.md`` lists the public names, a line each. Its links into ``reference/`` become pages of the site.
+Such a page has the name that it is called by: ``reference/audit.md`` has ``::: pdanon.audit``. A link to
+``reference/audit.md#pdanon.Audit`` adds ``::: pdanon.Audit`` to it.
 """
 
 from __future__ import annotations
