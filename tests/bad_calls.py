@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import re
 import signal
 import sys
 import time
@@ -25,12 +24,11 @@ import pyarrow as pa
 from bad_commands import COMMANDS, MORE_KEYS, POLICY, TOKENS, VALUES, run_command, toml, write_files
 from bad_values import BAD, FLU, FRAMES, NUMBERS, RICE, ROWS, SALT, TEA, TREE, good_frame, released
 from conftest import SECRET
+from pages import names_of_the_reference
 
 import pdanon
 from pdanon.accessors import TxanonAccessor
 
-DOCS = Path(__file__).parents[1] / "docs"
-REFERENCE = [DOCS / "api.md", *sorted((DOCS / "algorithms").glob("*.md"))]
 SECONDS = 20  # of the processor: other work may keep a machine busy
 
 
@@ -280,15 +278,10 @@ MADE = {
 
 def targets() -> Iterator[Target]:
     """All that the reference lists, and the methods of the accessor that forward."""
-    entry = re.compile(r"^::: pdanon\.([\w.]+)$(?:\n    .*\n      members: \[(.*)\])?", re.MULTILINE)
-    for name, members in entry.findall("\n".join(page.read_text(encoding="utf-8") for page in REFERENCE)):
+    for name in names_of_the_reference():
         here, _, last = f"pdanon.{name}".rpartition(".")
-        found = getattr(importlib.import_module(here), last, None)
-        if found is None or members:
-            module = importlib.import_module(f"pdanon.{name}")
-            for member in members.split(", "):
-                yield target(f"{name}.{member}", getattr(module, member))
-        elif not callable(found):
+        found = getattr(importlib.import_module(here), last)
+        if not callable(found):
             continue
         elif not inspect.isclass(found):
             yield target(name, found)

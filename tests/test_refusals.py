@@ -227,7 +227,7 @@ def test_files_that_need_one_machine_are_refused_with_their_memory(name, tmp_pat
 
 
 def test_the_memory_that_messages_state_is_the_measured_one():
-    (table,) = tables_of("measured/speed/growth.md", "groups").values()
+    (table,) = tables_of("speed/growth.md", "groups").values()
     measured = table.set_index("algorithm")["bytes a row"].astype(int)
     assert {*measured.index} == {*GROUPING}
     for name in GROUPING:

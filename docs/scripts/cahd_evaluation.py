@@ -1,4 +1,4 @@
-"""Repeat the experiments of the paper of CAHD: tables in docs/measured/papers/cahd.md, and a picture.
+"""Repeat the experiments of the paper of CAHD: tables in tables/papers/cahd.md, and a picture.
 
 Run from the root of the checkout: ``python docs/scripts/cahd_evaluation.py``. Needs matplotlib, the extra
 ``plot``. What stands around the figures stays.
@@ -109,7 +109,7 @@ def main() -> None:
                 print(title, heading, value, *cells, flush=True)
                 text.append(f"| {value} | {' | '.join(cells)} |")
             text.append("")
-    write_section("measured/papers/cahd.md", "cahd", text)
+    write_section("papers/cahd.md", "cahd", text)
     draw(pd.DataFrame(drawn))
 
 

@@ -1,4 +1,4 @@
-"""Measure the figures of the PCTA paper that reproduce.py leaves out: docs/measured/papers/pcta_figures.md.
+"""Measure the figures of the PCTA paper that reproduce.py leaves out: tables/papers/pcta_figures.md.
 
 Run from the root of the checkout: ``python docs/scripts/pcta_figures.py [--keep DIRECTORY]``, as
 ``reproduce.py``.
@@ -182,7 +182,7 @@ def main() -> None:
                 text += ["", f"### {name}: {title}", *shown(tables[part], by)]
         title = "### Diagnoses: all codes of a patient as a constraint, by k"
         text += ["", title, *shown(on_visits(keep), "k")]
-    write_section("measured/papers/pcta_figures.md", "figures", text)
+    write_section("papers/pcta_figures.md", "figures", text)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Measure the loss of rho-uncertainty and its lower bound, and write docs/measured/papers/rho.md.
+"""Measure the loss of rho-uncertainty and its lower bound, and write tables/papers/rho.md.
 
 Run from the root of the checkout: ``python docs/scripts/rho_evaluation.py``. What stands around the figures
 stays.
@@ -135,7 +135,7 @@ def main() -> None:
             table.append(line(title, df, hierarchy, m))
             print(table[-1], flush=True)
     text = [f"Measured by `docs/scripts/rho_evaluation.py` on {machine()}.", "", *table]
-    write_section("measured/papers/rho.md", "rho", text)
+    write_section("papers/rho.md", "rho", text)
 
 
 def lists_of(df: pd.DataFrame) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""Measure releases without all distinct rows in memory, and write them to docs/measured/speed/growth.md.
+"""Measure releases without all distinct rows in memory, and write them to tables/speed/growth.md.
 
 Run from the root of the checkout: ``python docs/scripts/rounds_table.py --keep DIR [--millions 10]``. Files
 and figures stay in DIR, as those of ``growth.py``: a run goes on where another one ended.
@@ -95,7 +95,7 @@ def main() -> None:
     text = [f"Measured {date.today()} by `docs/scripts/rounds_table.py` on {machine()}.", "", *table(figures)]
     if len(figures) > 1:
         text += ["", billion(figures)]
-    write_section("measured/speed/growth.md", "rounds", text)
+    write_section("speed/growth.md", "rounds", text)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Count what twelve monthly releases expose together, and write docs/measured/series.md and its picture.
+"""Count what twelve monthly releases expose together, and write tables/series.md and its picture.
 
 Run from the root of the checkout: ``python docs/scripts/series_table.py``. What stands around the figures
 stays. Month 1 has half of the rows. In each later month, rows join: 9 % of half of the table. With changes,
@@ -300,7 +300,7 @@ def write(figures: pd.DataFrame, deltas: pd.DataFrame) -> None:
         f"BMS-WebView-2, 12 fresh releases, 78 spans, {times[2]} months in all: {times[0]:.2f} CPU s. "
         f"One release alone: {times[1]:.3f} s. A month of a span takes {share:.2f} times as long."
     )
-    write_section("measured/series.md", "series", text)
+    write_section("series.md", "series", text)
     draw_picture(figures)
 
 

@@ -1,4 +1,4 @@
-"""Measure releases of tables in which a person has several rows, and write them into docs/unit.md.
+"""Measure releases of tables in which a person has several rows, and write them into tables/unit.md.
 
 Run from the root of the checkout: ``python docs/scripts/unit_table.py``. The text around the figures stays.
 """

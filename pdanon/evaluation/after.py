@@ -19,7 +19,7 @@ from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.libraries import holds_tables
-from pdanon.itemsets.lists import Codes, Mask
+from pdanon.itemsets.lists import Codes, Mask, Numbers
 from pdanon.itemsets.row_loops import first_equal_rows
 from pdanon.itemsets.support import csr
 from pdanon.itemsets.timing import part_done, show_activity
