@@ -359,7 +359,7 @@ class Clusters:
         return self._index.relabel(self.labels)
 
 
-def first_members(labels: Numbers) -> Numbers:
+def first_members(labels: NDArray[Any]) -> Numbers:
     """Return the first item of the set of each item; -1 if its label is below 0."""
     _, first, number = np.unique(labels, return_index=True, return_inverse=True)
     return np.where(labels < 0, -1, first[number])
