@@ -13,7 +13,7 @@ _end_at_signals()  # before anything that takes time to import
 from importlib import import_module
 from typing import Any
 
-from pdanon import accessors as _accessors  # noqa: F401  (registers the accessors)
+from pdanon.accessors import ByPerson, by  # registers the accessors, too
 from pdanon.algorithms.choice import anonymize
 from pdanon.algorithms.items.apriori import apriori
 from pdanon.algorithms.items.cahd import cahd
@@ -65,17 +65,16 @@ from pdanon.errors import (
     UselessWarning,
 )
 from pdanon.evaluation import metrics, plotting
+from pdanon.evaluation.after import AfterReleases, after
 from pdanon.evaluation.comparison import compare
 from pdanon.evaluation.evidence.verification import Verification, verify
 from pdanon.evaluation.fingerprint import fingerprint
 from pdanon.evaluation.metrics.attack import Attack, attack
 from pdanon.evaluation.metrics.bound import bound
-from pdanon.evaluation.metrics.breach import breach
 from pdanon.evaluation.metrics.queries import Answers, Workload
-from pdanon.evaluation.metrics.risk import risk
+from pdanon.evaluation.metrics.risk import breach, risk
 from pdanon.evaluation.profile import Profile, profile
 from pdanon.evaluation.thresholds import thresholds
-from pdanon.evaluation.tradeoff import tradeoff
 from pdanon.guarantees import (
     Coherence,
     DisassociatedKm,
@@ -97,11 +96,10 @@ from pdanon.guarantees import (
 from pdanon.guarantees.verdict import Audit
 from pdanon.hierarchy import Hierarchy
 from pdanon.io import datasets
-from pdanon.io.csv import read_csv, to_csv
 from pdanon.io.long import from_long, to_long
 from pdanon.io.onehot import from_onehot, to_onehot
 from pdanon.io.parquet import read_parquet, to_parquet
-from pdanon.io.text import from_text, to_text
+from pdanon.io.text import from_text, read_csv, to_csv, to_text
 from pdanon.itemsets.codes import as_itemsets
 from pdanon.itemsets.config import config
 from pdanon.itemsets.mapping import apply_mapping
@@ -112,11 +110,13 @@ from pdanon.recoding.result import Anonymized
 from pdanon.recoding.views import Explanation
 
 __all__ = [
+    "AfterReleases",
     "Anonymized",
     "Answers",
     "Attack",
     "Audit",
     "Bound",
+    "ByPerson",
     "Coherence",
     "ColumnError",
     "DisassociatedKm",
@@ -151,6 +151,7 @@ __all__ = [
     "UselessWarning",
     "Verification",
     "Workload",
+    "after",
     "anonymize",
     "apply_mapping",
     "apriori",
@@ -159,6 +160,7 @@ __all__ = [
     "audit",
     "bound",
     "breach",
+    "by",
     "cahd",
     "clump",
     "cluster",

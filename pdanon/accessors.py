@@ -6,7 +6,8 @@ store the object, and check dtypes and the first value.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from functools import wraps
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,34 +17,42 @@ import pyarrow as pa
 from pdanon.algorithms.choice import anonymize
 from pdanon.algorithms.items.lcg import lcg
 from pdanon.algorithms.refinement import refine
-from pdanon.algorithms.registry import Algorithm, watch
+from pdanon.algorithms.registry import Algorithm, of_lists, watch
+from pdanon.algorithms.registry import algorithm as find_algorithm
+from pdanon.algorithms.requests import split_request
 from pdanon.cards import Share, card
 from pdanon.errors import ColumnError, ParameterError, PdanonError, one_line
-from pdanon.evaluation.comparison import compare
+from pdanon.evaluation.after import after
+from pdanon.evaluation.comparison import compare, tradeoff
 from pdanon.evaluation.fingerprint import fingerprint
 from pdanon.evaluation.metrics.attack import attack
 from pdanon.evaluation.metrics.bound import bound
-from pdanon.evaluation.metrics.breach import breach
-from pdanon.evaluation.metrics.risk import risk, risk_of
+from pdanon.evaluation.metrics.risk import breach, risk, risk_of
 from pdanon.evaluation.profile import profile
-from pdanon.evaluation.tradeoff import tradeoff
-from pdanon.guarantees import KmAnonymity, audit
-from pdanon.guarantees.parameters import ItemLimit
-from pdanon.guarantees.verdict import Audit
+from pdanon.guarantees import KmAnonymity, audit, read_guarantee
+from pdanon.guarantees.parameters import DEFAULT_M, ItemLimit
+from pdanon.guarantees.promises import requested_guarantee
+from pdanon.guarantees.unit_audit import audit_units
+from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.hierarchy import Hierarchy, HierarchyLike
-from pdanon.hierarchy.exclusiveness import nested_labels
+from pdanon.hierarchy.tree import nested_labels
 from pdanon.io.long import to_long
 from pdanon.io.onehot import to_onehot
 from pdanon.io.text import to_text
-from pdanon.itemsets.arguments import as_method, unknown_method
+from pdanon.io.units import UnitTable, unit_positions
+from pdanon.itemsets.arguments import as_method, called_by_name, unknown_method
 from pdanon.itemsets.chunks import refuse_chunks
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_column, is_list_column
+from pdanon.itemsets.libraries import holds_tables
 from pdanon.itemsets.mapping import apply_mapping
 from pdanon.itemsets.support import supports
 from pdanon.itemsets.table_hints import column_hint
-from pdanon.itemsets.validation import is_encodable, read_list
+from pdanon.itemsets.timing import show_activity
+from pdanon.itemsets.validation import check_flag, is_encodable, read_list
 from pdanon.recoding.counts import of_all_rows, percent
+from pdanon.recoding.result import Anonymized
+from pdanon.recoding.unit_release import release_units
 
 _K = 5  # rows that must match, as in `pdanon.look`
 _MOST_PAIRS = 10**7  # pairs of items in rows, which are counted in about a second
@@ -104,6 +113,217 @@ def _risks(itemsets: Itemsets) -> pd.DataFrame:
     return risks[["known", "singled_out", "below_k"]].tail(1)
 
 
+# --- Persons with several rows
+
+
+@called_by_name
+def by(
+    frame: pd.DataFrame,
+    unit: Hashable,
+    column: Hashable | None = None,
+    *,
+    item: Hashable | None = None,
+    counts: bool = False,
+) -> ByPerson:
+    """Take a table by person, where a person has several rows: what follows protects and counts persons.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Lines with an item each, or rows with lists. It is not modified.
+    unit : hashable
+        The column that names the person of a row.
+    column : hashable, optional
+        The list column. By default, the only one. Leave it out for lines.
+    item : hashable, optional
+        The column of items, if each row is a line with one item instead of a list.
+    counts : bool
+        Publish each line with an item, and cover how often a person has a label.
+
+    Returns
+    -------
+    ByPerson
+        With the methods ``anonymize``, ``audit``, ``risk``, and algorithms such as ``pcta``.
+
+    Raises
+    ------
+    ColumnError, ItemsetDtypeError, ParameterError
+        If a column is missing or of the wrong kind, or one column is named twice.
+
+    See Also
+    --------
+    from_long : Gathers lines to one row per person.
+
+    Notes
+    -----
+    A guarantee for rows does not protect persons, whose rows hide each other. Here an algorithm recodes the
+    set of the items of a person, and the labels go back to the rows. Persons are published as numbers, and
+    rows are sorted by their content. Other columns are published only if ``keep`` lists them. The guarantee
+    then covers their values, too: dates are published by day, week, month or quarter, whichever suffices.
+
+    Cost: linear in the rows, beside that of the algorithm for one row per person.
+
+    Examples
+    --------
+    >>> import pandas as pd, pdanon
+    >>> lines = pd.DataFrame({"customer": [7, 7, 8, 8, 9], "item": ["rice", "tea", "rice", "tea", "tea"]})
+    >>> customers = lines.txanon.by("customer", item="item")
+    >>> customers
+    lines.txanon.by('customer', item='item'): 3 persons in 5 rows
+    >>> customers.pcta(k=2, m=2).frame
+       customer  item
+    0         0   tea
+    1         1  rice
+    2         1   tea
+    3         2  rice
+    4         2   tea
+    """
+    unit_positions(frame, unit, item, column)
+    return ByPerson(frame, unit, column, item, check_flag(counts, "counts"))
+
+
+@holds_tables
+class ByPerson:
+    """A table taken by person; made by `by`.
+
+    Its methods are ``audit``, ``risk``, `anonymize` and the algorithms that recode the sets of persons. They
+    have the parameters of the functions, without the frame and the column.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        The table.
+    unit, column, item, counts
+        As in `by`.
+    """
+
+    def __init__(
+        self, frame: pd.DataFrame, unit: Hashable, column: Hashable, item: Hashable, counts: bool
+    ) -> None:
+        self._frame, self._names, self._counts = frame, (unit, item, column), counts
+
+    def __repr__(self) -> str:
+        unit, item, column = self._names
+        named = "" if column is None else f", {column!r}"
+        named += "" if item is None else f", item={item!r}"
+        persons = self._frame.iloc[:, unit_positions(self._frame, *self._names)[0]].nunique()
+        rows = f"{persons:,} persons in {len(self._frame):,} rows"
+        return f"lines.txanon.by({unit!r}{named}{', counts=True' * self._counts}): {rows}"
+
+    def __getattr__(self, name: str) -> Any:
+        """Raise an error that suggests a method."""
+        what = "persons with several rows have no such method"
+        raise unknown_method(ByPerson, name, what, "df.txanon.by(...)")
+
+    @called_by_name
+    def audit(
+        self,
+        guarantee: Guarantee | None = None,
+        *,
+        k: int | None = None,
+        m: ItemLimit = DEFAULT_M,
+        mapping: pd.DataFrame | None = None,
+    ) -> Audit:
+        """Verify from scratch whether a guarantee holds for persons.
+
+        Parameters
+        ----------
+        guarantee : Guarantee
+            A guarantee of list columns.
+        k, m, mapping
+            As in `pdanon.audit`.
+
+        Returns
+        -------
+        Audit
+            ``rows_at_risk`` counts persons.
+
+        Raises
+        ------
+        ColumnError, ItemsetDtypeError, ParameterError
+            As in `pdanon.audit`.
+
+        Notes
+        -----
+        Without ``counts``, a label that a person has in several rows counts once. The values of all other
+        columns of the frame are known as well: an item of `KmAnonymity` is then a row of the person, its
+        label together with its values. Leave out columns that are not published. Other guarantees allow no
+        other columns.
+        """
+        unit, item, column = self._names
+        guarantee, _ = read_guarantee(guarantee, None, k, m)
+        if mapping is not None:
+            guarantee = guarantee.with_mapping(mapping)
+        with show_activity("audit"):
+            return audit_units(guarantee, self._frame, column, unit=unit, item=item, counts=self._counts)
+
+    @called_by_name
+    def risk(self, *, k: int, m: int = 2, sensitive: Sequence[Any] | None = None) -> pd.DataFrame:
+        """Measure the share of persons that an attacker with knowledge of a few items can single out.
+
+        Parameters
+        ----------
+        k, m, sensitive
+            As in `pdanon.risk`.
+
+        Returns
+        -------
+        pandas.DataFrame
+            As of `pdanon.risk`, for the distinct items of all rows of a person. How often a person has an
+            item is not known.
+        """
+        return risk(UnitTable.of(self._frame, *self._names).sets(), k=k, m=m, sensitive=sensitive)
+
+
+def _of_persons(function: Callable[..., Anonymized]) -> Callable[..., Anonymized]:
+    """Return an algorithm for list columns as a method of `ByPerson`."""
+
+    @wraps(function)
+    def method(self: ByPerson, *args: Any, keep: Sequence[Hashable] = (), **options: Any) -> Anonymized:
+        table = UnitTable.of(self._frame, *self._names)
+        return release_units(
+            table, lambda sets: function(sets, *args, **options), counts=self._counts, keep=keep
+        )
+
+    return called_by_name(method)
+
+
+ByPerson.anonymize = _of_persons(anonymize)  # type: ignore[attr-defined]
+
+
+@watch
+def _offer_for_persons(record: Algorithm) -> None:
+    """Add a method for an algorithm that recodes the sets of persons."""
+    if record.takes_persons:
+        setattr(ByPerson, record.name, _of_persons(record.function))
+
+
+def release_table(
+    frame: pd.DataFrame,
+    algorithm: str | None,
+    column: Hashable | None,
+    persons: Mapping[str, Any],
+    options: Mapping[str, Any],
+) -> Anonymized:
+    """Release a table as a command or a policy asks for it.
+
+    Without an algorithm, the one that loses least; ``options`` are then those of a request, which name no
+    guarantee. ``persons`` are the parameters of `by`, empty for one row per person.
+    """
+    function: Callable[..., Anonymized] = anonymize if algorithm is None else find_algorithm(algorithm)
+    if algorithm is None:
+        asked, others = split_request(options)
+        lists = bool(persons) or column is not None or any(is_list_column(each) for _, each in frame.items())
+        options = {"guarantee": requested_guarantee(**asked, lists=lists), **others}
+    if persons:
+        function = getattr(by(frame, column=column, **persons), function.__name__)
+        return function(**options)
+    return function(frame, **({"column": column} if of_lists(function) else {}), **options)
+
+
+# --- Accessors
+
+
 @pd.api.extensions.register_dataframe_accessor("txanon")
 class TxanonAccessor:
     """Anonymization of the list column of a frame: all algorithms, audits, risks and attacks.
@@ -141,7 +361,7 @@ class TxanonAccessor:
 
 
 _FUNCTIONS: tuple[Callable[..., Any], ...] = (
-    *(audit, risk, attack, bound, breach, lcg, apply_mapping, refine, anonymize),
+    *(audit, risk, attack, bound, breach, lcg, apply_mapping, refine, anonymize, by, after),
     *(profile, tradeoff, compare, to_long, to_onehot, fingerprint),
 )
 for _function in _FUNCTIONS:

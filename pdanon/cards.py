@@ -58,27 +58,14 @@ def escape_html(text: str) -> str:
 
 
 class Share(NamedTuple):
-    """A share to draw as a bar.
-
-    Parameters
-    ----------
-    share : float
-        The share, from 0 to 1.
-    before : float, optional
-        The same share of the original, drawn as a line across the bar.
-    name : str
-        What the bar shows, if there are several in a line.
-    """
+    """A share from 0 to 1, to draw as a bar."""
 
     share: float
-    before: float | None = None
-    name: str = ""
+    before: float | None = None  # the share in the original, drawn as a line across the bar
+    name: str = ""  # what the bar shows, if a line has several
 
     def bar(self, width: int = 120) -> str:
-        """Return a bar as SVG, ``width`` pixels wide.
-
-        It is hidden from screen readers because the text beside it states the share.
-        """
+        """Return a bar as SVG, hidden from screen readers because the text beside it states the share."""
         shapes = [_rectangle(0, 100, "currentColor", ' opacity=".13"')]
         shapes.append(_rectangle(0, 100 * min(max(self.share, 0), 1), "#1a9c94"))
         if self.before is not None:
@@ -99,21 +86,7 @@ def card(
     shares: Mapping[str, Sequence[Share]] | None = None,
     tables: Iterable[str] = (),
 ) -> str:
-    """Return a card.
-
-    Parameters
-    ----------
-    title : str
-        Name of the object; empty for a table.
-    lines : iterable of (str, str)
-        Names and texts.
-    verdict : (str, str), optional
-        ``"holds"``, ``"warned"`` or ``"broken"``, and a sentence.
-    shares : mapping of str to sequence of Share, optional
-        The bars to draw beside lines, by the names of the lines.
-    tables : iterable of str
-        HTML of tables.
-    """
+    """Return a card of named lines with bars for their shares, and of HTML tables, which need no title."""
     parts = [f'<p class="title">{escape_html(title)}</p>'] if title else []
     if verdict is not None:
         kind, sentence = verdict
@@ -156,10 +129,7 @@ _MOST_ROWS = 60
 
 
 class Measures(pd.DataFrame):
-    """A table of measures, which a notebook shows in percent and with bars.
-
-    The values are fractions. Everything that is selected or computed from the table is a plain frame.
-    """
+    """A table of fractions, shown in percent and with bars; all that is selected from it is a plain frame."""
 
     def _repr_html_(self) -> str:
         return card("", tables=[_frame_html(self)])

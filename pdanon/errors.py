@@ -69,8 +69,6 @@ _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]"
 def mask_credentials(text: str) -> str:
     """Replace user information and secrets in the query of each URI by ``***``.
 
-    Examples
-    --------
     >>> from pdanon.errors import mask_credentials
     >>> mask_credentials("s3://KEY:SECRET@bucket/a.parquet?region=eu&session_token=SECRET")
     's3://***@bucket/a.parquet?region=eu&session_token=***'
@@ -87,8 +85,6 @@ def _mask_value(found: re.Match[str]) -> str:
 def escape_controls(text: str) -> str:
     r"""Escape characters that control a terminal or reorder text, and lone surrogates.
 
-    Examples
-    --------
     >>> from pdanon.errors import escape_controls
     >>> print(escape_controls("a\x1b[2Jb"))
     a\x1b[2Jb
@@ -327,25 +323,10 @@ def cause_of(error: Exception) -> str:
 def read_safely(
     read: Callable[[], _Content], path: str | os.PathLike[str], kind: str, part: str = "", form: str = ""
 ) -> _Content:
-    """Read a file, or a part of it, and raise errors that show nothing of its content.
+    """Read a file, or a ``part`` such as ``", row group 3"``, and show nothing of its content in errors.
 
-    Parameters
-    ----------
-    read : callable
-        Reads and returns the content.
-    path : path
-        The file.
-    kind : str
-        Its format, for messages.
-    part : str
-        The part of the file, such as ``", row group 3"``.
-    form : str
-        A description of the format, the hint if no other one is known.
-
-    Raises
-    ------
-    FormatError
-        If the function raises any error except a `PdanonError`.
+    Any error except a `PdanonError` becomes a `FormatError`. ``form`` describes the format: the hint if no
+    other one is known.
     """
     try:
         return read()

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import re
 import signal
 import sys
 import time
@@ -25,12 +24,11 @@ import pyarrow as pa
 from bad_commands import COMMANDS, MORE_KEYS, POLICY, TOKENS, VALUES, run_command, toml, write_files
 from bad_values import BAD, FLU, FRAMES, NUMBERS, RICE, ROWS, SALT, TEA, TREE, good_frame, released
 from conftest import SECRET
+from pages import names_of_the_reference
 
 import pdanon
 from pdanon.accessors import TxanonAccessor
 
-DOCS = Path(__file__).parents[1] / "docs"
-REFERENCE = [DOCS / "api.md", *sorted((DOCS / "algorithms").glob("*.md"))]
 SECONDS = 20  # of the processor: other work may keep a machine busy
 
 
@@ -99,7 +97,6 @@ GOOD: dict[str, Callable[[], Any]] = {
     "itemsets.size": lambda: 1,
     "parts": lambda: 2,
     "start": lambda: released("pcta").mapping,
-    "reserve": lambda: 3,
     "level": lambda: 1,
     "count": lambda: 2,
     "sizes": lambda: 1,
@@ -260,7 +257,18 @@ NAMES = {
 }
 POLICY_PARTS = {"parameters", "outputs", "comparison", "drop", "sensitive", "form", "head"}
 MADE = {
-    *("Anonymized", "Answers", "Attack", "Audit", "Explanation", "Hierarchy", "LazyRelease", "Plots"),
+    *(
+        "AfterReleases",
+        "Anonymized",
+        "Answers",
+        "Attack",
+        "Audit",
+        "ByPerson",
+        "Explanation",
+        "Hierarchy",
+        "LazyRelease",
+        "Plots",
+    ),
     *("Profile", "Streamed", "Threshold", "Verification", "Workload"),
 }
 
@@ -270,15 +278,10 @@ MADE = {
 
 def targets() -> Iterator[Target]:
     """All that the reference lists, and the methods of the accessor that forward."""
-    entry = re.compile(r"^::: pdanon\.([\w.]+)$(?:\n    .*\n      members: \[(.*)\])?", re.MULTILINE)
-    for name, members in entry.findall("\n".join(page.read_text(encoding="utf-8") for page in REFERENCE)):
+    for name in names_of_the_reference():
         here, _, last = f"pdanon.{name}".rpartition(".")
-        found = getattr(importlib.import_module(here), last, None)
-        if found is None or members:
-            module = importlib.import_module(f"pdanon.{name}")
-            for member in members.split(", "):
-                yield target(f"{name}.{member}", getattr(module, member))
-        elif not callable(found):
+        found = getattr(importlib.import_module(here), last)
+        if not callable(found):
             continue
         elif not inspect.isclass(found):
             yield target(name, found)

@@ -32,7 +32,7 @@ from pdanon import (
 )
 from pdanon.algorithms import registry
 from pdanon.itemsets.columns import find_column
-from pdanon.itemsets.compatibility import arrow_values
+from pdanon.itemsets.dtype import arrow_values
 
 
 def tree_over(items):

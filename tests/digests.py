@@ -124,7 +124,7 @@ def of_files(frame: pd.DataFrame, quasi: list[str], k: int) -> Calls:
     lines = pdanon.to_long(frame[["items"]])
     return {
         "lines": lambda: pdanon.from_long(lines, by="row", item="items"),
-        "unit": lambda: pdanon.pcta(lines, k=k, m=2, unit="row", item="items"),
+        "unit": lambda: pdanon.by(lines, "row", item="items").pcta(k=k, m=2),
         "dask, attack": lambda: _parts(frame).txanon.attack(_parts(frame).txanon.pcta(k=k, m=2), n=50),
         "dask, pcta": lambda: _computed(_parts(frame).txanon.pcta(k=k, m=2)),
         "dask, rum_bound": lambda: _computed(_parts(frame).txanon.rum_bound(delta=0.4, m=2, **asked)),

@@ -1,10 +1,20 @@
-"""Pages, as tests read them: by their elements, and in a browser."""
+"""Pages, as tests read them: by their elements, and in a browser. And the names of the reference."""
 
 from __future__ import annotations
 
 import re
 from html import escape
 from html.parser import HTMLParser
+from pathlib import Path
+
+API = Path(__file__).parents[1] / "docs" / "api.md"
+
+
+def names_of_the_reference() -> list[str]:
+    """Public names that docs/api.md lists: where each is found below pdanon."""
+    line = r"^- \[`[\w.]+`\]\(\w+/([\w.]+)\.md(?:#pdanon\.([\w.]+))?\)$"
+    return [path or page for page, path in re.findall(line, API.read_text(encoding="utf-8"), re.MULTILINE)]
+
 
 VOID = {"meta", "wbr", "br", "link", "img", "hr", "input"}
 

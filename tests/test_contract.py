@@ -43,7 +43,7 @@ from examples import examples
 from pdanon import KmAnonymity, LmDiversity, TransactionalK
 from pdanon.evaluation.report.release_report import render
 from pdanon.itemsets.columns import find_column
-from pdanon.itemsets.compatibility import arrow_values
+from pdanon.itemsets.dtype import arrow_values
 
 # Looks at each of so many child cuts at each of so many steps: seconds for what takes others no time.
 SLOW_DESCENT = {"hghs", "mhghs"}

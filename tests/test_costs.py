@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pdanon
 from pdanon.algorithms.registry import ALGORITHMS
+from pdanon.evaluation.metrics import association_rules, patterns
 from pdanon.evaluation.metrics import equivalence_classes as classes
-from pdanon.evaluation.metrics import patterns, queries
 
 PAGE = Path(__file__).parents[1] / "docs" / "costs.md"
 TABLES = {"frame", "original", "series"}
@@ -22,7 +22,7 @@ def public_calls():
     """Name and signature of what is public and takes a table."""
     functions = {name: getattr(pdanon, name) for name in pdanon.__all__}
     functions |= {f"Workload.{name}": getattr(pdanon.Workload, name) for name in vars(pdanon.Workload)}
-    functions |= {each.__name__: each for each in (queries.frequent_itemsets, classes.class_sizes)}
+    functions |= {each.__name__: each for each in (association_rules.frequent_itemsets, classes.class_sizes)}
     functions |= {name: getattr(patterns, name) for name in patterns.__all__}
     functions["class_measures"] = classes.class_measures
     functions |= {

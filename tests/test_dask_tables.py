@@ -266,7 +266,7 @@ def test_partition_with_another_type_is_named():
         ("rum_bound", {"n_jobs": 2}, ParameterError, "the workers of Dask share the work"),
         ("rfirst", {"block_rows": 5}, ParameterError, "block_rows must be an integer of at least 6"),
         ("rfirst", {"quasi": ["ages"]}, ColumnError, "ages"),
-        ("rfirst", {"unit": "row", "item": "city"}, ParameterError, "needs all rows at once"),
+        ("rfirst", {"unit": "row"}, ParameterError, "rfirst has no parameter 'unit'"),
         ("rfirst", {"k": 100}, InfeasibleError, "k is larger than the number of rows"),
         ("mondrian", {"column": "items"}, ParameterError, "the algorithm recodes no list column"),
         (

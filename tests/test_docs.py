@@ -9,7 +9,9 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from benchmarks.pages import TABLES
 from families import ALGORITHMS, RT
+from pages import names_of_the_reference
 
 import pdanon
 import pdanon.stream
@@ -55,7 +57,9 @@ def kept_and_looked_at(text):
     text = "".join(block for _, _, block in BLOCK.findall(text)) or text.replace('\\"', '"')
     text = text.replace("\\\n", " ")
     listed = r"\[([^\]]+)\]"
-    keep = re.findall(rf"^(?!.*from_long)(?!.*unit=).*\bkeep ?= ?{listed}", text, re.MULTILINE)
+    keep = re.findall(
+        rf"^(?!.*from_long)(?!.*(?:\.by\(|customers\.)).*\bkeep ?= ?{listed}", text, re.MULTILINE
+    )
     keep += re.findall(r"^\$ pdanon (?!profile).*--keep ((?:\w+ ?)+)", text, re.MULTILINE)
     quasi = re.findall(rf"risk\(.*quasi={listed}", text)
     quasi += re.findall(r"^\$ pdanon risk .*--quasi ((?:\w+ ?)+)", text, re.MULTILINE)
@@ -70,7 +74,7 @@ def kept_and_looked_at(text):
 def test_a_column_is_kept_only_where_the_risk_with_it_is_shown(page):
     """``keep=`` silences a warning and protects nothing: no page shows it without a look at the risk.
 
-    Of persons with several rows, by ``unit=``, it is audited.
+    Of persons with several rows, taken by person, it is audited.
     """
     keep, quasi = kept_and_looked_at((ROOT / page).read_text(encoding="utf-8"))
     assert keep - {"index"} <= quasi  # by which releases are linked
@@ -135,12 +139,24 @@ def test_the_first_release_prints_what_the_readme_shows(tmp_path, monkeypatch, c
 
 
 def test_the_reference_has_every_public_name():
-    """Of an algorithm on its page, of all else on that of public names."""
+    """An algorithm at the end of its page; all else on pages that docs/api.md lists."""
     with_page = {*ALGORITHMS, *RT}
-    for place, names in {"algorithms/*.md": with_page, "api.md": {*pdanon.__all__} - with_page}.items():
-        text = "\n".join(page.read_text(encoding="utf-8") for page in (ROOT / "docs").glob(place))
-        found = re.findall(r"^::: pdanon\.(\w+)$", text, re.MULTILINE)
-        assert sorted(found) == sorted(names), f"a line `::: pdanon.<name>` belongs in docs/{place}"
+    pages = (ROOT / "docs" / "algorithms").glob("*.md")
+    text = "\n".join(page.read_text(encoding="utf-8") for page in pages)
+    found = re.findall(r"^::: pdanon\.(\w+)$", text, re.MULTILINE)
+    assert sorted(found) == sorted(with_page), (
+        "a line `::: pdanon.<name>` belongs in docs/algorithms/<name>.md"
+    )
+    listed = [name for name in names_of_the_reference() if "." not in name]
+    assert sorted(listed) == sorted(pdanon.__all__), "a line for each name belongs in docs/api.md"
+
+
+def test_pages_of_the_reference_differ_by_more_than_case():
+    """A file system may take them for one."""
+    text = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    pages = {*re.findall(r"\(reference/([\w.]+)\.md", text)}
+    assert len(pages) > 100
+    assert len({page.lower() for page in pages}) == len(pages)
 
 
 def test_errors_and_warnings_have_public_names():
@@ -216,15 +232,52 @@ def test_the_picture_shows_the_figures_of_today():
 
 
 def test_scripts_find_the_sections_that_they_write():
-    docs = ROOT / "docs"
-    scripts = [*(docs / "scripts").glob("*.py")]
+    scripts = [*(ROOT / "docs" / "scripts").glob("*.py")]
     scripts += [ROOT / "tests" / "benchmarks" / f"{name}.py" for name in ("__main__", "scaling")]
     asked = []
     for script in scripts:
-        text = script.read_text(encoding="utf-8").replace("(PAGE,", '("measured/speed/benchmarks.md",')
+        text = script.read_text(encoding="utf-8").replace("(PAGE,", '("speed/benchmarks.md",')
         asked += re.findall(r'write_section\("(\S+)", "(\S+)"', text)
     there = []
-    for page in docs.rglob("*.md"):
+    for page in TABLES.rglob("*.md"):
         names = re.findall(r"<!-- /(\S+) -->", page.read_text(encoding="utf-8"))
-        there += [(page.relative_to(docs).as_posix(), name) for name in names]
+        there += [(page.relative_to(TABLES).as_posix(), name) for name in names]
     assert sorted(asked) == sorted(there)
+
+
+def test_the_gallery_shows_every_picture():
+    text = (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8")
+    shown = re.findall(r"!\[[^\]]+\]\((\S+)\)", text)
+    drawn = [path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").glob("*/*.svg")]
+    assert sorted(shown) == sorted(drawn)
+    scripts = re.findall(r"`python (docs/scripts/\w+\.py)", text)
+    assert [script for script in scripts if not (ROOT / script).exists()] == []
+
+
+def anchors(page):
+    """What links to a page can end with: its headings."""
+    headings = re.findall(r"^#+ (.+?)(?: \{ #(\S+) \})?$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {anchor or re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title, anchor in headings}
+
+
+def test_links_between_pages_and_tables_lead_somewhere():
+    """The site names the tables instead of links to them, so that MkDocs does not check these."""
+    pages = [*(ROOT / "docs").rglob("*.md"), *TABLES.rglob("*.md")]
+    links = [
+        (page, link)
+        for page in pages
+        for link in re.findall(r"\]\((?!https?:)([^)\s]+)\)", page.read_text(encoding="utf-8"))
+        if TABLES in page.parents or "/tables/" in link
+    ]
+    assert len(links) > 100
+    broken = []
+    for page, link in links:
+        path, _, anchor = link.partition("#")
+        target = page.parent / path if path else page
+        if not target.exists() or (anchor and anchor not in anchors(target)):
+            broken.append((page.name, link))
+    assert broken == []
+    linked = {
+        (page.parent / link.partition("#")[0]).resolve() for page, link in links if TABLES not in page.parents
+    }
+    assert {*TABLES.rglob("*.md")} <= linked

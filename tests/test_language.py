@@ -28,6 +28,7 @@ ALLOWED: dict[tuple[str, str], int] = {}
 def sources() -> list[Path]:
     """The modules and the pages."""
     pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]
+    pages += (ROOT / "tests" / "benchmarks" / "tables").rglob("*.md")
     return sorted([*(ROOT / "pdanon").rglob("*.py"), *(ROOT / "pdanon").rglob("*.pyx"), *pages])
 
 

@@ -25,7 +25,7 @@ def test_verdict_is_the_one_that_the_tables_give(claim):
 
 
 def test_page_has_all_claims_with_the_figures_of_the_tables():
-    assert section("measured/papers/claims.md", "claims") == "\n".join(papers.page()).strip()
+    assert section("papers/claims.md", "claims") == "\n".join(papers.page()).strip()
 
 
 def test_changed_verdict_stops_the_page(monkeypatch):

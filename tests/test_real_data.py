@@ -12,7 +12,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from pdanon import Coherence, KmAnonymity
-from pdanon.itemsets.compatibility import arrow_values
+from pdanon.itemsets.dtype import arrow_values
 
 # Rows, items, longest row and mean length, as published with the data sets.
 STATISTICS = {

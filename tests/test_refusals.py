@@ -58,7 +58,7 @@ def test_pairs_are_refused_from_the_first_that_is_too_many(monkeypatch, most):
 def test_a_list_of_threats_is_refused_from_the_first_that_is_too_many(monkeypatch, most):
     rows = [["a", "b", "c", "d"], *(list(each) for each in ("abc", "abd", "acd", "bcd"))]
     monkeypatch.setattr(support, "MOST_ITEMSETS", most)
-    monkeypatch.setattr("pdanon.itemsets.table.MOST_ITEMSETS", most)
+    monkeypatch.setattr("pdanon.itemsets.support.MOST_ITEMSETS", most)
     frames = [[f"{item}{number}" for item in row] for number in range(6) for row in rows]
     audit = pdanon.audit(frame_of(frames), pdanon.KmAnonymity(3, 3))  # of each six tables four triples
     assert not audit.holds
@@ -227,7 +227,7 @@ def test_files_that_need_one_machine_are_refused_with_their_memory(name, tmp_pat
 
 
 def test_the_memory_that_messages_state_is_the_measured_one():
-    (table,) = tables_of("cluster.md", "groups").values()
+    (table,) = tables_of("speed/growth.md", "groups").values()
     measured = table.set_index("algorithm")["bytes a row"].astype(int)
     assert {*measured.index} == {*GROUPING}
     for name in GROUPING:

@@ -16,7 +16,7 @@ from test_docs import BLOCK, ROOT
 
 import pdanon
 
-PAGE = (ROOT / "docs" / "recipes" / "schedulers.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "recipes" / "pipeline.md").read_text(encoding="utf-8")
 BLOCKS = {title or kind: text for kind, title, text in BLOCK.findall(PAGE)}
 
 

@@ -15,7 +15,7 @@ from test_docs import BLOCK, ROOT
 
 import pdanon
 
-PAGE = (ROOT / "docs" / "recipes" / "spark.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "cluster.md").read_text(encoding="utf-8")
 BLOCKS = {title: text for _, title, text in BLOCK.findall(PAGE) if title}
 
 

@@ -474,7 +474,7 @@ def test_empty_table(tmp_path):
         ("rfirst", {"quasi": ["items"]}, ColumnError, "list column"),
         ("rfirst", {"delta": 1}, CallError, "delta"),
         ("mondrian", {"column": "items"}, ParameterError, "column"),
-        ("rfirst", {"unit": "row"}, ParameterError, "gathered from lines"),
+        ("rfirst", {"unit": "row"}, ParameterError, "rfirst has no parameter 'unit'"),
         ("rfirst", {"k": 100}, InfeasibleError, "k is larger than the number of rows"),
         (
             "rfirst",

@@ -61,10 +61,11 @@ def texts(frame):
 def test_a_release_is_that_of_memory(counts, seed, tmp_path):
     rng = np.random.default_rng(seed)
     lines, base = random_lines(rng), tmp_path
-    request = {"k": 2, "m": int(rng.integers(1, 3)), **LONG, "counts": counts}
+    request, persons = {"k": 2, "m": int(rng.integers(1, 3))}, {**LONG, "counts": counts}
     source = write(lines, base / "in", rng)
-    expected, problem = outcome(pdanon.pcta, lines, **request)
-    result, found = outcome(pdanon.stream.anonymize, source, base / "out.parquet", **request)
+    expected, problem = outcome(pdanon.by(lines, **persons).pcta, **request)
+    read = pdanon.stream.by(source, **persons)
+    result, found = outcome(read.anonymize, base / "out.parquet", **request)
     assert found == problem
     assert (base / "out.parquet").exists() == (problem is None)
     if problem is not None:
@@ -74,10 +75,10 @@ def test_a_release_is_that_of_memory(counts, seed, tmp_path):
     assert result.rows == len(released)
     assert result.parameters == expected.parameters
     pd.testing.assert_frame_equal(result.mapping, expected.mapping)
-    audit = pdanon.stream.audit(base / "out.parquet", result.guarantee, **LONG, counts=counts)
+    audit = pdanon.stream.by(base / "out.parquet", **persons).audit(result.guarantee)
     assert audit.holds
-    risk = pdanon.stream.risk(source, k=2, m=2, **LONG)
-    pd.testing.assert_frame_equal(pd.DataFrame(risk), pd.DataFrame(pdanon.risk(lines, k=2, m=2, **LONG)))
+    risk = pd.DataFrame(pdanon.by(lines, **LONG).risk(k=2, m=2))
+    pd.testing.assert_frame_equal(pd.DataFrame(read.risk(k=2, m=2)), risk)
 
 
 @pytest.fixture
@@ -95,16 +96,13 @@ def lines(tmp_path):
     [
         ({"unit": "nobody", "item": "what"}, ColumnError, "'nobody' does not exist"),
         ({"unit": "who", "item": "nothing"}, ColumnError, "'nothing' does not exist"),
-        ({"unit": "who"}, ParameterError, "name the column of items"),
-        ({"unit": "who", "column": "lists"}, ParameterError, "name the column of items"),
+        ({"unit": "who"}, ParameterError, "by needs item"),
+        ({"unit": "who", "item": None}, ParameterError, "name the column of items"),
         ({"unit": "who", "item": "lists"}, ItemsetDtypeError, "the item column holds lists"),
         ({"unit": "lists", "item": "what"}, ColumnError, "the column of units holds lists"),
         ({"unit": "what", "item": "what"}, ParameterError, "units and items are one column"),
         ({"unit": "some", "item": "what"}, ParameterError, "3 of 24 lines"),
         ({"unit": "line", "item": "what"}, ParameterError, "each line has another person"),
-        ({"unit": "who", "item": "what", "column": "what"}, ParameterError, "named twice"),
-        ({"item": "what"}, ParameterError, "item needs unit"),
-        ({"counts": True}, ParameterError, "counts needs unit"),
         ({"unit": "who", "item": "what", "counts": 2}, ParameterError, "counts"),
         ({"unit": "who", "item": "what", "keep": ["line"]}, ParameterError, "kept columns need all lines"),
         ({"unit": ["who"], "item": "what"}, ParameterError, "unit must be"),
@@ -112,8 +110,10 @@ def lines(tmp_path):
     ],
 )
 def test_wrong_calls_are_explained(options, kind, message, lines, tmp_path):
+    options = dict(options)
+    more = {name: options.pop(name) for name in ("keep", "drop") if name in options}
     with pytest.raises(kind) as caught:
-        pdanon.stream.anonymize(lines, tmp_path / "out.parquet", k=2, m=1, **options)
+        pdanon.stream.by(lines, **options).anonymize(tmp_path / "out.parquet", k=2, m=1, **more)
     assert message in str(caught.value)
     assert {path.name for path in tmp_path.iterdir()} == {"lines.parquet", "plain.parquet"}
 
@@ -121,24 +121,23 @@ def test_wrong_calls_are_explained(options, kind, message, lines, tmp_path):
 def test_audits_count_persons_and_refuse_other_columns(lines):
     guarantee = pdanon.KmAnonymity(k=3, m=1)
     with pytest.raises(ParameterError, match="other columns of lines need all lines at once"):
-        pdanon.stream.audit(lines, guarantee, **LONG)
+        pdanon.stream.by(lines, **LONG).audit(guarantee)
     plain = lines.with_name("plain.parquet")
-    assert pdanon.stream.audit(plain, guarantee, **LONG).rows_at_risk == 4
-    assert pdanon.stream.audit(plain, pdanon.KmAnonymity(k=2, m=2), **LONG, counts=True).holds
+    assert pdanon.stream.by(plain, **LONG).audit(guarantee).rows_at_risk == 4
+    assert pdanon.stream.by(plain, **LONG, counts=True).audit(pdanon.KmAnonymity(k=2, m=2)).holds
     frame = pd.DataFrame({"who": [1, 2, 3], "what": ["a", " a", "a"]})
     frame.to_parquet(lines.with_name("blanks.parquet"))
-    audit = pdanon.stream.audit(lines.with_name("blanks.parquet"), pdanon.KmAnonymity(k=2, m=1), **LONG)
+    audit = pdanon.stream.by(lines.with_name("blanks.parquet"), **LONG).audit(pdanon.KmAnonymity(k=2, m=1))
     assert audit.rows_at_risk == 1  # whoever sees the lines tells the two labels apart
     constraints = pdanon.PrivacyConstraints(constraints=[["a"]], k=2)
     with pytest.raises(ParameterError, match="ignores how often"):
-        pdanon.stream.audit(plain, constraints, **LONG, counts=True)
+        pdanon.stream.by(plain, **LONG, counts=True).audit(constraints)
 
 
 def test_lines_of_several_parts_are_all_written(lines, tmp_path, monkeypatch):
     monkeypatch.setattr(unit_lines, "_LINES", 2)
-    result = pdanon.stream.anonymize(
-        lines.with_name("plain.parquet"), tmp_path / "out.parquet", k=2, m=1, **LONG
-    )
+    persons = pdanon.stream.by(lines.with_name("plain.parquet"), **LONG)
+    result = persons.anonymize(tmp_path / "out.parquet", k=2, m=1)
     released = pdanon.read_parquet(tmp_path / "out.parquet")
     assert result.rows == len(released) == 4
     assert sorted(released["what"]) == ["a", "a", "b", "b"]
@@ -147,21 +146,22 @@ def test_lines_of_several_parts_are_all_written(lines, tmp_path, monkeypatch):
 def test_integers_that_pandas_stores_as_floats_are_integers_again(tmp_path):
     lines = pd.DataFrame({"who": [1, 1, 2, 2, 3], "what": [7, 8, 7, 8, np.nan]})
     lines.to_parquet(tmp_path / "in.parquet")
-    pdanon.stream.anonymize(tmp_path / "in.parquet", tmp_path / "out.parquet", k=2, m=2, **LONG)
-    expected = pdanon.pcta(lines, k=2, m=2, **LONG)
+    pdanon.stream.by(tmp_path / "in.parquet", **LONG).anonymize(tmp_path / "out.parquet", k=2, m=2)
+    expected = pdanon.by(lines, **LONG).pcta(k=2, m=2)
     assert texts(pdanon.read_parquet(tmp_path / "out.parquet")) == texts(expected.frame)
 
 
 def test_without_an_algorithm_and_with_a_hierarchy(lines, tmp_path):
     source, tree = lines.with_name("plain.parquet"), pdanon.Hierarchy.balanced(["a", "b"], 2)
-    result = pdanon.stream.anonymize(source, tmp_path / "out.parquet", algorithm=None, k=2, m=2, **LONG)
+    persons = pdanon.stream.by(source, **LONG)
+    result = persons.anonymize(tmp_path / "out.parquet", algorithm=None, k=2, m=2)
     assert result.tried is not None
     for name, given in {"lra": {"parts": 1}, "apriori": {}}.items():
-        call = {"k": 2, "m": 2, "hierarchy": tree, **given, **LONG}
+        call = {"k": 2, "m": 2, "hierarchy": tree, **given}
         mapping = tmp_path / f"{name}.csv"
         target = tmp_path / f"{name}.parquet"
-        pdanon.stream.anonymize(source, target, algorithm=name, mapping=mapping, **call)
-        expected = getattr(pdanon, name)(pd.read_parquet(source), **call)
+        persons.anonymize(target, algorithm=name, mapping=mapping, **call)
+        expected = getattr(pd.read_parquet(source).txanon.by(**LONG), name)(**call)
         assert texts(pdanon.read_parquet(target)) == texts(expected.frame)
         assert mapping.exists()
 
@@ -169,5 +169,5 @@ def test_without_an_algorithm_and_with_a_hierarchy(lines, tmp_path):
 def test_a_bound_on_the_loss_leaves_no_release(lines, tmp_path):
     source = lines.with_name("plain.parquet")
     with pytest.raises(InfeasibleError):
-        pdanon.stream.anonymize(source, tmp_path / "o.parquet", k=4, m=2, max_loss={"NCP": 0}, **LONG)
+        pdanon.stream.by(source, **LONG).anonymize(tmp_path / "o.parquet", k=4, m=2, max_loss={"NCP": 0})
     assert not (tmp_path / "o.parquet").exists()

@@ -504,8 +504,8 @@ def written(table, path):
 
 
 def audited(frame, *given, **named):
-    audit = stream.audit if hasattr(frame, "suffix") else pdanon.audit
-    return audit(frame, *given, **named)
+    room = stream if hasattr(frame, "suffix") else pdanon
+    return room.by(frame, **named).audit(*given) if "unit" in named else room.audit(frame, *given, **named)
 
 
 def gathered(frame, path, by, item):
@@ -583,12 +583,12 @@ def test_persons_of_two_types_are_named_with_their_column(pair):
     lines = pd.DataFrame({"who": pd.Series([*pair, *pair], dtype=object), "what": [*"xyxy"]})
     calls = [
         lambda: pdanon.from_long(lines, by="who", item="what"),
-        lambda: pdanon.pcta(lines, k=2, m=1, unit="who", item="what"),
-        lambda: pdanon.audit(lines, KM, unit="who", item="what"),
+        lambda: pdanon.by(lines, "who", item="what").pcta(k=2, m=1),
+        lambda: pdanon.by(lines, "who", item="what").audit(KM),
     ]
     if pair[0] != pair[1]:  # two categories
         categories = lines.assign(who=pd.Categorical(lines["who"], pd.Index(pair, dtype=object)))
-        calls.append(lambda: pdanon.audit(categories, KM, unit="who", item="what"))
+        calls.append(lambda: pdanon.by(categories, "who", item="what").audit(KM))
     for call in calls:
         with pytest.raises(pdanon.ParameterError, match="the persons are of several types") as caught:
             call()
@@ -600,7 +600,7 @@ def test_zeros_of_both_signs_are_one_person_and_lines_may_have_no_item():
     for kind in (object, "float64", "Float64", "double[pyarrow]"):
         assert len(pdanon.from_long(persons.astype({"who": kind}), by="who", item="what")) == 1
     lines = pa.table({"who": [1, 2], "what": pa.nulls(2, pa.decimal128(30, 2))})
-    assert pdanon.audit(lines, KM, unit="who", item="what").rows_at_risk == 0
+    assert pdanon.by(lines, "who", item="what").audit(KM).rows_at_risk == 0
 
 
 @pytest.mark.parametrize("items", [*TWO_KINDS.values(), [2**64], [-1, 2**63]], ids=str)
@@ -644,18 +644,18 @@ def test_partitions_do_not_round_large_integers_beside_fractions():
     parts = [lines, lines.assign(what=[0.5, 0.5])]
     mixed = dd.from_map(lambda part: part, parts, meta=parts[0])
     with dask.config.set(ONE_THREAD), pytest.raises(pdanon.ItemsetDtypeError, match="have another type"):
-        mixed.txanon.audit(KM, unit="who", item="what")
+        mixed.txanon.by("who", item="what").audit(KM)
     items = pd.Series([LARGE, LARGE + 1, 0.5, 0.5], dtype=object)
     objects = divided(pd.DataFrame({"who": [1, 2, 3, 4], "what": items}))
     with dask.config.set(ONE_THREAD):
-        audit = refused(lambda: objects.txanon.audit(KM, unit="who", item="what"), pa.array([LARGE]))
+        audit = refused(lambda: objects.txanon.by("who", item="what").audit(KM), pa.array([LARGE]))
     assert audit is None or audit.rows_at_risk == 2
 
 
 def test_partitions_of_codes_may_have_missing_ones():
     lines = pd.DataFrame({"who": [1, 1, 2, 2], "what": pd.Categorical([LARGE, LARGE + 1, LARGE, None])})
     with dask.config.set(ONE_THREAD):
-        assert divided(lines).txanon.audit(KM, unit="who", item="what").rows_at_risk == 1
+        assert divided(lines).txanon.by("who", item="what").audit(KM).rows_at_risk == 1
 
 
 def check_partitions(frame, values):
@@ -671,8 +671,8 @@ def check_partitions(frame, values):
         assert found["value"].dtype == classes["value"].dtype
         assert repr([*found["value"]]) == repr([*classes["value"]])
     persons = frame.loc[[each is not None for each in keys(values)], ["value", "other"]]
-    audit = refused(lambda: persons.txanon.audit(KM, unit="value", item="other"), values)
-    found = refused(lambda: divided(persons).txanon.audit(KM, unit="value", item="other"), values)
+    audit = refused(lambda: persons.txanon.by("value", item="other").audit(KM), values)
+    found = refused(lambda: divided(persons).txanon.by("value", item="other").audit(KM), values)
     assert (audit and audit.rows_at_risk) == (found and found.rows_at_risk)
 
 

@@ -1,4 +1,4 @@
-"""Tabulate what is tried on real data when only the guarantee is said, and write docs/measured/anonymize.md.
+"""Tabulate what is tried on real data when only the guarantee is said, and write tables/anonymize.md.
 
 Run from the root of the checkout: ``python docs/scripts/anonymize_table.py``. What stands around the figures
 stays.
@@ -43,7 +43,7 @@ def main() -> None:
     for title, case in CASES.items():
         text += ["", f"### {title}", "", *lines(*case)]
         print(*text[-10:], sep="\n", flush=True)
-    write_section("measured/anonymize.md", "anonymize", text)
+    write_section("anonymize.md", "anonymize", text)
 
 
 if __name__ == "__main__":

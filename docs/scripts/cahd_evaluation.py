@@ -1,4 +1,4 @@
-"""Repeat the experiments of the paper of CAHD: tables in docs/measured/papers/cahd.md, and a picture.
+"""Repeat the experiments of the paper of CAHD: tables in tables/papers/cahd.md, and a picture.
 
 Run from the root of the checkout: ``python docs/scripts/cahd_evaluation.py``. Needs matplotlib, the extra
 ``plot``. What stands around the figures stays.
@@ -57,7 +57,7 @@ def measured(
 
 
 def error(itemsets: Itemsets, is_sensitive: np.ndarray, groups: np.ndarray, r: int, draw: int) -> float:
-    rows = GroupedRows(itemsets, Recoding.of_suppressed(is_sensitive, itemsets), groups)
+    rows = GroupedRows(itemsets, Recoding.of_suppressed(is_sensitive, itemsets), groups, is_sensitive)
     queries = rows.draw_queries(QUERIES, r, np.random.default_rng(draw))
     return float(np.mean([rows.kl(*query) for query in queries]))
 
@@ -109,7 +109,7 @@ def main() -> None:
                 print(title, heading, value, *cells, flush=True)
                 text.append(f"| {value} | {' | '.join(cells)} |")
             text.append("")
-    write_section("measured/papers/cahd.md", "cahd", text)
+    write_section("papers/cahd.md", "cahd", text)
     draw(pd.DataFrame(drawn))
 
 

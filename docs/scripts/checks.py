@@ -1,4 +1,4 @@
-"""Write the results of the last checks into docs/measured/checks.md.
+"""Write the results of the last checks into tables/checks.md.
 
 Run from the root of the checkout, after ``.ci/release``: ``python docs/scripts/checks.py``. It reads what the
 steps left in ``build/checks.tsv``, and what faults left in ``build/mutants.jsonl``.
@@ -57,5 +57,5 @@ def faults() -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    write_section("measured/checks.md", "steps", steps())
-    write_section("measured/checks.md", "faults", faults())
+    write_section("checks.md", "steps", steps())
+    write_section("checks.md", "faults", faults())

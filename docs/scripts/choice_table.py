@@ -1,4 +1,4 @@
-"""Measure the loss of k^m-anonymity by algorithm on six data sets: docs/measured/loss/six_data_sets.md.
+"""Measure the loss of k^m-anonymity by algorithm on six data sets: tables/loss/six_data_sets.md.
 
 Run from the root of the checkout: ``python docs/scripts/choice_table.py``. What stands around the figures
 stays. The times are those of the processor, as a multiple of what ``pcta`` takes, so that other work on the
@@ -106,7 +106,7 @@ def main() -> None:
     text += ["", "Occurrences that were suppressed, in percent; by the others none:", ""]
     text += table(lost, "suppressed", 2)
     text += ["", "Processor time, as a multiple of that of `pcta`:", "", *table(found, "ratio", 1)]
-    write_section("measured/loss/six_data_sets.md", "choice", text)
+    write_section("loss/six_data_sets.md", "choice", text)
 
 
 if __name__ == "__main__":

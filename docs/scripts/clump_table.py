@@ -1,4 +1,4 @@
-"""Measure Clump by r, look-ahead and k, beside Partition, for docs/measured/papers/clump.md.
+"""Measure Clump by r, look-ahead and k, beside Partition, for tables/papers/clump.md.
 
 Run from the root of the checkout: ``python docs/scripts/clump_table.py``. The text around the figures stays.
 """
@@ -93,9 +93,9 @@ def main() -> None:
     for each in lines():
         print(each, flush=True)
         made.append(each)
-    write_section("measured/papers/clump.md", "clump", made)
+    write_section("papers/clump.md", "clump", made)
     said = f"Measured on {date.today()}, on {machine()}."
-    write_section("measured/papers/clump.md", "clump-machine", [said])
+    write_section("papers/clump.md", "clump-machine", [said])
 
 
 if __name__ == "__main__":

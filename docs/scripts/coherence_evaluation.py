@@ -1,4 +1,4 @@
-"""Repeat the evaluation of coherence of KDD 2008: docs/measured/papers/coherence_tables.md and its pictures.
+"""Repeat the evaluation of coherence of KDD 2008: tables/papers/coherence.md and its pictures.
 
 Run from the root of the checkout, with the extra ``plot``: ``python docs/scripts/coherence_evaluation.py``.
 """
@@ -267,7 +267,7 @@ def published(figures: pd.DataFrame) -> list[str]:
 def text(figures: pd.DataFrame, seconds: float) -> list[str]:
     lines = ["### Figures printed in the paper", "", *published(figures)]
     for variant, title in TITLES.items():
-        lines += [f"### {title}", "", f"![{title}](../../figures/{draw(figures, variant)})", ""]
+        lines += [f"### {title}", "", f"![{title}](../../../../docs/figures/{draw(figures, variant)})", ""]
         for data_set in DATA_SETS:
             part = figures[(figures["data"] == data_set.name) & (figures["variant"] == variant)]
             means = default_means(figures, data_set, variant)
@@ -293,8 +293,8 @@ def main() -> None:
     start = time.perf_counter()
     figures = measured()
     lines = text(figures, time.perf_counter() - start)
-    write_section("measured/papers/coherence_tables.md", "coherence", lines)
-    write_section("measured/papers/coherence_tables.md", "optimum", optimum())
+    write_section("papers/coherence.md", "coherence", lines)
+    write_section("papers/coherence.md", "optimum", optimum())
 
 
 if __name__ == "__main__":

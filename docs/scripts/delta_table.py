@@ -1,4 +1,4 @@
-"""Measure what `delta` of Rum-bound changes, and write it into docs/rt.md.
+"""Measure what `delta` of Rum-bound changes, and write it into tables/quasi.md.
 
 Run from the root of the checkout: ``python docs/scripts/delta_table.py``. The text around the figures stays.
 """
@@ -48,4 +48,4 @@ def lines() -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    write_section("rt.md", "delta", [*lines()])
+    write_section("quasi.md", "delta", [*lines()])

@@ -1,4 +1,4 @@
-"""Measure time and loss of disassociation, and write the table of docs/measured/loss/disassociate.md.
+"""Measure time and loss of disassociation, and write the table of tables/loss/disassociate.md.
 
 Run from the root of the checkout: ``python docs/scripts/disassociate_table.py``. All but its table stays.
 """
@@ -42,7 +42,7 @@ def line(title: str, name: str, asked: dict[str, Any]) -> str:
 def main() -> None:
     lines = [COLUMNS, "|---" * (COLUMNS.count("|") - 1) + "|"]
     lines += [line(title, name, asked) for title, name in DATA.items() for asked in ASKED]
-    write_section("measured/loss/disassociate.md", "losses", [*lines, "", f"Measured on {machine()}."])
+    write_section("loss/disassociate.md", "losses", [*lines, "", f"Measured on {machine()}."])
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Compare hghs and mhghs with the optimum, and write the table of docs/measured/loss/optimal.md.
+"""Compare hghs and mhghs with the optimum, and write the table of tables/loss/optimal.md.
 
 Run from the root of the checkout: ``python docs/scripts/exact_table.py [CELLS]``. What stands around the
 figures stays. CELLS is a file of lines that are done: a run that was interrupted goes on from there.
@@ -79,7 +79,7 @@ def main() -> None:
     cells = Path(sys.argv[1]) if len(sys.argv) > 1 else None
     table = [COLUMNS, "|---" * 12 + "|", *lines(cells)]
     text = [f"Measured {date.today()} by `docs/scripts/exact_table.py` on {machine()}.", "", *table]
-    write_section("measured/loss/optimal.md", "exact", text)
+    write_section("loss/optimal.md", "exact", text)
 
 
 if __name__ == "__main__":

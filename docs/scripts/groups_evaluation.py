@@ -1,4 +1,4 @@
-"""Measure the losses of Clump and Partition, and write the table of docs/measured/loss/groups.md.
+"""Measure the losses of Clump and Partition, and write the table of tables/loss/groups.md.
 
 Run from the root of the checkout: ``python docs/scripts/groups_evaluation.py``. What stands around the
 figures stays.
@@ -55,7 +55,7 @@ def main() -> None:
         for way in WAYS.values():
             way(df.head(2000), 5, tree)  # the first call loads compiled code
         text += [line(title, df, k, tree, way) for k in KS for way in WAYS]
-    write_section("measured/loss/groups.md", "groups", text)
+    write_section("loss/groups.md", "groups", text)
 
 
 if __name__ == "__main__":

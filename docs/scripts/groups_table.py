@@ -1,4 +1,4 @@
-"""Measure the memory and time of algorithms that need all rows at once, and write docs/cluster.md.
+"""Measure memory and time of algorithms that need all rows at once, and write tables/speed/growth.md.
 
 Run from the root of the checkout: ``python docs/scripts/groups_table.py --keep DIR [algorithm ...]``. Figures
 stay in DIR, so that a run continues where another one ended. The page has all figures that are there.
@@ -91,7 +91,7 @@ def main() -> None:
                 print(name, rows, figures[f"{name} {rows}"], flush=True)
     if figures.keys() >= {f"{name} {rows}" for name in CALLS for rows in ROWS}:
         text = [f"Measured {date.today()} by `docs/scripts/groups_table.py` on {machine()}.", ""]
-        write_section("cluster.md", "groups", [*text, *lines(figures)])
+        write_section("speed/growth.md", "groups", [*text, *lines(figures)])
 
 
 if __name__ == "__main__":

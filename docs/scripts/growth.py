@@ -1,4 +1,4 @@
-"""Measure how time, files and memory grow with the rows, and write docs/measured/speed/growth.md.
+"""Measure how time, files and memory grow with the rows, and write tables/speed/growth.md.
 
 Run from the root of the checkout: ``python docs/scripts/growth.py --keep DIR [--millions 1 10 50]``. Files
 and figures stay in DIR: a run goes on where another one ended, and the page has all figures that are there.
@@ -175,7 +175,7 @@ def main() -> None:
         *files(figures),
     ]
     text += ["", "#### A billion rows on a cluster, calculated", "", *billion(figures)]
-    write_section("measured/speed/growth.md", "growth", text)
+    write_section("speed/growth.md", "growth", text)
 
 
 if __name__ == "__main__":

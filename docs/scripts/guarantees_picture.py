@@ -1,4 +1,4 @@
-"""Draw the rules found in each release, from the tables of docs/measured/guarantees_tables.md.
+"""Draw the rules found in each release, from the tables of tables/guarantees.md.
 
 Run from the root: ``python docs/scripts/guarantees_picture.py``, after ``guarantees_table.py``.
 Needs matplotlib, the extra ``plot``.
@@ -25,7 +25,7 @@ def found() -> dict[str, dict[str, float]]:
     """Rules found in percent, by data set and by release."""
     tables: dict[str, dict[str, float]] = {}
     title, promise = "", ""
-    for line in section("measured/guarantees_tables.md", "guarantees").splitlines():
+    for line in section("guarantees.md", "guarantees").splitlines():
         cells = [cell.strip(" `") for cell in line.strip("|").split("|")]
         if line.startswith("### "):
             title = line.removeprefix("### ")

@@ -1,4 +1,4 @@
-"""Measure what each guarantee leaves of rules, pairs and items: docs/measured/guarantees_tables.md.
+"""Measure what each guarantee leaves of rules, pairs and items: tables/guarantees.md.
 
 Run from the root of the checkout: ``python docs/scripts/guarantees_table.py [NAME ...]``; names of data sets
 measure these alone, and print. What stands around the figures stays.
@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
 import pdanon  # noqa: E402
-from pdanon.evaluation.metrics.queries import frequent_itemsets  # noqa: E402
+from pdanon.evaluation.metrics.association_rules import frequent_itemsets  # noqa: E402
 from tests.benchmarks.measure import DATA, frame, machine  # noqa: E402
 from tests.benchmarks.pages import write_section  # noqa: E402
 
@@ -199,7 +199,7 @@ def main(names: list[str]) -> None:
         print(title, len(case.rules), "rules", f"{time.process_time():.1f} s", flush=True)
         text += ["", f"### {title}", "", f"{len(case.rules):,} rules.", "", *lines(case)]
     if not names:
-        write_section("measured/guarantees_tables.md", "guarantees", text)
+        write_section("guarantees.md", "guarantees", text)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Repeat figure 3 of the HgHs paper, and write the tables of docs/measured/papers/hghs.md.
+"""Repeat figure 3 of the HgHs paper, and write the tables of tables/papers/hghs.md.
 
 Run from the root of the checkout: ``python docs/scripts/hghs_evaluation.py [POINTS]``. What stands around the
 figures stays. POINTS is a JSON file of figures that are done: a run that was interrupted goes on from there.
@@ -135,7 +135,7 @@ def tables(keep: Path | None) -> Iterator[str]:
 def main() -> None:
     keep = Path(sys.argv[1]) if len(sys.argv) > 1 else None
     head = [f"Measured by `docs/scripts/hghs_evaluation.py` on {machine()}.", ""]
-    write_section("measured/papers/hghs.md", "hghs", [*head, *tables(keep)])
+    write_section("papers/hghs.md", "hghs", [*head, *tables(keep)])
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 Half of the rows are published, the other half is the sample of the attacker. Persons at risk hold two items
 that fewer than 5 rows hold together, whatever the k of the release.
 
-Run from the root of the checkout: ``python docs/scripts/named_table.py``. It writes docs/measured/named.md.
+Run from the root of the checkout: ``python docs/scripts/named_table.py``. It writes tables/named.md.
 What stands around the figures stays. Needs matplotlib, the extra ``plot``.
 """
 
@@ -154,7 +154,7 @@ def main() -> None:
         )
     text += ["", COLUMNS, "|---" * 8 + "|", *map(line, rows), "", *ratios(rows)]
     print(*ratios(rows), sep="\n")
-    write_section("measured/named.md", "named", text)
+    write_section("named.md", "named", text)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Compare the loss of releases with the bound on any release by sets, and write docs/measured/refine.md.
+"""Compare the loss of releases with the bound on any release by sets, and write tables/refine.md.
 
 Run from the root of the checkout: ``python docs/scripts/necessary_table.py``. What stands around the figures
 stays. Needs matplotlib, the extra ``plot``.
@@ -117,7 +117,7 @@ def main() -> None:
     text += [COLUMNS, "|---" * (COLUMNS.count(" | ") + 1) + "|", *map(line, rows)]
     text += ["", "`anonymize` for NCP, and for the balanced loss, the default:", ""]
     text += [BALANCED, "|---" * (BALANCED.count(" | ") + 1) + "|", *map(line_of_losses, rows)]
-    write_section("measured/refine.md", "necessary", text)
+    write_section("refine.md", "necessary", text)
 
 
 if __name__ == "__main__":

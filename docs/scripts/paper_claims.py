@@ -50,7 +50,7 @@ class Claim:
 
 def table(page: str, section: str, heading: str, measure: str = "") -> pd.DataFrame:
     """Return the first table below a heading whose line above it begins with a measure, as numbers."""
-    for name, each in tables_of(f"measured/{page}", section).items():
+    for name, each in tables_of(page, section).items():
         above, _, line = name.partition(": " + measure if measure else ": ")
         if name.startswith(heading) and (not measure or line or above != name):
             return each.set_index(each.columns[0]).apply(pd.to_numeric, errors="coerce")
@@ -209,7 +209,7 @@ HGHS = (
 
 # --- PCTA
 
-pcta = partial(table, "papers/pcta_tables.md", "reproduction")
+pcta = partial(table, "papers/pcta.md", "reproduction")
 pcta_figures = partial(table, "papers/pcta_figures.md", "figures")
 
 
@@ -257,7 +257,7 @@ def faster_by_k() -> tuple[str, str]:
 
 
 def lazy_is_faster() -> tuple[str, str]:
-    tables = tables_of("measured/papers/pcta_figures.md", "figures")
+    tables = tables_of("papers/pcta_figures.md", "figures")
     (lines,) = [each for name, each in tables.items() if name.startswith("Lazy update")]
     seconds = lines.pivot_table(index=["data", "constraints"], columns="supports counted", values="seconds")
     times = seconds["after each"] / seconds["lazy"]
@@ -353,11 +353,11 @@ PCTA = (
 
 # --- Coherence
 
-coherence = partial(table, "papers/coherence_tables.md", "coherence")
+coherence = partial(table, "papers/coherence.md", "coherence")
 
 
 def printed(figure: str) -> str:
-    tables = tables_of("measured/papers/coherence_tables.md", "coherence")
+    tables = tables_of("papers/coherence.md", "coherence")
     (first,) = [each for name, each in tables.items() if name.startswith("Figures printed")]
     return str(first.set_index("figure").loc[figure, "here"])
 
@@ -374,7 +374,7 @@ def below_rm_all_on_retail() -> tuple[str, str]:
 
 
 def private_bound_matters_little() -> tuple[str, str]:
-    tables = tables_of("measured/papers/coherence_tables.md", "coherence")
+    tables = tables_of("papers/coherence.md", "coherence")
     texts, found = [], []
     for data_set in ("Connect", "Retail"):
         (lines,) = [
@@ -435,7 +435,7 @@ _MERGES = ["R", "RT", "T"]
 
 
 def rt(section: str) -> pd.DataFrame:
-    (lines,) = tables_of("measured/papers/rum_bound_tables.md", section).values()
+    (lines,) = tables_of("papers/rum_bound.md", section).values()
     return lines
 
 
@@ -626,7 +626,7 @@ RT = (
 
 
 def groups() -> pd.DataFrame:
-    (lines,) = tables_of("measured/loss/groups.md", "groups").values()
+    (lines,) = tables_of("loss/groups.md", "groups").values()
     return lines.set_index(["algorithm", "data", "k"])
 
 

@@ -1,4 +1,4 @@
-"""Measure what the claims of the papers are compared with, and write docs/measured/papers/claims.md.
+"""Measure what the claims of the papers are compared with, and write tables/papers/claims.md.
 
 Run from the root of the checkout: ``python docs/scripts/papers.py [--page]``. A script runs again only if the
 script, the data, or the code of the library has changed since; ``--page`` runs none. Docstrings are no code.
@@ -22,7 +22,7 @@ from paper_claims import CLAIMS  # noqa: E402
 from tests.benchmarks.measure import DATA  # noqa: E402
 from tests.benchmarks.pages import write_section  # noqa: E402
 
-DONE = ROOT / "docs" / "measured" / "papers" / "fingerprints.json"
+DONE = ROOT / "tests" / "benchmarks" / "tables" / "papers" / "fingerprints.json"
 # What decides the figures of a release of a frame; other packages show them, or release tables in files.
 PACKAGES = (
     "_kernels",
@@ -45,7 +45,7 @@ def main() -> None:
             subprocess.run([sys.executable, str(Path(__file__).parent / script)], check=True, cwd=ROOT)
             done[script] = found
             DONE.write_text(json.dumps(done, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-    write_section("measured/papers/claims.md", "claims", page())
+    write_section("papers/claims.md", "claims", page())
 
 
 def fingerprint(script: str) -> str:

@@ -1,4 +1,4 @@
-"""Measure the figures of the PCTA paper that reproduce.py leaves out: docs/measured/papers/pcta_figures.md.
+"""Measure the figures of the PCTA paper that reproduce.py leaves out: tables/papers/pcta_figures.md.
 
 Run from the root of the checkout: ``python docs/scripts/pcta_figures.py [--keep DIRECTORY]``, as
 ``reproduce.py``.
@@ -133,7 +133,7 @@ def updates(data_set: str) -> list[str]:
             passes = satisfy(clusters, table)
             taken = time.process_time() - start
             recoding = Recoding.of_clusters(clusters.labels, itemsets)
-            loss = information_loss(itemsets, recoding)
+            loss, _ = information_loss(itemsets, recoding, recoding.changes(itemsets))
             cells = [DATA_SETS[data_set], name, update, f"{passes:,}", f"{clusters.n_clusters:,}"]
             cells += [f"{loss['UL']:.2f}", f"{100 * loss['NCP']:.2f}", f"{taken:.2f}"]
             lines.append("| " + " | ".join(cells) + " |")
@@ -182,7 +182,7 @@ def main() -> None:
                 text += ["", f"### {name}: {title}", *shown(tables[part], by)]
         title = "### Diagnoses: all codes of a patient as a constraint, by k"
         text += ["", title, *shown(on_visits(keep), "k")]
-    write_section("measured/papers/pcta_figures.md", "figures", text)
+    write_section("papers/pcta_figures.md", "figures", text)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Predict an item of a row by association rules, and write the table of docs/measured/loss/prediction.md.
+"""Predict an item of a row by association rules, and write the table of tables/loss/prediction.md.
 
 Run from the root of the checkout: ``python docs/scripts/prediction_table.py``. Rules are mined in one half of
 the rows, raw or released, and used on the other half, which is raw. The text around the figures stays.
@@ -129,4 +129,4 @@ def lines() -> Iterator[str]:
 
 if __name__ == "__main__":
     measured = f"Measured {date.today()} by `docs/scripts/prediction_table.py` on {machine()}."
-    write_section("measured/loss/prediction.md", "prediction", [measured, "", *lines()])
+    write_section("loss/prediction.md", "prediction", [measured, "", *lines()])

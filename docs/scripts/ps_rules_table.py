@@ -1,4 +1,4 @@
-"""Measure `ps_rules` with and without its own order of steps: docs/measured/papers/ps_rules.md.
+"""Measure `ps_rules` with and without its own order of steps: tables/papers/ps_rules.md.
 
 Run from the root of the checkout: ``python docs/scripts/ps_rules_table.py``. What stands around the figures
 stays.
@@ -107,7 +107,7 @@ def main() -> None:
                 text.append(line([called, "pcta"], result, time.process_time() - start))
                 print(title, text[-1], flush=True)
         text.append("")
-    write_section("measured/papers/ps_rules.md", "ps_rules", text)
+    write_section("papers/ps_rules.md", "ps_rules", text)
 
 
 if __name__ == "__main__":

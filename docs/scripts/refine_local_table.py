@@ -1,4 +1,4 @@
-"""Measure the refinement of cuts, blocks, groups and classes, and write docs/measured/refine.md.
+"""Measure the refinement of cuts, blocks, groups and classes, and write tables/refine.md.
 
 Run from the root of the checkout: ``python docs/scripts/refine_local_table.py``. All but its table stays.
 """
@@ -74,7 +74,7 @@ def main() -> None:
     lines = [line(*each) for each in [*CUTS, *GROUPS, *CLASSES]]
     text = [f"Measured {date.today()} by `docs/scripts/refine_local_table.py` on {machine()}.", ""]
     text += [COLUMNS, "|---" * 7 + "|", *lines]
-    write_section("measured/refine.md", "refine-local", text)
+    write_section("refine.md", "refine-local", text)
 
 
 if __name__ == "__main__":

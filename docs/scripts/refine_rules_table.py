@@ -1,4 +1,4 @@
-"""Measure the refinement of releases by `ps_rules`, and write docs/measured/refine.md.
+"""Measure the refinement of releases by `ps_rules`, and write tables/refine.md.
 
 Run from the root of the checkout: ``python docs/scripts/refine_rules_table.py``. All but its table stays.
 Times are of the processor, so that other work on the machine changes them little.
@@ -45,7 +45,7 @@ def main() -> None:
     warnings.simplefilter("ignore", pdanon.IdentifierWarning)
     text = [f"Measured {date.today()} by `docs/scripts/refine_rules_table.py` on {machine()}.", ""]
     text += [COLUMNS, "|---" * 7 + "|", *(line(*each) for each in CASES)]
-    write_section("measured/refine.md", "refine-rules", text)
+    write_section("refine.md", "refine-rules", text)
 
 
 if __name__ == "__main__":

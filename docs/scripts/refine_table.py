@@ -1,4 +1,4 @@
-"""Measure and draw the refinement of releases by PCTA, and write docs/measured/refine.md.
+"""Measure and draw the refinement of releases by PCTA, and write tables/refine.md.
 
 Run from the root of the checkout: ``python docs/scripts/refine_table.py``. What stands around the figures
 stays. Needs matplotlib, the extra ``plot``.
@@ -32,9 +32,9 @@ COLUMNS = (
     "| AvgRE, optimistic | refined | AvgRE, subset | refined | s, pcta | s, refine |"
 )
 PICTURES = """
-![NCP of pcta and refined, by k](../figures/refine_ncp.svg)
+![NCP of pcta and refined, by k](../../../docs/figures/refine_ncp.svg)
 
-![What is left of the NCP over time](../figures/refine_trace.svg)
+![What is left of the NCP over time](../../../docs/figures/refine_trace.svg)
 """
 
 
@@ -126,7 +126,7 @@ def main() -> None:
     )
     text = [f"Measured {date.today()} by `docs/scripts/refine_table.py` on {machine()}. {about}", ""]
     text += [COLUMNS, "|---" * (COLUMNS.count(" | ") + 1) + "|", *map(line, rows), PICTURES.rstrip()]
-    write_section("measured/refine.md", "refine-sets", text)
+    write_section("refine.md", "refine-sets", text)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Print the cost and loss of Rum-bound on files and Dask, beside a frame, for docs/stream-tables.md.
+"""Print the cost and loss of Rum-bound on files and Dask, beside a frame, for tables/speed/growth.md.
 
 Run from the root of the checkout: ``python docs/scripts/regions_table.py 100000 10000``, the number of rows
 and of those of a block. Each line of the table is measured in processes of its own. The frame is left out

@@ -1,4 +1,4 @@
-"""Measure the loss and time of quasi-identifiers, and write them into docs/relational-algorithms.md.
+"""Measure the loss and time of quasi-identifiers, and write them into tables/quasi.md.
 
 Run from the root of the checkout: ``python docs/scripts/relational_table.py``. The text around the figures
 stays.
@@ -74,4 +74,4 @@ def lines() -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    write_section("relational-algorithms.md", "relational", [*lines()])
+    write_section("quasi.md", "relational", [*lines()])

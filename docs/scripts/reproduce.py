@@ -1,4 +1,4 @@
-"""Repeat the experiments of the PCTA paper on public data, and write docs/measured/papers/pcta_tables.md.
+"""Repeat the experiments of the PCTA paper on public data, and write tables/papers/pcta.md.
 
 Run from the root of the checkout: ``python docs/scripts/reproduce.py [--keep DIRECTORY]``. With ``--keep``,
 figures that are done are kept in that directory, and a run that was interrupted goes on. What stands around
@@ -189,7 +189,7 @@ def main() -> None:
         for part, title in titles.items():
             text += ["", f"### {name}: {title}", *shown(tables[f"{data_set}_{part}"], varied[part])]
     text += ["", "### Diagnoses: 18 groups of diseases, by k", *shown(diagnoses, "k")]
-    write_section("measured/papers/pcta_tables.md", "reproduction", text)
+    write_section("papers/pcta.md", "reproduction", text)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Measure the loss of rho-uncertainty and its lower bound, and write docs/measured/papers/rho.md.
+"""Measure the loss of rho-uncertainty and its lower bound, and write tables/papers/rho.md.
 
 Run from the root of the checkout: ``python docs/scripts/rho_evaluation.py``. What stands around the figures
 stays.
@@ -21,8 +21,7 @@ from pdanon.algorithms.items.optimal import solve_program  # noqa: E402
 from pdanon.algorithms.states.sensitive_rules import Demand, RuleSearch, Suppression  # noqa: E402
 from pdanon.guarantees.rho import find_inferences  # noqa: E402
 from pdanon.itemsets.codes import Itemsets  # noqa: E402
-from pdanon.itemsets.support import SupportIndex, csr  # noqa: E402
-from pdanon.itemsets.table import ItemsetTable, concatenate, no_itemsets  # noqa: E402
+from pdanon.itemsets.support import ItemsetTable, SupportIndex, concatenate, csr, no_itemsets  # noqa: E402
 from pdanon.itemsets.timing import report_nothing  # noqa: E402
 from tests.benchmarks.measure import DATA, frame, machine  # noqa: E402
 from tests.benchmarks.pages import write_section  # noqa: E402
@@ -136,7 +135,7 @@ def main() -> None:
             table.append(line(title, df, hierarchy, m))
             print(table[-1], flush=True)
     text = [f"Measured by `docs/scripts/rho_evaluation.py` on {machine()}.", "", *table]
-    write_section("measured/papers/rho.md", "rho", text)
+    write_section("papers/rho.md", "rho", text)
 
 
 def lists_of(df: pd.DataFrame) -> pd.DataFrame:

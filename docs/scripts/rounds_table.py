@@ -1,4 +1,4 @@
-"""Measure releases without all distinct rows in memory, and write them to docs/measured/speed/growth.md.
+"""Measure releases without all distinct rows in memory, and write them to tables/speed/growth.md.
 
 Run from the root of the checkout: ``python docs/scripts/rounds_table.py --keep DIR [--millions 10]``. Files
 and figures stay in DIR, as those of ``growth.py``: a run goes on where another one ended.
@@ -18,7 +18,7 @@ sys.path.insert(0, str(ROOT))
 
 from pdanon import stream  # noqa: E402
 from pdanon.evaluation.fingerprint import content_hash  # noqa: E402
-from pdanon.itemsets import pair_counts  # noqa: E402
+from pdanon.itemsets import encoded_columns  # noqa: E402
 from tests.benchmarks.measure import fresh_process, machine  # noqa: E402
 from tests.benchmarks.pages import write_section  # noqa: E402
 from tests.benchmarks.stream import write  # noqa: E402
@@ -31,7 +31,7 @@ Figures = dict[str, Any]
 def measured(directory: Path, millions: int, *, by_pairs: bool) -> Figures:
     """Return processor time, peak memory and result of a release, of all distinct rows or by pairs."""
     if not by_pairs:
-        pair_counts.MANY_ROWS = NEVER
+        encoded_columns.MANY_ROWS = NEVER
     target = directory / f"rounds{millions}.parquet"
     target.unlink(missing_ok=True)
     start = time.process_time()
@@ -95,7 +95,7 @@ def main() -> None:
     text = [f"Measured {date.today()} by `docs/scripts/rounds_table.py` on {machine()}.", "", *table(figures)]
     if len(figures) > 1:
         text += ["", billion(figures)]
-    write_section("measured/speed/growth.md", "rounds", text)
+    write_section("speed/growth.md", "rounds", text)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Print the cost and loss of Rum-bound in blocks, for docs/measured/papers/rum_bound.md.
+"""Print the cost and loss of Rum-bound in blocks, for tables/papers/rum_bound.md.
 
 Run from the root of the checkout: ``python docs/scripts/rt_blocks.py survey``, or ``made_up``, or
 ``million``. Each line of the table is measured in processes of its own.

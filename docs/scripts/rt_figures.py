@@ -1,7 +1,7 @@
-"""Draw Rum-bound on survey data by bound, rows and k, for docs/measured/papers/rum_bound.md.
+"""Draw Rum-bound on survey data by bound, rows and k, for docs/measured/papers.md.
 
 Run from the root of the checkout: ``python docs/scripts/rt_figures.py``. Needs matplotlib, the extra
-``plot``. The figures are tables of docs/measured/papers/rum_bound_tables.md, too.
+``plot``. The figures are tables of tables/papers/rum_bound.md, too.
 """
 
 import os
@@ -98,9 +98,9 @@ def main() -> None:
     save(figure, "rt_time")
     columns = {"NCP": "{:.4f}", "largest": "{:.0f}", "seconds": "{:.2f}"}
     only = {"seconds": "{:.2f}"}
-    write_section("measured/papers/rum_bound_tables.md", "by-delta", table(by_delta, "delta", columns))
-    write_section("measured/papers/rum_bound_tables.md", "by-rows", table(by_rows, "rows", only))
-    write_section("measured/papers/rum_bound_tables.md", "by-k", table(by_k, "k", only))
+    write_section("papers/rum_bound.md", "by-delta", table(by_delta, "delta", columns))
+    write_section("papers/rum_bound.md", "by-rows", table(by_rows, "rows", only))
+    write_section("papers/rum_bound.md", "by-k", table(by_k, "k", only))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Measure queries and merges of Rum-bound and Tum-bound, for docs/measured/papers/rum_bound_tables.md.
+"""Measure queries and merges of Rum-bound and Tum-bound, for tables/papers/rum_bound.md.
 
 Run from the root of the checkout: ``python docs/scripts/rt_queries.py``. The text around the figures stays.
 """
@@ -176,22 +176,22 @@ def main() -> None:
     warnings.simplefilter("ignore", pdanon.UselessWarning)
     first, others = [], []  # seconds of figures 4 and 7 on Informs, and of all others
     made = timed(rum_bound("Informs"), first)
-    write_section("measured/papers/rum_bound_tables.md", "rum-Informs", made)
-    write_section("measured/papers/rum_bound_tables.md", "distances", timed(distances(), first))
-    write_section("measured/papers/rum_bound_tables.md", "losses", timed(losses(), first))
+    write_section("papers/rum_bound.md", "rum-Informs", made)
+    write_section("papers/rum_bound.md", "distances", timed(distances(), first))
+    write_section("papers/rum_bound.md", "losses", timed(losses(), first))
     made = timed(rum_bound("diabetes"), others)
-    write_section("measured/papers/rum_bound_tables.md", "rum-diabetes", made)
+    write_section("papers/rum_bound.md", "rum-diabetes", made)
     made = timed(tum_bound("Informs"), others)
-    write_section("measured/papers/rum_bound_tables.md", "tum-Informs", made)
+    write_section("papers/rum_bound.md", "tum-Informs", made)
     made = timed(tum_bound("diabetes"), others)
-    write_section("measured/papers/rum_bound_tables.md", "tum-diabetes", made)
+    write_section("papers/rum_bound.md", "tum-diabetes", made)
     made = timed(diverse("Informs"), others)
-    write_section("measured/papers/rum_bound_tables.md", "diverse-Informs", made)
+    write_section("papers/rum_bound.md", "diverse-Informs", made)
     made = timed(diverse("diabetes"), others)
-    write_section("measured/papers/rum_bound_tables.md", "diverse-diabetes", made)
+    write_section("papers/rum_bound.md", "diverse-diabetes", made)
     seconds = f"{sum(first + others):.0f} s of processor time, {sum(first):.0f} s of it for figures 4 and 7"
     said = f"Measured on {date.today()} in {seconds} on Informs, on {machine()}."
-    write_section("measured/papers/rum_bound_tables.md", "rt-machine", [said])
+    write_section("papers/rum_bound.md", "rt-machine", [said])
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Count what twelve monthly releases expose together, and write docs/measured/series.md and its picture.
+"""Count what twelve monthly releases expose together, and write tables/series.md and its picture.
 
 Run from the root of the checkout: ``python docs/scripts/series_table.py``. What stands around the figures
 stays. Month 1 has half of the rows. In each later month, rows join: 9 % of half of the table. With changes,
@@ -32,7 +32,7 @@ MONTHS, K, M, RESERVE = 12, 5, 2, 15
 METHODS = {
     "fresh": {"fresh": True},
     "`start=`": {},
-    f"`start=`, `reserve={RESERVE}`": {"reserve": RESERVE},
+    f"`start=`, `k={RESERVE}`": {"k": RESERVE},
 }
 
 
@@ -63,14 +63,14 @@ def draw_months(table: pd.DataFrame, seed: int, *, changes: bool) -> list[pd.Dat
 
 
 def release_months(
-    frames: Sequence[pd.DataFrame], *, refine: bool, fresh: bool = False, reserve: int | None = None
+    frames: Sequence[pd.DataFrame], *, refine: bool, fresh: bool = False, k: int = K
 ) -> list[Anonymized]:
     """Release each month, afresh or from the sets of the month before."""
     results: list[Anonymized] = []
     for frame in frames:
         start = None if fresh or not results else results[-1]
-        options = {"refine": refine and start is None, "reserve": reserve, "start": start, "keep": ["id"]}
-        results.append(frame.txanon.pcta(k=K, m=M, **options))
+        options = {"refine": refine and start is None, "start": start, "keep": ["id"]}
+        results.append(frame.txanon.pcta(k=k, m=M, **options))
     return results
 
 
@@ -203,11 +203,11 @@ def audit_time(table: pd.DataFrame) -> tuple[float, float, int]:
     results = release_months(frames, refine=False, fresh=True)
     last, guarantee = results[-1], KmAnonymity(K, M)
     took: dict[str, list[float]] = {"all": [], "one": []}
-    series = {"previous": results[:-1], "key": "id", "mapping": last.mapping}
+    series = pdanon.after(last.frame, results[:-1], key="id", mapping=last.mapping)
     for _ in range(3):
-        for name, options in {"all": series, "one": {}}.items():
+        for name, audit in {"all": series.audit, "one": last.frame.txanon.audit}.items():
             began = time.process_time()
-            pdanon.audit(last.frame, guarantee, **options)
+            audit(guarantee)
             took[name].append(time.process_time() - began)
     months = sum(last - first + 1 for last in range(MONTHS) for first in range(last + 1))
     return min(took["all"]), min(took["one"]), months
@@ -300,7 +300,7 @@ def write(figures: pd.DataFrame, deltas: pd.DataFrame) -> None:
         f"BMS-WebView-2, 12 fresh releases, 78 spans, {times[2]} months in all: {times[0]:.2f} CPU s. "
         f"One release alone: {times[1]:.3f} s. A month of a span takes {share:.2f} times as long."
     )
-    write_section("measured/series.md", "series", text)
+    write_section("series.md", "series", text)
     draw_picture(figures)
 
 

@@ -1,4 +1,4 @@
-"""Count the distinct rows of some data sets, and write the table in docs/stream.md.
+"""Count the distinct rows of some data sets, and write the table in tables/speed/growth.md.
 
 Run from the root of the checkout: ``python docs/scripts/stream_table.py``. What stands around the table
 stays.
@@ -58,7 +58,7 @@ def lines() -> list[str]:
 
 def main() -> None:
     counted = f"Counted {date.today()} by `docs/scripts/stream_table.py`."
-    write_section("stream.md", "stream", [*lines(), "", counted])
+    write_section("speed/growth.md", "stream", [*lines(), "", counted])
 
 
 if __name__ == "__main__":

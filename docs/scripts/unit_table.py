@@ -1,4 +1,4 @@
-"""Measure releases of tables in which a person has several rows, and write them into docs/unit.md.
+"""Measure releases of tables in which a person has several rows, and write them into tables/unit.md.
 
 Run from the root of the checkout: ``python docs/scripts/unit_table.py``. The text around the figures stays.
 """
@@ -26,10 +26,10 @@ codes = rng.choice(1000, {{n_lines}}, p=often / often.sum())
 lines = pd.DataFrame({{{{"who": rng.integers(0, {{n_persons}}, {{n_lines}}), "what": products[codes]}}}})
 del codes
 """
-CALL = 'k=5, m=2, unit="who", item="what"'
+PERSONS = '"who", item="what"'
 FRAME = f"""{MAKE}
 before, began = {PEAK}, time.process_time()
-result = pdanon.pcta(lines, {CALL})
+result = pdanon.by(lines, {PERSONS}).pcta(k=5, m=2)
 print(len(result.frame), time.process_time() - began, before, {PEAK})
 """
 WRITE = f"""{MAKE}
@@ -39,7 +39,7 @@ STREAM = f"""
 import time, pdanon, pdanon.stream
 before, began = {PEAK}, time.process_time()
 source, target = "{{directory}}/lines.parquet", "{{directory}}/released.parquet"
-result = pdanon.stream.anonymize(source, target, {CALL})
+result = pdanon.stream.by(source, {PERSONS}).anonymize(target, k=5, m=2)
 print(result.rows, time.process_time() - began, before, {PEAK})
 """
 
@@ -52,10 +52,10 @@ def measure(code: str, n_lines: int, n_persons: int, name: str) -> str:
 
 def rows(n_lines: int, n_persons: int) -> Iterator[str]:
     size = {"n_lines": n_lines, "n_persons": n_persons}
-    yield measure(FRAME.format(**size), **size, name="`pdanon.pcta`")
+    yield measure(FRAME.format(**size), **size, name="`pdanon.by(...).pcta`")
     with TemporaryDirectory() as directory:
         fresh_process(WRITE.format(**size, directory=directory))
-        yield measure(STREAM.format(directory=directory), **size, name="`pdanon.stream.anonymize`")
+        yield measure(STREAM.format(directory=directory), **size, name="`pdanon.stream.by(...).anonymize`")
 
 
 def lines() -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Measure the losses of the k^m algorithms, and write the tables of docs/measured/loss/km.md.
+"""Measure the losses of the k^m algorithms, and write the tables of tables/loss/km.md.
 
 Run from the root of the checkout: ``python docs/scripts/utility_table.py``. What stands around the figures
 stays.
@@ -78,7 +78,7 @@ def main() -> None:
         gaps = part[part["gap"] > 0] if "gap" in part else part.head(0)
         for _, row in gaps.iterrows():
             text += ["", f"`optimal`, k={row['k']}: not proven, {100 * row['gap']:.2f} % above its bound."]
-    write_section("measured/loss/km.md", "utility", text)
+    write_section("loss/km.md", "utility", text)
 
 
 if __name__ == "__main__":

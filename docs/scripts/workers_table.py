@@ -1,4 +1,4 @@
-"""Measure releases of files and by worker processes of Dask, and write them to docs/measured/speed/growth.md.
+"""Measure releases of files and by worker processes of Dask, and write them to tables/speed/growth.md.
 
 Run from the root of the checkout: ``python docs/scripts/workers_table.py --keep DIR [--millions 1 10]``.
 Files and figures stay in DIR, as those of ``growth.py``: a run goes on where another one ended. The table of
@@ -132,7 +132,7 @@ def main() -> None:
         "",
         *table(figures),
     ]
-    write_section("measured/speed/growth.md", "workers", text)
+    write_section("speed/growth.md", "workers", text)
 
 
 if __name__ == "__main__":

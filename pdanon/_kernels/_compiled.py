@@ -31,13 +31,7 @@ def digest(folder: Path) -> str:
 
 
 def check(folder: Path) -> None:
-    """Check that all kernels are compiled, and match their sources.
-
-    Raises
-    ------
-    ImportError
-        If a kernel is not compiled, or a source has changed since.
-    """
+    """Check that all kernels are compiled, and match their sources."""
     for name in kernels(folder):
         if not any((folder / (name + end)).exists() for end in EXTENSION_SUFFIXES):
             raise ImportError(f"the kernel {name} is not compiled: {folder}\n  hint: {_HINT}")

@@ -208,12 +208,8 @@ def split_terms(
     Cluster ``c`` is ``rows[starts[c]:starts[c + 1]]``. With ``safe``, two terms of different chunks never
     have so many rows that at least one row must contain both.
 
-    Returns
-    -------
-    chunk_of : ndarray of int32
-        Chunk of each occurrence, by its position in ``codes``: 1 or more, 0 for the term chunk.
-    totals, n_chunks : ndarray of int64
-        Number of sub-records and of chunks of each cluster.
+    Return the chunk of each occurrence, by its position in ``codes``: 1 or more, 0 for the term chunk. Return
+    also the number of sub-records and of chunks of each cluster.
     """
     chunk_of: cython.int[::1] = np.zeros(len(codes), np.int32)
     cython.declare(totals=cython.longlong[::1], n_chunks=cython.longlong[::1])
@@ -422,35 +418,21 @@ def _comes_after(one: cython.longlong, other: cython.longlong, count: Number[::1
 class JointClusters:
     """Clusters and joint clusters, numbered in order of creation.
 
-    Parameters
-    ----------
-    k, m : int
-        The guarantee of each shared chunk.
-    safe : bool
-        Whether two terms of different chunks may never have so many rows that one row must contain both.
-    rows, starts : ndarray of int64
-        Cluster ``c`` is ``rows[starts[c]:starts[c + 1]]``.
-    codes, offsets : ndarray of int32, int64
-        The rows.
-    block : ndarray of int32
-        Block of each term. All terms of a chunk have the same block.
-    chunk_of : ndarray of int32
-        Chunk of each occurrence; 0 for a term chunk. Shared chunks are written to it.
-    lists : tuple of ndarray of int64
-        Cluster by cluster: the start of the terms of each, the terms in ascending order, the support of each
-        in the cluster, and whether it is open.
-    needs_term : ndarray of bool
-        Whether the term chunk of a cluster must not become empty.
+    Each shared chunk has the guarantee of k and m, and all its terms have the same block. With ``safe``, two
+    terms of different chunks never have so many rows that one row must contain both.
+
+    ``lists`` has cluster by cluster: the start of the terms of each, the terms in ascending order, the
+    support of each in the cluster, and whether it is open.
     """
 
     cython.declare(k=cython.longlong, safe=cython.bint)
     rows: Number[::1]
-    starts: Number[::1]
+    starts: Number[::1]  # cluster c is `rows[starts[c]:starts[c + 1]]`
     codes: Code[::1]
     offsets: Number[::1]
-    block: Code[::1]
-    chunk_of: cython.int[::1]
-    needs_term: Flag[::1]
+    block: Code[::1]  # of each term
+    chunk_of: cython.int[::1]  # of each occurrence; 0 for a term chunk; shared chunks are written to it
+    needs_term: Flag[::1]  # whether the term chunk of a cluster must not become empty
     owner_of = cython.declare(cython.int[::1], visibility="readonly")  # group of each occurrence, or -1
     n_groups = cython.declare(cython.Py_ssize_t, visibility="readonly")
     parent = cython.declare(cython.longlong[::1], visibility="readonly")  # joint cluster of a group, or -1

@@ -22,15 +22,8 @@ class Packing:
     changed items weigh at least the sum. Each pass finds such prices greedily, and the next one prefers items
     whose weight was not used.
 
-    Parameters
-    ----------
-    starts, partners : ndarray
-        The conflicting pairs, in CSR form: item ``i`` conflicts with ``partners[starts[i]:starts[i + 1]]``,
-        and the other way round.
-    sets, set_offsets : ndarray
-        The larger conflicts, in CSR form.
-    weights : ndarray of int64
-        The weight of each item. The sum is below 2**53.
+    Item ``i`` conflicts with ``partners[starts[i]:starts[i + 1]]``, and the other way round. ``sets`` and
+    ``set_offsets`` are the larger conflicts, in CSR form. The sum of the weights is below 2**53.
     """
 
     def __init__(
@@ -55,10 +48,7 @@ class Packing:
     def improve(self) -> tuple[int, int]:
         """Make one pass, and store its cliques.
 
-        Returns
-        -------
-        bound, steps : int
-            The lower bound of this pass, and the number of steps of all passes.
+        Return the lower bound of this pass, and the number of steps of all passes.
         """
         cython.declare(i=cython.Py_ssize_t, n=cython.Py_ssize_t, item=cython.int)
         n = self.weights.shape[0]
@@ -95,19 +85,9 @@ class Packing:
     ) -> None:
         """Store cliques whose shares sum to more than ``least``, some of them repeatedly.
 
-        They grow by the weights of the packing, which are above 0.
-
-        Parameters
-        ----------
-        order : ndarray of int32
-            Items with positive shares. Each begins cliques with its conflicting items of positive shares,
-            until it has a clique with each of them.
-        shares : ndarray of float64
-            The share of each item.
-        least : float
-            The sum that a clique must exceed.
-        limit : int
-            Once there are as many cliques, no other item begins one.
+        They grow by the weights of the packing, which are above 0. ``order`` has items with positive shares.
+        Each begins cliques with its conflicting items of positive shares, until it has a clique with each of
+        them. Once there are ``limit`` cliques, no other item begins one.
         """
         cython.declare(i=cython.Py_ssize_t, j=cython.Py_ssize_t, p=cython.Py_ssize_t, first=cython.int)
         cython.declare(size=cython.Py_ssize_t, total=cython.double)

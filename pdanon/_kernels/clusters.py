@@ -36,24 +36,12 @@ BEGIN, END, WEIGHT = (
 @cython.final
 @cython.cclass
 class State:
-    """Clusters of items; at first each item is a cluster of its own.
+    """Clusters of items; at first each item is a cluster of its own. Only those of a block are merged.
 
-    Parameters
-    ----------
-    codes, offsets, weights : ndarray of int32, int64, int64
-        Rows of items, and the weight of each.
-    starts, tids : ndarray of int64, int32
-        The rows of each item, as in `Rows`. The state takes ``tids`` over, and reorders it.
-    size : ndarray of int64, shape (items,)
-        Number of members that each item stands for; 0 for an item without rows and cluster.
-    support, weight : ndarray of int64, shape (items,)
-        Support and importance of each item.
-    lines : int
-        Number of clusters whose supports with all others can be stored at the same time.
-    block : ndarray of int32, shape (items,)
-        Only clusters of the same block are merged.
-    spare : int
-        Number of items that may be suppressed.
+    The state takes ``tids``, the rows of each item as in `Rows`, over, and reorders it. ``size`` is the
+    number of members that each item stands for; 0 for an item without rows and cluster. ``weight`` is its
+    importance. ``lines`` is the number of clusters whose supports with all others can be stored at the same
+    time, and ``spare`` that of items that may be suppressed.
     """
 
     def __init__(

@@ -389,12 +389,7 @@ def _are_equal(
 class Rows:
     """Rows in CSR form with weights, and their transpose.
 
-    Parameters
-    ----------
-    codes, offsets, weights : ndarray of int32, int64, int64
-        The rows.
-    starts, tids, positions : ndarray of int64, int32, int64
-        Their transpose: the start of the rows of each item, the rows, and the positions in ``codes``.
+    The transpose is the start of the rows of each item, the rows, and the positions in ``codes``.
     """
 
     def __init__(

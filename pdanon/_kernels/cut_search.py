@@ -35,16 +35,10 @@ def node_supports(first: Number[::1], last: Number[::1], rows: Rows) -> NDArray[
 @cython.final
 @cython.cclass
 class Threats:
-    """Known threats.
+    """Known threats, the nodes of each as CSR.
 
-    Parameters
-    ----------
-    codes, offsets : ndarray of int32, int64
-        The nodes of each threat, as CSR.
-    newest : ndarray of int64, shape (nodes,)
-        The newest threat with each node as its last one in the order of keeping; -1 if there is none.
-    before : ndarray of int64, shape (threats,)
-        The previous threat with the same last node; -1 if there is none.
+    ``newest`` has the newest threat with each node as its last one in the order of keeping, and ``before``
+    the previous threat with the same last node; -1 if there is none.
     """
 
     codes = cython.declare(Code[::1], visibility="readonly")
@@ -125,14 +119,8 @@ def find_threats(
     The search ends when each such set lacks a kept node, or when ``halt[0]`` is set. Nodes are ascending, and
     none is below another. Here they are items, numbered by their positions.
 
-    Returns
-    -------
-    codes, offsets
-        The sets found, as positions in ``nodes``.
-    kept
-        Mask of the nodes that are not suppressed.
-    longest
-        Largest number of nodes of a row with a pivot.
+    Return the sets found, as positions in ``nodes``, a mask of the nodes that are not suppressed, and the
+    largest number of nodes of a row with a pivot.
     """
     i: cython.Py_ssize_t
     kept = np.ones(len(nodes), np.bool_)

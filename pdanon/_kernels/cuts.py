@@ -44,24 +44,13 @@ __all__ = [
 class State:
     """A cut of a hierarchy, and its loss.
 
-    Parameters
-    ----------
-    parent : ndarray of int32, shape (nodes,)
-        Parent of each node, -1 for the root.
-    size, leaves : ndarray of int32, shape (nodes,)
-        Number of nodes and of leaves of each subtree.
-    cost : ndarray of int64, shape (nodes,)
-        Loss of publishing each node for all occurrences below it.
-    in_cut : ndarray of bool, shape (nodes,)
-        Mask of the nodes of the cut.
-    below : ndarray of int64, shape (nodes,)
-        Sum of the losses of the cut nodes in each subtree.
+    ``in_cut`` is the mask of its nodes, and ``below`` the sum of the losses of the cut nodes in each subtree.
     """
 
-    parent: Code[::1]
-    size: Code[::1]
-    leaves: Code[::1]
-    cost: Number[::1]
+    parent: Code[::1]  # of each node, -1 for the root
+    size: Code[::1]  # number of nodes of each subtree
+    leaves: Code[::1]  # number of leaves of each subtree
+    cost: Number[::1]  # loss of publishing each node for all occurrences below it
     cython.declare(in_cut=cython.uchar[::1], below=cython.longlong[::1])
 
     def __init__(
@@ -97,23 +86,11 @@ class State:
 @cython.final
 @cython.cclass
 class Supports:
-    """Supports of nodes and pairs of nodes, and the rows to count others.
+    """Supports of nodes and pairs of nodes, and the rows of nodes and their ancestors to count others.
 
-    Parameters
-    ----------
-    rows : Rows
-        Rows of nodes and their ancestors.
-    singles : ndarray of int64, shape (nodes,)
-        Support of each node.
-    starts, partners, together : ndarray
-        Pairs of nodes, the smaller number first, as CSR with ascending partners, and their supports. If
-        empty, pairs are counted in the rows.
-    secret_offsets, secrets : ndarray
-        Sensitive items of each row, as CSR.
-    n_secrets : int
-        Number of sensitive items.
-    diversity : int
-        Each sensitive item may be in at most 1 / ``diversity`` of the rows of a set of nodes; 0: in all.
+    ``starts, partners, together`` are pairs of nodes, the smaller number first, as CSR with ascending
+    partners, and their supports. If empty, pairs are counted in the rows. ``secrets`` are the sensitive items
+    of each row, as CSR. Each may be in at most 1 / ``diversity`` of the rows of a set of nodes; 0: in all.
     """
 
     def __init__(

@@ -136,13 +136,8 @@ class Found:
 class Marks:
     """Marks of rows, for one search after the other.
 
-    Parameters
-    ----------
-    marked : ndarray of bool, shape (rows,)
-        The marks, which are set.
-    before : ndarray of bool, shape (rows,), optional
-        The marks that each search starts with, so that no search depends on the marks of another. By default,
-        each search sees the marks of all others.
+    ``marked`` is set. Each search starts with the marks ``before``, so that none depends on the marks of
+    another. By default, each search sees the marks of all others.
     """
 
     def __init__(self, marked: Array, before: Array | None) -> None:

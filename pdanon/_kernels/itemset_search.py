@@ -25,20 +25,13 @@ __all__ = ["count_frequent", "minimal", "rare_itemsets"]
 @cython.final
 @cython.cclass
 class Nodes:
-    """Room for one node of each depth.
+    """Room for one node of each depth, with the largest numbers of occurrences, rows and names in a node.
 
     A node has the rows of its prefix, reduced to the items that extend the prefix, which have local numbers.
     Row i is ``items[depth, bounds[depth, i]:bounds[depth, i + 1]]``, from row ``sources[depth, i]`` of all
     rows. There are ``n_rows[depth]`` rows and ``n_names[depth]`` items; local number j is item ``names[depth,
     j]``, and number ``origins[depth, j]`` of the node above. ``counts[depth]`` is the matrix of the supports
     of pairs of local items.
-
-    Parameters
-    ----------
-    depths : int
-        Number of nodes.
-    occurrences, rows, names : int
-        Largest number of each in a node.
     """
 
     def __init__(

@@ -28,16 +28,8 @@ Array = NDArray[Any]
 class LargerItemsets:
     """A check of itemsets of up to m clusters, with its work space; see ``larger_itemsets.pxd``.
 
-    Parameters
-    ----------
-    k : int
-        A support in (0, k) is rare.
-    known, m : int
-        Itemsets of more than ``known`` and up to m clusters are checked.
-    rows : Rows
-        Distinct rows of items.
-    slots : int
-        Number of clusters.
+    Itemsets of more than ``known`` and up to m clusters are checked, in distinct rows of items. A support in
+    (0, k) is rare. ``slots`` is the number of clusters.
     """
 
     def __init__(self, *, k: int, known: int, m: int, rows: Rows, slots: int) -> None:

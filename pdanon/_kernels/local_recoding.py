@@ -23,38 +23,19 @@ Array = NDArray[Any]
 class BlockCut:
     """The cuts of blocks of rows, and work space.
 
-    Parameters
-    ----------
-    became : ndarray of int32, shape (blocks, items)
-        Node of each item in each block, -1 for a suppressed item. It is changed.
-    first, last : ndarray of int64, shape (nodes,)
-        Range of the items below each node.
-    parent, size : ndarray of int32, shape (nodes,)
-        Parent and subtree size of each node of the hierarchy.
-    occurrences : ndarray of int64, shape (blocks, items)
-        Number of occurrences of each item in each block.
-    price : ndarray of int64, shape (nodes + 1,)
-        Loss of an occurrence by the node that is published; the last entry is the loss of a suppressed one.
-    rows : Rows
-        The items and the block of each row.
-    k : int
-        A support in (0, k) is rare.
-    whole : bool
-        Whether the set of all labels of a row must not be rare.
-    depth : int
-        Without ``whole``, the largest number of other labels in a set that must not be rare.
-    drop : bool
-        Whether nodes in rare sets are suppressed.
+    A support in (0, k) is rare. With ``whole``, the set of all labels of a row must not be rare; without, no
+    set of a label and up to ``depth`` others. With ``drop``, nodes in rare sets are suppressed.
     """
 
-    became: cython.int[:, ::1]
-    first: Number[::1]
+    became: cython.int[:, ::1]  # node of each item in each block, -1 for a suppressed one; it is changed
+    first: Number[::1]  # of the items below each node; `last` ends their range
     last: Number[::1]
     parent: Code[::1]
-    size: Code[::1]
-    occurrences: Number[:, ::1]
+    size: Code[::1]  # of the subtree of each node
+    occurrences: Number[:, ::1]  # of each item in each block
+    # loss of an occurrence by the published node; the last entry is that of a suppressed one
     price: Number[::1]
-    rows: Rows
+    rows: Rows  # the items and the block of each row
     cython.declare(n_items=cython.int, k=cython.longlong, whole=cython.bint, drop=cython.bint)
     depths: cython.Py_ssize_t
     turn: cython.longlong  # number of searches so far

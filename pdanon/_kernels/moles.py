@@ -20,13 +20,8 @@ Array = NDArray[Any]
 class MoleRows:
     """Rows with the public items first; the private items start at ``ends`` in ``codes``.
 
-    Parameters
-    ----------
-    codes, offsets, ends, weights : ndarray of int32, int64, int64, int64
-        The rows.
-    first_copy, n_private : int
-        Code ``first_copy + i`` marks a row in which the private item of code ``first_copy - n_private + i``
-        is public. It counts only together with a row in which the item is private.
+    Code ``first_copy + i`` marks a row in which the private item of code ``first_copy - n_private + i`` is
+    public. It counts only together with a row in which the item is private.
     """
 
     codes: Code[::1]

@@ -38,17 +38,9 @@ UNKNOWN = cython.declare(cython.int, -2)  # a partner that must be looked up
 class RarePartners:
     """The largest rare support of each cluster: its own, or that with another cluster, its partner.
 
-    A pair is stored with the cluster whose rows are faster to read. A tournament finds the first of all: by
-    descending support, then single clusters before pairs, then by labels.
-
-    Parameters
-    ----------
-    k : int
-        A support in (0, k) is rare.
-    pairs : bool
-        Whether pairs count, or only single clusters.
-    state : State
-        The clusters.
+    A support in (0, k) is rare. Without ``pairs``, only single clusters count. A pair is stored with the
+    cluster whose rows are faster to read. A tournament finds the first of all: by descending support, then
+    single clusters before pairs, then by labels.
     """
 
     def __init__(self, k: cython.longlong, pairs: cython.bint, state: State) -> None:

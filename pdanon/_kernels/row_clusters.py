@@ -26,18 +26,10 @@ __all__ = [
 @cython.final
 @cython.cclass
 class NearestRows:
-    """The rows that are left, by their combination of values.
+    """The rows that are left, by their combination of values."""
 
-    Parameters
-    ----------
-    codes : ndarray of int32, shape (combinations, columns)
-        The values of each combination.
-    kinds : ndarray of int64, shape (rows,)
-        The combination of each row.
-    """
-
-    codes: Code[:, ::1]
-    kinds: Number[::1]
+    codes: Code[:, ::1]  # the values of each combination
+    kinds: Number[::1]  # the combination of each row
     rows: Number[::1]  # the rows of each combination, ascending, one combination after the other
     begins: cython.longlong[::1]  # first row of each combination that may be left
     ends: Number[::1]
@@ -91,16 +83,8 @@ class NearestRows:
     ) -> NDArray[np.int64]:
         """Take a row and the ``k - 1`` rows nearest to it, of equally near ones the first in the table.
 
-        Parameters
-        ----------
-        seed : int
-            A row that is left.
-        tables : ndarray of int64
-            Distance of each value from that of the row, column by column. That of a row is their sum.
-        starts : ndarray of int64, shape (columns,)
-            Start of each column in ``tables``.
-        k : int
-            Number of rows, at most as many as are left.
+        The row is left, and at least k rows are. ``tables`` has the distance of each value from that of the
+        row, column by column, from ``starts`` on. That of a row is their sum.
         """
         chosen = np.empty(k, np.int64)
         taken: cython.longlong[::1] = chosen

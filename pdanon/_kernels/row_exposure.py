@@ -32,29 +32,11 @@ def smallest_rare(
 ) -> NDArray[np.int32]:
     """Return the size of the smallest rare itemset of rows, for descending thresholds of support.
 
-    The search ends after ``work`` steps. A row that takes as many steps again is not finished.
+    Rows are searched in the order of ``chosen``. A support below the threshold is rare. Itemsets have
+    ``least`` to m items, and no hidden ones; no smaller itemset is rare.
 
-    Parameters
-    ----------
-    chosen : ndarray of int64
-        The rows to search, in this order.
-    thresholds : ndarray of int64
-        A support below the threshold is rare. No threshold is above the previous one.
-    least, m : int
-        Minimum and maximum size of an itemset; at least 1. No smaller itemset is rare.
-    work : int
-        Maximum number of steps. A step takes one or two nanoseconds.
-    codes, offsets, weights : ndarray of int32, int64, int64
-        All rows.
-    supports : ndarray of int64, shape (items,)
-        Support of each item.
-    is_hidden : ndarray of bool, shape (items,)
-        Items that are part of no itemset.
-
-    Returns
-    -------
-    ndarray of int32, shape (finished rows, thresholds)
-        0 if no itemset of at most m items is rare.
+    The search ends after ``work`` steps of one or two nanoseconds. A row that takes as many steps again is
+    not finished. The result has the shape (finished rows, thresholds); 0 if no itemset is rare.
     """
     cython.declare(i=cython.Py_ssize_t, t=cython.Py_ssize_t, n_done=cython.Py_ssize_t)
     found = np.zeros((len(chosen), len(thresholds)), np.int32)
@@ -461,26 +443,12 @@ def join_rows(
     needed: Code[::1],
     first_known: Code[::1],
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Extend the joint rows of some releases by one release.
+    """Extend the joint rows of some releases by one release. Items and labels ascend within a row.
 
-    Parameters
-    ----------
-    codes, offsets : ndarray of int32, int64
-        The joint items of each row in the releases so far, ascending within a row.
-    labels, label_offsets : ndarray of int32, int64
-        The labels of the same rows in the next release, ascending within a row.
-    starts : ndarray of int64
-        Joint item ``c`` is extended to the joint items from ``starts[c]`` to ``starts[c + 1] - 1``.
-    needed : ndarray of int32
-        The label of the next release that each extended joint item needs; -1 if it needs none.
-    first_known : ndarray of int32, shape (labels,)
-        The extended joint item of each label alone, if some item has no label before; -1 if there is none.
-        These items have the lowest codes.
-
-    Returns
-    -------
-    codes, offsets : ndarray of int32, int64
-        The extended joint items of each row, ascending within a row.
+    Joint item ``c`` is extended to the joint items from ``starts[c]`` to ``starts[c + 1] - 1``. ``needed``
+    has the label of the next release that each of these needs; -1 if it needs none. ``first_known`` has the
+    extended joint item of each label alone, if some item has no label before; -1 if there is none. These
+    items have the lowest codes.
     """
     cython.declare(row=cython.Py_ssize_t, size=cython.Py_ssize_t)
     row_of: cython.longlong[::1] = np.full(len(first_known), -1, np.int64)  # last row with each label

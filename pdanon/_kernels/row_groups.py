@@ -367,33 +367,22 @@ def assign(
 class Groups:
     """Rows, the tree of nodes, the groups of the rows, and work space.
 
-    Parameters
-    ----------
-    bags : bool
-        Whether groups are published as multisets of nodes; otherwise at a cut.
-    starts, nodes, counts, parent, size : ndarray of int32, starts of int64
-        The rows, and the tree.
-    price : ndarray of int64
-        Loss of an item by the node that is published; the last entry is the loss of a suppressed item.
-    group_of, after, first, sizes : ndarray of int64
-        The group of each row, and the next row of the same group, in a ring. Then a row of each group, and
-        the number of its rows.
-    tried, looked_at : int
-        Number of near groups that a row may move to, and number of groups that they are selected from.
+    ``group_of`` has the group of each row, and ``first`` a row of each group. A row may move to ``tried``
+    near groups, which are selected from ``looked_at`` groups.
     """
 
-    bags: cython.bint
+    bags: cython.bint  # whether groups are published as multisets of nodes; otherwise at a cut
     starts: Number[::1]
     nodes: Code[::1]
     counts: Code[::1]
     parent: Code[::1]
     size: Code[::1]
-    price: Number[::1]
+    price: Number[::1]  # loss of an item by the published node; the last entry is that of a suppressed item
     saved: Number[::1]  # loss of an item at the parent of a node (root: suppressed) less that at the node
     group_of = cython.declare(cython.longlong[::1], visibility="readonly")
-    after: cython.longlong[::1]
+    after: cython.longlong[::1]  # the next row of the same group, in a ring
     first = cython.declare(cython.longlong[::1], visibility="readonly")
-    sizes: cython.longlong[::1]
+    sizes: cython.longlong[::1]  # number of rows of each group
     cost = cython.declare(cython.longlong[::1], visibility="readonly")  # loss of each group
     held: cython.longlong[::1]  # current rows that contain the node
     least: cython.longlong[::1]  # smallest count in the current rows

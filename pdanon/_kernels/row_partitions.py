@@ -27,31 +27,17 @@ FARTHEST = cython.declare(cython.longlong, 2**62)  # above the keys of rows
 class SensitiveGroups:
     """Rows, the groups formed so far, and work space.
 
-    Parameters
-    ----------
-    p : int
-        Size of a group. A sensitive item occurs in it at most once.
-    width : int
-        Number of candidates on each side of a row.
-    offsets, codes : ndarray of int64, int32
-        Public items of each row.
-    secret_offsets, secrets : ndarray of int64, int32
-        Sensitive items of each row, numbered separately.
-    left : ndarray of int64
-        Number of rows without a group that contain each sensitive item.
-    n_items : int
-        Number of public items, numbered by descending support.
-    nearest : bool
-        Whether the nearest rows are searched among all rows.
+    A group has p rows, and each sensitive item at most once. Candidates are ``width`` rows on each side of a
+    row. The ``n_items`` public items are numbered by descending support, and sensitive items separately.
     """
 
     cython.declare(p=cython.longlong, width=cython.Py_ssize_t)
     offsets: Number[::1]
-    codes: Code[::1]
+    codes: Code[::1]  # public items of each row
     secret_offsets: Number[::1]
-    secrets: Code[::1]
-    left: cython.longlong[::1]
-    nearest: cython.bint
+    secrets: Code[::1]  # sensitive items of each row
+    left: cython.longlong[::1]  # number of rows without a group that contain each sensitive item
+    nearest: cython.bint  # whether the nearest rows are searched among all rows
     group_of = cython.declare(cython.longlong[::1], visibility="readonly")  # -1: none
     before: cython.longlong[::1]  # the previous row without a group; -1 at the beginning
     after: cython.longlong[::1]  # the next one; the number of rows at the end

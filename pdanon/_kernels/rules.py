@@ -20,24 +20,12 @@ __all__ = ["Beside", "bisect", "compare_growth", "rows_with_some"]
 class Beside:
     """Supports of the other sets and of the secrets in the rows of a set of items.
 
-    The name of another set is its number in ``labels``. The name of a secret is its code plus the number of
-    items.
-
-    Parameters
-    ----------
-    near : ndarray of int32
-        The rows that contain an item of the set.
-    labels : ndarray of int32, shape (items,)
-        The set of each item; -1 for an item without a set.
-    label : int
-        The set.
-    known, is_secret : ndarray of bool, shape (items,)
-        Flags of the items that an attacker may know, and of secrets. Sets without known items do not count.
-    rows : Rows
-        All rows.
+    The name of another set is its number in ``labels``, -1 for an item without a set. The name of a secret is
+    its code plus the number of items. ``label`` is the set. ``known`` marks the items that an attacker may
+    know; sets without them do not count.
     """
 
-    near: Code[::1]
+    near: Code[::1]  # the rows that contain an item of the set
     rows: Rows
     n_sets: cython.Py_ssize_t  # the first name of a secret
     names: cython.int[::1]  # name of each item; -1: not counted
@@ -270,19 +258,9 @@ def bisect(
 ) -> NDArray[np.bool_]:
     """Split a set of at least two items in two; return whether each item is in the second part.
 
-    Parameters
-    ----------
-    items : ndarray of int32
-        The items in order of descending support.
-    singles, weights : ndarray of int64
-        Support and importance of each item.
-    rows : Rows
-        The rows.
-    held : ndarray of uint8, shape (rows,)
-        Zeros. On return 1, 2 or 3 for a row with an item of the first part, the second, or both.
+    The items come in order of descending support. ``held``, zeros before, becomes 1, 2 or 3 for a row with an
+    item of the first part, the second, or both.
 
-    Notes
-    -----
     The two parts start with the pair of items that has the largest loss; a tie goes to the first pair in
     order. Each other item, in order, joins the part whose loss ``(2**size - 1) * weight * support`` grows
     less; a tie goes to the first part. A part has the weight of its heaviest item.

@@ -24,20 +24,8 @@ class SensitiveRules:
     Those of a complete set are only the rows with a sensitive item, as its support is known already.
     ``after`` has the number of leading items of each row that the search has passed.
 
-    Parameters
-    ----------
-    table : Rows
-        Sets of items, and the rows that contain each item.
-    codes, offsets : ndarray of int32, int64
-        The sensitive items of the same rows, which may also be known.
-    above, below : int
-        Numerator and denominator of the share. ``below`` times the number of rows is below 2**63.
-    size : int
-        Number of known items, at least 1.
-    room : ndarray of int64, shape (1,)
-        Number of rules that may still be listed. The search stops when it is negative.
-    halt : ndarray of bool, shape (1,)
-        The search stops when it is set.
+    The sensitive items of rows may also be known. ``below`` times the number of rows is below 2**63. The
+    search stops when ``halt[0]`` is set.
     """
 
     items: Code[::1]  # of each row
@@ -49,6 +37,7 @@ class SensitiveRules:
     codes: Code[::1]  # sensitive items of each row
     offsets: Number[::1]
     cython.declare(above=cython.longlong, below=cython.longlong, size=cython.Py_ssize_t)
+    # number of rules that may still be listed; the search stops when it is negative
     room: cython.longlong[::1]
     halt: Flag[::1]
     # By item, 0 between sets: support with the current set, the same in rows with a further sensitive item,
@@ -89,10 +78,7 @@ class SensitiveRules:
     def beginning(self, begin: cython.Py_ssize_t, end: cython.Py_ssize_t) -> NDArray[np.int32]:
         """List the rules whose first known item is one of ``begin..end - 1``.
 
-        Returns
-        -------
-        ndarray of int32, shape (rules, size + 1)
-            The known items, ascending, and last the sensitive one.
+        A line has the known items, ascending, and last the sensitive one.
         """
         first: cython.Py_ssize_t
         with cython.nogil:
@@ -328,19 +314,9 @@ def invert(
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]:
     """Number the items of sets, and list the sets of each number.
 
-    Parameters
-    ----------
-    codes, bounds : ndarray of int32, int64
-        Set ``i`` has the items ``codes[bounds[i]:bounds[i + 1]]``.
-    numbers : ndarray of int32
-        The number of each item, below ``n_numbers``; items with a negative number are left out.
-
-    Returns
-    -------
-    items, ends : ndarray of int32, int64
-        The numbers in each set, in the same form.
-    starts, sets : ndarray of int64, int32
-        The sets of number ``i`` are ``sets[starts[i]:starts[i + 1]]``, ascending.
+    Set ``i`` has the items ``codes[bounds[i]:bounds[i + 1]]``. Items with a negative number are left out.
+    Return the numbers in each set, ``items, ends``, in the same form, and ``starts, sets``: the sets of
+    number ``i`` are ``sets[starts[i]:starts[i + 1]]``, ascending.
     """
     numbered, ends = np.empty(len(codes), np.int32), np.zeros(len(bounds), np.int64)
     starts = np.zeros(n_numbers + 2, np.int64)  # one place ahead, while the sets are written
@@ -390,16 +366,9 @@ def restorable(
 ) -> NDArray[np.int64]:
     """Select suppressed items, one after the other, that can be restored.
 
-    An item can be restored if each set that contains it also contains another suppressed item.
-
-    Parameters
-    ----------
-    codes, bounds : ndarray of int32, int64
-        Set ``i`` has the items ``codes[bounds[i]:bounds[i + 1]]``.
-    is_gone : ndarray of bool
-        Whether each item is suppressed.
-    gone : ndarray of int64
-        The suppressed items, in the order in which they are tried.
+    An item can be restored if each set that contains it also contains another suppressed item. Set ``i`` has
+    the items ``codes[bounds[i]:bounds[i + 1]]``. ``gone`` has the suppressed items in the order in which they
+    are tried.
     """
     numbers, counts = np.full(len(is_gone), -1, np.int32), np.zeros(len(bounds) - 1, np.int32)
     number: cython.int[::1] = numbers  # of items that may be restored

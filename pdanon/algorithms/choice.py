@@ -40,19 +40,16 @@ from pdanon.guarantees.verdict import Guarantee
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.columns import find_quasi
-from pdanon.itemsets.compatibility import text_column
+from pdanon.itemsets.dtype import text_column
 from pdanon.itemsets.memory import out_of_memory
 from pdanon.itemsets.timing import Report, TimeLimitError, limit_time, progress_bar
 from pdanon.itemsets.validation import find_name
 from pdanon.recoding.bounds import Bound
 from pdanon.recoding.counts import NEAR
 from pdanon.recoding.labels import Labels, check_labels
-from pdanon.recoding.loss import with_measure
-from pdanon.recoding.loss_bounds import check_max_loss, excess, refuse_loss
-from pdanon.recoding.named_bound import NamedBound
+from pdanon.recoding.loss import combination_error, with_measure
 from pdanon.recoding.result import Anonymized, is_refined
-from pdanon.recoding.unit_release import over_units
-from pdanon.recoding.value_errors import combination_error
+from pdanon.recoding.upper_bounds import NamedBound, check_max_loss, excess, refuse_loss
 from pdanon.recoding.warnings import SHORT, shortfall, warn_if_short, warn_if_useless
 
 _SHOWN = (*READABLE, "values")
@@ -93,7 +90,6 @@ def steps(model: type) -> list[Step]:
 
 
 @called_by_name
-@over_units
 def anonymize(
     frame: pd.DataFrame,
     guarantee: Guarantee | None = None,
@@ -110,11 +106,7 @@ def anonymize(
     time_limit: float = 60,
     random_state: int | np.random.Generator | None = None,
     start: Anonymized | pd.DataFrame | None = None,
-    reserve: int | None = None,
     labels: Labels = "set",
-    unit: Hashable | None = None,
-    item: Hashable | None = None,
-    counts: bool = False,
     keep: Sequence[Hashable] = (),
 ) -> Anonymized:
     """Anonymize under a guarantee, with the algorithm that loses least.
@@ -159,20 +151,9 @@ def anonymize(
     start : Anonymized or DataFrame, optional
         An earlier release of the same persons, or its mapping. Its sets may grow, and are never split: only
         algorithms with ``start=`` are tried, and `refine` moves its sets as a whole.
-    reserve : int, optional
-        The k for which items are merged, at least k. The promise and the audit are those of k. Only the same
-        algorithms are tried.
     labels : {"set", "short", "first"} or callable
         Labels of sets of items: ``(a,b)``, ``G017``, ``a +1``, or the text that a function returns for the
         list of their items. ``result.legend`` lists the items of each. Nodes keep their names.
-    unit : hashable, optional
-        The column that names the person of a row, if a person has several rows. The guarantee then covers
-        persons, and their labels go back to the rows. Other columns are published only if ``keep`` lists
-        them, and the guarantee then covers their values as well.
-    item : hashable, optional
-        The column of items, if each row is a line with one item instead of a list. It requires ``unit``.
-    counts : bool
-        Publish each line with an item, and cover how often a person has a label. It requires ``unit``.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
 
@@ -280,12 +261,10 @@ def anonymize(
     began = perf_counter()
     guarantee, column = read_guarantee(guarantee, column, k, m)
     end = began + check_seconds(time_limit, "time_limit")
-    given = {"hierarchy": hierarchy, "utility": utility, "hierarchies": hierarchies}
-    series = {"start": start, "reserve": reserve}
-    if max_named is not None and any(value is not None for value in series.values()):
+    given = {"hierarchy": hierarchy, "utility": utility, "hierarchies": hierarchies, "start": start}
+    if max_named is not None and start is not None:
         hint = "leave out one of them: max_named chooses a larger k for a single release"
-        raise ParameterError("max_named excludes start and reserve", where="max_named", hint=hint)
-    given |= series
+        raise ParameterError("max_named excludes start", where="max_named", hint=hint)
     given = {name: value for name, value in given.items() if value is not None}
     if check_labels(labels) != "set":
         given["labels"] = labels
@@ -539,7 +518,7 @@ class _Trials:
             if is_refined(basis):
                 return "it is refined"
             step = self._refining(step)
-        for name in ("utility", "start", "reserve"):
+        for name in ("utility", "start"):
             if name in self.parameters and not _uses(step, name):
                 return f"does not keep to {name}"
         if left <= 0:
@@ -556,7 +535,7 @@ class _Trials:
         basis, _ = self._basis(step)
         assert basis is not None
         name = basis.parameters["algorithm"]
-        if not {"start", "reserve"} & set(self.parameters) or "refine" not in parameters_of(algorithm(name)):
+        if "start" not in self.parameters or "refine" not in parameters_of(algorithm(name)):
             return step
         return Step(name, replace(step.way, options={"refine": True}))
 

@@ -19,7 +19,6 @@ from pdanon.algorithms.choice import choose
 from pdanon.algorithms.items.lra import Parts
 from pdanon.algorithms.registry import (
     ALGORITHMS,
-    OF_UNITS,
     Recodes,
     functions,
     parameters_of,
@@ -30,13 +29,12 @@ from pdanon.algorithms.requests import REQUEST_PARAMETERS, split_request
 from pdanon.algorithms.skeleton import Fetch, decide_in_rounds, suffices
 from pdanon.errors import ParameterError
 from pdanon.guarantees.parameters import materialize
-from pdanon.guarantees.requested import requested_guarantee
+from pdanon.guarantees.promises import requested_guarantee
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.arguments import MOVED, check_call
 from pdanon.itemsets.codes import Codes, Itemsets
-from pdanon.itemsets.encoded_columns import ListColumns
+from pdanon.itemsets.encoded_columns import ListColumns, PairCounts
 from pdanon.itemsets.mapping import global_mapping, relabel, relabel_by_groups
-from pdanon.itemsets.pair_counts import PairCounts
 from pdanon.itemsets.validation import check_known
 from pdanon.recoding.decision import Decision, ListRows, no_risk
 
@@ -247,8 +245,7 @@ def _decide_lists(columns: ListColumns, algorithm: str, parameters: dict[str, An
     assert record.decide is not None  # required of all algorithms for list columns
     given = {name: each.default for name, each in parameters_of(record.function).items()} | parameters
     labels = given.pop("labels", "set")
-    for name in ("keep", *OF_UNITS):  # parameters of the release
-        given.pop(name, None)
+    given.pop("keep", None)  # a parameter of the release
     return record.decision(columns, partial(record.decide, **given), labels)
 
 

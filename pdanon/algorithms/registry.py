@@ -34,8 +34,6 @@ from pdanon.recoding.result import Anonymized
 Recodes: TypeAlias = Literal["items", "rows", "groups", "chunks", "values", "both"]
 # The families that recode a list column, and nothing else.
 OF_LISTS: tuple[Recodes, ...] = ("items", "rows", "groups", "chunks")
-# The parameters of tables in which a person has several rows.
-OF_UNITS = ("unit", "item", "counts")
 BYTES_OF_SUPPORTS = 16  # per row and occurrence, that each algorithm needs
 
 
@@ -134,6 +132,11 @@ class Algorithm:
     def name(self) -> str:
         """Name of the function."""
         return self.function.__name__
+
+    @property
+    def takes_persons(self) -> bool:
+        """Whether it recodes the sets of persons, so that their labels can go back to several rows."""
+        return self.recodes in ("items", "rows", "groups") and not self.adds
 
     def release(
         self,
@@ -273,10 +276,9 @@ def functions(*recodes: str) -> dict[str, Callable[..., Anonymized]]:
 
 
 def parameters_of(function: Callable[..., Anonymized]) -> dict[str, inspect.Parameter]:
-    """Return the parameters of an algorithm by name, without the frame, the column and those of units."""
+    """Return the parameters of an algorithm by name, without the frame and the column."""
     parameters = inspect.signature(function).parameters
-    own = {name: each for name, each in parameters.items() if each.kind is each.KEYWORD_ONLY}
-    return {name: each for name, each in own.items() if name not in OF_UNITS}
+    return {name: each for name, each in parameters.items() if each.kind is each.KEYWORD_ONLY}
 
 
 def region_parameters(name: str) -> list[str]:

@@ -55,11 +55,8 @@ class Units:
     counts: bool = False
 
     @classmethod
-    def of(cls, unit: Hashable, item: Hashable, counts: Any, column: Hashable | None) -> Units:
+    def of(cls, unit: Hashable, item: Hashable, counts: Any) -> Units:
         """Check the parameters that name the columns of lines."""
-        if item is not None and column is not None:
-            hint = "pass item= for lines with an item each, or column= for rows with lists"
-            raise ParameterError("the items are named twice", where="item and column", hint=hint)
         if item is None:
             hint = "name the column of items, one per line: item='product' (--item product)"
             what = "files and partitions are gathered from lines with one item each, not from lists"
@@ -69,7 +66,7 @@ class Units:
                 got = type(label).__name__
                 raise ColumnError("a column is named by its label", where=name, got=got)
         if same_label(unit, item):
-            hint = "unit= names the persons, and item= or column= what they have"
+            hint = "unit names the persons, and item= what they have"
             raise ParameterError("units and items are one column", where="unit", got=f"{unit!r}", hint=hint)
         return cls(unit, item, check_flag(counts, "counts"))
 

@@ -1,3 +1,3 @@
 """The command line."""
 
-__all__ = ["checks", "main", "output", "parser", "starting"]
+__all__ = ["checks", "main", "options", "output", "parser", "signals"]

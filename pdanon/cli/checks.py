@@ -14,28 +14,33 @@ from typing import Any
 import pandas as pd
 
 from pdanon.algorithms.registry import ALGORITHMS, functions
-from pdanon.cli.options import flag
+from pdanon.cli.options import flag, is_table
 from pdanon.cli.output import note, stage
-from pdanon.cli.paths import is_table
 from pdanon.errors import ParameterError, mask_credentials, read_safely
 from pdanon.evaluation.evidence.page import paths_of as evidence_paths
-from pdanon.guarantees.parameters import DefaultNumber, constraint_list
+from pdanon.guarantees.parameters import DefaultNumber
 from pdanon.guarantees.sensitive_groups import GROUP
-from pdanon.io.column_types import describe_texts
-from pdanon.io.files import check_replaceable
-from pdanon.io.forms import Form
+from pdanon.io.files import check_replaceable, locate, locate_target
 from pdanon.io.grouping import MEMORY, group_lines
-from pdanon.io.lines import Table, is_lines, is_parquet, is_text
-from pdanon.io.links import person_texts, read_secret
-from pdanon.io.storage import locate, locate_target
-from pdanon.io.tables import check_distinct, is_csv, read_columns, read_weights, suffix_hint
+from pdanon.io.lines import Table, describe_texts, is_lines, is_parquet, is_text
+from pdanon.io.tables import (
+    Form,
+    check_distinct,
+    is_csv,
+    person_texts,
+    read_secret,
+    suffix_hint,
+)
 from pdanon.io.targets import check_absent
 from pdanon.itemsets.chunks import NAMES
 from pdanon.itemsets.validation import is_uri
+from pdanon.policy.schema import read_parameter
 
 _FORM = tuple(each.name for each in fields(Form))
 
 _OF_ROWS = ("quasi", "previous", "chunks", "classes", "report", "evidence", "links")  # of one row per person
+
+_SEPARATOR = "pass the separator of the items, such as --separator ' '; it is never guessed"
 
 _STREAMS = "--stream reads directories of Parquet files, in anonymize, audit, profile and risk"
 
@@ -146,8 +151,7 @@ def check_files(arguments: argparse.Namespace) -> None:
         return
     for name in ("threats",) if form_of(arguments).has_lines else ("target", "threats"):
         if name in files and is_csv(files[name]):
-            hint = "pass the separator of the items, such as --separator ' '; it is never guessed"
-            raise ParameterError("a CSV file needs --separator", where=str(files[name]), hint=hint)
+            raise lacks_separator(str(files[name]))
 
 
 def outputs_of(arguments: argparse.Namespace) -> dict[str, Path | str]:
@@ -172,13 +176,18 @@ def _files_among(arguments: dict[str, Any]) -> Iterator[tuple[str, Path]]:
             yield name, value
 
 
+def lacks_separator(path: str) -> ParameterError:
+    """Return the error for a CSV file whose items have no separator."""
+    return ParameterError("a CSV file needs --separator", where=path, hint=_SEPARATOR)
+
+
 def _check_separator(arguments: argparse.Namespace) -> None:
     """Check that the column and the separator of items in one text are specified."""
     lacks = [name for name in ("column", "separator") if getattr(arguments, name) is None]
     if lacks:
         hints = {
             "column": "name the column of the items, such as --column items",
-            "separator": "pass the separator of the items, such as --separator ' '; it is never guessed",
+            "separator": _SEPARATOR,
         }
         others = "If items have a line each: --by and --item; if they have a column each: --onehot"
         hint = f"{', and '.join(hints[name] for name in lacks)}. {others}"
@@ -241,7 +250,6 @@ def _check_series_options(arguments: argparse.Namespace) -> None:
 
 
 def _check_chunk_options(arguments: argparse.Namespace, passed: set[str]) -> None:
-    """Check the arguments of a guarantee of records in chunks."""
     if not arguments.chunks:
         hint = "--safe concerns items of different chunks in a release by disassociate"
         raise ParameterError("--safe goes with --chunks", hint=hint)
@@ -251,7 +259,6 @@ def _check_chunk_options(arguments: argparse.Namespace, passed: set[str]) -> Non
 
 
 def _check_rule_options(passed: set[str]) -> None:
-    """Check the arguments of a guarantee by rules."""
     if not passed >= {"rules", "c"}:
         hint = "such as --rules rules.csv -c 0.5, for at most half of the rows that match"
         raise ParameterError("--rules and -c go together", hint=hint)
@@ -261,7 +268,6 @@ def _check_rule_options(passed: set[str]) -> None:
 
 
 def _check_group_options(arguments: argparse.Namespace, passed: set[str]) -> None:
-    """Check the arguments of a guarantee of groups with counts."""
     if not passed >= {"p", "sensitive", "classes"}:
         hint = "such as -p 4 --sensitive flu gout --classes counts.parquet"
         raise ParameterError("-p, --sensitive and --classes go together", hint=hint)
@@ -274,7 +280,6 @@ def _check_group_options(arguments: argparse.Namespace, passed: set[str]) -> Non
 
 
 def _check_rho_options(arguments: argparse.Namespace, passed: set[str]) -> None:
-    """Check the arguments of a guarantee against inferences."""
     if "sensitive" not in passed:
         hint = "such as --rho 0.5 --sensitive flu gout"
         raise ParameterError("--rho and --sensitive go together", hint=hint)
@@ -439,9 +444,6 @@ def grouped_lines(arguments: argparse.Namespace) -> Iterator[None]:
 
 def read_options(options: dict[str, Any], arguments: argparse.Namespace) -> None:
     """Read the files among the options of an algorithm."""
-    if "constraints" in options:
-        options["constraints"] = constraint_list(arguments.constraints, arguments.column)
-    if "weights" in options:
-        options["weights"] = read_weights(arguments.weights)
-    if "start" in options:
-        options["start"] = read_columns(arguments.start, ["group", "item", "generalized"])
+    for name, value in options.items():
+        if isinstance(value, Path):
+            options[name] = read_parameter(name, value, arguments.column)

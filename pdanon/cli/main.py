@@ -28,8 +28,8 @@ from typing import Any
 import pandas as pd
 
 from pdanon import guarantees, stream
-from pdanon.algorithms.registry import ALGORITHMS, algorithm, of_lists
-from pdanon.algorithms.requests import least_lossy
+from pdanon.accessors import by, release_table
+from pdanon.algorithms.registry import ALGORITHMS
 from pdanon.cli.checks import (
     check_audit_options,
     check_classes,
@@ -41,6 +41,7 @@ from pdanon.cli.checks import (
     form_of,
     grouped_lines,
     inputs_of,
+    lacks_separator,
     number_types,
     outputs_of,
     read,
@@ -49,7 +50,6 @@ from pdanon.cli.checks import (
     repeated_words,
     unit_of,
 )
-from pdanon.cli.document import document, facts_of_profile, facts_of_release, written
 from pdanon.cli.options import (
     algorithm_options,
     describe,
@@ -63,7 +63,10 @@ from pdanon.cli.output import (
     announce_files,
     can_show_progress,
     collect_messages,
+    document,
     escaped_output,
+    facts_of_profile,
+    facts_of_release,
     note,
     plan,
     print_comparison,
@@ -76,11 +79,14 @@ from pdanon.cli.output import (
     report,
     show_warnings,
     stage,
+    written,
 )
 from pdanon.cli.parser import Command, parser_of
 from pdanon.cli.signals import exit_code, ignore_signals, raise_at_signals
 from pdanon.errors import GuaranteeError, InfeasibleError, ParameterError, PdanonError, cause_of
 from pdanon.evaluation import plotting
+from pdanon.evaluation.after import after
+from pdanon.evaluation.comparison import tradeoff
 from pdanon.evaluation.evidence.facts import Evidence, collect, read_json
 from pdanon.evaluation.evidence.page import evidence_files
 from pdanon.evaluation.evidence.verification import verify
@@ -88,17 +94,17 @@ from pdanon.evaluation.fingerprint import column_contents, fingerprint
 from pdanon.evaluation.metrics.risk import risk
 from pdanon.evaluation.profile import Profile, profile
 from pdanon.evaluation.report.release_report import write_page
-from pdanon.evaluation.tradeoff import tradeoff
 from pdanon.guarantees.parameters import DefaultNumber, check_m_omitted, constraint_list
 from pdanon.guarantees.sensitive_groups import COUNTS
 from pdanon.guarantees.verdict import Audit, Guarantee
-from pdanon.io.column_types import typed_columns
 from pdanon.io.files import remove_drafts
-from pdanon.io.forms import Form
-from pdanon.io.lines import is_text
-from pdanon.io.links import link_files, persons_of, read_links
+from pdanon.io.lines import is_text, typed_columns
 from pdanon.io.tables import (
+    Form,
+    link_files,
+    persons_of,
     read_columns,
+    read_links,
     write_confidential,
     write_plain,
     write_table,
@@ -112,35 +118,14 @@ from pdanon.itemsets.config import config
 from pdanon.itemsets.memory import out_of_memory
 from pdanon.itemsets.validation import is_uri
 from pdanon.policy import Policy
-from pdanon.recoding.loss_bounds import check_max_loss, refuse_loss
 from pdanon.recoding.result import Anonymized, in_chunks
 from pdanon.recoding.unmodified_columns import check_max_risk, refuse_risk
+from pdanon.recoding.upper_bounds import check_max_loss, refuse_loss
 from pdanon.recoding.warnings import shortfall
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command.
-
-    Parameters
-    ----------
-    argv : sequence of str, optional
-        The arguments. By default those of the process.
-
-    Returns
-    -------
-    int
-        The exit code.
-
-    Raises
-    ------
-    SystemExit
-        After ``--help`` and ``--version``.
-
-    Examples
-    --------
-    >>> main(["risk", "nowhere.parquet", "-k", "5"])
-    2
-    """
+    """Run a command, and return its exit code."""
     try:
         raise_at_signals()
         code = _code_of(argv)
@@ -189,7 +174,6 @@ def _print_outcome(words: list[str]) -> int:
 
 
 def _report_error(error: Exception) -> int:
-    """Report an error, and return its exit code."""
     if isinstance(error, PdanonError):
         return report(f"error: {error}", 1 if isinstance(error, (InfeasibleError, GuaranteeError)) else 2)
     if isinstance(error, OSError):
@@ -220,12 +204,17 @@ _PANELS = ("below_k", "occurrences")  # panels of the picture: the remaining ris
 _PANEL_WIDTH, _PANEL_HEIGHT = 5.0, 4.0  # inches
 
 
+def _plan(arguments: argparse.Namespace) -> Outcome | None:
+    """Check the files of a command, and return its plan if nothing but the plan is requested."""
+    check_files(arguments)
+    return plan(inputs_of(arguments), outputs_of(arguments).values()) if arguments.dry_run else None
+
+
 def _profile(arguments: argparse.Namespace) -> Outcome:
     """Print a profile, and write its page if requested."""
     (check_parts if arguments.stream else check_form)(arguments)
-    check_files(arguments)
-    if arguments.dry_run:
-        return plan(inputs_of(arguments), outputs_of(arguments).values())
+    if planned := _plan(arguments):
+        return planned
     if arguments.stream:
         with grouped_lines(arguments), stage("counting", has_bar=True):
             found = stream.profile(arguments.source, arguments.column, k=arguments.k, m=arguments.m)
@@ -252,9 +241,8 @@ def _tradeoff(arguments: argparse.Namespace) -> Outcome:
     """Make a release for each k and m, print the loss and the risk, and write the requested files."""
     check_form(arguments)
     options = guarantee_options(arguments) if arguments.algorithm is None else algorithm_options(arguments)
-    check_files(arguments)
-    if arguments.dry_run:
-        return plan(inputs_of(arguments), outputs_of(arguments).values())
+    if planned := _plan(arguments):
+        return planned
     if arguments.picture and find_spec("matplotlib") is None:  # fail before the work, not after it
         raise ParameterError("pictures need the package matplotlib", hint="pip install matplotlib")
     read_options(options, arguments)
@@ -313,7 +301,7 @@ def _anonymize(arguments: argparse.Namespace) -> Outcome:
     if arguments.stream:
         return _anonymize_files(arguments)
     check_form(arguments)
-    name, persons = arguments.algorithm, unit_of(arguments)
+    name = arguments.algorithm
     options = guarantee_options(arguments) if name is None else algorithm_options(arguments)
     most, risk = check_max_loss(dict(arguments.max_loss) or None), check_max_risk(arguments.max_risk)
     if name is None and most:
@@ -321,15 +309,12 @@ def _anonymize(arguments: argparse.Namespace) -> Outcome:
     record = ALGORITHMS.get(name)
     adds = "p" in options if record is None else bool(record.adds)
     check_classes(arguments, adds, repeats=record is not None and record.recodes == "chunks")
-    check_files(arguments)
-    if arguments.dry_run:
-        return plan(inputs_of(arguments), outputs_of(arguments).values())
+    if planned := _plan(arguments):
+        return planned
     read_options(options, arguments)
     frame, linked = read_with_persons(arguments)
     with stage(f"running {name or 'the algorithms'}", has_bar=True), show_warnings(_TO_KEEP):
-        run = least_lossy if name is None else algorithm(name)
-        column = {"column": arguments.column} if of_lists(run) else {}
-        result = run(frame, **column, **options, **persons)
+        result = release_table(frame, name, arguments.column, unit_of(arguments), options)
     refuse_loss(result.loss, result.useless, most)
     refuse_risk(result.unmodified, risk)
     with stage(f"writing {arguments.target}"):
@@ -349,16 +334,19 @@ def _anonymize_files(arguments: argparse.Namespace) -> Outcome:
     check_stream(arguments)
     name = arguments.algorithm
     options = guarantee_options(arguments) if name is None else algorithm_options(arguments)
-    check_files(arguments)
-    if arguments.dry_run:
-        return plan(inputs_of(arguments), outputs_of(arguments).values())
+    if planned := _plan(arguments):
+        return planned
     read_options(options, arguments)
     running = stage(f"running {name or 'the algorithms'}", has_bar=True)
     with grouped_lines(arguments), running, show_warnings(_TO_KEEP):
-        request = {"algorithm": name, "column": arguments.column, **options}
-        request |= unit_of(arguments)
-        request |= {"max_loss": dict(arguments.max_loss) or None, "max_risk": arguments.max_risk}
-        result = stream.anonymize(arguments.source, arguments.target, mapping=arguments.mapping, **request)
+        request = {"algorithm": name, "mapping": arguments.mapping, **options}
+        request["max_loss"] = dict(arguments.max_loss) or None
+        if persons := unit_of(arguments):
+            lines = stream.by(arguments.source, **persons)
+            result = lines.anonymize(arguments.target, **request)
+        else:
+            request |= {"column": arguments.column, "max_risk": arguments.max_risk}
+            result = stream.anonymize(arguments.source, arguments.target, **request)
 
     def show() -> None:
         print_streamed(result)
@@ -372,9 +360,8 @@ def _anonymize_files(arguments: argparse.Namespace) -> Outcome:
 def _audit(arguments: argparse.Namespace) -> Outcome:
     (check_parts if arguments.stream else check_form)(arguments)
     check_audit_options(arguments)
-    check_files(arguments)
-    if arguments.dry_run:
-        return plan(inputs_of(arguments), outputs_of(arguments).values())
+    if planned := _plan(arguments):
+        return planned
     guarantee = _guarantee(arguments)
     audit, n_rows, counted, hashed = (_audit_files if arguments.stream else _audit_table)(
         arguments, guarantee
@@ -428,8 +415,10 @@ def _audit_table(arguments: argparse.Namespace, guarantee: Guarantee) -> tuple[A
 
 def _audit_frame(frame: pd.DataFrame, arguments: argparse.Namespace, guarantee: Guarantee) -> Audit:
     """Audit a table alone, or with the earlier releases of the same persons."""
+    if persons := unit_of(arguments):
+        return by(frame, column=arguments.column, **persons).audit(guarantee)
     if arguments.previous is None:
-        return guarantees.audit(frame, guarantee, arguments.column, **unit_of(arguments))
+        return guarantees.audit(frame, guarantee, arguments.column)
     previous: list[Any] = [read(source, arguments) for source in arguments.previous]
     key = arguments.key
     if arguments.links:
@@ -438,8 +427,7 @@ def _audit_frame(frame: pd.DataFrame, arguments: argparse.Namespace, guarantee: 
     *earlier, mapping = [_read_mapping(each) for each in (*arguments.earlier_mappings, arguments.mapping)]
     if earlier:
         previous = [*zip(previous, earlier, strict=True)]
-    series = {"previous": previous, "key": key, "mapping": mapping}
-    return guarantees.audit(frame, guarantee, arguments.column, **series)
+    return after(frame, previous, key=key, mapping=mapping).audit(guarantee, arguments.column)
 
 
 def _read_mapping(path: Path | None) -> pd.DataFrame | None:
@@ -449,7 +437,10 @@ def _read_mapping(path: Path | None) -> pd.DataFrame | None:
 def _audit_files(arguments: argparse.Namespace, guarantee: Guarantee) -> tuple[Audit, int, str, str | None]:
     """Audit Parquet files, one row group after the other, and return the same as `_audit_table`."""
     with stage("auditing", has_bar=True):
-        audit = stream.audit(arguments.source, guarantee, arguments.column, **unit_of(arguments))
+        if persons := unit_of(arguments):
+            audit = stream.by(arguments.source, **persons).audit(guarantee)
+        else:
+            audit = stream.audit(arguments.source, guarantee, arguments.column)
     tree = ParquetTree.find(arguments.source)
     _note_chunks(tree.schema().names)
     n_rows = tree.rows()
@@ -464,7 +455,6 @@ def _note_chunks(columns: Iterable[Hashable]) -> None:
 
 
 def _counted(arguments: argparse.Namespace) -> str:
-    """Return what an audit counts."""
     return "records" if arguments.chunks else "rows" if arguments.unit is None else "persons"
 
 
@@ -509,11 +499,9 @@ def _column_names(described: dict[str, Any]) -> list[str]:
 
 
 def _read_verified(path: str, arguments: argparse.Namespace, form: Form) -> pd.DataFrame:
-    """Read a table to verify."""
     form.check(path, flag)
     if is_text(path) and form.separator is None and not form.has_no_lists:
-        hint = "pass the separator of the items, such as --separator ' '; it is never guessed"
-        raise ParameterError("a CSV file needs --separator", where=path, hint=hint)
+        raise lacks_separator(path)
     return read(path if is_uri(path) else Path(path), arguments, form)
 
 
@@ -545,14 +533,21 @@ def _risk(arguments: argparse.Namespace) -> Outcome:
     check_files(arguments)
     if arguments.dry_run:
         return plan(inputs_of(arguments), outputs_of(arguments).values())
-    request: dict[str, Any] = {"k": arguments.k, "m": arguments.m, **unit_of(arguments)}
+    request: dict[str, Any] = {"k": arguments.k, "m": arguments.m}
+    persons = unit_of(arguments)
     if arguments.stream:
         with grouped_lines(arguments), stage("counting", has_bar=True):
-            table = stream.risk(arguments.source, arguments.column, **request)
+            if persons:
+                table = stream.by(arguments.source, **persons).risk(**request)
+            else:
+                table = stream.risk(arguments.source, arguments.column, **request)
     else:
         frame = read(arguments.source, arguments)
         with stage("counting", has_bar=True):
-            table = risk(frame, arguments.column, **request, quasi=arguments.quasi)
+            if persons:
+                table = by(frame, column=arguments.column, **persons).risk(**request)
+            else:
+                table = risk(frame, arguments.column, **request, quasi=arguments.quasi)
     if arguments.out:
         write_confidential(table, arguments.out, overwrite=arguments.overwrite)
     facts = {"k": arguments.k, "m": arguments.m, "quasi": arguments.quasi or [], "risk": table}

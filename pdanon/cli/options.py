@@ -1,4 +1,4 @@
-"""The parameters of algorithms as options, and the options that a command was called with.
+"""The parameters of algorithms as options, their texts, and the options that a command was called with.
 
 The signature of an algorithm specifies its options. If the parameters of a new algorithm are among
 ``PARAMETERS``, it needs no code here.
@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from pdanon.accessors import ByPerson
 from pdanon.algorithms.registry import (
     ALGORITHMS,
     algorithm,
@@ -22,15 +23,96 @@ from pdanon.algorithms.registry import (
 )
 from pdanon.algorithms.rt.merging import MEASURES
 from pdanon.algorithms.rt.transaction import Transaction
-from pdanon.cli.paths import rules_file, table_file
-from pdanon.errors import ParameterError
+from pdanon.errors import ParameterError, mask_credentials
 from pdanon.evaluation.report.html import HEAD
-from pdanon.guarantees.requested import REQUIRED, check_sensitive
-from pdanon.io.column_types import TYPES
+from pdanon.guarantees.promises import REQUIRED, check_sensitive
+from pdanon.io.files import suffix_of
+from pdanon.io.lines import TYPES
+from pdanon.io.tables import suffix_hint
+from pdanon.itemsets.validation import is_uri
 from pdanon.recoding.labels import LABELS
 from pdanon.recoding.result import Anonymized
 
 HINT = "\n  hint:  "
+
+
+# --- Paths: files that a command reads or writes, and the place of a release
+
+
+def is_table(path: str | Path) -> bool:
+    """Whether the suffix of a file is that of a single table."""
+    return suffix_of(path) in (".parquet", ".csv")
+
+
+def table_file(text: str, *, written: bool = False) -> Path:
+    """Parse the path of a table to read or write."""
+    if is_uri(text):
+        masked = mask_credentials(text)
+        raise argparse.ArgumentTypeError(f"{masked!r} is a URI{HINT}copy the file to this machine first")
+    if not is_table(text):
+        hint = suffix_hint(text, written=written)
+        more = f"{HINT}{hint}" if hint else ""
+        raise argparse.ArgumentTypeError(f"{text!r} must end in .parquet or .csv{more}")
+    return Path(text)
+
+
+def rules_file(text: str) -> Path:
+    """Parse the path of a file of rules to read."""
+    return Path(text) if Path(text).suffix.lower() == ".toml" and not is_uri(text) else table_file(text)
+
+
+def new(text: str) -> Path:
+    """Parse the path of a file to write."""
+    if is_uri(text):
+        hint = "name a file on this machine; only the release is written to a URI"
+        masked = mask_credentials(text)
+        raise argparse.ArgumentTypeError(f"{masked!r} is a URI{HINT}{hint}")
+    path = _in_a_directory(text)
+    if path.is_dir():
+        raise argparse.ArgumentTypeError(f"{text!r} is a directory{HINT}name a file in it")
+    return path
+
+
+def release(text: str) -> Path | str:
+    """Parse the path or URI of a release; `check_files` checks later whether it exists already."""
+    return _in_a_directory(text) if not is_uri(text) else text
+
+
+def _in_a_directory(text: str) -> Path:
+    path = Path(text)
+    if not path.absolute().parent.is_dir():
+        hint = f"make {str(path.parent)!r} first"
+        raise argparse.ArgumentTypeError(f"{text!r} is in a directory that does not exist{HINT}{hint}")
+    return path
+
+
+def new_table(text: str) -> Path:
+    """Parse the path of a table to write."""
+    if not is_uri(text):  # `new` reports a URI as a target that cannot be written
+        table_file(text, written=True)
+    return new(text)
+
+
+def new_page(text: str) -> Path:
+    """Parse the path of a page to write."""
+    if Path(text).suffix.lower() != ".html":
+        raise argparse.ArgumentTypeError(f"{text!r} must end in .html")
+    return new(text)
+
+
+def new_evidence(text: str) -> Path:
+    """Parse the path of evidence to write: its JSON, beside which there is a page."""
+    if Path(text).suffix not in (".json", ".html"):
+        hint = "such as evidence.json; evidence.html is written beside it"
+        raise argparse.ArgumentTypeError(f"{text!r} must end in .json or .html{HINT}{hint}")
+    return new(text).with_suffix(".json")
+
+
+def new_picture(text: str) -> Path:
+    """Parse the path of a picture to write."""
+    if Path(text).suffix.lower() not in (".png", ".svg", ".pdf"):
+        raise argparse.ArgumentTypeError(f"{text!r} must end in .png, .svg or .pdf")
+    return new(text)
 
 
 # --- Types of options
@@ -59,12 +141,16 @@ def column_hierarchy(text: str) -> tuple[str, int | Path]:
 
 def column_weight(text: str) -> tuple[str, float]:
     """Read a column and its weight."""
+    return _named_number(text, "a column", "--quasi-weights age=1 sex=0.5")
+
+
+def _named_number(text: str, what: str, example: str) -> tuple[str, float]:
     name, _, value = text.partition("=")
     try:
         return name, float(value)
     except ValueError:
-        hint = f"{HINT}write a column and a number: --quasi-weights age=1 sex=0.5"
-        raise argparse.ArgumentTypeError(f"{text!r} is not a column with a number{hint}") from None
+        hint = f"{HINT}write {what} and a number: {example}"
+        raise argparse.ArgumentTypeError(f"{text!r} is not {what} with a number{hint}") from None
 
 
 def column_type(text: str) -> tuple[str, str]:
@@ -78,12 +164,8 @@ def column_type(text: str) -> tuple[str, str]:
 
 def bound(text: str) -> tuple[str, float]:
     """Read a measure and the largest value that it may have."""
-    name, _, value = text.partition("=")
-    try:
-        return name.strip(), float(value)
-    except ValueError:
-        hint = f"{HINT}write a measure and a number: --max-loss pairs=0.5"
-        raise argparse.ArgumentTypeError(f"{text!r} is not a measure with a number{hint}") from None
+    name, value = _named_number(text, "a measure", "--max-loss pairs=0.5")
+    return name.strip(), value
 
 
 def head_text(text: str) -> tuple[str, str]:
@@ -197,7 +279,6 @@ OWN: dict[str, dict[str, Any]] = {  # of single algorithms
         "metavar": "FILE",
         "help": "mapping of an earlier release of the same persons, .csv or .parquet: its sets only grow",
     },
-    "reserve": {"type": int, "metavar": "K", "help": "merge items for a larger k than is promised"},
     "max_cluster": {"type": int, "metavar": "ROWS", "help": "split clusters with more rows (default: 2 k)"},
     "safe": {
         "action": "store_true",
@@ -313,10 +394,7 @@ def algorithm_options(arguments: argparse.Namespace) -> dict[str, Any]:
     accepted, required = _accepted(name), _required(algorithm(name))
     if getattr(arguments, "stream", False):
         accepted += region_parameters(name)
-    if (
-        getattr(arguments, "unit", None) is not None
-        and "unit" not in inspect.signature(algorithm(name)).parameters
-    ):
+    if getattr(arguments, "unit", None) is not None and not hasattr(ByPerson, name):
         hint = "it publishes groups or parts of rows: choose another algorithm, such as pcta"
         raise ParameterError(f"{name} does not take --unit", hint=hint)
     for option in [option for option in options if option not in accepted]:

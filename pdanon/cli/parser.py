@@ -7,12 +7,12 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from importlib.metadata import version
+from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
 from typing import Any, NoReturn, TypeAlias
 
 from pdanon.algorithms.registry import ALGORITHMS, OF_LISTS, functions
-from pdanon.cli.completion import SHELLS, PrintCompletion
 from pdanon.cli.options import (
     COLUMNS,
     DEMANDS,
@@ -28,13 +28,19 @@ from pdanon.cli.options import (
     flag,
     head_text,
     is_run_by_command,
+    new,
+    new_evidence,
+    new_page,
+    new_picture,
+    new_table,
+    release,
+    table_file,
 )
 from pdanon.cli.output import Outcome
-from pdanon.cli.paths import new, new_evidence, new_page, new_picture, new_table, release, table_file
 from pdanon.errors import ParameterError, did_you_mean
 from pdanon.evaluation.report.html import HEAD
 from pdanon.guarantees.parameters import DEFAULT_M
-from pdanon.io.column_types import TYPES
+from pdanon.io.lines import TYPES
 
 # Hints for options that do not exist here, because another option or a policy has their task.
 _ELSEWHERE = {
@@ -115,13 +121,7 @@ Command: TypeAlias = Callable[[argparse.Namespace], Outcome]
 
 
 def parser_of(commands: Mapping[str, Command]) -> argparse.ArgumentParser:
-    """Return the parser of the command line, which stores the function of a command as ``run``.
-
-    Parameters
-    ----------
-    commands : mapping
-        The function of each command, in the order of the help.
-    """
+    """Return the parser of the commands, in the order of the help; it stores their function as ``run``."""
     formatter = argparse.RawDescriptionHelpFormatter  # keeps the lines of the examples
     options: dict[str, Any] = {"formatter_class": formatter, "allow_abbrev": False}
     parser = Parser(
@@ -163,7 +163,6 @@ _GROUPS: dict[str, Iterable[str]] = {  # of options, in the order of the help
 
 
 def _fill(command: argparse.ArgumentParser, name: str, run: Command) -> None:
-    """Add the arguments of a command."""
     fill = _COMMANDS[name][3]
     fill(command)
     written = [action.dest for action in command._actions if action.type in _WRITTEN]
@@ -431,7 +430,6 @@ def _add_parameters(command: argparse.ArgumentParser, parameters: dict[str, dict
 
 
 def _add_form(command: argparse.ArgumentParser) -> None:
-    """Add the options of the form of a table."""
     command.add_argument("--column", metavar="NAME", help="the list column (default: the only one)")
     command.add_argument("--separator", metavar="TEXT", help="the separator of items in CSV files")
     command.add_argument(
@@ -568,3 +566,76 @@ _COMMANDS: dict[str, tuple[str, str, str, Callable[[argparse.ArgumentParser], No
         _fill_algorithms,
     ),
 }
+
+
+# --- Completion of commands, options and files in a shell
+
+
+SHELLS = ("bash", "zsh", "fish")
+
+_READ = ("parquet", "csv", "tsv", "gz", "jsonl")
+_TABLE = ("parquet", "csv")
+# Suffixes of files, by the argument that names the file.
+_SUFFIXES = {
+    "source": _READ,
+    **dict.fromkeys(("target", "out", "classes", "mapping", "legend", "threats", "links"), _TABLE),
+    **dict.fromkeys(("constraints", "start", "weights"), _TABLE),
+    "rules": (*_TABLE, "toml"),
+    "hierarchy": ("csv",),
+    "report": ("html",),
+    "evidence": ("json",),
+    "secret": ("key",),
+    **dict.fromkeys(("release", "original", "previous"), _READ),
+    "picture": ("png", "svg", "pdf"),
+    "policy": ("toml",),
+}
+
+
+class PrintCompletion(argparse.Action):
+    """An option that prints the completion script of a shell and exits."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option: Any = None
+    ) -> None:
+        """Print the script and exit."""
+        if find_spec("shtab") is None:
+            raise ParameterError(
+                "completion needs the package shtab",
+                where="--print-completion",
+                hint="pip install shtab",
+            )
+        from shtab import complete
+
+        _complete_files(parser)
+        preamble = _bash() if values == "bash" else ""
+        print(complete(parser, values, root_prefix="pdanon", preamble=preamble))
+        parser.exit(0)
+
+
+def _complete_files(parser: argparse.ArgumentParser) -> None:
+    """Set the files that complete each argument of a parser and of its commands."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for command in action.choices.values():
+                command.add_own()
+                _complete_files(command)
+        elif action.dest in _SUFFIXES:
+            suffixes = _SUFFIXES[action.dest]
+            action.complete = {  # type: ignore[attr-defined]
+                "bash": _function(suffixes),
+                "zsh": f"_files -g '*.({'|'.join(suffixes)}|)'",  # without the bar zsh reads a glob qualifier
+                "fish": f"(__fish_complete_suffix .{suffixes[0]})",  # fish lists these first, then all others
+            }
+
+
+def _function(suffixes: tuple[str, ...]) -> str:
+    return f"_pdanon_files_{'_'.join(suffixes)}"
+
+
+def _bash() -> str:
+    """Return shell functions that list directories and the files with some suffixes."""
+    return "\n".join(
+        f'{_function(suffixes)}() {{ compgen -d -- "$1"; '
+        f'compgen -f -- "$1" | grep -E "\\.({"|".join(suffixes)})$"; }}'
+        for suffixes in dict.fromkeys(_SUFFIXES.values())
+    )

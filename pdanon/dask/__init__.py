@@ -17,7 +17,6 @@ import pandas as pd
 
 from pdanon.algorithms.engines import SAMPLE, needs_quasi, plan
 from pdanon.algorithms.registry import Algorithm, watch
-from pdanon.algorithms.unit_engine import Units
 from pdanon.errors import ParameterError, require_extra
 from pdanon.evaluation.metrics.attack import Attack, attack_itemsets, check_attacked
 from pdanon.evaluation.metrics.risk import remove_items, risk_of
@@ -27,7 +26,6 @@ from pdanon.guarantees.class_audit import ByClasses, check_countable
 from pdanon.guarantees.named import NamedItems
 from pdanon.guarantees.parameters import ItemLimit
 from pdanon.guarantees.verdict import Audit, Guarantee
-from pdanon.io.units import refuse_without_unit
 from pdanon.itemsets.arguments import MethodError, as_method, called_by_name, unknown_method
 from pdanon.itemsets.chunks import refuse_chunks
 from pdanon.itemsets.columns import is_list_column
@@ -37,10 +35,20 @@ from pdanon.itemsets.mapping import apply_mapping as recode_frame
 from pdanon.itemsets.multisets import read_visible
 from pdanon.itemsets.support import supports
 from pdanon.itemsets.timing import show_activity
-from pdanon.recoding.loss_bounds import check_max_loss
 from pdanon.recoding.result import Anonymized
+from pdanon.recoding.upper_bounds import check_max_loss
 
-__all__ = ["LazyRelease", "anonymize", "apply_mapping", "attack", "audit", "profile", "risk"]
+__all__ = [
+    "ByPerson",
+    "LazyRelease",
+    "anonymize",
+    "apply_mapping",
+    "attack",
+    "audit",
+    "by",
+    "profile",
+    "risk",
+]
 
 
 def __dir__() -> list[str]:
@@ -56,12 +64,7 @@ with require_extra("dask"):
     from pdanon.dask.lazy import LazyRelease, check_frame
     from pdanon.dask.list_partitions import anonymize_lists, check_lists, count_transactions, list_columns
     from pdanon.dask.quasi_partitions import anonymize_table, audit_partition_classes
-    from pdanon.dask.unit_partitions import (
-        anonymize_lines,
-        audit_partition_lines,
-        check_columns,
-        read_units,
-    )
+    from pdanon.dask.unit_partitions import ByPerson, by
 
 
 # Dask dispatches on the class of a dtype.
@@ -74,9 +77,6 @@ def anonymize(
     algorithm: str | None = "pcta",
     column: Hashable | None = None,
     max_loss: Mapping[str, float] | None = None,
-    unit: Hashable | None = None,
-    item: Hashable | None = None,
-    counts: bool = False,
     **parameters: Any,
 ) -> LazyRelease:
     """Anonymize a Dask DataFrame; ``ddf.txanon.pcta(k=5, m=2)`` is short for it.
@@ -94,14 +94,6 @@ def anonymize(
         The list column. By default, the only one, besides a private column.
     max_loss : mapping, optional
         Upper bounds on losses by measure, such as ``{"pairs": 0.5}``, as in `pdanon.anonymize`.
-    unit : hashable, optional
-        The column that identifies the person of a line, if a person has several lines, in any partitions.
-        The guarantee then covers persons, and lines are published, as by `pdanon.pcta` with ``unit``. It
-        takes no ``keep``.
-    item : hashable, optional
-        The column of items, one per line. It goes with ``unit``.
-    counts : bool
-        Publish each line with an item, and cover how often a person has a label. It requires ``unit``.
     **parameters
         Parameters of the algorithm, such as ``k``, ``m`` and ``hierarchy``. Without an algorithm, ``k`` and
         others of `pdanon.anonymize`. For quasi-identifiers also ``block_rows``, the maximum number of rows
@@ -137,10 +129,6 @@ def anonymize(
     ``block_rows``. Workers keep the released columns as long as the released frame exists. The order of the
     rows of a partition may not change either, and each computation checks this.
 
-    With ``unit``, workers gather the lines of each person: a shuffle moves persons and items, and no other
-    column. Lines are made from the distinct sets of persons on the client, so later changes of the input do
-    not change the release. No person spans partitions.
-
     Without an algorithm, those with the guarantee are tried on 10,000 transactions, drawn with a fixed seed.
     The best one decides for all rows.
 
@@ -166,15 +154,10 @@ def anonymize(
     >>> result.frame.txanon.audit(result.guarantee).holds
     True
     """
-    units = _units(unit, item, counts, column)
-    if units is not None:
-        units.check_parameters(parameters)
     most = check_max_loss(max_loss)
-    if units is None and algorithm is not None and needs_quasi(algorithm, parameters):
+    if algorithm is not None and needs_quasi(algorithm, parameters):
         return anonymize_table(frame, algorithm, parameters, column, most)
     decide = plan(algorithm, parameters)
-    if units is not None:
-        return anonymize_lines(frame, units, decide, most)
     labels = list_columns(frame, column, parameters.get("private"))
     return anonymize_lists(frame, labels, decide, parameters.get("keep", ()), most)
 
@@ -212,10 +195,6 @@ def audit(
     frame: dd.DataFrame,
     guarantee: Guarantee,
     column: Hashable | None = None,
-    *,
-    unit: Hashable | None = None,
-    item: Hashable | None = None,
-    counts: bool = False,
 ) -> Audit:
     """Recount from scratch whether a Dask DataFrame has a guarantee.
 
@@ -228,8 +207,6 @@ def audit(
         `RhoUncertainty`, `Coherence` or `PublicK`. Or for quasi-identifiers: `KAnonymity`, `KKm` or `KLm`.
     column : hashable, optional
         The list column. By default, the only one.
-    unit, item, counts
-        As in `pdanon.audit`, for lines without other columns.
 
     Returns
     -------
@@ -246,9 +223,6 @@ def audit(
     The first access to ``threats`` computes the frame again. It lists the classes in another order than
     `pdanon.audit`.
     """
-    units = _units(unit, item, counts, column)
-    if units is not None:
-        return audit_partition_lines(frame, units, guarantee)
     countable = check_countable(guarantee)
     if isinstance(countable, ByClasses):
         check_frame(frame)
@@ -269,8 +243,6 @@ def risk(
     m: int = 2,
     quasi: Sequence[Hashable] | None = None,
     sensitive: Sequence[Any] | None = None,
-    unit: Hashable | None = None,
-    item: Hashable | None = None,
 ) -> pd.DataFrame:
     """Measure the risk from an attacker with a few known items; `pdanon.risk` without ``quasi``.
 
@@ -286,8 +258,6 @@ def risk(
         Not supported: workers reduce rows to their items, without other columns.
     sensitive : sequence, optional
         Items that the attacker does not know.
-    unit, item : hashable, optional
-        As in `pdanon.risk`.
 
     Returns
     -------
@@ -298,13 +268,12 @@ def risk(
     ColumnError, ItemsetDtypeError, ParameterError
         If the column or a parameter is invalid.
     """
-    units = _units(unit, item, False, column)
-    labels = list_columns(frame, column) if units is None else check_columns(frame, units)
+    labels = list_columns(frame, column)
     refuse_chunks(frame._meta)
     if quasi is not None:
         hint = "compute the columns first: ddf[[...]].compute().txanon.risk(k=..., quasi=[...])"
         raise ParameterError("Dask counts only items", where="quasi", got="columns", hint=hint)
-    rows = (count_transactions(frame, labels) if units is None else read_units(frame, units)).itemsets
+    rows = count_transactions(frame, labels).itemsets
     if sensitive is not None:
         rows = remove_items(rows, NamedItems.some(sensitive, "sensitive"))
     with show_activity("risk"):
@@ -410,9 +379,9 @@ def attack(
 class TxanonAccessor:
     """Anonymization of the list column of a Dask DataFrame.
 
-    The methods are `anonymize`, `audit`, `risk`, `attack`, `profile`, `apply_mapping` and all algorithms,
-    with the parameters of their pandas counterparts. `anonymize` and the algorithms return a `LazyRelease`.
-    Algorithms that group rows by their items raise an error.
+    The methods are `anonymize`, `audit`, `risk`, `attack`, `profile`, `apply_mapping`, `by`, and all
+    algorithms, with the parameters of their pandas counterparts. `anonymize` and the algorithms return a
+    `LazyRelease`. Algorithms that group rows by their items raise an error.
     """
 
     def __init__(self, frame: dd.DataFrame) -> None:
@@ -448,7 +417,7 @@ def _as_method(function: Callable[..., Anonymized]) -> Callable[..., LazyRelease
     return method
 
 
-for _function in (audit, risk, attack, profile, apply_mapping):
+for _function in (audit, risk, attack, profile, apply_mapping, by):
     setattr(TxanonAccessor, _function.__name__, as_method(_function))
 
 
@@ -524,11 +493,3 @@ def _lengths(part: pd.Series[Any]) -> Any:
 
 def _contains(part: pd.Series[Any], itemset: Iterable[Any]) -> Any:
     return part.itemset.contains(itemset)
-
-
-def _units(unit: Hashable | None, item: Hashable | None, counts: bool, column: Any) -> Units | None:
-    """Return the columns of lines in which a person has several, if they are passed."""
-    if unit is None:
-        refuse_without_unit(item, counts)
-        return None
-    return Units.of(unit, item, counts, column)

@@ -1,21 +1,25 @@
-"""The result of a release of a Dask frame, and the merge of facts about its partitions."""
+"""The result of a release of a Dask frame, the columns of its partitions, and the merge of their facts."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import dask
 import dask.dataframe as dd
 import pandas as pd
+import pyarrow as pa
 
 from pdanon.algorithms.engines import SAMPLE
 from pdanon.dask.writing import Origin, write_release
-from pdanon.errors import ParameterError
+from pdanon.errors import ItemsetDtypeError, ParameterError
 from pdanon.guarantees.verdict import Guarantee
+from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.encoded_columns import Reader
+from pdanon.itemsets.lists import read_part
 from pdanon.recoding.result import Distant
 from pdanon.recoding.unmodified_columns import UnmodifiedColumns, counts_rows, judged_labels
 
@@ -170,3 +174,22 @@ def join_first(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
     filled = [part for part in parts if len(part)] or [*parts[:1]]
     plain = all(part.index.names == [None] and counts_rows(part.index) for part in filled)
     return pd.concat(filled, ignore_index=plain).head(SAMPLE)
+
+
+def item_types(meta: pd.DataFrame, labels: list[Hashable]) -> list[pa.DataType]:
+    """Return the types of the items of columns."""
+    return [Itemsets.from_series(meta[label]).vocabulary.type for label in labels]
+
+
+def encode_lists(column: pd.Series[Any], kind: pa.DataType, number: int, read: Reader) -> Itemsets:
+    """Encode a column of a partition, with items of a given type."""
+    itemsets = read_part(lambda: read(column), f"partition {number}")
+    if not itemsets.n_items:  # an empty partition may have any type
+        return replace(itemsets, vocabulary=pa.array([], kind))
+    if itemsets.vocabulary.type != kind:
+        raise ItemsetDtypeError(
+            "the items of a partition have another type than those of the frame",
+            where=f"partition {number}",
+            got=f"items of type {itemsets.vocabulary.type} instead of {kind}",
+        )
+    return itemsets

@@ -15,9 +15,16 @@ import pyarrow as pa
 
 from pdanon.algorithms.engines import SAMPLE, Plan, Publisher, Recoder
 from pdanon.algorithms.skeleton import Request, merge_found
-from pdanon.dask.encoding import change_error, encode_lists, item_types
-from pdanon.dask.lazy import LazyRelease, check_frame, check_keep, join_first, merge_parts
-from pdanon.dask.versions import compute
+from pdanon.dask.lazy import (
+    LazyRelease,
+    check_frame,
+    check_keep,
+    encode_lists,
+    item_types,
+    join_first,
+    merge_parts,
+)
+from pdanon.dask.versions import change_error, compute
 from pdanon.dask.writing import Origin
 from pdanon.errors import ColumnError
 from pdanon.evaluation.fingerprint import rows_fingerprint
@@ -25,9 +32,8 @@ from pdanon.guarantees import check_recountable
 from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_column, find_columns, is_list_column, label_positions, with_column
-from pdanon.itemsets.encoded_columns import ListColumns, Reader, collapse_columns
+from pdanon.itemsets.encoded_columns import Gathered, ListColumns, Reader, collapse_columns, gather
 from pdanon.itemsets.multisets import read_visible
-from pdanon.itemsets.pair_counts import Gathered, gather
 from pdanon.itemsets.support import SupportIndex
 from pdanon.recoding.decision import Decision
 from pdanon.recoding.release import Facts, release
@@ -91,18 +97,10 @@ class _PartitionRows:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Partitions:
-    """The rows of a Dask DataFrame.
-
-    Parameters
-    ----------
-    frame : dask.dataframe.DataFrame
-        The original.
-    labels : list of hashable
-        Label of the list column, and of the private column if there is one.
-    """
+    """The rows of a Dask DataFrame, as an original."""
 
     frame: dd.DataFrame
-    labels: list[Hashable]
+    labels: list[Hashable]  # of the list column, and of the private column if there is one
 
     def check_keep(self, keep: Any) -> tuple[Hashable, ...]:
         """Check the labels of columns that the caller has reviewed."""

@@ -49,9 +49,16 @@ from pdanon.algorithms.regions.table_parts import (
 )
 from pdanon.algorithms.registry import algorithm as algorithm_of
 from pdanon.algorithms.registry import of_lists
-from pdanon.dask.encoding import change_error, encode_lists, item_types
-from pdanon.dask.lazy import LazyRelease, check_frame, check_keep, join_first, merge_parts
-from pdanon.dask.versions import compute, persist
+from pdanon.dask.lazy import (
+    LazyRelease,
+    check_frame,
+    check_keep,
+    encode_lists,
+    item_types,
+    join_first,
+    merge_parts,
+)
+from pdanon.dask.versions import change_error, compute, persist
 from pdanon.dask.writing import Origin
 from pdanon.errors import ItemsetDtypeError, ParameterError
 from pdanon.evaluation.fingerprint import fingerprint
@@ -194,12 +201,7 @@ class _Described(NamedTuple):
 class _PartitionRows:
     """The rows of a Dask DataFrame as numbers, with all values and items on the client.
 
-    Parameters
-    ----------
-    encoded : list of Delayed
-        Each partition, on a worker.
-    described : _Described
-        Facts about all of them.
+    ``encoded`` are the partitions, on workers.
     """
 
     def __init__(self, encoded: list[Any], described: _Described) -> None:
@@ -284,28 +286,14 @@ class _PartitionRows:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _PartitionRegions:
-    """The rows of a Dask DataFrame in regions, on the workers.
-
-    Parameters
-    ----------
-    rows : _PartitionRows
-        The rows.
-    storages : list of MemoryStorage
-        The number of rows of each region.
-    counts : ndarray of int32, shape (partitions, regions)
-        Number of rows by partition and region.
-    orders : list of Delayed
-        For each partition, the place of each row sorted by region.
-    pairs, times : ndarray
-        Pairs of items sampled from all rows, and how often.
-    """
+    """The rows of a Dask DataFrame in regions, on the workers."""
 
     rows: _PartitionRows
-    storages: list[MemoryStorage]
-    counts: NDArray[np.int32]
-    orders: list[Any]
-    pairs: Codes
-    times: Numbers
+    storages: list[MemoryStorage]  # the number of rows of each region
+    counts: NDArray[np.int32]  # number of rows by partition and region
+    orders: list[Any]  # for each partition, the place of each row sorted by region
+    pairs: Codes  # of items, sampled from all rows
+    times: Numbers  # how often each pair was sampled
 
     def written(self, name: str) -> Iterator[pa.Table]:
         """Yield a table that each region stored, in their order."""
@@ -335,24 +323,12 @@ class _PartitionRegions:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _ReleasedPartitions:
-    """The released columns of each partition, on the workers.
+    """The released columns of each partition, on the workers."""
 
-    Parameters
-    ----------
-    parts : list of Delayed
-        The columns as `pack` returns them, in the order of the rows.
-    digests : list of str
-        The fingerprint of each original partition.
-    schema : pyarrow.Schema
-        The columns.
-    mappings : list of Delayed
-        The mapping, some regions at a time. It is made when it is computed.
-    """
-
-    parts: list[Any]
-    digests: list[str]
+    parts: list[Any]  # as `pack` returns them, in the order of the rows
+    digests: list[str]  # the fingerprint of each original partition
     schema: pa.Schema
-    mappings: Sequence[Any] = ()
+    mappings: Sequence[Any] = ()  # some regions at a time, made when computed
 
     def mapping(self) -> dd.DataFrame | None:
         """Return the mapping, if items were recoded."""

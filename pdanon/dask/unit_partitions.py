@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import partial, wraps
 from typing import Any, NamedTuple
 
 import dask
@@ -14,13 +14,16 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pdanon.algorithms.engines import Plan
+from pdanon.algorithms.engines import Plan, plan
+from pdanon.algorithms.registry import Algorithm, watch
 from pdanon.algorithms.unit_engine import DecidedLines, Units, decide_lines, encode_units
 from pdanon.dask.lazy import LazyRelease, check_frame, merge_parts
 from pdanon.dask.versions import compute
 from pdanon.dask.writing import Origin
 from pdanon.errors import ColumnError, ItemsetDtypeError, ParameterError
+from pdanon.evaluation.metrics.risk import remove_items, risk_of
 from pdanon.guarantees import check_recountable
+from pdanon.guarantees.named import NamedItems
 from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.io.long import (
     number_persons,
@@ -30,31 +33,135 @@ from pdanon.io.long import (
     without_signs,
 )
 from pdanon.io.units import UnitRows, read_line_items
+from pdanon.itemsets.arguments import called_by_name, unknown_method
 from pdanon.itemsets.columns import is_list_column, label_position
 from pdanon.itemsets.encoded_columns import ListColumns, collapse_columns
 from pdanon.itemsets.timing import show_activity
 from pdanon.recoding.decision import Decision
 from pdanon.recoding.release import Facts, release
+from pdanon.recoding.result import Anonymized
 from pdanon.recoding.unit_lines import UnitLines
 from pdanon.recoding.unmodified_columns import UnmodifiedColumns
+from pdanon.recoding.upper_bounds import check_max_loss
 
 
-def anonymize_lines(
-    frame: dd.DataFrame, units: Units, decide: Plan, max_loss: Mapping[str, float] | None
-) -> LazyRelease:
-    """Release lines by what decides for distinct transactions, as `pdanon.dask.anonymize` with ``unit``."""
-    lines = _LinePartitions(frame, units)
-    return release(lines, partial(lines.decide, decide), (), max_loss)
+@called_by_name
+def by(frame: dd.DataFrame, unit: Hashable, *, item: Hashable, counts: bool = False) -> ByPerson:
+    """Take lines by person, where a person has several lines, in any partitions.
 
+    Parameters
+    ----------
+    frame : dask.dataframe.DataFrame
+        The lines.
+    unit : hashable
+        The column that identifies the person of a line.
+    item : hashable
+        The column of items, one per line.
+    counts : bool
+        Publish each line with an item, and cover how often a person has a label.
 
-def audit_partition_lines(frame: dd.DataFrame, units: Units, guarantee: Guarantee) -> Audit:
-    """Recount the persons of lines, as `pdanon.dask.audit` with ``unit``."""
-    recountable = check_recountable(guarantee)
+    Returns
+    -------
+    ByPerson
+        With the methods ``anonymize``, ``audit``, ``risk``, and algorithms such as ``pcta``.
+
+    Raises
+    ------
+    ColumnError, ParameterError
+        If a column is missing, holds lists, or is named twice.
+
+    Notes
+    -----
+    Releases and audits are those of `pdanon.by`, for lines without other columns, and without ``keep``.
+    Workers gather the lines of each person: a shuffle moves persons and items, and no other column. Lines are
+    made from the distinct sets of persons on the client, so later changes of the input do not change the
+    release. No person spans partitions.
+    """
+    units = Units.of(unit, item, counts)
     check_columns(frame, units)
-    units.check_audit(guarantee, list(frame.columns))
-    columns = read_units(frame, units, as_shown=True)
-    with show_activity("audit"):
-        return recountable.recount(columns)
+    return ByPerson(frame, units)
+
+
+class ByPerson:
+    """A Dask DataFrame of lines taken by person; made by `by`.
+
+    Its methods are ``audit``, ``risk``, ``anonymize`` and the algorithms that recode a list column row by
+    row, with the parameters of the accessor of Dask, without the column.
+
+    Parameters
+    ----------
+    frame : dask.dataframe.DataFrame
+        The lines.
+    units : Units
+        Their columns.
+    """
+
+    def __init__(self, frame: dd.DataFrame, units: Units) -> None:
+        self._frame, self._units = frame, units
+
+    def __getattr__(self, name: str) -> Any:
+        """Raise an error that suggests a method."""
+        raise unknown_method(ByPerson, name, "persons have no such method", "ddf.txanon.by(...)")
+
+    def anonymize(self, *, max_loss: Mapping[str, float] | None = None, **request: Any) -> LazyRelease:
+        """Release the lines by the algorithm that loses least on a sample; parameters as in `anonymize`."""
+        return self._release(None, max_loss, request)
+
+    @called_by_name
+    def audit(self, guarantee: Guarantee) -> Audit:
+        """Recount from scratch whether a guarantee of items holds for persons.
+
+        Parameters
+        ----------
+        guarantee : Guarantee
+            As in `pdanon.dask.audit`, without those for quasi-identifiers.
+        """
+        recountable = check_recountable(guarantee)
+        self._units.check_audit(guarantee, list(self._frame.columns))
+        columns = read_units(self._frame, self._units, as_shown=True)
+        with show_activity("audit"):
+            return recountable.recount(columns)
+
+    @called_by_name
+    def risk(self, *, k: int, m: int = 2, sensitive: Sequence[Any] | None = None) -> pd.DataFrame:
+        """Measure the risk of persons from an attacker with a few known items.
+
+        Parameters
+        ----------
+        k, m, sensitive
+            As in `pdanon.risk`.
+        """
+        rows = read_units(self._frame, replace(self._units, counts=False)).itemsets
+        if sensitive is not None:
+            rows = remove_items(rows, NamedItems.some(sensitive, "sensitive"))
+        with show_activity("risk"):
+            return risk_of(rows, k=k, m=m)
+
+    def _release(
+        self, algorithm: str | None, max_loss: Mapping[str, float] | None, parameters: dict[str, Any]
+    ) -> LazyRelease:
+        self._units.check_parameters(parameters)
+        lines, most = _LinePartitions(self._frame, self._units), check_max_loss(max_loss)
+        return release(lines, partial(lines.decide, plan(algorithm, parameters)), (), most)
+
+
+def _as_method(function: Callable[..., Anonymized]) -> Callable[..., LazyRelease]:
+    """Return an algorithm as a method."""
+
+    @wraps(function)
+    def method(
+        self: ByPerson, *, max_loss: Mapping[str, float] | None = None, **parameters: Any
+    ) -> LazyRelease:
+        return self._release(function.__name__, max_loss, parameters)
+
+    return method
+
+
+@watch
+def _offer(record: Algorithm) -> None:
+    """Add a method for an algorithm that recodes the sets of persons."""
+    if record.takes_persons:
+        setattr(ByPerson, record.name, _as_method(record.function))
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -149,14 +256,7 @@ class _Gathered(NamedTuple):
 def read_units(frame: dd.DataFrame, units: Units, *, as_shown: bool = False) -> ListColumns:
     """Return the distinct sets of persons, or their bags if lines count, on the client.
 
-    Parameters
-    ----------
-    frame : dask.dataframe.DataFrame
-        The lines.
-    units : Units
-        Their columns.
-    as_shown : bool
-        Read items exactly as they are written, for audits.
+    Audits read items ``as_shown``, exactly as they are written.
     """
     check_columns(frame, units)
     columns = frame[[units.unit, units.item]]

@@ -1,4 +1,4 @@
-"""Computations on the workers of a cluster, all with this version of pdanon."""
+"""Computations on the workers of a cluster, all with this version of pdanon, and for the rows counted."""
 
 from __future__ import annotations
 
@@ -16,23 +16,14 @@ from pdanon.errors import ParameterError
 def compute(task: Any) -> Any:
     """Compute a task of Dask.
 
-    Raises
-    ------
-    ParameterError
-        If a worker has another version of pdanon, or none: it may count or recode in another way.
+    Refuse workers with another version of pdanon, or none: they may count or recode in another way.
     """
     check_workers()
     return task.compute()
 
 
 def persist(tasks: Sequence[Any]) -> list[Any]:
-    """Start tasks, and keep their results on the workers; those of one process are computed at once.
-
-    Raises
-    ------
-    ParameterError
-        As `compute`.
-    """
+    """Start tasks, and keep their results on the workers; those of one process are computed at once."""
     check_workers()
     with catch_warnings():
         filterwarnings("ignore", "Sending large graph")  # the decisions of regions, which Dask can repeat
@@ -58,3 +49,9 @@ def check_workers() -> None:
         hint = f"install pdanon=={here} on all workers, and start them again"
         got = f"{known} instead of {here}, on {len(others)} of {len(found)} workers"
         raise ParameterError("workers have another version of pdanon", where=worker, got=got, hint=hint)
+
+
+def change_error(got: str) -> ParameterError:
+    """Return the error for rows that differ from those that were counted."""
+    hint = "persist the frame first, or write it to files"
+    return ParameterError("the rows have changed since they were counted", where="frame", got=got, hint=hint)

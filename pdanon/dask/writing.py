@@ -12,13 +12,11 @@ import dask.dataframe as dd
 import pandas as pd
 import pyarrow as pa
 
-from pdanon.dask.encoding import change_error
-from pdanon.dask.versions import compute
+from pdanon.dask.versions import change_error, compute
 from pdanon.errors import FormatError, GuaranteeError
 from pdanon.guarantees.verdict import Audit, Guarantee
-from pdanon.io.files import check_name
+from pdanon.io.files import check_name, join_name, locate_target, resolve
 from pdanon.io.parquet import open_parquet, read_parquet, to_parquet
-from pdanon.io.storage import join_name, locate_target, resolve
 from pdanon.io.targets import check_target, lock_target, shared_target
 from pdanon.io.trees import ParquetTree, schema_difference
 from pdanon.itemsets.memory import returning_unused
@@ -26,18 +24,10 @@ from pdanon.itemsets.validation import check_path, is_uri
 
 
 class Origin(NamedTuple):
-    """The input of a release, and the audit of its rows.
+    """The input of a release, and the audit of its rows."""
 
-    Parameters
-    ----------
-    sources : tuple of str
-        The directories and URIs that the input was read from, as far as Dask knows them.
-    recount : callable
-        Audits a frame with the columns of the release.
-    """
-
-    sources: tuple[str, ...]
-    recount: Callable[[dd.DataFrame, Guarantee], Audit]
+    sources: tuple[str, ...]  # directories and URIs that the input was read from, as far as Dask knows them
+    recount: Callable[[dd.DataFrame, Guarantee], Audit]  # audits a frame with the columns of the release
 
     @classmethod
     def of(cls, frame: dd.DataFrame, recount: Callable[[dd.DataFrame, Guarantee], Audit]) -> Origin:

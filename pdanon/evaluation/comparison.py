@@ -1,14 +1,15 @@
-"""Comparisons of algorithms and parameters: cost, information loss and verdict of each configuration."""
+"""Comparisons of algorithms and parameters, such as each k and m: cost, information loss and risk."""
 
 from __future__ import annotations
 
 import os
 import pickle
 import warnings
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib.metadata import version
 from itertools import islice, product
 from math import prod
@@ -19,21 +20,25 @@ from typing import Any, TypeAlias
 import numpy as np
 import pandas as pd
 
-from pdanon.algorithms.registry import algorithm, of_lists, parameters_of
+from pdanon.algorithms.choice import anonymize
+from pdanon.algorithms.registry import algorithm as named
+from pdanon.algorithms.registry import of_lists, parameters_of
 from pdanon.algorithms.rt.transaction import Transaction
 from pdanon.algorithms.workers import processes
 from pdanon.cards import Measures
-from pdanon.errors import FormatError, ParameterError, PdanonError, ReleaseWarning, one_line
+from pdanon.errors import FormatError, InfeasibleError, ParameterError, PdanonError, ReleaseWarning, one_line
 from pdanon.evaluation.fingerprint import content_hash
 from pdanon.evaluation.metrics.attack import check_sample, share_named
-from pdanon.guarantees.parameters import DEFAULT_M, DefaultNumber, ItemLimit, check_k, check_m
+from pdanon.evaluation.metrics.risk import risk
+from pdanon.guarantees.parameters import DEFAULT_M, DefaultNumber, ItemLimit, check_finite_m, check_k, check_m
 from pdanon.io.files import replace_file
 from pdanon.io.parquet import read_parquet, to_parquet
 from pdanon.itemsets.arguments import MOVED, called_by_name
 from pdanon.itemsets.columns import find_column
-from pdanon.itemsets.compatibility import text_column
+from pdanon.itemsets.dtype import text_column
 from pdanon.itemsets.timing import progress_bar
 from pdanon.itemsets.validation import check_count, check_kind, check_known, check_path, find_name, read_list
+from pdanon.recoding.counts import of_all_rows
 from pdanon.recoding.loss import LOSSES
 from pdanon.recoding.result import Anonymized
 
@@ -54,24 +59,9 @@ class Task:
 def list_tasks(
     configurations: Mapping[str, Mapping[str, Any]], vary: Mapping[str, Iterable[Any] | Mapping[str, Any]]
 ) -> list[Task]:
-    """List every configuration with every combination of the varied parameters.
+    """List every configuration with every combination of the varied parameters, the last varying fastest.
 
-    Parameters
-    ----------
-    configurations : mapping
-        Parameters by algorithm name, or by a label if the parameters include ``"algorithm"``.
-    vary : mapping
-        Values by parameter. If a table cannot show the values: a mapping from names to values.
-
-    Returns
-    -------
-    list of Task
-        In the order of the arguments; the last parameter varies fastest.
-
-    Raises
-    ------
-    ParameterError
-        If an algorithm or a parameter is unknown, or a required parameter is missing.
+    Values that a table cannot show are a mapping from names to values.
     """
     if not isinstance(configurations, Mapping) or not configurations:
         hint = 'such as {"pcta": {"k": 5}, "apriori": {"k": 5, "hierarchy": 5}}'
@@ -127,7 +117,7 @@ def _label_choices(name: str, key: str, choices: list[tuple[Any, Any]]) -> list[
 
 
 def _check_names(name: Any, label: str, fixed: Mapping[str, Any], vary: Mapping[str, Any]) -> None:
-    accepted = parameters_of(algorithm(name))
+    accepted = parameters_of(named(name))
     where = f"configuration {label!r}"
     for key in (*fixed, *vary):
         check_known(key, accepted, f"parameter of {name}", where=where, hint=MOVED.get(key))
@@ -155,7 +145,7 @@ def _display_value(name: str, key: str, value: Any) -> Any:
 def _is_hidden(name: str, key: str, value: Any) -> bool:
     """Return whether a value may hold items, which a table must not show."""
     if isinstance(value, str) and (key, value) != ("m", "all"):
-        return not isinstance(parameters_of(algorithm(name))[key].default, str)
+        return not isinstance(parameters_of(named(name))[key].default, str)
     return not (value is None or isinstance(value, (str, bool, int, float, np.number, np.bool_)))
 
 
@@ -280,7 +270,7 @@ def compare(
     check_count(n_jobs, "n_jobs", least=1)
     resume = None if resume is None else check_path(resume, "resume")
     tasks = list_tasks(configurations, _add_numbers({} if vary is None else vary, k, m))
-    if any(of_lists(algorithm(task.algorithm)) for task in tasks):
+    if any(of_lists(named(task.algorithm)) for task in tasks):
         find_column(frame, column)
     losses, extra = _measures(measures, tasks)
     if loss is not None:
@@ -396,7 +386,7 @@ class _Comparison:
         return row, True
 
     def _fill(self, row: Row, task: Task) -> None:
-        function = algorithm(task.algorithm)
+        function = named(task.algorithm)
         place = {"column": self.column} if of_lists(function) else {}
         if task.algorithm not in _loaded:
             _loaded.add(task.algorithm)
@@ -532,3 +522,128 @@ def _typed_array(values: list[Any]) -> pd.api.extensions.ExtensionArray:
     if types == {bool} or types <= {int, float}:
         return pd.array(values)
     return text_column([value if value is pd.NA else str(value) for value in values])
+
+
+# --- The tradeoff of k and m: the remaining risk and the information loss of a release for each pair
+
+
+_MEASURES = ("occurrences", "singles", "pairs", "suppressed", "NCP")
+
+
+@called_by_name
+def tradeoff(
+    frame: pd.DataFrame,
+    column: Hashable | None = None,
+    *,
+    k: Sequence[int] = (3, 5, 11),
+    m: Sequence[int] = (1, 2, 3),
+    algorithm: str | None = None,
+    sample: pd.DataFrame | str | None = None,
+    **options: Any,
+) -> pd.DataFrame:
+    """Anonymize with each k and m, and measure the information loss and the remaining risk.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        One row per person. It is not modified, and no release is kept.
+    column : hashable, optional
+        The list column. By default the only one.
+    k, m : sequence of int
+        Values to try, in all combinations: each k at least 2, each m at least 1.
+    algorithm : str, optional
+        The algorithm. By default `anonymize` selects the best.
+    sample : pandas.DataFrame or "split", optional
+        Other rows of the same kind, or ``"split"``, as for `attack`, to measure ``named`` as well.
+    **options
+        Other parameters of the algorithm or of `anonymize`, such as ``hierarchy`` or ``time_limit``.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per release: ``k, m``; ``below_k``, the share of rows with fewer than k matches if m + 1
+        items are known, one more than the guarantee covers; with a sample ``named``, the share of persons at
+        risk whom its attacker names; the losses ``occurrences, singles, pairs,
+        suppressed, NCP``; ``seconds``; and ``reason``, the reason why a release is infeasible.
+
+    Raises
+    ------
+    ParameterError
+        If a k or m is out of range, the algorithm or an option is unknown, or the algorithm has no k or no
+        m, or publishes rows in parts.
+    ColumnError, ItemsetDtypeError
+        If there is not exactly one list column, or it does not hold sets of items.
+
+    See Also
+    --------
+    compare : Any algorithms and parameters.
+    pdanon.plotting.tradeoff : A plot of the table.
+    profile : The risk before anonymization.
+
+    Notes
+    -----
+    Cost: the sum of all releases, and of `risk` with m + 1 for each.
+
+    Examples
+    --------
+    >>> import pandas as pd, pdanon
+    >>> df = pd.DataFrame({"items": [["rice", "tea"], ["rice", "salt"], ["rice", "tea"], ["tea"]] * 3})
+    >>> df.txanon.tradeoff(k=[3, 4], m=[1, 2])[["k", "m", "below_k", "occurrences"]].round(2)
+       k  m  below_k  occurrences
+    0  3  1      0.0         0.00
+    1  3  2      0.0         0.00
+    2  4  1      0.0         0.57
+    3  4  2      0.0         0.57
+    """
+    position = find_column(frame, column)
+    lacking = {"k", "m"} - parameters_of(named(algorithm)).keys() if algorithm is not None else ()
+    if lacking:
+        hint = "use pdanon.compare, which varies any parameter, such as vary={'c': [0.2, 0.5]}"
+        problem = f"{algorithm} has no {' and no '.join(sorted(lacking))}"
+        raise ParameterError(problem, where="algorithm", hint=hint)
+    pairs = list(product(_check_values(k, "k", check_k), _check_values(m, "m", check_finite_m)))
+    check_combinations(len(pairs), "k and m")
+    if sample is not None:
+        check_sample(frame, column, sample)
+    rows: list[dict[str, Any]] = []
+    with progress_bar("tradeoff", "releases", len(pairs)) as report:
+        for each in pairs:
+            rows.append(_measure_release(frame, frame.columns[position], *each, algorithm, options, sample))
+            report(1)
+    risks = ["below_k"] if sample is None else ["below_k", "named"]
+    table = pd.DataFrame(rows, columns=["k", "m", *risks, *_MEASURES, "seconds", "reason"])
+    return Measures(table.assign(reason=text_column(table["reason"])))
+
+
+def _check_values(values: Any, name: str, check: Callable[[Any], int]) -> list[int]:
+    found = [check(value) for value in read_list(values, name, f"pass a list, such as {name}=[5]")]
+    if not found:
+        raise ParameterError(f"{name} has no values", where=name, got=[])
+    return sorted(set(found))
+
+
+def _measure_release(
+    frame: pd.DataFrame,
+    column: Hashable,
+    k: int,
+    m: int,
+    algorithm: str | None,
+    options: dict[str, Any],
+    sample: pd.DataFrame | str | None,
+) -> dict[str, Any]:
+    """Make and measure one release, or return the reason why it is infeasible."""
+    began = perf_counter()
+    row: dict[str, Any] = {"k": k, "m": m}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ReleaseWarning)  # the warning comes with the final release
+        try:
+            run = partial(anonymize, frame, None) if algorithm is None else partial(named(algorithm), frame)
+            result: Anonymized = run(column, k=k, m=m, **options)
+        except InfeasibleError as error:
+            return {**row, "reason": one_line(error)}
+    row["seconds"] = perf_counter() - began
+    if sample is not None:
+        row["named"] = share_named(frame, result, column, sample)
+    left = of_all_rows(risk(result.frame, column, k=k, m=m + 1))["below_k"]
+    losses = {name: result.loss[name] for name in _MEASURES if name in result.loss}
+    return {**row, "below_k": left.iloc[-1] if len(left) else 0.0, **losses}

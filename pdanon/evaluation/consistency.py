@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from pdanon.errors import GuaranteeError, IdentifierWarning, ParameterError
 from pdanon.evaluation.fingerprint import column_fingerprint, has_default_index, level_names
@@ -19,43 +18,23 @@ from pdanon.guarantees.k_anonymity import KAnonymity
 from pdanon.guarantees.sensitive_groups import GROUP, SensitiveGroups
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.chunks import NAMES
-from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.codes import Itemsets, Numbers
 from pdanon.itemsets.columns import added_label, find_column, label_key, names_column, same_label
 from pdanon.itemsets.mapping import mapping_labels, mapping_values
 from pdanon.recoding.result import Anonymized, in_chunks, recoded_lists
 from pdanon.recoding.unmodified_columns import UnmodifiedColumns, count_unmodified
 
-Numbers = NDArray[np.int64]
-
 
 class Own(NamedTuple):
-    """The positions of the columns of a release that are not unmodified.
+    """The positions of the columns of a release that are not unmodified."""
 
-    Parameters
-    ----------
-    lists, quasi : list of int
-        The recoded list columns, and the recoded quasi-identifiers.
-    added : list of int
-        The columns that the release adds.
-    """
-
-    lists: list[int]
-    quasi: list[int]
-    added: list[int]
+    lists: list[int]  # recoded
+    quasi: list[int]  # recoded
+    added: list[int]  # by the release
 
     @classmethod
     def of(cls, frame: pd.DataFrame, guarantee: Guarantee, column: Hashable | None) -> Own:
-        """Find the columns that a guarantee names.
-
-        Parameters
-        ----------
-        frame : pandas.DataFrame
-            The released rows.
-        guarantee : Guarantee
-            Their guarantee.
-        column : hashable or None
-            The list column.
-        """
+        """Find the columns that a guarantee names."""
         added: list[Hashable] = [*NAMES] if isinstance(guarantee, DisassociatedKm) else []
         if isinstance(guarantee, SensitiveGroups):
             added = [added_label(frame, GROUP)]
@@ -71,16 +50,7 @@ def recount_unmodified(
 ) -> UnmodifiedColumns:
     """Count again what the unmodified columns of a release identify, without a warning.
 
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        The released rows.
-    guarantee : Guarantee
-        Their guarantee.
-    column : hashable or None
-        The list column.
-    judged : collection of hashable
-        Columns and levels that the publisher has reviewed. Those that the release lacks are left out.
+    Judged columns that the release lacks are left out.
     """
     added = Own.of(frame, guarantee, column).added
     rows = frame.iloc[:, [place for place in range(frame.shape[1]) if place not in added]]
@@ -95,34 +65,16 @@ def recount_unmodified(
 
 
 def _lists(guarantee: Guarantee, column: Hashable | None) -> tuple[Hashable, ...]:
-    """Return the list columns that a guarantee covers."""
     if isinstance(guarantee, KAnonymity):
         return ()
     return tuple(getattr(guarantee, "columns", None) or (column,))
 
 
 def check_release(result: Anonymized) -> list[Hashable]:
-    """Check that the rows of a result are those that its mapping and its classes describe.
+    """Check that a mapping and classes describe the rows of a result, and return its recoded list columns.
 
-    Parameters
-    ----------
-    result : Anonymized
-        The result.
-
-    Returns
-    -------
-    list of hashable
-        The recoded list columns.
-
-    Raises
-    ------
-    GuaranteeError
-        If the rows were changed after the release, as far as that shows.
-
-    Notes
-    -----
-    Values of unmodified columns may change: they are counted again. The supports of the labels must be those
-    of the mapping, and the quasi-identifiers those of the classes.
+    The supports of the labels must be those of the mapping, and the quasi-identifiers those of the classes.
+    Values of unmodified columns may change: they are counted again.
     """
     lists, guarantee = recoded_lists(result), result.guarantee
     if len(lists) != len(_lists(guarantee, None)):
@@ -171,8 +123,7 @@ def _check_classes(result: Anonymized) -> None:
     assert result.groups is not None
     of_row = result.classes.iloc[result.groups.to_numpy()]
     for place, label in enumerate(result.guarantee.quasi, start=2):  # type: ignore[attr-defined]
-        position = next(i for i, each in enumerate(result.frame) if same_label(each, label))
-        if column_fingerprint(of_row.iloc[:, place]) != column_fingerprint(result.frame.iloc[:, position]):
+        if column_fingerprint(of_row.iloc[:, place]) != column_fingerprint(_column(result.frame, label)):
             raise _changed("quasi-identifiers that differ from those of the classes")
 
 
@@ -182,22 +133,6 @@ def _check_classes(result: Anonymized) -> None:
 def check_original(result: Anonymized, original: pd.DataFrame, lists: list[Hashable]) -> None:
     """Check that a release was made from a table, as far as that shows.
 
-    Parameters
-    ----------
-    result : Anonymized
-        The result.
-    original : pandas.DataFrame
-        The table.
-    lists : list of hashable
-        The recoded list columns.
-
-    Raises
-    ------
-    ParameterError
-        If the release was made from another table.
-
-    Notes
-    -----
     The supports of the items must be those of the mapping. Unless the release is in chunks, each label of a
     row must stand for an item of the row, each interval must contain the value of the row, and the unmodified
     columns and the index must be equal. Columns and an index that the release lacks are not compared.
@@ -303,9 +238,12 @@ def _cells(itemsets: Itemsets) -> Numbers:
 # --- Items and labels
 
 
+def _column(frame: pd.DataFrame, label: Hashable) -> pd.Series[Any]:
+    return frame.iloc[:, next(i for i, each in enumerate(frame.columns) if same_label(each, label))]
+
+
 def _read(frame: pd.DataFrame, label: Hashable) -> Itemsets:
-    position = next(i for i, each in enumerate(frame.columns) if same_label(each, label))
-    return Itemsets.from_series(frame.iloc[:, position])
+    return Itemsets.from_series(_column(frame, label))
 
 
 def _lines(result: Anonymized, label: Hashable) -> pd.DataFrame:

@@ -33,11 +33,10 @@ from pdanon.guarantees.verdict import Guarantee, threat_table
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.codes import Codes, Itemsets, find_items, item_texts
 from pdanon.itemsets.columns import find_quasi, is_list_column, with_column
-from pdanon.itemsets.compatibility import arrow_values
+from pdanon.itemsets.dtype import arrow_values
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.mapping import check_mapping, mapping_labels, mapping_values
-from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.table import ItemsetTable
+from pdanon.itemsets.support import ItemsetTable, SupportIndex
 from pdanon.recoding.recoding import Recoding, mapping_table
 from pdanon.recoding.result import Anonymized, labels_of, other_frame, recoded_column
 from pdanon.recoding.views import Explanation
@@ -57,7 +56,10 @@ def explain(result: Anonymized, item: Any, original: pd.DataFrame) -> Explanatio
     k_alone, loss_then = None, None
     if isinstance(guarantee, (KmAnonymity, PrivacyConstraints)):
         found, rarest = _find_threats(itemsets, code, guarantee)
-        threats, lowest = _list_threats(itemsets, found), min(rarest, guarantee.k)
+        threats, lowest = (
+            threat_table(itemsets, found, "rare")[["itemset", "support"]],
+            min(rarest, guarantee.k),
+        )
         k_alone = lowest if lowest >= 2 else None
         loss_then = _loss_at(lowest, original, position, result) if 2 <= lowest < guarantee.k else None
     else:
@@ -94,30 +96,14 @@ def _check_explainable(result: Anonymized) -> Explained:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Labels:
-    """The labels of items: of each item in a global recoding, of each occurrence in a local one.
+    """The labels of items: of each item in a global recoding, of each occurrence in a local one."""
 
-    Parameters
-    ----------
-    items : ndarray of int32
-        The item of each entry.
-    numbers : ndarray of int64
-        The label of each entry, as a position in ``texts``; -1 if the item is suppressed.
-    texts : list of str
-        The distinct labels.
-    own : ndarray of int64
-        The position in ``texts`` of the text of each entry's item itself; -1 if it is not there.
-    groups : ndarray of int64
-        The group of each entry.
-    of_row : ndarray of int32, shape (rows,), optional
-        The group of each row in a local recoding.
-    """
-
-    items: Codes
-    numbers: NDArray[np.int64]
-    texts: list[str]
-    own: NDArray[np.int64]
-    groups: NDArray[np.int64]
-    of_row: Codes | None
+    items: Codes  # of each entry
+    numbers: NDArray[np.int64]  # the label of each entry in `texts`; -1: suppressed
+    texts: list[str]  # distinct labels
+    own: NDArray[np.int64]  # the text of each entry's item in `texts`; -1: not there
+    groups: NDArray[np.int64]  # of each entry
+    of_row: Codes | None  # the group of each row in a local recoding
 
     @classmethod
     def of(cls, result: Anonymized, itemsets: Itemsets) -> Labels:
@@ -152,13 +138,7 @@ class Labels:
 def labels_in_groups(
     mapping: pd.DataFrame, itemsets: Itemsets, groups: NDArray[np.int64]
 ) -> pa.DictionaryArray:
-    """Return the label of each occurrence of the original, given its group; null if it is suppressed.
-
-    Raises
-    ------
-    ParameterError
-        If the mapping has other items in a group, or other supports.
-    """
+    """Return the label of each occurrence of the original, given its group; null if it is suppressed."""
     check_mapping(mapping)
     items = itemsets.lookup(mapping_values(mapping, "item"))
     entries = mapping["group"].to_numpy(np.int64) * itemsets.n_items + items
@@ -203,7 +183,6 @@ def _find_threats(
 
 
 def _single(code: int, support: int = 0) -> ItemsetTable:
-    """Return the itemset of one item."""
     return ItemsetTable(np.array([code], np.int32), np.array([0, 1]), np.array([support]))
 
 
@@ -286,7 +265,8 @@ def _audit_original(
         guarantee = replace(guarantee, mapping=None, **{name: item.to_pylist()})
     itemsets = itemsets.take(rows)
     frame = with_column(result.frame.iloc[rows], position, itemsets.to_pandas())
-    listed = _audit(guarantee, frame, position, itemsets, _recode_to_itself(itemsets))
+    as_is = Recoding.of_suppressed(np.zeros(itemsets.n_items, np.bool_), itemsets)
+    listed = _audit(guarantee, frame, position, itemsets, as_is)
     if alone:
         return listed[listed["why"].isin(["diversity", "breach"]).to_numpy()].reset_index(drop=True)
     has_item = _has_item(listed["itemset"], item)
@@ -310,10 +290,6 @@ def _has_item(column: pd.Series[Any], item: pa.Array) -> NDArray[np.bool_]:
     found = np.zeros(itemsets.n_rows, np.bool_)
     found[itemsets.rows[np.isin(itemsets.codes, itemsets.lookup(item))]] = True
     return found
-
-
-def _recode_to_itself(itemsets: Itemsets) -> Recoding:
-    return Recoding.of_suppressed(np.zeros(itemsets.n_items, np.bool_), itemsets)
 
 
 def _audit(
@@ -395,10 +371,6 @@ def _child(tree: Hierarchy, node: int, leaf: int) -> int:
     """Return the child of a node that is an ancestor of a leaf; the child of a leaf is the leaf."""
     path = tree.ancestors_of(leaf).tolist()
     return int(path[max(path.index(node) - 1, 0)])
-
-
-def _list_threats(itemsets: Itemsets, threats: ItemsetTable) -> pd.DataFrame:
-    return threat_table(itemsets, threats, "rare")[["itemset", "support"]]
 
 
 def _find_exposed(

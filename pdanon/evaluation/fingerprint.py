@@ -22,7 +22,7 @@ from pdanon.errors import PdanonError
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import is_list_column, level_label
-from pdanon.itemsets.compatibility import arrow_values
+from pdanon.itemsets.dtype import arrow_values
 from pdanon.itemsets.lists import to_numpy
 from pdanon.itemsets.multisets import Multisets
 from pdanon.itemsets.validation import check_frame
@@ -85,30 +85,10 @@ class Content(NamedTuple):
 
 
 def column_contents(frame: pd.DataFrame) -> tuple[str, list[Content]]:
-    """Hash a table, each of its columns, and each level of its index.
+    """Hash a table as `fingerprint`, each of its columns, and each level of its index unless the default.
 
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        Original or released rows.
-
-    Returns
-    -------
-    str
-        The `fingerprint` of the table.
-    list of Content
-        The columns, then the levels of the index unless it is the default one. A level without a name is
-        called as by pandas' ``reset_index``. A column with few values is easier to guess than a table: treat
-        its hash like the column.
-
-    Examples
-    --------
-    >>> import pandas as pd, pdanon
-    >>> from pdanon.evaluation.fingerprint import column_contents
-    >>> df = pd.DataFrame({"items": [["rice"]], "age": [30]}, index=["Ada"])
-    >>> whole, columns = column_contents(df)
-    >>> whole == pdanon.fingerprint(df), [(each.name, each.type) for each in columns]
-    (True, [('items', 'lists of text'), ('age', 'int64'), ('index', 'text')])
+    A level without a name is called as by ``reset_index``. A column with few values is easier to guess than a
+    table: treat its hash like the column.
     """
     digests, contents, levels = [], [], level_names(frame)
     for label, column, level in _parts(frame):
@@ -141,53 +121,18 @@ def level_names(frame: pd.DataFrame) -> list[str]:
 
 
 def content_hash(*parts: Any) -> str:
-    """Hash values by their content.
+    """Hash values by their content, as 64 hexadecimal digits. A hash of few possible values can be guessed.
 
-    Parameters
-    ----------
-    *parts : object
-        Frames, arrays, containers, dataclasses, plain values, and objects that pickle accepts. Of any other
-        object only the name of its type is hashed. Of a path, the content of the file is hashed.
-
-    Returns
-    -------
-    str
-        64 hexadecimal digits.
-
-    Notes
-    -----
-    A hash of few possible values can be guessed. Treat fingerprints of data like the data.
-
-    Examples
-    --------
-    >>> from pdanon.evaluation.fingerprint import content_hash
-    >>> content_hash({"k": 2}) == content_hash({"k": 2}), content_hash({"k": 2}) == content_hash({"k": 3})
-    (True, False)
+    Of a path, the content of the file is hashed; of an object that pickle refuses, only the name of its type.
     """
     return _digest(parts).hex()
 
 
 def rows_fingerprint(columns: Sequence[Itemsets]) -> int:
-    """Hash the content of the rows of some columns, independent of their order.
+    """Hash the content of the rows of some columns in 64 bits, independent of their order.
 
-    Parameters
-    ----------
-    columns : sequence of Itemsets
-        Columns of the same rows. A row counts as often as its weight; a missing row counts as an empty row.
-
-    Returns
-    -------
-    int
-        A hash of 64 bits. The hashes of disjoint parts add up to the hash of the whole, modulo ``2**64``.
-
-    Examples
-    --------
-    >>> from pdanon.evaluation.fingerprint import rows_fingerprint
-    >>> from pdanon.itemsets.codes import Itemsets
-    >>> import pyarrow as pa
-    >>> one, other = (Itemsets.from_arrow(pa.array(rows)) for rows in ([["a"], ["b"]], [["b"], ["a"]]))
-    >>> rows_fingerprint([one]) == rows_fingerprint([other])
-    True
+    A row counts as often as its weight; a missing row counts as an empty row. The hashes of disjoint parts
+    add up to the hash of the whole, modulo ``2**64``.
     """
     rows = np.zeros(columns[0].n_rows, np.uint64)
     for column in columns:

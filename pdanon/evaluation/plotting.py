@@ -312,7 +312,6 @@ class Plots:
         raise CallError("plot is not a function", where="result.plot()", hint=hint)
 
     def __getattr__(self, name: str) -> Any:
-        """Raise an error that suggests a plot."""
         raise unknown_method(Plots, name, "there is no such plot", "result.plot")
 
     def loss(self, ax: Axes | None = None) -> Axes:
@@ -460,15 +459,11 @@ def draw_risk(
     ax = axes(ax)
     known = next(iter(tables.values()))["known"].to_numpy()
     width = 0.8 / len(tables)
-    styles = {"before": ("none", "///"), "after": ("C0", "")}
     for number, (name, table) in enumerate(tables.items()):
-        fill, hatch = styles[name]
-        percents = 100 * table["below_k"].to_numpy(np.float64)
-        places = known + (number - (len(tables) - 1) / 2) * width
-        texts = [f"{value:.3g}" for value in percents]
-        bars = ax.bar(places, percents, width, facecolor=fill, edgecolor="C0", hatch=hatch, label=name)
+        texts = [f"{value:.3g}" for value in 100 * table["below_k"].to_numpy(np.float64)]
         size = size_across(ax, texts, len(known) * len(tables) + 1)
-        ax.bar_label(bars, texts, padding=2, fontsize=size)
+        places = known + (number - (len(tables) - 1) / 2) * width
+        _share_bars(ax, places, table["below_k"], width, name, size, hatched=name == "before")
     beyond = known[known > (known.max() if promised is None else promised)]
     ax.set_xticks(known, [f"{number}\n(beyond)" if number in beyond else f"{number}" for number in known])
     if len(beyond):
@@ -485,6 +480,23 @@ def draw_risk(
     return ax
 
 
+def _share_bars(
+    ax: Axes,
+    places: NDArray[Any],
+    shares: pd.Series[float],
+    width: float,
+    name: str,
+    size: float,
+    *,
+    hatched: bool = False,
+) -> None:
+    """Draw bars of shares, hatched or filled, with their percents above them in a font size."""
+    percents = 100 * shares.to_numpy(np.float64)
+    fill, hatch = ("none", "///") if hatched else ("C0", "")
+    bars = ax.bar(places, percents, width, facecolor=fill, edgecolor="C0", hatch=hatch, label=name)
+    ax.bar_label(bars, [f"{value:.3g}" for value in percents], padding=2, fontsize=size)
+
+
 def draw_bands(bands: pd.Series[int], ax: Axes, *, of: str, what: str) -> None:
     """Draw the number of rows or items in each band."""
     names = list(bands.index)
@@ -498,14 +510,9 @@ def draw_shares(found: pd.DataFrame, k: int, ax: Axes) -> None:
     """Draw the shares of rows singled out, and with fewer than k matches, by the number of known items."""
     known = np.arange(len(found))
     few = f"fewer than {k} matches"
-    kinds = {"singled_out": ("singled out", -0.2, ""), "below_k": (few, 0.2, "///")}
     size = size_across(ax, ["99.9"], 2 * len(known) + 1)
-    for name, (label, shift, hatch) in kinds.items():
-        percents = 100 * found[name].to_numpy(np.float64)
-        fill = "none" if hatch else "C0"
-        bars = ax.bar(known + shift, percents, 0.4, facecolor=fill, edgecolor="C0", hatch=hatch, label=label)
-        texts = [f"{value:.3g}" for value in percents]
-        ax.bar_label(bars, texts, padding=2, fontsize=size)
+    _share_bars(ax, known - 0.2, found["singled_out"], 0.4, "singled out", size)
+    _share_bars(ax, known + 0.2, found["below_k"], 0.4, few, size, hatched=True)
     ax.set_xticks(known, [str(each) for each in found.index])
     label_axes(ax, x="known items (up to)", y="rows (%)")
     hide_frame(ax)

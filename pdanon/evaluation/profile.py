@@ -39,7 +39,7 @@ from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.chunks import refuse_chunks
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_column
-from pdanon.itemsets.compatibility import text_column
+from pdanon.itemsets.dtype import text_column
 from pdanon.itemsets.equality import Numbers, value_numbers
 from pdanon.itemsets.libraries import holds_tables
 from pdanon.itemsets.row_loops import first_equal_rows
@@ -224,7 +224,6 @@ class Profile:
         return frame_table("Rows at risk", header, found, [count, share, share])
 
     def _rows_section(self, by_length: pd.Series[int]) -> str:
-        """Show the number of rows and their lengths."""
         counts = self.counts[self.counts >= 0].to_frame()  # a count that could not be made is -1
         caption = "Number of rows by the number of their items."
         rows = [(Cell(str(name)), Cell(f"{number:.3g}", number)) for name, number in self.lengths.items()]
@@ -368,19 +367,7 @@ def profile(frame: pd.DataFrame, column: Hashable | None = None, *, k: int = 5, 
 
 
 def profile_of(itemsets: Itemsets, label: Hashable, others: pd.DataFrame, *, k: int, m: int) -> Profile:
-    """Profile an encoded column, as in `profile`.
-
-    Parameters
-    ----------
-    itemsets : Itemsets
-        The list column, optionally with weights.
-    label : hashable
-        Its label.
-    others : pandas.DataFrame
-        The other columns: all rows, or the first ones of a table with more rows.
-    k, m
-        As in `profile`.
-    """
+    """Profile an encoded column as `profile`, with the other columns of all or only the first rows."""
     k = check_k(k)
     with show_activity("profile"):
         risks = risk_of(itemsets, k=k, m=m)
@@ -475,8 +462,6 @@ def _frequent(itemsets: Itemsets, index: SupportIndex, k: int) -> pd.DataFrame:
 
 
 class _Column(NamedTuple):
-    """The counts of one column."""
-
     column: Hashable
     dtype: str
     values: int = -1
@@ -602,20 +587,9 @@ def _count_variants(itemsets: Itemsets) -> int:
 
 
 def by_length(risk: pd.DataFrame, n_missing: int) -> pd.DataFrame:
-    """Compute the share of rows below k by the number of items in the row.
+    """Compute the share of rows below k by the number of items in the row, or by bands 1, 2, 3-4, 5-8, ...
 
-    Parameters
-    ----------
-    risk : pandas.DataFrame
-        The table of `pdanon.risk`.
-    n_missing : int
-        Number of missing rows. `pdanon.risk` counts them as rows of length 0; here they are subtracted.
-
-    Returns
-    -------
-    pandas.DataFrame
-        ``rows``, and one column of shares per number of known items. One row per length; if there are many
-        lengths, one row per band 1, 2, 3-4, 5-8, ...
+    `pdanon.risk` counts missing rows as rows of length 0; here they are subtracted.
     """
     lengths = risk[risk["items"].notna()].astype({"items": "int64"})
     n_items = lengths["items"]

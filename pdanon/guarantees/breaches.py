@@ -17,8 +17,14 @@ from pdanon._kernels import breaches as kernels
 from pdanon._kernels import row_exposure
 from pdanon._kernels.itemset_search import minimal
 from pdanon.itemsets.codes import Codes, Itemsets
-from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.table import MOST_ITEMSETS, ItemsetTable, concatenate, no_itemsets, refuse_long_list
+from pdanon.itemsets.support import (
+    MOST_ITEMSETS,
+    ItemsetTable,
+    SupportIndex,
+    concatenate,
+    no_itemsets,
+    refuse_long_list,
+)
 from pdanon.itemsets.threads import count_threads, many_parts, search
 from pdanon.itemsets.timing import halt_flag
 
@@ -40,19 +46,11 @@ def rows_at_risk(
 ) -> NDArray[np.bool_]:
     """Return whether each row contains an itemset of `threats`; this is faster than listing the threats.
 
-    Parameters
-    ----------
-    known, secrets : SupportIndex
-        The same rows.
-    share : Fraction
-        Maximum share, in [0, 1], of a secret item in the rows that contain the known items.
-    m : int or None
-        Maximum number of known items, at least 1; None: any.
-    k : int
-        Minimum support.
-    copies : bool
-        Whether ``secrets`` has two codes for each of its n items. Code ``n + s`` marks a row in which the
-        item ``s`` is public. It counts only together with a row in which ``s`` is secret.
+    ``known`` and ``secrets`` are the same rows. ``share``, in [0, 1], is the maximum share of a secret item
+    in the rows that contain at most m known items; m is at least 1, None: any. ``k`` is the minimum support.
+
+    With ``copies``, ``secrets`` has two codes for each of its n items. Code ``n + s`` marks a row in which
+    the item ``s`` is public. It counts only together with a row in which ``s`` is secret.
     """
     marked = known.at_risk(k, m) if k > 1 else np.zeros(len(known.weights), np.bool_)
     _search(known, secrets, share, m, k, marked, copies)

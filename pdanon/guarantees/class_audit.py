@@ -46,42 +46,20 @@ def _list_columns(guarantee: KKm | KLm, column: Hashable | None) -> Sequence[Has
 
 
 class ClassPart(NamedTuple):
-    """All rows of some classes.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        The released rows.
-    had_none : ndarray of bool, shape (rows,), or None
-        Whether a row had no item in the original, if the original is known.
-    """
+    """All rows of some classes, as released."""
 
     frame: pd.DataFrame
-    had_none: NDArray[np.bool_] | None = None
+    had_none: NDArray[np.bool_] | None = None  # whether a row had no item in the original; None: unknown
 
 
 class PartAudit(NamedTuple):
-    """Counts of all rows of some classes.
+    """Counts of all rows of some classes."""
 
-    Parameters
-    ----------
-    rows_at_risk : int
-        Number of rows at risk if no row was emptied.
-    with_emptied : int
-        The same if the rows that look emptied were emptied; not counted if all of them had no item.
-    n_emptied : int
-        Number of rows that look emptied.
-    n_empty : int or None
-        Number of rows that look emptied, but had no item in the original; None if it is unknown.
-    occurring : frozenset of int
-        The numbers of the sensitive items that occur.
-    """
-
-    rows_at_risk: int
-    with_emptied: int
-    n_emptied: int = 0
-    n_empty: int | None = None
-    occurring: frozenset[int] = frozenset()
+    rows_at_risk: int  # if no row was emptied
+    with_emptied: int  # if the rows that look emptied were emptied; not counted if all of them had no item
+    n_emptied: int = 0  # rows that look emptied
+    n_empty: int | None = None  # of them, those without an item in the original; None: unknown
+    occurring: frozenset[int] = frozenset()  # numbers of the sensitive items that occur
 
 
 def audit_part(guarantee: ByClasses, column: Hashable | None, part: ClassPart) -> PartAudit:
@@ -117,19 +95,7 @@ def join_audits(
 ) -> Audit:
     """Return the audit of a table, given those of its classes.
 
-    Parameters
-    ----------
-    guarantee : KAnonymity, KKm or KLm
-        The guarantee.
-    parts : sequence of PartAudit
-        The counts of all classes.
-    list_parts : callable
-        Lists the threats of each part, given whether rows that look emptied were emptied.
-
-    Raises
-    ------
-    ParameterError
-        If a sensitive item neither occurs in any part nor is suppressed.
+    ``list_parts`` lists the threats of each part, given whether rows that look emptied were emptied.
     """
     if isinstance(guarantee, KLm):
         occurring = frozenset().union(*(each.occurring for each in parts))
@@ -153,20 +119,7 @@ def join_audits(
 def audit_parts(guarantee: ByClasses, parts: Iterable[ClassPart], column: Hashable | None) -> Audit:
     """Recount a table part by part.
 
-    Parameters
-    ----------
-    guarantee : KAnonymity, KKm or KLm
-        The guarantee, which is about each class alone.
-    parts : iterable of ClassPart
-        The rows. Rows with equal quasi-identifiers are in the same part. They are read again for the table
-        of threats.
-    column : hashable, optional
-        The list column.
-
-    Raises
-    ------
-    ParameterError
-        As in the audit of a frame; also if a sensitive item neither occurs in any part nor is suppressed.
+    Rows with equal quasi-identifiers are in the same part. Parts are read again for the table of threats.
     """
 
     def list_parts(emptied: bool) -> Iterable[pd.DataFrame]:
@@ -176,8 +129,7 @@ def audit_parts(guarantee: ByClasses, parts: Iterable[ClassPart], column: Hashab
 
 
 def _suppression(guarantee: KKm | KLm) -> Suppression:
-    known = guarantee.mapping
-    return _NOTHING if known is None else known.suppression if isinstance(known, MappedItems) else known
+    return Suppression.of(guarantee.mapping) or _NOTHING
 
 
 def _with_suppression(guarantee: KKm | KLm, suppression: Suppression) -> KKm | KLm:
@@ -203,14 +155,9 @@ AUDITED = 5_000  # rows that are audited at once; more if the last class has mor
 
 
 def read_classes(rows: pa.Table, n_quasi: int) -> Iterator[ClassPart]:
-    """Yield the rows of a bucket, some classes at a time; at least one part.
+    """Yield the rows of a bucket of whole classes, some classes at a time; at least one part.
 
-    Parameters
-    ----------
-    rows : pyarrow.Table
-        Rows of whole classes. A column `HAD_NONE` is no part of their frames.
-    n_quasi : int
-        Number of quasi-identifiers, which are the first columns.
+    The first columns are the quasi-identifiers. A column `HAD_NONE` is no part of the frames.
     """
     hashes = number_buckets(rows.columns[:n_quasi], 2**62)
     _, class_of, sizes = np.unique(hashes, return_inverse=True, return_counts=True)

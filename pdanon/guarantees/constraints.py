@@ -28,12 +28,11 @@ from pdanon.guarantees.parameters import (
     check_size,
     constraint_list,
 )
-from pdanon.guarantees.rules import AllRules, ps_rules
+from pdanon.guarantees.ps import AllRules, ps_rules
 from pdanon.itemsets.codes import Codes, Itemsets
 from pdanon.itemsets.columns import list_column
 from pdanon.itemsets.libraries import takes_tables
-from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.table import ItemsetTable, from_matrices
+from pdanon.itemsets.support import ItemsetTable, SupportIndex, from_matrices
 from pdanon.itemsets.validation import MOST_DRAWN, check_count, random_generator
 
 __all__ = ["AllRules", "all_itemsets", "pairs", "pgen", "ps_rules", "random", "with_subsets"]
@@ -106,15 +105,7 @@ _LONGEST = 16  # maximum number of items of a constraint whose subsets are liste
 
 @dataclass(frozen=True, eq=False, slots=True)
 class AllItemsets:
-    """A placeholder for all itemsets of 1 to m items.
-
-    Parameters
-    ----------
-    m : int or None
-        Maximum size; None: any.
-    items : pyarrow.Array
-        The items.
-    """
+    """A placeholder for all itemsets of 1 to m items; m=None: of any size."""
 
     m: int | None
     items: pa.Array
@@ -405,27 +396,7 @@ def read_constraints(constraints: Any, column: Hashable | None = None) -> pd.Ser
 def privacy_model(
     constraints: pd.Series[Any] | AllItemsets | None, k: int, m: ItemLimit, itemsets: Itemsets
 ) -> KmAnonymity | PrivacyConstraints:
-    """Create the guarantee for the parameters ``constraints``, ``k`` and ``m``.
-
-    Parameters
-    ----------
-    constraints : Series, AllItemsets or None
-        The value of `read_constraints`. None: all itemsets of up to m items.
-    k, m : int
-        Parameters of the guarantee.
-    itemsets : Itemsets
-        The data.
-
-    Returns
-    -------
-    KmAnonymity or PrivacyConstraints
-
-    Raises
-    ------
-    ParameterError
-        If a parameter is out of range, m is passed with constraints, or the items of `AllItemsets` are not
-        the items of the data.
-    """
+    """Create the guarantee for the value of `read_constraints`; None: all itemsets of up to m items."""
     if constraints is None:
         return KmAnonymity(k, m)
     check_m_omitted(m)

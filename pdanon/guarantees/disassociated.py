@@ -23,8 +23,7 @@ from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.chunks import ChunkTable
 from pdanon.itemsets.lists import Codes, distinct, offsets_of
 from pdanon.itemsets.multisets import read_visible
-from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.table import ItemsetTable, empty_itemsets, no_itemsets
+from pdanon.itemsets.support import ItemsetTable, SupportIndex, empty_itemsets, no_itemsets
 from pdanon.itemsets.validation import check_flag
 
 Numbers = NDArray[np.int64]
@@ -58,23 +57,12 @@ def find_refuted(
 ) -> tuple[Numbers, ItemsetTable]:
     """Find small clusters whose reconstructions violate the guarantee, by exhaustive search.
 
-    Parameters
-    ----------
-    table : ChunkTable
-        The chunks. No term is in two chunks that can have parts of the same record.
-    k, m, safe : int, int or None, bool
-        Parameters of the guarantee.
-    doubted : ndarray of bool, shape (clusters,)
-        Clusters to skip, together with the clusters joined with them.
+    No term is in two chunks that can have parts of the same record. ``doubted`` clusters are skipped,
+    together with the clusters joined with them.
 
-    Returns
-    -------
-    clusters : ndarray of int64
-        The clusters, or topmost joint clusters.
-    threats : ItemsetTable
-        An itemset per cluster, and a number of records with it. If that is below k, it is the maximum over
-        all reconstructions. Otherwise the itemset has two terms that are together in some record of every
-        reconstruction, and the number is the minimum.
+    Return the clusters, or topmost joint clusters, and for each an itemset and a number of records with it.
+    If that is below k, it is the maximum over all reconstructions. Otherwise the itemset has two terms that
+    are together in some record of every reconstruction, and the number is the minimum.
     """
     trees, values, codes = _encode_trees(table, m, safe, doubted)
     begins = np.flatnonzero(np.diff(trees, prepend=-1))

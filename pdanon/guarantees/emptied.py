@@ -21,7 +21,7 @@ from pdanon.guarantees.verdict import Audit, threat_table
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.mapping import check_mapping
-from pdanon.itemsets.table import empty_itemsets
+from pdanon.itemsets.support import empty_itemsets
 
 EMPTY_ROWS, ROWS_WITHOUT_PUBLIC = "empty_rows", "rows_without_public"  # attributes of a mapping table
 _Guarantee = TypeVar("_Guarantee")
@@ -29,31 +29,15 @@ _Guarantee = TypeVar("_Guarantee")
 
 @dataclass(frozen=True, slots=True)
 class Suppression:
-    """Suppressed items and empty rows, read from the mapping of a release.
+    """Suppressed items and empty rows, read from the mapping of a release."""
 
-    Parameters
-    ----------
-    suppresses : bool
-        Whether an occurring item is suppressed in some row.
-    empty_rows : int
-        Number of rows without items in the original. If rows form classes, only rows of `few_without` count.
-    rows_without_public : int
-        Number of rows without public items in the original, if items are public or private.
-    """
-
-    suppresses: bool
-    empty_rows: int
-    rows_without_public: int
+    suppresses: bool  # whether an occurring item is suppressed in some row
+    empty_rows: int  # rows without items in the original; of rows in classes, only those of `few_without`
+    rows_without_public: int  # the same for public items, if items are public or private
 
     @classmethod
     def of(cls, mapping: Any) -> Suppression | None:
-        """Read a mapping, or return the value that was read before; return None if there is none.
-
-        Raises
-        ------
-        ParameterError
-            If it is not a mapping, or an attribute of it is not a number of rows.
-        """
+        """Read a mapping, or return the value that was read before; return None if there is none."""
         if mapping is None or isinstance(mapping, cls):
             return mapping
         known: Suppression | None = getattr(mapping, "suppression", None)
@@ -80,16 +64,7 @@ def mark_emptied(
 ) -> NDArray[np.bool_]:
     """Return whether each row is one of fewer than k empty rows of a class with labels.
 
-    Parameters
-    ----------
-    is_empty : ndarray of bool, shape (rows,)
-        Whether a row of a released column has no label; False for missing rows.
-    is_shown : ndarray of bool, shape (rows,)
-        Whether a row has a label.
-    class_of : ndarray of int64, shape (rows,)
-        The class of each row.
-    k : int
-        Minimum number of empty rows of a class.
+    A missing row is neither empty nor shown.
     """
     empty = np.bincount(class_of[is_empty], minlength=int(class_of.max(initial=0)) + 1)
     shown = np.bincount(class_of[is_shown], minlength=len(empty))
@@ -99,14 +74,7 @@ def mark_emptied(
 def count_emptied(itemsets: Itemsets, k: int | None, suppression: Suppression | None) -> int:
     """Count the emptied rows of a release, if they are fewer than k and other rows have labels; or return 0.
 
-    Parameters
-    ----------
-    itemsets : Itemsets
-        The released column.
-    k : int or None
-        Minimum number of emptied rows; None: any number.
-    suppression : Suppression, optional
-        The suppressed items and empty rows. Without it, no row counts as emptied.
+    Without k, any number of rows may be emptied. Without the mapping, no row counts as emptied.
     """
     if k is None or suppression is None or not suppression.suppresses:
         return 0
@@ -119,19 +87,7 @@ def count_emptied(itemsets: Itemsets, k: int | None, suppression: Suppression | 
 
 
 def add_emptied(audit: Audit, emptied: int, n_present: int, itemsets: Itemsets) -> Audit:
-    """Add emptied rows to the verdict of an audit.
-
-    Parameters
-    ----------
-    audit : Audit
-        The verdict without emptied rows.
-    emptied : int
-        Number of rows at risk because they were emptied.
-    n_present : int
-        Number of rows that are not missing, the upper bound on the rows at risk.
-    itemsets : Itemsets
-        The released column.
-    """
+    """Add emptied rows to the verdict of an audit; no more rows than are not missing are at risk."""
     if not emptied:
         return audit
 

@@ -9,36 +9,20 @@ import pyarrow.compute as pc
 
 from pdanon.errors import ParameterError
 from pdanon.itemsets.codes import Codes, Itemsets, canonical_rows
-from pdanon.itemsets.compatibility import number_texts
+from pdanon.itemsets.dtype import number_texts
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.mapping import global_mapping
-from pdanon.itemsets.table import ItemsetTable
+from pdanon.itemsets.support import ItemsetTable
 
 SUPPRESSED, UNKNOWN = -1, -2
 
 
 def label_codes(items: pa.Array, published: Itemsets, mapping: pd.DataFrame | None) -> Codes:
-    """Return the code of the label of each original item.
+    """Return the code of the label of each original item; without a mapping, items are published as is.
 
-    Parameters
-    ----------
-    items : pyarrow.Array
-        Original items.
-    published : Itemsets
-        The released column, or the original column.
-    mapping : pandas.DataFrame, optional
-        The mapping of the release. Without it, items are published as is.
-
-    Returns
-    -------
-    ndarray of int32
-        Codes in ``published``, or: ``published.n_items`` for a label that no row contains; ``SUPPRESSED``;
-        ``UNKNOWN`` for an item that is neither in the mapping nor, without a mapping, in the column.
-
-    Raises
-    ------
-    ParameterError
-        If the mapping is not global, or lacks a label of the column.
+    Codes are those of ``published``, or ``published.n_items`` for a label that no row contains,
+    ``SUPPRESSED``, or ``UNKNOWN`` for an item that is neither in the mapping nor, without a mapping, in the
+    column.
     """
     if mapping is None:
         found = published.lookup(items)
@@ -60,13 +44,8 @@ def generalize_itemsets(
 ) -> ItemsetTable:
     """Replace the items of itemsets by the codes of their labels, without suppressed items.
 
-    The parameters are those of `label_codes`; ``what`` is the noun for an itemset in messages. The order is
-    kept; supports are 0.
-
-    Raises
-    ------
-    ParameterError
-        If an item is unknown, because a support of 0 would prove nothing.
+    An unknown item is an error, because a support of 0 would prove nothing. ``what`` is the noun for an
+    itemset in messages. The order is kept; supports are 0.
     """
     targets = label_codes(wanted.vocabulary, published, mapping)
     unknown = targets == UNKNOWN

@@ -16,14 +16,13 @@ from numpy.typing import NDArray
 from pdanon.errors import ColumnError
 from pdanon.guarantees.named import MappedItems, NamedItems, refuse_members
 from pdanon.guarantees.parameters import check_k
-from pdanon.guarantees.verdict import Audit, threat_table
+from pdanon.guarantees.verdict import Audit, read_lists, threat_table
 from pdanon.itemsets.arguments import constructed_by_name
-from pdanon.itemsets.columns import find_column, find_columns, find_quasi, quasi_labels
+from pdanon.itemsets.columns import find_column, find_quasi, quasi_labels
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.equality import pair_numbers, row_numbers, value_numbers
-from pdanon.itemsets.multisets import Multisets, read_visible
-from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.table import ItemsetTable, concatenate, empty_itemset
+from pdanon.itemsets.multisets import Multisets
+from pdanon.itemsets.support import ItemsetTable, SupportIndex, concatenate, empty_itemset
 
 
 @constructed_by_name
@@ -177,7 +176,7 @@ class PublicK:
         ParameterError
             If a public item is a member of a published set.
         """
-        return self.recount(ListColumns.of(frame, find_columns(frame, column), read=read_visible))
+        return self.recount(read_lists(frame, column))
 
     def recount(self, columns: ListColumns) -> Audit:
         """Audit encoded list columns; `audit` reads them from a frame and calls this."""

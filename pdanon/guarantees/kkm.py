@@ -26,8 +26,7 @@ from pdanon.itemsets.codes import Codes, Itemsets, join_columns
 from pdanon.itemsets.columns import find_column, find_quasi, quasi_labels
 from pdanon.itemsets.lists import number_distinct, offsets_of
 from pdanon.itemsets.multisets import read_visible
-from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.table import ItemsetTable, empty_itemsets
+from pdanon.itemsets.support import ItemsetTable, SupportIndex, empty_itemsets
 from pdanon.itemsets.validation import check_count
 
 
@@ -307,33 +306,17 @@ class Crowds:
     The candidate rows of a row, its crowd, are the rows of its class that are not missing in any column in
     which the row is not missing. Only the items of such columns count. An item has another code in each
     crowd, so that no itemset spans two crowds.
-
-    Parameters
-    ----------
-    itemsets : Itemsets
-        The items of all list columns, row by row.
-    of_class : ndarray of int64, shape (crowds,)
-        Class of each crowd.
-    sizes : ndarray of int64, shape (crowds,)
-        Number of rows of each crowd.
-    members : ndarray of int64
-        The crowd of each row of ``index``.
-    own : ndarray of int64, shape (rows,)
-        For each row of the table, the row of ``index`` that represents it in its own crowd.
-    index : SupportIndex
-        The rows of all crowds, with one code for each pair of a crowd and an item.
-    crowd_of, item_of : ndarray
-        The crowd and the item of each code.
     """
 
-    itemsets: Itemsets
-    of_class: NDArray[np.int64]
-    sizes: NDArray[np.int64]
-    members: NDArray[np.int64]
+    itemsets: Itemsets  # the items of all list columns, row by row
+    of_class: NDArray[np.int64]  # the class of each crowd
+    sizes: NDArray[np.int64]  # number of rows of each crowd
+    members: NDArray[np.int64]  # the crowd of each row of `index`
+    # for each row of the table, the row of `index` that represents it in its own crowd
     own: NDArray[np.int64]
-    index: SupportIndex
-    crowd_of: NDArray[np.int64]
-    item_of: Codes
+    index: SupportIndex  # the rows of all crowds, with a code for each pair of a crowd and an item
+    crowd_of: NDArray[np.int64]  # the crowd of each code
+    item_of: Codes  # the item of each code
 
     @classmethod
     def of(cls, columns: Sequence[Itemsets], of_row: NDArray[Any]) -> Crowds:
@@ -378,34 +361,18 @@ class Crowds:
     def at_risk(self, lost: NDArray[np.bool_], exposed: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Return whether each row of the table has a lost crowd, or contains a threat in its crowd.
 
-        Parameters
-        ----------
-        lost : ndarray of bool, shape (crowds,)
-            Whether the empty itemset is a threat of the crowd.
-        exposed : ndarray of bool
-            Whether a row of ``index`` contains another threat.
+        The empty itemset is a threat of a ``lost`` crowd. An ``exposed`` row of ``index`` contains another
+        threat.
         """
         return (lost[self.members] | exposed)[self.own]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class QuasiClasses:
-    """Equivalence classes of the quasi-identifiers, and their crowds.
-
-    Parameters
-    ----------
-    quasi : pandas.DataFrame
-        The quasi-identifiers.
-    of_row : ndarray of int64, shape (rows,)
-        Class of each row.
-    columns : list of Itemsets
-        The list columns.
-    crowds : Crowds
-        The candidate rows, and their items.
-    """
+    """Equivalence classes of the quasi-identifiers, and their crowds."""
 
     quasi: pd.DataFrame
-    of_row: NDArray[np.int64]
+    of_row: NDArray[np.int64]  # the class of each row
     columns: list[Itemsets]
     crowds: Crowds
 

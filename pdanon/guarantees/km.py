@@ -13,16 +13,12 @@ import numpy as np
 import pandas as pd
 
 from pdanon.guarantees.emptied import Suppression, counts_emptied
-from pdanon.guarantees.generalized_itemsets import generalize_itemsets
-from pdanon.guarantees.parameters import ItemLimit, check_k, check_m, constraint_list
-from pdanon.guarantees.verdict import Audit, threat_table
+from pdanon.guarantees.parameters import ItemLimit, check_k, check_m, constraint_list, constraint_table
+from pdanon.guarantees.verdict import Audit, read_lists, threat_table
 from pdanon.itemsets.arguments import constructed_by_name
-from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_columns
 from pdanon.itemsets.encoded_columns import ListColumns
-from pdanon.itemsets.multisets import read_visible
-from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.table import ItemsetTable, empty_itemset
+from pdanon.itemsets.support import ItemsetTable, SupportIndex, empty_itemset
 
 
 @constructed_by_name
@@ -99,7 +95,7 @@ class KmAnonymity:
         Exact. Time grows with the number of itemsets of at most m labels whose subsets all have support k.
         With ``m=None`` it grows with the sum, over the rows, of the support of the rarest item.
         """
-        return self.recount(ListColumns.of(frame, find_columns(frame, column), read=read_visible))
+        return self.recount(read_lists(frame, column))
 
     @counts_emptied
     def recount(self, columns: ListColumns) -> Audit:
@@ -205,9 +201,7 @@ class PrivacyConstraints:
         published = columns.itemsets
         # The additional last item is in no row: it stands for labels of the mapping that no row contains.
         index = SupportIndex(published.codes, published.offsets, published.n_items + 1, published.weights)
-        found = generalize_itemsets(
-            Itemsets.from_series(self.constraints), published, self.mapping, "constraint"
-        )
+        found = constraint_table(self.constraints, published, self.mapping)
         if 0 < (few := published.n_present) < self.k:
             return Audit(self, few, lambda: threat_table(published, empty_itemset(few), "constraint"))
         each = SupportIndex(found.codes, found.offsets, index.n_items).distinct()

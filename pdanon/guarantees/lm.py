@@ -19,13 +19,11 @@ from pdanon.guarantees.breaches import rows_at_risk, split_rows, threats
 from pdanon.guarantees.emptied import counts_emptied
 from pdanon.guarantees.named import MappedItems, NamedItems, named_items, refuse_ambiguous
 from pdanon.guarantees.parameters import ItemLimit, check_k, check_m
-from pdanon.guarantees.verdict import Audit, threat_table
+from pdanon.guarantees.verdict import Audit, read_lists, threat_table
 from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.columns import find_columns
 from pdanon.itemsets.encoded_columns import ListColumns
-from pdanon.itemsets.multisets import read_visible
-from pdanon.itemsets.table import empty_itemset
+from pdanon.itemsets.support import empty_itemset
 from pdanon.itemsets.validation import check_count
 
 
@@ -117,13 +115,7 @@ class LmDiversity:
         object.__setattr__(self, "mapping", MappedItems.of(self.mapping, self.sensitive, "sensitive"))
 
     def is_sensitive(self, itemsets: Itemsets) -> NDArray[np.bool_]:
-        """Return whether each item of a column is sensitive.
-
-        Raises
-        ------
-        ParameterError
-            If a sensitive item does not occur, because a support of 0 would prove nothing.
-        """
+        """Return whether each item is sensitive; all must occur, as a support of 0 would prove nothing."""
         return named_items(itemsets, self.sensitive, "sensitive", self.mapping)
 
     def audit(self, frame: pd.DataFrame, column: Hashable | None = None) -> Audit:
@@ -154,7 +146,7 @@ class LmDiversity:
         Exact. Time grows with the number of itemsets of fewer than m known items that more than k/l rows with
         the same sensitive item contain, and with the number of items that extend each itemset.
         """
-        return self.recount(ListColumns.of(frame, find_columns(frame, column), read=read_visible))
+        return self.recount(read_lists(frame, column))
 
     @counts_emptied
     def recount(self, columns: ListColumns) -> Audit:

@@ -20,11 +20,10 @@ from numpy.typing import NDArray
 from pdanon.errors import ParameterError
 from pdanon.guarantees.emptied import Suppression
 from pdanon.itemsets.codes import Itemsets, find_items, item_array, item_texts
-from pdanon.itemsets.compatibility import number_texts
+from pdanon.itemsets.dtype import number_texts
 from pdanon.itemsets.lists import distinct, to_numpy
-from pdanon.itemsets.mapping import mapping_labels, mapping_values
+from pdanon.itemsets.mapping import label_members, mapping_labels, mapping_values
 from pdanon.itemsets.multisets import first_copies
-from pdanon.itemsets.set_labels import label_members
 from pdanon.itemsets.validation import format_positions
 
 _HINT = "if labels only look like sets, pass the mapping: guarantee.with_mapping(mapping)"
@@ -32,40 +31,15 @@ _HINT = "if labels only look like sets, pass the mapping: guarantee.with_mapping
 
 @dataclass(frozen=True, eq=False, repr=False, slots=True)
 class NamedItems:
-    """The distinct items of a parameter, with their positions.
+    """The distinct items of a parameter, with their positions."""
 
-    Parameters
-    ----------
-    values : pyarrow.Array
-        The items, ascending.
-    positions : ndarray of int64
-        Position of each item in the parameter, counted from 0.
-    place : str
-        Noun for a position in messages.
-    """
-
-    values: pa.Array
-    positions: NDArray[np.int64]
-    place: str = "position"
+    values: pa.Array  # ascending
+    positions: NDArray[np.int64]  # of each item in the parameter, from 0
+    place: str = "position"  # noun for a position in messages
 
     @classmethod
     def of(cls, items: Any, name: str) -> NamedItems:
-        """Read a list of items, or a Series of booleans by item.
-
-        Parameters
-        ----------
-        items : iterable, Series of bool or NamedItems
-            The items; or whether an item is selected, by item.
-        name : str
-            Name of the parameter, for messages.
-
-        Raises
-        ------
-        ParameterError
-            If it is neither, or a Series of booleans has an item twice with different values.
-        ItemsetDtypeError
-            If the items are of several types, or one is missing.
-        """
+        """Read a list of items, or a Series of booleans by item; ``name`` is the parameter, for messages."""
         if isinstance(items, cls):
             return items
         if isinstance(items, pd.DataFrame):
@@ -137,39 +111,18 @@ class NamedItems:
 
 @dataclass(frozen=True, slots=True)
 class MappedItems:
-    """The named items in the mapping of a release.
+    """The named items in the mapping of a release."""
 
-    Parameters
-    ----------
-    left_out : frozenset of int
-        Numbers of the named items that are suppressed in all rows.
-    plain_labels : frozenset of str
-        Labels that look like sets with a named member, but are single items according to the mapping.
-    suppression : Suppression
-        Suppressed items and empty rows of the release.
-    """
-
-    left_out: frozenset[int]
-    plain_labels: frozenset[str]
+    left_out: frozenset[int]  # numbers of the named items that are suppressed in all rows
+    plain_labels: frozenset[str]  # look like sets with a named member, but are single items in the mapping
     suppression: Suppression
 
     @classmethod
     def of(cls, mapping: Any, named: NamedItems, where: str) -> MappedItems | None:
         """Read a mapping; return None if there is none.
 
-        Parameters
-        ----------
-        mapping : DataFrame, MappedItems or None
-            The mapping of a release.
-        named : NamedItems
-            The named items.
-        where : str
-            Their role: ``sensitive``, ``private`` or ``public``.
-
-        Raises
-        ------
-        ParameterError
-            If it is not a mapping, generalizes a named item, or gives its label to another item.
+        ``where`` is ``sensitive``, ``private`` or ``public``. A mapping that generalizes a named item, or
+        gives its label to another item, is an error.
         """
         if mapping is None or isinstance(mapping, cls):
             return mapping
@@ -197,23 +150,9 @@ class MappedItems:
 def named_items(
     itemsets: Itemsets, named: NamedItems, where: str, mapping: MappedItems | None = None
 ) -> NDArray[np.bool_]:
-    """Return whether each item of a column is a named item.
+    """Return whether each item of a column is a named item; ``where`` is their role, for messages.
 
-    Parameters
-    ----------
-    itemsets : Itemsets
-        The column.
-    named : NamedItems
-        The named items.
-    where : str
-        Their role, for messages.
-    mapping : MappedItems, optional
-        The mapping of the release.
-
-    Raises
-    ------
-    ParameterError
-        If a named item neither occurs nor is suppressed, because a support of 0 would prove nothing.
+    A named item that neither occurs nor is suppressed is an error: a support of 0 would prove nothing.
     """
     found = named.find(itemsets.vocabulary)
     named.refuse_unknown({*found.tolist()} | (mapping.left_out if mapping else frozenset()), where)

@@ -16,8 +16,7 @@ from pdanon.guarantees.generalized_itemsets import generalize_itemsets
 from pdanon.io.parquet import read_parquet
 from pdanon.itemsets.codes import Itemsets, as_itemsets
 from pdanon.itemsets.columns import list_column
-from pdanon.itemsets.support import MOST_ROWS
-from pdanon.itemsets.table import ItemsetTable
+from pdanon.itemsets.support import MOST_ROWS, ItemsetTable
 from pdanon.itemsets.validation import check_path, describe, is_integer, is_number
 
 # Largest number of items that an attacker knows; "all" and None: all items of a row.
@@ -111,30 +110,11 @@ def materialize(given: Any) -> Any:
 
 
 def constraint_list(constraints: Any, column: Hashable | None = None) -> pd.Series[Any]:
-    """Read privacy constraints, which are itemsets of original items.
+    """Read privacy constraints, one itemset per element, as sets in the same order.
 
-    Parameters
-    ----------
-    constraints : Series, iterable of list-likes, or path
-        One itemset per element. A path leads to a ``.parquet`` file with one list column, or to a ``.csv``
-        file without a header, with one itemset per line and one item per field.
-    column : hashable, optional
-        Label of the list column of the data. A CSV file that starts with this label has a header, which is
-        an error.
-
-    Returns
-    -------
-    pandas.Series
-        The constraints as sets, in the same order.
-
-    Raises
-    ------
-    ParameterError
-        If there is no constraint, or one is missing or empty.
-    ItemsetDtypeError
-        If a constraint is not list-like, or the items are of several types.
-    FormatError, ColumnError
-        If the file cannot be read, or has a header, no list column or several.
+    A path leads to a ``.parquet`` file with one list column, or to a ``.csv`` file without a header, with one
+    itemset per line and one item per field. A CSV file that starts with the label of the list column of the
+    data, ``column``, has a header, which is an error.
     """
     path = check_path(constraints, "constraints") if isinstance(constraints, (str, os.PathLike)) else ""
     if path.lower().endswith(".parquet"):
@@ -168,27 +148,14 @@ def _read_csv(path: str) -> list[list[str]]:
     raise FormatError("the constraints cannot be read as CSV", where=path, got=problem)
 
 
-def constraint_table(constraints: pd.Series[Any], itemsets: Itemsets) -> ItemsetTable:
-    """Encode privacy constraints with the vocabulary of the data.
+def constraint_table(
+    constraints: pd.Series[Any], itemsets: Itemsets, mapping: pd.DataFrame | None = None
+) -> ItemsetTable:
+    """Encode the published form of privacy constraints, in the same order; supports are 0.
 
-    Parameters
-    ----------
-    constraints : Series
-        The value of `constraint_list`, with items of the type of the data.
-    itemsets : Itemsets
-        The data.
-
-    Returns
-    -------
-    ItemsetTable
-        The itemsets in the same order; supports are 0.
-
-    Raises
-    ------
-    ParameterError
-        If an item of a constraint does not occur.
+    An item that does not occur is an error. Without a mapping, items are published as is.
     """
-    return generalize_itemsets(Itemsets.from_series(constraints), itemsets, None, "constraint")
+    return generalize_itemsets(Itemsets.from_series(constraints), itemsets, mapping, "constraint")
 
 
 _LINES_HINT = (

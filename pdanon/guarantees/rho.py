@@ -20,18 +20,16 @@ from pdanon._kernels import inferences, itemset_search
 from pdanon._kernels.counting import sort_rows
 from pdanon.guarantees.named import MappedItems, NamedItems, named_items, refuse_ambiguous
 from pdanon.guarantees.parameters import ItemLimit, check_m, check_open_share, format_share
-from pdanon.guarantees.verdict import Audit, threat_table
+from pdanon.guarantees.verdict import Audit, read_lists, threat_table
 from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.codes import Codes, Itemsets
-from pdanon.itemsets.columns import find_columns
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.lists import Offsets, offsets_of
-from pdanon.itemsets.multisets import read_visible
 from pdanon.itemsets.row_loops import first_equal_rows
-from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.table import (
+from pdanon.itemsets.support import (
     MOST_ITEMSETS,
     ItemsetTable,
+    SupportIndex,
     concatenate,
     empty_itemset,
     no_itemsets,
@@ -46,21 +44,11 @@ _UNLIMITED = 2**62
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Inferences:
-    """Rules from an itemset to a sensitive item with a confidence above rho.
+    """Rules from an itemset to a sensitive item with a confidence above rho."""
 
-    Parameters
-    ----------
-    antecedents : ItemsetTable
-        The itemsets, with their supports.
-    sensitive : ndarray of int32, shape (rules,)
-        The sensitive item of each rule.
-    together : ndarray of int64, shape (rules,)
-        Number of rows with the itemset and the item.
-    """
-
-    antecedents: ItemsetTable
-    sensitive: Codes
-    together: NDArray[np.int64]
+    antecedents: ItemsetTable  # the itemset of each rule
+    sensitive: Codes  # its sensitive item
+    together: NDArray[np.int64]  # rows with both
 
     def __len__(self) -> int:
         return len(self.sensitive)
@@ -108,30 +96,11 @@ class Inferences:
 def find_inferences(
     index: SupportIndex, sensitive: NDArray[np.bool_], rho: Fraction, n_present: int
 ) -> tuple[Inferences, int | None]:
-    """Search for inferences of any size, with a limit.
+    """Search for inferences of any size, with a limit; ``n_present`` is the support of the empty itemset.
 
-    Parameters
-    ----------
-    index : SupportIndex
-        The rows.
-    sensitive : ndarray of bool, shape (items,)
-        Whether an item is sensitive.
-    rho : Fraction
-        Maximum confidence of a rule, in (0, 1).
-    n_present : int
-        Number of rows that are not missing, the support of the empty itemset.
-
-    Returns
-    -------
-    found : Inferences
-        Some inferences, or none; their antecedents need not be minimal.
-    m : int or None
-        If no inference is found: the size up to which it is proven that there is none; None: any.
-
-    Notes
-    -----
-    The limit is a number of steps, not of seconds, so that the result is reproducible. A time limit ends the
-    search.
+    Return some inferences, whose antecedents need not be minimal. If there are none, also return the size up
+    to which that is proven; None: any. The limit is a number of steps, not of seconds, so that the result is
+    reproducible. A time limit ends the search.
     """
     owners = Owners.of(index, sensitive, rho, n_present, in_time=True)
     found, is_all = owners.from_nothing(), True
@@ -139,7 +108,7 @@ def find_inferences(
         found, is_all = owners.of_any_size()
     if len(found) or is_all:
         return found.recode(owners.order), None
-    found, m = owners.list_within_limit()
+    found, m = owners.search(None)
     return found.recode(owners.order), m
 
 
@@ -148,42 +117,20 @@ class Owners:
     """The rows with each sensitive item, and the supports of the rest of each row with and without the item.
 
     The rest of a row are its other items. Rows are distinct, and items are numbered by their supports.
-
-    Parameters
-    ----------
-    index : SupportIndex
-        The rows.
-    order : ndarray of int32, shape (items,)
-        The code of each item.
-    rho : Fraction
-        Maximum confidence of a rule.
-    n_present : int
-        Number of rows that are not missing.
-    frequent : ndarray of int32
-        Sensitive items whose share of all rows is above rho: the empty itemset is an antecedent.
-    items : ndarray of int32, shape (items to search,)
-        The other sensitive items, which are searched.
-    starts : ndarray of int64, shape (items to search + 1,)
-        Positions where the rows of each item start.
-    rows : ndarray of int32
-        Rows with each item, by ascending ``apart``.
-    together, apart : ndarray of int64
-        For each row in ``rows``, the number of rows that contain its rest, with the item and without it.
-    in_time : bool
-        Whether the time limit ends searches; it does not end an audit.
     """
 
     index: SupportIndex
-    order: Codes
-    rho: Fraction
-    n_present: int
+    order: Codes  # the code of each item
+    rho: Fraction  # maximum confidence of a rule
+    n_present: int  # rows that are not missing
+    # sensitive items in more than a share rho of all rows: the empty itemset is an antecedent
     frequent: Codes
-    items: Codes
-    starts: Offsets
-    rows: Codes
-    together: NDArray[np.int64]
-    apart: NDArray[np.int64]
-    in_time: bool
+    items: Codes  # the other sensitive items, which are searched
+    starts: Offsets  # where the rows of each item start in `rows`
+    rows: Codes  # rows with each item, by ascending `apart`
+    together: NDArray[np.int64]  # for each of `rows`, the rows that contain its rest, with the item
+    apart: NDArray[np.int64]  # without the item
+    in_time: bool  # whether the time limit ends searches; it does not end an audit
 
     @classmethod
     def of(
@@ -238,14 +185,6 @@ class Owners:
             ItemsetTable(rows.codes[rest], offsets, together + self.apart[broken]), items, together
         )
 
-    def list_all(self, m: int | None) -> Inferences:
-        """List all minimal antecedents of 1 to m items, and some that are not minimal."""
-        return self._search(self._all_items(), self._largest_size(m), _UNLIMITED)[0]
-
-    def mark(self, m: int | None, marked: NDArray[np.bool_]) -> None:
-        """Mark the rows that contain an antecedent of 1 to m items."""
-        self._search(self._all_items(), self._largest_size(m), _UNLIMITED, marked)
-
     def of_any_size(self) -> tuple[Inferences, bool]:
         """Return some inferences of any size but 0, and, if there are none, whether that is proven."""
         found = self.from_rests()
@@ -254,25 +193,22 @@ class Owners:
         found, is_all, _, _ = self._search_within_limit(0, _STEPS)
         return found.recode(np.arange(self.index.n_items, dtype=np.int32)), is_all
 
-    def list_within_limit(self) -> tuple[Inferences, int | None]:
-        """List as `list_all` does, for the largest m within the limit, and return this m; None: any."""
+    def search(self, m: int | None, marked: NDArray[np.bool_] | None = None) -> tuple[Inferences, int | None]:
+        """List all minimal antecedents of 1 to m items, and some others; or mark the rows that contain one.
+
+        With m=None, search for the largest m within the limit. Return this m as well; None: any.
+        """
+        if m is not None:  # no antecedent is larger than the longest row
+            size = max(min(m, self.index.longest), 1)
+            return self._search(self._all_items(), size, _UNLIMITED, marked)[0], m
         last, left = Inferences.concatenate([]), _STEPS
-        for m in count(1):
-            found, is_all, is_larger, left = self._search_within_limit(m, left)
+        for most in count(1):
+            found, is_all, is_larger, left = self._search_within_limit(most, left, marked)
             if not is_all:
-                return (last if len(last) else found), m - 1
+                return (last if len(last) else found), most - 1
             if not is_larger:
                 return found, None
             last = found
-        raise AssertionError
-
-    def mark_within_limit(self, marked: NDArray[np.bool_]) -> int | None:
-        """Mark as `mark` does, for the largest m within the limit, and return this m; None: any."""
-        left = _STEPS
-        for m in count(1):
-            _, is_all, is_larger, left = self._search_within_limit(m, left, marked)
-            if not is_all or not is_larger:
-                return m - 1 if not is_all else None
         raise AssertionError
 
     def at_risk(self, m: int | None) -> tuple[int, int | None]:
@@ -285,12 +221,10 @@ class Owners:
         marked = np.zeros(len(self.index.weights), np.bool_)
         if is_all and not len(found):
             return 0, m
-        if m is not None:
-            self.mark(m, marked)
-        else:
-            m = self.mark_within_limit(marked)
+        _, proven = self.search(m, marked)
+        if m is None:
             marked |= self.index.contains_any(found.antecedents)
-        return int(self.index.weights[marked].sum()), m
+        return int(self.index.weights[marked].sum()), proven
 
     def minimal(self, m: int | None) -> Inferences:
         """Return the minimal inferences of up to m items, with the original codes.
@@ -298,28 +232,21 @@ class Owners:
         With m=None, these are inferences up to the size within the limit, and some larger ones that contain
         none of them.
         """
-        found = [self.list_within_limit()[0], self.of_any_size()[0]] if m is None else [self.list_all(m)]
-        found = [self.from_nothing(), *found]
+        found = [self.from_nothing(), self.search(m)[0]]
+        if m is None:
+            found.append(self.of_any_size()[0])
         return Inferences.concatenate(found).recode(self.order).minimal(self.index.n_items)
 
     def _all_items(self) -> Codes:
         return np.arange(len(self.items), dtype=np.int32)
-
-    def _largest_size(self, m: int | None) -> int:
-        """Return the largest size to search; no antecedent is larger than the longest row."""
-        return max(self.index.longest if m is None else min(m, self.index.longest), 1)
 
     def _search_within_limit(
         self, m: int, left: int, marked: NDArray[np.bool_] | None = None
     ) -> tuple[Inferences, bool, bool, int]:
         """Search up to a size with a number of steps, shared equally by the items.
 
-        Items that need fewer steps leave the others their remaining steps, for another, longer search.
-
-        Returns
-        -------
-        tuple
-            The inferences; whether they are all; whether larger ones may exist; the remaining steps.
+        Items that need fewer steps leave the others their remaining steps, for another, longer search. Return
+        the inferences; whether they are all; whether larger ones may exist; the remaining steps.
         """
         limit, chosen, is_larger = 0, self._all_items(), False
         found, rest = [], Inferences.concatenate([])
@@ -347,11 +274,8 @@ class Owners:
     ) -> tuple[Inferences, NDArray[np.int64]]:
         """Search for some of the items up to a size, with a number of steps for each item.
 
-        Returns
-        -------
-        tuple
-            The inferences, unless rows are marked, with codes in no particular order; and for each item its
-            steps (-1: more than the limit), and whether larger inferences may exist.
+        Return the inferences, unless rows are marked, with codes in no particular order; and for each item
+        its steps (-1: more than the limit), and whether larger inferences may exist.
         """
         table, room = self.index.rows, np.array([MOST_ITEMSETS])
         before = marked.copy() if marked is not None and limited else None
@@ -475,13 +399,7 @@ class RhoUncertainty:
         object.__setattr__(self, "mapping", MappedItems.of(self.mapping, self.sensitive, "sensitive"))
 
     def is_sensitive(self, itemsets: Itemsets) -> NDArray[np.bool_]:
-        """Return whether each item of a column is sensitive.
-
-        Raises
-        ------
-        ParameterError
-            If a sensitive item does not occur, because a support of 0 would prove nothing.
-        """
+        """Return whether each item is sensitive; all must occur, as a support of 0 would prove nothing."""
         return named_items(itemsets, self.sensitive, "sensitive", self.mapping)
 
     def audit(self, frame: pd.DataFrame, column: Hashable | None = None) -> Audit:
@@ -518,7 +436,7 @@ class RhoUncertainty:
         enough among the rows with a sensitive item, and with their supports. Without m, each part of the
         search ends after some hundred million steps.
         """
-        return self.recount(ListColumns.of(frame, find_columns(frame, column), read=read_visible))
+        return self.recount(read_lists(frame, column))
 
     def recount(self, columns: ListColumns) -> Audit:
         """Audit encoded list columns; `audit` reads them from a frame and calls this."""

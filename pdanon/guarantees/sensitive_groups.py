@@ -24,11 +24,10 @@ from pdanon.guarantees.verdict import Audit, threat_table
 from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.codes import Itemsets, as_itemsets, item_texts
 from pdanon.itemsets.columns import added_label, find_column, label_position
-from pdanon.itemsets.compatibility import arrow_values, text_column
+from pdanon.itemsets.dtype import arrow_values, text_column
 from pdanon.itemsets.lists import to_numpy
 from pdanon.itemsets.multisets import read_visible
-from pdanon.itemsets.support import MOST_ROWS, SupportIndex
-from pdanon.itemsets.table import empty_itemset
+from pdanon.itemsets.support import MOST_ROWS, SupportIndex, empty_itemset
 from pdanon.itemsets.validation import check_count, describe
 
 GROUP = "group"  # label of the column with the group of each row
@@ -40,37 +39,17 @@ _HINT = (
 
 @dataclass(frozen=True, eq=False, slots=True)
 class GroupCounts:
-    """A table of counts: the number of rows of each group with each sensitive item.
+    """A table of counts: the number of rows of each group with each sensitive item."""
 
-    Parameters
-    ----------
-    groups : ndarray of int64
-        The groups, ascending.
-    sizes : ndarray of int64
-        Number of rows of each group.
-    group : ndarray of int64
-        For each line with an item, the position of its group in ``groups``.
-    items : pyarrow.LargeStringArray
-        The item of each line, as text.
-    counts : ndarray of int64
-        Number of rows of the group with the item.
-    """
-
-    groups: NDArray[np.int64]
-    sizes: NDArray[np.int64]
-    group: NDArray[np.int64]
-    items: pa.Array
-    counts: NDArray[np.int64]
+    groups: NDArray[np.int64]  # ascending
+    sizes: NDArray[np.int64]  # number of rows of each group
+    group: NDArray[np.int64]  # for each line with an item, the position of its group in `groups`
+    items: pa.Array  # the item of each line, as text
+    counts: NDArray[np.int64]  # rows of the group with the item, by line
 
     @classmethod
     def of(cls, classes: Any) -> GroupCounts | None:
-        """Read a table of counts; return None if there is none.
-
-        Raises
-        ------
-        ParameterError
-            If it is not such a table, or contradicts itself.
-        """
+        """Read a table of counts, which must not contradict itself; return None if there is none."""
         if classes is None or isinstance(classes, cls):
             return classes
         if not isinstance(classes, pd.DataFrame):
@@ -99,12 +78,9 @@ class GroupCounts:
         return cls(groups, sizes, group[named], items, counts[named])
 
     def places(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the position in ``groups`` of the group of each row.
+        """Return the position of the group of each row.
 
-        Raises
-        ------
-        ParameterError
-            If the groups or their sizes differ from those of the table.
+        Other groups or sizes than those of the table are an error.
         """
         problem = "the table of counts has other rows"
         found = pd.Index(self.groups).get_indexer(pd.Index(numbers))
@@ -213,13 +189,7 @@ class SensitiveGroups:
             raise ParameterError("m is given without k", where="m", got=f"m={describe(self.m)}", hint=hint)
 
     def is_sensitive(self, itemsets: Itemsets) -> NDArray[np.bool_]:
-        """Return whether each item of an original column is sensitive.
-
-        Raises
-        ------
-        ParameterError
-            If a sensitive item does not occur.
-        """
+        """Return whether each item of an original column is sensitive; all must occur."""
         return named_items(itemsets, self.sensitive, "sensitive")
 
     def audit(self, frame: pd.DataFrame, column: Hashable | None = None) -> Audit:

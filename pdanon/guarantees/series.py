@@ -28,9 +28,8 @@ from pdanon.itemsets.chunks import refuse_chunks
 from pdanon.itemsets.codes import Codes, Itemsets, Offsets, item_texts
 from pdanon.itemsets.columns import find_column, label_position
 from pdanon.itemsets.lists import offsets_of
-from pdanon.itemsets.mapping import global_mapping
+from pdanon.itemsets.mapping import global_mapping, label_members, set_labels
 from pdanon.itemsets.multisets import first_copies, read_visible
-from pdanon.itemsets.set_labels import label_members, set_labels
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.timing import part_done
 from pdanon.itemsets.validation import check_frame
@@ -58,40 +57,21 @@ class Released:
 
 
 def read_releases(frame: pd.DataFrame, previous: Any, mapping: pd.DataFrame | None) -> list[Released]:
-    """Read the parameters of a series, and return its releases, the oldest first.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        The newest release.
-    previous : sequence
-        The earlier releases, the oldest first: frames, results, or pairs of a frame and its mapping.
-    mapping : pandas.DataFrame or None
-        The mapping of the newest release.
-    """
+    """Return the releases of a series, the oldest first; parameters as in `pdanon.after`."""
     check_frame(frame)
-    hint = "pass a list, the oldest first, even for one release: previous=[january]"
-    if isinstance(previous, pd.DataFrame) or not isinstance(previous, (list, tuple)) or not previous:
-        got = "no release" if isinstance(previous, (list, tuple)) else type(previous).__name__
-        raise ParameterError("the earlier releases must be a list", where="previous", got=got, hint=hint)
-    earlier = [_read_release(each, f"previous[{i}]") for i, each in enumerate(previous)]
-    return [*earlier, Released(frame, mapping, "the newest release")]
-
-
-def refuse_unused(**given: Any) -> None:
-    """Refuse parameters of a series that are passed without earlier releases."""
-    unused = [name for name, value in given.items() if value is not None]
-    if unused:
-        hint = "pass the earlier releases: previous=[january]"
-        problem = f"{' and '.join(unused)} without earlier releases has no effect"
-        raise ParameterError(problem, where=unused[0], hint=hint)
+    earlier = previous if isinstance(previous, list) else [previous]
+    if not earlier:
+        hint = "pass the earlier release, or a list, the oldest first: after([january, february])"
+        raise ParameterError("there is no earlier release", where="previous", hint=hint)
+    names = ["previous"] if earlier is not previous else [f"previous[{i}]" for i in range(len(earlier))]
+    return [*map(_read_release, earlier, names), Released(frame, mapping, "the newest release")]
 
 
 def _read_release(release: Any, where: str) -> Released:
     if isinstance(release, pd.DataFrame):
         return Released(release, None, where)
     parts = release
-    if not isinstance(release, (list, tuple)):
+    if not isinstance(release, tuple):
         parts = getattr(release, "frame", None), getattr(release, "mapping", None)
     if len(parts) == 2 and all(isinstance(each, pd.DataFrame) for each in parts):
         return Released(parts[0], parts[1], where)

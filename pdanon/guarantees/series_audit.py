@@ -21,33 +21,24 @@ from pdanon.guarantees.kkm import KKm
 from pdanon.guarantees.km import KmAnonymity, PrivacyConstraints
 from pdanon.guarantees.lm import LmDiversity
 from pdanon.guarantees.named import refuse_members
-from pdanon.guarantees.series import PRESENT, Persons, Series, Span, read_releases
+from pdanon.guarantees.series import PRESENT, Persons, Released, Series, Span
 from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.itemsets.codes import Itemsets, find_items, item_texts
 from pdanon.itemsets.columns import find_quasi
 from pdanon.itemsets.lists import number_distinct, offsets_of
-from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.table import ItemsetTable, empty_itemset
+from pdanon.itemsets.support import ItemsetTable, SupportIndex, empty_itemset
 
 
 def audit_series(
-    guarantee: Guarantee,
-    frame: pd.DataFrame,
-    previous: Sequence[Any],
-    column: Hashable | None,
-    *,
-    key: Any,
-    mapping: pd.DataFrame | None,
-    spans: str,
+    guarantee: Guarantee, releases: Sequence[Released], column: Hashable | None, *, key: Any, spans: str
 ) -> Audit:
-    """Audit a release alone, and with the earlier releases of the same persons.
+    """Audit the newest of several releases alone, and with the earlier ones of the same persons.
 
-    The parameters are those of `pdanon.audit`.
+    The parameters are those of `pdanon.after` and its ``audit``.
     """
-    releases = read_releases(frame, previous, mapping)
     model = _model(guarantee)
     series = model.read(releases, column, key)
-    alone = guarantee.audit(frame, column)
+    alone = guarantee.audit(releases[-1].frame, column)
     at_risk = np.zeros(series.persons.row_of.shape[1], np.bool_)
     lines = []
     for knowledge in dict.fromkeys((PRESENT, spans)):

@@ -18,7 +18,7 @@ from pandas.api.types import is_hashable
 from pdanon.errors import GuaranteeError, ItemsetDtypeError, ParameterError
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.codes import Codes, Itemsets, as_itemsets
-from pdanon.itemsets.compatibility import arrow_values
+from pdanon.itemsets.dtype import arrow_values
 from pdanon.itemsets.mapping import global_mapping
 from pdanon.itemsets.validation import check_count, is_integer, read_list
 
@@ -231,25 +231,10 @@ def _sides(rules: Any) -> list[list[Any]]:
 
 
 def partition(utility: Any) -> pd.DataFrame:
-    """Read utility constraints.
+    """Read utility constraints: a table of ``item`` and ``block``, items by block, or lists of items.
 
-    Parameters
-    ----------
-    utility : DataFrame, mapping or iterable
-        A table with the columns ``item`` and ``block``; items by block; or a list of items per block.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns ``item`` and ``block``: the labels of the blocks, if these are integers; otherwise the numbers
-        of the blocks in their order.
-
-    Raises
-    ------
-    ParameterError
-        If ``utility`` has another form, or an item is in several blocks.
-    ItemsetDtypeError
-        If a block is not a list of items of one type.
+    Return a table with the columns ``item`` and ``block``. ``block`` has the labels of the blocks, if these
+    are integers; otherwise the numbers of the blocks in their order. An item in several blocks is an error.
     """
     names, lists = _labels_and_lists(utility)
     blocks = Itemsets.from_series(as_itemsets(lists))
@@ -263,24 +248,9 @@ def partition(utility: Any) -> pd.DataFrame:
 
 
 def item_blocks(blocks: pd.DataFrame | None, itemsets: Itemsets) -> NDArray[np.int64]:
-    """Find the block of each item of the data.
+    """Find the block of each item of the data; without blocks, all items are in block 0.
 
-    Parameters
-    ----------
-    blocks : pandas.DataFrame or None
-        The value of `partition`. Items that do not occur in the data are ignored. None: all items are in
-        block 0.
-    itemsets : Itemsets
-        The data.
-
-    Returns
-    -------
-    ndarray of int64, shape (items,)
-
-    Raises
-    ------
-    ParameterError
-        If an item of the data is in no block.
+    Items of blocks that do not occur are ignored. An item of the data in no block is an error.
     """
     if blocks is None:
         return np.zeros(itemsets.n_items, np.int64)
@@ -317,19 +287,7 @@ def _find_occurring(blocks: pd.DataFrame, itemsets: Itemsets) -> tuple[Codes, ND
 def check_release(mapping: pd.DataFrame, blocks: pd.DataFrame | None, allowed: int) -> None:
     """Verify from its mapping alone that a release satisfies the utility constraints.
 
-    Parameters
-    ----------
-    mapping : pandas.DataFrame
-        The mapping of the release.
-    blocks : pandas.DataFrame or None
-        The value of `partition`. None: all items are in one block.
-    allowed : int
-        Maximum number of suppressed items.
-
-    Raises
-    ------
-    GuaranteeError
-        If a label stands for items of several blocks, or more items are suppressed.
+    No label may stand for items of several blocks, and at most ``allowed`` items may be suppressed.
     """
     items, labels = global_mapping(mapping)
     block = pd.Series(item_blocks(blocks, items)[items.codes])

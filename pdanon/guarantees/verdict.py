@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from pdanon.cards import Verdict, card
 from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.columns import find_columns
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.libraries import holds_tables
-from pdanon.itemsets.multisets import add_first_copies
-from pdanon.itemsets.table import ItemsetTable
+from pdanon.itemsets.multisets import add_first_copies, read_visible
+from pdanon.itemsets.support import ItemsetTable
 
 
 @holds_tables
@@ -141,6 +142,11 @@ def threat_table(
     return pd.DataFrame({"itemset": sets.to_pandas(), "support": threats.supports, "why": why})
 
 
+def read_lists(frame: pd.DataFrame, column: Hashable | None) -> ListColumns:
+    """Encode the list column of a frame as an attacker sees it: a repeated label is another label."""
+    return ListColumns.of(frame, find_columns(frame, column), read=read_visible)
+
+
 @runtime_checkable
 class Guarantee(Protocol):
     """A privacy model that a released frame can be audited against."""
@@ -158,11 +164,3 @@ class Recountable(Guarantee, Protocol):
 
     def recount(self, columns: ListColumns) -> Audit:
         """Audit encoded list columns."""
-
-
-@runtime_checkable
-class Yielding(Guarantee, Protocol):
-    """A guarantee that a release satisfies trivially if it suppresses everything that is protected."""
-
-    def gone(self) -> tuple[str, str]:
-        """Return a problem and a hint if everything protected is suppressed; otherwise two empty texts."""

@@ -57,18 +57,10 @@ _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """The comparison of texts as values of one kind.
+    """The comparison of texts as values of one kind."""
 
-    Parameters
-    ----------
-    looks : str
-        A description of the texts with an example, for messages.
-    read : callable
-        Parses a text without surrounding blanks, and returns None for texts of other kinds.
-    """
-
-    looks: str
-    read: Callable[[str], Hashable]
+    looks: str  # the texts with an example, for messages
+    read: Callable[[str], Hashable]  # of a text without surrounding blanks; None: another kind
 
     @classmethod
     def of(cls, kind: pa.DataType) -> Form:
@@ -92,18 +84,7 @@ class Form:
         return text if value is None else value
 
     def leaves(self, names: Sequence[str], parent: Nodes, is_leaf: NDArray[np.bool_]) -> dict[Hashable, int]:
-        """Return the leaf of each value: the first one, if several with the same parent have that value.
-
-        Parameters
-        ----------
-        names, parent, is_leaf
-            Names, parents and leaves of the tree, by node.
-
-        Raises
-        ------
-        HierarchyError
-            If leaves of one value have different parents.
-        """
+        """Return the leaf of each value: the first one, if several with the same parent have that value."""
         found: dict[Hashable, int] = {}
         leaves = np.flatnonzero(is_leaf).tolist()
         first = [found.setdefault(self.key(names[leaf]), leaf) for leaf in leaves]
@@ -158,13 +139,13 @@ _EXACT = Context(prec=2000)  # enough digits for the quotient of any two floats
 
 def csv_tree(path: str | os.PathLike[str], delimiter: str) -> Tree:
     """Read the layout of ARX: one row per leaf, ``leaf;parent;...;*``."""
-    check_delimiter(delimiter, "delimiter")
+    check_delimiter(delimiter)
     return _build_tree(_row_links(_read_csv(Path(check_path(path)), delimiter)), "line")
 
 
 def write_csv(rows: Iterable[Sequence[str]], path: str | os.PathLike[str], delimiter: str) -> None:
     """Write the layout of ARX, whole or not at all."""
-    check_delimiter(delimiter, "delimiter")
+    check_delimiter(delimiter)
     with replace_file(path) as draft, draft.open("w", newline="", encoding="utf-8") as file:
         csv.writer(file, delimiter=delimiter).writerows(rows)
 
@@ -319,19 +300,16 @@ def _number_preorder(nodes: Iterable[_Key], parent: Mapping[_Key, _Key], root: _
 
 
 def _refuse_empty(nodes: Collection[Any]) -> None:
-    """Refuse a hierarchy without nodes."""
     if not nodes:
         raise HierarchyError("the hierarchy is empty")
 
 
 def _refuse_nameless(found: Collection[int], place: str) -> None:
-    """Refuse empty names."""
     hint = "set a name, or drop the entry; names may be missing only at the end of a row"
     _refuse("a name is empty", found, place, hint)
 
 
 def _refuse_unwritable(found: Collection[int], place: str) -> None:
-    """Refuse names that UTF-8 cannot encode."""
     _refuse("a name holds half of a surrogate pair", found, place)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pdanon.cards import escape_html
@@ -21,10 +22,10 @@ from pdanon.errors import HierarchyError, ParameterError, escape_controls
 from pdanon.hierarchy import sources
 from pdanon.hierarchy.sources import TEXT, Form, Nodes, refuse_torn
 from pdanon.itemsets.arguments import constructed_by_name
-from pdanon.itemsets.codes import find_items, item_array, item_texts
-from pdanon.itemsets.compatibility import text_column
-from pdanon.itemsets.dtype import is_text_type
-from pdanon.itemsets.lists import Offsets, offsets_of
+from pdanon.itemsets.codes import Itemsets, Numbers, find_items, item_array, item_texts
+from pdanon.itemsets.dtype import is_text_type, text_column
+from pdanon.itemsets.lists import Offsets, offsets_of, to_numpy
+from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.validation import check_kind, check_known, describe, is_integer, read_list
 
 Line: TypeAlias = tuple[int, str, bool]  # depth, text, and whether the node's children follow
@@ -32,18 +33,18 @@ Line: TypeAlias = tuple[int, str, bool]  # depth, text, and whether the node's c
 _SHOWN_LINES, _SHOWN_CHILDREN, _SHOWN_CHARACTERS = 30, 8, 60
 
 
-def outline(names: Sequence[str], leaves: Nodes, children: Callable[[int], Nodes]) -> list[Line]:
-    """Choose the lines of a small drawing, level by level, from names, leaves and children of nodes."""
+def _outline(tree: Hierarchy) -> list[Line]:
+    """Choose the lines of a small drawing, level by level."""
 
     def line(node: int, depth: int, is_open: bool = False) -> Line:
-        is_leaf = not len(children(node))
-        return depth, _caption(names[node], None if is_leaf else int(leaves[node])), is_open
+        leaves = None if tree.is_leaf[node] else int(tree.leaves[node])
+        return depth, _caption(tree.names[node], leaves), is_open
 
     lines = {0: line(0, 0, True)}  # by node; a line "… 5 more" by its first node
     queue = deque([0])
     while queue:
         node = queue.popleft()
-        below = children(node).tolist()
+        below = tree.children(node).tolist()
         n_shown = len(below) if len(below) <= _SHOWN_CHILDREN else _SHOWN_CHILDREN - 1
         depth, text, _ = lines[node]
         if len(lines) + min(len(below), _SHOWN_CHILDREN) > _SHOWN_LINES:
@@ -54,16 +55,15 @@ def outline(names: Sequence[str], leaves: Nodes, children: Callable[[int], Nodes
             lines[child] = line(child, depth + 1)
         if n_shown < len(below):
             lines[below[n_shown]] = (depth + 1, f"… {len(below) - n_shown} more", False)
-        queue.extend(child for child in below[:n_shown] if len(children(child)))
+        queue.extend(child for child in below[:n_shown] if not tree.is_leaf[child])
     return [lines[node] for node in sorted(lines)]
 
 
-def as_text(lines: Sequence[Line]) -> str:
-    """Draw lines as indented text."""
+def _as_text(lines: Sequence[Line]) -> str:
     return "\n".join("  " * depth + text for depth, text, _ in lines)
 
 
-def as_html(lines: Sequence[Line]) -> str:
+def _as_html(lines: Sequence[Line]) -> str:
     """Draw lines as nested elements that readers can open and close."""
     parts, unclosed = [], 0
     for depth, text, is_open in lines:
@@ -586,10 +586,10 @@ class Hierarchy:
         return f"Hierarchy({counts}, missing={self.missing!r})"
 
     def __str__(self) -> str:
-        return as_text(outline(self.names, self.leaves, self.children))
+        return _as_text(_outline(self))
 
     def _repr_html_(self) -> str:
-        return as_html(outline(self.names, self.leaves, self.children))
+        return _as_html(_outline(self))
 
     @cached_property
     def _leaf_of(self) -> dict[Hashable, int]:
@@ -608,7 +608,40 @@ class Hierarchy:
         return sources.freeze(own, np.int32)
 
     def _check_node(self, node: Any) -> None:
-        """Check that an argument is the number of a node."""
         if not is_integer(node) or not 0 <= node < self.n_nodes:
             got = f"{describe(node)}, {self.n_nodes} nodes"
             raise ParameterError("there is no such node", where="node", got=got)
+
+
+# --- Domain exclusiveness: of a node and a node above it, at most one is published
+
+
+def nested_labels(itemsets: Itemsets, tree: Hierarchy) -> pd.DataFrame:
+    """List the labels of some rows that are below another label of some rows, as pairs, in pre-order.
+
+    Labels that the hierarchy lacks, such as sensitive items, are ignored.
+    """
+    supports = np.zeros(tree.n_nodes + 1, np.int64)
+    texts = item_texts(itemsets.vocabulary)
+    node = to_numpy(pc.index_in(texts, value_set=pa.array(tree.labels, texts.type)).fill_null(-1))
+    supports[node] = SupportIndex.of(itemsets).singles
+    lower = np.flatnonzero(supports[:-1] > 0)  # the last element is that of other labels
+    upper: Numbers = lower
+    found = []
+    for _ in range(tree.height):
+        upper = tree.parent[upper].astype(np.int64)
+        lower, upper = lower[upper >= 0], upper[upper >= 0]
+        both = supports[upper] > 0
+        found.append(np.stack((upper[both], lower[both])))
+    above, below = np.concatenate(found, axis=1) if found else np.empty((2, 0), np.int64)
+    order = np.lexsort((below, above))
+    above, below = above[order], below[order]
+    names = np.array([*tree.labels], object)
+    return pd.DataFrame(
+        {
+            "label": pd.Series(names[above], dtype="str"),
+            "support": supports[above],
+            "below": pd.Series(names[below], dtype="str"),
+            "support_below": supports[below],
+        }
+    )

@@ -43,7 +43,8 @@ def number_buckets(columns: Sequence[pa.ChunkedArray], n_buckets: int) -> NDArra
 def _plain_parts(column: pa.ChunkedArray) -> list[pa.Array]:
     """Return the values of a column, or their fields, without codes; NaN is missing."""
     chunks = column.chunks or [pa.array([], column.type)]
-    values = pa.concat_arrays([each.dictionary_decode() if _is_coded(each) else each for each in chunks])
+    is_coded = pa.types.is_dictionary(column.type)
+    values = pa.concat_arrays([each.dictionary_decode() if is_coded else each for each in chunks])
     values = values.storage if isinstance(values, pa.ExtensionArray) else values
     return [*map(_plain, values.flatten() if pa.types.is_struct(values.type) else [values])]
 
@@ -54,10 +55,6 @@ def _is_readable(values: pa.Array) -> bool:
     with suppress(pa.ArrowNotImplementedError):
         return has_codes or len(none.take(pa.array([], pa.int64())).dictionary_encode()) == 0
     return False
-
-
-def _is_coded(values: pa.Array) -> bool:
-    return bool(pa.types.is_dictionary(values.type))
 
 
 def _plain(values: pa.Array) -> pa.Array:
@@ -96,14 +93,7 @@ _COMPRESSED = pa.ipc.IpcWriteOptions(compression="zstd")
 def write_rows(table: pa.Table, path: Path, counts: Iterable[int] | None = None) -> None:
     """Write rows to a file that `read_rows` reads.
 
-    Parameters
-    ----------
-    table : pyarrow.Table
-        The rows. With ``counts`` they are sorted by bucket.
-    path : Path
-        The file.
-    counts : iterable of int, optional
-        Number of rows of each bucket. They can be read alone.
+    With the number of rows of each bucket, rows are sorted by bucket, and each bucket can be read alone.
     """
     _write(path, table.schema, _cut(table, [len(table)] if counts is None else counts))
 
@@ -141,12 +131,7 @@ def read_bucket(paths: Iterable[Path], number: int) -> pa.Table:
 def regroup(rows: pa.Table, counts: NDArray[np.integer[Any]]) -> pa.Table:
     """Return rows bucket by bucket that come part by part, or the other way round.
 
-    Parameters
-    ----------
-    rows : pyarrow.Table
-        The rows of the first part, by bucket, then those of the second part, and so on.
-    counts : ndarray of int, shape (parts, buckets)
-        Number of rows of each part and bucket.
+    ``counts`` has the number of rows of each part and bucket, shape (parts, buckets).
     """
     n_parts, n_buckets = counts.shape
     bucket_of = np.repeat(np.tile(np.arange(n_buckets), n_parts), counts.ravel())
@@ -163,15 +148,6 @@ class Buckets:
     A part may have fewer rows than there are buckets. So its file has pieces of adjacent buckets. Before the
     first read, some parts together become one file with a piece for each bucket: few pieces are tiny, and a
     bucket is in few files.
-
-    Parameters
-    ----------
-    directory : Path
-        The directory of the files.
-    name : str
-        First part of their names.
-    n_buckets : int
-        Number of buckets.
     """
 
     def __init__(self, directory: Path, name: str, n_buckets: int) -> None:

@@ -15,7 +15,7 @@ from pdanon._kernels.counting import gather, sort_rows
 from pdanon.errors import ParameterError
 from pdanon.itemsets.codes import Codes, Itemsets, Offsets, as_itemsets, canonical_rows
 from pdanon.itemsets.columns import find_column, with_column
-from pdanon.itemsets.compatibility import text_column
+from pdanon.itemsets.dtype import text_column
 from pdanon.itemsets.libraries import takes_tables
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.validation import MOST_DRAWN, check_count, describe, is_number, random_generator

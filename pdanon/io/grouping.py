@@ -27,11 +27,14 @@ from pdanon.errors import (
     cause_of,
     did_you_mean,
 )
-from pdanon.io.column_types import cast_columns, cast_schema, check_typed, check_types
 from pdanon.io.files import check_encoding, check_name, replace_file
 from pdanon.io.lines import (
     TextLines,
+    cast_columns,
+    cast_schema,
     check_fields,
+    check_typed,
+    check_types,
     csv_options,
     delimiter_of,
     is_text,
@@ -65,10 +68,7 @@ def group_lines(
 ) -> tuple[str, ...]:
     """Write one row per person with the list of the items; parameters as in `pdanon.stream.from_long`.
 
-    Returns
-    -------
-    tuple of str
-        Notes about options that were guessed.
+    Return notes about options that were guessed.
     """
     by = [by] if isinstance(by, str) else [check_text(each, "by") for each in read_list(by, "by")]
     if not by:
@@ -337,25 +337,9 @@ def gather_units(
 ) -> Iterator[Iterator[pa.Array]]:
     """Sort lines on disk, and yield the items of each person as lists, those of some persons at a time.
 
-    Parameters
-    ----------
-    tree : ParquetTree
-        The lines.
-    near : Path
-        A path in the directory for the hidden directory of the database.
-    unit, item : str
-        The columns of persons and of items.
-    repeats : bool
-        Keep repeated items of a person.
-    as_shown : bool
-        Read items exactly as they are written, for audits. Otherwise blanks around a text are removed.
-    memory : str
-        The memory limit of DuckDB.
-
-    Raises
-    ------
-    ColumnError, ItemsetDtypeError, FormatError, ParameterError
-        As `group_lines`.
+    The database has a hidden directory beside the path ``near``. With ``repeats``, repeated items of a person
+    are kept. With ``as_shown``, for audits, items are read exactly as they are written. Otherwise blanks
+    around a text are removed.
     """
     schema = tree.schema()
     _check_present([unit, item], schema.names, tree.display_path(tree.names[0]))

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import islice
+from itertools import accumulate, chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,21 +19,23 @@ import pyarrow.csv as pa_csv
 
 from pdanon.errors import (
     UNEVEN,
+    ColumnError,
     FormatError,
+    ParameterError,
     ReleaseWarning,
     cause_of,
     check_names,
     content_of,
+    did_you_mean,
     file_hint,
     read_safely,
     remedy_of,
     warn,
 )
-from pdanon.io.column_types import cast_columns, check_typed
 from pdanon.io.files import check_encoding, check_name, line_not_in
-from pdanon.io.json_lines import read_json_lines
 from pdanon.io.parquet import read_parquet, to_frame
-from pdanon.itemsets.validation import check_delimiter, is_uri, quote_word
+from pdanon.itemsets.dtype import is_text_type
+from pdanon.itemsets.validation import check_delimiter, check_known, is_uri, quote_word
 
 _DELIMITERS = (",", ";", "\t", "|")
 _SUFFIXES = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
@@ -66,20 +70,10 @@ def read_lines(
     delimiter: str | None = None,
     encoding: str = "utf-8",
 ) -> Table:
-    """Read a table. Values stay what they are: in CSV and JSON lines, text is text.
+    """Read a table, CSV, JSON lines or Parquet by its name. Values stay what they are: text is text.
 
-    Parameters
-    ----------
-    path : Path, or str
-        ``.csv``, ``.tsv``, both also with ``.gz``, ``.jsonl``, or ``.parquet``, which may be a URI.
-    types : mapping of str to str, optional
-        Types of columns of CSV and JSON lines: ``integer``, ``number``, ``date``, ``timestamp`` or
-        ``boolean``. By default, columns of CSV are text.
-    delimiter : str, optional
-        The delimiter of a CSV file. By default the most frequent of comma, semicolon, tab and bar in its
-        first line.
-    encoding : str
-        The encoding of a CSV file.
+    ``types`` are those of columns of CSV and JSON lines. The default delimiter is the most frequent of comma,
+    semicolon, tab and bar in the first line of a CSV file. Only Parquet may have a URI.
     """
     check_name(path)
     if is_parquet(path):
@@ -99,13 +93,6 @@ def read_text(path: Path, types: Mapping[str, str], delimiter: str, encoding: st
     """Read a CSV file: all columns as text, except those with a requested type.
 
     Empty fields are missing unless quoted. In a file of one column, an empty line is a row.
-
-    Raises
-    ------
-    FormatError
-        If it cannot be read, if a quote is not closed, or if a value has another type than requested.
-    ColumnError
-        If two columns have the same name, or one with a requested type does not exist.
     """
     table, problem = None, None
     try:
@@ -125,7 +112,7 @@ def read_text(path: Path, types: Mapping[str, str], delimiter: str, encoding: st
 def delimiter_of(path: Path, delimiter: str | None, encoding: str) -> tuple[str, tuple[str, ...]]:
     """Return the delimiter of a CSV file, and a note if it is guessed and no comma."""
     if delimiter is not None:
-        return check_delimiter(delimiter, "delimiter"), ()
+        return check_delimiter(delimiter), ()
     is_tabbed = ".tsv" in path.name.lower()
     mark = "\t" if is_tabbed else read_safely(lambda: _guess_delimiter(path, encoding), path, "CSV")
     return mark, () if mark == "," else (f"the delimiter is {_name_mark(mark)}",)
@@ -212,15 +199,7 @@ def _note_lines(file: Iterable[str], lines: list[str]) -> Iterator[str]:
 
 
 class TextLines:
-    """Numbers of the lines of a CSV file, which is read again.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    delimiter, encoding : str
-        As those of `read_text`.
-    """
+    """Numbers of the lines of a CSV file, which is read again."""
 
     def __init__(self, path: Path, delimiter: str, encoding: str) -> None:
         self.path, self.delimiter, self.encoding = path, delimiter, encoding
@@ -230,13 +209,8 @@ class TextLines:
 
         A quote that is not closed swallows lines up to the next quote. As quotes come in pairs, a single one
         too many has no partner: some later quote is followed by text instead of a delimiter, or the last has
-        no end. Arrow's parser accepts both. Two quotes too many may have each other as partners. This can
-        also be a text with delimiters and ends of lines, so it is a warning.
-
-        Warns
-        -----
-        ReleaseWarning
-            If all lines of a field have as many delimiters as a record.
+        no end. Arrow's parser accepts both. Two quotes too many may have each other as partners: then all
+        lines of a field have as many delimiters as a record. This can also be a text, so it is a warning.
         """
         found = [record.line for record in self._records() if self._looks_merged(record)]
         if found:
@@ -297,3 +271,253 @@ def _guess_delimiter(path: Path, encoding: str) -> str:
 
 def _name_mark(mark: str) -> str:
     return "a tab" if mark == "\t" else quote_word(mark)
+
+
+# --- Types of columns: text, unless a type is requested
+
+
+TYPES = {
+    "integer": pa.int64(),
+    "number": pa.float64(),
+    "date": pa.date32(),
+    "timestamp": pa.timestamp("us"),
+    "boolean": pa.bool_(),
+}
+_EXAMPLES = {
+    "integer": "digits, such as 42, up to 64 bits",
+    "number": "digits and a point, such as 1.5; integers beyond 15 digits are of type integer",
+    "date": "the form 2020-12-31",
+    "timestamp": "the form 2020-12-31 23:59:59, without a time zone",
+    "boolean": "true, false, 1 or 0",
+}
+_NOUNS = {"integer": "whole numbers", "number": "numbers", "date": "dates", "timestamp": "timestamps"}
+_CODE = r"^0[0-9]+$"
+_LONG = r"^[+-]?[0-9]{16,}$"  # integers that floats would merge
+
+
+def check_types(types: Mapping[str, str] | None, where: str) -> dict[str, str]:
+    """Check the requested types of columns."""
+    if types is not None and not isinstance(types, Mapping):
+        hint = "pass types by column: {'age': 'integer'}"
+        raise ParameterError("types must be a dict", where=where, got=type(types).__name__, hint=hint)
+    for kind in (types or {}).values():
+        check_known(kind, TYPES, "type of a column", where=where)
+    return dict(types or {})
+
+
+def check_typed(types: Mapping[str, str], names: list[str], path: Path) -> None:
+    """Check that all columns with a requested type exist."""
+    for name in (name for name in types if name not in names):
+        raise ColumnError(f"column {name!r} does not exist", where=str(path), hint=did_you_mean(name, names))
+
+
+def cast_columns(
+    table: pa.Table, types: Mapping[str, str], path: Path, line_of: Callable[[int], int]
+) -> pa.Table:
+    """Convert columns of text to their types, as far as the table has them. Empty text becomes missing.
+
+    ``line_of`` returns the number of the line of a row, for the error about a value of another type.
+    """
+    for name in (name for name in types if name in table.column_names):
+        column, kind = table.column(name), types[name]
+        values = _cast(column, kind)
+        if values is None:
+            raise FormatError(
+                f"a value of column {name!r} has another type than requested",
+                where=f"{path}, line {line_of(_first_failure(column, kind)):,}",
+                got=f"type {kind}",
+                hint=f"write {_EXAMPLES[kind]}",
+            )
+        place = table.column_names.index(name)
+        table = table.set_column(place, name, values)
+    return table
+
+
+def cast_schema(schema: pa.Schema, types: Mapping[str, str]) -> pa.Schema:
+    """Return the schema of `cast_columns`."""
+    return pa.schema([field.with_type(TYPES.get(types.get(field.name, ""), field.type)) for field in schema])
+
+
+def describe_texts(
+    frame: pd.DataFrame, labels: list[str], spelling: str, *, only_times: bool = False
+) -> list[str]:
+    """Return a note for each column that would be generalized otherwise if its texts had their type.
+
+    ``spelling`` shows how a type is requested, with ``{}`` for the column and its type. Only times matter in
+    kept columns of persons with several rows: these are generalized by the calendar.
+    """
+    purpose = "for its calendar" if only_times else "for ranges"
+    notes = []
+    for label in labels:
+        column = frame[label] if label in frame.columns else None
+        if isinstance(column, pd.Series) and pd.api.types.is_string_dtype(column.dtype):
+            kind = _type_of(column)
+            if kind is not None and not (only_times and kind in ("integer", "number")):
+                request = spelling.format(label, kind)
+                notes.append(f"{label} holds {_NOUNS[kind]} as text: pass {request} {purpose}")
+    return notes
+
+
+def typed_columns(column: pd.Series[Any]) -> Iterator[pd.Series[Any]]:
+    """Yield a column of text in each type that all its values have."""
+    if pd.api.types.is_string_dtype(column.dtype):
+        texts = pa.chunked_array([pa.array(column, pa.string())])
+        for values in filter(None, (_cast(texts, kind) for kind in TYPES)):
+            name = str(column.name)
+            yield to_frame(pa.table({name: values}))[name].set_axis(column.index)
+
+
+def _type_of(column: pd.Series[Any]) -> str | None:
+    """Return the type that all values of a column of text have; None for codes such as 007."""
+    texts = pa.chunked_array([pa.array(column.dropna(), pa.string())])
+    if pc.any(pc.match_substring_regex(texts, _CODE)).as_py():
+        return None
+    cast = ((kind, _cast(texts, kind)) for kind in _NOUNS)
+    return next((kind for kind, each in cast if each is not None and each.null_count < len(each)), None)
+
+
+def _cast(column: pa.ChunkedArray, kind: str) -> pa.ChunkedArray | None:
+    """Convert values to a type; return None if one is not of it."""
+    if is_text_type(column.type):
+        column = pc.utf8_trim_whitespace(column)
+        column = pc.if_else(pc.equal(column, ""), pa.scalar(None, column.type), column)
+        if kind == "number" and pc.any(pc.match_substring_regex(column, _LONG)).as_py():
+            return None
+    try:
+        return column.cast(TYPES[kind])
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return None
+
+
+def _first_failure(column: pa.ChunkedArray, kind: str) -> int:
+    """Return the position of the first value that is not of a type, by bisection."""
+    good, bad = 0, len(column)  # all values before good are of the type, those before bad are not
+    while bad - good > 1:
+        middle = (good + bad) // 2
+        good, bad = (
+            (good, middle) if _cast(column.slice(good, middle - good), kind) is None else (middle, bad)
+        )
+    return good
+
+
+# --- JSON lines: text stays text, and integers stay integers
+
+
+_KINDS = {
+    str: "text",
+    int: "an integer",
+    float: "a number",
+    bool: "a boolean",
+    list: "a list",
+    dict: "an object",
+}
+_PLAIN = {str: pa.string(), float: pa.float64(), bool: pa.bool_()}
+_HINT = "write one object per line, {...}, and one type per field"
+_EXACT = 2**53  # floats hold all integers up to here
+
+
+def read_json_lines(path: Path, types: Mapping[str, str]) -> pa.Table:
+    """Read a file with one object per line, with the requested types of columns. Empty lines are ignored.
+
+    An error about a value names its line: a field may not have two types. An integer may not exceed 64 bits,
+    nor be too large for a float beside fractions.
+    """
+    rows: list[dict[str, Any]] = []
+    lines: list[int] = []
+    with path.open(encoding="utf-8-sig") as file:
+        for line, text in enumerate(file, start=1):
+            if text.strip():
+                rows.append(_parse(text, path, line))
+                lines.append(line)
+    names = list(dict.fromkeys(chain.from_iterable(rows)))
+    columns = [_encode([row.get(name) for row in rows], lines, name, path) for name in names]
+    table = pa.table(columns, names=names)
+    check_typed(types, names, path)
+    return cast_columns(table, types, path, lines.__getitem__)
+
+
+def _parse(text: str, path: Path, line: int) -> dict[str, Any]:
+    try:
+        row = _DECODER.decode(text)
+    except (ValueError, RecursionError):
+        row = None
+    if not isinstance(row, dict):  # raised outside the handler: the error of the parser may show the line
+        got = "a line that is no object, or names a field twice"
+        raise FormatError(
+            "the file cannot be read as JSON lines", where=f"{path}, line {line:,}", got=got, hint=_HINT
+        )
+    return row
+
+
+def _refuse(name: str) -> None:
+    raise ValueError(name)
+
+
+def _unite(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        raise ValueError
+    return fields
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse, object_pairs_hook=_unite)
+
+
+def _encode(values: Sequence[Any], lines: Sequence[int], name: str, path: Path) -> pa.Array:
+    """Return the values of a field, which have one type, as an array."""
+    kinds = {*map(type, values)} - {type(None)}
+    if kinds == {int, float}:
+        return pa.array(_floats(values, lines, name, path), pa.float64())
+    kind = min(kinds, key=str, default=None)
+    if len(kinds) > 1:
+        first = next(type(value) for value in values if value is not None)
+        place = next(place for place, value in enumerate(values) if type(value) not in (first, type(None)))
+        got = f"{_KINDS[type(values[place])]} after {_KINDS[first]}"
+        raise _error("a field has two types", name, path, lines[place], got)
+    missing = np.fromiter((value is None for value in values), np.bool_, len(values))
+    if kind is list:
+        lengths = [len(value or ()) for value in values]
+        flat = list(chain.from_iterable(value or () for value in values))
+        inner = _encode(flat, np.repeat(lines, lengths).tolist(), name, path)
+        offsets = pa.array([*accumulate(lengths, initial=0)], pa.int64())
+        lists = pa.LargeListArray.from_arrays(offsets, inner, mask=pa.array(missing))
+        return lists.cast(pa.list_(inner.type)) if len(flat) < 2**31 else lists
+    if kind is dict:
+        fields = list(dict.fromkeys(chain.from_iterable(value or () for value in values)))
+        if not fields:
+            return pa.array(values, pa.struct([]))
+        parts = [[None if value is None else value.get(field) for value in values] for field in fields]
+        arrays = [_encode(part, lines, name, path) for part in parts]  # a key within may be a value
+        return pa.StructArray.from_arrays(arrays, fields, mask=pa.array(missing))
+    if kind is int:
+        return _integers(values, lines, name, path)
+    return pa.array(values, pa.null() if kind is None else _PLAIN[kind])
+
+
+def _integers(values: Sequence[int | None], lines: Sequence[int], name: str, path: Path) -> pa.Array:
+    present = [value for value in values if value is not None]
+    low, high = (min(present), max(present))
+    if low >= -(2**63) and high < 2**63:
+        return pa.array(values, pa.int64())
+    if low >= 0 and high < 2**64:
+        return pa.array(values, pa.uint64())
+    limit = 2**63 if low < 0 else 2**64
+    place = next(i for i, each in enumerate(values) if each is not None and not -(2**63) <= each < limit)
+    raise _error("an integer has more than 64 bits", name, path, lines[place], "an integer")
+
+
+def _floats(
+    values: Sequence[float | None], lines: Sequence[int], name: str, path: Path
+) -> Sequence[float | None]:
+    """Return numbers as floats, also those that are written as integers."""
+    for place, value in enumerate(values):
+        if type(value) is int and abs(value) > _EXACT:
+            raise _error(
+                "a float cannot hold an integer beside fractions", name, path, lines[place], "an integer"
+            )
+    return [None if value is None else float(value) for value in values]
+
+
+def _error(what: str, name: str, path: Path, line: int, got: str) -> FormatError:
+    hint = f"{_HINT}; write identifiers as text"
+    return FormatError(what, where=f"{path}, line {line:,}, column {name!r}", got=got, hint=hint)

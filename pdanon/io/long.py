@@ -25,8 +25,7 @@ from pdanon.itemsets.columns import (
     quasi_labels,
     same_label,
 )
-from pdanon.itemsets.compatibility import arrow_values
-from pdanon.itemsets.dtype import type_name
+from pdanon.itemsets.dtype import arrow_values, type_name
 from pdanon.itemsets.equality import Numbers, pair_numbers, value_numbers
 from pdanon.itemsets.lists import ITEM_HINT, item_type, object_items
 from pdanon.itemsets.multisets import Multisets
@@ -188,12 +187,7 @@ def to_long(frame: pd.DataFrame, column: Hashable | None = None, *, by: str = "r
 def number_persons(ids: list[pd.Series[Any]], where: str = "by") -> tuple[NDArray[np.int32], int]:
     """Number the person of each line, in order of first appearance, and count the persons.
 
-    Parameters
-    ----------
-    ids : list of pandas.Series
-        The columns that identify the person of a line together.
-    where : str
-        The parameter that names them, for messages.
+    Several columns identify a person together. ``where`` is the parameter that names them, for messages.
     """
     ids = [*map(without_signs, ids)]
     missing = np.logical_or.reduce([column.isna().to_numpy(bool) for column in ids])

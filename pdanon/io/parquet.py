@@ -28,8 +28,7 @@ from pandas.api.types import pandas_dtype
 from pyarrow import fs
 
 from pdanon.errors import ColumnError, FormatError, check_names, did_you_mean, read_safely
-from pdanon.io.files import check_name, replace_file
-from pdanon.io.storage import INCOMPLETE, display_path, is_local, is_utf8, resolve
+from pdanon.io.files import INCOMPLETE, check_name, display_path, is_local, is_utf8, replace_file, resolve
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import is_list_column
@@ -38,42 +37,13 @@ from pdanon.itemsets.validation import check_frame, check_path, check_text, is_u
 
 pa.array(pd.arrays.IntervalArray.from_breaks([0, 1]))  # registers the type of intervals, to read it
 
-__all__ = [
-    "Entry",
-    "Listing",
-    "check_current",
-    "entry_of",
-    "leaves_by_column",
-    "open_parquet",
-    "read_parquet",
-    "read_row_group",
-    "read_safely",
-    "split_pattern",
-    "to_frame",
-    "to_parquet",
-]
-
 
 def open_parquet(
     path: str | os.PathLike[str], filesystem: fs.FileSystem | None = None, dictionaries: Sequence[int] = ()
 ) -> pq.ParquetFile:
-    """Open a file, and check that its footer is consistent.
+    """Open a file, and check that its footer is consistent and no two columns have the same name.
 
-    Parameters
-    ----------
-    path : path
-        The file.
-    filesystem : pyarrow.fs.FileSystem, optional
-        The file system. By default that of this machine.
-    dictionaries : sequence of int
-        Leaves of the schema, by number, to read as codes into a dictionary.
-
-    Raises
-    ------
-    FormatError
-        If it cannot be opened, or the rows of its row groups do not add up to those of the file.
-    ColumnError
-        If two columns have the same name.
+    ``dictionaries`` are leaves of the schema, by number, to read as codes into a dictionary.
     """
     where = display_path(path, filesystem)
 
@@ -95,24 +65,10 @@ def open_parquet(
 def read_row_group(
     file: pq.ParquetFile, number: int, path: str, columns: Sequence[str] | None = None
 ) -> pa.Table:
-    """Read a row group.
+    """Read a row group of a file that `open_parquet` opened, by default all columns.
 
-    Parameters
-    ----------
-    file : pyarrow.parquet.ParquetFile
-        A file opened by `open_parquet`.
-    number : int
-        Number of the row group.
-    path : str
-        The path of the file, for messages.
-    columns : sequence of str, optional
-        The columns to read. By default all.
-
-    Raises
-    ------
-    FormatError
-        If it cannot be read, or its rows or values differ in number from the footer. If a code is not in its
-        dictionary, or a text is not UTF-8.
+    Check that it has as many rows and values as the footer says, its codes are in dictionaries, and its texts
+    are UTF-8.
     """
     part = f", row group {number}"
     where = f"{path}{part}"
@@ -137,8 +93,6 @@ def read_row_group(
 def leaves_by_column(schema: pa.Schema) -> list[range]:
     """Return the leaves of each column, by number, not by path: a name may hold a dot.
 
-    Examples
-    --------
     >>> import pyarrow as pa
     >>> from pdanon.io.parquet import leaves_by_column
     >>> kinds = {"items": pa.list_(pa.string()), "place": pa.struct({"x": pa.int8(), "y": pa.int8()})}
@@ -213,54 +167,26 @@ _UNREAD = {
 
 
 class Entry(NamedTuple):
-    """The target of a path.
+    """The target of a path."""
 
-    Parameters
-    ----------
-    name : str
-        The last part of the path.
-    kind : pyarrow.fs.FileType
-        Its kind, links followed; ``NotFound`` if nothing exists.
-    identity : hashable
-        A value that is equal for all paths that lead there: device and inode, or else the path.
-    """
-
-    name: str
-    kind: fs.FileType
-    identity: Hashable
+    name: str  # the last part of the path
+    kind: fs.FileType  # links followed; `NotFound` if nothing exists
+    identity: Hashable  # equal for all paths that lead there: device and inode, or else the path
 
 
 @dataclass(eq=False, slots=True)
 class Listing:
     """The files of a directory and its subdirectories, or those that match patterns.
 
-    Parameters
-    ----------
-    filesystem : pyarrow.fs.FileSystem
-        The file system.
-    root : str
-        The directory.
-    patterns : tuple of str
-        Patterns of names, level by level. If empty, all files.
-
-    Attributes
-    ----------
-    names : list of str
-        The paths of the files, relative to the root, in order.
-    directories : set of str
-        The real paths of the local directories in which a new file would belong to the listing.
-
-    Raises
-    ------
-    FormatError
-        If there are no files, or a directory cannot be read. If two paths lead to a file, or a file would be
-        ignored; the message counts these by kind.
+    Listing fails if there are no files, a directory cannot be read, two paths lead to a file, or a file would
+    be ignored. The message counts these by kind.
     """
 
     filesystem: fs.FileSystem
     root: str
-    patterns: tuple[str, ...] = ()
-    names: list[str] = field(default_factory=list, init=False)
+    patterns: tuple[str, ...] = ()  # of names, level by level; if empty, all files
+    names: list[str] = field(default_factory=list, init=False)  # relative to the root, in order
+    # real local ones in which a new file would belong to the listing
     directories: set[str] = field(default_factory=set, init=False)
     _known: set[Hashable] = field(default_factory=set, init=False)
     _refused: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list), init=False)
@@ -368,11 +294,8 @@ def entry_of(filesystem: fs.FileSystem, path: str) -> Entry:
 def check_current(filesystem: fs.FileSystem, path: str) -> None:
     """Check that a file does not belong to a table with versions, which may have replaced it.
 
-    Raises
-    ------
-    FormatError
-        If a directory above it, links followed, holds a log of Delta, Hudi or Iceberg. Directories that
-        cannot be listed are ignored.
+    No directory above it, links followed, may hold a log of Delta, Hudi or Iceberg. Directories that cannot
+    be listed are ignored.
     """
     links = [os.path.abspath(path), os.path.realpath(path)]
     logs = _logs_above(filesystem, links if is_local(filesystem) else [path])
@@ -420,10 +343,7 @@ def _remote_entry(info: Any) -> Entry:
 def split_pattern(path: str) -> tuple[str, tuple[str, ...]]:
     """Split a path with wildcards into the directory before them, and the patterns of the levels below.
 
-    Raises
-    ------
-    FormatError
-        If there are no wildcards, as the path then does not exist, or if one is ``**``.
+    A path without wildcards is refused, as it then does not exist, and so is ``**``.
     """
     marks = [path.find(mark) for mark in _MAGIC if mark in path]
     if not marks:
@@ -594,22 +514,11 @@ def _index_columns(schema: pa.Schema, columns: Sequence[str]) -> list[str]:
 def to_frame(table: pa.Table, *, ignore_metadata: bool = False) -> pd.DataFrame:
     """Convert a table that was read from a file, of any format, into a frame with the same values.
 
-    Parameters
-    ----------
-    table : pyarrow.Table
-        The table. Its metadata may say how pandas stored it.
-    ignore_metadata : bool
-        Ignore that metadata: all columns become columns of the frame.
+    Columns are as pandas reads them, unless that would change a value or its type. Lists are Arrow lists.
+    Integers and booleans beside missing values have pandas' nullable dtypes, as floats merge integers above
+    2**53. Types that pandas would convert to Python objects keep Arrow's type. Without pandas' metadata, all
+    columns become columns of the frame.
 
-    Returns
-    -------
-    DataFrame
-        Columns are as pandas reads them, unless that would change a value or its type. Lists are Arrow
-        lists. Integers and booleans beside missing values have pandas' nullable dtypes, as floats merge
-        integers above 2**53. Types that pandas would convert to Python objects keep Arrow's type.
-
-    Examples
-    --------
     >>> import pyarrow as pa
     >>> from pdanon.io.parquet import to_frame
     >>> to_frame(pa.table({"code": [10625631000119104, 10625631000119105, None], "n": [1, 2, 3]})).dtypes

@@ -1,28 +1,256 @@
-"""Files of the command line and of policies: CSV or Parquet, by suffix."""
+"""Tables in files of the command line and of policies: forms of their input, their output, and links."""
 
 from __future__ import annotations
 
+import hmac
+import json
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain, combinations
 from pathlib import Path
+from secrets import token_bytes
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
-from pdanon.errors import ColumnError, ParameterError
-from pdanon.io.column_types import cast_columns
-from pdanon.io.csv import escape_frame, to_csv, warn_of_formulas
-from pdanon.io.files import check_name, name_in_errors, replace_file, replace_files
-from pdanon.io.lines import TextLines, read_text
+from pdanon.errors import ColumnError, FormatError, ParameterError, did_you_mean, read_safely
+from pdanon.io.files import (
+    check_encoding,
+    check_name,
+    is_same,
+    locate,
+    name_in_errors,
+    replace_file,
+    replace_files,
+    suffix_of,
+)
+from pdanon.io.lines import (
+    Table,
+    TextLines,
+    cast_columns,
+    check_types,
+    delimiter_of,
+    is_parquet,
+    is_text,
+    read_lines,
+    read_text,
+)
+from pdanon.io.long import from_long, number_persons, read_items, refuse_published_persons, to_long
+from pdanon.io.onehot import describe_numbers, lists_and_numbers
 from pdanon.io.parquet import read_parquet, to_frame, to_parquet
-from pdanon.io.storage import is_same, locate, suffix_of
-from pdanon.io.text import to_text
-from pdanon.itemsets.columns import is_list_column
-from pdanon.itemsets.validation import check_path
+from pdanon.io.text import escape_frame, read_csv, to_csv, to_text, warn_of_formulas
+from pdanon.itemsets.codes import item_texts
+from pdanon.itemsets.columns import find_column, is_list_column, label_positions, list_column
+from pdanon.itemsets.multisets import read_visible
+from pdanon.itemsets.validation import check_known, check_path, is_uri
+
+# --- Forms, and their conversion into frames, usually with one row per person
+
+
+_CONFLICTS = ("refuse", "first")
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Form:
+    """The form of the table of a file: lists, a long table (``item``), or a one-hot table (``onehot``)."""
+
+    by: Sequence[str] = ()  # the person of a line; not in the frame, and the rows of a person are merged
+    item: str | None = None  # in a long table, the column of items
+    unit: str | None = None  # persons that have several rows; the frame has the rows as they are
+    conflicts: str | None = None  # "refuse" or "first", for several values of a person in a kept column
+    onehot: Sequence[str] | None = None  # columns of items; if empty, all except kept ones and those of `by`
+    prefix: str | None = None  # the beginning of all labels of items of a one-hot table, which is removed
+    column: str | None = None  # the lists: required for joined text; the new column of a one-hot table
+    separator: str | None = None  # of items in joined text
+    tick: str | int | None = None  # value of a ticked box; by default those of `from_onehot`
+    delimiter: str | None = None  # of a CSV file; by default the most frequent one
+    encoding: str | None = None  # of a CSV file; by default UTF-8
+    # columns of CSV and JSON lines; by default, those of CSV are text
+    types: Mapping[str, str] | None = None
+
+    @property
+    def is_onehot(self) -> bool:
+        """Whether the table has one column per item."""
+        return self.onehot is not None or self.prefix is not None
+
+    @property
+    def has_no_lists(self) -> bool:
+        """Whether the table is long or one-hot."""
+        return self.item is not None or self.is_onehot
+
+    @property
+    def drops_columns(self) -> bool:
+        """Whether the frame has only the list column and kept columns."""
+        return self.is_onehot or bool(self.by)
+
+    @property
+    def has_lines(self) -> bool:
+        """Whether the frame has one line per item, and no lists."""
+        return self.unit is not None and self.item is not None
+
+    @property
+    def lists(self) -> str | None:
+        """The label of the list column of the frame, if there is one and it is known."""
+        if self.item is not None:
+            return None if self.has_lines else self.item
+        return self.column or ("items" if self.is_onehot else None)
+
+    def check(self, path: Path | str, spelling: Callable[[str], str] = str) -> None:
+        """Check that the parts of the form are compatible with each other and with a file.
+
+        ``spelling`` returns the name of a part of the form for messages: ``by`` or ``--by``.
+        """
+        by, item, onehot, prefix, tick = map(spelling, ("by", "item", "onehot", "prefix", "tick"))
+        if self.unit is not None and (self.by or self.is_onehot):
+            other = by if self.by else onehot if self.onehot is not None else prefix
+            hint = (
+                f"{by} gathers rows to one per person, and {spelling('unit')} keeps lines: pass one of them"
+            )
+            raise ParameterError(f"{other} and {spelling('unit')} do not go together", hint=hint)
+        if self.item is not None and self.is_onehot:
+            hint = f"pass {by} and {item} for lines, {onehot} or {prefix} for columns of 0 and 1"
+            raise ParameterError("items have a line each or a column each, not both", hint=hint)
+        if self.onehot and self.prefix is not None:
+            raise ParameterError(f"{onehot} and {prefix} exclude each other", hint="pass one of them")
+        lists = self.column is not None or not is_text(path)
+        if (self.by and not self.has_no_lists and not lists) or (
+            self.item is not None and not self.by and self.unit is None
+        ):
+            hint = f"such as {by} customer {item} product, for a table with one line per item"
+            raise ParameterError(f"{by} and {item} go together", hint=hint)
+        if self.item is not None and self.column not in (None, self.item):
+            hint = "leave it out: the list column has the label of the items"
+            raise ParameterError(f"{spelling('column')} is not used with {item}", hint=hint)
+        if self.tick is not None and not self.is_onehot:
+            hint = f"pass the columns of boxes, too; {tick} is the value of a ticked box"
+            raise ParameterError(f"{tick} needs {onehot} or {prefix}", hint=hint)
+        if self.conflicts is not None:
+            check_known(self.conflicts, _CONFLICTS, "treatment of conflicts", where=spelling("conflicts"))
+            if not self.by:
+                hint = "pass the columns that identify the person of a line"
+                raise ParameterError(f"{spelling('conflicts')} needs {by}", hint=hint)
+        if is_uri(path) and not is_parquet(path):
+            hint = "copy the file to this machine first"
+            raise ParameterError("only Parquet files are read from a URI", got=str(path), hint=hint)
+        types = check_types(self.types, spelling("types"))
+        if types and is_parquet(path):
+            hint = "leave it out: columns of Parquet have types"
+            raise ParameterError(
+                f"{spelling('types')} is only for CSV and JSON lines", where=str(path), hint=hint
+            )
+        for name in ("delimiter", "encoding"):
+            if getattr(self, name) is not None and not is_text(path):
+                raise ParameterError(f"{spelling(name)} is only for CSV files", where=str(path))
+
+    def read(self, path: Path | str, keep: Collection[str] = ()) -> Table:
+        """Read a file into a frame with one row per person, or with its rows if ``unit`` is set.
+
+        A CSV file with lists needs ``column`` and ``separator``. A table with lists keeps all columns, unless
+        ``by`` is set; otherwise the frame has those of ``keep`` beside the lists.
+        """
+        return self._convert(*self._read_file(path), keep)
+
+    def read_with_persons(self, path: Path | str, keep: Collection[str] = ()) -> tuple[Table, pd.DataFrame]:
+        """Read a file as `read` does, and the columns of ``by`` of each row of the frame."""
+        frame, notes = self._read_file(path)
+        columns = frame.iloc[:, label_positions(frame, self.by)]
+        numbers, _ = number_persons([columns.iloc[:, place] for place in range(columns.shape[1])])
+        is_first = ~pd.Series(numbers).duplicated().to_numpy()  # rows are in order of first appearance
+        return self._convert(frame, notes, keep), columns[is_first]
+
+    def _read_file(self, path: Path | str) -> Table:
+        """Read a file as it is."""
+        encoding = check_encoding(self.encoding or "utf-8")
+        if self.has_no_lists or not is_text(path):
+            return read_lines(path, self.types, self.delimiter, encoding)
+        return self._read_joined(Path(path), encoding)
+
+    def _convert(self, frame: pd.DataFrame, notes: tuple[str, ...], keep: Collection[str]) -> Table:
+        """Convert the table of a file."""
+        refuse_published_persons(self.by, [*keep])
+        if self.is_onehot:
+            return self._read_onehot(frame, notes, list(keep))
+        if self.unit is not None:
+            return Table(frame, notes)
+        if self.item is not None:
+            by, conflicts = list(self.by), self.conflicts or "refuse"
+            frame = from_long(frame, by=by, item=self.item, keep=[*keep], conflicts=conflicts)
+        elif self.by:
+            _check_columns(frame, [*self.by, *keep])
+            name = str(frame.columns[find_column(frame, self.column)])
+            frame = self._merge_persons(frame, name, list(keep))
+        return Table(frame, notes)
+
+    def _read_joined(self, path: Path, encoding: str) -> Table:
+        """Read a CSV file with joined text."""
+        if self.column is None or self.separator is None:
+            raise ParameterError("a CSV file needs a column and a separator", where=str(path))
+        mark, notes = delimiter_of(path, self.delimiter, encoding)
+        column, separator, types = self.column, self.separator, self.types
+        frame = read_csv(
+            path, column=column, separator=separator, types=types, delimiter=mark, encoding=encoding
+        )
+        return Table(frame, notes)
+
+    def _read_onehot(self, frame: pd.DataFrame, notes: tuple[str, ...], keep: list[str]) -> Table:
+        """Convert a one-hot table."""
+        name, by = str(self.lists), list(self.by)
+        _check_columns(frame, [*by, *keep])
+        others = list(dict.fromkeys([*by, *keep]))
+        boxes = frame.drop(columns=others)
+        if twice := [label for label in others if label in (self.onehot or ())]:
+            got, hint = ", ".join(map(repr, twice)), "list each column once"
+            raise ParameterError("a column is an item, and another part of the form", got=got, hint=hint)
+        columns = self.onehot or None
+        lists, numbers, counts = lists_and_numbers(boxes, columns, self.prefix, name, self.tick)
+        if columns is None and self.prefix is None:
+            notes = (*notes, *_describe_boxes(boxes, counts))
+        elif numbers:
+            notes = (*notes, describe_numbers(numbers))
+        joined = pd.concat([frame[others], lists[name]], axis=1)
+        return Table(self._merge_persons(joined, name, keep), notes)
+
+    def _merge_persons(self, lists: pd.DataFrame, name: str, keep: list[str]) -> pd.DataFrame:
+        """Merge the rows of each person, and drop all columns but the lists and kept ones."""
+        by = list(self.by)
+        if by and (unknown := int(lists[by].isna().any(axis=1).sum())):
+            raise ParameterError(
+                "some rows have no person",
+                where=", ".join(map(repr, by)),
+                got=f"{unknown:,} of {len(lists):,} rows in which a value is missing",
+                hint="drop these rows, or set the number of their person",
+            )
+        if not by or not lists.duplicated(by).any():
+            return lists[[*keep, name]]
+        number = "_" * (1 + max(map(len, map(str, lists.columns))))  # longer than any other label
+        merged = to_long(lists, name, by=number)
+        return from_long(merged, by=by, item=name, keep=keep, conflicts=self.conflicts or "refuse")
+
+
+def _check_columns(frame: pd.DataFrame, columns: Sequence[str]) -> None:
+    for label in columns:
+        if label not in frame.columns:
+            hint = did_you_mean(label, map(str, frame.columns))
+            raise ColumnError(f"column {label!r} does not exist", hint=hint)
+
+
+def _describe_boxes(boxes: pd.DataFrame, counts: Sequence[Hashable]) -> Iterator[str]:
+    """Yield notes on columns that are read as items by default, and on those with counts above 1."""
+    yield f"{boxes.shape[1]} columns are read as items"
+    if counts:
+        more = f" and {len(counts) - 5} more" if len(counts) > 5 else ""
+        yield f"some of them hold counts above 1, are they items? {', '.join(map(str, counts[:5]))}{more}"
+
+
+# --- CSV or Parquet, by suffix
+
 
 # Columns of numbers in the tables that pdanon writes.
 _TYPES = {"weight": "number", **dict.fromkeys(("group", "block", "size", "count", "support"), "integer")}
@@ -160,16 +388,92 @@ def write_whole(
 ) -> None:
     """Write all files or none, each by its function; replace them in the order given.
 
-    Parameters
-    ----------
-    writers : mapping
-        By path or URI, the function that writes the file.
-    confidential : collection of pathlib.Path
-        The files that only their owner may read if they are new.
-    overwrite : bool
-        Replace files that exist.
+    Only their owner may read new files that are confidential.
     """
     with replace_files(writers, confidential, overwrite=overwrite) as drafts:
         for draft, (path, write) in zip(drafts, writers.items(), strict=True):
             with name_in_errors(path):
                 write(draft)
+
+
+# --- Links of a release: the person of each row as a keyed hash, in a file beside it that is not published
+
+
+_SIZE = 32  # bytes of a secret key, as many as of a hash
+_COLUMNS = ["person", "labels", "secret"]
+
+
+def person_texts(persons: pd.DataFrame) -> list[str]:
+    """Return the person of each row as text, from the columns that identify a person together."""
+    columns = []
+    for name in persons.columns:
+        texts = None
+        with suppress(pa.ArrowException, TypeError):
+            items = read_items(persons[name])
+            items = items.dictionary_decode() if pa.types.is_dictionary(items.type) else items
+            texts = item_texts(items).to_pylist()
+        if texts is None:  # raised outside the handler, whose error may show a value
+            hint = "convert the column to numbers or text"
+            where, got = f"column {name!r}", str(persons[name].dtype)
+            raise ColumnError("links need persons that have a text", where=where, got=got, hint=hint)
+        columns.append(texts)
+    return [*map(json.dumps, zip(*columns, strict=True))]
+
+
+def link_files(
+    persons: list[str], frame: pd.DataFrame, column: str | None, links: Path, secret: Path
+) -> dict[Path | str, Callable[[Path], object]]:
+    """Return the functions that write the links of a release, and its secret key if that is a new one.
+
+    Links have three columns: ``person``, an HMAC-SHA-256 of the text of `person_texts`; ``labels``, the
+    number of labels of the row, which tells releases apart; and ``secret``, a hash that tells secret keys
+    apart.
+    """
+    is_known = secret.exists()
+    key = read_secret(secret) if is_known else token_bytes(_SIZE)
+    values = {
+        "person": [_hash(text, key) for text in persons],
+        "labels": _count_labels(frame, column),
+        "secret": _hash("", key),  # the text of a person is never empty
+    }
+    files: dict[Path | str, Callable[[Path], object]] = {links: partial(write_plain, pd.DataFrame(values))}
+    if not is_known:
+        files[secret] = lambda path: path.write_text(f"{key.hex()}\n", encoding="ascii")
+    return files
+
+
+def read_secret(path: Path) -> bytes:
+    """Read the secret key of a series of releases."""
+    text = read_safely(path.read_bytes, path, "a secret key").strip()
+    key = b""
+    with suppress(ValueError):
+        key = bytes.fromhex(text.decode("ascii"))
+    if len(key) != _SIZE:
+        hint = "pass the file that the first release of the series wrote, or a new path"
+        raise FormatError("the file holds no secret key", where=str(path), hint=hint)
+    return key
+
+
+def read_links(path: Path, frame: pd.DataFrame, column: str | None) -> pd.DataFrame:
+    """Read the links of a release, and check that they are of its rows."""
+    links = read_columns(path, _COLUMNS)
+    if not np.array_equal(links["labels"].to_numpy(), _count_labels(frame, column)):
+        hint = "pass the links of each release in the order of the releases; do not reorder rows of a release"
+        raise ParameterError("these are the links of other rows", where=str(path), hint=hint)
+    return links
+
+
+def persons_of(links: list[pd.DataFrame]) -> list[pd.Series[str]]:
+    """Return the persons of each release, if all links have the same secret key."""
+    if len({text for each in links for text in map(str, each["secret"])}) > 1:
+        hint = "release them again with one secret key: --secret FILE"
+        raise ParameterError("links with several secret keys link nobody", where="--links", hint=hint)
+    return [each["person"] for each in links]
+
+
+def _hash(text: str, secret: bytes) -> str:
+    return hmac.digest(secret, text.encode(), "sha256").hex()
+
+
+def _count_labels(frame: pd.DataFrame, column: str | None) -> NDArray[np.int64]:
+    return np.diff(read_visible(list_column(frame, column)).offsets)

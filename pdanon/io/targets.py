@@ -14,8 +14,7 @@ import pandas as pd
 import pyarrow as pa
 
 from pdanon.errors import FormatError, ParameterError, cause_of
-from pdanon.io.files import create_draft, is_at, is_taken, name_in_errors
-from pdanon.io.storage import directory_of_others
+from pdanon.io.files import create_draft, directory_of_others, is_at, is_taken, name_in_errors
 from pdanon.io.tables import write_confidential, write_confidential_parts
 from pdanon.io.trees import ParquetTree
 
@@ -156,21 +155,23 @@ def shared_target(target: Path | str) -> Iterator[Path | str]:
 
 def write_mapping(mapping: pd.DataFrame, path: Path | None) -> None:
     """Write the mapping, if a path is given, and flush it to the disk."""
-    if path is None:
-        return
-    try:
-        write_confidential(mapping, path)
-        _sync(Path(os.path.realpath(path)).parent)
-    except OSError as error:
-        raise _write_error("mapping", path, error) from error
+    if path is not None:
+        with _flushed(path):
+            write_confidential(mapping, path)
 
 
 def write_mapping_parts(parts: Callable[[], Iterator[pa.Table]], path: Path | None) -> None:
-    """Write a mapping that comes in parts, if a path is given, and flush it to the disk."""
-    if path is None:
-        return
+    """Write a mapping as `write_mapping`, part by part."""
+    if path is not None:
+        with _flushed(path):
+            write_confidential_parts(parts(), path)
+
+
+@contextmanager
+def _flushed(path: Path) -> Iterator[None]:
+    """Flush the name of a mapping that the block writes to the disk."""
     try:
-        write_confidential_parts(parts(), path)
+        yield
         _sync(Path(os.path.realpath(path)).parent)
     except OSError as error:
         raise _write_error("mapping", path, error) from error

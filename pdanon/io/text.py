@@ -1,26 +1,50 @@
-"""Conversion of lists from and to joined text: ``rice;tea``."""
+"""Lists as joined text, ``rice;tea``: columns of frames, and of CSV files."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+import csv
+import os
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import replace
+from functools import partial, reduce
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
-from pdanon.errors import ItemsetDtypeError, ParameterError
+from pdanon.errors import (
+    ColumnError,
+    FormatError,
+    ItemsetDtypeError,
+    ParameterError,
+    ReleaseWarning,
+    check_names,
+    did_you_mean,
+    warn,
+)
+from pdanon.io.files import check_encoding, replace_file
+from pdanon.io.lines import check_types, read_text
+from pdanon.io.parquet import to_frame
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.columns import is_list_column
-from pdanon.itemsets.compatibility import arrow_values, text_column
-from pdanon.itemsets.dtype import is_text_type
+from pdanon.itemsets.columns import find_column, is_list_column
+from pdanon.itemsets.dtype import arrow_values, is_text_type, text_column
 from pdanon.itemsets.lists import item_type, to_numpy
 from pdanon.itemsets.table_hints import parse_hint
-from pdanon.itemsets.validation import check_kind, is_encodable, quote_word
+from pdanon.itemsets.validation import (
+    check_flag,
+    check_kind,
+    check_path,
+    check_text,
+    is_encodable,
+    quote_word,
+)
 
-_FEW = 100  # texts that a hint reads
+_READ = 100  # texts that a hint reads
 _INVISIBLE = {"\t": "a tab", "\n": "an end of line", " ": "a blank"}
 # Texts in the notation of Python or JSON: lists, tuples, sets and objects with quotes, or a list without.
 _QUOTED = r"""(?s)^\s*(\[\s*['"].*['"]\s*\]|\(\s*['"].*['"],?\s*\)|\[?\s*\{\s*['"].*\}\s*\]?)\s*$"""
@@ -71,7 +95,7 @@ def from_text(series: pd.Series[Any], *, separator: str) -> pd.Series[Any]:
     Name: items, dtype: list<item: string>[pyarrow]
     """
     check_kind(series, pd.Series, "the first argument", "a pandas Series", "one column: frame['items']")
-    check_separator(separator, "separator")
+    check_separator(separator)
     texts = _read_texts(series)
     refuse_list_texts(texts, separator, "items" if series.name is None else series.name)
     if not pc.any(pc.match_substring(texts, separator), min_count=0).as_py():
@@ -116,7 +140,7 @@ def to_text(series: pd.Series[Any], *, separator: str) -> pd.Series[Any]:
     ['rice; tea', '']
     """
     check_kind(series, pd.Series, "the first argument", "a pandas Series", "one column: frame['items']")
-    check_separator(separator, "separator")
+    check_separator(separator)
     itemsets = Itemsets.from_series(series)
     texts = itemsets.texts()
     lost = [text for text in texts if unreadable(text, separator) or text != text.strip()]
@@ -154,13 +178,14 @@ def separator_hint(texts: Iterable[str]) -> str:
     return f"choose a separator that no item contains{example} (--join on the command line), or write Parquet"
 
 
-def check_separator(separator: Any, name: str) -> str:
+def check_separator(separator: Any) -> None:
     """Check the separator of items: text without carriage returns and null characters."""
     unfit = not isinstance(separator, str) or any(mark in separator for mark in "\r\0")
     if unfit or not separator or not is_encodable(separator):
         hint = "pass text such as '|' or '; ', without a carriage return or a null character"
-        raise ParameterError(f"{name} must be text", where=name, got=quote_word(separator), hint=hint)
-    return str(separator)
+        raise ParameterError(
+            "separator must be text", where="separator", got=quote_word(separator), hint=hint
+        )
 
 
 def _read_texts(series: pd.Series[Any]) -> pa.ChunkedArray:
@@ -187,7 +212,7 @@ def refuse_list_texts(
     lists = begun.filter(pc.or_(known, split))
     filled = pc.sum(pc.greater(pc.binary_length(texts), 0)).as_py() or 0
     if len(lists) and 2 * len(lists) >= filled:
-        hint = parse_hint(label, lists.slice(0, _FEW).to_pylist())
+        hint = parse_hint(label, lists.slice(0, _READ).to_pylist())
         if path is not None:
             hint += "; read the file by frame = pd.read_csv(path), and write it by pdanon.to_parquet"
         raise ParameterError(
@@ -208,3 +233,366 @@ def _refuse_absent(texts: pa.ChunkedArray, separator: str) -> None:
         hint = "if a text is one item: frame['items'].map(lambda item: [item])"
     got = quote_word(separator)
     raise ParameterError("the separator is in no text", where="separator", got=got, hint=hint)
+
+
+# --- CSV files
+
+
+_LARGE = partial(pa.scalar, type=pa.large_string())
+_LINES = 2**16  # that are written together
+_FEW = 20  # texts: among fewer, each may have one item by chance
+_MOST_USUAL = 4  # of the usual separators
+_FORMULA = r"[=+\-@\t\r]"  # spreadsheets run texts with these beginnings as formulas
+_NUMBER = r"[+-]?(?:[0-9]+[.,]?[0-9]*|[.,][0-9]+)(?:[eE][+-]?[0-9]+)?$"
+
+
+@called_by_name
+def read_csv(
+    path: str | os.PathLike[str],
+    *,
+    column: str,
+    separator: str,
+    types: Mapping[str, str] | None = None,
+    delimiter: str = ",",
+    encoding: str = "utf-8",
+) -> pd.DataFrame:
+    r"""Read a CSV file with a column of items joined by a separator.
+
+    Parameters
+    ----------
+    path : path
+        A CSV file with a header line; compressed, if it ends in ``.gz``.
+    column : str
+        The column of joined items.
+    separator : str
+        The separator of items. It is never guessed, and blanks around it are not stripped.
+    types : dict, optional
+        Types of other columns: ``integer``, ``number``, ``date``, ``timestamp`` or ``boolean``. Without a
+        type, a column is text: ``02139`` stays a postcode.
+    delimiter : str
+        The delimiter of fields.
+    encoding : str
+        The encoding of the text.
+
+    Returns
+    -------
+    DataFrame
+        The column has dtype ``ArrowDtype(list<string>)``, with sorted rows without duplicates. The other
+        columns are text, unless they have a type. An empty field is an empty row, in other columns a missing
+        value, or empty text if it is quoted. No text stands for a missing value: ``NA`` is text. In a file of
+        one column an empty line is an empty row.
+
+    Raises
+    ------
+    FormatError
+        If the file is missing or cannot be read, or has another encoding. If a line has not as many fields as
+        the header, a quote is not closed, or a value is not of the requested type. If an item is empty (two
+        separators in a row).
+    ColumnError
+        If there is no such column, or two columns have the same name.
+    ParameterError
+        If the separator is empty or holds a carriage return or null character. If ``delimiter`` is not
+        one ASCII character other than a quote or an end of line. If the encoding is unknown. If the separator
+        is in none of at least 20 texts, and another usual one is in most of them.
+
+    See Also
+    --------
+    to_csv : The inverse.
+
+    Examples
+    --------
+    >>> import pdanon, pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     path = pathlib.Path(directory) / "baskets.csv"
+    ...     _ = path.write_text("store,items\nnorth,tea|rice\nsouth,\n")
+    ...     pdanon.read_csv(path, column="items", separator="|")
+       store           items
+    0  north  ['rice' 'tea']
+    1  south              []
+    """
+    types, path = check_types(types, "types"), check_path(path)
+    _check_separators(separator, delimiter)
+    check_text(column, "column")
+    if column in types:
+        hint = "leave it out of the types: items in one text are text"
+        raise ParameterError("the column of items has a type", where=f"column {column!r}", hint=hint)
+    table = read_text(Path(path), types, delimiter, check_encoding(encoding))
+    _check_header(table.column_names, column, path, separator)
+    joined = table.column(column).cast(pa.large_string()).combine_chunks()
+    _check_occurs(joined, separator, column, path)
+    split = pc.split_pattern(pc.if_else(pc.equal(joined, ""), None, joined), separator)
+    itemsets = Itemsets.from_arrow(split)
+    empty = itemsets.rows[itemsets.codes == itemsets.lookup([""])[0]]
+    if len(empty):
+        raise FormatError(
+            "an item is empty",
+            where=f"{os.fspath(path)}, row {empty[0]}",
+            got=f"{len(empty)} rows with empty items",
+            hint="remove separators at the ends and repeated ones",
+        )
+    frame = to_frame(table)
+    vocabulary, nulls = itemsets.vocabulary.cast(pa.string()), np.zeros(len(frame), np.bool_)
+    frame[column] = replace(itemsets, vocabulary=vocabulary, nulls=nulls).to_pandas()
+    return frame
+
+
+@called_by_name
+def to_csv(
+    frame: pd.DataFrame,
+    path: str | os.PathLike[str],
+    *,
+    separator: str,
+    column: Hashable | None = None,
+    delimiter: str = ",",
+    escape_formulas: bool = False,
+) -> None:
+    """Write a frame with one list column to a CSV file, whole or not at all.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        The frame. Its index is not written.
+    path : path
+        The file. An existing file is replaced when the new one is complete.
+    separator : str
+        The separator of items. No item may contain it, or end with a beginning of it: ``a:`` before ``::``.
+    column : hashable, optional
+        Label of the list column. By default the only list-valued column.
+    delimiter : str
+        The delimiter of fields, one character.
+    escape_formulas : bool
+        Put an apostrophe before each text that a spreadsheet would run as a formula: an item, another cell or
+        a header that begins with ``=``, ``+``, ``-``, ``@``, a tab or a carriage return, and is no number.
+        This changes the text for all readers of the file.
+
+    Warns
+    -----
+    ReleaseWarning
+        If there are such texts, and they are not escaped.
+
+    Raises
+    ------
+    ParameterError
+        If an item could not be read back: it is empty, holds a carriage return or a null character, contains
+        the separator, or ends with the beginning of it. If `read_csv` refuses a separator.
+    ColumnError
+        If there is not exactly one list column, its label could not be read back, or two columns have the
+        same name.
+    ItemsetDtypeError
+        If the column does not hold sets of items.
+    FormatError
+        If the file cannot be written.
+
+    See Also
+    --------
+    read_csv : The inverse, except for types of items (all text) and missing rows.
+    to_parquet : Keeps both, and the index.
+
+    Notes
+    -----
+    CSV cannot distinguish missing rows from empty ones: both become empty fields. Fields are quoted where
+    necessary. In other columns, missing values are empty fields, and empty text is quoted.
+
+    Examples
+    --------
+    >>> import pandas as pd, pdanon, pathlib, tempfile
+    >>> frame = pd.DataFrame({"store": ["north", "south"], "items": [{"tea", "rice"}, set()]})
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     path = pathlib.Path(directory) / "baskets.csv"
+    ...     pdanon.to_csv(frame, path, separator="|")
+    ...     print(path.read_text())
+    store,items
+    north,rice|tea
+    south,
+    """
+    _check_separators(separator, delimiter)
+    check_flag(escape_formulas, "escape_formulas")
+    position = find_column(frame, column)
+    lists = [label for i, label in enumerate(frame) if i != position and is_list_column(frame.iloc[:, i])]
+    if lists:
+        raise ColumnError("a CSV file holds one list column", got=f"more: {lists}", hint="write Parquet")
+    check_names(map(str, frame.columns), path)
+    itemsets = Itemsets.from_series(frame.iloc[:, position])
+    items = pd.DataFrame({"item": itemsets.texts() if is_text_type(itemsets.vocabulary.type) else []})
+    texts = escape_frame(items)["item"].tolist() if escape_formulas and len(items) else itemsets.texts()
+    if len(set(texts)) < len(texts):
+        hint = "rename the items, or write Parquet"
+        raise ParameterError("an escaped item is the text of another", where="escape_formulas", hint=hint)
+    controls = sum(any(mark in text for mark in "\r\0") for text in texts)
+    if controls:
+        what, got = (
+            "an item contains a carriage return or a null character",
+            f"{controls} of {len(texts)} items",
+        )
+        hint = "write Parquet, which keeps them: pdanon.to_parquet(frame, path)"
+        raise ParameterError(f"{what}, which could not be read back", where="items", got=got, hint=hint)
+    lost = sum(unreadable(text, separator) for text in texts)
+    if lost:
+        raise ParameterError(
+            "an item that is empty or contains the separator, or ends with its beginning, could not be read "
+            "back",
+            where="separator",
+            got=f"{lost} of {itemsets.n_items} items",
+            hint=separator_hint(texts),
+        )
+    as_text = itemsets.recode(np.arange(itemsets.n_items, dtype=np.int32), pa.array(texts, pa.string()))
+    joined = pc.binary_join(as_text.to_arrow(), separator)
+    if frame.shape[1] > 1:  # as a missing row; in a file of one column, readers would skip the line
+        joined = pc.if_else(pc.equal(joined, ""), pa.scalar(None, joined.type), joined)
+    else:
+        joined = joined.fill_null("")
+    written = frame.copy(deep=False)
+    written.isetitem(position, np.zeros(len(frame), np.int8))  # formulas among its items are handled above
+    if escape_formulas:
+        written = escape_frame(written)
+    else:
+        warn_of_formulas(items, written)
+    written.isetitem(position, text_column(joined))
+    unwritable = unknown = False
+    with replace_file(path) as temporary:
+        try:
+            _write_csv(written, temporary, delimiter)
+        except UnicodeEncodeError:
+            unwritable = True
+        except NotImplementedError:
+            unknown = True
+        if unknown:
+            hint = "make text of its values, or write Parquet"
+            raise FormatError("CSV cannot store the type of a column", where=os.fspath(path), hint=hint)
+        if unwritable:  # raised outside the handler: the chained error of Python shows the text
+            raise FormatError("a text holds half of a surrogate pair", where="another column")
+        header = pd.read_csv(temporary, sep=delimiter, index_col=False, nrows=0).columns
+        if header[position] != str(written.columns[position]):
+            hint = "rename it: a text that no other column has"
+            raise ColumnError("the label of the list column could not be read back", hint=hint)
+
+
+def escape_frame(frame: pd.DataFrame) -> pd.DataFrame:
+    """Put an apostrophe before texts and headers that a spreadsheet would run as formulas."""
+    copy = frame.copy(deep=False)
+    for position in range(frame.shape[1]):
+        column = frame.iloc[:, position]
+        found = _find_formulas(column)
+        if found.any():
+            texts = column.astype(object).to_numpy(copy=True)
+            texts[found] = [f"'{text}" for text in texts[found]]
+            copy.isetitem(position, text_column(texts))
+    headers = frame.columns.to_series()
+    found = _find_formulas(headers)
+    if found.any():
+        copy.columns = [f"'{label}" if each else label for label, each in zip(headers, found, strict=True)]
+    return copy
+
+
+def warn_of_formulas(*frames: pd.DataFrame) -> None:
+    """Warn of texts and headers that a spreadsheet would run as formulas."""
+    columns = [frame.iloc[:, position] for frame in frames for position in range(frame.shape[1])]
+    columns += [frame.columns.to_series() for frame in frames]
+    found = sum(int(_find_formulas(column).sum()) for column in columns)
+    if found:
+        texts = "texts that begin with =, +, -, @, a tab or a carriage return"
+        hint = "pass escape_formulas=True (--escape-formulas) for an apostrophe before them; or write Parquet"
+        warn(ReleaseWarning(f"Spreadsheets run {texts} as formulas: {found:,} in a CSV file", hint=hint))
+
+
+def _find_formulas(column: pd.Series[Any]) -> NDArray[np.bool_]:
+    """Return whether each value is text that a spreadsheet would run. Signed numbers are no formulas."""
+    try:
+        texts = column.str
+        formula = texts.match(_FORMULA, na=False).to_numpy(bool)
+    except AttributeError:
+        return np.zeros(len(column), np.bool_)
+    except (NotImplementedError, TypeError):  # bytes, or an Arrow type that pandas does not know
+        return _find_formulas(pd.Series([*map(str, column)]))
+    return formula & ~texts.match(_NUMBER, na=False).to_numpy(bool) if formula.any() else formula
+
+
+def _write_csv(frame: pd.DataFrame, path: Path, delimiter: str) -> None:
+    """Write a CSV file. Missing values are blank and empty texts quoted, so that both can be read back."""
+    options: dict[str, Any] = {"sep": delimiter, "index": False, "lineterminator": "\n"}
+    empty = frame.iloc[:0]
+    header = empty.to_csv(**options)
+    if "\r" in header:  # readers end a line at a carriage return, but pandas does not quote it
+        header = empty.to_csv(quoting=csv.QUOTE_NONNUMERIC, **options)
+    fields = [_fields(frame.iloc[:, place], delimiter) for place in range(frame.shape[1])]
+    lines = pc.binary_join_element_wise(*fields, _LARGE(delimiter))
+    with path.open("wb") as file:
+        file.write(header.encode())
+        for start in range(0, len(lines), _LINES):
+            file.write("\n".join([*lines.slice(start, _LINES).to_pylist(), ""]).encode())
+
+
+def _fields(column: pd.Series[Any], delimiter: str) -> pa.Array:
+    """Return the fields of a column, with quotes where necessary."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        column = column.astype(column.cat.categories.dtype if column.cat.categories.size else object)
+    missing = column.isna().to_numpy(bool)
+    if pd.api.types.is_object_dtype(column.dtype):
+        column = pd.Series(
+            [None if lacks else str(each) for each, lacks in zip(column, missing, strict=True)]
+        )
+    if missing.all():
+        fields = pa.nulls(len(column), pa.large_string())
+    elif not pd.api.types.is_string_dtype(column.dtype):
+        written = column.to_csv(sep=delimiter, index=False, header=False, lineterminator="\n")
+        fields = pa.array(written.split("\n")[:-1], pa.large_string())
+    else:
+        texts = pa.chunked_array([pa.array(column, pa.large_string())]).combine_chunks()
+        doubled = pc.replace_substring(texts, '"', '""')
+        quoted = pc.binary_join_element_wise(*map(_LARGE, '"'), doubled, *map(_LARGE, ('"', "")))
+        special = [pc.match_substring(texts, mark) for mark in (delimiter, '"', "\n", "\r")]
+        fields = pc.if_else(reduce(pc.or_, special, pc.equal(texts, "")), quoted, texts)
+    return pc.if_else(pa.array(missing), _LARGE(""), fields)
+
+
+def _check_header(labels: list[str], column: str, path: str, separator: str) -> None:
+    """Check that a CSV file has a column. Show only a similar label: the first line may be data."""
+    if column in labels:
+        return
+    others = [mark for mark in ";\t|," if mark != separator and len(labels) == 1 and mark in labels[0]]
+    hint = did_you_mean(column, labels) or "the first line of the file must name its columns"
+    if others:
+        hint = f"if {others[0]!r} is its delimiter, pass delimiter={others[0]!r} (--delimiter)"
+    got = "1 column" if len(labels) == 1 else f"{len(labels)} columns"
+    raise ColumnError(f"column {column!r} does not exist", where=path, got=got, hint=hint)
+
+
+def _check_occurs(joined: pa.Array, separator: str, column: str, path: str) -> None:
+    """Refuse a separator of lists, or one that is in no text if another usual one is in most texts.
+
+    In a release, also refuse one that is only within labels of sets, ``(a,b)|c``, if another one is outside.
+    """
+    refuse_list_texts(joined, separator, column, path)
+    filled = joined.filter(pc.greater(pc.utf8_length(joined), 0))
+    texts = pc.replace_substring_regex(filled, r"\([^()]*\)", "()")  # without the labels of sets
+    if len(texts) < _FEW or _count_texts(texts, separator):
+        return
+    splits_sets = _count_texts(filled, separator) > 0
+    enough = 0 if splits_sets else len(texts) // 2
+    usual = [mark for mark in [*_USUAL][:_MOST_USUAL] if _count_texts(texts, mark) > enough]
+    if usual:
+        place = "outside parentheses" if splits_sets else "of the column"
+        result = "it would split sets of items" if splits_sets else "each text would be one item"
+        found = "some" if splits_sets else "most"
+        raise ParameterError(
+            f"the separator is in no text {place}, so {result}",
+            where=f"separator, {os.fspath(path)}, column {column!r}",
+            got=quote_word(separator),
+            hint=f"{usual[0]!r} is in {found} texts; if each text is one item, write lists to Parquet",
+        )
+
+
+def _count_texts(texts: pa.Array, mark: str) -> int:
+    """Count the texts that contain a mark."""
+    return int(pc.sum(pc.match_substring(texts, mark)).as_py() or 0)
+
+
+def _check_separators(separator: str, delimiter: str) -> None:
+    check_separator(separator)
+    # Quotes and ends of lines have another meaning in CSV, and pandas' parser takes only ASCII.
+    one = isinstance(delimiter, str) and len(delimiter) == 1 and delimiter.isascii()
+    if not one or delimiter in '"\r\n\0':
+        hint = "pass ',', ';' or a tab, but no quote and no end of line"
+        got = quote_word(delimiter)
+        what = "delimiter must be one ASCII character"
+        raise ParameterError(what, where="delimiter", got=got, hint=hint)

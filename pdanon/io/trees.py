@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 from pyarrow import fs
 
 from pdanon.errors import ColumnError, FormatError, read_safely
+from pdanon.io.files import display_path, is_local, resolve
 from pdanon.io.parquet import (
     Listing,
     check_current,
@@ -30,7 +31,6 @@ from pdanon.io.parquet import (
     split_pattern,
     to_frame,
 )
-from pdanon.io.storage import display_path, is_local, resolve
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_columns
 from pdanon.itemsets.dtype import bare_field, is_list_type, is_text_type
@@ -49,43 +49,19 @@ _LISTS_HINT = (
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ParquetTree:
-    """Parquet files of one schema.
-
-    Parameters
-    ----------
-    filesystem : pyarrow.fs.FileSystem
-        The file system.
-    root : str
-        The directory that the names are relative to.
-    names : list of str
-        The names of the files, in order.
-    pattern : str or None
-        The requested path, if it is not the root: that of one file, or with wildcards.
-    directories : frozenset of str
-        The real paths of the local directories in which a new file would belong to the tree.
-    dropped : frozenset of str
-        Columns of the files that are not part of the tree.
-    """
+    """Parquet files of one schema."""
 
     filesystem: fs.FileSystem
-    root: str
-    names: list[str]
-    pattern: str | None = None
+    root: str  # the directory that the names are relative to
+    names: list[str]  # in order
+    pattern: str | None = None  # the requested path, if it is not the root: one file, or wildcards
+    # real local ones in which a new file would belong to the tree
     directories: frozenset[str] = frozenset()
-    dropped: frozenset[str] = frozenset()
+    dropped: frozenset[str] = frozenset()  # columns of the files that are not part of the tree
 
     @classmethod
     def find(cls, source: str | os.PathLike[str]) -> ParquetTree:
-        """Find the files of a path, of a URI, or of one with wildcards.
-
-        Raises
-        ------
-        FormatError
-            If there are no files, or the URI cannot be opened. If two paths lead to a file, or a file of
-            another format would be ignored.
-        ParameterError
-            If the path is empty.
-        """
+        """Find the files of a path, of a URI, or of one with wildcards."""
         filesystem, path = resolve(source)
         kind = read_safely(lambda: entry_of(filesystem, path).kind, source, "Parquet")
         if kind == fs.FileType.File:
@@ -155,13 +131,7 @@ class ParquetTree:
         return sum(counts)
 
     def schema(self) -> pa.Schema:
-        """Return the schema of all files, without metadata and dropped columns.
-
-        Raises
-        ------
-        FormatError
-            If the schema of a file differs from that of the first file.
-        """
+        """Return the schema of all files, without metadata and dropped columns. Refuse differing schemas."""
         first: pa.Schema | None = None
         for name in self.names:
             with open_parquet(self.path(name), self.filesystem) as file:  # with text as text, not as codes
@@ -216,25 +186,13 @@ class ParquetTree:
 
 @dataclass(eq=False, slots=True)
 class TreeFile:
-    """An open file of a tree.
+    """An open file of a tree."""
 
-    Parameters
-    ----------
-    path : str
-        Its path, for messages.
-    plain : pyarrow.parquet.ParquetFile
-        The file, read without codes.
-    coded : pyarrow.parquet.ParquetFile or None
-        The same file, with the text of some lists read as codes. None if there is no such text, or Arrow can
-        read its encoding only as text.
-    schema : pyarrow.Schema
-        The schema of the columns that are read, with metadata.
-    """
-
-    path: str
-    plain: pq.ParquetFile
+    path: str  # for messages
+    plain: pq.ParquetFile  # read without codes
+    # text of some lists as codes; None if no such text, or Arrow reads only text
     coded: pq.ParquetFile | None
-    schema: pa.Schema
+    schema: pa.Schema  # of the columns that are read, with metadata
 
     def read(self, number: int, columns: list[str] | None = None) -> pa.Table:
         """Read a row group, or some columns of it."""
@@ -274,25 +232,13 @@ def open_writer(
     others: Mapping[int, pa.Field] | None = None,
     noted: Mapping[bytes, bytes] | None = None,
 ) -> Iterator[pq.ParquetWriter]:
-    """Open a writer of a file like another one, in which some columns become lists.
+    """Open a writer of a file like another one, in which some columns become lists of these types of items.
 
-    Parameters
-    ----------
-    path : path
-        The new file. It is synced to disk when the block ends.
-    file : TreeFile
-        The other file.
-    lists : mapping of int to pyarrow.DataType
-        Types of items of the columns that become lists, by position. Text is written as codes into a
-        dictionary, and read as text.
-    others : mapping of int to pyarrow.Field, optional
-        Further recoded columns, by position.
-    noted : mapping, optional
-        The metadata of a table with these columns, as pandas converts it.
+    ``others`` are further recoded columns, also by position. Text of lists is written as codes into a
+    dictionary, and read as text. The file is synced to disk when the block ends.
 
-    Notes
-    -----
-    Metadata is dropped, except pandas' names and types of columns.
+    Metadata is dropped, except pandas' names and types of columns; ``noted`` is that of a table with these
+    columns, as pandas converts it.
     """
     schema = file.schema
     fields = [bare_field(field) for field in schema]

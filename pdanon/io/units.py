@@ -26,28 +26,18 @@ from pdanon.itemsets.columns import (
 from pdanon.itemsets.equality import Numbers, pair_numbers
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.multisets import Multisets
-from pdanon.itemsets.validation import check_flag, check_frame
+from pdanon.itemsets.validation import check_frame
 
 _Levels = Iterator[tuple[bool, tuple[int, ...]]]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class UnitRows:
-    """Rows of labels, and the unit of each row.
+    """Rows of labels, and the unit of each row."""
 
-    Parameters
-    ----------
-    numbers : ndarray of int32, shape (rows,)
-        The unit of each row, from 0 on.
-    n_units : int
-        Number of units.
-    bags : Multisets
-        The labels of each row. Missing rows have none.
-    """
-
-    numbers: NDArray[np.int32]
+    numbers: NDArray[np.int32]  # the unit of each row, from 0 on
     n_units: int
-    bags: Multisets
+    bags: Multisets  # the labels of each row; missing rows have none
 
     @property
     def of_occurrence(self) -> NDArray[np.int32]:
@@ -85,59 +75,24 @@ def _sorted(codes: NDArray[np.int32], offsets: NDArray[np.int64]) -> NDArray[np.
 
 @dataclass(frozen=True, eq=False, slots=True)
 class UnitTable:
-    """A table in which a unit may have several rows.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        The table.
-    unit, column : int
-        Positions of the column of units and of the column of items.
-    is_long : bool
-        Whether a row is a line with at most one item, instead of a list.
-    rows : UnitRows
-        Its rows.
-    """
+    """A table in which a unit may have several rows."""
 
     frame: pd.DataFrame
-    unit: int
+    unit: int  # a position, as `column`, that of the items
     column: int
-    is_long: bool
+    is_long: bool  # a row is a line with at most one item, instead of a list
     rows: UnitRows
 
     @classmethod
     def of(
         cls, frame: pd.DataFrame, unit: Hashable, item: Hashable, column: Hashable, *, as_shown: bool = False
     ) -> UnitTable:
-        """Read a table.
+        """Read lines with an ``item`` each, or rows with a ``column`` of lists, by default the only one.
 
-        Parameters
-        ----------
-        frame : pandas.DataFrame
-            Lines with an item each, or rows with lists.
-        unit : hashable
-            The column that names the unit of a row.
-        item : hashable, optional
-            The column of items of lines.
-        column : hashable, optional
-            The list column of rows. By default the only one.
-        as_shown : bool
-            Read items exactly as they are written, for audits. Otherwise blanks around a text of a line are
-            removed, as by `from_long`.
-
-        Raises
-        ------
-        ColumnError, ItemsetDtypeError, ParameterError
-            If a column is missing or of the wrong kind, or a row has no unit.
+        Audits read items ``as_shown``, exactly as they are written. Otherwise blanks around a text of a line
+        are removed, as by `from_long`.
         """
-        place = label_position(check_frame(frame), unit)
-        if is_list_column(frame.iloc[:, place]):
-            hint = "pass the column that is the same in all rows of a person, such as a customer number"
-            raise ColumnError("the column of units holds lists", where="unit", got=f"{unit!r}", hint=hint)
-        position = _item_position(frame, item, column)
-        if place == position:
-            hint = "unit= names the persons, and item= or column= what they have"
-            raise ParameterError("units and items are one column", where="unit", got=f"{unit!r}", hint=hint)
+        place, position = unit_positions(frame, unit, item, column)
         numbers, n_units = number_persons([frame.iloc[:, place]], "unit")
         items, is_long = frame.iloc[:, position], item is not None
         if is_long and not as_shown:
@@ -165,19 +120,17 @@ class UnitTable:
         return lists
 
 
-def refuse_without_unit(item: Any, counts: Any) -> None:
-    """Refuse parameters of units if no unit is named."""
-    passed = {"item": item is not None, "counts": check_flag(counts, "counts")}
-    for name in (name for name, is_passed in passed.items() if is_passed):
-        hint = "pass the column that names the person of a row: unit='customer'"
-        raise ParameterError(f"{name} needs unit", where=name, hint=hint)
-
-
-def refuse_with_unit(name: str, is_passed: bool) -> None:
-    """Refuse a parameter of tables with one row per person beside ``unit``."""
-    if is_passed:
-        hint = "gather the rows first: pdanon.from_long(frame, by=..., item=..., keep=[...])"
-        raise ParameterError(f"{name} and unit do not go together", where=name, hint=hint)
+def unit_positions(frame: pd.DataFrame, unit: Hashable, item: Hashable, column: Hashable) -> tuple[int, int]:
+    """Return the positions of the column of units and of that of items; parameters as in `UnitTable.of`."""
+    place = label_position(check_frame(frame), unit)
+    if is_list_column(frame.iloc[:, place]):
+        hint = "pass the column that is the same in all rows of a person, such as a customer number"
+        raise ColumnError("the column of units holds lists", where="unit", got=f"{unit!r}", hint=hint)
+    position = _item_position(frame, item, column)
+    if place == position:
+        hint = "unit names the persons, and item= or column= what they have"
+        raise ParameterError("units and items are one column", where="unit", got=f"{unit!r}", hint=hint)
+    return place, position
 
 
 def _item_position(frame: pd.DataFrame, item: Hashable, column: Hashable) -> int:
@@ -215,22 +168,12 @@ def read_line_items(column: pd.Series[Any], as_shown: bool) -> Multisets:
 class KnownRows:
     """All that an attacker may know of a row, as items of its unit: its label, values of it, or both.
 
-    Parameters
-    ----------
-    rows : UnitRows
-        Rows as they are published.
-    values : sequence of ndarray of int64
-        The values of the other columns as numbers, by row; 0 for missing ones.
-    names : sequence of str
-        The names of the columns.
-    counts : bool
-        Whether the attacker also knows how often the unit has a label, a value, or both.
+    ``values`` are those of the other columns as numbers, by row; 0 for missing ones. With ``counts``, the
+    attacker also knows how often the unit has a label, a value, or both.
 
-    Notes
-    -----
     A part of a row matches at least as many units as the whole row. So without counts, an item is a whole
-    row: its label and all values. With counts, "the label twice" may be two different rows. So each part of
-    a row is an item of its own, as often as the unit has it.
+    row: its label and all values. With counts, "the label twice" may be two different rows. So each part of a
+    row is an item of its own, as often as the unit has it.
     """
 
     def __init__(self, rows: UnitRows, values: Sequence[Numbers], names: Sequence[str], counts: bool) -> None:

@@ -2,7 +2,6 @@
 
 from pdanon.itemsets.codes import Itemsets, as_itemsets
 from pdanon.itemsets.encoded_columns import ListColumns
-from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.table import ItemsetTable
+from pdanon.itemsets.support import ItemsetTable, SupportIndex
 
 __all__ = ["ItemsetTable", "Itemsets", "ListColumns", "SupportIndex", "as_itemsets"]

@@ -61,8 +61,15 @@ _GUARANTEES = {
     "rules": "pdanon.PSRules(rules=[(['rice'], ['flu'])], k=5, c=0.5)",
     "c": "pdanon.PSRules(rules=[(['rice'], ['flu'])], k=5, c=0.5)",
 }
-# What other calls take: options of the process.
-MOVED = {"progress": "pdanon.config(progress=True)"}
+# What other calls take: options of the process, of persons with several rows, and of several releases.
+_BY = "take the table by person first: df.txanon.by('customer', item='product')"
+_AFTER = "take the release after the others first: df.txanon.after(january, key='id')"
+MOVED = {
+    "progress": "pdanon.config(progress=True)",
+    **dict.fromkeys(("unit", "item", "counts"), _BY),
+    **dict.fromkeys(("previous", "key", "spans", "linked"), _AFTER),
+    "reserve": "pass the larger k itself, and audit the series for the smaller one",
+}
 # Names of other functions or libraries for a parameter.
 _SYNONYMS = {"sensitive": "private", "private": "sensitive", "sep": "separator", "seed": "random_state"}
 _signature = cache(inspect.signature)  # of public functions and classes, which are few
@@ -143,13 +150,7 @@ def _from_here(error: PdanonError) -> PdanonError:
 
 
 def check_call(function: Callable[..., Any], args: tuple[Any, ...], given: Mapping[str, Any]) -> None:
-    """Check that a function takes these arguments.
-
-    Raises
-    ------
-    CallError
-        If an argument is missing, unexpected, or passed twice.
-    """
+    """Check that a function takes these arguments: none is missing, unexpected, or passed twice."""
     signature = _signature(function)
     try:
         signature.bind(*args, **given)

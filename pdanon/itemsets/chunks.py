@@ -16,13 +16,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon.errors import ColumnError, ParameterError
-from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.codes import Itemsets, Numbers
 from pdanon.itemsets.columns import find_column, label_position
 from pdanon.itemsets.encoded_columns import Reader
 from pdanon.itemsets.support import MOST_ROWS
 from pdanon.itemsets.validation import check_frame
-
-Numbers = NDArray[np.int64]
 
 NAMES = ("cluster", "joint", "size", "chunk")  # the columns other than that of the terms
 _HINT = "pass the frame that pdanon.disassociate has released, with all of its columns and rows"
@@ -30,49 +28,21 @@ _HINT = "pass the frame that pdanon.disassociate has released, with all of its c
 
 @dataclass(frozen=True, eq=False)
 class ChunkTable:
-    """Clusters of records, and the sub-records of each.
+    """Clusters of records, and the sub-records of each."""
 
-    Parameters
-    ----------
-    itemsets : Itemsets
-        The sub-records and term chunks, one per row.
-    owners : ndarray of int64, shape (rows,)
-        The cluster, or joint cluster, of each row, from 0 on.
-    chunks : ndarray of int64, shape (rows,)
-        The chunk of each row: 0 for a term chunk, which holds each term once.
-    sizes : ndarray of int64, shape (clusters,)
-        Number of records of each cluster.
-    joints : ndarray of int64, shape (clusters,)
-        The joint cluster that contains each cluster, or -1.
-    """
-
-    itemsets: Itemsets
-    owners: Numbers
-    chunks: Numbers
-    sizes: Numbers
-    joints: Numbers
+    itemsets: Itemsets  # the sub-records and term chunks, one per row
+    owners: Numbers  # the cluster, or joint cluster, of each row, from 0 on
+    chunks: Numbers  # the chunk of each row: 0 for a term chunk, which holds each term once
+    sizes: Numbers  # number of records of each cluster
+    joints: Numbers  # the joint cluster that contains each cluster, or -1
 
     @classmethod
     def of(
         cls, frame: pd.DataFrame, column: Hashable | None = None, *, read: Reader = Itemsets.from_series
     ) -> ChunkTable:
-        """Read a frame of chunks.
+        """Read a frame of chunks, as `to_frame` writes it, with rows and columns in any order.
 
-        Parameters
-        ----------
-        frame : pandas.DataFrame
-            As `to_frame` writes it, with rows and columns in any order.
-        column : hashable, optional
-            The list column. By default the only one.
-        read : callable
-            Encodes the list column.
-
-        Raises
-        ------
-        ColumnError
-            If a column is missing, or does not hold integers.
-        ParameterError
-            If the columns describe no clusters of records.
+        Refuse columns that describe no clusters of records.
         """
         position = find_column(check_frame(frame), column)
         cluster, joint, sizes, chunks = (_integers(frame, name) for name in NAMES)
@@ -161,13 +131,7 @@ class ChunkTable:
         return self.owners[is_part][first], counts.astype(np.int64)
 
     def to_frame(self, label: Hashable) -> pd.DataFrame:
-        """Write the columns ``cluster, joint, size, chunk``, and the terms under a label.
-
-        Raises
-        ------
-        ColumnError
-            If the label is that of another column.
-        """
+        """Write the columns ``cluster, joint, size, chunk``, and the terms under another label."""
         if label in NAMES:
             hint = "rename the list column: frame.rename(columns={...})"
             raise ColumnError("the release has another column of that name", got=repr(label), hint=hint)
@@ -188,13 +152,7 @@ def is_in_chunks(columns: Iterable[Hashable]) -> bool:
 
 
 def refuse_chunks(frame: pd.DataFrame) -> None:
-    """Refuse a release in chunks where each row must be a record.
-
-    Raises
-    ------
-    ParameterError
-        If the frame has the columns of such a release.
-    """
+    """Refuse a release in chunks, by its columns, where each row must be a record."""
     if is_in_chunks(frame.columns):
         got = f"columns {', '.join(NAMES[:-1])} and {NAMES[-1]}"
         hint = "audit the release, or measure the tables that pdanon.reconstruct makes of it"

@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 from pdanon._kernels import counting
 from pdanon.errors import ItemsetDtypeError, ParameterError
 from pdanon.itemsets import row_loops
-from pdanon.itemsets.compatibility import as_pandas_writes
-from pdanon.itemsets.dtype import ListArray, is_text_type
+from pdanon.itemsets.dtype import ListArray, as_pandas_writes, is_text_type
 from pdanon.itemsets.lists import (
     Codes,
     Mask,
@@ -65,48 +64,24 @@ _OFFSET_LIMIT = 2**31 - 1  # Arrow's list and string types have offsets of 32 bi
 class Itemsets:
     """A column of sets of items, as codes into a sorted vocabulary.
 
-    Parameters
-    ----------
-    codes : ndarray of int32, shape (occurrences,)
-        Item codes, row after row; ascending and distinct within a row.
-    offsets : ndarray of int64, shape (rows + 1,)
-        Row ``i`` is ``codes[offsets[i]:offsets[i + 1]]``.
-    vocabulary : pyarrow.Array, length (items,)
-        The distinct items that occur, in ascending order; code ``c`` stands for ``vocabulary[c]``.
-    nulls : ndarray of bool, shape (rows,)
-        Rows that are missing, as opposed to empty.
-    weights : ndarray of int64, shape (rows,), optional
-        Number of transactions that each row stands for. By default 1.
+    Row ``i`` is ``codes[offsets[i]:offsets[i + 1]]``, ascending and distinct. Code ``c`` stands for
+    ``vocabulary[c]``. The vocabulary has the distinct items that occur, in ascending order.
 
-    Notes
-    -----
     Memory: 4 bytes per occurrence, 9 bytes per row, and the vocabulary.
     """
 
     codes: Codes
     offsets: Offsets
     vocabulary: pa.Array
-    nulls: NDArray[np.bool_]
-    weights: NDArray[np.int64] | None = None
+    nulls: NDArray[np.bool_]  # rows that are missing, as opposed to empty
+    weights: NDArray[np.int64] | None = None  # number of transactions of each row; by default 1
 
     @classmethod
     def from_arrow(cls, lists: pa.Array | pa.ChunkedArray) -> Itemsets:
-        """Encode an Arrow list array of any layout.
+        """Encode an Arrow list array of any layout, slices and chunks: ``list``, ``list_view``, and so on.
 
-        Parameters
-        ----------
-        lists : pyarrow.Array or pyarrow.ChunkedArray
-            ``list``, ``large_list``, ``fixed_size_list``, ``list_view`` or ``large_list_view`` of a
-            primitive, string or dictionary type. It may have slices, chunks and null rows.
-
-        Returns
-        -------
-        Itemsets
-
-        Raises
-        ------
-        ItemsetDtypeError
-            If the array is not a list array, its items have no order or no text, or an item is null.
+        Items are of a primitive, string or dictionary type. Refuse items that are null, or have no order or
+        text.
         """
         codes, offsets, values, nulls = encode(lists)
         codes, offsets, vocabulary = relabel_rows(codes, offsets, np.arange(len(values)), values)
@@ -121,20 +96,8 @@ class Itemsets:
     def from_series(cls, series: pd.Series[Any]) -> Itemsets:
         """Encode a pandas Series of Arrow lists, or of objects that are lists, tuples, sets or arrays.
 
-        Parameters
-        ----------
-        series : pandas.Series
-            The column. Missing values are null rows.
-
-        Returns
-        -------
-        Itemsets
-
-        Raises
-        ------
-        ItemsetDtypeError
-            If a row is not list-like, an item is null, or the items have several types. Text is never
-            parsed, even if it looks like a list.
+        Missing values are null rows. Items have one type, and none is null. Text is never parsed, even if it
+        looks like a list.
         """
         return cls.from_arrow(arrow_lists(series))
 
@@ -187,18 +150,7 @@ class Itemsets:
         return Itemsets(self.codes[self.places(rows)], offsets, self.vocabulary, self.nulls[rows], weights)
 
     def lookup(self, items: Iterable[Any]) -> Codes:
-        """Return the codes of items.
-
-        Parameters
-        ----------
-        items : iterable
-            Items of the vocabulary's type or of another type: see `find_items`.
-
-        Returns
-        -------
-        ndarray of int32
-            The code of each item, -1 for an item that does not occur.
-        """
+        """Return the codes of items of any type, as `find_items`; -1 for those that do not occur."""
         if isinstance(items, pa.ChunkedArray):
             items = items.combine_chunks()
         wanted = items if isinstance(items, pa.Array) else object_items(list(items))
@@ -209,19 +161,9 @@ class Itemsets:
         return replace(self, nulls=np.zeros_like(self.nulls))
 
     def recode(self, targets: NDArray[Any], vocabulary: pa.Array) -> Itemsets:
-        """Replace each item by another, or remove it.
+        """Replace each item by another of a vocabulary, or remove it with -1.
 
-        Parameters
-        ----------
-        targets : ndarray of int, shape (items,)
-            New code of each item; -1 removes it.
-        vocabulary : pyarrow.Array
-            The items of the new codes. Unused entries are dropped.
-
-        Returns
-        -------
-        Itemsets
-            Rows without duplicates. It shares no buffer with this object.
+        Rows get no duplicates, and unused entries of the vocabulary are dropped. No buffer is shared.
         """
         rows = relabel_rows(self.codes, self.offsets, targets, vocabulary)
         return Itemsets(*rows, self.nulls.copy(), self.weights)
@@ -231,19 +173,10 @@ class Itemsets:
         return replace(self, codes=occurrences).recode(np.arange(len(vocabulary)), vocabulary)
 
     def to_arrow(self, *, dictionary: bool = False) -> pa.Array:
-        """Build the list array, from codes and vocabulary alone.
+        """Build the list array, from codes and vocabulary alone: one list per row, items in vocabulary order.
 
-        Parameters
-        ----------
-        dictionary : bool
-            Store items as codes into a dictionary, which saves memory if long texts repeat. Texts of more
-            than 1 GiB are always stored so.
-
-        Returns
-        -------
-        pyarrow.ListArray or pyarrow.LargeListArray
-            One list per row with items in vocabulary order. Of the encoded array it holds only entries of
-            the vocabulary.
+        With ``dictionary``, items are codes into a dictionary, which saves memory if long texts repeat. Texts
+        of more than 1 GiB are always stored so.
         """
         # Arrow's builder of strings needs twice the size for a moment, and cannot exceed this limit.
         is_string = pa.types.is_string(self.vocabulary.type)
@@ -309,20 +242,7 @@ def as_itemsets(lists: Any, *, index: pd.Index[Any] | None = None) -> pd.Series[
 
 
 def item_array(items: Any, name: str) -> pa.Array:
-    """Read the items of a parameter.
-
-    Parameters
-    ----------
-    items : iterable or pyarrow.Array
-        Items of one type, without missing ones.
-    name : str
-        The parameter, for messages.
-
-    Raises
-    ------
-    ParameterError, ItemsetDtypeError
-        If it is no list of items, they have several types, or one is missing.
-    """
+    """Read the items of a parameter, which are of one type, and none is missing."""
     hint = f"pass a list of items, even for one: {name}=[...]"
     if isinstance(items, pa.ChunkedArray):
         items = items.combine_chunks()
@@ -337,19 +257,10 @@ def item_array(items: Any, name: str) -> pa.Array:
 
 
 def join_columns(columns: Sequence[Itemsets]) -> tuple[Itemsets, Codes]:
-    """Join several columns into one. Equal items of different columns stay different items.
+    """Join several columns of the same rows into one, and return the column of each item.
 
-    Parameters
-    ----------
-    columns : sequence of Itemsets
-        Columns of the same rows.
-
-    Returns
-    -------
-    itemsets : Itemsets
-        Items are numbered column by column; their text begins with the number of the column.
-    column_of : ndarray of int32, shape (items,)
-        The column of each item.
+    Equal items of different columns stay different items. They are numbered column by column, and their text
+    begins with the number of the column.
     """
     if len(columns) == 1:
         return columns[0], np.zeros(columns[0].n_items, np.int32)
@@ -421,23 +332,9 @@ def relabel_rows(
 ) -> tuple[Codes, Offsets, pa.Array]:
     """Replace the items of rows, and build the sorted vocabulary of the new ones.
 
-    Parameters
-    ----------
-    codes : ndarray of int32
-        Codes, row after row, in any order; -1 for removed occurrences.
-    offsets : ndarray of int64, shape (rows + 1,)
-        Row ``i`` is ``codes[offsets[i]:offsets[i + 1]]``.
-    targets : ndarray of int
-        New code of each code; -1 removes it.
-    values : pyarrow.Array
-        The items of the new codes. Values may repeat or be unused.
-    repeats : bool
-        Keep duplicates within a row.
-
-    Returns
-    -------
-    codes, offsets, vocabulary
-        As the fields of `Itemsets`.
+    The result is as the fields of `Itemsets`. Codes of a row have any order. An occurrence of code -1, or
+    whose target is -1, is removed. ``values`` are the items of the targets; they may repeat or be unused.
+    With ``repeats``, rows keep duplicates.
     """
     encoded = values.dictionary_encode()
     order = to_numpy(pc.sort_indices(encoded.dictionary))
@@ -472,19 +369,8 @@ _ZEROS = r"(?:\.0+|(\.[0-9]*[1-9])0+)(Z?)$"
 
 
 def item_texts(items: pa.Array) -> pa.Array:
-    """Return the published text of each item.
+    """Return the published text of each item; null where one is missing.
 
-    Parameters
-    ----------
-    items : pyarrow.Array
-        Items of any type; null where one is missing.
-
-    Returns
-    -------
-    pyarrow.LargeStringArray
-
-    Notes
-    -----
     Equal values have equal texts, whatever the unit, scale or time zone of their type. Fractions have no
     trailing zeros, instants are written in UTC, and durations as pandas writes them.
     """
@@ -500,25 +386,12 @@ def item_texts(items: pa.Array) -> pa.Array:
 
 
 def find_items(wanted: pa.Array, among: pa.Array) -> NDArray[np.int32]:
-    """Find items among others. Every parameter that lists items is matched by this function.
+    """Return the first position of each wanted item among others, -1 if it is absent or missing.
 
-    Parameters
-    ----------
-    wanted : pyarrow.Array
-        Items of any type; missing ones are not found.
-    among : pyarrow.Array
-        Items of any type.
-
-    Returns
-    -------
-    ndarray of int32
-        First position of each item, -1 if it is absent.
-
-    Notes
-    -----
-    Numbers, times, instants and durations match if their values are equal, whatever their types and time
-    zones. A date matches its midnight. A text matches an item that pdanon, Arrow or pandas write so. Nothing
-    else matches: a boolean is no number, and an instant is no time without a zone.
+    Every parameter that lists items is matched by this function. Numbers, times, instants and durations match
+    if their values are equal, whatever their types and time zones. A date matches its midnight. A text
+    matches an item that pdanon, Arrow or pandas write so. Nothing else matches: a boolean is no number, and
+    an instant is no time without a zone.
     """
     wanted, among = (plain(items, item_type(items.type)) for items in (wanted, among))
     if wanted.type == among.type:

@@ -11,8 +11,7 @@ import pyarrow as pa
 from pandas.api.types import is_hashable
 
 from pdanon.errors import ColumnError, ParameterError, did_you_mean
-from pdanon.itemsets.compatibility import arrow_values, copy_frame
-from pdanon.itemsets.dtype import ListArray, is_list_type
+from pdanon.itemsets.dtype import ListArray, arrow_values, copy_frame, is_list_type
 from pdanon.itemsets.table_hints import describe_columns, lists_hint
 from pdanon.itemsets.validation import check_frame, is_number, read_list
 
@@ -40,26 +39,7 @@ def may_hold_lists(series: pd.Series[Any]) -> bool:
 
 
 def find_column(frame: pd.DataFrame, column: Hashable | None = None) -> int:
-    """Find the list column of a frame.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        Any frame.
-    column : hashable, optional
-        Its label. By default the only list-valued column.
-
-    Returns
-    -------
-    int
-        Position of the column.
-
-    Raises
-    ------
-    ColumnError
-        If the column does not exist or exists twice. Without ``column``, if there is not exactly one
-        list-valued column.
-    """
+    """Return the position of a list column, by default the only one."""
     check_frame(frame)
     if column is not None:
         return label_position(frame, column)
@@ -190,25 +170,7 @@ def quasi_labels(quasi: Any, name: str = "quasi") -> tuple[Hashable, ...]:
 
 
 def find_quasi(frame: pd.DataFrame, quasi: Any) -> list[int]:
-    """Find quasi-identifiers in a frame.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        Any frame.
-    quasi : iterable of hashable
-        Labels of columns without lists.
-
-    Returns
-    -------
-    list of int
-        Their positions.
-
-    Raises
-    ------
-    ColumnError
-        If a column does not exist, exists twice, or holds lists.
-    """
+    """Return the positions of quasi-identifiers, which hold no lists."""
     positions = label_positions(frame, quasi_labels(quasi))
     lists = [frame.columns[position] for position in positions if is_list_column(frame.iloc[:, position])]
     if lists:

@@ -6,9 +6,8 @@ from types import EllipsisType
 from typing import Any
 
 from pdanon.itemsets.arguments import called_by_name
-from pdanon.itemsets.settings import SETTINGS
 from pdanon.itemsets.threads import check_threads
-from pdanon.itemsets.timing import check_progress
+from pdanon.itemsets.timing import SETTINGS, check_progress
 
 _CHECKS = {"progress": check_progress, "threads": check_threads}
 

@@ -1,7 +1,7 @@
 """List columns of a table as integers, from frames, files or clusters: the input of algorithms and audits.
 
 Supports depend only on the distinct transactions and their counts. So for rows in files or on a cluster,
-each distinct transaction is kept once, with its count.
+each distinct transaction is kept once, with its count. Where pairs of items decide, their supports suffice.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
-from pdanon.itemsets.codes import Codes, Itemsets, Offsets, compact
+from pdanon.itemsets.codes import Codes, Itemsets, Numbers, Offsets, compact
 from pdanon.itemsets.equality import DistinctRows
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.multisets import first_copies
-from pdanon.itemsets.support import SupportIndex
+from pdanon.itemsets.support import SupportIndex, csr
 from pdanon.itemsets.validation import random_generator
 
 Reader: TypeAlias = "Callable[[pd.Series[Any]], Itemsets]"
@@ -27,36 +28,19 @@ Reader: TypeAlias = "Callable[[pd.Series[Any]], Itemsets]"
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ListColumns:
-    """The list column of a table, and optionally a private column, as integers.
+    """The list column of a table, and optionally a private column, as integers."""
 
-    Parameters
-    ----------
-    itemsets : Itemsets
-        The rows, optionally with weights.
-    private : Itemsets, optional
-        A second list column of the same rows, with the same weights.
-    label : hashable
-        The label of the list column, for messages.
-    """
-
-    itemsets: Itemsets
-    private: Itemsets | None = None
-    label: Hashable = None
+    itemsets: Itemsets  # optionally with weights
+    private: Itemsets | None = None  # a second list column of the same rows, with the same weights
+    label: Hashable = None  # of the list column, for messages
 
     @classmethod
     def of(
         cls, frame: pd.DataFrame, positions: Sequence[int], *, read: Reader = Itemsets.from_series
     ) -> ListColumns:
-        """Encode columns of a frame.
+        """Encode the list column and, if there is one, the private column, at positions of `find_columns`.
 
-        Parameters
-        ----------
-        frame : pandas.DataFrame
-            The data.
-        positions : sequence of int
-            Positions of the list column and, if there is one, of the private column, as by `find_columns`.
-        read : callable
-            Encodes a column. Audits pass `read_visible`, which counts repeated labels.
+        Audits read with `read_visible`, which counts repeated labels.
         """
         position, *hidden = positions
         itemsets = read(frame.iloc[:, position])
@@ -83,25 +67,13 @@ class ListColumns:
 
 
 def collapse_columns(batches: Iterable[Sequence[Itemsets]], n_columns: int) -> ListColumns:
-    """Collect the distinct rows of one or two columns that come in batches.
+    """Collect the distinct rows of one or two columns that come in batches, in order of first appearance.
 
-    Parameters
-    ----------
-    batches : iterable of sequence of Itemsets
-        Rows of each column with one type of items, the first column optionally with weights. Missing rows
-        differ from empty ones. Each batch has its own vocabularies.
-    n_columns : int
-        Number of columns.
+    A batch has the rows of each column, the first one optionally with weights, and its own vocabularies.
+    Items of a column have one type. Missing rows differ from empty ones.
 
-    Returns
-    -------
-    ListColumns
-        Distinct rows with weights, in order of first appearance.
-
-    Notes
-    -----
-    Memory: one batch, 24 bytes per distinct row, and twice the distinct rows (4 bytes per occurrence and
-    16 bytes per row).
+    Memory: one batch, 24 bytes per distinct row, and twice the distinct rows (4 bytes per occurrence and 16
+    bytes per row).
     """
     rows = CollapsedRows(n_columns)
     for batch in batches:
@@ -191,3 +163,158 @@ def _number_copies(vocabulary: pa.Array, items: pa.Array) -> tuple[pa.Array, Cod
     numbers, _ = pd.factorize(values + len(values) * np.concatenate(copies))  # by first appearance
     items = pa.concat_arrays([items, vocabulary.filter(pa.array(numbers[n:] >= n))])
     return items, numbers[n:].astype(np.int32)
+
+
+# --- Supports of items and pairs, added up over batches of rows that are not kept
+#
+# Many rows hold few distinct pairs. Rows are collected until their pairs take less memory than they do; from
+# then on, only the pairs are counted.
+
+
+# For fewer rows, a decision by pairs takes longer and saves little memory. If there are more, the first ones
+# show whether their pairs need less memory.
+MANY_ROWS, FIRST_ROWS = 2**22, 2**19
+_ROW, _OCCURRENCE = 24, 16  # bytes in an index of supports
+
+Gathered: TypeAlias = "ListColumns | PairCounts"  # of one column
+
+
+class PairCounts:
+    """Supports of the items and pairs of some rows, and their number.
+
+    Memory: 12 bytes per pair of items that occurs, three times that while counts are added.
+    """
+
+    def __init__(self) -> None:
+        self.n_rows = 0  # empty and missing ones included
+        self.n_missing = 0
+        self.lengths = np.zeros(1, np.int64)  # number of rows by length
+        self._items: pa.Array | None = None
+        self._singles = np.zeros(0, np.int64)
+        nothing = np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros(1, np.int64)
+        self._pairs: Any = csr(nothing, 0, 0)  # supports as an upper triangular matrix
+
+    @property
+    def items(self) -> pa.Array:
+        """The items that occur, in the order of their numbers."""
+        return pa.array([], pa.string()) if self._items is None else self._items
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of distinct pairs that occur."""
+        return int(self._pairs.nnz)
+
+    def add(self, batch: Gathered) -> None:
+        """Add the rows of a batch, which may have weights, or the counts of other rows."""
+        counts = batch if isinstance(batch, PairCounts) else _count(batch.itemsets)
+        self._items, numbers = number_items(counts.items, self._items)
+        self.n_rows += counts.n_rows
+        self.n_missing += counts.n_missing
+        self.lengths = _sum(self.lengths, counts.lengths)
+        own = np.zeros(len(self.items), np.int64)
+        own[numbers] = counts._singles
+        self._singles = _sum(self._singles, own)
+        before = np.arange(self._pairs.shape[0], dtype=np.int32)
+        own_pairs = _renumber(counts._pairs, numbers, len(self.items))
+        self._pairs = _renumber(self._pairs, before, len(self.items)) + own_pairs
+
+    def sort(self) -> PairCounts:
+        """Number the items in ascending order, as in the vocabulary of `Itemsets`; return the same object."""
+        rank, vocabulary = compact(np.arange(len(self.items), dtype=np.int32), self.items)
+        singles = np.empty_like(self._singles)
+        singles[rank] = self._singles
+        self._items, self._singles = vocabulary, singles
+        self._pairs = _renumber(self._pairs, rank, len(vocabulary))
+        return self
+
+    def columns(self, known: SupportIndex | None = None) -> ListColumns:
+        """Return rows with the same supports of items and pairs, and the same number of missing rows.
+
+        ``known`` are some of the rows, by the codes of the vocabulary, after a `sort`. They are kept. In
+        place of all others, there is a row for each pair, weighted by the number of other rows that hold it.
+        A row for each item corrects its support, and may have a negative weight. Only supports of up to two
+        items, and the numbers of all and missing rows, are correct.
+        """
+        n = len(self.items)
+        if known is None:
+            known = SupportIndex(np.empty(0, np.int32), np.zeros(1, np.int64), n)
+        others = self._pairs - _matrix(known)
+        others.eliminate_zeros()
+        others = others.tocoo()
+        first, second = others.row, others.col
+        singles = self._singles - known.singles - others.sum(axis=0) - others.sum(axis=1)
+        items = np.flatnonzero(singles).astype(np.int32)
+        codes = np.concatenate((known.codes, np.column_stack((first, second)).ravel(), items)).astype(
+            np.int32
+        )
+        sizes = np.repeat((2, 1, 0), (len(first), len(items), 2))
+        weights = np.concatenate((known.weights, others.data, singles[items]))
+        empty = self.n_rows - self.n_missing - int(weights.sum())
+        weights = np.concatenate((weights, (empty, self.n_missing)))
+        if not self.n_missing:
+            sizes, weights = sizes[:-1], weights[:-1]
+        offsets = offsets_of(np.concatenate((np.diff(known.offsets), sizes)))
+        nulls = np.zeros(len(weights), np.bool_)
+        nulls[len(weights) - bool(self.n_missing) :] = True
+        return ListColumns(Itemsets(codes, offsets, self.items, nulls, weights))
+
+
+def gather(batches: Iterable[Gathered], n_rows: int = 0) -> Gathered:
+    """Collect the distinct rows of batches, or count only their pairs once that takes less memory.
+
+    Batches are rows of one column, as for `collapse_columns`, or the counts of rows. Distinct rows have
+    weights and the order of first appearance. ``n_rows`` is the number of all rows, if it is known.
+    """
+    rows, counts, few = CollapsedRows(1), None, MANY_ROWS if n_rows < MANY_ROWS else FIRST_ROWS
+    for batch in batches:
+        if counts is None and isinstance(batch, PairCounts):
+            counts = _count(rows.columns().itemsets) if len(rows) else PairCounts()
+            rows = CollapsedRows(1)
+        if counts is not None:
+            counts.add(batch)
+        elif isinstance(batch, ListColumns):
+            rows.add(batch.columns)
+            if len(rows) > few:
+                few, counts = 2 * len(rows), _if_smaller(rows.columns().itemsets)
+                rows = rows if counts is None else CollapsedRows(1)
+    return rows.columns() if counts is None else counts
+
+
+def _if_smaller(rows: Itemsets) -> PairCounts | None:
+    """Return the counts of rows if their index needs half the memory of that of the rows, or less."""
+    counts = _count(rows)
+    own = _ROW * rows.n_rows + _OCCURRENCE * len(rows.codes)
+    return counts if 2 * (_ROW + 2 * _OCCURRENCE) * counts.n_pairs <= own else None
+
+
+def _count(rows: Itemsets) -> PairCounts:
+    index, counts = SupportIndex.of(rows), PairCounts()
+    counts.n_rows, counts.n_missing = index.n_rows, index.n_rows - rows.n_present
+    counts.lengths = np.bincount(rows.lengths, index.weights).astype(np.int64)
+    counts._items, counts._singles, counts._pairs = rows.vocabulary, index.singles, _matrix(index)
+    return counts
+
+
+def _matrix(index: SupportIndex) -> Any:
+    """Return the supports of pairs as an upper triangular matrix."""
+    starts, partners, supports = index.pairs
+    return csr((supports, partners, starts), index.n_items, index.n_items)
+
+
+def _renumber(pairs: Any, numbers: Codes, n_items: int) -> Any:
+    """Return an upper triangular matrix for other numbers of the items."""
+    if (numbers == np.arange(len(numbers))).all():
+        indptr = np.pad(pairs.indptr, (0, n_items - len(numbers)), "edge")
+        return csr((pairs.data, pairs.indices, indptr), n_items, n_items)
+    found = pairs.tocoo()
+    one, other = (numbers[each] for each in (found.row, found.col))
+    cells = np.minimum(one, other), np.maximum(one, other)
+    return type(found)((found.data, cells), shape=(n_items, n_items)).tocsr()
+
+
+def _sum(one: Numbers, other: Numbers) -> NDArray[np.int64]:
+    """Add two arrays; the shorter one ends with zeros."""
+    found = np.zeros(max(len(one), len(other)), np.int64)
+    found[: len(one)] += one
+    found[: len(other)] += other
+    return found

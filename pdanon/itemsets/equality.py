@@ -14,7 +14,7 @@ from pdanon._kernels import counting
 from pdanon.errors import PdanonError
 from pdanon.itemsets.codes import Codes, Offsets
 from pdanon.itemsets.columns import is_list_column
-from pdanon.itemsets.compatibility import arrow_values
+from pdanon.itemsets.dtype import arrow_values
 from pdanon.itemsets.lists import item_type, number_distinct
 from pdanon.itemsets.multisets import Multisets
 
@@ -22,8 +22,6 @@ from pdanon.itemsets.multisets import Multisets
 class DistinctRows:
     """Distinct rows of codes with weights, in order of first appearance.
 
-    Notes
-    -----
     Memory: up to twice 4 bytes per occurrence and 16 bytes per row, and 12 to 24 bytes per row of hash table.
     """
 
@@ -50,21 +48,9 @@ class DistinctRows:
         return self._weights[: self._count]
 
     def add(self, codes: Codes, offsets: Offsets, weights: NDArray[np.int64]) -> Codes:
-        """Add rows.
+        """Add rows with weights, and return the number of the distinct row that each of them equals.
 
-        Parameters
-        ----------
-        codes : ndarray of int32
-            Codes, row after row; equal rows have the same order.
-        offsets : ndarray of int64, shape (rows + 1,)
-            Row ``i`` is ``codes[offsets[i]:offsets[i + 1]]``.
-        weights : ndarray of int64, shape (rows,)
-            Number of transactions that each row stands for.
-
-        Returns
-        -------
-        ndarray of int32, shape (rows,)
-            The number of the distinct row that each of them equals.
+        Equal rows have their codes in the same order.
         """
         most = self._count + len(weights)
         self._codes = _with_room(self._codes, len(self.codes) + len(codes))

@@ -19,8 +19,7 @@ import pandas as pd
 import pyarrow as pa
 
 from pdanon.errors import InfeasibleError, ParameterError
-from pdanon.itemsets.compatibility import arrow_values
-from pdanon.itemsets.dtype import ListArray, is_list_type, is_text_type
+from pdanon.itemsets.dtype import ListArray, arrow_values, is_list_type, is_text_type
 
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
@@ -63,22 +62,7 @@ def holds_tables(kind: _Class) -> _Class:
 def call_with_tables(function: Callable[..., Any], args: tuple[Any, ...], given: Mapping[str, Any]) -> Any:
     """Call a function of pandas frames with tables of any library.
 
-    Parameters
-    ----------
-    function : callable
-        The function.
-    args, given
-        Its arguments by position and by name.
-
-    Returns
-    -------
-    object
-        What the function returns. Frames, and those of a result, are of the library of the first table.
-
-    Raises
-    ------
-    ParameterError
-        If a table cannot be read.
+    Frames that it returns, and those of a result, are of the library of the first table.
     """
     order, annotated = _table_parameters(function)
     libraries: list[Library | None] = []
@@ -190,23 +174,12 @@ def without_views(kind: pa.DataType) -> pa.DataType:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Library:
-    """The library of a table, in which frames are returned.
+    """The library of a table, in which frames are returned."""
 
-    Parameters
-    ----------
-    build : callable
-        Returns a table of the library for an Arrow table.
-    schema : pyarrow.Schema
-        The types of the table that was read. Returned columns of the same name have their layout.
-    is_column : bool
-        Whether a single column was read.
-    views : bool
-        Whether text may be returned as views. polars makes its own; views that Arrow 19 casts crash it.
-    """
-
-    build: Callable[[pa.Table], Any]
-    schema: pa.Schema
-    is_column: bool = False
+    build: Callable[[pa.Table], Any]  # returns a table of the library for an Arrow table
+    schema: pa.Schema  # of the table that was read; returned columns of the same name have their layout
+    is_column: bool = False  # a single column was read
+    # text may be returned as views; polars makes its own, and views cast by Arrow 19 crash it
     views: bool = True
 
     def translate(self, value: Any) -> Any:

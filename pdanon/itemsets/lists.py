@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from pdanon.errors import ItemsetDtypeError
 from pdanon.itemsets.columns import ROW_TYPES, is_missing, may_hold_lists
-from pdanon.itemsets.compatibility import arrow_values
-from pdanon.itemsets.dtype import is_list_type, is_text_type
+from pdanon.itemsets.dtype import arrow_values, is_list_type, is_text_type
 from pdanon.itemsets.table_hints import column_hint, row_hint
 
 _Value = TypeVar("_Value", bound=np.number[Any])
@@ -181,10 +180,7 @@ def distinct(values: NDArray[_Value]) -> NDArray[_Value]:
 def number_distinct(values: NDArray[np.int64], stop: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the distinct numbers of an array in ascending order, and the place of each number among them.
 
-    Parameters
-    ----------
-    values : ndarray of int64
-        Numbers from 0 to ``stop - 1``. A table of them replaces sorting if it is no longer than the array.
+    The numbers are below ``stop``. A table of them replaces sorting if it is no longer than the array.
     """
     if stop > len(values):
         return np.unique(values, return_inverse=True)

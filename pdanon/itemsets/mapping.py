@@ -1,21 +1,23 @@
-"""Reading of mapping tables, and their application to rows."""
+"""Mapping tables: their labels, and their application to rows."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Mapping
 from contextlib import suppress
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from pdanon.errors import ItemsetDtypeError, ParameterError
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Codes, Itemsets, find_items, item_texts
 from pdanon.itemsets.columns import find_column, with_column
-from pdanon.itemsets.compatibility import arrow_values, number_texts
-from pdanon.itemsets.dtype import is_text_type
-from pdanon.itemsets.lists import item_type
+from pdanon.itemsets.dtype import arrow_values, is_text_type, number_texts
+from pdanon.itemsets.lists import item_type, offsets_of
 from pdanon.itemsets.validation import check_known
 
 _COLUMNS = ("group", "item", "generalized")
@@ -40,25 +42,7 @@ def check_mapping(mapping: pd.DataFrame) -> None:
 
 
 def global_mapping(mapping: pd.DataFrame) -> tuple[Itemsets, pa.Array]:
-    """Read a mapping table of a global recoding.
-
-    Parameters
-    ----------
-    mapping : pandas.DataFrame
-        Columns ``group, item, generalized``.
-
-    Returns
-    -------
-    items : Itemsets
-        One row per row of the table, with its item.
-    labels : pyarrow.DictionaryArray
-        The label of each item, as by `mapping_labels`.
-
-    Raises
-    ------
-    ParameterError
-        If columns are missing, there are several groups, or an item is mapped twice.
-    """
+    """Read a mapping table of a global recoding: one row per item, and the labels as by `mapping_labels`."""
     check_mapping(mapping)
     if not (mapping["group"] == 0).fillna(False).all():
         hint = "a local recoding maps an item differently by group and cannot be applied to other rows"
@@ -74,19 +58,10 @@ def global_mapping(mapping: pd.DataFrame) -> tuple[Itemsets, pa.Array]:
 
 
 def mapping_labels(mapping: pd.DataFrame, kind: pa.DataType) -> pa.DictionaryArray:
-    """Read the labels of a mapping table, as codes into the distinct labels.
+    """Read the labels of a mapping table, as codes into the distinct labels; null where suppressed.
 
-    Parameters
-    ----------
-    mapping : pandas.DataFrame
-        The mapping table.
-    kind : pyarrow.DataType
-        The type of its items. Labels have this type if items are only suppressed, and are text otherwise.
-
-    Returns
-    -------
-    pyarrow.DictionaryArray
-        Null where suppressed. Each distinct label is stored once: labels can be long.
+    Labels have the type of the items if these are only suppressed, and are text otherwise. Each distinct
+    label is stored once: labels can be long.
     """
     encoded = values = mapping_values(mapping, "generalized")
     if not pa.types.is_dictionary(values.type):
@@ -203,23 +178,9 @@ def relabel(
 def relabel_by_groups(
     itemsets: Itemsets, groups: Codes, items: Itemsets, mapping: pd.DataFrame
 ) -> Itemsets | None:
-    """Recode the rows of several groups with a mapping table sorted by group and item, without suppression.
+    """Recode rows of groups with a mapping table sorted by group and item, without suppression.
 
-    Parameters
-    ----------
-    itemsets : Itemsets
-        The rows.
-    groups : ndarray of int32, shape (rows,)
-        The group of each row.
-    items : Itemsets
-        A column whose vocabulary has all mapped items.
-    mapping : pandas.DataFrame
-        The mapping table of a local recoding.
-
-    Returns
-    -------
-    Itemsets or None
-        None if an item is not mapped in its group.
+    The vocabulary of ``items`` has all mapped items. Return None if an item is not mapped in its group.
     """
     labels = mapping_labels(mapping, items.vocabulary.type)
     cells = mapping["group"].to_numpy() * items.n_items + items.lookup(arrow_values(mapping["item"]))
@@ -246,11 +207,8 @@ def is_kept(mapping: pd.DataFrame) -> pd.Series[bool]:
 def changes(mapping: pd.DataFrame) -> pd.DataFrame:
     """Count the items and occurrences of a mapping that were kept, generalized and suppressed.
 
-    Returns
-    -------
-    DataFrame
-        Columns ``items, occurrences``; rows ``kept, generalized, suppressed``. An item counts once in each
-        group of a local recoding.
+    Columns are ``items, occurrences``; rows ``kept, generalized, suppressed``. An item counts once in each
+    group of a local recoding.
     """
     suppressed = mapping["generalized"].isna().to_numpy(bool)
     kinds = np.select([suppressed, is_kept(mapping)], ["suppressed", "kept"], "generalized")
@@ -267,3 +225,89 @@ def label_sizes(mapping: pd.DataFrame) -> pd.Series[int]:
     texts = np.array(item_texts(labels.dictionary).to_pylist(), object)[items.index.astype(int)]
     items.index = pd.Index(texts, dtype=object, name="generalized")
     return items.sort_index().sort_values(ascending=False, kind="stable")
+
+
+# --- The notation of sets in labels: (a,b)
+#
+# Matching parentheses within an item stay unescaped, and so does the text between them:
+# (Asthma (disorder),Pneumonia (disorder)). Characters that would be ambiguous are escaped by a backslash: a
+# parenthesis without a match, a comma outside parentheses, and a backslash.
+
+
+_MARK = re.compile(r"[\\,()]")
+_MISSING = "<NA>"
+_TOKEN = re.compile(r"\\(?:[\\,()]|<NA>)|[(),]|[^\\(),]+")
+
+
+def set_labels(texts: pa.Array, members: NDArray[np.int64], sizes: NDArray[np.int64]) -> pa.Array:
+    """Return the label of each set of items: the text of a single item, or ``(a,b)`` in item order.
+
+    A label that equals the text of an item gets another pair of parentheses. So labels are distinct, and the
+    text of an item always means that item. A missing member is ``<NA>``; an item with that text is escaped.
+    ``members`` are the items of the sets, set after set; each set has at least one.
+    """
+    texts = item_texts(texts)
+    opening, comma, closing, nothing = (pa.scalar(mark, pa.large_string()) for mark in ("(", ",", ")", ""))
+    offsets = offsets_of(sizes)
+    lists = pa.LargeListArray.from_arrays(offsets, _escape_members(texts).take(pa.array(members)))
+    labels = pc.binary_join_element_wise(opening, pc.binary_join(lists, comma), closing, nothing)
+    while (taken := pc.is_in(labels, value_set=texts)).true_count:
+        enclosed = pc.binary_join_element_wise(opening, labels, closing, nothing)
+        labels = pc.if_else(taken, enclosed, labels)
+    alone = pa.array(np.where(sizes == 1, members[offsets[:-1]], -1), mask=sizes > 1)
+    return pc.coalesce(texts.take(alone), labels).cast(pa.string())
+
+
+def label_members(label: str) -> list[str]:
+    """Parse the label of a set, as `set_labels` writes it; return no members for other texts.
+
+    In labels of earlier releases, every mark within a member is escaped. These are read, too.
+    """
+    tokens = _TOKEN.findall(label)
+    if "".join(tokens) != label:
+        return []
+    while len(tokens) > 1 and tokens[0] == "(" and tokens[-1] == ")":
+        tokens = tokens[1:-1]
+        members, depth = [""], 0
+        for token in tokens:
+            depth += (token == "(") - (token == ")")
+            if depth < 0:
+                return []
+            if token == "," and not depth:
+                members.append("")
+            else:
+                members[-1] += token[1:] if token[0] == "\\" else token
+        if depth:
+            return []
+        if len(members) > 1:
+            return members
+    return []
+
+
+def _escape_members(texts: pa.LargeStringArray) -> pa.LargeStringArray:
+    """Escape items as members of sets. Only items that hold a mark are visited one by one."""
+    marked = pc.or_kleene(pc.match_substring_regex(texts, r"[\\,()]"), pc.equal(texts, _MISSING))
+    marked = marked.fill_null(False)
+    others = pa.array([_escape_member(text) for text in texts.filter(marked).to_pylist()], pa.large_string())
+    return pc.replace_with_mask(texts, marked, others).fill_null(_MISSING)
+
+
+def _escape_member(text: str) -> str:
+    """Escape the marks of an item that would be read as notation."""
+    if text == _MISSING:
+        return f"\\{text}"
+    marks = [(mark.start(), mark[0]) for mark in _MARK.finditer(text)]
+    opened, matching = [], set()
+    for place, mark in marks:
+        if mark == "(":
+            opened.append(place)
+        elif mark == ")" and opened:
+            matching |= {opened.pop(), place}
+    parts, depth, done = [], 0, 0
+    for place, mark in marks:
+        if place in matching:
+            depth += 1 if mark == "(" else -1
+        elif mark != "," or not depth:
+            parts += [text[done:place], "\\"]
+            done = place
+    return "".join([*parts, text[done:]])

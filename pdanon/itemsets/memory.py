@@ -39,20 +39,7 @@ _HINT = (
 
 
 def require_memory(n_bytes: int, purpose: str) -> None:
-    """Check before the work that it can allocate its memory.
-
-    Parameters
-    ----------
-    n_bytes : int
-        Memory that the work needs at once, in addition to what the process has.
-    purpose : str
-        The work, for the message.
-
-    Raises
-    ------
-    OutOfMemoryError
-        If that much cannot be allocated.
-    """
+    """Check before the work that the process can allocate this much more memory at once."""
     try:
         # Reserves addresses, and touches no page. A large array would change how NumPy's memory is kept.
         mmap(-1, max(n_bytes, 1), access=ACCESS_COPY).close()

@@ -23,21 +23,9 @@ from pdanon.itemsets.lists import arrow_lists, encode, offsets_of, to_numpy
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Multisets:
-    """A column of multisets of items, as codes into a sorted vocabulary.
+    """A column of multisets of items, as codes into a sorted vocabulary, as `Itemsets`."""
 
-    Parameters
-    ----------
-    codes : ndarray of int32, shape (occurrences,)
-        Item codes, row after row; ascending within a row, with repetitions.
-    offsets : ndarray of int64, shape (rows + 1,)
-        Row ``i`` is ``codes[offsets[i]:offsets[i + 1]]``.
-    vocabulary : pyarrow.Array, length (items,)
-        The distinct items that occur, in ascending order.
-    nulls : ndarray of bool, shape (rows,)
-        Rows that are missing, as opposed to empty.
-    """
-
-    codes: Codes
+    codes: Codes  # ascending within a row, with repetitions
     offsets: Offsets
     vocabulary: pa.Array
     nulls: NDArray[np.bool_]

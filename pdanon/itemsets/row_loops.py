@@ -21,27 +21,10 @@ _SAMPLE = 100  # items, to estimate the number of pairs
 def recode_rows(
     codes: Codes, offsets: Offsets, targets: NDArray[Any], n_targets: int, *, repeats: bool = False
 ) -> tuple[Codes, Offsets, NDArray[np.bool_]]:
-    """Replace each code by its target, sort each row, and drop duplicates.
+    """Replace each code by its target below ``n_targets``, sort each row, and drop duplicates.
 
-    Parameters
-    ----------
-    codes : ndarray of int32
-        Codes, row after row; negative codes are dropped.
-    offsets : ndarray of int64, shape (rows + 1,)
-        Row ``i`` is ``codes[offsets[i]:offsets[i + 1]]``.
-    targets : ndarray of int
-        New code of each code; negative targets are dropped.
-    n_targets : int
-        Exclusive upper bound on the targets.
-    repeats : bool
-        Keep duplicates within a row.
-
-    Returns
-    -------
-    codes, offsets : ndarray
-        The rows.
-    is_used : ndarray of bool, shape (n_targets,)
-        Whether any row holds each target.
+    Negative codes and targets are dropped. With ``repeats``, rows keep duplicates. Also return whether any
+    row holds each target.
     """
     codes, targets = codes.astype(np.int32, copy=False), targets.astype(np.int32, copy=False)
     found, ends = np.empty(offsets[-1] - offsets[0], np.int32), np.zeros(len(offsets), np.int64)
@@ -95,25 +78,10 @@ def item_supports(
 
 
 def transpose(codes: Codes, offsets: Offsets, n_items: int) -> tuple[Offsets, Codes, NDArray[np.int64]]:
-    """Invert rows to items.
+    """Invert rows to items: return ``starts, tids, positions``.
 
-    Parameters
-    ----------
-    codes : ndarray of int32
-        Codes, row after row.
-    offsets : ndarray of int64, shape (rows + 1,)
-        Row ``i`` is ``codes[offsets[i]:offsets[i + 1]]``.
-    n_items : int
-        Codes are in ``range(n_items)``.
-
-    Returns
-    -------
-    starts : ndarray of int64, shape (items + 1,)
-        Item ``c`` is in the rows ``tids[starts[c]:starts[c + 1]]``, in ascending order.
-    tids : ndarray of int32
-        Rows, item after item.
-    positions : ndarray of int64
-        Position in ``codes`` of each occurrence.
+    Item ``c`` is in the rows ``tids[starts[c]:starts[c + 1]]``, in ascending order. The third array has the
+    position in ``codes`` of each occurrence.
     """
     positions = np.empty(len(codes), np.int64)
     return *_transpose(codes, offsets, n_items, positions), positions

@@ -25,21 +25,8 @@ def draw_subsets(
 ) -> tuple[Codes, Offsets]:
     """Draw a subset of the items of each given row, uniformly among the subsets of one size.
 
-    Parameters
-    ----------
-    itemsets : Itemsets
-        The column.
-    rows : ndarray of int
-        Row numbers, possibly repeated.
-    size : int or None
-        Number of items. All items if the row has fewer, or with None.
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Returns
-    -------
-    codes, offsets : ndarray
-        The itemsets in the order of the rows, with ascending codes.
+    Rows may repeat. A row of fewer items gives all of them, as with ``size=None``. Itemsets are in the order
+    of the rows, with ascending codes.
     """
     codes, counts = [np.empty(0, np.int32)], [np.empty(0, np.int64)]
     before = offsets_of(itemsets.lengths[rows])

@@ -7,6 +7,7 @@ statements about supports, and only this module counts them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
@@ -17,32 +18,131 @@ from numpy.typing import NDArray
 from pdanon._kernels import counting, itemset_search, row_exposure
 from pdanon.errors import InfeasibleError, ParameterError
 from pdanon.itemsets import row_loops
-from pdanon.itemsets.codes import Codes, Itemsets, Offsets
-from pdanon.itemsets.table import MOST_ITEMSETS, ItemsetTable, concatenate, refuse_long_list
+from pdanon.itemsets.codes import Codes, Itemsets, Offsets, canonical_rows
+from pdanon.itemsets.lists import offsets_of
+from pdanon.itemsets.row_loops import first_equal_rows
 from pdanon.itemsets.threads import even_parts, many_parts, search, share
 from pdanon.itemsets.timing import check_time, halt_flag
+
+# --- Tables of itemsets and their supports
+
+
+MOST_ITEMSETS = 50_000_000  # upper bound on the length of a list, which takes about 5 GB while it is sorted
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ItemsetTable:
+    """Itemsets and their supports. Itemset ``i`` is ``codes[offsets[i]:offsets[i + 1]]``, ascending."""
+
+    codes: Codes
+    offsets: Offsets
+    supports: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.supports)
+
+    def sets(self) -> list[tuple[int, ...]]:
+        """Return the itemsets of a small table as tuples of codes."""
+        return [tuple(row.tolist()) for row in np.split(self.codes, self.offsets[1:-1])] if len(self) else []
+
+    def ordered(self) -> ItemsetTable:
+        """Sort the itemsets by size, then by codes."""
+        return self.take(_order(self.codes, self.offsets))
+
+    def distinct(self) -> ItemsetTable:
+        """Drop duplicates, keep the lowest support of each itemset, and sort by support."""
+        rising = self.take(np.argsort(self.supports, kind="stable"))
+        return rising.take(first_equal_rows(rising.codes, rising.offsets) == np.arange(len(rising)))
+
+    def take(self, which: NDArray[Any]) -> ItemsetTable:
+        """Take some itemsets, by number in the given order, or by mask."""
+        numbers = np.flatnonzero(which) if which.dtype == np.bool_ else which
+        starts = self.offsets[numbers]
+        sizes = self.offsets[numbers + 1] - starts
+        return ItemsetTable(
+            counting.gather(self.codes, starts, sizes), offsets_of(sizes), self.supports[numbers]
+        )
+
+
+def no_itemsets() -> ItemsetTable:
+    """Return an empty table."""
+    return ItemsetTable(np.empty(0, np.int32), np.zeros(1, np.int64), np.empty(0, np.int64))
+
+
+def from_matrices(parts: list[NDArray[Any]]) -> ItemsetTable:
+    """Build a table from matrices of codes, one per size, with supports 0."""
+    sizes = np.concatenate([np.full(len(part), part.shape[1]) for part in parts])
+    codes = np.concatenate([part.ravel() for part in parts]).astype(np.int32)
+    return ItemsetTable(codes, offsets_of(sizes), np.zeros(len(sizes), np.int64))
+
+
+def empty_itemset(support: int) -> ItemsetTable:
+    """Return a table of the empty itemset: no background knowledge."""
+    return empty_itemsets(np.array([support]))
+
+
+def empty_itemsets(supports: NDArray[np.int64]) -> ItemsetTable:
+    """Return an empty itemset for each support."""
+    return ItemsetTable(np.empty(0, np.int32), np.zeros(len(supports) + 1, np.int64), supports)
+
+
+def refuse_long_list(listed: ItemsetTable) -> None:
+    """Refuse a list that was cut off at `MOST_ITEMSETS`."""
+    if len(listed) > MOST_ITEMSETS:
+        raise ParameterError(
+            "there are too many itemsets to list",
+            where="m",
+            got=f"more than {MOST_ITEMSETS:,}",
+            hint="choose a smaller m; an audit's rows_at_risk, and risk, count rows without such a list",
+        )
+
+
+def concatenate(tables: list[ItemsetTable]) -> ItemsetTable:
+    """Concatenate tables."""
+    return ItemsetTable(
+        np.concatenate([table.codes for table in tables]),
+        offsets_of(np.concatenate([np.diff(table.offsets) for table in tables])),
+        np.concatenate([table.supports for table in tables]),
+    )
+
+
+def _order(codes: Codes, offsets: Offsets) -> NDArray[np.int64]:
+    """Return the order of itemsets by size, then by codes; equal ones stay in their order.
+
+    A radix sort from the first codes on: codes are read only while they decide.
+    """
+    sizes = np.diff(offsets)
+    order = np.argsort(sizes, kind="stable")
+    tied, keys, place = np.arange(len(order)), sizes[order], 0
+    n = int(codes.max(initial=0)) + 1
+    while len(tied):
+        members = order[tied]
+        begins, lengths = offsets[members], sizes[members]
+        room, longest = (2**63 - 1) // (int(keys[-1]) + 1), int(lengths[-1])
+        while room >= n and place < longest:  # as many codes as fit; at least one, as both are below 2**31
+            keys = keys * n + codes.take(begins + place, mode="clip") * (lengths > place)
+            room, place = room // n, place + 1
+        ranks = np.argsort(keys, kind="stable")
+        order[tied] = members[ranks]
+        if place == longest:
+            break
+        is_first = np.diff(keys[ranks], prepend=-1, append=-1) != 0
+        left = ~(is_first[:-1] & is_first[1:]) & (lengths > place)
+        tied, keys = tied[left], np.cumsum(is_first[:-1])[left]
+    return order
+
+
+# --- Counting
+
 
 MOST_ROWS = 2**31  # supports must stay below, so that they fit into int32 in kernels
 
 
 class SupportIndex:
-    """Supports of items, pairs and itemsets over a fixed set of rows.
+    """Supports of items, pairs and itemsets over a fixed set of rows, as the fields of `Itemsets`.
 
-    Each attribute is computed at its first use.
+    Each attribute is computed at its first use. The sum of the weights is below 2**31.
 
-    Parameters
-    ----------
-    codes : ndarray of int32
-        Item codes, row after row; ascending and distinct within a row.
-    offsets : ndarray of int64, shape (rows + 1,)
-        Row ``i`` is ``codes[offsets[i]:offsets[i + 1]]``.
-    n_items : int
-        Codes are in ``range(n_items)``.
-    weights : ndarray of int64, shape (rows,), optional
-        Number of transactions that each row stands for. By default 1. Their sum is below 2**31.
-
-    Notes
-    -----
     Memory: 16 bytes per occurrence, 16 bytes per row, and 12 bytes per pair of items that occurs.
     """
 
@@ -107,18 +207,9 @@ class SupportIndex:
         return starts, (cells % max(n, 1)).astype(np.int32), counts[cells].astype(np.int64)
 
     def supports(self, codes: Codes, offsets: Offsets, enough: int = MOST_ROWS) -> NDArray[np.int64]:
-        """Count the support of each given itemset.
+        """Count the support of each given itemset. The empty one is in every row.
 
-        Parameters
-        ----------
-        codes, offsets : ndarray
-            Itemsets in CSR form, each sorted. The empty itemset is in every row.
-        enough : int
-            Counts may end here: a support of at least ``enough`` may be reported lower, but not below it.
-
-        Returns
-        -------
-        ndarray of int64
+        Counts may end at ``enough``: a support of at least that may be reported lower, but not below it.
         """
         return row_loops.supports(self.rows, codes, offsets, enough)
 
@@ -162,21 +253,10 @@ class SupportIndex:
         return ItemsetTable(rows.codes, rows.offsets, supports).take(rare).ordered()
 
     def rare(self, k: int, m: int | None, *, minimal: bool = True) -> ItemsetTable:
-        """List the itemsets of size 1 to m whose support is between 1 and k - 1.
+        """List the itemsets of size 1 to m whose support is between 1 and k - 1, by size, then by codes.
 
-        Parameters
-        ----------
-        k : int
-            Itemsets of a lower support are rare.
-        m : int or None
-            Largest size. With None, list the rows that contain a rare itemset of any size: `rare_rows`.
-        minimal : bool
-            List only those that have no rare proper subset.
-
-        Returns
-        -------
-        ItemsetTable
-            By size, then by codes.
+        If ``minimal``, they have no rare proper subset. With ``m=None``, list the rows that contain a rare
+        itemset of any size: `rare_rows`.
         """
         if m is None:
             return self.rare_rows(k)
@@ -356,23 +436,10 @@ class SupportIndex:
 def threats_beyond_pairs(rows: Callable[[], SupportIndex], k: int, m: int | None) -> Iterator[ItemsetTable]:
     """List the rare itemsets of size 3 to m, size by size, until none is left.
 
-    Between two lists the caller generalizes the rows, so that the listed itemsets are no longer rare. No
-    smaller size becomes rare again: a row that holds a generalized itemset holds an itemset that it stands
-    for, whose support was 0 or at least k.
-
-    Parameters
-    ----------
-    rows : callable
-        Returns the current rows, in which no item and no pair is rare.
-    k : int
-        A support in (0, k) is rare.
-    m : int or None
-        Largest size. If it covers every itemset of a row, rows are listed instead of itemsets.
-
-    Yields
-    ------
-    ItemsetTable
-        Minimal rare itemsets, or rare rows.
+    No item and no pair is rare. Lists are of minimal rare itemsets, or of rare rows if m covers every itemset
+    of a row. Between two lists the caller generalizes the rows, so that the listed itemsets are no longer
+    rare. No smaller size becomes rare again: a row that holds a generalized itemset holds an itemset that it
+    stands for, whose support was 0 or at least k.
     """
     for size in sizes_beyond_pairs(rows().longest, m):
         while len(threats := rows().rare(k, size)):
@@ -417,17 +484,7 @@ def check_rows(n_rows: int, k: int) -> None:
 
 
 def check_feasible(index: SupportIndex, k: int, n_present: int) -> None:
-    """Check that 0 or at least k rows hold an item.
-
-    Parameters
-    ----------
-    index : SupportIndex
-        The rows.
-    k : int
-        The least number of equal rows.
-    n_present : int
-        Number of rows that are not missing, which must be 0 or at least k, too.
-    """
+    """Check that 0 or at least k rows hold an item, and that 0 or at least k rows are not missing."""
     if 0 < index.n_non_empty < k:
         raise InfeasibleError(
             "k is larger than the number of rows that hold an item",
@@ -449,3 +506,51 @@ def search_bound(lengths: NDArray[np.int64], m: int) -> float:
     for place in range(min(m, int(lengths.max(initial=0)))):
         found *= np.maximum((lengths - place) / (place + 1), 1)  # the largest binomial up to this size
     return m * float(found.sum())
+
+
+# --- Order of rows by the Gray code of their items: neighbors differ in few items
+
+
+def support_ranks(index: SupportIndex) -> Codes:
+    """Rank the items by descending support; ties by code."""
+    ranks = np.empty(index.n_items, np.int32)
+    ranks[np.argsort(-index.singles, kind="stable")] = np.arange(index.n_items, dtype=np.int32)
+    return ranks
+
+
+def by_support(index: SupportIndex) -> Codes:
+    """Replace the items of rows by their ranks of `support_ranks`."""
+    return canonical_rows(support_ranks(index)[index.codes], index.offsets, index.n_items)[0]
+
+
+def gray_ranks(index: SupportIndex) -> NDArray[np.int64]:
+    """Rank rows by the Gray code of their items, the items by descending support. Equal rows share a rank."""
+    return ranks_of(by_support(index), index.offsets, index.n_items)
+
+
+def ranks_of(codes: Codes, offsets: Offsets, n_items: int) -> NDArray[np.int64]:
+    """Rank rows by the Gray code of their items, the items by number. Equal rows share a rank.
+
+    Bit j of the code is 1 if the row holds an odd number of the items 0 to j. Let two rows differ first in
+    their i-th items. If i is even, the row with the smaller item is greater; if i is odd, it is less.
+    """
+    lengths = np.diff(offsets)
+    codes = np.append(codes, 0)  # a sentinel: the position after the end of the last row is read
+    ranks = np.zeros(len(lengths), np.int64)
+    tied = np.arange(len(lengths))
+    place = 0
+    while len(tied):  # one item of all tied rows at a time, as in a radix sort from the first item on
+        ended = lengths[tied] == place
+        item = np.where(ended, n_items, codes[offsets[tied] + np.where(ended, 0, place)])
+        keys = item if place % 2 else -item
+        order = np.lexsort((keys, ranks[tied]))
+        tied, ended, keys = tied[order], ended[order], keys[order]
+        before = ranks[tied]
+        new_class = np.diff(before, prepend=-1) != 0
+        new_run = new_class | (np.diff(keys, prepend=keys[0]) != 0)
+        class_start = np.flatnonzero(new_class)[np.cumsum(new_class) - 1]
+        run = np.cumsum(new_run) - 1
+        ranks[tied] = before + np.flatnonzero(new_run)[run] - class_start
+        tied = tied[~ended & (np.bincount(run)[run] > 1)]
+        place += 1
+    return ranks

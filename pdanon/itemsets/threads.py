@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from pdanon.errors import ParameterError
 from pdanon.itemsets.memory import require_memory
-from pdanon.itemsets.settings import SETTINGS
-from pdanon.itemsets.timing import TimeLimitError, halt_on_error, part_done, seconds_left
+from pdanon.itemsets.timing import SETTINGS, TimeLimitError, halt_on_error, part_done, seconds_left
 from pdanon.itemsets.validation import check_count
 
 _T = TypeVar("_T")
@@ -39,13 +38,7 @@ def check_threads(n: Any) -> int | None:
 
 
 def count_threads() -> int:
-    """Return the number of threads for the current call.
-
-    Raises
-    ------
-    ParameterError
-        If the environment variable is no integer of at least 1.
-    """
+    """Return the number of threads for the current call."""
     requested = read_variable()
     if getattr(_own, "busy", False):
         return 1
@@ -62,13 +55,7 @@ def count_threads() -> int:
 
 
 def read_variable() -> int | None:
-    """Return the number of threads of the environment variable, if it is set.
-
-    Raises
-    ------
-    ParameterError
-        If it is no integer of at least 1.
-    """
+    """Return the number of threads of the environment variable, if it is set."""
     text = os.environ.get(_VARIABLE)
     if text is None:
         return None
@@ -80,17 +67,10 @@ def read_variable() -> int | None:
 
 
 def even_parts(before: NDArray[Any]) -> list[tuple[int, int]]:
-    """Divide work among the threads: one part per thread; one in all for little work, more for much.
+    """Divide work among the threads into consecutive parts: one per thread; one in all for little work.
 
-    Parameters
-    ----------
-    before : ndarray of int, shape (units + 1,)
-        Steps of work before each unit, ascending from 0, such as the offsets of rows.
-
-    Returns
-    -------
-    list of tuple of int
-        Begin and end of each consecutive part. There is at least one.
+    ``before`` has the steps of work before each unit, ascending from 0, such as the offsets of rows. Much
+    work has more parts. Return the begin and end of each part, and at least one part.
     """
     n_units, steps = len(before) - 1, int(before[-1])
     if steps < 2 * _WORTH:  # the usual case, in which counting the cores would take longer than the work
@@ -101,19 +81,9 @@ def even_parts(before: NDArray[Any]) -> list[tuple[int, int]]:
 
 
 def many_parts(before: NDArray[Any], most: int) -> list[tuple[int, int]]:
-    """Divide a search into more parts than threads, as some steps take far longer than others.
+    """Divide a search as `even_parts`, into more parts than threads: some steps take far longer than others.
 
-    Parameters
-    ----------
-    before : ndarray of int, shape (units + 1,)
-        Steps of work before each unit, ascending from 0.
-    most : int
-        Upper bound on the number of parts; little work has fewer.
-
-    Returns
-    -------
-    list of tuple of int
-        As `even_parts`.
+    Little work has fewer parts than ``most``.
     """
     return _split(before, min(int(before[-1]) // _PART + 1, most))
 
@@ -126,19 +96,9 @@ def _split(before: NDArray[Any], n_parts: int) -> list[tuple[int, int]]:
 
 
 def share(function: Callable[..., _T], parts: Sequence[tuple[Any, ...]]) -> list[_T]:
-    """Call a function for each part, in as many threads as allowed.
+    """Call a function that releases the GIL for each part, in as many threads as allowed.
 
-    Parameters
-    ----------
-    function : callable
-        A function that releases the GIL while it works.
-    parts : sequence of tuple
-        Its arguments, part by part.
-
-    Returns
-    -------
-    list
-        The results in the order of the parts. The error of a part is raised.
+    Results are in the order of the parts. The error of a part is raised.
     """
     n_threads = min(count_threads(), len(parts)) if len(parts) > 1 else 1
     if n_threads <= 1:
@@ -151,22 +111,9 @@ def search(
 ) -> list[_T]:
     """Call a function for each part as `share`, where a part can take any time and checks `halt_flag`.
 
-    Parameters
-    ----------
-    function, parts
-        As in `share`.
-    steps : float
-        Upper bound on the steps of all parts.
-    limited : bool
-        Raise `TimeLimitError` at the time limit. Audits ignore the limit.
+    ``steps`` is an upper bound on those of all parts. If ``limited``, the time limit raises `TimeLimitError`.
+    Audits ignore the limit.
 
-    Returns
-    -------
-    list
-        As in `share`.
-
-    Notes
-    -----
     Much work runs in another thread even if only one is allowed. Waiting can be interrupted from the
     keyboard; a compiled loop cannot.
     """
@@ -212,19 +159,10 @@ def _wait_for(future: Future[_T], *, limited: bool) -> _T:
 
 
 def prefetch(values: Iterator[_T], steps: Callable[[_T], int]) -> Iterator[_T]:
-    """Compute each value in another thread while the previous one is in use.
+    """Compute each value in another thread while the previous one is in use. None ends the values.
 
-    Parameters
-    ----------
-    values : iterator
-        Computes the values, and releases the GIL meanwhile. None ends it.
-    steps : callable
-        Steps of work of a value. No thread is started for few steps, or if only one thread is allowed.
-
-    Yields
-    ------
-    object
-        The values in their order. An error is raised in place of its value.
+    The iterator releases the GIL. No thread is started for few ``steps`` of a value, or if only one is
+    allowed. An error is raised in place of its value.
     """
     for value in values:
         if count_threads() > 1 and steps(value) >= _WORTH:

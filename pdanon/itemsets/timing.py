@@ -1,4 +1,4 @@
-"""Time limits, progress, cancellation."""
+"""Time limits, progress, cancellation, and the options of the process."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pdanon.errors import ParameterError
-from pdanon.itemsets.settings import SETTINGS
 from pdanon.itemsets.validation import check_flag
+
+SETTINGS: dict[str, Any] = {"progress": False, "threads": None}  # of the process; `pdanon.config` sets them
 
 _end: ContextVar[float] = ContextVar("end", default=inf)  # a value of time.perf_counter()
 _watcher: ContextVar[Callable[[int], object] | None] = ContextVar("watcher", default=None)
@@ -29,12 +30,9 @@ class TimeLimitError(Exception):
 
 @contextmanager
 def limit_time(seconds: float) -> Iterator[None]:
-    """Limit the time of a block. Its next report of progress after the limit raises `TimeLimitError`.
+    """Limit the seconds of a block from now on, or keep an earlier limit of an outer block.
 
-    Parameters
-    ----------
-    seconds : float
-        Time from now on. An earlier limit of an outer block stays.
+    The next report of progress after the limit raises `TimeLimitError`.
     """
     token = _end.set(min(time.perf_counter() + seconds, _end.get()))
     try:
@@ -62,14 +60,8 @@ def is_over(started: float, limit: float | None) -> bool:
 def time_spent(since: float, started: float, limit: float | None) -> float:
     """Return the share of the time from a moment to the limit that is spent: 0 without a limit, 1 after it.
 
-    It is 1, too, in a block that is to halt.
-
-    Parameters
-    ----------
-    since, started : float
-        The moment, and the start of the limit: values of ``time.perf_counter()``.
-    limit : float or None
-        Limit in seconds. An earlier one of an outer block counts as well.
+    It is 1, too, in a block that is to halt. The limit is in seconds from its start. An earlier one of an
+    outer block counts as well. Moments are values of ``time.perf_counter()``.
     """
     part_done()
     if halt_flag()[0]:
@@ -158,14 +150,8 @@ def check_progress(value: Any) -> bool:
 def progress_bar(label: str, unit: str, total: int | None = None) -> Iterator[Report]:
     """Yield a function that counts finished units, checks the time limit, and updates a bar if there is one.
 
-    There is one if `pdanon.config` asks for it, and the work is no part of other work that shows a bar.
-
-    Parameters
-    ----------
-    label, unit : str
-        The name of the work, and of its units. Numbers of rows are abbreviated, such as 1.2M.
-    total : int, optional
-        Number of units, if known. The bar then shows the share that is done.
+    There is one if `pdanon.config` asks for it, and the work is no part of other work that shows a bar. With
+    a total, it shows the share that is done. Numbers of rows are abbreviated, such as 1.2M.
     """
     if not SETTINGS["progress"] or _watcher.get() is not None:
         yield lambda done: check_time()

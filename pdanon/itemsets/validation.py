@@ -93,11 +93,12 @@ def check_text(value: Any, name: str) -> str:
     return value
 
 
-def check_delimiter(value: Any, name: str) -> str:
+def check_delimiter(value: Any) -> str:
     """Check the delimiter of a CSV file: one character, except quotes and ends of lines."""
     if not isinstance(value, str) or len(value) != 1 or value in '"\r\n\0' or not is_encodable(value):
         hint = "pass a character other than a quote or an end of line"
-        raise ParameterError(f"{name} must be one character", where=name, got=quote_word(value), hint=hint)
+        got = quote_word(value)
+        raise ParameterError("delimiter must be one character", where="delimiter", got=got, hint=hint)
     return value
 
 

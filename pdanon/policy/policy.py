@@ -8,15 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from functools import partial
-from inspect import signature
 from os import PathLike, path
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from pdanon import stream
+from pdanon.accessors import ByPerson, release_table
 from pdanon.algorithms.registry import ALGORITHMS, algorithm, of_lists, parameters_of, region_parameters
-from pdanon.algorithms.requests import REQUEST_PARAMETERS, least_lossy
+from pdanon.algorithms.requests import REQUEST_PARAMETERS
 from pdanon.errors import ColumnError, ParameterError, ReleaseWarning, mask_credentials, warn
 from pdanon.evaluation.comparison import compare, list_tasks
 from pdanon.evaluation.evidence.facts import collect
@@ -24,20 +25,17 @@ from pdanon.evaluation.evidence.page import evidence_files, paths_of
 from pdanon.evaluation.fingerprint import fingerprint
 from pdanon.evaluation.report.html import HEAD
 from pdanon.evaluation.report.release_report import write_page
-from pdanon.guarantees.parameters import constraint_list
-from pdanon.guarantees.requested import REQUIRED, check_sensitive
-from pdanon.io.column_types import describe_texts
-from pdanon.io.files import check_replaceable
-from pdanon.io.forms import Form
-from pdanon.io.lines import is_lines, is_parquet, is_text
-from pdanon.io.links import link_files, person_texts, read_secret
+from pdanon.guarantees.promises import REQUIRED, check_sensitive
+from pdanon.io.files import check_replaceable, locate, locate_target, refuse_credentials, suffix_of
+from pdanon.io.lines import describe_texts, is_lines, is_parquet, is_text
 from pdanon.io.parquet import to_frame
-from pdanon.io.storage import locate, locate_target, refuse_credentials, suffix_of
 from pdanon.io.tables import (
+    Form,
     check_distinct,
     is_csv,
-    read_columns,
-    read_weights,
+    link_files,
+    person_texts,
+    read_secret,
     suffix_hint,
     write_confidential,
     write_plain,
@@ -46,7 +44,6 @@ from pdanon.io.tables import (
 )
 from pdanon.io.targets import check_absent
 from pdanon.io.trees import ParquetTree
-from pdanon.io.units import refuse_without_unit
 from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.validation import (
     check_flag,
@@ -60,10 +57,10 @@ from pdanon.itemsets.validation import (
     read_list,
 )
 from pdanon.policy import schema
-from pdanon.recoding.loss_bounds import check_max_loss, refuse_loss
 from pdanon.recoding.result import Anonymized
 from pdanon.recoding.unmodified_columns import index_levels
-from pdanon.stream import Streamed, anonymize
+from pdanon.recoding.upper_bounds import check_max_loss, refuse_loss
+from pdanon.stream import Streamed
 
 _BY_ROLE = dict.fromkeys(("column", "quasi", "keep"), "columns")
 _BY_ROLE |= dict.fromkeys(("hierarchy", "hierarchies"), "hierarchies")
@@ -209,13 +206,13 @@ class Policy:
         if self.algorithm is None:
             self._check_request()
         frame = self.read() if frame is None else check_frame(frame)
+        options = self._read_request()
         if self.algorithm is None:
             request = self._read_all(self._roles.merge_request(self._parameters))
-            return least_lossy(frame, self.items, **request, **self._unit)
-        options = self._read_all(self._roles.merge_parameters(self.algorithm, self._parameters)) | self._unit
+            return release_table(frame, None, self.items, self._unit, request)
+        options = self._read_all(self._roles.merge_parameters(self.algorithm, self._parameters))
         most = check_max_loss(options.pop("max_loss", None))
-        column = {"column": self.items} if self._reads_lists() else {}
-        result: Anonymized = algorithm(self.algorithm)(frame, **column, **options)
+        result = release_table(frame, self.algorithm, self.items, self._unit, options)
         refuse_loss(result.loss, result.useless, most)
         return result
 
@@ -258,9 +255,11 @@ class Policy:
             options = self._read_all(self._roles.merge_request(self._parameters))
         else:
             options = self._read_all(self._roles.merge_parameters(self.algorithm, self._parameters))
-        options |= {"algorithm": self.algorithm, "drop": self.drop, **self._unit}
-        mapping = self.outputs.get("mapping")
-        return anonymize(self.input, self.outputs["release"], column=self.items, mapping=mapping, **options)
+        options |= {"algorithm": self.algorithm, "drop": self.drop, "mapping": self.outputs.get("mapping")}
+        target = self.outputs["release"]
+        if self._unit:
+            return stream.by(self.input, **self._unit).anonymize(target, **options)
+        return stream.anonymize(self.input, target, column=self.items, **options)
 
     def compare(self, *, allow_outside: bool = False) -> pd.DataFrame:
         """Run the comparison of the policy with `pdanon.compare`, and write only the file of ``resume``.
@@ -542,7 +541,7 @@ class Policy:
         accepted = parameters_of(algorithm(name))
         self._check_roles_unset()
         self._roles.check_protected(name, self._place())
-        if self._unit and "unit" not in signature(algorithm(name)).parameters:
+        if self._unit and not hasattr(ByPerson, name):
             hint = "choose another algorithm, such as pcta; or set by instead of unit"
             raise ParameterError(f"{name} takes no unit", where=self._place("input"), hint=hint)
         parameters = self._roles.merge_parameters(name, self._parameters)
@@ -556,10 +555,12 @@ class Policy:
 
     def _check_unit(self) -> None:
         """Check that all entries go with a table in which a person has several rows."""
+        counts = check_flag(self.parameters.get("counts", False), "counts")
         if "unit" not in self.form:
-            refuse_without_unit(None, self.parameters.get("counts", False))
+            if counts:
+                hint = 'name the column of the persons in [input]: unit = "customer"'
+                raise ParameterError("counts needs unit", where=self._place(), hint=hint)
             return
-        check_flag(self.parameters.get("counts", False), "counts")
         others = {"quasi": self.quasi, "[compare]": any(self.comparison.values())}
         others |= {name: name in self.outputs for name in ("report", "evidence", "classes", "links")}
         for name in (name for name, is_set in others.items() if is_set):
@@ -676,6 +677,13 @@ class Policy:
 
     # --- Parameters of an algorithm
 
+    def _read_request(self) -> dict[str, Any]:
+        """Return the arguments of the algorithm, or of `least_lossy`, with the files that they name."""
+        own = self._parameters
+        if self.algorithm is None:
+            return self._read_all(self._roles.merge_request(own)) | self._unit
+        return self._read_all(self._roles.merge_parameters(self.algorithm, own)) | self._unit
+
     def _configurations(self) -> dict[str, dict[str, Any]]:
         """Return the configurations to compare, with the parameters that the roles of columns set."""
         unset = {*self.comparison.get("vary", {}), "keep"}  # a comparison warns of no column
@@ -689,19 +697,12 @@ class Policy:
         if key in schema.NESTED and isinstance(value, Mapping):
             table = self._read_all(value)
             return schema.transaction_of(table) if key == "transaction" else table
-        if not isinstance(value, Path) or key not in ("constraints", "start", "utility", "weights"):
-            return value
-        if key == "constraints":
-            return constraint_list(value, self.items)
-        if key == "start":
-            return read_columns(value, ["group", "item", "generalized"])
-        return read_weights(value) if key == "weights" else read_columns(value, ["item", "block"])
+        return schema.read_parameter(key, value, self.items) if isinstance(value, Path) else value
 
     def _read_all(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
         return {key: self._read(key, value) for key, value in parameters.items()}
 
 
 def _leaves(table: Mapping[str, Any]) -> Iterator[Any]:
-    """Yield the values of a table and of the tables in it."""
     for value in table.values():
         yield from _leaves(value) if isinstance(value, Mapping) else [value]

@@ -16,6 +16,8 @@ from pdanon.algorithms.registry import ALGORITHMS, algorithm, of_lists, paramete
 from pdanon.algorithms.rt.transaction import Transaction, as_transaction
 from pdanon.errors import ColumnError, FormatError, ParameterError, cause_of, file_hint
 from pdanon.evaluation.report.html import HEAD
+from pdanon.guarantees.parameters import constraint_list
+from pdanon.io.tables import read_columns, read_weights
 from pdanon.itemsets.columns import is_list_column
 from pdanon.itemsets.validation import check_kind, check_known, is_uri
 from pdanon.recoding.unmodified_columns import index_levels
@@ -220,6 +222,17 @@ def _check_keys(table: Mapping[str, Any], name: str, where: str) -> None:
             raise ParameterError(f"{key} must be {kinds}", where=where, got=type(value).__name__)
 
 
+def read_parameter(key: str, path: Path, column: str | None) -> Any:
+    """Read the file of a parameter of an algorithm; return the path if the algorithm reads it itself."""
+    if key == "constraints":
+        return constraint_list(path, column)
+    if key == "start":
+        return read_columns(path, ["group", "item", "generalized"])
+    if key == "weights":
+        return read_weights(path)
+    return read_columns(path, ["item", "block"]) if key == "utility" else path
+
+
 # --- The treatment of items beside quasi-identifiers: a table in a policy, a `Transaction` in Python
 
 
@@ -279,10 +292,7 @@ class Roles:
     def check(self, columns: str, hierarchies: str) -> None:
         """Check that no column has two roles, and that only items and quasi-identifiers have hierarchies.
 
-        Parameters
-        ----------
-        columns, hierarchies : str
-            Places of both in the policy, for messages.
+        The arguments are the places of both in the policy, for messages.
         """
         names = self.columns
         if not all(isinstance(name, str) for name in names):
@@ -312,17 +322,7 @@ class Roles:
     def merge_parameters(
         self, name: Any, own: Mapping[str, Any], varied: Iterable[str] = ()
     ) -> dict[str, Any]:
-        """Return the parameters of an algorithm, with those that the roles set and it takes.
-
-        Parameters
-        ----------
-        name : str
-            The algorithm.
-        own : mapping
-            Its own parameters, which override the roles.
-        varied : iterable of str
-            Parameters that roles do not set, because a comparison varies them.
-        """
+        """Return the parameters of an algorithm: its own, then those of the roles that are not varied."""
         accepted = parameters_of(algorithm(name)).keys() - {*varied}
         parameters = {key: value for key, value in self._parameters().items() if key in accepted}
         tree = self.hierarchies.get(self.items or "")
@@ -331,11 +331,10 @@ class Roles:
         return {**parameters, **own}
 
     def merge_request(self, own: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the arguments of `least_lossy`: the requested guarantee, and the parameters of the roles."""
+        """Return the options of a request: the requested guarantee, and the parameters of the roles."""
         return {**self._parameters(), **own}
 
     def _parameters(self) -> dict[str, Any]:
-        """Return the parameters that the roles set."""
         relational = {column: tree for column, tree in self.hierarchies.items() if column != self.items}
         tree = self.hierarchies.get(self.items or "")
         values = {"quasi": self.quasi, "keep": self.keep, "hierarchies": relational, "hierarchy": tree}
@@ -344,14 +343,7 @@ class Roles:
     def select_published(self, frame: pd.DataFrame, where: str, *, lists: bool) -> pd.DataFrame:
         """Drop columns, and refuse the table if any other column has no role.
 
-        Parameters
-        ----------
-        frame : pandas.DataFrame
-            The table, with all columns that have a role.
-        where : str
-            The place of the roles in the policy, for messages.
-        lists : bool
-            Whether the only list column needs no role.
+        With ``lists``, the only list column needs none.
         """
         levels = [level for level, name in index_levels(frame) if name in self.drop]
         frame = frame.reset_index(levels, drop=True) if levels else frame

@@ -18,11 +18,10 @@ from numpy.typing import NDArray
 from pdanon._kernels.cliques import Packing
 from pdanon.cards import Share, card
 from pdanon.guarantees import KmAnonymity, PrivacyConstraints
-from pdanon.guarantees.generalized_itemsets import generalize_itemsets
+from pdanon.guarantees.parameters import constraint_table
 from pdanon.itemsets.codes import Codes, Itemsets, Numbers, Offsets
 from pdanon.itemsets.lists import offsets_of
-from pdanon.itemsets.support import SupportIndex, csr
-from pdanon.itemsets.table import ItemsetTable, concatenate
+from pdanon.itemsets.support import ItemsetTable, SupportIndex, concatenate, csr
 from pdanon.itemsets.timing import TimeLimitError, check_time, seconds_left, time_is_up
 
 BOUNDED = (KmAnonymity, PrivacyConstraints)
@@ -121,20 +120,9 @@ def bound_changes(
 ) -> Bound:
     """Bound the number of occurrences that any release by sets changes.
 
-    Parameters
-    ----------
-    itemsets : Itemsets
-        The original column.
-    guarantee : KmAnonymity or PrivacyConstraints
-        The guarantee.
-    exhaustive : bool
-        Raise the bound by linear programs until the time limit of the block, see `limit_time`, or until there
-        is no further condition. By default, the number of steps is proportional to the occurrences.
-
-    Returns
-    -------
-    Bound
-        A valid bound, also if the time limit is reached before anything is counted.
+    By default, the number of steps is proportional to the occurrences. ``exhaustive`` raises the bound by
+    linear programs until the time limit of the block, see `limit_time`, or until there is no further
+    condition. The bound is valid also if the time limit is reached before anything is counted.
     """
     index = SupportIndex.of(itemsets)
     weights, total = index.singles, int(index.singles.sum())
@@ -160,9 +148,7 @@ def _rare_itemsets(
     check_time()
     k = guarantee.k
     if isinstance(guarantee, PrivacyConstraints):
-        wanted = generalize_itemsets(
-            Itemsets.from_series(guarantee.constraints), itemsets, None, "constraint"
-        )
+        wanted = constraint_table(guarantee.constraints, itemsets)
         supports = index.supports(wanted.codes, wanted.offsets)
         rare = (supports > 0) & (supports < k)
         return ItemsetTable(wanted.codes, wanted.offsets, supports).take(rare).distinct().ordered()
@@ -174,25 +160,13 @@ def _rare_itemsets(
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Conflicts:
-    """Conflicts between items: in each, at least one item changes.
+    """Conflicts between items: in each, at least one item changes."""
 
-    Parameters
-    ----------
-    forced : int
-        Weight of the items that change in any case. The others are in no conflict with them.
-    weights : ndarray of int64
-        Weight of each item; 0 if it changes in any case.
-    starts, partners : ndarray
-        The conflicting pairs in CSR form, in both directions.
-    larger : ItemsetTable
-        The larger conflicts.
-    """
-
-    forced: int
-    weights: Numbers
-    starts: Offsets
+    forced: int  # weight of the items that change in any case; the others are in no conflict with them
+    weights: Numbers  # of each item; 0 if it changes in any case
+    starts: Offsets  # the conflicting pairs in CSR form, in both directions
     partners: Codes
-    larger: ItemsetTable
+    larger: ItemsetTable  # the conflicts of more than two items
 
     @classmethod
     def of(cls, rare: ItemsetTable, weights: Numbers) -> Conflicts:
@@ -213,17 +187,8 @@ class Conflicts:
     def pack(self, steps: int) -> tuple[int, ItemsetTable]:
         """Bound the weight of the changed items by parts of their weights, in exact integers.
 
-        Parameters
-        ----------
-        steps : int
-            Number of steps after which no further pass begins.
-
-        Returns
-        -------
-        bound : int
-            The best bound of the passes.
-        rows : ItemsetTable
-            The cliques of the first pass, as conditions for `relax`.
+        No further pass begins after ``steps`` steps. Return the best bound of the passes, and the cliques of
+        the first pass, as conditions for `relax`.
         """
         packing, best = self._packing(self.weights), 0
         rows: ItemsetTable | None = None
@@ -241,18 +206,10 @@ class Conflicts:
         return Packing(self.starts, self.partners, self.larger.codes, self.larger.offsets, weights)
 
     def relax(self, rows: ItemsetTable) -> Iterator[int]:
-        """Bound the weight of the changed items by linear programs with more and more conditions.
+        """Yield bounds on the weight of the changed items by linear programs with more and more conditions.
 
-        Parameters
-        ----------
-        rows : ItemsetTable
-            The first conditions: itemsets, and the number of their items that may stay unchanged.
-
-        Yields
-        ------
-        int
-            A bound, from the prices that the solver returns. Any prices give a valid bound, which is computed
-            in integers.
+        The first conditions are ``rows``: itemsets, and the number of their items that may stay unchanged.
+        Any prices that the solver returns give a valid bound, which is computed in integers.
         """
         added = rows
         while (len(added) or rows is added) and (solved := self._solve(rows)) is not None:

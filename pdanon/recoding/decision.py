@@ -17,12 +17,12 @@ from pdanon.errors import InfeasibleError
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.chunks import ChunkTable
 from pdanon.itemsets.columns import added_label, with_column
-from pdanon.itemsets.compatibility import number_texts
+from pdanon.itemsets.dtype import number_texts
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.mapping import mapping_labels
 from pdanon.recoding.emptied import hide_emptied
 from pdanon.recoding.labels import Labels, relabel_sets
-from pdanon.recoding.loss import measure, with_measure
+from pdanon.recoding.loss import information_loss, with_measure
 from pdanon.recoding.recoding import Recoding, label_column, mapping_table
 from pdanon.recoding.risk import risk_of_lists
 
@@ -36,36 +36,18 @@ def no_risk() -> None:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Decision(Generic[Rows_co]):
-    """The outcome of an algorithm. Nothing is audited until its rows are written.
+    """The outcome of an algorithm. Nothing is audited until its rows are written."""
 
-    Parameters
-    ----------
-    rows : Rows
-        The recoding of the rows, in the form that their writer needs: `ListRows` for a frame, a `Recoder` for
-        files and partitions.
-    guarantee : Guarantee
-        The guarantee that the release must have, with the mapping.
-    mapping : pandas.DataFrame
-        The label of each item: ``group, item, generalized, support``.
-    loss : pandas.Series
-        Information loss by measure.
-    parameters : mapping
-        The parameters of the call, for the record.
-    trace : pandas.DataFrame, optional
-        The steps or merges of the algorithm, or the loss over time if the release was refined.
-    problem : InfeasibleError, optional
-        The reason why the decision is an attempt, which is not released.
-    risk : callable
-        Counts the risk beyond the guarantee, before and after, as `Attacker.count`. It holds the rows.
-    """
-
+    # in the form that their writer needs: `ListRows` for a frame, a `Recoder` for files and partitions
     rows: Rows_co
-    guarantee: Guarantee
-    mapping: pd.DataFrame
+    guarantee: Guarantee  # that the release must have, with the mapping
+    mapping: pd.DataFrame  # group, item, generalized, support
     loss: pd.Series[float]
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Mapping[str, Any] = field(default_factory=dict)  # of the call, for the record
+    # steps or merges of the algorithm, or the loss over time if the release was refined
     trace: pd.DataFrame | None = None
-    problem: InfeasibleError | None = None
+    problem: InfeasibleError | None = None  # why the decision is an attempt, which is not released
+    # counts the risk beyond the guarantee as `Attacker.count`; it holds the rows
     risk: Callable[[], pd.DataFrame | None] = no_risk
 
     def with_rows(self, rows: Rows) -> Decision[Rows]:
@@ -80,48 +62,24 @@ class Decision(Generic[Rows_co]):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class WrittenRows:
-    """The rows of a release in memory, before they are audited.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        The released frame.
-    groups : ndarray, optional
-        The group of each row of the original, if groups are recoded separately.
-    classes : pandas.DataFrame, optional
-        The table of the groups, or one that is published with the frame.
-    has_rows : bool
-        Whether the rows are those of the original, so that its other columns are released with them.
-    """
+    """The rows of a release in memory, before they are audited."""
 
     frame: pd.DataFrame
-    groups: NDArray[Any] | None = None
-    classes: pd.DataFrame | None = None
+    groups: NDArray[Any] | None = None  # of each row of the original, if groups are recoded separately
+    classes: pd.DataFrame | None = None  # the table of the groups, or one that is published with the frame
+    # whether the rows are those of the original, so that its other columns are released with them
     has_rows: bool = True
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ListRows:
-    """The recoding of a list column and of the private columns of the same rows.
+    """The recoding of a list column and of the private columns of the same rows."""
 
-    Parameters
-    ----------
-    columns : ListColumns
-        The columns. Missing rows are empty if they are published so.
-    recoding : Recoding
-        The recoding of the items of the list column.
-    chunks : ChunkTable, optional
-        The chunks that are published instead of rows.
-    classes : pandas.DataFrame, optional
-        A table that is published beside the rows.
-    added : mapping
-        The values of columns that the release adds, by label.
-    """
-
-    columns: ListColumns
-    recoding: Recoding
-    chunks: ChunkTable | None = None
-    classes: pd.DataFrame | None = None
+    columns: ListColumns  # missing rows are empty if they are published so
+    recoding: Recoding  # of the items of the list column
+    chunks: ChunkTable | None = None  # published instead of rows
+    classes: pd.DataFrame | None = None  # a table that is published beside the rows
+    # the values of columns that the release adds, by label
     added: Mapping[str, NDArray[Any]] = field(default_factory=dict)
 
     def write(self, frame: pd.DataFrame, positions: Sequence[int]) -> WrittenRows:
@@ -163,7 +121,7 @@ def decide_lists(
     changes = recoding.changes(columns.itemsets)
     mapping = mapping_table(columns.itemsets, recoding, changes)
     mapping.attrs.update(attributes or {})
-    loss, remaining = measure(columns.itemsets, recoding, changes, weights, penalty)
+    loss, remaining = information_loss(columns.itemsets, recoding, changes, weights, penalty)
     rows = ListRows(replace(columns, itemsets=recoding.hide_missing(columns.itemsets)), recoding)
     known = guarantee.with_mapping(mapping)
     risk = partial(risk_of_lists, guarantee, columns.itemsets, recoding.targets, remaining.index)

@@ -19,8 +19,7 @@ from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.codes import Codes, Itemsets
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.lists import offsets_of
-from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.table import ItemsetTable
+from pdanon.itemsets.support import ItemsetTable, SupportIndex
 from pdanon.recoding.recoding import Recoding, mapping_table
 
 # Two of them count rows without (public) labels like all others; for the third, see `decide_suppressed`.
@@ -30,25 +29,10 @@ _OTHERWISE = (Coherence, PublicK, TransactionalK)
 def hide_emptied(columns: ListColumns, recoding: Recoding, guarantee: Guarantee) -> Recoding:
     """Suppress further items of a table until no row, or at least k rows, are emptied.
 
-    Parameters
-    ----------
-    columns : ListColumns
-        The original.
-    recoding : Recoding
-        The recoding of its items.
-    guarantee : Guarantee
-        A guarantee that the recoding has and keeps. Without a k, nothing is changed.
-
-    Raises
-    ------
-    InfeasibleError
-        If further suppression breaks a rule of `PSRules`.
-
-    Notes
-    -----
-    Suppressing a label changes the support of no itemset of other labels, so guarantees about published
-    itemsets still hold. A guarantee about itemsets of original items covers their remaining labels, which may
-    be rare. A label of each rare itemset is then suppressed as well.
+    Without a k, nothing is changed. Suppressing a label changes the support of no itemset of other labels, so
+    guarantees about published itemsets still hold. A guarantee about itemsets of original items covers their
+    remaining labels, which may be rare. A label of each rare itemset is then suppressed as well. If that
+    breaks a rule of `PSRules`, the release is infeasible.
     """
     k = getattr(guarantee, "k", None)
     if k is None or isinstance(guarantee, _OTHERWISE):
@@ -69,19 +53,7 @@ def hide_emptied(columns: ListColumns, recoding: Recoding, guarantee: Guarantee)
 def with_enough_emptied(recoding: Recoding, itemsets: Itemsets, k: int) -> Recoding:
     """Suppress further labels of a table with emptied rows, but fewer than k.
 
-    Parameters
-    ----------
-    recoding : Recoding
-        The recoding of the items.
-    itemsets : Itemsets
-        The original column.
-    k : int
-        Minimum number of emptied rows, if there are any.
-
-    Returns
-    -------
-    Recoding
-        The same object if nothing changes.
+    The same object is returned if nothing changes.
     """
     if (recoding.targets >= 0).all():
         return recoding
@@ -100,15 +72,11 @@ def labels_to_suppress(
     k: int,
     class_of: NDArray[np.int64] | None = None,
 ) -> NDArray[np.int64]:
-    """Return the numbers of the labels that `with_enough_emptied` suppresses, with its parameters.
+    """Return the numbers of the labels that `with_enough_emptied` suppresses.
 
-    Parameters
-    ----------
-    units : ndarray of int64, shape (occurrences,)
-        The number of the label of each occurrence; -1 if it is suppressed. Each group of a local recoding has
-        its own numbers.
-    class_of : ndarray of int64, shape (rows,), optional
-        The class of each row, one or several groups of a local recoding. By default all rows are one class.
+    ``units`` has the number of the label of each occurrence; -1 if it is suppressed. Each group of a local
+    recoding has its own numbers. ``class_of`` is the class of each row, one or several groups of a local
+    recoding; by default all rows are one class.
     """
     weights = SupportIndex.of(itemsets).weights
     labelled = np.zeros(itemsets.n_rows, np.bool_)

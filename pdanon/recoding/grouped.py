@@ -30,33 +30,15 @@ _QUERIES, _SIZE = 100, 4  # of the loss KL
 class GroupedRows:
     """The original rows, and groups with the counts of their sensitive items.
 
-    Parameters
-    ----------
-    itemsets : Itemsets
-        The original column.
-    recoding : Recoding
-        The recoding of the items, the same in the whole table. Rows do not show the suppressed items.
-    groups : ndarray of int, shape (rows,)
-        Group of each row, from 0 on.
-    sensitive : ndarray of bool, shape (items,), optional
-        Mask of the items that groups count. All of them are suppressed; by default all suppressed items.
-
-    Notes
-    -----
     A user of the release assumes that all rows of a group have a sensitive item with the same probability.
-    This *chance* is the count of the item in the group over the size of the group. A label stands for each
-    of its items with the same probability.
+    This *chance* is the count of the item in the group over the size of the group. A label stands for each of
+    its items with the same probability.
     """
 
     itemsets: Itemsets
-    recoding: Recoding
-    groups: NDArray[Any]
-    sensitive: NDArray[np.bool_] | None = None
-
-    @cached_property
-    def is_sensitive(self) -> NDArray[np.bool_]:
-        """Mask of the items that groups count, and rows do not show."""
-        return self.recoding.targets < 0 if self.sensitive is None else self.sensitive
+    recoding: Recoding  # the same in the whole table; rows do not show the suppressed items
+    groups: NDArray[Any]  # of each row, from 0 on
+    is_sensitive: NDArray[np.bool_]  # items that groups count, and rows do not show
 
     @cached_property
     def is_shown(self) -> NDArray[np.bool_]:

@@ -18,10 +18,9 @@ from numpy.typing import NDArray
 from pdanon.itemsets.codes import Codes, Itemsets, Numbers, Offsets, canonical_rows
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.sampling import draw_subsets
-from pdanon.itemsets.support import SupportIndex, csr
-from pdanon.itemsets.table import ItemsetTable, concatenate
+from pdanon.itemsets.support import ItemsetTable, SupportIndex, concatenate, csr
 from pdanon.itemsets.timing import part_done
-from pdanon.recoding.cover import Cover, became_of
+from pdanon.recoding.recoding import Cover, became_of
 
 _TIE = 1e-9  # logarithms of equal probabilities differ by rounding
 _MOST_DRAWN = 2**20  # items of the rows of a round of draws
@@ -36,22 +35,12 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Persons:
-    """Persons at risk, and the items that an attacker knows of each.
+    """Persons at risk, and the items that an attacker knows of each."""
 
-    Parameters
-    ----------
-    rows : ndarray of int64, shape (persons,)
-        The row of each person.
-    codes, offsets : ndarray
-        The known items, with ascending codes.
-    supports : ndarray of int64, shape (persons,)
-        Number of original rows with all known items; below k.
-    """
-
-    rows: Numbers
-    codes: Codes
+    rows: Numbers  # the row of each person
+    codes: Codes  # the known items, ascending
     offsets: Offsets
-    supports: Numbers
+    supports: Numbers  # original rows with all known items of a person; below k
 
 
 def rows_at_risk(itemsets: Itemsets, k: int, m: int | None) -> NDArray[np.bool_]:
@@ -65,20 +54,9 @@ def draw_persons(
 ) -> Persons:
     """Draw persons at risk with known items: a row, then m of its items that are rare, both uniformly.
 
-    Parameters
-    ----------
-    itemsets : Itemsets
-        The original column.
-    able : ndarray of int64
-        Rows at risk.
-    k : int
-        Itemsets of a lower support are rare.
-    m : int or None
-        Number of known items; all items if a row has fewer, or with None.
-    n : int
-        Number of persons. They are fewer if the rare itemsets of some rows are too few to be found.
-    rng : numpy.random.Generator
-        Source of randomness.
+    ``able`` are the rows at risk. Itemsets of a support below k are rare. All items of a row are known if it
+    has fewer than m, or with m=None. There are fewer than n persons if the rare itemsets of some rows are too
+    few to be found.
     """
     rows = rng.choice(able, n) if len(able) else np.empty(0, np.int64)
     index, lengths = SupportIndex.of(itemsets).distinct(), itemsets.lengths
@@ -130,16 +108,8 @@ def _draw_rare_pairs(
 class Sample:
     """The rows of an attacker's sample, as items of the original and as labels of the release.
 
-    Parameters
-    ----------
-    itemsets : Itemsets
-        The sample.
-    original : Itemsets
-        The original column. Other items of the sample are ignored.
-    cover : Cover
-        The labels of each item.
-    own : ndarray of int64, optional
-        The rows of the original that the sample consists of, ascending. By default, it has other rows.
+    Items of the sample that are not in the original are ignored. ``own`` are the rows of the original that
+    the sample consists of, ascending; by default, it has other rows.
     """
 
     def __init__(
@@ -170,28 +140,12 @@ class Sample:
         """Weigh some items of a label of released rows, by naive Bayes.
 
         The probability that the label stands for an item is in proportion to its weight: its number of rows
-        in the sample, times their share with each other label of the released row.
+        in the sample, times their share with each other label of the released row. Each item counts half a
+        row more than the sample has. Each share is estimated as if one more row held the item, with each
+        other label in proportion to its share of all rows.
 
-        Parameters
-        ----------
-        label : int
-            The label.
-        wanted : ndarray of int64
-            Some of its items.
-        rows : ndarray of int64
-            Released rows with the label.
-        published : sparse array, shape (rows, labels)
-            All released rows.
-
-        Returns
-        -------
-        weights, others : ndarray of float64, shape (rows, wanted)
-            The weight of the item, and that of all other items of the label, as natural logarithms.
-
-        Notes
-        -----
-        Each item counts half a row more than the sample has. Each share is estimated as if one more row held
-        the item, with each other label in proportion to its share of all rows.
+        ``published`` has all released rows, and ``rows`` are some with the label. Return by row and wanted
+        item the weight of the item, and that of all other items of the label, as natural logarithms.
         """
         members = self.members(label)
         having = self._rows.indices[self._rows.indptr[label] : self._rows.indptr[label + 1]]
@@ -235,49 +189,19 @@ class Sample:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Guesses:
-    """The guesses of an attacker, person by person.
+    """The guesses of an attacker, person by person."""
 
-    Parameters
-    ----------
-    candidates : ndarray of int64
-        Number of candidate rows.
-    chances : ndarray of float64
-        Chance that a row drawn from the most probable candidates is that of the person.
-    largest : ndarray of float64
-        The largest probability of a candidate row, by the attacker's estimate.
-    """
-
-    candidates: Numbers
-    chances: Floats
-    largest: Floats
+    candidates: Numbers  # number of candidate rows
+    chances: Floats  # that a row drawn from the most probable candidates is that of the person
+    largest: Floats  # the largest probability of a candidate row, by the attacker's estimate
 
 
 class SampleAttack:
     """An attacker with a sample, and the persons that he attacks in releases of one original.
 
-    Parameters
-    ----------
-    itemsets : Itemsets
-        The original column.
-    sample : Itemsets or None
-        The sample. None: a random half of the original, for the rows of the other half, and the reverse.
-    k : int
-        A person is at risk if fewer than k rows of the original hold the known items.
-    m : int or None
-        Number of known items; None: all items of a row.
-    n : int
-        Number of persons.
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Attributes
-    ----------
-    itemsets : Itemsets
-        The original column.
-    persons : Persons
-        The persons at risk.
-    at_risk : float
-        The share of rows at risk.
+    A sample of None is a random half of the original, for the rows of the other half, and the reverse. A
+    person is at risk if fewer than k rows of the original hold the m known items; m=None: all items of a row.
+    ``n`` is the number of persons, and ``at_risk`` the share of rows at risk.
     """
 
     def __init__(
@@ -305,14 +229,8 @@ class SampleAttack:
     def guess(self, published: Itemsets, mapping: pd.DataFrame, groups: Numbers | None) -> Guesses:
         """Guess the row of each person in a release.
 
-        Parameters
-        ----------
-        published : Itemsets
-            The released column.
-        mapping : pandas.DataFrame
-            The mapping of the release; without rows if items are published as they are.
-        groups : ndarray of int64 or None
-            The group of each row, in a local recoding.
+        A mapping without rows publishes items as they are. ``groups`` has the group of each row of a local
+        recoding.
         """
         persons, original = self.persons, self.itemsets
         if len(mapping):
@@ -331,21 +249,9 @@ def guess_rows(
 ) -> Guesses:
     """Guess the released row of each person.
 
-    Parameters
-    ----------
-    persons : Persons
-        The persons, with the items that the attacker knows.
-    became : ndarray of int64
-        The label of each known item; -1 if it is suppressed.
-    published : Itemsets
-        The release.
-    samples : list of Sample
-        The samples that the attacker learns from.
-    learned_from : ndarray of int64, shape (rows,)
-        The number of the sample by which each released row is weighed.
+    ``became`` is the label of each known item; -1 if it is suppressed. ``learned_from`` is the number of the
+    sample by which each released row is weighed.
 
-    Notes
-    -----
     Memory: 8 bytes for each candidate row of some persons, and 24 for each occurrence of the sample and the
     release. Time: the occurrences of the rows with each known label, in the sample and the release; for sets
     also the candidate rows times the items of their label.
@@ -361,7 +267,7 @@ def guess_rows(
     candidates[hidden] = published.n_present  # all known items were suppressed
     chances = np.full(n, 1 / max(published.n_present, 1))
     largest = chances.copy()
-    rows = csr((np.ones(len(index.codes)), index.codes, index.offsets), *_shape(published))
+    rows = csr((np.ones(len(index.codes)), index.codes, index.offsets), published.n_rows, published.n_items)
     for begin, end in _parts(np.where(hidden, 0, candidates)):
         found = [_rows_with(index, labels[offsets[i] : offsets[i + 1]]) for i in range(begin, end)]
         slots = np.flatnonzero(kept & (of_person >= begin) & (of_person < end))
@@ -384,10 +290,6 @@ def guess_rows(
             chances[number] = is_best[np.searchsorted(own, persons.rows[number])] / is_best.sum()
         part_done()
     return Guesses(candidates, chances, largest)
-
-
-def _shape(itemsets: Itemsets) -> tuple[int, int]:
-    return len(itemsets.offsets) - 1, itemsets.n_items
 
 
 def _parts(candidates: Numbers) -> Iterator[tuple[int, int]]:

@@ -37,21 +37,8 @@ def relabel_sets(
 ) -> Recoding:
     """Return the same recoding with other labels of sets; single items and nodes keep theirs.
 
-    Parameters
-    ----------
-    recoding : Recoding
-        The recoding. The labels of its sets are ``(a,b)``.
-    itemsets : Itemsets
-        The original column.
-    labels : str or callable
-        The form, checked by `check_labels`.
-    others : sequence of pyarrow.Array
-        Further texts with another meaning, which must not be labels of sets.
-
-    Raises
-    ------
-    ParameterError
-        If a function returns labels that are not text, empty, equal, or the text of an item.
+    The labels of its sets are ``(a,b)``. ``others`` are further texts with another meaning, which must not be
+    labels of sets.
     """
     if labels == "set" or recoding.hierarchical or not (recoding.covered > 1).any():
         return recoding
@@ -67,27 +54,13 @@ def relabel_sets(
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Sets:
-    """The sets of several items in a recoding.
+    """The sets of several items in a recoding."""
 
-    Parameters
-    ----------
-    numbers : ndarray of int64
-        Their positions among the generalized items.
-    members : list of list
-        Their items, in item order.
-    firsts : list of str
-        The text of the first item of each.
-    order : list of int
-        Their order of numbers: those in more rows of the release first.
-    taken : pyarrow.LargeStringArray
-        Texts that must not be labels of sets.
-    """
-
-    numbers: NDArray[np.int64]
-    members: list[list[Any]]
-    firsts: list[str]
-    order: list[int]
-    taken: pa.LargeStringArray
+    numbers: NDArray[np.int64]  # positions among the generalized items
+    members: list[list[Any]]  # items of each, in item order
+    firsts: list[str]  # the text of the first item of each
+    order: list[int]  # of numbers: those in more rows of the release first
+    taken: pa.LargeStringArray  # texts that must not be labels of sets
 
     @classmethod
     def of(cls, recoding: Recoding, itemsets: Itemsets, taken: pa.LargeStringArray) -> _Sets:

@@ -1,25 +1,31 @@
 """Information loss of a recoding: errors of counts, NCP, LM, UL and GGD.
 
-:func:`information_loss` defines each measure.
+:func:`information_loss` defines each measure. The loss of a table that is recoded part by part comes from
+sums over the parts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from math import isqrt, sqrt
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pdanon._kernels.counting import estimates
+from pdanon.errors import ColumnError
 from pdanon.itemsets.codes import Codes, Itemsets, item_texts
+from pdanon.itemsets.equality import value_numbers
 from pdanon.itemsets.lists import distinct, offsets_of, sums, to_numpy
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.threads import many_parts, share
+from pdanon.itemsets.validation import random_generator
 from pdanon.recoding.recoding import Changes, Recoding
 
 SAMPLE_SIZE = 200  # pairs, or combinations of values
@@ -36,30 +42,15 @@ def sampling_error(average: float, population: int) -> float:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Remaining:
-    """A column, its recoding, and the released rows.
-
-    Parameters
-    ----------
-    itemsets : Itemsets
-        The original column.
-    recoding : Recoding
-        The recoding of its items.
-    changes : Changes
-        The recoding by group and item.
-    covers : tuple of ndarray
-        ``labels, items``: each label with the items that became it in any group; by label, then by item.
-    sizes : ndarray of int64, shape (labels,)
-        Number of items of each label.
-    index : SupportIndex
-        The released rows, as sets of labels.
-    """
+    """A column, its recoding, and the released rows."""
 
     itemsets: Itemsets
     recoding: Recoding
-    changes: Changes
+    changes: Changes  # the recoding by group and item
+    # labels, items: each label with the items that became it in any group; by label, then by item
     covers: tuple[NDArray[np.int64], NDArray[np.int64]]
-    sizes: NDArray[np.int64]
-    index: SupportIndex
+    sizes: NDArray[np.int64]  # number of items of each label
+    index: SupportIndex  # the released rows, as sets of labels
 
     @classmethod
     def of(cls, itemsets: Itemsets, recoding: Recoding, changes: Changes) -> Remaining:
@@ -82,10 +73,11 @@ class Remaining:
         own = to_numpy(pc.index_in(labels, value_set=items).fill_null(-2))  # the item that a label names
         return np.append(own, -2)[self.changes.targets] == self.changes.items
 
-    def stands_for(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the number of items of each label of a changed item, and the occurrences that became it."""
+    def stands_for(self) -> NDArray[np.int64]:
+        """Return for each number of items the occurrences with a changed label that stands for so many."""
         changed = (self.changes.targets >= 0) & ~self.is_kept
-        return self.sizes[self.changes.targets[changed]], self.changes.supports[changed]
+        sizes = self.sizes[self.changes.targets[changed]]
+        return np.bincount(sizes, self.changes.supports[changed]).astype(np.int64)
 
     def singles(self, exact: NDArray[np.bool_] | None = None) -> float:
         """Return the average relative error of the counts of single items, weighted by these counts.
@@ -165,14 +157,8 @@ def draw_pairs(itemsets: Itemsets) -> tuple[Codes, NDArray[np.int64]]:
     """Sample 200 pairs of items of the same row, or all if there are fewer; the same in each call.
 
     The rows are ordered by a hash of their items, and every n-th of all their pairs is taken. Equal rows are
-    then adjacent, and may be one row with a weight.
-
-    Returns
-    -------
-    codes : ndarray of int32, shape (pairs, 2)
-        Distinct pairs, each ascending.
-    times : ndarray of int64, shape (pairs,)
-        How often each was sampled.
+    then adjacent, and may be one row with a weight. Return the distinct pairs, each ascending, and how often
+    each was sampled.
     """
     rows, within = draw_places(hash_rows(itemsets), count_pairs(itemsets), itemsets.weights)
     codes = pair_codes(itemsets, rows, within)
@@ -210,17 +196,8 @@ def first_bits(hashes: NDArray[np.uint64], n_bits: int = HASH_BITS) -> NDArray[n
 def sample_places(held: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
     """Sample the places of pairs, whose rows are ordered by hash.
 
-    Parameters
-    ----------
-    held : ndarray of int64
-        For the first bits of hashes, the number of pairs of their rows.
-
-    Returns
-    -------
-    near : ndarray of bool
-        The first bits with a sampled pair.
-    places : ndarray of int64
-        The place of each sampled pair among those of rows with these bits.
+    ``held`` is the number of pairs of the rows, by the first bits of their hashes. Return the first bits with
+    a sampled pair, and the place of each sampled pair among those of rows with these bits.
     """
     ends = np.cumsum(held)
     total = int(ends[-1])
@@ -237,14 +214,8 @@ def find_places(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the row of each place of `sample_places`, and the number of its pair.
 
-    Parameters
-    ----------
-    hashes : ndarray of uint64
-        The hash of each row with the first bits of a sampled pair.
-    pairs, copies : ndarray of int64
-        Its number of pairs, and that of all rows equal to it which it stands for.
-    places : ndarray of int64
-        The places.
+    The rows are those with the first bits of a sampled pair. ``copies`` are the pairs of all rows equal to a
+    row which it stands for.
     """
     order = np.argsort(hashes)  # rows with the same hash are equal: any order
     last = np.cumsum(copies[order])
@@ -305,100 +276,44 @@ LOSSES = (
 def information_loss(
     itemsets: Itemsets,
     recoding: Recoding,
-    changes: Changes | None = None,
-    weights: NDArray[np.float64] | None = None,
-    penalty: float = 1.0,
-) -> pd.Series[float]:
-    """Measure the information loss of a recoding of a column.
-
-    Parameters
-    ----------
-    itemsets : Itemsets
-        The original column.
-    recoding : Recoding
-        The recoding of its items.
-    changes : Changes, optional
-        The recoding by group and item, if it is known.
-    weights : ndarray of float64, shape (items,), optional
-        Importance of each item, in [0, 1], for UL of a global recoding.
-    penalty : float
-        Cost in UL of a suppressed item, for each row that contains it.
-
-    Returns
-    -------
-    pandas.Series
-        By name:
-
-        ``occurrences``
-            Share of the original occurrences that are not published as their own item.
-        ``stands_for``
-            Number of items of a changed label: the lower median over the changed occurrences that are
-            published; 1 if there are none. A label stands for all items that became it, in any group.
-        ``singles``
-            Average relative error of the count of an item, weighted by its count. The estimate divides each
-            label of a row equally among its items. In a bag, each copy of a label counts.
-        ``pairs``
-            The same for two items together, for a fixed sample of up to 200 pairs of all rows; 0 if no row
-            has two items. If several labels of a row stand for an item, the one with the fewest items counts.
-        ``suppressed``
-            Share of the original occurrences that were suppressed.
-        ``NCP``
-            Normalized certainty penalty, averaged over the original occurrences. A kept item costs 0, a
-            suppressed one 1, a generalized one its share of the domain. The domain has the items that occur
-            for sets, and the leaves of the hierarchy for nodes.
-        ``LM``
-            Loss metric, only with a hierarchy: NCP with ``(leaves - 1) / (all leaves - 1)``.
-        ``GGD``
-            Group generalization distortion over the number of occurrences, only if each group of rows has
-            nodes of its own. LM is summed over the published labels. Each other occurrence costs 1, whether
-            it is suppressed or another of its row already has the label.
-        ``UL``
-            Utility loss in bits: log2 of the sum over published items of ``(2**s - 1) / (2**n - 1) *
-            support / rows``, where ``s`` of the ``n`` items that occur were merged into the item. A
-            suppressed item costs its own support / rows, times the penalty. With weights, a published item
-            costs its loss times the largest importance of its items. -inf if nothing is published or
-            suppressed. A local recoding merges items, and counts supports, within a group.
-
-    Notes
-    -----
-    Each original occurrence counts, even if several collapse into one generalized item. A table without
-    occurrences has no loss.
-    """
-    changes = recoding.changes(itemsets) if changes is None else changes
-    return measure(itemsets, recoding, changes, weights, penalty)[0]
-
-
-def joint_loss(columns: Sequence[tuple[Itemsets, Recoding, Changes]]) -> pd.Series[float]:
-    """Measure the joint loss of the recodings of several columns of the same rows, see `information_loss`.
-
-    Each measure is averaged over the occurrences of all columns. The median is over all of them, and a pair
-    has two items of the same column. UL is left out, as it is defined for one vocabulary.
-    """
-    measured = [measure(*column) for column in columns]
-    if len(measured) == 1:
-        return measured[0][0]
-    weights = np.array([int(remaining.changes.supports.sum()) for _, remaining in measured])
-    losses = pd.DataFrame([loss for loss, _ in measured]).drop(columns="UL")
-    joint = losses.mul(weights / max(weights.sum(), 1), axis=0).sum().rename("loss")
-    joint["stands_for"] = _median([remaining for _, remaining in measured])
-    return joint
-
-
-def measure(
-    itemsets: Itemsets,
-    recoding: Recoding,
     changes: Changes,
     importance: NDArray[np.float64] | None = None,
     penalty: float = 1.0,
 ) -> tuple[pd.Series[float], Remaining]:
-    """Return the losses of `information_loss`, and the released rows by which they are measured."""
+    """Measure the information loss of a recoding of a column; return also the rows by which it is measured.
+
+    ``importance`` of each item, in [0, 1], is for UL of a global recoding. ``penalty`` is the cost in UL of a
+    suppressed item, for each row that contains it. Each original occurrence counts, even if several collapse
+    into one generalized item. A table without occurrences has no loss. By name:
+
+    - ``occurrences``: Share of the original occurrences that are not published as their own item.
+    - ``stands_for``: Number of items of a changed label: the lower median over the changed occurrences that
+      are published; 1 if there are none. A label stands for all items that became it, in any group.
+    - ``singles``: Average relative error of the count of an item, weighted by its count. The estimate divides
+      each label of a row equally among its items. In a bag, each copy of a label counts.
+    - ``pairs``: The same for two items together, for a fixed sample of up to 200 pairs of all rows; 0 if no
+      row has two items. If several labels of a row stand for an item, the one with the fewest items counts.
+    - ``suppressed``: Share of the original occurrences that were suppressed.
+    - ``NCP``: Normalized certainty penalty, averaged over the original occurrences. A kept item costs 0, a
+      suppressed one 1, a generalized one its share of the domain. The domain has the items that occur for
+      sets, and the leaves of the hierarchy for nodes.
+    - ``LM``: Loss metric, only with a hierarchy: NCP with ``(leaves - 1) / (all leaves - 1)``.
+    - ``GGD``: Group generalization distortion over the number of occurrences, only if each group of rows has
+      nodes of its own. LM is summed over the published labels. Each other occurrence costs 1, whether it is
+      suppressed or another of its row already has the label.
+    - ``UL``: Utility loss in bits: log2 of the sum over published items of ``(2**s - 1) / (2**n - 1) *
+      support / rows``, where ``s`` of the ``n`` items that occur were merged into the item. A suppressed item
+      costs its own support / rows, times the penalty. With importance, a published item costs its loss times
+      the largest importance of its items. -inf if nothing is published or suppressed. A local recoding merges
+      items, and counts supports, within a group.
+    """
     remaining = Remaining.of(itemsets, recoding, changes)
     published = changes.targets >= 0
     stands_for = np.append(recoding.covered, recoding.domain)[changes.targets]  # -1: the whole domain
     share = np.where(published & (stands_for == 1), 0.0, stands_for / max(recoding.domain, 1))
     loss = {
         "occurrences": _average(~remaining.is_kept, changes.supports),
-        "stands_for": _median([remaining]),
+        "stands_for": _median([remaining.stands_for()]),
         "singles": remaining.singles(),
         "pairs": remaining.pairs(),
         "suppressed": _average(~published, changes.supports),
@@ -417,15 +332,35 @@ def measure(
     return pd.Series(loss, name="loss", dtype="float64"), remaining
 
 
-def _median(columns: Sequence[Remaining]) -> float:
-    """Return the lower median of the items of changed labels, over the occurrences that became them."""
-    parts = [column.stands_for() for column in columns]
-    sizes, supports = (np.concatenate(each) for each in zip(*parts, strict=True))
-    if not len(sizes):
+def joint_loss(columns: Sequence[tuple[Itemsets, Recoding, Changes]]) -> pd.Series[float]:
+    """Measure the joint loss of the recodings of several columns of the same rows, see `information_loss`.
+
+    Each measure is averaged over the occurrences of all columns. The median is over all of them, and a pair
+    has two items of the same column. UL is left out, as it is defined for one vocabulary.
+    """
+    measured = [information_loss(*column) for column in columns]
+    if len(measured) == 1:
+        return measured[0][0]
+    weights = np.array([int(remaining.changes.supports.sum()) for _, remaining in measured])
+    losses = pd.DataFrame([loss for loss, _ in measured]).drop(columns="UL")
+    joint = losses.mul(weights / max(weights.sum(), 1), axis=0).sum().rename("loss")
+    joint["stands_for"] = _median([remaining.stands_for() for _, remaining in measured])
+    return joint
+
+
+def _median(parts: Iterable[NDArray[np.int64]]) -> float:
+    """Return the lower median of all sizes, given the occurrences of each size by part; 1 without any."""
+    until = np.cumsum(reduce(_add_sizes, parts))
+    if not len(until) or not until[-1]:
         return 1.0
-    order = np.argsort(sizes, kind="stable")
-    until = np.cumsum(supports[order])
-    return float(sizes[order][np.searchsorted(2 * until, until[-1])])
+    return float(np.searchsorted(2 * until, until[-1]))
+
+
+def _add_sizes(one: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.int64]:
+    total = np.zeros(max(len(one), len(other)), np.int64)
+    total[: len(one)] = one
+    total[: len(other)] += other
+    return total
 
 
 def with_measure(loss: pd.Series[float], name: str, value: float) -> pd.Series[float]:
@@ -484,3 +419,141 @@ def _sets_of_groups(itemsets: Itemsets, changes: Changes) -> tuple[NDArray[np.in
 def _log2_less_one(exponent: np.ndarray) -> np.ndarray:
     """log2(2**exponent - 1)."""
     return exponent + np.log1p(-np.exp2(-exponent.astype(np.float64))) / np.log(2)
+
+
+# --- Counts of combinations of quasi-identifiers
+
+
+def combination_error(original: pd.DataFrame, released: pd.DataFrame, positions: Sequence[int]) -> float:
+    """Return the average relative error of the count of a combination of values of the quasi-identifiers.
+
+    The average is over up to 200 rows, the same in each call. A published value stands for all values that
+    became it, each equally often, whatever the other columns say.
+    """
+    before, after = ([_numbers(each.iloc[:, at]) for at in positions] for each in (original, released))
+    n_rows = len(original)
+    if not n_rows or not positions:
+        return 0.0
+    rows = random_generator(None).choice(n_rows, min(n_rows, SAMPLE_SIZE), replace=False)
+    _, combination, counts = np.unique(
+        np.column_stack(before), axis=0, return_inverse=True, return_counts=True
+    )
+    actual = counts[combination.ravel()[rows]]
+    classes, sizes = np.unique(np.column_stack(after), axis=0, return_counts=True)
+    share = np.repeat(sizes[:, None], len(rows), axis=1).astype(np.float64)
+    for values, labels, of_class in zip(before, after, classes.T, strict=True):
+        share *= _shares(values, labels, values[rows])[of_class]
+    return float(np.mean(np.abs(actual - share.sum(axis=0)) / actual))
+
+
+def _shares(
+    values: NDArray[np.int64], labels: NDArray[np.int64], some: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return the share of some values in the rows of each label: 0, or 1 over the values of the label."""
+    n_values = int(values.max()) + 1
+    label, value = np.divmod(distinct(labels * n_values + values), n_values)
+    sizes = np.bincount(label, minlength=int(labels.max()) + 1)
+    places, number = np.unique(some, return_inverse=True)
+    found = np.zeros((len(sizes), len(places)))
+    kept = np.isin(value, places)
+    found[label[kept], np.searchsorted(places, value[kept])] = 1 / sizes[label[kept]]
+    return found[:, number.ravel()]
+
+
+def _numbers(column: pd.Series[Any]) -> NDArray[np.int64]:
+    """Return the numbers of the values of a column."""
+    numbers = value_numbers(column)
+    if numbers is None:
+        hint = "convert them to text with .astype(str)"
+        raise ColumnError("the values of a quasi-identifier cannot be compared", got=column.name, hint=hint)
+    return numbers
+
+
+# --- Losses of a table that is recoded part by part: each group of rows is in one part
+
+
+# Averages over the rows, and over the occurrences of items that are not sensitive; others are over all.
+_BY_ROWS, _BY_KNOWN = ("NCP_relational", "UL_rows", "suppressed_rows"), ("NCP_known",)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class LossSums:
+    """The contribution of a part to the losses of its table; errors of counts compare the sums of all."""
+
+    loss: pd.Series[float]  # of the part
+    rows: int
+    occurrences: int
+    known: int  # occurrences of items that are not sensitive
+    singles: NDArray[np.float64]  # the count of each item, and its estimate from the release
+    pairs: NDArray[np.float64]  # the same for sampled pairs
+    # for each number of items, the occurrences with a changed label that stands for so many
+    sizes: NDArray[np.int64]
+
+    @classmethod
+    def of(
+        cls, loss: pd.Series[float], itemsets: Itemsets, recoding: Recoding, pairs: Codes, known: int
+    ) -> LossSums:
+        """Count a part, given its losses, its column, and the pairs that were sampled from all parts."""
+        remaining = Remaining.of(itemsets, recoding, recoding.changes(itemsets))
+        counts = item_counts(remaining), pair_counts(remaining, pairs)
+        return cls(loss, itemsets.n_rows, len(itemsets.codes), known, *counts, remaining.stands_for())
+
+    def to_arrow(self) -> pa.Table:
+        """Return a table of one row."""
+        columns = {
+            "names": [*self.loss.index],
+            "losses": self.loss.to_numpy(),
+            "numbers": np.array([self.rows, self.occurrences, self.known]),
+            "singles": self.singles.ravel(),
+            "pairs": self.pairs.ravel(),
+            "sizes": self.sizes,
+        }
+        return pa.table({name: [values] for name, values in columns.items()})
+
+    @classmethod
+    def from_arrow(cls, table: pa.Table) -> LossSums:
+        """Return the sums of a table that `to_arrow` made."""
+        columns = {name: table[name].combine_chunks().flatten() for name in table.column_names}
+        names = columns.pop("names").to_pylist()
+        values = {name: to_numpy(each) for name, each in columns.items()}
+        loss, (rows, occurrences, known) = pd.Series(values["losses"], names), values["numbers"].tolist()
+        singles, pairs = (values[name].reshape(2, -1) for name in ("singles", "pairs"))
+        return cls(loss, rows, occurrences, known, singles, pairs, values["sizes"])
+
+    @classmethod
+    def of_rows(cls, loss: pd.Series[float], n_rows: int) -> LossSums:
+        """Return the sums of a part without items."""
+        return cls(loss, n_rows, 0, 0, np.zeros((2, 0)), np.zeros((2, 0)), np.zeros(0, np.int64))
+
+
+def join_losses(parts: Iterable[LossSums], times: NDArray[np.int64]) -> pd.Series[float]:
+    """Return the losses of a table, given its parts and how often each pair was sampled.
+
+    Parts are read one at a time, and floats added in their order.
+    """
+    losses, numbers = [], []
+    singles, pairs, sizes = np.zeros(()), np.zeros(()), np.zeros(0, np.int64)
+    for part in parts:
+        losses.append(part.loss)
+        numbers.append((part.rows, part.occurrences, part.known))
+        singles, pairs = singles + part.singles, pairs + part.pairs
+        sizes = _add_sizes(sizes, part.sizes)
+    rows, occurrences, known = np.array(numbers).T
+    joint = {}
+    for name in losses[0].index:
+        values = np.array([0.0 if name == "UL" else each[name] for each in losses])  # UL is below
+        weights = rows if name in _BY_ROWS else known if name in _BY_KNOWN else occurrences
+        joint[name] = float(values @ weights / max(weights.sum(), 1))
+    if "UL" in joint:
+        filled = zip(losses, rows, occurrences, strict=True)
+        terms = [each["UL"] + np.log2(n) for each, n, held in filled if held]
+        total = np.logaddexp2.reduce(terms, initial=-np.inf)
+        joint["UL"] = float(total - np.log2(max(rows.sum(), 1)))
+    if "singles" in joint:
+        actual, estimate = singles
+        joint["singles"] = float(np.abs(actual - estimate).sum() / max(actual.sum(), 1))
+        actual, estimate = pairs
+        errors = np.abs(actual - estimate) / np.maximum(actual, 1)
+        joint["pairs"] = float(np.average(errors, weights=times)) if len(times) else 0.0
+        joint["stands_for"] = _median([sizes])
+    return pd.Series(joint, name="loss", dtype="float64")

@@ -1,26 +1,30 @@
 """Recoding: the generalized item of each item, and the released column.
 
 Only this module writes items of a release: codes with a new vocabulary of labels. The mapping table lists
-the label of each item.
+the label of each item. A cover is read from it: the labels of original items, and the items of labels.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from pdanon.errors import ParameterError
 from pdanon.guarantees.emptied import EMPTY_ROWS
-from pdanon.hierarchy import Hierarchy
-from pdanon.itemsets.codes import Codes, Itemsets, compact, take_items, text_exceeds
-from pdanon.itemsets.lists import distinct
+from pdanon.hierarchy import Hierarchy, HierarchyLike
+from pdanon.itemsets.codes import Codes, Itemsets, Offsets, compact, item_texts, take_items, text_exceeds
+from pdanon.itemsets.dtype import number_texts
+from pdanon.itemsets.lists import distinct, offsets_of, to_numpy
+from pdanon.itemsets.mapping import check_mapping, mapping_labels, mapping_values, set_labels
 from pdanon.itemsets.memory import require_memory
 from pdanon.itemsets.multisets import Multisets
-from pdanon.itemsets.set_labels import set_labels
 from pdanon.itemsets.support import SupportIndex
 
 _HASHED = 64  # bytes of a number while pandas finds distinct ones
@@ -29,46 +33,22 @@ _MOST_TEXT = 2**28  # bytes of the labels of a mapping table, repeated in each l
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Recoding:
-    """The generalized item of each item, in the whole table or in each group of rows.
+    """The generalized item of each item, in the whole table or in each group of rows."""
 
-    Parameters
-    ----------
-    targets : ndarray of int32, shape (items,) or (occurrences,)
-        Generalized item of each item, or of each occurrence in a local recoding; -1 if it is suppressed.
-    labels : pyarrow.Array
-        Published label of each generalized item: text, or the items themselves if none is generalized.
-    covered : ndarray of int64
-        Number of items of the domain that each generalized item stands for.
-    domain : int
-        Size of the domain: items that occur, or leaves of the hierarchy.
-    hierarchical : bool
-        Whether generalized items are nodes of a hierarchy, as opposed to sets.
-    groups : ndarray of int32, shape (rows,), optional
-        Group of each row in a local recoding.
-    repeats : bool
-        Whether rows are published as bags, with a label for each occurrence.
-    """
-
-    targets: Codes
-    labels: pa.Array
-    covered: NDArray[np.int64]
-    domain: int
-    hierarchical: bool
-    groups: Codes | None = None
-    repeats: bool = False
+    targets: Codes  # generalized item of each item, or of each occurrence in a local recoding; -1: suppressed
+    labels: pa.Array  # published label of each: text, or the items themselves if none is generalized
+    covered: NDArray[np.int64]  # number of items of the domain that each stands for
+    domain: int  # its size: items that occur, or leaves of the hierarchy
+    hierarchical: bool  # whether generalized items are nodes of a hierarchy, as opposed to sets
+    groups: Codes | None = None  # of each row in a local recoding
+    repeats: bool = False  # whether rows are published as bags, with a label for each occurrence
 
     @classmethod
     def of_clusters(cls, clusters: Codes, itemsets: Itemsets, groups: Codes | None = None) -> Recoding:
         """Create a recoding that publishes each cluster of items as a set.
 
-        Parameters
-        ----------
-        clusters : ndarray of int, shape (items,), or (occurrences,) with groups
-            Any number shared by the items, or occurrences, of a cluster; -1 if they are suppressed.
-        itemsets : Itemsets
-            The original column.
-        groups : ndarray of int32, shape (rows,), optional
-            Group of each row, if each group has its own clusters.
+        ``clusters`` has any number shared by the items of a cluster, or by the occurrences if groups of rows
+        have their own clusters; -1 if they are suppressed.
         """
         items = itemsets.codes if groups is not None else np.arange(itemsets.n_items)
         kept = clusters >= 0
@@ -96,19 +76,10 @@ class Recoding:
     ) -> Recoding:
         """Create a recoding that publishes each item as a node of a hierarchy.
 
-        Parameters
-        ----------
-        nodes : ndarray of int32, shape (items,), or (occurrences,) with groups
-            The node of each item, or of each occurrence; -1 if it is suppressed.
-        hierarchy : Hierarchy
-            The hierarchy of the nodes.
-        groups : ndarray of int32, shape (rows,), optional
-            Group of each row, if each group has its own nodes.
-        repeats : bool
-            Whether rows are published as bags; requires groups.
-        n_leaves : int, optional
-            Number of leaves that nodes may stand for. Further leaves below the root belong to items that are
-            only published as they are or suppressed. By default, all leaves.
+        ``nodes`` has the node of each item, or of each occurrence if groups of rows have their own nodes; -1
+        if it is suppressed. ``repeats`` publishes rows as bags, and requires groups. ``n_leaves`` is the
+        number of leaves that nodes may stand for, by default all. Further leaves below the root belong to
+        items that are only published as they are or suppressed.
         """
         domain = hierarchy.n_leaves if n_leaves is None else n_leaves
         used = np.unique(nodes[nodes >= 0])
@@ -119,15 +90,7 @@ class Recoding:
 
     @classmethod
     def of_suppressed(cls, suppressed: NDArray[np.bool_], itemsets: Itemsets) -> Recoding:
-        """Create a recoding that publishes items as they are, in their own type, or suppresses them.
-
-        Parameters
-        ----------
-        suppressed : ndarray of bool, shape (items,)
-            Mask of the items to suppress.
-        itemsets : Itemsets
-            The original column.
-        """
+        """Create a recoding that publishes items as they are, in their own type, or suppresses them."""
         targets = np.where(suppressed, -1, np.arange(itemsets.n_items)).astype(np.int32)
         covered = np.ones(itemsets.n_items, np.int64)
         return cls(targets, itemsets.vocabulary, covered, itemsets.n_items, False)
@@ -171,49 +134,22 @@ class Recoding:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Changes:
-    """The generalized item of each item: one entry for each group, item and generalized item.
+    """The generalized item of each item: one entry for each group, item and generalized item."""
 
-    Parameters
-    ----------
-    groups : ndarray of int64
-        Ascending; 0 throughout for a global recoding.
-    items : ndarray of int32
-        Item codes; ascending within a group.
-    targets : ndarray of int32
-        Generalized item; -1 if the item is suppressed.
-    supports : ndarray of int64
-        Number of rows of the group with this change.
-    of_occurrence : ndarray, shape (occurrences,)
-        The entry of each occurrence of the column.
-    """
-
-    groups: NDArray[np.int64]
-    items: Codes
-    targets: Codes
-    supports: NDArray[np.int64]
-    of_occurrence: NDArray[Any]
+    groups: NDArray[np.int64]  # ascending; 0 throughout for a global recoding
+    items: Codes  # codes; ascending within a group
+    targets: Codes  # generalized item; -1 if the item is suppressed
+    supports: NDArray[np.int64]  # rows of the group with this change
+    of_occurrence: NDArray[Any]  # the entry of each occurrence of the column
 
 
 def mapping_table(itemsets: Itemsets, recoding: Recoding, changes: Changes | None = None) -> pd.DataFrame:
-    """Return the table with the label of each item.
+    """Return the table ``group, item, generalized, support`` of the label of each item.
 
-    Parameters
-    ----------
-    itemsets : Itemsets
-        The original column.
-    recoding : Recoding
-        The recoding of its items.
-    changes : Changes, optional
-        The recoding by group and item, if it is known.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns ``group`` (0 in a global recoding), ``item``, ``generalized`` and ``support``; by group, then
-        by item. ``generalized`` is missing for a suppressed item, else of the type of the released column.
-        ``support`` counts the rows of the group with this change.
-        The attribute ``empty_rows`` counts the rows without an item, if there are any and something is
-        suppressed.
+    It is ordered by group, then by item. ``group`` is 0 in a global recoding. ``generalized`` is missing for
+    a suppressed item, else of the type of the released column. ``support`` counts the rows of the group with
+    this change. The attribute ``empty_rows`` counts the rows without an item, if there are any and something
+    is suppressed.
     """
     changes = recoding.changes(itemsets) if changes is None else changes
     mapping = pd.DataFrame(
@@ -231,20 +167,10 @@ def mapping_table(itemsets: Itemsets, recoding: Recoding, changes: Changes | Non
 
 
 def label_column(labels: pa.Array, targets: Codes) -> pd.api.extensions.ExtensionArray:
-    """Return the column ``generalized`` of a mapping table.
+    """Return the column ``generalized`` of a mapping table; a target of -1 is a suppressed item.
 
-    Parameters
-    ----------
-    labels : pyarrow.Array
-        The labels, of text or of the type of the items.
-    targets : ndarray of int32
-        The label of each line; -1 if the item is suppressed.
-
-    Returns
-    -------
-    ExtensionArray
-        Arrow values of the type of the labels. Texts of more than 256 MiB in total are a
-        ``pandas.Categorical``, which stores each once: the label of a set of n items is in n lines.
+    Values are Arrow's, of the type of the labels. Texts of more than 256 MiB in total are a
+    ``pandas.Categorical``, which stores each once: the label of a set of n items is in n lines.
     """
     if not text_exceeds(labels, targets[targets >= 0], _MOST_TEXT):
         return _arrow_column(take_items(labels, targets))
@@ -258,3 +184,129 @@ def label_column(labels: pa.Array, targets: Codes) -> pd.api.extensions.Extensio
 def _arrow_column(values: pa.Array) -> pd.api.extensions.ExtensionArray:
     column: pd.api.extensions.ExtensionArray = pd.array(values, dtype=pd.ArrowDtype(values.type))
     return column
+
+
+# --- Reading a mapping
+
+_MISMATCH = "pass the mapping of this release, and its original"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Cover:
+    """The published labels of each original item, from the most to the least specific; none if suppressed.
+
+    In a local recoding, an item has several labels. A label stands for the same items in all groups, because
+    the release shows labels but no groups.
+    """
+
+    labels: Codes  # codes of published labels, item after item
+    offsets: Offsets  # the labels of item i are labels[offsets[i]:offsets[i + 1]]
+    members: NDArray[np.int64]  # number of items that each published label stands for
+
+    @classmethod
+    def of_pairs(
+        cls, items: NDArray[Any], labels: NDArray[Any], members: NDArray[np.int64], n_items: int
+    ) -> Cover:
+        """Collect distinct pairs of an item and one of its labels."""
+        order = np.lexsort((labels, members[labels], items))  # the fewest members first: most specific
+        offsets = offsets_of(np.bincount(items, minlength=n_items))
+        return cls(labels[order].astype(np.int32), offsets, members)
+
+    @classmethod
+    def of_itself(cls, original: Itemsets, published: Itemsets) -> Cover:
+        """Return the cover of a release in which items are published as is, or suppressed."""
+        item_of = original.lookup(published.vocabulary)
+        if (item_of < 0).any():
+            got = f"{int((item_of < 0).sum())} of {published.n_items} labels"
+            hint = "pass the Anonymized, mapping= or hierarchy=, which define the labels"
+            raise ParameterError("the release holds labels that the original lacks", got=got, hint=hint)
+        labels = np.arange(published.n_items)
+        return cls.of_pairs(item_of, labels, np.ones(published.n_items, np.int64), original.n_items)
+
+    @classmethod
+    def of_mapping(cls, original: Itemsets, published: Itemsets, mapping: pd.DataFrame) -> Cover:
+        """Return the cover of a mapping: a label stands for the items that became it in any group."""
+        items, labels, texts = read_mapping(mapping, original)
+        published_as = codes_of(texts, published.texts())
+        if len(np.unique(published_as[published_as >= 0])) < published.n_items:
+            problem = "the release holds labels that the mapping lacks"
+            raise ParameterError(problem, where="mapping", hint=_MISMATCH)
+        kept = labels >= 0
+        # A label of the mapping that no row contains has no code.
+        kept[kept] = published_as[labels[kept]] >= 0
+        pairs = np.unique(np.stack((items[kept], published_as[labels[kept]])), axis=1)
+        members = np.bincount(pairs[1], minlength=published.n_items)
+        return cls.of_pairs(pairs[0], pairs[1], members, original.n_items)
+
+    @classmethod
+    def of_hierarchy(cls, original: Itemsets, published: Itemsets, source: HierarchyLike) -> Cover:
+        """Return the cover of a hierarchy: labels are nodes, and stand for all of their leaves."""
+        tree, node_of = Hierarchy.over(source, original.vocabulary)
+        nodes = codes_of(published.texts(), tree.labels)
+        if (nodes < 0).any():
+            problem = "the release holds labels that are not nodes of the hierarchy"
+            got = f"{int((nodes < 0).sum())} of {published.n_items} labels"
+            hint = "pass the hierarchy of the release"
+            raise ParameterError(problem, where="hierarchy", got=got, hint=hint)
+        label_of = np.full(tree.n_nodes, -1)
+        label_of[nodes] = np.arange(published.n_items)
+        items, labels = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+        climbing, above = np.arange(original.n_items), node_of
+        while len(climbing):  # all items climb to the root at the same time, one level per pass
+            named = label_of[above] >= 0
+            items.append(climbing[named])
+            labels.append(label_of[above][named])
+            climbing, above = climbing[above > 0], tree.parent[above[above > 0]]
+        members = tree.leaves[nodes].astype(np.int64)
+        return cls.of_pairs(np.concatenate(items), np.concatenate(labels), members, original.n_items)
+
+
+def read_mapping(
+    mapping: pd.DataFrame, original: Itemsets
+) -> tuple[NDArray[np.int64], NDArray[np.int64], list[str]]:
+    """Read a mapping table against the original column; it must be over the same items.
+
+    Return the item of each row, the position of its label, -1 if it is suppressed, and the distinct labels.
+    """
+    check_mapping(mapping)
+    items = original.lookup(mapping_values(mapping, "item"))
+    lacking = original.n_items - len(np.unique(items[items >= 0]))
+    if lacking or (items < 0).any():
+        problem = "the mapping is not over the items of the original"
+        got = f"{lacking} items without a row, {int((items < 0).sum())} rows of unknown items"
+        raise ParameterError(problem, where="mapping", got=got, hint=_MISMATCH)
+    became = mapping_labels(mapping, original.vocabulary.type)
+    texts: list[str] = item_texts(became.dictionary).to_pylist()
+    return items.astype(np.int64), number_texts(became), texts
+
+
+def codes_of(texts: Sequence[str], among: Sequence[str]) -> NDArray[np.int64]:
+    """Return the position of each text among others, or -1."""
+    wanted, known = (pa.array(each, pa.large_string()) for each in (texts, among))
+    return to_numpy(pc.index_in(wanted, value_set=known).fill_null(-1)).astype(np.int64)
+
+
+def became_of(
+    items: Itemsets, published: Itemsets, mapping: pd.DataFrame, groups: NDArray[np.int64], codes: Codes
+) -> NDArray[np.int64]:
+    """Return the label of each given item in its group; -1 if it is suppressed.
+
+    A mapping without rows publishes items as they are. ``groups`` and ``codes`` are about the given items.
+    """
+    if len(mapping) == 0:
+        return published.lookup(items.vocabulary)[codes].astype(np.int64)
+    mapped, labels, texts = read_mapping(mapping, items)
+    entries = mapping["group"].to_numpy(np.int64) * items.n_items + mapped
+    order = np.argsort(entries)
+    if repeated := int((np.diff(entries[order]) == 0).sum()):
+        problem = "an item has several labels in one group, and the rows with each label are unknown"
+        got = f"{repeated} of {len(entries)} rows of the mapping"
+        raise ParameterError(problem, where="result", got=got)
+    # Items and groups are combined into one number, and searched among those of the mapping.
+    wanted = groups * items.n_items + codes
+    place = np.minimum(np.searchsorted(entries, wanted, sorter=order), len(order) - 1)
+    found = order[place]
+    if (entries[found] != wanted).any():
+        raise ParameterError("the mapping of the result lacks items of the original", where="original")
+    published_as = np.append(codes_of(texts, published.texts()), -1)
+    return published_as[labels[found]]

@@ -81,22 +81,7 @@ def reconstruct(
 
 
 def draw_records(table: ChunkTable, rng: np.random.Generator, wanted: Mask | None = None) -> Itemsets:
-    """Draw one table that chunks may come from.
-
-    Parameters
-    ----------
-    table : ChunkTable
-        The chunks.
-    rng : numpy.random.Generator
-        The source of random numbers.
-    wanted : ndarray of bool, shape (items,), optional
-        Items to write into the records. By default all.
-
-    Returns
-    -------
-    Itemsets
-        One row per record.
-    """
+    """Draw one table that chunks may come from, a row per record; only ``wanted`` items are written."""
     record_of = np.full(len(table.chunks), -1, np.int64)
     filled = np.zeros(table.n_records, np.bool_)
     own = (table.part_of >= 0) & table.is_cluster[table.owners]

@@ -14,7 +14,6 @@ from pdanon.errors import GuaranteeError
 from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.itemsets.memory import return_unused
 from pdanon.recoding.decision import Decision, WrittenRows, no_risk
-from pdanon.recoding.loss_bounds import refuse_loss
 from pdanon.recoding.result import Anonymized
 from pdanon.recoding.unmodified_columns import (
     UnmodifiedColumns,
@@ -23,6 +22,7 @@ from pdanon.recoding.unmodified_columns import (
     keep_parameter,
     refuse_risk,
 )
+from pdanon.recoding.upper_bounds import refuse_loss
 from pdanon.recoding.warnings import columns_left, items_left, warn_if_short, warn_if_useless
 
 Rows_contra = TypeVar("Rows_contra", contravariant=True)
@@ -33,30 +33,14 @@ Result_co = TypeVar("Result_co", covariant=True)
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Facts:
-    """All facts about a release once its rows are written and audited.
+    """All facts about a release once its rows are written and audited."""
 
-    Parameters
-    ----------
-    decision : Decision
-        The decision, with all recorded parameters.
-    guarantee : Guarantee
-        The guarantee that the audit proved.
-    unmodified : UnmodifiedColumns
-        The unmodified columns.
-    useless : str
-        Description of what is almost empty; empty if nothing is.
-    holds : bool
-        Verdict of the audit.
-    risk : pandas.DataFrame or None
-        The risk beyond the guarantee, if it was counted.
-    """
-
-    decision: Decision[Any]
-    guarantee: Guarantee
+    decision: Decision[Any]  # with all recorded parameters
+    guarantee: Guarantee  # that the audit proved
     unmodified: UnmodifiedColumns
-    useless: str
+    useless: str  # describes what is almost empty; empty if nothing is
     holds: bool
-    risk: pd.DataFrame | None
+    risk: pd.DataFrame | None  # beyond the guarantee, if it was counted
 
 
 class Written(Protocol[Result_co]):
@@ -98,38 +82,12 @@ def release(
 ) -> Result:
     """Decide, write, audit and warn, for all releases.
 
-    Parameters
-    ----------
-    writer : Writer
-        The rows to release.
-    decide : callable
-        Returns the decision.
-    keep : sequence of hashable
-        Columns that the caller has reviewed.
-    max_loss : mapping, optional
-        Upper bounds on losses, by measure.
-    max_risk : Fraction, optional
-        Upper bound on the share of rows that unmodified columns identify with all that is published.
+    ``keep`` are the columns that the caller has reviewed. ``max_loss`` bounds the losses, by measure, and
+    ``max_risk`` the share of rows that unmodified columns identify with all that is published.
 
-    Returns
-    -------
-    Result
-        The result of the writer; `Anonymized` for a frame.
-
-    Raises
-    ------
-    InfeasibleError
-        If the decision is only an attempt. The attempt of a frame is the ``partial`` of the error. If there
-        are bounds, and the release exceeds one or is almost empty. If unmodified columns identify too many
-        rows.
-    GuaranteeError
-        If the release fails its audit. It is withheld.
-
-    Warns
-    -----
-    IdentifierWarning, UselessWarning, ReleaseWarning
-        If unmodified columns may identify rows, if a release is almost empty, or if the guarantee is proven
-        for fewer known items than requested.
+    A decision that is only an attempt is infeasible; the attempt of a frame is the ``partial`` of the error.
+    So is a release that exceeds a bound, or is almost empty although there are bounds. A release that fails
+    its audit is withheld.
     """
     judged = writer.check_keep(keep)  # before the decision, which may take long
     decision = decide()
@@ -173,24 +131,12 @@ class FrameRows(Protocol):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class FrameWriter:
-    """Rows of a frame, in memory.
+    """Rows of a frame, in memory. Columns are given by position."""
 
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        The original. It is not modified.
-    lists : sequence of int
-        Positions of the list columns that are recoded.
-    private : sequence of int
-        Position of the private column of a guarantee, if any. It keeps its items.
-    quasi : sequence of int
-        Positions of the quasi-identifiers that are recoded.
-    """
-
-    frame: pd.DataFrame
-    lists: Sequence[int]
-    private: Sequence[int] = ()
-    quasi: Sequence[int] = ()
+    frame: pd.DataFrame  # the original, which is not modified
+    lists: Sequence[int]  # the list columns that are recoded
+    private: Sequence[int] = ()  # the private column of a guarantee, if any; it keeps its items
+    quasi: Sequence[int] = ()  # the quasi-identifiers that are recoded
 
     def check_keep(self, keep: Any) -> tuple[Hashable, ...]:
         """Check the labels of columns that the caller has reviewed."""

@@ -21,14 +21,15 @@ from pdanon.guarantees import (
     KmAnonymity,
     LmDiversity,
     PSRules,
+    PublicK,
     RhoUncertainty,
     SensitiveGroups,
     TransactionalK,
 )
 from pdanon.guarantees.kkm import Crowds
 from pdanon.guarantees.named import NamedItems
-from pdanon.guarantees.parameters import DEFAULT_M
-from pdanon.guarantees.rules import AllRules
+from pdanon.guarantees.parameters import DEFAULT_M, DefaultNumber
+from pdanon.guarantees.ps import AllRules
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.support import SupportIndex
@@ -48,58 +49,31 @@ _STEPS, _STEPS_OF_PAIRS = 10, 4  # for each occurrence, and if at most 2 items a
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Attacker:
-    """An attacker that a guarantee does not cover: one step beyond it.
+    """An attacker that a guarantee does not cover: one step beyond it."""
 
-    Parameters
-    ----------
-    k : int or None
-        A row is at risk if fewer than k rows match, as in the guarantee; None if it has no k.
-    known : int
-        Maximum number of known items: one more than in the guarantee; 2 if it limits no number.
-    covered : int
-        Number of known items for which k rows match by the guarantee; 0 if it does not promise this.
-    hidden : NamedItems or None
-        Items that the attacker does not know.
-    """
-
-    k: int | None
-    known: int
-    covered: int
-    hidden: NamedItems | None
+    k: int | None  # fewer than k matching rows are a risk, as in the guarantee; None if it has no k
+    known: int  # maximum number of known items: one more than in the guarantee; 2 if it limits no number
+    covered: int  # known items for which k rows match by the guarantee; 0 if it does not promise this
+    hidden: NamedItems | None  # items that the attacker does not know
 
     @classmethod
     def beyond(cls, guarantee: Guarantee) -> Attacker | None:
         """Return the attacker for a guarantee; None if it covers all items, or has other ones than rows."""
-        k, hidden = getattr(guarantee, "k", None), hidden_items(guarantee)
         if isinstance(guarantee, (KAnonymity, TransactionalK, DisassociatedKm)):
             return None
+        k, m, hidden = getattr(guarantee, "k", None), known_items(guarantee), hidden_items(guarantee)
         if isinstance(guarantee, (KmAnonymity, KKm, KLm, LmDiversity, SensitiveGroups, Coherence)):
-            covered = guarantee.covered if isinstance(guarantee, Coherence) else guarantee.m
-            if covered is None:
-                return None
-            return cls(k, covered + 1, 0 if k is None else covered, hidden)
-        m = None
-        if isinstance(guarantee, RhoUncertainty):
-            m = guarantee.m
-        elif isinstance(guarantee, PSRules) and isinstance(guarantee.rules, AllRules):
-            m = guarantee.rules.m
-        return cls(k, int(DEFAULT_M) if m is None else m + 1, 0, hidden)
+            return None if m is None else cls(k, m + 1, 0 if k is None else m, hidden)
+        if m is None or isinstance(m, DefaultNumber):
+            return cls(k, int(DEFAULT_M), 0, hidden)
+        return cls(k, m + 1, 0, hidden)
 
     def count(self, before: Visible, after: Visible, n_occurrences: int) -> pd.DataFrame | None:
         """Count the rows at risk in the original and in the release, on the same sample of rows.
 
-        Parameters
-        ----------
-        before, after : Visible
-            The original and the release.
-        n_occurrences : int
-            Number of occurrences of the original. The time of the count is proportional to it.
-
-        Returns
-        -------
-        pandas.DataFrame or None
-            ``known, rows, counted, singled_out, below_k, singled_out_before, below_k_before``. None if
-            there is no row, or no row can be counted in time.
+        Return ``known, rows, counted, singled_out, below_k, singled_out_before, below_k_before``; None if
+        there is no row, or no row can be counted in time. The time is proportional to ``n_occurrences``,
+        those of the original.
         """
         n_rows = after.n_rows
         most_known = min(self.known, before.index.longest + 1)  # no row has more: the shares stay the same
@@ -127,6 +101,20 @@ def _steps_for(n_rows: int, n_occurrences: int, known: int) -> int:
     return max(least, (_STEPS_OF_PAIRS if known <= 2 else _STEPS) * n_occurrences)
 
 
+def known_items(guarantee: Guarantee) -> int | None:
+    """Return the maximum number of items that an attacker of a guarantee knows; None: any number.
+
+    It is `DEFAULT_M` if the guarantee lists what is known, or is not about items.
+    """
+    if isinstance(guarantee, (TransactionalK, PublicK)):
+        return None
+    if isinstance(guarantee, Coherence):
+        return guarantee.covered
+    if isinstance(guarantee, PSRules) and isinstance(guarantee.rules, AllRules):
+        return guarantee.rules.m
+    return getattr(guarantee, "m", DEFAULT_M)
+
+
 def hidden_items(guarantee: Guarantee) -> NamedItems | None:
     """Return the items of a guarantee that the attacker does not know, or None."""
     if isinstance(guarantee, (KLm, LmDiversity, SensitiveGroups, RhoUncertainty, PSRules)):
@@ -138,23 +126,13 @@ def hidden_items(guarantee: Guarantee) -> NamedItems | None:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Visible:
-    """Rows as an attacker sees them.
+    """Rows as an attacker sees them."""
 
-    Parameters
-    ----------
-    index : SupportIndex
-        The items of each row; with classes, another code for an item in each class.
-    is_hidden : ndarray of bool
-        Items that the attacker does not know, by code.
-    own : ndarray of int64, optional
-        With classes, the row of ``index`` that represents each row of the table.
-    sizes : ndarray of int64, optional
-        With classes, the number of rows that match without any known item, by row of the table.
-    """
-
-    index: SupportIndex
-    is_hidden: NDArray[np.bool_]
+    index: SupportIndex  # the items of each row; with classes, another code for an item in each class
+    is_hidden: NDArray[np.bool_]  # items that the attacker does not know, by code
+    # with classes, the row of `index` that represents each row of the table
     own: NDArray[np.int64] | None = None
+    # with classes, the rows that match without any known item, by row of the table
     sizes: NDArray[np.int64] | None = None
 
     @classmethod
@@ -203,19 +181,10 @@ def risk_of_classes(
     before: tuple[Sequence[Itemsets], NDArray[np.int64]],
     after: tuple[Sequence[Itemsets], NDArray[np.int64]],
 ) -> pd.DataFrame | None:
-    """Count the risk beyond a guarantee of quasi-identifiers and items.
+    """Count the risk beyond a guarantee of quasi-identifiers and items, as `Attacker.count`.
 
-    Parameters
-    ----------
-    guarantee : Guarantee
-        The guarantee of the release.
-    before, after : tuple of Itemsets and ndarray
-        The list columns, and the class of each row: rows with equal quasi-identifiers.
-
-    Returns
-    -------
-    pandas.DataFrame or None
-        As by `Attacker.count`; None if the guarantee covers all known items.
+    ``before`` and ``after`` are the list columns, and the class of each row: rows with equal
+    quasi-identifiers. None if the guarantee covers all known items.
     """
     attacker = Attacker.beyond(guarantee)
     if attacker is None:
@@ -230,23 +199,10 @@ def risk_of_classes(
 def risk_of_lists(
     guarantee: Guarantee, original: Itemsets, targets: NDArray[Any], released: SupportIndex
 ) -> pd.DataFrame | None:
-    """Count the risk beyond a guarantee of a recoded list column.
+    """Count the risk beyond a guarantee of a recoded list column, as `Attacker.count`.
 
-    Parameters
-    ----------
-    guarantee : Guarantee
-        The guarantee of the release.
-    original : Itemsets
-        The original column.
-    targets : ndarray of int
-        The label of each item, or of each occurrence; -1 if it is suppressed.
-    released : SupportIndex
-        The released rows, with labels as codes.
-
-    Returns
-    -------
-    pandas.DataFrame or None
-        As by `Attacker.count`; None if the guarantee covers all known items.
+    ``targets`` has the label of each item, or of each occurrence; -1 if it is suppressed. The released rows
+    have labels as codes. None if the guarantee covers all known items.
     """
     attacker = Attacker.beyond(guarantee)
     if attacker is None:

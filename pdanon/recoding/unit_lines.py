@@ -18,9 +18,9 @@ from pdanon.guarantees.verdict import Guarantee
 from pdanon.io.units import UnitRows
 from pdanon.itemsets.codes import Codes, Offsets
 from pdanon.itemsets.equality import Numbers
-from pdanon.itemsets.gray_order import ranks_of
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.multisets import Multisets
+from pdanon.itemsets.support import ranks_of
 
 _LINES = 2**18  # lines that are read together
 

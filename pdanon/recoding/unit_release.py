@@ -6,11 +6,9 @@ back to the rows. So no algorithm knows of units.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import wraps
-from typing import Any, ParamSpec
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -22,10 +20,10 @@ from pdanon.guarantees.km import KmAnonymity
 from pdanon.guarantees.unit_audit import audit_rows, audit_units, number_values
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.io.long import refuse_published_persons
-from pdanon.io.units import UnitRows, UnitTable, refuse_without_unit
+from pdanon.io.units import UnitRows, UnitTable
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import column_labels, label_positions
-from pdanon.itemsets.compatibility import text_column
+from pdanon.itemsets.dtype import text_column
 from pdanon.itemsets.equality import Numbers, pair_numbers
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.mapping import global_mapping, relabel
@@ -44,38 +42,37 @@ from pdanon.recoding.unit_lines import (
 )
 from pdanon.recoding.unmodified_columns import UnmodifiedColumns, keep_parameter
 
-_Arguments = ParamSpec("_Arguments")
 _Values = Mapping[int, "pd.Series[Any]"]  # of the rows of a release, by the position of the column
 
 _CALENDAR = ("day", "week", "month", "quarter")  # by which times are published, the finest first
 
 
-def over_units(function: Callable[_Arguments, Anonymized]) -> Callable[_Arguments, Anonymized]:
-    """Decorate an algorithm for list columns: with ``unit``, it recodes the sets of units.
+def release_units(
+    table: UnitTable,
+    recode: Callable[[pd.DataFrame], Anonymized],
+    *,
+    counts: bool = False,
+    keep: Sequence[Hashable] = (),
+) -> Anonymized:
+    """Release the rows of units.
 
-    The decorator consumes the arguments ``unit``, ``item`` and ``counts``, and then also ``keep``.
+    Parameters
+    ----------
+    table : UnitTable
+        The original.
+    recode : callable
+        Recodes a frame with one row per unit: the set of its items.
+    counts : bool
+        Whether each line with an item is published, instead of the distinct ones.
+    keep : sequence of hashable
+        Columns to publish beside the items.
     """
-    signature = inspect.signature(function)
-
-    @wraps(function)
-    def called(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> Anonymized:
-        call = signature.bind(*args, **kwargs)
-        given = call.arguments
-        unit, item, counts = given.pop("unit", None), given.pop("item", None), given.pop("counts", False)
-        if unit is None:
-            refuse_without_unit(item, counts)
-            return function(*call.args, **call.kwargs)
-        named = "guarantee" if isinstance(given.get("guarantee"), str) else "column"  # as `read_guarantee`
-        table = UnitTable.of(given["frame"], unit, item, given.get(named))
-        keep = column_labels(given.pop("keep", ()), "keep")
-        release = _UnitRelease(table, _kept_columns(table, keep), check_flag(counts, "counts"))
-        given["frame"] = table.sets()
-        given[named] = given["frame"].columns[0]
-        result = release.publish(function(*call.args, **call.kwargs))
-        parameters = {"unit": unit, "item": item, "counts": release.counts, **keep_parameter(keep)}
-        return replace(result, parameters={**result.parameters, **parameters})
-
-    return called
+    names, columns = column_labels(keep, "keep"), table.frame.columns
+    release = _UnitRelease(table, _kept_columns(table, names), check_flag(counts, "counts"))
+    result = release.publish(recode(table.sets()))
+    item = columns[table.column] if table.is_long else None
+    parameters = {"unit": columns[table.unit], "item": item, "counts": release.counts}
+    return replace(result, parameters={**result.parameters, **parameters, **keep_parameter(names)})
 
 
 def _kept_columns(table: UnitTable, keep: Sequence[Hashable]) -> list[int]:

@@ -19,10 +19,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon.errors import ColumnError, IdentifierWarning, InfeasibleError, warn
-from pdanon.guarantees import Coherence, PSRules, PublicK, TransactionalK
+from pdanon.guarantees import PublicK
 from pdanon.guarantees.kkm import Crowds
-from pdanon.guarantees.parameters import DEFAULT_M, check_share
-from pdanon.guarantees.rules import AllRules
+from pdanon.guarantees.parameters import check_share
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import column_labels, is_list_column, label_key, level_label, same_label
@@ -30,7 +29,7 @@ from pdanon.itemsets.equality import Numbers, pair_numbers, value_numbers
 from pdanon.itemsets.multisets import read_visible
 from pdanon.itemsets.validation import random_generator
 from pdanon.recoding.counts import FEW, is_nearly_all, percent
-from pdanon.recoding.risk import Visible, hidden_items, is_hidden_item
+from pdanon.recoding.risk import Visible, hidden_items, is_hidden_item, known_items
 
 _MOST_KNOWN = 3  # columns of the subset that explains the others
 _MOST_COMBINED = 8  # columns searched for the subset
@@ -141,10 +140,7 @@ class UnmodifiedColumns:
     def sentences(self, rows: int | None = None) -> Iterator[str]:
         """Describe in sentences what was found, if anything.
 
-        Parameters
-        ----------
-        rows : int, optional
-            Number of rows of the whole table, if only the first ones were counted. By default all were.
+        ``rows`` is the number of rows of the whole table, if only the first ones were counted.
         """
         first = rows is not None and rows > self.rows
         counted = f"the first {self.rows:,} rows" if first else f"{self.rows:,} rows"
@@ -253,27 +249,13 @@ def count_unmodified(
 ) -> UnmodifiedColumns:
     """Count the rows that unmodified columns identify with all that is published, and warn if there are any.
 
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        The release, or its first rows.
-    lists, quasi : sequence of int
-        Positions of the recoded list columns, and of the recoded quasi-identifiers.
-    guarantee : Guarantee
-        Guarantee of the release, for its k and m.
-    judged : sequence of hashable
-        Columns that the caller has reviewed, as returned by `judged_columns`.
-    private : collection of int
-        Positions of columns that the guarantee covers: they are not counted.
-    rows : int, optional
-        Number of rows of the whole table, if the frame holds the first ones. By default it is the whole.
+    Columns are given by position. ``judged`` are the labels that `judged_columns` returns. ``private``
+    columns are covered by the guarantee, and not counted. ``rows`` is the number of rows of the whole table,
+    if the frame holds its first ones.
 
-    Warns
-    -----
-    IdentifierWarning
-        Once, if at least 20 rows are counted, and fewer than k match a row in all columns and index levels
-        that nobody has reviewed, the released quasi-identifiers and some released items. Also if values
-        cannot be compared.
+    The warning is given once, if at least 20 rows are counted, and fewer than k match a row in all columns
+    and index levels that nobody has reviewed, the released quasi-identifiers and some released items. It is
+    also given if values cannot be compared.
     """
     positions: dict[str, Any] = {"quasi": quasi, "private": private}
     found = _count_published(frame, lists, guarantee, judged, **positions)
@@ -311,7 +293,8 @@ def _count_published(
     released = (value_numbers(frame.iloc[:, place]) for place in quasi)
     columns += [numbers for numbers in released if numbers is not None]
     together = _count(columns, k)
-    m = _known_items(guarantee) if lists else None
+    m = known_items(guarantee) if lists else None
+    m = None if m is None else int(m)  # a default is a number like any other here
     itemsets = [read_visible(frame.iloc[:, place]) for place in lists]
     items_counted, items_below_k = _count_with_items(itemsets, columns, guarantee, k, m)
     return UnmodifiedColumns(
@@ -370,24 +353,7 @@ def index_levels(frame: pd.DataFrame) -> Iterator[tuple[int, Hashable]]:
 
 
 def judged_columns(frame: pd.DataFrame, recoded: Collection[int], keep: Any) -> tuple[Hashable, ...]:
-    """Check ``keep=`` of a frame: labels of unmodified columns and index levels.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        The original.
-    recoded : collection of int
-        Positions of the recoded columns.
-    keep : iterable of hashable
-        The argument of the caller.
-
-    Raises
-    ------
-    ParameterError
-        If it is not a list of columns, or lists one twice.
-    ColumnError
-        If one does not exist, is recoded, or has values that cannot be compared.
-    """
+    """Check ``keep=`` of a frame: labels of unmodified columns and index levels, with comparable values."""
     names = [label for _, label in index_levels(frame)]
     others = [label for position, label in enumerate(frame.columns) if position not in recoded]
     judged = judged_labels([*others, *names], [frame.columns[position] for position in recoded], keep)
@@ -507,11 +473,7 @@ def check_max_risk(max_risk: Any) -> Fraction | None:
 def refuse_risk(found: UnmodifiedColumns, most: Fraction | None) -> None:
     """Refuse a release in which fewer than k rows match for a larger share of rows than allowed.
 
-    Raises
-    ------
-    InfeasibleError
-        If the unmodified columns, reviewed or not, and all that is published identify more rows. Values that
-        cannot be compared are not counted.
+    Columns count whether they are reviewed or not. Values that cannot be compared do not.
     """
     found = found.published
     if most is not None and found.most_below_k > most * found.rows:
@@ -526,38 +488,20 @@ def refuse_risk(found: UnmodifiedColumns, most: Fraction | None) -> None:
 # --- Counting with released items
 
 
-def _known_items(guarantee: Guarantee) -> int | None:
-    """Return the maximum number of items that an attacker of a guarantee knows; None for whole rows."""
-    if isinstance(guarantee, (TransactionalK, PublicK)):
-        return None
-    if isinstance(guarantee, Coherence):
-        return guarantee.covered
-    if isinstance(guarantee, PSRules) and isinstance(guarantee.rules, AllRules):
-        return guarantee.rules.m
-    return getattr(guarantee, "m", int(DEFAULT_M))
-
-
-def _is_hidden(itemsets: Itemsets, guarantee: Guarantee) -> NDArray[np.bool_]:
-    """Return whether an attacker of a guarantee does not know an item."""
-    if isinstance(guarantee, PublicK):
-        return ~is_hidden_item(itemsets, guarantee.public)
-    return is_hidden_item(itemsets, hidden_items(guarantee))
-
-
 def _count_with_items(
     lists: Sequence[Itemsets], columns: Sequence[Numbers], guarantee: Guarantee, k: int, m: int | None
 ) -> tuple[int, int]:
     """Count the rows that fewer than k match in some columns and up to m items.
 
-    Returns
-    -------
-    counted, below_k : int
-        The number of counted rows, all or a sample, and of them that fewer than k rows match.
+    Return the number of counted rows, all or a sample, and the number below k.
     """
     if not lists:
         return 0, 0
     crowds = Crowds.of(lists, reduce(pair_numbers, columns))
-    seen = Visible.of_crowds(crowds, _is_hidden(crowds.itemsets, guarantee))
+    is_hidden = is_hidden_item(crowds.itemsets, hidden_items(guarantee))
+    if isinstance(guarantee, PublicK):
+        is_hidden = ~is_hidden_item(crowds.itemsets, guarantee.public)
+    seen = Visible.of_crowds(crowds, is_hidden)
     index = crowds.index.keep_items(~seen.is_hidden & (m != 0))
     m = None if m is None else min(m, max(index.longest, 1))
     if m is None or m <= 2 or index.search_bound(m) <= _MOST_VISITED:

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from pdanon.errors import ReleaseWarning, UselessWarning, warn
 from pdanon.guarantees.k_anonymity import PublicK
 from pdanon.guarantees.named import NamedItems
-from pdanon.guarantees.verdict import Guarantee, Yielding
+from pdanon.guarantees.rho import RhoUncertainty
+from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.equality import value_numbers
 from pdanon.itemsets.lists import distinct
 from pdanon.itemsets.mapping import is_kept, mapping_values
@@ -24,17 +25,7 @@ SHORT = "The guarantee is proven for"  # first words of every shortfall
 def shortfall(parameters: Mapping[str, Any], guarantee: Guarantee) -> str:
     """Describe for how many known items a guarantee is proven, if any number was requested.
 
-    Parameters
-    ----------
-    parameters : mapping
-        The parameters of the call.
-    guarantee : Guarantee
-        The guarantee of the release.
-
-    Returns
-    -------
-    str
-        Empty if all of the requested guarantee is proven.
+    Empty if all of the requested guarantee is proven.
     """
     m = getattr(guarantee, "m", None)
     if "m" not in parameters or parameters["m"] is not None or m is None:
@@ -44,13 +35,7 @@ def shortfall(parameters: Mapping[str, Any], guarantee: Guarantee) -> str:
 
 
 def warn_if_short(parameters: Mapping[str, Any], guarantee: Guarantee) -> None:
-    """Warn of a `shortfall`, if there is one.
-
-    Warns
-    -----
-    ReleaseWarning
-        If the guarantee is proven for fewer known items than requested.
-    """
+    """Warn of a `shortfall`, if there is one."""
     if short := shortfall(parameters, guarantee):
         hint = (
             "publish it only where attackers know no more items of a row; or suppress sensitive items first, "
@@ -78,29 +63,11 @@ def items_left(
     n_rows: int,
     guarantee: Guarantee | None = None,
 ) -> str:
-    """Describe the items of a release that is almost empty.
+    """Describe the items of a release that is almost empty; empty if something is left.
 
-    Parameters
-    ----------
-    mapping : pandas.DataFrame
-        The mapping of the release.
-    loss : Series
-        Information loss by measure.
-    n_rows : int
-        Number of rows of the release. Releases of fewer than 20 rows are not checked.
-    guarantee : Guarantee, optional
-        The guarantee of the release. The items that it protects are not checked if there are others: they can
-        only be published as they are, or suppressed.
-
-    Returns
-    -------
-    str
-        Empty if something is left.
-
-    Notes
-    -----
-    There are four conditions, and the first one that holds is described. Only occurrences of items that the
-    guarantee does not protect are counted.
+    Fewer than 20 rows are not checked. There are four conditions, and the first one that holds is described.
+    Items that the guarantee protects are not counted if there are others: they can only be published as they
+    are, or suppressed.
 
     1. At least 95 % of the occurrences of a column are lost. A suppressed occurrence is lost. An occurrence
        whose label stands for several items is lost in two cases: the label is the most frequent one of this
@@ -132,12 +99,7 @@ def items_left(
 def columns_left(frame: pd.DataFrame, released: pd.DataFrame, positions: Sequence[int]) -> str:
     """Describe the columns in which at least 95 % of the rows have the same value only in the release.
 
-    Parameters
-    ----------
-    frame, released : pandas.DataFrame
-        The original and the release. Fewer than 20 rows are not checked.
-    positions : sequence of int
-        Positions of the columns to check.
+    Fewer than 20 rows are not checked.
     """
     if len(frame) < FEW:
         return ""
@@ -150,19 +112,9 @@ def columns_left(frame: pd.DataFrame, released: pd.DataFrame, positions: Sequenc
 
 
 def warn_if_useless(left: str, guarantee: Guarantee | None = None) -> None:
-    """Warn of an almost empty release.
+    """Warn if there are descriptions of `items_left` or `columns_left`.
 
-    Parameters
-    ----------
-    left : str
-        Descriptions of `items_left` and `columns_left`.
-    guarantee : Guarantee, optional
-        The guarantee. It provides the hint if all that it protects is suppressed.
-
-    Warns
-    -----
-    UselessWarning
-        If there is a description.
+    The guarantee provides the hint if all that it protects is suppressed.
     """
     if left:
         gone, remedy = _describe_suppressed(guarantee)
@@ -225,7 +177,7 @@ def _describe_errors(mapping: pd.DataFrame, loss: Mapping[str, float] | pd.Serie
 
 def _describe_suppressed(guarantee: Guarantee | None) -> tuple[str, str]:
     """Describe that all protected items are suppressed, with a hint; else return two empty texts."""
-    return guarantee.gone() if isinstance(guarantee, Yielding) else ("", "")
+    return guarantee.gone() if isinstance(guarantee, RhoUncertainty) else ("", "")
 
 
 def _describe_groups(

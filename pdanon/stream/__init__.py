@@ -20,7 +20,6 @@ import pandas as pd
 from pdanon.algorithms.engines import needs_quasi, plan
 from pdanon.algorithms.registry import algorithm as algorithm_of
 from pdanon.algorithms.registry import of_lists
-from pdanon.algorithms.unit_engine import Units
 from pdanon.errors import PdanonError
 from pdanon.evaluation.metrics.attack import Attack, attack_itemsets, check_attacked
 from pdanon.evaluation.metrics.risk import risk_of
@@ -28,27 +27,24 @@ from pdanon.evaluation.profile import Profile, profile_of
 from pdanon.guarantees.class_audit import ByClasses, audit_parts, check_countable
 from pdanon.guarantees.parameters import ItemLimit
 from pdanon.guarantees.verdict import Audit, Guarantee
-from pdanon.io.files import check_name
 from pdanon.io.grouping import MEMORY, group_lines
-from pdanon.io.storage import locate_target
-from pdanon.io.targets import check_mapping_file, check_target, lock_target
+from pdanon.io.targets import lock_target
 from pdanon.io.trees import ParquetTree
-from pdanon.io.units import refuse_without_unit
 from pdanon.itemsets.arguments import MethodError, called_by_name
 from pdanon.itemsets.chunks import refuse_chunks
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.multisets import encode_visible
 from pdanon.itemsets.timing import show_activity
-from pdanon.itemsets.validation import check_known, check_path, check_text, is_uri, read_list
-from pdanon.recoding.loss_bounds import check_max_loss
+from pdanon.itemsets.validation import check_path
 from pdanon.recoding.release import release
 from pdanon.recoding.unmodified_columns import check_max_risk
+from pdanon.recoding.upper_bounds import check_max_loss
 from pdanon.stream.list_files import ListFiles, collapse_files
 from pdanon.stream.quasi_files import ClassFiles, TableFiles, workspace
-from pdanon.stream.streamed import Streamed, expect_unchanged, first_rows
-from pdanon.stream.unit_files import anonymize_lines, audit_file_lines, read_units
+from pdanon.stream.streamed import Streamed, expect_unchanged, first_rows, open_paths
+from pdanon.stream.unit_files import ByPerson, by
 
-__all__ = ["Streamed", "anonymize", "attack", "audit", "from_long", "profile", "risk"]
+__all__ = ["ByPerson", "Streamed", "anonymize", "attack", "audit", "by", "from_long", "profile", "risk"]
 
 
 def __dir__() -> list[str]:
@@ -75,9 +71,6 @@ def anonymize(
     max_loss: Mapping[str, float] | None = None,
     max_risk: float | None = None,
     drop: Sequence[str] = (),
-    unit: str | None = None,
-    item: str | None = None,
-    counts: bool = False,
     **parameters: Any,
 ) -> Streamed:
     """Anonymize Parquet files that do not fit into memory.
@@ -108,14 +101,6 @@ def anonymize(
         published; of the first 10,000 rows. Columns of ``keep`` count, too.
     drop : sequence of str
         Columns that are not published.
-    unit : str, optional
-        The column that identifies the person of a line, if a person has several lines, in any files and row
-        groups. The guarantee then covers persons, and lines are published, in one file, as by `pdanon.pcta`
-        with ``unit``. It takes no ``keep``.
-    item : str, optional
-        The column of items, one per line. It goes with ``unit``.
-    counts : bool
-        Publish each line with an item, and cover how often a person has a label. It requires ``unit``.
     **parameters
         Parameters of the algorithm, such as ``k``, ``m`` and ``hierarchy``. Without an algorithm, ``k`` and
         others of a policy without one. For quasi-identifiers also ``block_rows``, the maximum number of rows
@@ -135,7 +120,6 @@ def anonymize(
     ParameterError
         If the target exists or another run writes to it. If the target or the mapping is within the source,
         or the mapping is within the target or has another ending. If equal rows may be recoded differently.
-        With ``unit``, if duckdb is not installed, a line has no person, or columns are to be kept.
     InfeasibleError, HierarchyError, ColumnError, ItemsetDtypeError
         As in the algorithm. Without one, if the sample cannot decide.
 
@@ -161,9 +145,6 @@ def anonymize(
     Other columns are published unmodified and may identify rows. The list column becomes lists of text, or of
     the type of its items if items are only suppressed. A private column is written again. Of the metadata,
     only names and types of columns are kept, so that pandas reads the same index and dtypes.
-
-    With ``unit``, DuckDB sorts the lines in a hidden directory beside the target, once to decide and once
-    to audit. Memory is bounded by its limit of 1 GB and the distinct sets of persons.
 
     The files are written to a hidden directory in the parent of the target, readable only by its owner. When
     it is complete and on the disk, it gets the name of the target and the permissions of the umask. The
@@ -197,27 +178,10 @@ def anonymize(
     >>> released.txanon.audit(result.guarantee).holds
     True
     """
-    persons = _units(unit, item, counts, column)
-    if persons is not None:
-        persons.check_parameters(parameters)
-    with_quasi = persons is None and algorithm is not None and needs_quasi(algorithm, parameters)
-    rows = partial(_count_rows, source) if persons is None else None
-    decide = None if with_quasi else plan(algorithm, parameters, rows)
-    source, target = check_path(source, "source"), check_path(target, "target")
-    mapping = None if mapping is None else check_path(mapping, "mapping")
+    with_quasi = algorithm is not None and needs_quasi(algorithm, parameters)
+    decide = None if with_quasi else plan(algorithm, parameters, partial(_count_rows, source))
     most = check_max_loss(max_loss), check_max_risk(max_risk)
-    tree, released = ParquetTree.find(source), locate_target(target)
-    if dropped := read_list(drop, "drop"):
-        known = tree.schema().names
-        for name in dropped:
-            check_known(name, known, "column", where="drop")
-        tree = replace(tree, dropped=frozenset(dropped))
-    for path in (each for each in (released, mapping) if each is not None and not is_uri(each)):
-        check_name(path)
-    check_target(released, tree)
-    kept = None if mapping is None else check_mapping_file(Path(mapping), released, tree)
-    if persons is not None and decide is not None:
-        return anonymize_lines(tree, released, kept, persons, decide, most[0])
+    tree, released, kept = open_paths(source, target, mapping, drop)
     with lock_target(released):
         if decide is None:
             assert algorithm is not None
@@ -240,10 +204,6 @@ def audit(
     source: str | os.PathLike[str],
     guarantee: Guarantee,
     column: str | None = None,
-    *,
-    unit: str | None = None,
-    item: str | None = None,
-    counts: bool = False,
 ) -> Audit:
     """Recount from scratch whether Parquet files that do not fit into memory have a guarantee.
 
@@ -256,8 +216,6 @@ def audit(
         `RhoUncertainty`, `Coherence` or `PublicK`. Or for quasi-identifiers: `KAnonymity`, `KKm` or `KLm`.
     column : str, optional
         The list column. By default, the only one, besides a private column.
-    unit, item, counts
-        As in `pdanon.audit`, for lines without other columns.
 
     Returns
     -------
@@ -287,9 +245,6 @@ def audit(
     ...     pdanon.stream.audit(name, pdanon.KmAnonymity(k=5, m=1))
     Audit(holds=True, rows_at_risk=0, guarantee=KmAnonymity(k=5, m=1))
     """
-    if (persons := _units(unit, item, counts, column)) is not None:
-        tree = ParquetTree.find(check_path(source, "source"))
-        return audit_file_lines(tree, persons, guarantee)
     countable, tree = check_countable(guarantee), ParquetTree.find(check_path(source, "source"))
     if isinstance(countable, ByClasses):
         parts = ClassFiles.of(tree, countable, column)
@@ -310,8 +265,6 @@ def risk(
     *,
     k: int,
     m: int = 2,
-    unit: str | None = None,
-    item: str | None = None,
 ) -> pd.DataFrame:
     """Measure the share of rows that an attacker with knowledge of a few items can single out.
 
@@ -321,7 +274,7 @@ def risk(
         Original or released files, in any form that `anonymize` accepts.
     column : str, optional
         The list column. By default, the only one.
-    k, m, unit, item
+    k, m
         As in `pdanon.risk`.
 
     Returns
@@ -344,11 +297,7 @@ def risk(
     >>> table.equals(pdanon.risk(baskets, k=5, m=1))
     True
     """
-    persons = _units(unit, item, False, column)
-    if persons is None:
-        columns, _ = _read_rows(source, column)
-    else:
-        columns = read_units(ParquetTree.find(check_path(source, "source")), persons)
+    columns, _ = _read_rows(source, column)
     with show_activity("risk"):
         return risk_of(columns.itemsets, k=k, m=m)
 
@@ -535,14 +484,6 @@ def from_long(
     options: dict[str, Any] = {"memory": memory, "types": types}
     options |= {"delimiter": delimiter, "encoding": encoding}
     group_lines(source, released, by=by, item=item, keep=keep, **options)
-
-
-def _units(unit: str | None, item: str | None, counts: bool, column: str | None) -> Units | None:
-    """Return the columns of lines in which a person has several, if they are passed."""
-    if unit is None:
-        refuse_without_unit(item, counts)
-        return None
-    return Units.of(check_text(unit, "unit"), item and check_text(item, "item"), counts, column)
 
 
 def _count_rows(source: str | os.PathLike[str]) -> int | None:

@@ -16,15 +16,14 @@ from pdanon.algorithms.engines import Plan, Publisher, Recoder
 from pdanon.algorithms.skeleton import Request
 from pdanon.guarantees import check_recountable
 from pdanon.guarantees.verdict import Audit, Guarantee
-from pdanon.io.storage import join_name
+from pdanon.io.files import join_name
 from pdanon.io.targets import draft_target, write_mapping
 from pdanon.io.trees import ArrowReader, ParquetTree, TreeFile, open_writer
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.dtype import is_text_type
-from pdanon.itemsets.encoded_columns import ListColumns, collapse_columns
+from pdanon.itemsets.encoded_columns import Gathered, ListColumns, collapse_columns, gather
 from pdanon.itemsets.memory import return_unused
 from pdanon.itemsets.multisets import encode_visible
-from pdanon.itemsets.pair_counts import Gathered, gather
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.threads import prefetch
 from pdanon.recoding.decision import Decision

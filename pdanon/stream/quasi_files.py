@@ -31,9 +31,8 @@ from pdanon.guarantees.class_audit import (
 )
 from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.io.buckets import Buckets, number_buckets
-from pdanon.io.files import Draft
+from pdanon.io.files import Draft, join_name
 from pdanon.io.parquet import to_frame
-from pdanon.io.storage import join_name
 from pdanon.io.targets import draft_target, report_write_errors, write_mapping_parts
 from pdanon.io.trees import ParquetTree, TreeFile, decode_type, open_writer
 from pdanon.itemsets.codes import Itemsets

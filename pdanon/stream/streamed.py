@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,11 +16,13 @@ import pyarrow as pa
 from pdanon.algorithms.engines import SAMPLE
 from pdanon.errors import FormatError, read_safely
 from pdanon.guarantees.verdict import Guarantee
+from pdanon.io.files import check_name, locate_target
 from pdanon.io.parquet import to_frame
+from pdanon.io.targets import check_mapping_file, check_target
 from pdanon.io.trees import ParquetTree
 from pdanon.itemsets.columns import label_positions
-from pdanon.itemsets.settings import SETTINGS
-from pdanon.itemsets.timing import Report, progress_bar
+from pdanon.itemsets.timing import SETTINGS, Report, progress_bar
+from pdanon.itemsets.validation import check_known, check_path, is_uri, read_list
 from pdanon.recoding.result import Distant
 from pdanon.recoding.unmodified_columns import (
     UnmodifiedColumns,
@@ -170,3 +173,24 @@ def count_written(
 def change_error(tree: ParquetTree) -> FormatError:
     """Return the error for files that changed during a run."""
     return FormatError("the files have changed since they were first read", where=tree.root)
+
+
+def open_paths(
+    source: str | os.PathLike[str],
+    target: str | os.PathLike[str],
+    mapping: str | os.PathLike[str] | None,
+    drop: Sequence[str],
+) -> tuple[ParquetTree, Path | str, Path | None]:
+    """Check the paths of a release before any row is read; parameters as in `pdanon.stream.anonymize`."""
+    source, target = check_path(source, "source"), check_path(target, "target")
+    mapping = None if mapping is None else check_path(mapping, "mapping")
+    tree, released = ParquetTree.find(source), locate_target(target)
+    if dropped := read_list(drop, "drop"):
+        known = tree.schema().names
+        for name in dropped:
+            check_known(name, known, "column", where="drop")
+        tree = replace(tree, dropped=frozenset(dropped))
+    for path in (each for each in (released, mapping) if each is not None and not is_uri(each)):
+        check_name(path)
+    check_target(released, tree)
+    return tree, released, None if mapping is None else check_mapping_file(Path(mapping), released, tree)

@@ -6,53 +6,180 @@ import os
 import tempfile
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pdanon.algorithms.engines import Plan
+from pdanon.algorithms.engines import Plan, plan
 from pdanon.algorithms.unit_engine import DecidedLines, Units, decide_lines
+from pdanon.evaluation.metrics.risk import risk_of
 from pdanon.guarantees import check_recountable
 from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.io.grouping import gather_units
 from pdanon.io.targets import draft_target, lock_target, write_mapping
 from pdanon.io.trees import ParquetTree
+from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.encoded_columns import ListColumns, collapse_columns
 from pdanon.itemsets.multisets import encode_visible
 from pdanon.itemsets.timing import show_activity
+from pdanon.itemsets.validation import check_path, check_text
 from pdanon.recoding.decision import Decision
 from pdanon.recoding.release import Facts, release
 from pdanon.recoding.unit_lines import UnitLines
 from pdanon.recoding.unmodified_columns import UnmodifiedColumns
-from pdanon.stream.streamed import Streamed, expect_unchanged
+from pdanon.recoding.upper_bounds import check_max_loss
+from pdanon.stream.streamed import Streamed, expect_unchanged, open_paths
 
 
-def anonymize_lines(
-    tree: ParquetTree,
-    target: Path | str,
-    mapping: Path | None,
-    units: Units,
-    decide: Plan,
-    max_loss: Mapping[str, float] | None,
-) -> Streamed:
-    """Release lines by what decides for distinct transactions, as `pdanon.stream.anonymize` with ``unit``."""
-    with lock_target(target):
-        files = _LineFiles(tree, target, mapping, units)
-        return release(files, partial(files.decide, decide), (), max_loss)
+@called_by_name
+def by(source: str | os.PathLike[str], unit: str, *, item: str, counts: bool = False) -> ByPerson:
+    """Take files of lines by person, where a person has several lines, in any files and row groups.
+
+    Parameters
+    ----------
+    source : path
+        Parquet files, in any form that `anonymize` accepts.
+    unit : str
+        The column that identifies the person of a line.
+    item : str
+        The column of items, one per line.
+    counts : bool
+        Publish each line with an item, and cover how often a person has a label.
+
+    Returns
+    -------
+    ByPerson
+        With the methods ``anonymize``, ``audit`` and ``risk``.
+
+    Raises
+    ------
+    ColumnError, ParameterError
+        If a name is none, or one column is named twice.
+
+    Notes
+    -----
+    Releases and audits are those of `pdanon.by`, for lines without other columns. DuckDB sorts the lines in a
+    temporary directory. Memory is bounded by its limit of 1 GB and the distinct sets of persons.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile, pandas as pd, pdanon, pdanon.stream
+    >>> lines = pd.DataFrame({"customer": [7, 7, 8, 8, 9], "item": ["rice", "tea", "rice", "tea", "tea"]})
+    >>> with tempfile.TemporaryDirectory() as name:
+    ...     pdanon.to_parquet(lines, pathlib.Path(name) / "lines.parquet")
+    ...     customers = pdanon.stream.by(pathlib.Path(name) / "lines.parquet", "customer", item="item")
+    ...     customers.anonymize(pathlib.Path(name) / "released.parquet", k=2, m=2)
+    Streamed(rows=5, files=1, guarantee=KmAnonymity(k=2, m=2))
+    """
+    return ByPerson(source, Units.of(check_text(unit, "unit"), item and check_text(item, "item"), counts))
 
 
-def audit_file_lines(tree: ParquetTree, units: Units, guarantee: Guarantee) -> Audit:
-    """Recount the persons of lines, as `pdanon.stream.audit` with ``unit``."""
-    recountable = check_recountable(guarantee)
-    units.check_audit(guarantee, [name for name in tree.schema().names if "__index_level_" not in name])
-    columns = read_units(tree, units, as_shown=True)
-    with show_activity("audit"):
-        return recountable.recount(columns)
+class ByPerson:
+    """Files of lines taken by person; made by `pdanon.stream.by`.
+
+    Parameters
+    ----------
+    source : path
+        The files.
+    units : Units
+        Their columns.
+    """
+
+    def __init__(self, source: str | os.PathLike[str], units: Units) -> None:
+        self._source, self._units = source, units
+
+    @called_by_name
+    def anonymize(
+        self,
+        target: str | os.PathLike[str],
+        *,
+        algorithm: str | None = "pcta",
+        mapping: str | os.PathLike[str] | None = None,
+        max_loss: Mapping[str, float] | None = None,
+        drop: Sequence[str] = (),
+        **parameters: Any,
+    ) -> Streamed:
+        """Anonymize the lines, so that the guarantee covers persons, and write them to one file.
+
+        Parameters
+        ----------
+        target, algorithm, mapping, max_loss, drop, **parameters
+            As in `pdanon.stream.anonymize`, without ``keep``. An algorithm recodes items, not
+            quasi-identifiers.
+
+        Returns
+        -------
+        Streamed
+
+        Raises
+        ------
+        PdanonError
+            As in `pdanon.stream.anonymize`. If duckdb is not installed, or a line has no person.
+        """
+        self._units.check_parameters(parameters)
+        decide, most = plan(algorithm, parameters), check_max_loss(max_loss)
+        tree, released, kept = open_paths(self._source, target, mapping, drop)
+        with lock_target(released):
+            files = _LineFiles(tree, released, kept, self._units)
+            return release(files, partial(files.decide, decide), (), most)
+
+    @called_by_name
+    def audit(self, guarantee: Guarantee) -> Audit:
+        """Recount from scratch whether a guarantee of items holds for persons.
+
+        Parameters
+        ----------
+        guarantee : Guarantee
+            As in `pdanon.stream.audit`, without those for quasi-identifiers.
+
+        Returns
+        -------
+        Audit
+            ``rows_at_risk`` counts persons.
+
+        Raises
+        ------
+        FormatError, ColumnError, ItemsetDtypeError, ParameterError
+            As in `pdanon.stream.audit`. If there are other columns.
+        """
+        recountable, tree = check_recountable(guarantee), self._tree()
+        names = [name for name in tree.schema().names if "__index_level_" not in name]
+        self._units.check_audit(guarantee, names)
+        columns = read_units(tree, self._units, as_shown=True)
+        with show_activity("audit"):
+            return recountable.recount(columns)
+
+    @called_by_name
+    def risk(self, *, k: int, m: int = 2) -> pd.DataFrame:
+        """Measure the share of persons that an attacker with knowledge of a few items can single out.
+
+        Parameters
+        ----------
+        k, m : int
+            As in `pdanon.risk`.
+
+        Returns
+        -------
+        pandas.DataFrame
+            As of `pdanon.risk`, for the distinct items of all lines of a person.
+
+        Raises
+        ------
+        FormatError, ColumnError, ItemsetDtypeError, ParameterError
+            As in `audit`.
+        """
+        columns = read_units(self._tree(), replace(self._units, counts=False))
+        with show_activity("risk"):
+            return risk_of(columns.itemsets, k=k, m=m)
+
+    def _tree(self) -> ParquetTree:
+        return ParquetTree.find(check_path(self._source, "source"))
 
 
 def read_units(

@@ -43,7 +43,7 @@ from pdanon.algorithms.choice import steps
 from pdanon.algorithms.losses import LOSSES
 from pdanon.algorithms.registry import ALGORITHMS, algorithm, parameters_of
 from pdanon.errors import OutOfMemoryError
-from pdanon.guarantees.rules import AllRules
+from pdanon.guarantees.ps import AllRules
 from pdanon.itemsets import threads
 from pdanon.itemsets.timing import TimeLimitError, check_time, limit_time, progress_bar, seconds_left
 from pdanon.recoding.counts import choice_lines

@@ -17,10 +17,9 @@ from pdanon.algorithms import engines
 from pdanon.algorithms.engines import Recoder, plan
 from pdanon.algorithms.skeleton import Request, suffices
 from pdanon.errors import GuaranteeError, InfeasibleError
-from pdanon.itemsets import pair_counts
+from pdanon.itemsets import encoded_columns
 from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.encoded_columns import ListColumns, collapse_columns
-from pdanon.itemsets.pair_counts import PairCounts
+from pdanon.itemsets.encoded_columns import ListColumns, PairCounts, collapse_columns
 
 
 def draw(rng):
@@ -48,8 +47,6 @@ def call(rng, lists):
         chosen["weights"] = {item: round(rng.random(), 3) for item in items}
     if algorithm != "upcta" and rng.random() < 0.3:
         chosen["random_state"] = int(rng.integers(9))
-    if rng.random() < 0.2:
-        chosen["reserve"] = k + 2
     if rng.random() < 0.2 and "utility" not in chosen and items:
         sets = pd.Series([f"s{number % 7}" for number in range(len(items))])
         chosen["start"] = pd.DataFrame({"group": 0, "item": items, "generalized": sets, "support": 1})
@@ -178,8 +175,8 @@ def test_where_a_skeleton_does_not_suffice():
 @pytest.fixture
 def few(monkeypatch):
     """Pairs are counted for small tables."""
-    monkeypatch.setattr(pair_counts, "FIRST_ROWS", 20)
-    monkeypatch.setattr(pair_counts, "MANY_ROWS", 100)
+    monkeypatch.setattr(encoded_columns, "FIRST_ROWS", 20)
+    monkeypatch.setattr(encoded_columns, "MANY_ROWS", 100)
 
 
 def baskets():
@@ -208,7 +205,7 @@ def test_a_wrong_release_of_files_is_withheld_with_its_number_of_rows(few, tmp_p
     pq.write_table(pa.Table.from_pandas(baskets()), tmp_path / "rows.parquet")
     messages = []
     for many in (100, 10**6):  # by pairs, and by rows
-        monkeypatch.setattr(pair_counts, "MANY_ROWS", many)
+        monkeypatch.setattr(encoded_columns, "MANY_ROWS", many)
         with monkeypatch.context() as patch:
             patch.setattr(Recoder, "labels", keep_items)
             with pytest.raises(GuaranteeError) as problem:

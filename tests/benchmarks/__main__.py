@@ -25,7 +25,7 @@ TOPICS = {
     "stream": "Larger than memory",
     "beyond": "The risk beyond the guarantee",
 }
-PAGE = "measured/speed/benchmarks.md"
+PAGE = "speed/benchmarks.md"
 
 
 def line(figure: Figure) -> str:
@@ -62,7 +62,7 @@ def verdict(tables: str) -> list[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("topics", nargs="*", help=f"of {', '.join(TOPICS)}; all if none is named")
-    parser.add_argument("--write", action="store_true", help=f"write into docs/{PAGE}")
+    parser.add_argument("--write", action="store_true", help=f"write into tables/{PAGE}")
     asked = parser.parse_args()
     compileall.compile_dir(Path(pdanon.__file__).parent, quiet=1)  # as pip does: imports are measured
     written = f"\n{section(PAGE, 'benchmarks')}".split("\n### ")[1:]

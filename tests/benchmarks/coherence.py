@@ -9,7 +9,7 @@ import pyarrow as pa
 
 import pdanon
 from pdanon.algorithms.items.coherence import Moles
-from pdanon.guarantees.private import PublicAndPrivate
+from pdanon.guarantees.coherence import PublicAndPrivate
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.encoded_columns import ListColumns
 from tests.benchmarks.measure import Figure, frame, itemsets, seconds

@@ -1,6 +1,6 @@
-"""Sections of the documentation that are measured: what stands between their markers is written anew.
+"""Measured sections of the pages in ``tables``: scripts write what stands between their markers.
 
-``<!-- name -->`` begins a section of a page and ``<!-- /name -->`` ends it. All around them stays.
+``<!-- name -->`` begins a section of a page and ``<!-- /name -->`` ends it. The rest of the page stays.
 """
 
 from collections.abc import Iterable
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
-DOCS = Path(__file__).parents[2] / "docs"
+TABLES = Path(__file__).parent / "tables"
 
 
 def section(page: str, name: str) -> str:
@@ -21,7 +21,7 @@ def section(page: str, name: str) -> str:
 def write_section(page: str, name: str, lines: Iterable[str]) -> None:
     before, _, after = _parted(page, name)
     text = "\n".join(lines).strip()
-    (DOCS / page).write_text(f"{before}\n\n{text}\n\n{after}", encoding="utf-8")
+    (TABLES / page).write_text(f"{before}\n\n{text}\n\n{after}", encoding="utf-8")
 
 
 @cache
@@ -50,7 +50,7 @@ def tables_of(page: str, name: str) -> dict[str, pd.DataFrame]:
 def _parted(page: str, name: str) -> tuple[str, str, str]:
     """A page up to the first marker, between the two, and from the second on."""
     start, end = f"<!-- {name} -->", f"<!-- /{name} -->"
-    before, started, rest = (DOCS / page).read_text(encoding="utf-8").partition(start)
+    before, started, rest = (TABLES / page).read_text(encoding="utf-8").partition(start)
     inside, ended, after = rest.partition(end)
     if not started or not ended:
         raise ValueError(f"{page} has no section {name}")

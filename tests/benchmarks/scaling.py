@@ -2,7 +2,7 @@
 
 Run from the root: ``python -m tests.benchmarks.scaling --keep DIR [--write] [family ...]``. The figures stay
 in DIR, so that a run continues where another one ended. ``--write`` writes the families in
-docs/measured/speed/scaling.md and their pictures from the figures that are there; other families stay.
+tables/speed/scaling.md and their pictures from the figures that are there; other families stay.
 The pictures need matplotlib, the extra ``plot``.
 """
 
@@ -26,7 +26,7 @@ import pdanon.datasets
 
 import pdanon
 from tests.benchmarks.measure import fresh_process, machine
-from tests.benchmarks.pages import DOCS, section, write_section
+from tests.benchmarks.pages import section, write_section
 
 SECONDS, GIB = 40, 8  # limits of a call, of processor time and of memory
 FEW = 2000  # rows of the call before, so that imports are not measured
@@ -357,7 +357,7 @@ def draw(family: str, results: Results) -> str:
     axes[-1].legend()
     picture.tight_layout()
     name = f"scaling_{family.split()[0].lower()}.svg"
-    path = DOCS / "figures" / name
+    path = Path(__file__).parents[2] / "docs" / "figures" / name
     picture.savefig(path, metadata={"Date": None})
     path.write_text("\n".join(line.rstrip() for line in path.read_text().splitlines()) + "\n")
     plt.close(picture)
@@ -371,19 +371,19 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="write them to the page, measure nothing")
     asked = parser.parse_args()
     results = Results(asked.keep / "scaling.json")
-    _, *parts = re.split(r"^### (.+)\n", section("measured/speed/scaling.md", "scaling"), flags=re.MULTILINE)
+    _, *parts = re.split(r"^### (.+)\n", section("speed/scaling.md", "scaling"), flags=re.MULTILINE)
     texts = dict(zip(parts[::2], parts[1::2], strict=True))
     for family in asked.families or FAMILIES:
         if not asked.write:
             measure(family, results)
             continue
-        picture = f"![Seconds by size, {family.lower()}](../../figures/{draw(family, results)})"
+        picture = f"![Seconds by size, {family.lower()}](../../../../docs/figures/{draw(family, results)})"
         text = [f"Measured {date.today()} on {machine()}.", "", picture, ""]
         text += ["Seconds and memory", "", *lines(family, results), ""]
         texts[family] = "\n".join([*text, "Exponents", "", *exponents(family, results)])
     if asked.write:
         text = [f"### {family}\n\n{texts[family].strip()}\n" for family in FAMILIES]
-        write_section("measured/speed/scaling.md", "scaling", text)
+        write_section("speed/scaling.md", "scaling", text)
 
 
 if __name__ == "__main__":

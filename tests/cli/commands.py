@@ -10,8 +10,8 @@ import pytest
 from conftest import SECRET, frame_of
 
 from pdanon.cli import output
-from pdanon.io.csv import to_csv
 from pdanon.io.parquet import to_parquet
+from pdanon.io.text import to_csv
 
 RICE, SALT, TEA = (f"{SECRET}-{name}" for name in ("rice", "salt", "tea"))
 ROWS = [{RICE, TEA}, {RICE, SALT}, {RICE, TEA}, {TEA}]

@@ -17,8 +17,8 @@ from naive import itemsets as naive
 import pdanon
 from pdanon.cli import main as cli
 from pdanon.io import tables
-from pdanon.io.csv import read_csv, to_csv
 from pdanon.io.parquet import read_parquet, to_parquet
+from pdanon.io.text import read_csv, to_csv
 
 # --- As a process
 

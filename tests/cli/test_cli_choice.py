@@ -8,8 +8,8 @@ from conftest import SECRET, frame_of, rows_of
 from naive import itemsets as naive
 
 import pdanon
-from pdanon.io.csv import to_csv
 from pdanon.io.parquet import read_parquet, to_parquet
+from pdanon.io.text import to_csv
 
 RICE, SALT, TEA = (f"{SECRET}-{name}" for name in ("rice", "salt", "tea"))
 ROWS = [{RICE, TEA}, {RICE, SALT}, {RICE, TEA}, {TEA}]

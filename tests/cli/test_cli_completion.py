@@ -85,8 +85,8 @@ def test_other_shells_have_scripts_with_all_commands_and_suffixes(script, shell)
 
 
 def test_files_are_completed_wherever_one_is_named():
-    from pdanon.cli.completion import _SUFFIXES
     from pdanon.cli.main import _COMMANDS
+    from pdanon.cli.parser import _SUFFIXES
 
     commands = next(
         each for each in parser_of(_COMMANDS)._actions if each.choices and each.dest == "==SUPPRESS=="
@@ -104,7 +104,7 @@ def test_files_are_completed_wherever_one_is_named():
 
 def test_without_the_package_it_is_said_how_to_get_it(capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "shtab", None)
-    monkeypatch.setattr("pdanon.cli.completion.find_spec", lambda name: None)
+    monkeypatch.setattr("pdanon.cli.parser.find_spec", lambda name: None)
     assert main(["--print-completion", "bash"]) == 2
     assert "pip install shtab" in capsys.readouterr().err
 

@@ -18,7 +18,7 @@ from conftest import SECRET, frame_of, rows_of
 import pdanon
 from pdanon.cli import output
 from pdanon.io.parquet import read_parquet, to_parquet
-from pdanon.itemsets.settings import SETTINGS
+from pdanon.itemsets.timing import SETTINGS
 
 # --- Failures leave everything as it was
 

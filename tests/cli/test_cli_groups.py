@@ -9,9 +9,9 @@ import pytest
 from commands import CSV, KM, RICE, SALT, TEA, here  # noqa: F401 (`here` acts on every test)
 
 import pdanon
-from pdanon.algorithms.requests import least_lossy
-from pdanon.io.csv import read_csv
+from pdanon.accessors import release_table
 from pdanon.io.parquet import read_parquet, to_parquet
+from pdanon.io.text import read_csv
 
 FLU = f"{RICE}-flu"
 SICK = [[RICE, TEA, FLU], [RICE, TEA], [SALT], [SALT, TEA], [RICE], [TEA]]
@@ -62,7 +62,7 @@ def test_without_an_algorithm_the_best_groups_are_written(run, sick, hidden):
 @pytest.mark.parametrize("asked", [{"p": 3}, {"rho": 0.5}])
 def test_what_is_asked_of_sensitive_items_protects_no_other_column(sick, asked):
     with pytest.raises(pdanon.ParameterError, match="do not protect quasi-identifiers"):
-        least_lossy(sick.assign(age=1), sensitive=[FLU], quasi=["age"], **asked)
+        release_table(sick.assign(age=1), None, None, {}, {"sensitive": [FLU], "quasi": ["age"], **asked})
 
 
 def test_a_policy_asks_for_groups_without_an_algorithm(run, sick):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from commands import CSV, KM, here  # noqa: F401 (`here` acts on every test)
 
-from pdanon.io import forms, tables
+from pdanon.io import tables
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def unread(monkeypatch):
     def fail(*arguments, **options):
         raise AssertionError("a file was read")
 
-    monkeypatch.setattr(forms.Form, "read", fail)
+    monkeypatch.setattr(tables.Form, "read", fail)
     for name in ("read_parquet", "read_columns"):
         monkeypatch.setattr(tables, name, fail)
 

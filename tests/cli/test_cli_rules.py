@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
-from pdanon.constraints import AllRules
 
 import pdanon
+from pdanon.guarantees.ps import AllRules
 
 RULES = [(["rice", "tea"], ["flu"]), (["salt"], ["flu", "gout"])]
 ROWS = [

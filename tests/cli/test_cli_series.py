@@ -43,11 +43,11 @@ def test_an_audit_with_earlier_releases(run, directory):
 
 
 def test_a_release_that_starts_from_another(run, directory):
-    release = "anonymize", "january.parquet", "first.parquet", "-k", "2", "-m", "2", "--algorithm", "pcta"
-    assert run(*release, "--mapping", "mapping.csv", "--reserve", "3", "--keep", "id")[0] == 0
+    release = "anonymize", "january.parquet", "first.parquet", "-k", "3", "-m", "2", "--algorithm", "pcta"
+    assert run(*release, "--mapping", "mapping.csv", "--keep", "id")[0] == 0
     sets = pd.read_csv("mapping.csv").groupby("generalized")["item"].agg(set)
     assert max(map(len, sets)) > 1
-    release = "anonymize", "february.parquet", "second.parquet", "-k", "2", "-m", "2", "--algorithm", "pcta"
+    release = "anonymize", "february.parquet", "second.parquet", "-k", "3", "-m", "2", "--algorithm", "pcta"
     assert run(*release, "--mapping", "grown.csv", "--start", "mapping.csv", "--keep", "id")[0] == 0
     grown = pd.read_csv("grown.csv").groupby("generalized")["item"].agg(set)
     assert all(any(one <= other for other in grown) for one in sets)
@@ -229,9 +229,8 @@ def test_each_release_of_a_series_may_have_its_mapping(run, tmp_path, monkeypatc
         (pdanon.read_parquet(f"{month}.parquet"), pd.read_csv(f"{month}-m.csv"))
         for month in ("january", "february")
     ]
-    expected = pdanon.audit(
-        pairs[1][0], k=5, m=2, previous=pairs[:1], mapping=pairs[1][1], key=[*map(list, known.values())]
-    )
+    (frame, mapping), key = pairs[1], [*map(list, known.values())]
+    expected = pdanon.after(frame, pairs[0], mapping=mapping, key=key).audit(k=5, m=2)
     assert at_risk(out) == expected.rows_at_risk
 
 

@@ -16,8 +16,8 @@ import pdanon
 from pdanon import stream
 from pdanon.algorithms import engines
 from pdanon.cli import output
-from pdanon.io.csv import to_csv
 from pdanon.io.parquet import read_parquet, to_parquet
+from pdanon.io.text import to_csv
 
 ROWS = [[f"{SECRET}-{item}" for item in row] for row in (["a", "b"], ["a", "c"], ["a", "b"], ["b"]) * 3]
 LINES = ("--by", "who", "--item", "what")

@@ -37,7 +37,7 @@ def texts(frame):
 
 @pytest.mark.parametrize("source", ["lines.parquet", "lines.csv", "lines.jsonl"])
 def test_lines_are_published_as_in_python(source, capsys):
-    expected = pdanon.pcta(LINES, k=2, m=2, **CALL)
+    expected = pdanon.by(LINES, **CALL).pcta(k=2, m=2)
     words = ["anonymize", source, "out.parquet", *UNIT, *KM, "--mapping", "map.csv", "--legend", "legend.csv"]
     assert main(words) == 0
     assert "rows of 4 persons" in capsys.readouterr().out
@@ -66,7 +66,7 @@ def test_dates_of_csv_are_kept_by_the_calendar(capsys):
     assert main([*words, "--algorithm", "pcta", "--types", "when=timestamp"]) == 0
     assert "times in 'when' are published by" in capsys.readouterr().err
     with pytest.warns(ReleaseWarning, match="times in"):
-        kept = pdanon.pcta(LINES, k=2, m=1, **CALL, keep=["when"]).frame
+        kept = pdanon.by(LINES, **CALL).pcta(k=2, m=1, keep=["when"]).frame
     assert texts(pd.read_csv("out.csv")) == texts(kept)
     assert main(["audit", "out.csv", *UNIT, "-k", "2", "-m", "1"]) == 0
     assert main(["audit", "lines.csv", *UNIT, "-k", "2", "-m", "1"]) == 1  # with its dates and shops
@@ -80,7 +80,7 @@ def test_how_often_is_covered_or_refused(capsys):
 
 def test_risk_and_its_persons(capsys):
     assert main(["risk", "lines.csv", *UNIT, "-k", "2", "--out", "risk.parquet"]) == 0
-    assert texts(pdanon.read_parquet("risk.parquet")) == texts(pdanon.risk(LINES, k=2, **CALL))
+    assert texts(pdanon.read_parquet("risk.parquet")) == texts(pdanon.by(LINES, **CALL).risk(k=2))
 
 
 def test_visits_with_lists_stay_rows():
@@ -97,7 +97,7 @@ def test_files_larger_than_memory(capsys):
     words = ["--stream", "lines.parquet", "out.parquet", *UNIT, *KM, "--mapping", "map.parquet", "--json"]
     assert main(["anonymize", *words]) == 0
     shown = json.loads(capsys.readouterr().out)["result"]
-    expected = pdanon.pcta(LINES, k=2, m=2, **CALL)
+    expected = pdanon.by(LINES, **CALL).pcta(k=2, m=2)
     assert shown["rows"] == len(expected.frame)
     assert texts(pdanon.read_parquet("out.parquet")) == texts(expected.frame)
     assert main(["audit", "--stream", "out.parquet", *UNIT, "-k", "2", "--counts"]) == 0
@@ -105,7 +105,7 @@ def test_files_larger_than_memory(capsys):
     assert main(["audit", "--stream", "lines.parquet", *UNIT, "-k", "2"]) == 2
     assert "other columns of lines" in capsys.readouterr().err
     assert main(["risk", "--stream", "lines.parquet", *UNIT, "-k", "2", "--out", "risk.parquet"]) == 0
-    assert texts(pdanon.read_parquet("risk.parquet")) == texts(pdanon.risk(LINES, k=2, **CALL))
+    assert texts(pdanon.read_parquet("risk.parquet")) == texts(pdanon.by(LINES, **CALL).risk(k=2))
 
 
 @pytest.mark.parametrize(
@@ -159,9 +159,10 @@ def test_a_policy_publishes_lines_as_in_python(file, algorithm):
     with pytest.warns(ReleaseWarning, match="by quarter"):
         result = policy(algorithm, columns='keep = ["when"]', file=file).run()
     assert [*result.frame] == [*LINES][:3]
-    call = pdanon.pcta if algorithm else pdanon.anonymize
+    persons = pdanon.by(LINES, **CALL)
+    call = persons.pcta if algorithm else persons.anonymize
     with pytest.warns(ReleaseWarning, match="by quarter"):
-        assert texts(result.frame) == texts(call(LINES, k=2, m=1, keep=["when"], **CALL).frame)
+        assert texts(result.frame) == texts(call(k=2, m=1, keep=["when"]).frame)
 
 
 def test_a_policy_of_lines_is_planned_and_run(capsys):
@@ -208,7 +209,7 @@ def test_a_policy_reads_a_directory_of_lines():
     more = {"more": 'algorithm = "pcta"', "file": "parts", "parameters": "k = 2\nm = 2"}
     policy(**more, columns='drop = ["shop"]')
     assert main(["run", "policy.toml"]) == 0
-    assert texts(pdanon.read_parquet("out.parquet")) == texts(pdanon.pcta(LINES, k=2, m=2, **CALL).frame)
+    assert texts(pdanon.read_parquet("out.parquet")) == texts(pdanon.by(LINES, **CALL).pcta(k=2, m=2).frame)
     with pytest.raises(ParameterError, match="keep needs all rows at once"):
         policy(**more, columns='keep = ["shop"]')
 

@@ -12,8 +12,8 @@ import pdanon
 import pdanon.stream
 from pdanon.cli.main import main
 from pdanon.errors import mask_credentials
+from pdanon.io.files import locate
 from pdanon.io.lines import is_lines
-from pdanon.io.storage import locate
 
 REMOTE = "s3://bucket/month=01/in.parquet?endpoint_override=127.0.0.1:9000&scheme=http"
 KM = ("-k", "2", "-m", "1")

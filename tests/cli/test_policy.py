@@ -15,9 +15,9 @@ from naive import itemsets as naive
 
 import pdanon
 from pdanon.errors import ColumnError, FormatError, InfeasibleError, ParameterError
-from pdanon.io.csv import read_csv, to_csv
-from pdanon.io.forms import Form
 from pdanon.io.parquet import read_parquet, to_parquet
+from pdanon.io.tables import Form
+from pdanon.io.text import read_csv, to_csv
 
 ROWS = [{"rice", "tea"}, {"rice", "salt"}, {"rice", "tea"}, {"tea"}]
 MERGED = "(rice,salt)"  # the only way to hide the one row with salt at a smaller loss than with tea

@@ -15,7 +15,7 @@ from naive import association_rules as naive
 from examples import examples
 from pdanon import ParameterError
 from pdanon.evaluation.metrics import association_rules, patterns
-from pdanon.itemsets.compatibility import text_column
+from pdanon.itemsets.dtype import text_column
 
 pytestmark = pytest.mark.skipif(find_spec("mlxtend") is None, reason="no mlxtend")
 

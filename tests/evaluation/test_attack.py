@@ -20,8 +20,8 @@ from pdanon.hierarchy import Hierarchy
 from pdanon.io.datasets import make_baskets
 from pdanon.itemsets.codes import Itemsets
 from pdanon.recoding.counts import wilson_interval
-from pdanon.recoding.cover import Cover, became_of
 from pdanon.recoding.identification import Persons, Sample, guess_rows
+from pdanon.recoding.recoding import Cover, became_of
 
 BASKETS = make_baskets(600, 60, random_state=4)[["items"]]
 TREE = Hierarchy.balanced(BASKETS["items"].itemset.items, 3)

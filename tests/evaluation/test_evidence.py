@@ -24,7 +24,7 @@ from pdanon import FormatError, GuaranteeError, ParameterError, guarantees
 from pdanon.evaluation.evidence import verification
 from pdanon.evaluation.evidence.facts import collect, first_violation, read_json
 from pdanon.evaluation.evidence.page import render
-from pdanon.evaluation.metrics.matches import Knowledge, Matches
+from pdanon.evaluation.evidence.risks import Knowledge, Matches
 from pdanon.guarantees.promises import promise
 
 ROWS = [["rice", "tea"], ["rice", "salt"], ["rice", "tea"], ["tea"], ["rice", "salt"], ["tea", "rice"]] * 4

@@ -17,10 +17,10 @@ from naive import queries as naive_queries
 
 from examples import examples
 from pdanon import ParameterError, Workload
-from pdanon.evaluation.metrics import patterns, queries
+from pdanon.evaluation.metrics import association_rules, patterns
 from pdanon.io.datasets import make_baskets
 from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.compatibility import text_column
+from pdanon.itemsets.dtype import text_column
 from pdanon.itemsets.support import SupportIndex
 
 needs_miner = pytest.mark.skipif(find_spec("mlxtend") is None, reason="no mlxtend")
@@ -45,7 +45,7 @@ def least_rows(share, n):
 @settings(max_examples=examples(40))
 @given(row_lists(least=1), SHARES, st.none() | st.integers(1, 3))
 def test_frequent_itemsets(rows, share, most):
-    table = queries.frequent_itemsets(frame_of(rows), min_support=share, max_size=most)
+    table = association_rules.frequent_itemsets(frame_of(rows), min_support=share, max_size=most)
     expected = naive_queries.frequent(rows, least_rows(share, len(rows)), most)
     assert rows_of(table, "itemset") == [frozenset(each) for each in naive.by_size(expected)]
     assert table["support"].tolist() == [expected[each] for each in rows_of(table, "itemset")]
@@ -55,7 +55,7 @@ def test_frequent_itemsets(rows, share, most):
 def test_a_share_is_compared_exactly():
     """0.1 * 30 is a little above 3 as a float; three of thirty rows are a tenth of them."""
     frame = frame_of([{"a"}] * 3 + [set()] * 27)
-    assert queries.frequent_itemsets(frame, min_support=0.1)["support"].tolist() == [3]
+    assert association_rules.frequent_itemsets(frame, min_support=0.1)["support"].tolist() == [3]
 
 
 @settings(max_examples=examples(40))
@@ -75,8 +75,8 @@ def test_what_cannot_be_listed_is_refused_at_once():
     frame = frame_of([row, row, {"a"}, {"a"}])
     calls = {
         "min_support": [
-            lambda: queries.frequent_itemsets(frame, min_support=0.5),
-            lambda: queries.frequent_itemsets(frame, min_support=0.5, max_size=10),
+            lambda: association_rules.frequent_itemsets(frame, min_support=0.5),
+            lambda: association_rules.frequent_itemsets(frame, min_support=0.5, max_size=10),
             lambda: Workload.frequent(frame),
             lambda: patterns.ml2(
                 frame, frame.txanon.apriori(k=2, hierarchy=2).mapping, hierarchy=2, min_support=0.5
@@ -89,7 +89,7 @@ def test_what_cannot_be_listed_is_refused_at_once():
             each()
         assert f"where: {where}" in str(caught.value)
         assert SECRET not in str(caught.value)
-    assert len(queries.frequent_itemsets(frame, min_support=0.5, max_size=2)) == 41 + 40 * 39 // 2
+    assert len(association_rules.frequent_itemsets(frame, min_support=0.5, max_size=2)) == 41 + 40 * 39 // 2
 
 
 @needs_miner
@@ -202,13 +202,13 @@ FOREST = {"*": {"A": ["a", "b"], "B": [SECRET]}}
 @pytest.mark.parametrize(
     ("act", "message"),
     [
-        (lambda: queries.frequent_itemsets(FRAME, min_support=0), "min_support must be above 0"),
+        (lambda: association_rules.frequent_itemsets(FRAME, min_support=0), "min_support must be above 0"),
         (
-            lambda: queries.frequent_itemsets(FRAME, min_support=2),
+            lambda: association_rules.frequent_itemsets(FRAME, min_support=2),
             r"min_support must be a number in \[0, 1\]",
         ),
-        (lambda: queries.frequent_itemsets(FRAME, min_support="5%"), "min_support must be"),
-        (lambda: queries.frequent_itemsets(FRAME, min_support=1, max_size=0), "max_size must be"),
+        (lambda: association_rules.frequent_itemsets(FRAME, min_support="5%"), "min_support must be"),
+        (lambda: association_rules.frequent_itemsets(FRAME, min_support=1, max_size=0), "max_size must be"),
         (lambda: patterns.ml2(FRAME, RESULT.mapping, hierarchy=FOREST, min_support=1), "1 of 1 labels"),
         (lambda: patterns.ml2(FRAME, FRAME, hierarchy=FOREST, min_support=1), "lacks columns"),
         (lambda: patterns.tkd(FRAME, FRAME, top=0), "top must be"),
@@ -237,5 +237,5 @@ def test_nothing_is_frequent():
 def test_the_miner_is_named_when_it_is_missing(monkeypatch):
     monkeypatch.setitem(sys.modules, "mlxtend.frequent_patterns", None)
     with pytest.raises(ParameterError, match=r"pip install mlxtend") as caught:
-        queries.frequent_itemsets(FRAME, min_support=1)
+        association_rules.frequent_itemsets(FRAME, min_support=1)
     assert caught.value.__suppress_context__

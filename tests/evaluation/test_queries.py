@@ -16,11 +16,11 @@ from naive import queries as naive_queries
 import pdanon
 from examples import examples
 from pdanon import ColumnError, FormatError, ItemsetDtypeError, ParameterError, Workload
-from pdanon.evaluation.metrics import queries as estimates
+from pdanon.evaluation.metrics import estimates as estimating
 from pdanon.evaluation.metrics.queries import Answers
 from pdanon.io.datasets import make_baskets
 from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.compatibility import text_column
+from pdanon.itemsets.dtype import text_column
 from pdanon.recoding.loss import draw_pairs
 
 MODES = ["subset", "uniform", "optimistic", "none"]
@@ -431,7 +431,7 @@ def test_many_queries_and_rows_are_counted_in_blocks(monkeypatch):
     frame = make_baskets(60, 20, random_state=2)
     workload = Workload.rt(frame, ["store"], n=25, random_state=1)
     whole = workload.are(frame, frame)
-    monkeypatch.setattr(estimates, "_CELLS", 12)
+    monkeypatch.setattr(estimating, "_CELLS", 12)
     pd.testing.assert_frame_equal(workload.are(frame, frame).table, whole.table)
     assert whole.are == 0
 

@@ -28,7 +28,7 @@ from pdanon import (
     PSRules,
     constraints,
 )
-from pdanon.guarantees.rules import read_rules
+from pdanon.guarantees.ps import read_rules
 
 # The toy of the specification: public a, b, c; sensitive s.
 TOY = frame_of([{"a", "b", "s"}, {"a", "b"}, {"a", "c", "s"}, {"b", "c"}, {"c"}])

@@ -18,7 +18,7 @@ from pdanon.guarantees import disassociated as reconstructions
 from pdanon.guarantees.disassociated import RECORDS, find_refuted
 from pdanon.guarantees.verdict import threat_table
 from pdanon.itemsets.chunks import ChunkTable
-from pdanon.itemsets.table import no_itemsets
+from pdanon.itemsets.support import no_itemsets
 
 
 def chunks(*rows):

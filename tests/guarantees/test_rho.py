@@ -150,7 +150,7 @@ def test_real_rows_are_those_of_breaches(data, name, m):
         known, secret = index.keep_items(~alone), index.keep_items(alone)
         expected |= rows_at_risk(known, secret, share=Fraction(1, 2), m=m)
     marked = np.zeros(len(owners.index.weights), np.bool_)
-    owners.mark(m, marked)
+    owners.search(m, marked)
     assert owners.index.weights[marked].sum() == index.weights[expected].sum() > 0
 
 

@@ -59,10 +59,15 @@ def mapping_table(mapping):
 def audited(guarantee, releases, mappings=None, values=None, **options):
     frames = [table(each, values and values[i]) for i, each in enumerate(releases)]
     if mappings is None:
-        return pdanon.audit(frames[-1], guarantee, "items", previous=frames[:-1], key="id", **options)
+        return pdanon.after(frames[-1], frames[:-1], key="id").audit(guarantee, "items", **options)
     pairs = [(frame, mapping_table(each)) for frame, each in zip(frames, mappings, strict=True)]
-    options["mapping"] = pairs[-1][1]
-    return pdanon.audit(frames[-1], guarantee, "items", previous=pairs[:-1], key="id", **options)
+    return series_of(pairs).audit(guarantee, "items", **options)
+
+
+def series_of(pairs, key="id"):
+    """The last release, after the others."""
+    frame, mapping = pairs[-1]
+    return pdanon.after(frame, pairs[:-1], key=key, mapping=mapping)
 
 
 def counts(audit, knows="present"):
@@ -95,11 +100,11 @@ def test_labels_that_may_stand_for_items_of_other_releases_are_warned_of():
     """Nodes of a hierarchy, without the mapping: what they hide is not counted."""
     may, june = frame_of([["a"], ["a"], ["b"], ["b"]]), frame_of([["m"], ["n"], ["m"], ["n"]])
     pair = may, mapping_table({"a": "a", "b": "b"})
-    series = {"previous": [pair], "key": [may.index, june.index]}
+    key = [may.index, june.index]
     with pytest.warns(pdanon.ReleaseWarning, match="no label of the newest release names 2 of the 4 items"):
-        assert june.txanon.audit(KmAnonymity(2, 1), **series).holds
+        assert june.txanon.after(pair, key=key).audit(KmAnonymity(2, 1)).holds
     mapping = mapping_table({"a": "m", "b": "n"})
-    assert not june.txanon.audit(KmAnonymity(2, 1), **series, mapping=mapping).holds
+    assert not june.txanon.after(pair, key=key, mapping=mapping).audit(KmAnonymity(2, 1)).holds
 
 
 @pytest.mark.filterwarnings("ignore:no label of")
@@ -196,8 +201,7 @@ def test_the_risk_of_a_span_is_that_of_its_attackers(seed):
         releases, mappings = random_series(draw)
         k, m = draw.randint(2, 4), draw.randint(1, 2)
         pairs = [(table(each), mapping_table(one)) for each, one in zip(releases, mappings, strict=True)]
-        frame, mapping = pairs[-1]
-        risk = pdanon.risk(frame, "items", k=k, m=m, previous=pairs[:-1], key="id", mapping=mapping)
+        risk = series_of(pairs).risk("items", k=k, m=m)
         for first, last, singled_out, below_k, rows in risk.itertuples(index=False):
             assert rows == len(naive.present(releases, (first, last)))
             for share, least in ((singled_out, 2), (below_k, k)):
@@ -222,7 +226,7 @@ def test_dropping_is_counted_round_by_round(seed):
 
 def test_dropping_belongs_to_a_series():
     assert pdanon.audit(BASE, KmAnonymity(2, 1)).dropping is None
-    audit = pdanon.audit(BASE, KmAnonymity(2, 1), previous=[BASE], key="id")
+    audit = pdanon.after(BASE, BASE, key="id").audit(KmAnonymity(2, 1))
     again = pickle.loads(pickle.dumps(audit))
     pd.testing.assert_frame_equal(again.dropping, audit.dropping)
 
@@ -234,8 +238,7 @@ def test_rows_that_fit_by_their_labels_are_counted(seed):
         releases, mappings = random_series(draw)
         k = draw.randint(2, 4)
         pairs = [(table(each), mapping_table(one)) for each, one in zip(releases, mappings, strict=True)]
-        options = {"previous": pairs[:-1], "key": "id", "mapping": pairs[-1][1], "linked": False}
-        risk = pdanon.risk(pairs[-1][0], "items", k=k, **options)
+        risk = series_of(pairs).risk("items", k=k, linked=False)
         newest = {one: row for one, row in releases[-1].items() if row is not None}
         for number, last, singled_out, below_k, rows in risk.itertuples(index=False):
             found = []
@@ -252,25 +255,19 @@ def test_rows_that_fit_by_their_labels_are_counted(seed):
             assert below_k == (sum(own and n < k for own, n in found) / rows if rows else 0)
 
 
-def test_links_by_labels_need_earlier_releases():
-    with pytest.raises(ParameterError, match="linked without earlier releases"):
-        pdanon.risk(BASE, k=2, linked=False)
-    with pytest.raises(ParameterError, match="linked"):
-        pdanon.risk(BASE, k=2, previous=[BASE], linked=1)
-
-
 def test_risk_with_earlier_releases_is_about_items():
-    with pytest.raises(ParameterError, match="knowledge of items alone"):
-        pdanon.risk(BASE, k=2, previous=[BASE], key="id", quasi=["id"])
-    with pytest.raises(ParameterError, match="without earlier releases"):
-        pdanon.risk(BASE, k=2, mapping=MAPPING)
+    series = pdanon.after(BASE, BASE, key="id")
+    with pytest.raises(ParameterError, match="linked"):
+        series.risk(k=2, linked=1)
+    with pytest.raises(ParameterError, match="risk has no parameter 'quasi'"):
+        series.risk(k=2, quasi=["id"])
 
 
 def test_a_person_alone_in_two_releases_is_at_risk():
     """Presence in both months is knowledge, too."""
     january = table({1: {"a"}, 2: {"a"}, 3: {"a"}})
     february = table({3: {"a"}, 4: {"a"}, 5: {"a"}})
-    audit = pdanon.audit(february, KmAnonymity(2, 1), previous=[january], key="id")
+    audit = february.txanon.after(january, key="id").audit(KmAnonymity(2, 1))
     assert counts(audit) == {(0, 0): 0, (0, 1): 1, (1, 1): 0}
     assert audit.threats["support"].tolist() == [1]
     assert pa.array(audit.threats["itemset"]).to_pylist() == [[]]
@@ -303,7 +300,7 @@ def test_deltas_cannot_be_intersected():
     rows = [{"a"}, {"a"}, {"b"}, {"b"}]
     january = frame_of(rows).assign(id=range(4))
     february = frame_of(rows).assign(id=range(4, 8))
-    audit = pdanon.audit(february, KmAnonymity(2, 1), previous=[january], key="id")
+    audit = february.txanon.after(january, key="id").audit(KmAnonymity(2, 1))
     assert audit.holds
     assert audit.spans["rows"].tolist() == [4, 0, 4]
 
@@ -325,12 +322,12 @@ TIMES = pd.date_range("2026", periods=4)
 def test_keys_that_are_never_equal_are_refused(before, after):
     one, other = (pd.Series(keys, dtype=object) for keys in (list(before), list(after)))
     with pytest.raises(ParameterError, match="keys of several types link no rows"):
-        JUNE.assign(id=other).txanon.audit(KmAnonymity(2, 2), previous=[MAY.assign(id=one)], key="id")
+        JUNE.assign(id=other).txanon.after(MAY.assign(id=one), key="id").audit(KmAnonymity(2, 2))
 
 
 def test_an_audit_says_if_it_links_nobody():
     apart = JUNE.assign(id=["1 ", "2 ", "3 ", "4 "])
-    audit = apart.txanon.audit(KmAnonymity(2, 2), previous=[MAY.assign(id=[*"1234"])], key="id")
+    audit = apart.txanon.after(MAY.assign(id=[*"1234"]), key="id").audit(KmAnonymity(2, 2))
     assert audit.holds
     assert "linked='id' (nobody in two releases)" in repr(audit)
 
@@ -338,35 +335,35 @@ def test_an_audit_says_if_it_links_nobody():
 def test_an_index_of_several_levels_links_rows():
     index = pd.MultiIndex.from_product([["north", "south"], [1, 2]])
     may, june = MAY.set_axis(index), JUNE.set_axis(index)
-    assert june.txanon.audit(KmAnonymity(2, 2), previous=[may]).rows_at_risk == 4
-    assert june.txanon.risk(k=2, m=2, previous=[may])["below_k"].tolist() == [0, 1, 0]
+    assert june.txanon.after(may).audit(KmAnonymity(2, 2)).rows_at_risk == 4
+    assert june.txanon.after(may).risk(k=2, m=2)["below_k"].tolist() == [0, 1, 0]
     with pytest.raises(ParameterError, match="keys of several types link no rows"):
-        june.txanon.audit(KmAnonymity(2, 2), previous=[may.rename(index=str)])
+        june.txanon.after(may.rename(index=str)).audit(KmAnonymity(2, 2))
     missing = pd.MultiIndex.from_tuples([("north", 1), ("north", None), ("south", 1), ("south", 2)])
     with pytest.raises(ParameterError, match="a key is missing"):
-        june.txanon.audit(KmAnonymity(2, 2), previous=[MAY.set_axis(missing)])
+        june.txanon.after(MAY.set_axis(missing)).audit(KmAnonymity(2, 2))
 
 
 def test_a_key_of_lists_is_refused():
     keyed = [each.assign(id=[[1], [2], [3], [4]]) for each in (MAY, JUNE)]
     with pytest.raises(ParameterError, match="a key is a list"):
-        keyed[1].txanon.audit(KmAnonymity(2, 2), "items", previous=[keyed[0]], key="id")
+        keyed[1].txanon.after(keyed[0], key="id").audit(KmAnonymity(2, 2), "items")
 
 
 def test_rows_are_linked_by_index_or_key():
     january, february = frame_of([{"a"}, {"a"}, {"b"}, {"b"}]), frame_of([{"a"}, {"b"}, {"b"}, {"a"}])
-    named = {"previous": [january.set_axis([*"wxyz"])]}
-    audit = pdanon.audit(february.set_axis([*"wyzx"]), KmAnonymity(2, 1), **named)
+    named = january.set_axis([*"wxyz"])
+    audit = february.set_axis([*"wyzx"]).txanon.after(named).audit(KmAnonymity(2, 1))
     assert (audit.holds, audit.linked) == (True, "index")
-    audit = pdanon.audit(february.set_axis([*"wxyz"]), KmAnonymity(2, 1), **named)
+    audit = february.set_axis([*"wxyz"]).txanon.after(named).audit(KmAnonymity(2, 1))
     assert (audit.holds, audit.rows_at_risk) == (False, 2)
     assert "linked=index" in repr(audit)
     assert "index" in audit._repr_html_()
     keys = february.assign(id=[0, 2, 3, 1])
-    audit = pdanon.audit(keys, KmAnonymity(2, 1), previous=[january.assign(id=range(4))], key="id")
+    audit = keys.txanon.after(january.assign(id=range(4)), key="id").audit(KmAnonymity(2, 1))
     assert (audit.holds, audit.linked) == (True, "'id'")
     counted = pd.Index(range(4), name="id")  # a name says that the numbers are persons
-    audit = february.set_axis(counted).txanon.audit(KmAnonymity(2, 1), previous=[january.set_axis(counted)])
+    audit = february.set_axis(counted).txanon.after(january.set_axis(counted)).audit(KmAnonymity(2, 1))
     assert (audit.rows_at_risk, audit.linked) == (2, "index")
 
 
@@ -377,40 +374,36 @@ def test_persons_beside_the_releases_link_as_a_column_does(seed):
     releases, mappings = random_series(draw)
     frames = [table(each) for each in releases]
     pairs = [(frame, mapping_table(each)) for frame, each in zip(frames, mappings, strict=True)]
-    k, m, mapping = draw.randint(2, 4), draw.randint(1, 2), pairs[-1][1]
-    audit = pdanon.audit(
-        frames[-1], KmAnonymity(k, m), "items", previous=pairs[:-1], key="id", mapping=mapping
-    )
+    k, m = draw.randint(2, 4), draw.randint(1, 2)
+    audit = series_of(pairs).audit(KmAnonymity(k, m), "items")
     shuffled = [frame.sample(frac=1, random_state=seed).reset_index(drop=True) for frame in frames]
     ids = [frame.pop("id") for frame in shuffled]
-    known = {"previous": [*zip(shuffled, (each for _, each in pairs), strict=True)][:-1], "mapping": mapping}
+    others = [*zip(shuffled, (each for _, each in pairs), strict=True)]
     for key in (ids, [each.to_numpy(object) for each in ids]):
-        other = pdanon.audit(shuffled[-1], KmAnonymity(k, m), **known, key=key)
+        other = series_of(others, key).audit(KmAnonymity(k, m))
         assert (other.rows_at_risk, other.linked.split()[0]) == (audit.rows_at_risk, "key")
         pd.testing.assert_frame_equal(other.spans, audit.spans)
-        risk = pdanon.risk(shuffled[-1], k=k, m=m, **known, key=key)
-        pd.testing.assert_frame_equal(
-            risk, pdanon.risk(frames[-1], k=k, m=m, previous=pairs[:-1], key="id", mapping=mapping)
-        )
+        risk = series_of(others, key).risk(k=k, m=m)
+        pd.testing.assert_frame_equal(risk, series_of(pairs).risk(k=k, m=m))
 
 
-@pytest.mark.parametrize("link", [pdanon.audit, pdanon.risk])
+@pytest.mark.parametrize("link", [pdanon.AfterReleases.audit, pdanon.AfterReleases.risk])
 def test_the_order_of_rows_links_nobody(link):
     rows = [{"a"}, {"a"}, {"b"}, {"b"}]
     january, february, named = frame_of(rows), frame_of(rows), frame_of(rows).set_axis([*"wxyz"])
     result = pdanon.pcta(pd.DataFrame({"items": [["a"], ["a"]]}), k=2, m=1)
     for newest, earlier, where in (
-        (february, january, "previous[0], index"),
-        (february, result, "previous[0], index"),
-        (february.iloc[1:], january, "previous[0], index"),  # the rest counts rows of February
+        (february, january, "previous, index"),
+        (february, [result], "previous[0], index"),
+        (february.iloc[1:], january, "previous, index"),  # the rest counts rows of February
         (february, named, "the newest release, index"),
     ):
         with pytest.raises(ParameterError, match="order links nobody") as caught:
-            link(newest, k=2, m=1, previous=[earlier])
+            link(pdanon.after(newest, earlier), k=2, m=1)
         assert where in str(caught.value)
         assert "key='id'" in str(caught.value)
     with pytest.raises(ParameterError, match="order links nobody"):
-        pdanon.risk(february, k=2, previous=[january], linked=False)
+        pdanon.after(february, january).risk(k=2, linked=False)
 
 
 @pytest.mark.parametrize(
@@ -426,7 +419,7 @@ def test_the_order_of_rows_links_nobody(link):
 )
 def test_lists_of_persons_are_checked(key, words):
     with pytest.raises(ParameterError) as caught:
-        pdanon.audit(MAY, KmAnonymity(2, 1), previous=[MAY], key=key)
+        pdanon.after(MAY, MAY, key=key).audit(KmAnonymity(2, 1))
     for word in words:
         assert word in str(caught.value)
 
@@ -434,7 +427,7 @@ def test_lists_of_persons_are_checked(key, words):
 def test_a_result_as_the_newest_release_is_named_as_such():
     result = pdanon.pcta(pd.DataFrame({"items": [["a"], ["a"]]}), k=2, m=1)
     with pytest.raises(ParameterError, match=r"a result: pass result\.frame") as caught:
-        pdanon.audit(result, KmAnonymity(2, 1), previous=[result])
+        pdanon.after(result, result).audit(KmAnonymity(2, 1))
     assert "previous" not in str(caught.value)
 
 
@@ -443,9 +436,10 @@ def test_results_and_pairs_carry_their_mappings():
     result = pdanon.pcta(original, k=2, m=2, labels="short")
     known = {"mapping": result.mapping, "key": [original.index] * 2}
     for release in (result, (result.frame, result.mapping)):
-        audit = pdanon.audit(result.frame, result.guarantee, previous=[release], **known)
+        series = result.frame.txanon.after(release, **known)
+        audit = series.audit(result.guarantee)
         assert audit.holds
-        assert pdanon.risk(result.frame, k=2, previous=[release], **known)["below_k"].tolist() == [0, 0, 0]
+        assert series.risk(k=2)["below_k"].tolist() == [0, 0, 0]
     copied = pickle.loads(pickle.dumps(audit))
     assert copied.spans.equals(audit.spans)
     assert (repr(copied), len(copied.threats)) == (repr(audit), 0)
@@ -455,7 +449,7 @@ def test_tables_of_other_libraries():
     polars = pytest.importorskip("polars")
     rows = [["a"], ["a"], ["b"], ["b"]]
     january, february = (polars.DataFrame({"id": [1, 2, 3, 4], "items": rows}) for _ in range(2))
-    audit = pdanon.audit(february, KmAnonymity(2, 1), previous=[january], key="id")
+    audit = pdanon.after(february, january, key="id").audit(KmAnonymity(2, 1))
     assert audit.holds
     assert isinstance(audit.spans, polars.DataFrame)
 
@@ -467,8 +461,8 @@ MAPPING = mapping_table({"a": "a", "b": "b"})
 @pytest.mark.parametrize(
     ("previous", "options", "words"),
     [
-        ([], {}, ["the earlier releases must be a list", "no release"]),
-        (BASE, {}, ["must be a list", "previous=[january]"]),
+        ([], {}, ["there is no earlier release", "after([january, february])"]),
+        ((BASE, BASE, BASE), {}, ["not a release", "previous", "tuple"]),
         ([5], {}, ["not a release", "previous[0]", "int"]),
         ([BASE, BASE.assign(id="p1")], {}, ["a key repeats", "previous[1], key 'id'", "3 of 4 rows"]),
         ([BASE.assign(id=[None, "p1", "p2", "p3"])], {}, ["a key is missing", "1 of 4 rows"]),
@@ -482,15 +476,16 @@ MAPPING = mapping_table({"a": "a", "b": "b"})
 )
 def test_bad_input_is_explained(previous, options, words):
     with pytest.raises(pdanon.PdanonError) as caught:
-        pdanon.audit(BASE, KmAnonymity(2, 1), previous=previous, key="id", **options)
+        pdanon.after(BASE, previous, key="id").audit(KmAnonymity(2, 1), **options)
     for word in words:
         assert word in str(caught.value)
 
 
-@pytest.mark.parametrize("options", [{"key": "id"}, {"spans": "any"}])
-def test_parameters_of_a_series_need_one(options):
-    with pytest.raises(ParameterError, match="without earlier releases"):
-        pdanon.audit(BASE, KmAnonymity(2, 1), **options)
+@pytest.mark.parametrize("old", ["key", "spans", "linked", "previous"])
+def test_options_of_a_series_are_asked_of_it(old):
+    for call in (pdanon.audit, pdanon.risk):
+        with pytest.raises(ParameterError, match=r"df.txanon.after\(january, key='id'\)"):
+            call(BASE, k=2, **{old: "id"})
 
 
 @pytest.mark.parametrize(
@@ -504,4 +499,4 @@ def test_parameters_of_a_series_need_one(options):
 )
 def test_other_guarantees_are_refused_with_a_reason(guarantee):
     with pytest.raises(ParameterError, match=r"several (releases|list columns)"):
-        pdanon.audit(BASE, guarantee, previous=[BASE], key="id")
+        pdanon.after(BASE, BASE, key="id").audit(guarantee)

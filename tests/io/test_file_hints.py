@@ -11,7 +11,7 @@ import pytest
 import pdanon
 import pdanon.stream
 from pdanon.errors import FormatError
-from pdanon.io.forms import Form
+from pdanon.io.tables import Form
 
 
 @pytest.mark.parametrize(

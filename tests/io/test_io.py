@@ -19,11 +19,11 @@ from hypothesis import strategies as st
 
 from examples import examples
 from pdanon.errors import ColumnError, FormatError, ItemsetDtypeError, ParameterError
-from pdanon.io.csv import read_csv, to_csv
 from pdanon.io.files import Draft, new_directory, replace_file
 from pdanon.io.lines import read_lines
 from pdanon.io.parquet import read_parquet, to_parquet
 from pdanon.io.tables import write_confidential_parts
+from pdanon.io.text import read_csv, to_csv
 from pdanon.itemsets.codes import Itemsets, as_itemsets
 
 fcntl = pytest.importorskip("fcntl") if os.name == "posix" else None
@@ -265,7 +265,7 @@ def test_failure_while_writing_leaves_the_old_file_and_nothing_else(
     if old is not None:
         path.write_bytes(old)
     monkeypatch.setattr(pq, "write_table", crash)
-    monkeypatch.setattr("pdanon.io.csv._write_csv", crash)
+    monkeypatch.setattr("pdanon.io.text._write_csv", crash)
     with pytest.raises(type(error)):
         to_parquet(baskets(), path) if writer == "parquet" else to_csv(baskets(), path, separator="|")
     assert names(tmp_path) == ([path.name] if old is not None else [])

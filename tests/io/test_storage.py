@@ -15,7 +15,7 @@ from pyarrow import fs
 
 import pdanon
 import pdanon.stream
-from pdanon.io.storage import resolve, upload_directory, upload_file
+from pdanon.io.files import resolve, upload_directory, upload_file
 from pdanon.io.tables import write_confidential
 from pdanon.itemsets.codes import Itemsets
 
@@ -180,7 +180,7 @@ def test_files_sent_before_an_error_are_removed(bucket, tmp_path, monkeypatch):
         real(source, *others)
 
     real = fs.copy_files
-    monkeypatch.setattr("pdanon.io.storage.fs.copy_files", copy)
+    monkeypatch.setattr("pdanon.io.files.fs.copy_files", copy)
     with pytest.raises(KeyboardInterrupt):
         upload_directory(draft, bucket.uri("out"))
     assert bucket.content() == []
@@ -191,7 +191,7 @@ def test_files_sent_before_an_error_are_removed(bucket, tmp_path, monkeypatch):
 
 def test_a_file_that_arrives_in_part_is_an_error(tmp_path, monkeypatch):
     cut = lambda source, target, *_: Path(target).write_bytes(b"1234")  # noqa: E731
-    monkeypatch.setattr("pdanon.io.storage.fs.copy_files", cut)
+    monkeypatch.setattr("pdanon.io.files.fs.copy_files", cut)
     (tmp_path / "draft").write_bytes(b"12345")
     with pytest.raises(pdanon.FormatError, match="4 of 5 bytes"):
         upload_file(tmp_path / "draft", (tmp_path / "sent").as_uri())

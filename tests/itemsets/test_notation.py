@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pdanon.itemsets.set_labels import label_members, set_labels
+from pdanon.itemsets.mapping import label_members, set_labels
 
 TEXTS = st.lists(
     st.text(alphabet="ab,()\\\0\n", max_size=6) | st.sampled_from(["<NA>", "\\<NA>"]),

@@ -7,11 +7,10 @@ import pyarrow as pa
 import pytest
 
 from examples import seeds
-from pdanon.itemsets import pair_counts
+from pdanon.itemsets import encoded_columns
 from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.encoded_columns import ListColumns, collapse_columns
+from pdanon.itemsets.encoded_columns import ListColumns, PairCounts, collapse_columns, gather
 from pdanon.itemsets.multisets import encode_visible
-from pdanon.itemsets.pair_counts import PairCounts, gather
 from pdanon.itemsets.support import SupportIndex
 
 
@@ -64,8 +63,8 @@ def test_counts_of_parts_are_those_of_all_rows(seed):
 
 
 def test_pairs_replace_many_rows_only_if_they_are_fewer(monkeypatch):
-    monkeypatch.setattr(pair_counts, "FIRST_ROWS", 50)
-    monkeypatch.setattr(pair_counts, "MANY_ROWS", 500)
+    monkeypatch.setattr(encoded_columns, "FIRST_ROWS", 50)
+    monkeypatch.setattr(encoded_columns, "MANY_ROWS", 500)
     rng = np.random.default_rng(0)
     parts = columns(make(rng, 500, n_items=12, length=5), 5)
     expected = collapse_columns((part.columns for part in parts), 1)

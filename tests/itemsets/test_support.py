@@ -14,8 +14,7 @@ from naive import itemsets as naive
 
 from examples import examples
 from pdanon.errors import ParameterError
-from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.table import ItemsetTable
+from pdanon.itemsets.support import ItemsetTable, SupportIndex
 
 
 def table(itemsets):

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import pdanon
-from pdanon.itemsets.compatibility import arrow_values, as_pandas_writes, number_texts, text_column
+from pdanon.itemsets.dtype import arrow_values, as_pandas_writes, number_texts, text_column
 
 
 @pytest.mark.parametrize(

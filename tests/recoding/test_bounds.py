@@ -12,14 +12,14 @@ import pandas as pd
 import pytest
 from conftest import frame_of
 from naive import bounds as naive
-from pdanon.datasets import make_baskets
 
 import pdanon
 from examples import ALL, seeds
 from pdanon import KmAnonymity, ParameterError, PrivacyConstraints
 from pdanon.evaluation.report.release_report import known_losses
+from pdanon.io.datasets import make_baskets
 from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.table import from_matrices
+from pdanon.itemsets.support import from_matrices
 from pdanon.recoding.bounds import Conflicts, bound_changes
 
 CASES = 50 if ALL else 1  # tiny tables of a seed: 5,000 of 100 seeds

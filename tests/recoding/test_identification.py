@@ -15,8 +15,8 @@ import pdanon
 from examples import examples
 from pdanon.itemsets.codes import Itemsets
 from pdanon.recoding import identification
-from pdanon.recoding.cover import Cover, became_of
 from pdanon.recoding.identification import Sample, draw_persons, guess_rows, rows_at_risk
+from pdanon.recoding.recoding import Cover, became_of
 
 TREE = {"*": {"A": ["a", "b"], "B": ["c", "d"], "C": ["e", "f"]}}
 OPTIONS = {"pcta": {}, "lra": {"hierarchy": TREE, "parts": 2}, "hghs": {"hierarchy": TREE}}

@@ -35,6 +35,10 @@ def itemsets_of(rows):
     return Itemsets.from_series(frame_of(rows)["items"])
 
 
+def loss_of(itemsets, recoding):
+    return information_loss(itemsets, recoding, recoding.changes(itemsets))[0]
+
+
 def edges(tree):
     name, children = tree
     return [edge for child in children or () for edge in [(child[0], name), *edges(child)]]
@@ -46,7 +50,7 @@ def test_loss_of_clusters(rows, clusters):
     itemsets = itemsets_of(rows)
     items = itemsets.texts()
     targets = np.array(clusters[: len(items)], np.int32)
-    loss = information_loss(itemsets, Recoding.of_clusters(targets, itemsets))
+    loss = loss_of(itemsets, Recoding.of_clusters(targets, itemsets))
     became = {item: None if own < 0 else own for item, own in zip(items, targets.tolist(), strict=True)}
     assert [*loss.index] == [*READABLE, "NCP", "UL"]
     assert loss["NCP"] == pytest.approx(float(naive.ncp(rows, naive.set_share(became))))
@@ -62,7 +66,7 @@ def test_loss_of_cuts(rows, cut, suppressed):
     tree = Hierarchy.from_frame(pd.DataFrame(edges(TREE), columns=["child", "parent"]))
     items = itemsets.texts()
     nodes = [-1 if item in suppressed else tree.names.index(cut[item][0]) for item in items]
-    loss = information_loss(itemsets, Recoding.of_cut(np.array(nodes, np.int32), tree))
+    loss = loss_of(itemsets, Recoding.of_cut(np.array(nodes, np.int32), tree))
     kept = {leaf: Fraction(size * (size > 1), 7) for leaf, (_, size) in cut.items()}
     kept_lm = {leaf: Fraction(size - 1, 6) for leaf, (_, size) in cut.items()}
     gone = dict.fromkeys(suppressed, Fraction(1))
@@ -134,7 +138,7 @@ def test_a_node_with_one_leaf_leaves_nothing_open():
     itemsets = itemsets_of([{"a"}, {"b"}, {"b", "c"}])
     tree, leaves = Hierarchy.of({"*": {"X": ["a"], "Y": ["b", "c"]}}).cover(itemsets.texts())
     nodes = np.where(leaves == tree.names.index("a"), tree.names.index("X"), leaves).astype(np.int32)
-    loss = information_loss(itemsets, Recoding.of_cut(nodes, tree))
+    loss = loss_of(itemsets, Recoding.of_cut(nodes, tree))
     assert (loss["NCP"], loss["LM"]) == (0, 0)
 
 
@@ -142,10 +146,8 @@ def test_utility_loss_published_for_one_cluster():
     """Seven items, six rows, five with a or b: 3/127 * 5/6 = 0.019685, and the other five items' own."""
     rows = ["abcef", "abe", "abd", "acg", "bcg", "e"]
     itemsets = itemsets_of(map(set, rows))
-    alone = information_loss(itemsets, Recoding.of_clusters(np.arange(7, dtype=np.int32), itemsets))
-    merged = information_loss(
-        itemsets, Recoding.of_clusters(np.array([0, 0, 2, 3, 4, 5, 6], np.int32), itemsets)
-    )
+    alone = loss_of(itemsets, Recoding.of_clusters(np.arange(7, dtype=np.int32), itemsets))
+    merged = loss_of(itemsets, Recoding.of_clusters(np.array([0, 0, 2, 3, 4, 5, 6], np.int32), itemsets))
     own = (4 + 4) / 6 / 127  # of a and b as single items
     assert 2 ** merged["UL"] - (2 ** alone["UL"] - own) == pytest.approx(0.019685, abs=5e-7)
 
@@ -167,7 +169,7 @@ def test_ncp_published_for_cuts(rows, cut, expected):
     itemsets = itemsets_of(row.split() for row in rows)
     tree = Hierarchy.from_dict({"*": {"A": ["a1", "a2"], "B": ["b1", "b2"]}})
     nodes = np.array([tree.names.index(name) for name in cut], np.int32)
-    loss = information_loss(itemsets, Recoding.of_cut(nodes, tree))
+    loss = loss_of(itemsets, Recoding.of_cut(nodes, tree))
     assert loss["NCP"] == pytest.approx(expected, abs=5e-5)
 
 
@@ -176,7 +178,7 @@ def test_utility_loss_of_items_beyond_the_range_of_floats():
     rows = [{f"{number:04}" for number in range(start, 3000, 3)} for start in (0, 1, 2)]
     itemsets = itemsets_of(rows)
     targets = np.repeat([0, 1, 2], [1800, 1150, 50]).astype(np.int32)
-    loss = information_loss(itemsets, Recoding.of_clusters(targets, itemsets))
+    loss = loss_of(itemsets, Recoding.of_clusters(targets, itemsets))
     became = {f"{number:04}": int(target) for number, target in enumerate(targets)}
     assert loss["UL"] == pytest.approx(naive.ul(list(map(frozenset, rows)), became))
     assert loss["UL"] == pytest.approx(-1200.0)
@@ -194,9 +196,9 @@ def test_nothing_to_lose(rows):
 
 def test_everything_suppressed_and_everything_merged():
     itemsets = itemsets_of([{"a", "b"}, {"b"}, set()])
-    gone = information_loss(itemsets, Recoding.of_clusters(np.array([-1, -1], np.int32), itemsets))
+    gone = loss_of(itemsets, Recoding.of_clusters(np.array([-1, -1], np.int32), itemsets))
     assert gone.to_dict() == pytest.approx(dict.fromkeys([*READABLE, "NCP"], 1.0) | {"UL": 0.0})
-    one = information_loss(itemsets, Recoding.of_clusters(np.array([0, 0], np.int32), itemsets))
+    one = loss_of(itemsets, Recoding.of_clusters(np.array([0, 0], np.int32), itemsets))
     # In 2 rows, 1 of them is expected to hold a, and 1 b, which 2 did; and 1/2 both, which 1 did.
     readable = dict(zip(READABLE, [1.0, 2.0, 1 / 3, 1 / 2, 0.0], strict=True))
     assert one.to_dict() == pytest.approx(readable | {"NCP": 1.0, "UL": np.log2(2 / 3)})

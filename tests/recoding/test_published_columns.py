@@ -16,7 +16,7 @@ from families import RELATIONAL, RT
 import pdanon
 from examples import ALL, MANY
 from pdanon import InfeasibleError, stream
-from pdanon.guarantees.rules import AllRules
+from pdanon.guarantees.ps import AllRules
 
 pytestmark = pytest.mark.filterwarnings("ignore::pdanon.IdentifierWarning", "ignore::pdanon.UselessWarning")
 

@@ -10,11 +10,11 @@ import pytest
 from conftest import frame_of, row_lists
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pdanon.datasets import make_baskets
 
 import pdanon
 import pdanon.stream
 from examples import examples
+from pdanon.io.datasets import make_baskets
 from pdanon.recoding import counts
 from pdanon.recoding import risk as module
 from pdanon.recoding.risk import Attacker, hidden_items

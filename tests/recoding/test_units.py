@@ -2,7 +2,6 @@
 
 import pickle
 import warnings
-from inspect import signature
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +26,7 @@ from pdanon.errors import (
 )
 
 INVOICES = Path(__file__).parents[2] / "examples" / "invoices.csv"
-OVER_UNITS = [name for name, each in ALGORITHMS.items() if "unit" in signature(each).parameters]
+OVER_UNITS = [name for name in ALGORITHMS if hasattr(pdanon.ByPerson, name)]
 LONG = {"unit": "who", "item": "what"}
 
 
@@ -76,9 +75,9 @@ def test_audits_count_the_persons_whom_a_naive_attacker_finds(n_columns, counts,
         guarantee = KmAnonymity(k, m)
         if as_lists and (n_columns == 0 or not counts):  # a list of two labels is one row with its values
             rows = lists_of(lines, rng).drop(columns="visit")
-            audit = rows.txanon.audit(guarantee, "what", unit="who", counts=counts)
+            audit = rows.txanon.by("who", "what", counts=counts).audit(guarantee)
         else:
-            audit = lines.txanon.audit(guarantee, **LONG, counts=counts)
+            audit = lines.txanon.by(**LONG, counts=counts).audit(guarantee)
         expected = units_at_risk(by_unit(lines, columns), k, m, counts)
         assert (audit.rows_at_risk, audit.holds) == (len(expected), not expected)
         assert audit.holds == audit.threats.empty
@@ -98,7 +97,7 @@ def test_releases_of_lines_withstand_a_naive_attacker(n_columns, counts):
         lines["spare"] = 0
         before = lines.copy()
         try:
-            result = pdanon.pcta(lines, k=k, m=m, **LONG, counts=counts, keep=columns)
+            result = pdanon.by(lines, **LONG, counts=counts).pcta(k=k, m=m, keep=columns)
         except InfeasibleError:
             outcomes.add("refused")
             continue
@@ -114,7 +113,7 @@ def test_releases_of_lines_withstand_a_naive_attacker(n_columns, counts):
         expected = shown if counts else shown.drop_duplicates()
         assert bags_of(frame.dropna(subset="what"), columns) == bags_of(expected, columns)
         shuffled = lines.sample(frac=1, random_state=int(rng.integers(2**31)))
-        again = pdanon.pcta(shuffled, k=k, m=m, **LONG, counts=counts, keep=columns)
+        again = pdanon.by(shuffled, **LONG, counts=counts).pcta(k=k, m=m, keep=columns)
         pd.testing.assert_frame_equal(again.frame, frame)
         outcomes.add("released")
     assert outcomes == {"refused", "released"}
@@ -134,7 +133,7 @@ def test_releases_of_lists_label_every_row_of_a_person():
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ReleaseWarning)
-                result = rows.txanon.pcta("what", k=2, m=m, unit="who", counts=counts)
+                result = rows.txanon.by("who", "what", counts=counts).pcta(k=2, m=m)
         except InfeasibleError:
             outcomes.add(counts)
             continue
@@ -176,28 +175,28 @@ def invoices():
 )
 def test_kept_columns_expose_customers_whose_labels_are_safe(invoices, columns, counts, expected):
     customers = {"unit": "customer", "item": "product"}
-    mapping = pdanon.pcta(invoices, k=5, m=2, **customers).mapping
+    mapping = pdanon.by(invoices, **customers).pcta(k=5, m=2).mapping
     labels = dict(zip(mapping["item"], mapping["generalized"], strict=True))
     lines = invoices.assign(product=invoices["product"].map(labels), month=invoices["date"].str[:7])
     shown = lines[["customer", "product", *columns]]
-    found = [shown.txanon.audit(k=5, m=m, **customers, counts=counts).rows_at_risk for m in (1, 2)]
+    found = [shown.txanon.by(**customers, counts=counts).audit(k=5, m=m).rows_at_risk for m in (1, 2)]
     assert (found[0], found[1]) == expected
     dates = lines[["customer", "date"]]
-    assert dates.txanon.audit(k=5, m=2, unit="customer", item="date").rows_at_risk == 357
+    assert dates.txanon.by("customer", item="date").audit(k=5, m=2).rows_at_risk == 357
 
 
 def test_by_default_a_customer_has_one_line_for_each_label(invoices):
-    result = invoices.txanon.pcta(k=5, m=2, unit="customer", item="product")
+    result = invoices.txanon.by("customer", item="product").pcta(k=5, m=2)
     assert (len(invoices), invoices["customer"].nunique(), len(result.frame)) == (9557, 2000, 8893)
     assert not result.frame.duplicated().any()
-    audit = result.frame.txanon.audit(result.guarantee, unit="customer", item="product", counts=True)
+    audit = result.frame.txanon.by("customer", item="product", counts=True).audit(result.guarantee)
     assert audit.holds
     sets = pdanon.from_long(invoices, by="customer", item="product")
     pd.testing.assert_frame_equal(result.mapping, sets.txanon.pcta(k=5, m=2).mapping)
     own = {"unit": "customer", "item": "product", "counts": False}
     assert own.items() <= result.parameters.items()
     pd.testing.assert_frame_equal(
-        invoices.txanon.risk(k=5, unit="customer", item="product"), sets.txanon.risk(k=5)
+        invoices.txanon.by("customer", item="product").risk(k=5), sets.txanon.risk(k=5)
     )
 
 
@@ -207,23 +206,23 @@ def test_times_are_published_by_the_smallest_part_of_the_calendar_that_is_safe()
     lines["when"] = mondays + pd.to_timedelta(lines["who"] % 3, "D")
     lines = pd.concat([lines] * 2, ignore_index=True)
     with pytest.warns(ReleaseWarning, match="times in 'when' are published by week"):
-        frame = pdanon.pcta(lines, k=5, m=1, **LONG, keep=["when"]).frame
+        frame = pdanon.by(lines, **LONG).pcta(k=5, m=1, keep=["when"]).frame
     assert frame["when"].value_counts().to_dict() == dict.fromkeys(
         ["2025-W02", "2025-W04", "2025-W06", "2025-W15"], 5
     )
     lines["when"] += pd.to_timedelta(lines["who"] // 4 * 7, "D")
     with pytest.warns(ReleaseWarning, match="published by quarter"):
-        frame = pdanon.pcta(lines, k=5, m=1, **LONG, keep=["when"]).frame
+        frame = pdanon.by(lines, **LONG).pcta(k=5, m=1, keep=["when"]).frame
     assert frame["when"].value_counts().to_dict() == {"2025-Q1": 15, "2025-Q2": 5}
     lines["when"] = lines["when"].where(lines["who"] > 0)  # a time is missing for one person alone
     with pytest.raises(InfeasibleError, match="its quarter: 1"):
-        pdanon.pcta(lines, k=5, m=1, **LONG, keep=["when"])
+        pdanon.by(lines, **LONG).pcta(k=5, m=1, keep=["when"])
 
 
 def test_a_refusal_counts_the_persons_at_risk_by_each_column(invoices):
     lines = invoices.assign(date=pd.to_datetime(invoices["date"]))
     with pytest.raises(InfeasibleError) as caught:
-        lines.txanon.pcta(k=5, m=2, unit="customer", item="product", keep=["date", "store"], counts=True)
+        lines.txanon.by("customer", item="product", counts=True).pcta(k=5, m=2, keep=["date", "store"])
     for part in ("how often: 336", "date: 1,975", "its month: 1,085", "store: 580", "all: 2,000"):
         assert part in str(caught.value)
     assert not any(product in str(caught.value) for product in lines["product"].unique())
@@ -242,8 +241,7 @@ def test_a_refusal_counts_the_persons_at_risk_by_each_column(invoices):
         ({"unit": "some", "item": "what"}, ParameterError, "3 of 24 lines"),
         ({"unit": "line", "item": "what"}, ParameterError, "each line has another person"),
         ({"unit": "who", "item": "what", "column": "what"}, ParameterError, "named twice"),
-        ({"item": "what"}, ParameterError, "item needs unit"),
-        ({"counts": True}, ParameterError, "counts needs unit"),
+        ({"item": "what"}, ParameterError, "by needs unit"),
         ({"unit": "who", "item": "what", "counts": 2}, ParameterError, "counts"),
         ({"unit": "who", "item": "what", "keep": ["what"]}, ParameterError, "leave it out of keep"),
         ({"unit": "who", "item": "what", "keep": ["who"]}, ParameterError, "persons is never published"),
@@ -255,32 +253,40 @@ def test_wrong_calls_are_explained(options, kind, message):
     lines["some"] = [None] * 3 + [1] * 21
     if "lists" in options.values():
         lines["lists"] = [["a"]] * 24
+    options = dict(options)
+    keep = {"keep": options.pop("keep", ())}
     with pytest.raises(kind) as caught:
-        lines.txanon.pcta(k=2, m=1, **options)
+        lines.txanon.by(**options).pcta(k=2, m=1, **keep)
     assert message in str(caught.value)
 
 
 def test_what_units_do_not_allow_is_explained(invoices):
     customers = {"unit": "customer", "item": "product"}
     tree = pdanon.Hierarchy.balanced(sorted(invoices["product"].unique()), 5)
-    result = invoices.txanon.partition(k=5, hierarchy=tree, **customers)
-    assert result.frame.txanon.audit(result.guarantee, **customers).holds
+    persons, counted = (invoices.txanon.by(**customers, counts=counts) for counts in (False, True))
+    result = persons.partition(k=5, hierarchy=tree)
+    assert result.frame.txanon.by(**customers).audit(result.guarantee).holds
     with pytest.raises(ParameterError, match="with one label for an item"):
-        invoices.txanon.partition(k=5, hierarchy=tree, **customers, counts=True)
+        counted.partition(k=5, hierarchy=tree)
     pairs = {"constraints": [["tea", "soap"]]}
     with pytest.raises(ParameterError, match="only KmAnonymity covers how often"):
-        invoices.txanon.pcta(k=5, **pairs, **customers, counts=True)
-    result_of_pairs = invoices.txanon.pcta(k=5, **pairs, **customers)
+        counted.pcta(k=5, **pairs)
+    result_of_pairs = persons.pcta(k=5, **pairs)
     with pytest.raises(ParameterError, match="ignores how often"):
-        result_of_pairs.frame.txanon.audit(result_of_pairs.guarantee, **customers, counts=True)
-    with pytest.raises(ParameterError, match="quasi and unit"):
-        invoices.txanon.risk(k=5, quasi=["store"], **customers)
+        result_of_pairs.frame.txanon.by(**customers, counts=True).audit(result_of_pairs.guarantee)
+    with pytest.raises(ParameterError, match="risk has no parameter 'quasi'"):
+        persons.risk(k=5, quasi=["store"])
     with pytest.raises(ParameterError, match="only KmAnonymity covers other columns"):
-        invoices.txanon.audit(result.guarantee, **customers)
-    with pytest.raises(ParameterError, match="item needs unit"):
-        invoices.txanon.risk(k=5, item="product")
-    with pytest.raises(PdanonError, match="has no parameter 'unit'"):
-        invoices.txanon.cahd(p=2, sensitive=["tea"], **customers)
+        persons.audit(result.guarantee)
+    with pytest.raises(PdanonError, match="no such method"):
+        persons.cahd(p=2, sensitive=["tea"])
+
+
+@pytest.mark.parametrize("name", ["pcta", "audit", "risk", "rum_bound"])
+@pytest.mark.parametrize("old", [{"unit": "who"}, {"item": "what"}, {"counts": True}])
+def test_options_of_persons_are_asked_of_the_table(name, old):
+    with pytest.raises(ParameterError, match=r"by person first: df.txanon.by\('customer', item='product'\)"):
+        getattr(pdanon, name)(frame_of([["a"]]), k=2, **old)
 
 
 @pytest.mark.one_in(3)
@@ -289,11 +295,11 @@ def test_every_algorithm_releases_lines_with_its_guarantee(name):
     rows = frame_of(BASE)
     lines = pdanon.to_long(rows, by="who").rename(columns={"items": "what"}).sample(frac=1, random_state=0)
     arguments = arguments_of(name, rows)
-    result = ALGORITHMS[name](lines, **arguments, **LONG)
+    result = getattr(lines.txanon.by(**LONG), name)(**arguments)
     assert result.frame.columns.tolist() == ["who", "what"]
     repeats = result.frame.dropna().duplicated().any()
     assert name in BAGS or not repeats
-    audit = result.frame.txanon.audit(result.guarantee, **LONG, counts=bool(repeats))
+    audit = result.frame.txanon.by(**LONG, counts=bool(repeats)).audit(result.guarantee)
     assert audit.holds
     sets = ALGORITHMS[name](pdanon.from_long(lines, by="who", item="what"), **arguments)
     pd.testing.assert_frame_equal(result.mapping, sets.mapping)
@@ -313,16 +319,17 @@ def test_algorithms_without_units_are_those_that_publish_parts_or_groups():
 
 def test_persons_without_items_are_no_risk_of_kept_columns():
     lines = pd.DataFrame({"who": [1, 1, 2, 2, 3], "what": [*"abab", None], "store": [7, 8, 7, 8, 9]})
-    frame = lines.txanon.pcta(k=2, m=2, **LONG, keep=["store"]).frame
+    frame = lines.txanon.by(**LONG).pcta(k=2, m=2, keep=["store"]).frame
     assert frame["store"].isna().tolist() == frame["what"].isna().tolist()
     assert sorted(frame["store"].dropna()) == [7, 7, 8, 8]
 
 
 def test_numbers_beside_texts_are_no_persons():
     lines = pd.DataFrame({"who": pd.Series([7, "7"], dtype=object), "what": ["x", "x"]})
-    for call in (lines.txanon.audit, lines.txanon.pcta):
+    persons = lines.txanon.by(**LONG)
+    for call in (persons.audit, persons.pcta):
         with pytest.raises(ParameterError, match="the persons are of several types"):
-            call(k=2, m=1, **LONG)
+            call(k=2, m=1)
     with pytest.raises(ParameterError, match="the persons are of several types"):
         pdanon.from_long(lines, by="who", item="what")
 
@@ -331,19 +338,19 @@ def test_times_of_several_zones_have_no_calendar():
     when = [pd.Timestamp("2026-01-01", tz=zone) for zone in ("UTC", "Asia/Tokyo")]
     lines = pd.DataFrame({"who": [1, 2], "what": ["x", "x"], "when": pd.Series(when, dtype=object)})
     with pytest.raises(InfeasibleError, match="the guarantee does not cover"):
-        lines.txanon.pcta(k=2, m=1, **LONG, keep=["when"])
+        lines.txanon.by(**LONG).pcta(k=2, m=1, keep=["when"])
 
 
 def test_no_value_of_a_dropped_line_is_left():
     lines = pd.DataFrame({"who": [1, 2, 3, 3], "what": ["a", "a", "a", None], "store": [*"nnn", "secret"]})
     lines["store"] = lines["store"].astype("category")
-    frame = lines.txanon.pcta(k=2, m=1, **LONG, keep=["store"]).frame
+    frame = lines.txanon.by(**LONG).pcta(k=2, m=1, keep=["store"]).frame
     assert [*frame["store"].cat.categories] == ["n"]
     assert b"secret" not in pickle.dumps(frame)
 
 
 def test_views_of_rows_are_refused_and_counts_are_of_persons(invoices, tmp_path):
-    result = invoices.txanon.pcta(k=5, m=2, unit="customer", item="product")
+    result = invoices.txanon.by("customer", item="product").pcta(k=5, m=2)
     assert "8893 rows of 2000 persons" in repr(result)
     assert (
         len(result.legend)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from examples import examples
-from pdanon.recoding.value_errors import combination_error
+from pdanon.recoding.loss import combination_error
 
 ROWS = st.lists(
     st.tuples(st.integers(0, 4), st.sampled_from("ab"), st.sampled_from("xyz"), st.sampled_from("uv")),

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pdanon.algorithms.items._starting import Start, clusters_of, reserved
+from pdanon.algorithms.items._starting import Start, clusters_of
 from pdanon.algorithms.states.clusters import Clusters, ItemOrder
 from pdanon.algorithms.states.diverse_sets import DiverseSets, check_diverse, diversity_model
 from pdanon.algorithms.states.sets_search import Refinement, check_refinable
@@ -21,8 +21,7 @@ from pdanon.guarantees.utility import check_release, item_blocks, partition
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.codes import Codes, Itemsets, Numbers, canonical_rows
 from pdanon.itemsets.encoded_columns import ListColumns
-from pdanon.itemsets.support import SupportIndex, check_feasible, check_rows
-from pdanon.itemsets.table import ItemsetTable
+from pdanon.itemsets.support import ItemsetTable, SupportIndex, check_feasible, check_rows
 from pdanon.itemsets.timing import Report
 from pdanon.itemsets.validation import check_flag
 from pdanon.recoding.decision import Decision, ListRows, decide_lists
@@ -155,7 +154,6 @@ def decide_within_blocks(
     penalty: float = 1,
     random_state: Any = None,
     start: Any = None,
-    reserve: int | None = None,
 ) -> Decision[ListRows]:
     """Decide as COAT, which merges the least frequent item first (``least_first``), or as UPCTA."""
     itemsets = columns.itemsets
@@ -163,22 +161,22 @@ def decide_within_blocks(
     blocks = None if utility is None else partition(utility)
     constraints = read_constraints(constraints, columns.label)
     guarantee = read_guarantee(constraints, k, m, itemsets, sensitive, l, refine)
-    started, needed = Start.of(start, itemsets, guarantee), reserved(guarantee, reserve)
+    started = Start.of(start, itemsets, guarantee)
     order = ItemOrder.draw(itemsets, random_state)
     allowed = int(share * itemsets.n_items)  # a fraction: rounded down exactly
     steps, block_of = item_weights(weights, order.itemsets), item_blocks(blocks, order.itemsets)
     options: Any = {"weights": steps, "blocks": block_of, "spare": allowed, "least_first": least_first}
     first = started.first(order, block_of)
-    labels, problem = merge_items(order.itemsets, needed, report, first=first, **options)
+    labels, problem = merge_items(order.itemsets, guarantee, report, first=first, **options)
     if problem is None:
         try:
             n_rows = SupportIndex.of(itemsets).n_rows if (labels < 0).any() else itemsets.n_present
-            check_rows(n_rows, check_k(needed.k))
+            check_rows(n_rows, check_k(guarantee.k))
         except InfeasibleError as error:
             problem = error
     trace = None
     if refine and problem is None:
-        labels, trace = refine_sets(order.itemsets, labels, needed, block_of, started.kept(order))
+        labels, trace = refine_sets(order.itemsets, labels, guarantee, block_of, started.kept(order))
     recoding = Recoding.of_clusters(order.restore(labels), itemsets)
     valued = importance(weights, itemsets)
     read = {"constraints": constraints, "utility": blocks, **started.parameters}

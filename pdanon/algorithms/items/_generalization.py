@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from pdanon.algorithms.items._starting import StartCut, reserved
+from pdanon.algorithms.items._starting import StartCut
 from pdanon.algorithms.states.cuts import CutTask, merge_empty_rows
 from pdanon.algorithms.states.cuts_search import NodePrices, Scenario
 from pdanon.algorithms.weights import item_weights
@@ -43,16 +43,15 @@ def started_task(
     hierarchy: HierarchyLike,
     guarantee: KmAnonymity,
     start: Any,
-    reserve: int | None,
     report: Report,
     *,
     drop: bool,
 ) -> tuple[CutTask, dict[str, str]]:
     """Return the task as `cut_task`, from the nodes of an earlier release on, and the parameters to record.
 
-    The task is for the k of ``reserve``. ``drop`` is whether nodes may be suppressed.
+    ``drop`` is whether nodes may be suppressed.
     """
-    task = cut_task(itemsets, hierarchy, check_k(reserved(guarantee, reserve).k), guarantee.m, report)
+    task = cut_task(itemsets, hierarchy, check_k(guarantee.k), guarantee.m, report)
     started = StartCut.of(start, itemsets, guarantee, task.tree, task.leaves, drop=drop)
     return task._replace(lowest=started.nodes, hidden=started.hidden), started.parameters
 
@@ -66,11 +65,10 @@ def decide_nodes(
     m: ItemLimit,
     hierarchy: HierarchyLike,
     start: Any = None,
-    reserve: int | None = None,
 ) -> Decision[ListRows]:
     """Recode each item in the same way in all rows, to the node that ``nodes`` returns; -1 suppresses it."""
     guarantee = KmAnonymity(k, m)
-    task, read = started_task(columns.itemsets, hierarchy, guarantee, start, reserve, report, drop=True)
+    task, read = started_task(columns.itemsets, hierarchy, guarantee, start, report, drop=True)
     return decide_lists(columns, Recoding.of_cut(nodes(task), task.tree), guarantee, read)
 
 

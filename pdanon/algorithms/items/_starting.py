@@ -6,7 +6,7 @@ release tells nothing of a person that the earlier one hides.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,14 +16,13 @@ import pyarrow.compute as pc
 from pdanon.algorithms.states.clusters import Clusters, ItemOrder
 from pdanon.errors import ParameterError
 from pdanon.guarantees import KmAnonymity, LmDiversity, PrivacyConstraints
-from pdanon.guarantees.parameters import check_k
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers, find_items
-from pdanon.itemsets.compatibility import number_texts
+from pdanon.itemsets.dtype import number_texts
 from pdanon.itemsets.lists import sums, to_numpy
 from pdanon.itemsets.mapping import global_mapping
-from pdanon.itemsets.support import MOST_ROWS, SupportIndex
-from pdanon.itemsets.validation import check_count, describe
+from pdanon.itemsets.support import SupportIndex
+from pdanon.itemsets.validation import describe
 from pdanon.recoding.result import Anonymized
 
 _Model: TypeAlias = KmAnonymity | PrivacyConstraints | LmDiversity
@@ -234,14 +233,6 @@ def _join_new(set_of: Numbers, supports: Numbers, blocks: Numbers | None) -> Num
             sizes[chosen] += 1
             held[chosen] += supports[item]
     return joined
-
-
-def reserved(guarantee: _Model, reserve: int | None) -> _Model:
-    """Return the guarantee for which an algorithm decides: with a larger k than is promised."""
-    if reserve is None:
-        return guarantee
-    most = MOST_ROWS - 1
-    return replace(guarantee, k=check_count(reserve, "reserve", least=check_k(guarantee.k), most=most))
 
 
 def _check_guarantee(earlier: Any, guarantee: KmAnonymity | PrivacyConstraints) -> None:

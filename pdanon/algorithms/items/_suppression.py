@@ -9,9 +9,8 @@ import numpy as np
 
 from pdanon.errors import InfeasibleError
 from pdanon.guarantees import Coherence, PublicK
-from pdanon.guarantees.coherence import knowable_items
+from pdanon.guarantees.coherence import PublicAndPrivate, knowable_items
 from pdanon.guarantees.emptied import ROWS_WITHOUT_PUBLIC
-from pdanon.guarantees.private import PublicAndPrivate
 from pdanon.itemsets.codes import Itemsets, Mask
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.support import SupportIndex, check_rows

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from pdanon.algorithms.items._starting import StartCut, reserved
+from pdanon.algorithms.items._starting import StartCut
 from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.states.cuts import Cut, CutTask
 from pdanon.algorithms.states.diverse_sets import check_diverse, diversity_model
@@ -30,11 +30,9 @@ from pdanon.itemsets.timing import Report
 from pdanon.recoding.decision import Decision, ListRows, decide_lists
 from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.result import Anonymized
-from pdanon.recoding.unit_release import over_units
 
 
 @called_by_name
-@over_units
 def apriori(
     frame: pd.DataFrame,
     column: Hashable | None = None,
@@ -45,10 +43,6 @@ def apriori(
     sensitive: Iterable[Any] | None = None,
     l: int | None = None,  # noqa: E741  (its name in the literature)
     start: Anonymized | pd.DataFrame | None = None,
-    reserve: int | None = None,
-    unit: Hashable | None = None,
-    item: Hashable | None = None,
-    counts: bool = False,
     keep: Sequence[Hashable] = (),
 ) -> Anonymized:
     """Anonymize by generalizing items to nodes of a hierarchy, by increasing itemset size.
@@ -74,17 +68,6 @@ def apriori(
     start : Anonymized or DataFrame, optional
         An earlier release of the same persons, or its mapping. Its nodes may be raised, and are never split.
         New items must be in the hierarchy. It excludes ``sensitive``.
-    reserve : int, optional
-        The k for which items are generalized, at least k. The promise and the audit are those of k. In a
-        series, rows that change or leave then expose fewer persons.
-    unit : hashable, optional
-        The column that names the person of a row, if a person has several rows. The guarantee then covers
-        persons, and their labels go back to the rows. Other columns are published only if ``keep`` lists
-        them, and the guarantee then covers their values as well.
-    item : hashable, optional
-        The column of items, if each row is a line with one item instead of a list. It requires ``unit``.
-    counts : bool
-        Publish each line with an item, and cover how often a person has a label. It requires ``unit``.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
 
@@ -148,9 +131,7 @@ def apriori(
     2  ['A' 'b1' 'b2']
     3       ['A' 'b2']
     """
-    decision = partial(
-        decide, k=k, m=m, hierarchy=hierarchy, sensitive=sensitive, l=l, start=start, reserve=reserve
-    )
+    decision = partial(decide, k=k, m=m, hierarchy=hierarchy, sensitive=sensitive, l=l, start=start)
     return RECORD.release(frame, column, decision, keep=keep)
 
 
@@ -164,11 +145,10 @@ def decide(
     sensitive: Any,
     l: int | None,  # noqa: E741  (its name in the literature)
     start: Any = None,
-    reserve: int | None = None,
 ) -> Decision[ListRows]:
     """Decide the node of each item; sensitive items are published as they are."""
     guarantee = diversity_model(k, m, sensitive, l) or KmAnonymity(k, m)
-    k, m = check_k(reserved(guarantee, reserve).k), guarantee.m
+    k, m = check_k(guarantee.k), guarantee.m
     itemsets = columns.itemsets
     hidden = np.zeros(itemsets.n_items, np.bool_)
     if isinstance(guarantee, LmDiversity):

@@ -27,8 +27,7 @@ from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers
 from pdanon.itemsets.encoded_columns import ListColumns
-from pdanon.itemsets.gray_order import by_support, ranks_of
-from pdanon.itemsets.support import SupportIndex, check_feasible, csr
+from pdanon.itemsets.support import SupportIndex, by_support, check_feasible, csr, ranks_of
 from pdanon.itemsets.timing import Report
 from pdanon.itemsets.validation import check_count, check_flag, check_known
 from pdanon.recoding.counts import FEW

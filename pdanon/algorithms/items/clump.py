@@ -26,7 +26,6 @@ from pdanon.itemsets.timing import Report
 from pdanon.itemsets.validation import check_count, check_known
 from pdanon.recoding.decision import Decision, ListRows
 from pdanon.recoding.result import Anonymized
-from pdanon.recoding.unit_release import over_units
 
 _BATCH = 256  # rows placed between reports
 
@@ -34,7 +33,6 @@ Score: TypeAlias = Literal["increase", "total"]
 
 
 @called_by_name
-@over_units
 def clump(
     frame: pd.DataFrame,
     column: Hashable | None = None,
@@ -44,9 +42,6 @@ def clump(
     r: int = 10,
     score: Score = "increase",
     lookahead: int = 300,
-    unit: Hashable | None = None,
-    item: Hashable | None = None,
-    counts: bool = False,
     keep: Sequence[Hashable] = (),
 ) -> Anonymized:
     """Anonymize by grouping similar rows, and publishing what the rows of each group have in common.
@@ -70,14 +65,6 @@ def clump(
     lookahead : int
         Number of following rows compared for a place in a group; at least 0. With 0, the current row gets the
         place. Otherwise, the row with the least distortion of the group gets it.
-    unit : hashable, optional
-        The column that names the person of a row, if a person has several rows. The guarantee then covers
-        persons, and their labels go back to the rows. Other columns are published only if ``keep`` lists
-        them, and the guarantee then covers their values as well.
-    item : hashable, optional
-        The column of items, if each row is a line with one item instead of a list. It requires ``unit``.
-    counts : bool
-        Publish each line with an item, and cover how often a person has a label. It requires ``unit``.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
 

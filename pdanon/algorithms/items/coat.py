@@ -20,11 +20,9 @@ from pdanon.guarantees.parameters import DEFAULT_M, ItemLimit
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.recoding.labels import Labels
 from pdanon.recoding.result import Anonymized
-from pdanon.recoding.unit_release import over_units
 
 
 @called_by_name
-@over_units
 def coat(
     frame: pd.DataFrame,
     column: Hashable | None = None,
@@ -41,11 +39,7 @@ def coat(
     refine: bool = False,
     random_state: int | np.random.Generator | None = None,
     start: Anonymized | pd.DataFrame | None = None,
-    reserve: int | None = None,
     labels: Labels = "set",
-    unit: Hashable | None = None,
-    item: Hashable | None = None,
-    counts: bool = False,
     keep: Sequence[Hashable] = (),
 ) -> Anonymized:
     """Anonymize by merging items within given blocks, rarest first, with suppression only if allowed.
@@ -92,20 +86,9 @@ def coat(
     start : Anonymized or DataFrame, optional
         An earlier release of the same persons, or its mapping. Its sets may grow, and are never split. A new
         item joins a set of several items, the one that loses least by it.
-    reserve : int, optional
-        The k for which items are merged, at least k. The promise and the audit are those of k. In a series,
-        rows that change or leave then expose fewer persons.
     labels : {"set", "short", "first"} or callable
         Labels of the sets: ``(a,b)``, ``G017``, ``a +1``, or the text that a function returns for the list of
         their items. ``result.legend`` lists the items of each set.
-    unit : hashable, optional
-        The column that names the person of a row, if a person has several rows. The guarantee then covers
-        persons, and their labels go back to the rows. Other columns are published only if ``keep`` lists
-        them, and the guarantee then covers their values as well.
-    item : hashable, optional
-        The column of items, if each row is a line with one item instead of a list. It requires ``unit``.
-    counts : bool
-        Publish each line with an item, and cover how often a person has a label. It requires ``unit``.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
 
@@ -200,7 +183,6 @@ def coat(
         refine=refine,
         random_state=random_state,
         start=start,
-        reserve=reserve,
     )
     return RECORD.release(frame, column, decision, labels=labels, keep=keep)
 

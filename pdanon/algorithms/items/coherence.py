@@ -27,22 +27,18 @@ from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.weights import item_losses
 from pdanon.errors import ParameterError
 from pdanon.guarantees import Coherence
-from pdanon.guarantees.coherence import knowable_items
-from pdanon.guarantees.efforts import affordable, most_items
+from pdanon.guarantees.coherence import PublicAndPrivate, affordable, knowable_items, most_items
 from pdanon.guarantees.parameters import check_seconds
-from pdanon.guarantees.private import PublicAndPrivate
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Itemsets, Numbers
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.row_loops import transpose
-from pdanon.itemsets.support import SupportIndex, csr
-from pdanon.itemsets.table import MOST_ITEMSETS, ItemsetTable
+from pdanon.itemsets.support import MOST_ITEMSETS, ItemsetTable, SupportIndex, csr
 from pdanon.itemsets.threads import search
 from pdanon.itemsets.timing import Report, halt_flag
 from pdanon.itemsets.validation import check_known
 from pdanon.recoding.decision import Decision, ListRows
 from pdanon.recoding.result import Anonymized
-from pdanon.recoding.unit_release import over_units
 
 
 class Moles:
@@ -242,7 +238,6 @@ _FEW = 2_000  # moles per round that become demands of the 0-1 program
 
 
 @called_by_name
-@over_units
 def coherence(
     frame: pd.DataFrame,
     column: Hashable | None = None,
@@ -255,9 +250,6 @@ def coherence(
     effort: Mapping[Any, int] | pd.Series[int] | None = None,
     loss: str | Mapping[Any, float] | pd.Series[float] = "support",
     time_limit: float = 60,
-    unit: Hashable | None = None,
-    item: Hashable | None = None,
-    counts: bool = False,
     keep: Sequence[Hashable] = (),
 ) -> Anonymized:
     """Suppress public items until known items match neither few rows nor mostly rows with a private item.
@@ -291,14 +283,6 @@ def coherence(
         public item. Fractional numbers are rounded to six decimals.
     time_limit : float
         Upper bound on the search of ``"optimal"``, in seconds, once the moles are listed; not negative.
-    unit : hashable, optional
-        The column that names the person of a row, if a person has several rows. The guarantee then covers
-        persons, and their labels go back to the rows. Other columns are published only if ``keep`` lists
-        them, and the guarantee then covers their values as well.
-    item : hashable, optional
-        The column of items, if each row is a line with one item instead of a list. It requires ``unit``.
-    counts : bool
-        Publish each line with an item, and cover how often a person has a label. It requires ``unit``.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
 

@@ -27,8 +27,7 @@ from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.lists import distinct, offsets_of
 from pdanon.itemsets.row_loops import recode_rows
-from pdanon.itemsets.support import SupportIndex, check_feasible
-from pdanon.itemsets.table import ItemsetTable
+from pdanon.itemsets.support import ItemsetTable, SupportIndex, check_feasible
 from pdanon.itemsets.timing import Report
 from pdanon.itemsets.validation import check_count, check_flag, random_generator
 from pdanon.recoding.decision import Decision, ListRows

@@ -26,11 +26,9 @@ from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Codes, Numbers
 from pdanon.recoding.result import Anonymized
-from pdanon.recoding.unit_release import over_units
 
 
 @called_by_name
-@over_units
 def hghs(
     frame: pd.DataFrame,
     column: Hashable | None = None,
@@ -41,10 +39,6 @@ def hghs(
     loss: Literal["LM", "NCP"] = "LM",
     weights: Mapping[Any, float] | pd.Series[float] | None = None,
     start: Anonymized | pd.DataFrame | None = None,
-    reserve: int | None = None,
-    unit: Hashable | None = None,
-    item: Hashable | None = None,
-    counts: bool = False,
     keep: Sequence[Hashable] = (),
 ) -> Anonymized:
     """Anonymize by generalizing items to nodes of a hierarchy and suppressing some nodes.
@@ -72,17 +66,6 @@ def hghs(
         An earlier release of the same persons, or its mapping. Its nodes may be raised, and are never split.
         New items must be in the hierarchy. Suppressed items stay suppressed, and so do new items that
         would be published as a node above one.
-    reserve : int, optional
-        The k for which items are generalized, at least k. The promise and the audit are those of k. In a
-        series, rows that change or leave then expose fewer persons.
-    unit : hashable, optional
-        The column that names the person of a row, if a person has several rows. The guarantee then covers
-        persons, and their labels go back to the rows. Other columns are published only if ``keep`` lists
-        them, and the guarantee then covers their values as well.
-    item : hashable, optional
-        The column of items, if each row is a line with one item instead of a list. It requires ``unit``.
-    counts : bool
-        Publish each line with an item, and cover how often a person has a label. It requires ``unit``.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
 
@@ -155,7 +138,6 @@ def hghs(
         loss=loss,
         weights=weights,
         start=start,
-        reserve=reserve,
     )
     return RECORD.release(frame, column, decision, keep=keep)
 

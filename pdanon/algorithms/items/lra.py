@@ -22,19 +22,23 @@ from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Codes, Itemsets, canonical_rows
 from pdanon.itemsets.encoded_columns import ListColumns
-from pdanon.itemsets.gray_order import by_support, gray_ranks, ranks_of, support_ranks
 from pdanon.itemsets.lists import offsets_of
-from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.table import ItemsetTable, concatenate
+from pdanon.itemsets.support import (
+    ItemsetTable,
+    SupportIndex,
+    by_support,
+    concatenate,
+    gray_ranks,
+    ranks_of,
+    support_ranks,
+)
 from pdanon.itemsets.timing import Report
 from pdanon.recoding.decision import Decision, ListRows, decide_lists
 from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.result import Anonymized
-from pdanon.recoding.unit_release import over_units
 
 
 @called_by_name
-@over_units
 def lra(
     frame: pd.DataFrame,
     column: Hashable | None = None,
@@ -43,9 +47,6 @@ def lra(
     m: ItemLimit = 2,
     hierarchy: HierarchyLike,
     parts: int,
-    unit: Hashable | None = None,
-    item: Hashable | None = None,
-    counts: bool = False,
     keep: Sequence[Hashable] = (),
 ) -> Anonymized:
     """Anonymize by generalizing items to nodes of a hierarchy, separately in each part of similar rows.
@@ -65,14 +66,6 @@ def lra(
         fan-out of a balanced hierarchy over the sorted items.
     parts : int
         Number of parts of the rows; at least 1. There are fewer if a part would have fewer than k rows.
-    unit : hashable, optional
-        The column that names the person of a row, if a person has several rows. The guarantee then covers
-        persons, and their labels go back to the rows. Other columns are published only if ``keep`` lists
-        them, and the guarantee then covers their values as well.
-    item : hashable, optional
-        The column of items, if each row is a line with one item instead of a list. It requires ``unit``.
-    counts : bool
-        Publish each line with an item, and cover how often a person has a label. It requires ``unit``.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
 

@@ -27,11 +27,9 @@ from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Codes, Numbers
 from pdanon.recoding.result import Anonymized
-from pdanon.recoding.unit_release import over_units
 
 
 @called_by_name
-@over_units
 def mhghs(
     frame: pd.DataFrame,
     column: Hashable | None = None,
@@ -41,9 +39,6 @@ def mhghs(
     hierarchy: HierarchyLike,
     loss: Literal["LM", "NCP"] = "LM",
     weights: Mapping[Any, float] | pd.Series[float] | None = None,
-    unit: Hashable | None = None,
-    item: Hashable | None = None,
-    counts: bool = False,
     keep: Sequence[Hashable] = (),
 ) -> Anonymized:
     """Anonymize by generalization and suppression, in rounds of increasing itemset size.
@@ -67,14 +62,6 @@ def mhghs(
     weights : mapping or Series, optional
         Importance of each item, in [0, 1]; 1 for items not listed. An occurrence costs its loss times the
         importance of its item.
-    unit : hashable, optional
-        The column that names the person of a row, if a person has several rows. The guarantee then covers
-        persons, and their labels go back to the rows. Other columns are published only if ``keep`` lists
-        them, and the guarantee then covers their values as well.
-    item : hashable, optional
-        The column of items, if each row is a line with one item instead of a list. It requires ``unit``.
-    counts : bool
-        Publish each line with an item, and cover how often a person has a label. It requires ``unit``.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
 

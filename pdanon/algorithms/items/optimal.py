@@ -31,14 +31,12 @@ from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Codes, Mask, Numbers, Offsets
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.lists import offsets_of, sums
-from pdanon.itemsets.support import SupportIndex, csr, threats_beyond_pairs
-from pdanon.itemsets.table import ItemsetTable
+from pdanon.itemsets.support import ItemsetTable, SupportIndex, csr, threats_beyond_pairs
 from pdanon.itemsets.timing import Report, TimeLimitError, limit_time, seconds_left
 from pdanon.itemsets.validation import check_flag
 from pdanon.recoding.decision import Decision, ListRows, decide_lists
 from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.result import Anonymized
-from pdanon.recoding.unit_release import over_units
 
 
 def solve_program(
@@ -301,7 +299,6 @@ _FEW = 2_000  # the same for clauses: a threat can have k - 1 of them
 
 
 @called_by_name
-@over_units
 def optimal(
     frame: pd.DataFrame,
     column: Hashable | None = None,
@@ -312,10 +309,6 @@ def optimal(
     suppress: bool = False,
     time_limit: float = 60,
     start: Anonymized | pd.DataFrame | None = None,
-    reserve: int | None = None,
-    unit: Hashable | None = None,
-    item: Hashable | None = None,
-    counts: bool = False,
     keep: Sequence[Hashable] = (),
 ) -> Anonymized:
     """Anonymize by generalizing items to the cut of a hierarchy with the least possible loss.
@@ -345,17 +338,6 @@ def optimal(
         An earlier release of the same persons, or its mapping. Its nodes may be raised, and are never split.
         New items must be in the hierarchy. With ``suppress``, suppressed items stay suppressed, and so do
         new items that would be published as a node above one.
-    reserve : int, optional
-        The k for which items are generalized, at least k. The promise and the audit are those of k. In a
-        series, rows that change or leave then expose fewer persons.
-    unit : hashable, optional
-        The column that names the person of a row, if a person has several rows. The guarantee then covers
-        persons, and their labels go back to the rows. Other columns are published only if ``keep`` lists
-        them, and the guarantee then covers their values as well.
-    item : hashable, optional
-        The column of items, if each row is a line with one item instead of a list. It requires ``unit``.
-    counts : bool
-        Publish each line with an item, and cover how often a person has a label. It requires ``unit``.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
 
@@ -442,7 +424,6 @@ def optimal(
         suppress=suppress,
         time_limit=time_limit,
         start=start,
-        reserve=reserve,
     )
     return RECORD.release(frame, column, decision, keep=keep)
 
@@ -457,13 +438,12 @@ def decide(
     suppress: bool,
     time_limit: float,
     start: Any = None,
-    reserve: int | None = None,
 ) -> Decision[ListRows]:
     """Decide the node of each item, and bound how much less another decision could lose."""
     guarantee = KmAnonymity(k, m)
     seconds = check_seconds(time_limit, "time_limit", zero=True)
     check_flag(suppress, "suppress")
-    task, read = started_task(columns.itemsets, hierarchy, guarantee, start, reserve, report, drop=suppress)
+    task, read = started_task(columns.itemsets, hierarchy, guarantee, start, report, drop=suppress)
     if suppress:
         found, bound = least_scenarios(task, seconds)
         prices = NodePrices.lm(task.tree)

@@ -19,7 +19,7 @@ from pdanon.algorithms.items._clustering import (
     read_guarantee,
     refine_sets,
 )
-from pdanon.algorithms.items._starting import Start, reserved
+from pdanon.algorithms.items._starting import Start
 from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.states.clusters import ItemOrder
 from pdanon.algorithms.weights import importance, item_weights
@@ -34,11 +34,9 @@ from pdanon.recoding.decision import Decision, ListRows, decide_lists
 from pdanon.recoding.labels import Labels
 from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.result import Anonymized
-from pdanon.recoding.unit_release import over_units
 
 
 @called_by_name
-@over_units
 def pcta(
     frame: pd.DataFrame,
     column: Hashable | None = None,
@@ -52,11 +50,7 @@ def pcta(
     refine: bool = False,
     random_state: int | np.random.Generator | None = None,
     start: Anonymized | pd.DataFrame | None = None,
-    reserve: int | None = None,
     labels: Labels = "set",
-    unit: Hashable | None = None,
-    item: Hashable | None = None,
-    counts: bool = False,
     keep: Sequence[Hashable] = (),
 ) -> Anonymized:
     """Anonymize by merging items into sets at the least utility loss, without a hierarchy.
@@ -93,20 +87,9 @@ def pcta(
     start : Anonymized or DataFrame, optional
         An earlier release of the same persons, or its mapping. Its sets may grow, and are never split. A new
         item joins a set of several items, the one that loses least by it.
-    reserve : int, optional
-        The k for which items are merged, at least k. The promise and the audit are those of k. In a series,
-        rows that change or leave then expose fewer persons.
     labels : {"set", "short", "first"} or callable
         Labels of the sets: ``(a,b)``, ``G017``, ``a +1``, or the text that a function returns for the list of
         their items. ``result.legend`` lists the items of each set.
-    unit : hashable, optional
-        The column that names the person of a row, if a person has several rows. The guarantee then covers
-        persons, and their labels go back to the rows. Other columns are published only if ``keep`` lists
-        them, and the guarantee then covers their values as well.
-    item : hashable, optional
-        The column of items, if each row is a line with one item instead of a list. It requires ``unit``.
-    counts : bool
-        Publish each line with an item, and cover how often a person has a label. It requires ``unit``.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
 
@@ -145,10 +128,10 @@ def pcta(
 
     With sensitive items, the other items are then merged until no sensitive item can be inferred from up to m
     sets. A step merges two sets: those that end a breach first, then at the lowest NCP. A one-byte table of
-    sets and distinct rows is needed, and such releases are not refined.
+    sets and distinct rows is guarantee, and such releases are not refined.
 
     Cost: 8 bytes of memory per occurrence and 24 bytes per row. Supports of pairs are counted when they are
-    needed. Those that take long to count are kept, in at most 0.07 GB. If m is 3 or more: one bit per
+    guarantee. Those that take long to count are kept, in at most 0.07 GB. If m is 3 or more: one bit per
     remaining set and distinct row, and lists of about 4 million rare itemsets. There are fewer merges than
     items. Each takes time linear in the rows of the two merged clusters and in the sets that share one.
 
@@ -185,7 +168,6 @@ def pcta(
         refine=refine,
         random_state=random_state,
         start=start,
-        reserve=reserve,
     )
     return RECORD.release(frame, column, decision, labels=labels, keep=keep)
 
@@ -203,24 +185,23 @@ def decide(
     refine: bool,
     random_state: Any,
     start: Any = None,
-    reserve: int | None = None,
 ) -> Decision[ListRows]:
     """Decide which set each item belongs to; refine the sets if requested."""
     itemsets = columns.itemsets
     constraints = read_constraints(constraints, columns.label)
     guarantee = read_guarantee(constraints, k, m, itemsets, sensitive, l, refine)
-    started, needed = Start.of(start, itemsets, guarantee), reserved(guarantee, reserve)
+    started = Start.of(start, itemsets, guarantee)
     order = ItemOrder.draw(itemsets, random_state)
-    check_feasible(SupportIndex.of(order.itemsets), check_k(needed.k), itemsets.n_present)
+    check_feasible(SupportIndex.of(order.itemsets), check_k(guarantee.k), itemsets.n_present)
     steps, trace = item_weights(weights, order.itemsets), None
     first = started.first(order)
-    labels, problem = merge_items(order.itemsets, needed, report, first=first, weights=steps)
+    labels, problem = merge_items(order.itemsets, guarantee, report, first=first, weights=steps)
     if (
         problem is not None
     ):  # only for a skeleton of the rows: a set of all known items satisfies any guarantee
         raise problem
     if refine:
-        labels, trace = refine_sets(order.itemsets, labels, needed, kept=started.kept(order))
+        labels, trace = refine_sets(order.itemsets, labels, guarantee, kept=started.kept(order))
     recoding = Recoding.of_clusters(order.restore(labels), itemsets)
     read, valued = {"constraints": constraints, **started.parameters}, importance(weights, itemsets)
     return decide_lists(columns, recoding, guarantee, read, trace=trace, weights=valued)

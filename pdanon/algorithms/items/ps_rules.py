@@ -36,7 +36,6 @@ from pdanon.recoding.decision import Decision, ListRows, decide_lists
 from pdanon.recoding.labels import Labels
 from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.result import Anonymized
-from pdanon.recoding.unit_release import over_units
 
 
 def repair_sets(rules: RuleCheck, labels: Codes, weights: Numbers | None, report: Report) -> Codes:
@@ -203,7 +202,6 @@ _MOST_PLACES = 8  # upper bound on the numbers listed in a message
 
 
 @called_by_name
-@over_units
 def ps_rules(
     frame: pd.DataFrame,
     column: Hashable | None = None,
@@ -217,9 +215,6 @@ def ps_rules(
     weights: Mapping[Any, float] | pd.Series[float] | None = None,
     random_state: int | np.random.Generator | None = None,
     labels: Labels = "set",
-    unit: Hashable | None = None,
-    item: Hashable | None = None,
-    counts: bool = False,
     keep: Sequence[Hashable] = (),
 ) -> Anonymized:
     """Merge public items into sets until known items match neither few rows nor mostly sensitive items.
@@ -256,14 +251,6 @@ def ps_rules(
     labels : {"set", "short", "first"} or callable
         Labels of the sets: ``(a,b)``, ``G017``, ``a +1``, or the text that a function returns for the list of
         their items. ``result.legend`` lists the items of each set.
-    unit : hashable, optional
-        The column that names the person of a row, if a person has several rows. The guarantee then covers
-        persons, and their labels go back to the rows. Other columns are published only if ``keep`` lists
-        them, and the guarantee then covers their values as well.
-    item : hashable, optional
-        The column of items, if each row is a line with one item instead of a list. It requires ``unit``.
-    counts : bool
-        Publish each line with an item, and cover how often a person has a label. It requires ``unit``.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
 

@@ -22,11 +22,9 @@ from pdanon.itemsets.timing import Report
 from pdanon.recoding.decision import Decision, ListRows, decide_lists
 from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.result import Anonymized
-from pdanon.recoding.unit_release import over_units
 
 
 @called_by_name
-@over_units
 def suppress_control(
     frame: pd.DataFrame,
     column: Hashable | None = None,
@@ -35,9 +33,6 @@ def suppress_control(
     sensitive: Iterable[Any],
     m: ItemLimit = None,
     scope: Scope = "all",
-    unit: Hashable | None = None,
-    item: Hashable | None = None,
-    counts: bool = False,
     keep: Sequence[Hashable] = (),
 ) -> Anonymized:
     """Suppress items until no sensitive item can be inferred with confidence above rho.
@@ -57,14 +52,6 @@ def suppress_control(
         Maximum number of items that the attacker knows; at least 1. By default, any number.
     scope : {"all", "sensitive"}
         Items that may be suppressed: all items, or only sensitive ones.
-    unit : hashable, optional
-        The column that names the person of a row, if a person has several rows. The guarantee then covers
-        persons, and their labels go back to the rows. Other columns are published only if ``keep`` lists
-        them, and the guarantee then covers their values as well.
-    item : hashable, optional
-        The column of items, if each row is a line with one item instead of a list. It requires ``unit``.
-    counts : bool
-        Publish each line with an item, and cover how often a person has a label. It requires ``unit``.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
 

@@ -14,17 +14,15 @@ import pandas as pd
 from pdanon.algorithms.items._suppression import check_coherent_without_public, decide_suppressed
 from pdanon.algorithms.registry import Algorithm
 from pdanon.guarantees import Coherence
-from pdanon.guarantees.private import PublicAndPrivate
+from pdanon.guarantees.coherence import PublicAndPrivate
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.timing import Report
 from pdanon.recoding.decision import Decision, ListRows
 from pdanon.recoding.result import Anonymized
-from pdanon.recoding.unit_release import over_units
 
 
 @called_by_name
-@over_units
 def suppress_public(
     frame: pd.DataFrame,
     column: Hashable | None = None,
@@ -33,9 +31,6 @@ def suppress_public(
     k: int,
     p: int,
     private: Any,
-    unit: Hashable | None = None,
-    item: Hashable | None = None,
-    counts: bool = False,
     keep: Sequence[Hashable] = (),
 ) -> Anonymized:
     """Suppress all public items: the baseline of coherence.
@@ -56,14 +51,6 @@ def suppress_public(
     private : list of items, Series of bool, or str
         The private items; or a Series that marks each item as private; or the name of a second list column
         whose items are all private. All other items are public.
-    unit : hashable, optional
-        The column that names the person of a row, if a person has several rows. The guarantee then covers
-        persons, and their labels go back to the rows. Other columns are published only if ``keep`` lists
-        them, and the guarantee then covers their values as well.
-    item : hashable, optional
-        The column of items, if each row is a line with one item instead of a list. It requires ``unit``.
-    counts : bool
-        Publish each line with an item, and cover how often a person has a label. It requires ``unit``.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
 

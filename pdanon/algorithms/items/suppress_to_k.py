@@ -16,28 +16,23 @@ from pdanon._kernels import local_recoding
 from pdanon.algorithms.items._suppression import decide_suppressed
 from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.guarantees import PublicK
+from pdanon.guarantees.coherence import PublicAndPrivate
 from pdanon.guarantees.named import named_items
-from pdanon.guarantees.private import PublicAndPrivate
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.support import check_rows
 from pdanon.itemsets.timing import Report
 from pdanon.recoding.decision import Decision, ListRows
 from pdanon.recoding.result import Anonymized
-from pdanon.recoding.unit_release import over_units
 
 
 @called_by_name
-@over_units
 def suppress_to_k(
     frame: pd.DataFrame,
     column: Hashable | None = None,
     *,
     k: int,
     public: Any,
-    unit: Hashable | None = None,
-    item: Hashable | None = None,
-    counts: bool = False,
     keep: Sequence[Hashable] = (),
 ) -> Anonymized:
     """Suppress public items until each row has the same public items as k - 1 other rows.
@@ -53,14 +48,6 @@ def suppress_to_k(
     public : list of items, or Series of bool
         The public items; or a Series that marks each item as public. Other items are not suppressed, and are
         not part of the quasi-identifier.
-    unit : hashable, optional
-        The column that names the person of a row, if a person has several rows. The guarantee then covers
-        persons, and their labels go back to the rows. Other columns are published only if ``keep`` lists
-        them, and the guarantee then covers their values as well.
-    item : hashable, optional
-        The column of items, if each row is a line with one item instead of a list. It requires ``unit``.
-    counts : bool
-        Publish each line with an item, and cover how often a person has a label. It requires ``unit``.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
 

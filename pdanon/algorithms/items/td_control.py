@@ -40,7 +40,6 @@ from pdanon.itemsets.timing import Report, check_time
 from pdanon.recoding.decision import Decision, ListRows, decide_lists
 from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.result import Anonymized
-from pdanon.recoding.unit_release import over_units
 
 _EASY = 10**5  # sets of labels; beyond, larger rules are checked only when the cut stops
 
@@ -254,7 +253,6 @@ class Expansion:
 
 
 @called_by_name
-@over_units
 def td_control(
     frame: pd.DataFrame,
     column: Hashable | None = None,
@@ -264,9 +262,6 @@ def td_control(
     m: ItemLimit = None,
     hierarchy: HierarchyLike,
     scope: Scope = "all",
-    unit: Hashable | None = None,
-    item: Hashable | None = None,
-    counts: bool = False,
     keep: Sequence[Hashable] = (),
 ) -> Anonymized:
     """Generalize and suppress items until no sensitive item can be inferred with confidence above rho.
@@ -290,14 +285,6 @@ def td_control(
         generalized.
     scope : {"all", "sensitive"}
         What may be suppressed: nodes of the hierarchy and sensitive items, or only sensitive items.
-    unit : hashable, optional
-        The column that names the person of a row, if a person has several rows. The guarantee then covers
-        persons, and their labels go back to the rows. Other columns are published only if ``keep`` lists
-        them, and the guarantee then covers their values as well.
-    item : hashable, optional
-        The column of items, if each row is a line with one item instead of a list. It requires ``unit``.
-    counts : bool
-        Publish each line with an item, and cover how often a person has a label. It requires ``unit``.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
 

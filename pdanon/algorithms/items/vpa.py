@@ -26,11 +26,9 @@ from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.timing import Report
 from pdanon.recoding.decision import Decision, ListRows
 from pdanon.recoding.result import Anonymized
-from pdanon.recoding.unit_release import over_units
 
 
 @called_by_name
-@over_units
 def vpa(
     frame: pd.DataFrame,
     column: Hashable | None = None,
@@ -39,9 +37,6 @@ def vpa(
     m: ItemLimit = 2,
     hierarchy: HierarchyLike,
     parts: int,
-    unit: Hashable | None = None,
-    item: Hashable | None = None,
-    counts: bool = False,
     keep: Sequence[Hashable] = (),
 ) -> Anonymized:
     """Anonymize by generalizing items to nodes of a hierarchy, subtree by subtree, then across them.
@@ -62,14 +57,6 @@ def vpa(
     parts : int
         Number of parts; at least 1. Each is a subtree of the hierarchy. The subtree with the most leaves is
         split into its children until there are enough. There can be more if a node has many children.
-    unit : hashable, optional
-        The column that names the person of a row, if a person has several rows. The guarantee then covers
-        persons, and their labels go back to the rows. Other columns are published only if ``keep`` lists
-        them, and the guarantee then covers their values as well.
-    item : hashable, optional
-        The column of items, if each row is a line with one item instead of a list. It requires ``unit``.
-    counts : bool
-        Publish each line with an item, and cover how often a person has a label. It requires ``unit``.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
 

@@ -204,9 +204,6 @@ def _select_refinement(result: Any) -> Callable[[Task], Anonymized]:
         hint = "pass refine=True to the algorithm: it moves sets of the earlier release as a whole"
         problem = "the release starts from an earlier one, whose sets must not be split"
         raise ParameterError(problem, where="result", hint=hint)
-    if result.parameters.get("reserve") is not None:
-        hint = "pass refine=True to the algorithm, which refines for the larger k"
-        raise ParameterError("the release has a reserve, which would be lost", where="result", hint=hint)
     if isinstance(result.guarantee, KKm):
         several = result.guarantee.columns is not None
         transaction = result.parameters["transaction"].algorithm

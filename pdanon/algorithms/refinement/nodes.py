@@ -38,7 +38,7 @@ from pdanon.errors import GuaranteeError, ParameterError, ReleaseWarning
 from pdanon.guarantees import KmAnonymity, TransactionalK
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.codes import Codes, Itemsets, Numbers, item_texts
-from pdanon.itemsets.compatibility import arrow_values, number_texts
+from pdanon.itemsets.dtype import arrow_values, number_texts
 from pdanon.itemsets.lists import to_numpy
 from pdanon.itemsets.mapping import mapping_labels, mapping_values
 from pdanon.itemsets.support import SupportIndex

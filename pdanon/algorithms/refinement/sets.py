@@ -24,7 +24,7 @@ from pdanon.errors import ParameterError
 from pdanon.guarantees import PSRules
 from pdanon.guarantees.utility import check_release, item_blocks
 from pdanon.itemsets.codes import Codes, Itemsets, Numbers
-from pdanon.itemsets.compatibility import number_texts
+from pdanon.itemsets.dtype import number_texts
 from pdanon.itemsets.lists import to_numpy
 from pdanon.itemsets.timing import is_over
 from pdanon.itemsets.validation import find_name

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pdanon.algorithms.regions.table_parts import LISTS, Encoder, Histogram, TableValues, read_lists
-from pdanon.algorithms.registry import ALGORITHMS, OF_UNITS, Algorithm, parameters_of
+from pdanon.algorithms.registry import ALGORITHMS, Algorithm, parameters_of
 from pdanon.algorithms.relational.publishing import no_items, relational_loss, rows_allowed, with_classes
 from pdanon.algorithms.relational.quasi import Classes, Formation, QuasiTable, check_feasible
 from pdanon.algorithms.rt.dataset import Block, Dataset, Decided, Parts, published_classes, trace_steps
@@ -36,8 +36,7 @@ from pdanon.itemsets.timing import Report
 from pdanon.itemsets.validation import check_count, random_generator
 from pdanon.recoding.counts import is_nearly_all
 from pdanon.recoding.decision import Decision
-from pdanon.recoding.loss import with_measure
-from pdanon.recoding.loss_sums import LossSums, join_losses
+from pdanon.recoding.loss import LossSums, join_losses, with_measure
 from pdanon.recoding.warnings import items_left
 
 # --- The rows of a region, and the place of what is decided for them
@@ -341,7 +340,7 @@ def decide_table(
     """
     record = ALGORITHMS[name]
     asked = {key: each.default for key, each in parameters_of(record.function).items()} | dict(given)
-    for key in ("keep", "n_jobs", *OF_UNITS):
+    for key in ("keep", "n_jobs"):
         asked.pop(key, None)
     most = asked.pop("block_rows", None)
     most = BLOCK_ROWS if most is None else most

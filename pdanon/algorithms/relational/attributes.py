@@ -24,9 +24,9 @@ import pyarrow as pa
 from pdanon._kernels import row_clusters
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.codes import Codes, Numbers
-from pdanon.itemsets.compatibility import text_column
+from pdanon.itemsets.dtype import text_column
 from pdanon.itemsets.lists import distinct
-from pdanon.itemsets.set_labels import set_labels
+from pdanon.itemsets.mapping import set_labels
 
 _FINE = 2**32  # lower bound on half the unit: the precision of shares that cannot be exact
 

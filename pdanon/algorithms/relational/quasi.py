@@ -33,8 +33,7 @@ from pdanon.guarantees.parameters import check_share
 from pdanon.hierarchy import Form, Hierarchy, HierarchyLike
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers
 from pdanon.itemsets.columns import find_quasi
-from pdanon.itemsets.compatibility import arrow_values, as_pandas_writes
-from pdanon.itemsets.dtype import type_name
+from pdanon.itemsets.dtype import arrow_values, as_pandas_writes, type_name
 from pdanon.itemsets.lists import QUASI_HINT, offsets_of, sums
 from pdanon.itemsets.memory import require_memory
 from pdanon.itemsets.table_hints import text_hint

@@ -17,8 +17,14 @@ from pdanon._kernels import clusters, itemset_search, rare_clusters
 from pdanon.errors import InfeasibleError
 from pdanon.itemsets import row_loops
 from pdanon.itemsets.codes import Codes, Itemsets, Numbers, canonical_rows
-from pdanon.itemsets.support import SupportIndex, sizes_beyond_pairs
-from pdanon.itemsets.table import MOST_ITEMSETS, ItemsetTable, concatenate, refuse_long_list
+from pdanon.itemsets.support import (
+    MOST_ITEMSETS,
+    ItemsetTable,
+    SupportIndex,
+    concatenate,
+    refuse_long_list,
+    sizes_beyond_pairs,
+)
 from pdanon.itemsets.threads import many_parts, search
 from pdanon.itemsets.timing import Pace, Report, check_time, halt_flag
 from pdanon.itemsets.validation import random_generator
@@ -359,7 +365,7 @@ class Clusters:
         return self._index.relabel(self.labels)
 
 
-def first_members(labels: NDArray[Any]) -> Numbers:
+def first_members(labels: Numbers | Codes) -> Numbers:
     """Return the first item of the set of each item; -1 if its label is below 0."""
     _, first, number = np.unique(labels, return_index=True, return_inverse=True)
     return np.where(labels < 0, -1, first[number])

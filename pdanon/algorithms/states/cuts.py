@@ -18,8 +18,7 @@ from pdanon.guarantees.breaches import breaches
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers, Offsets, canonical_rows
 from pdanon.itemsets.lists import offsets_of, sums
-from pdanon.itemsets.support import SupportIndex, threats_beyond_pairs
-from pdanon.itemsets.table import ItemsetTable
+from pdanon.itemsets.support import ItemsetTable, SupportIndex, threats_beyond_pairs
 from pdanon.itemsets.threads import even_parts, share
 from pdanon.itemsets.timing import Report
 

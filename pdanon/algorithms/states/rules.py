@@ -20,11 +20,10 @@ from pdanon.guarantees import PSRules
 from pdanon.guarantees.breaches import breaches, rows_at_risk
 from pdanon.guarantees.generalized_itemsets import generalize_itemsets, unite_itemsets
 from pdanon.guarantees.named import named_items
-from pdanon.guarantees.rules import AllRules
+from pdanon.guarantees.ps import AllRules
 from pdanon.itemsets import row_loops
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers
-from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.table import ItemsetTable
+from pdanon.itemsets.support import ItemsetTable, SupportIndex
 from pdanon.itemsets.timing import Report
 
 Rows = NDArray[np.int32]

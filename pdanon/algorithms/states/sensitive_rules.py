@@ -20,8 +20,15 @@ from pdanon.errors import ParameterError
 from pdanon.guarantees import RhoUncertainty
 from pdanon.guarantees.rho import find_inferences
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers
-from pdanon.itemsets.support import SupportIndex, search_bound
-from pdanon.itemsets.table import MOST_ITEMSETS, ItemsetTable, concatenate, no_itemsets, refuse_long_list
+from pdanon.itemsets.support import (
+    MOST_ITEMSETS,
+    ItemsetTable,
+    SupportIndex,
+    concatenate,
+    no_itemsets,
+    refuse_long_list,
+    search_bound,
+)
 from pdanon.itemsets.threads import many_parts, search
 from pdanon.itemsets.timing import Report, check_time, halt_flag
 from pdanon.itemsets.validation import check_known

@@ -28,8 +28,7 @@ from pdanon.guarantees.parameters import constraint_table
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers, canonical_rows
 from pdanon.itemsets.lists import sums
-from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.table import ItemsetTable
+from pdanon.itemsets.support import ItemsetTable, SupportIndex
 from pdanon.itemsets.threads import share
 from pdanon.itemsets.timing import Pace, is_over, report_nothing, time_spent
 

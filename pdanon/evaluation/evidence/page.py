@@ -11,8 +11,7 @@ from typing import Any
 import pandas as pd
 
 from pdanon.errors import ParameterError
-from pdanon.evaluation.evidence.facts import Evidence, collect
-from pdanon.evaluation.evidence.models import named_items
+from pdanon.evaluation.evidence.facts import Evidence, collect, named_items
 from pdanon.evaluation.report.html import (
     Cell,
     count,
@@ -21,9 +20,10 @@ from pdanon.evaluation.report.html import (
     section,
     share,
     table,
+    text_table,
     write_draft,
 )
-from pdanon.evaluation.report.release_report import loss_table
+from pdanon.evaluation.report.release_report import loss_table, unmodified_section
 from pdanon.io.tables import write_whole
 from pdanon.itemsets.validation import check_path
 from pdanon.recoding.result import Anonymized
@@ -54,21 +54,9 @@ def paths_of(path: str | os.PathLike[str]) -> list[Path]:
 def evidence_files(
     evidence: Evidence, path: str | os.PathLike[str]
 ) -> tuple[dict[Path | str, Callable[[Path], object]], list[Path | str]]:
-    """Return the two files of evidence, JSON and page, with the functions that write them.
+    """Return the functions that write JSON and page by file, and the files that only their owner may read.
 
-    Parameters
-    ----------
-    evidence : Evidence
-        The facts.
-    path : path
-        One of the files; the other one differs in its suffix.
-
-    Returns
-    -------
-    dict
-        By path, a function that writes the file.
-    list
-        Those of them that only their owner may read, because they describe the original.
+    ``path`` is that of either file. Both are private if they describe the original.
     """
     facts, page = paths_of(path)
     writers: dict[Path | str, Callable[[Path], object]] = {
@@ -116,7 +104,8 @@ def _sections(evidence: Evidence) -> Iterator[str]:
     yield _risk(evidence.risk)
     yield _thresholds(evidence)
     yield section("What is not protected", *map(paragraph, evidence.not_protected))
-    yield _unmodified(evidence.unmodified)
+    unmodified = [(each["column"], each["type"], each["judged"]) for each in evidence.unmodified]
+    yield unmodified_section(unmodified, with_judged=True)
     loss = {name: value for name, value in evidence.loss.items() if value is not None}
     measured = paragraph("Measured when the release was made.")
     yield section("Information loss", measured, loss_table(loss))
@@ -137,8 +126,7 @@ def _guarantee_text(guarantee: dict[str, Any]) -> str:
 
 def _request(evidence: Evidence) -> str:
     asked = {"algorithm": evidence.request["algorithm"]} | evidence.request["parameters"]
-    rows = [(Cell(name), Cell(text)) for name, text in asked.items()]
-    return section("Request", table("Parameters", ["parameter", "value"], rows))
+    return section("Request", text_table("Parameters", asked, ["parameter", "value"]))
 
 
 def _items(evidence: Evidence) -> str:
@@ -187,7 +175,6 @@ def _risk(risk: dict[str, Any]) -> str:
 
 
 def _attacker(risk: dict[str, Any]) -> str:
-    """Describe the knowledge of the attacker."""
     number = {None: "all", 1: "1"}.get(risk["items"], f"up to {risk['items']}")
     item = "item" if risk["items"] == 1 else "items"
     kind = {"any": item, "public": f"public {item}", "not sensitive": f"not sensitive {item}"}[risk["kind"]]
@@ -246,19 +233,6 @@ def _thresholds(evidence: Evidence) -> str:
     )
 
 
-def _unmodified(columns: list[dict[str, Any]]) -> str:
-    if not columns:
-        return section("Unmodified columns", paragraph("No other column."))
-    rows = [
-        [Cell(each["column"]), Cell(each["type"]), Cell("judged" if each["judged"] else "no")]
-        for each in columns
-    ]
-    what = "These columns are published as they are. The guarantee does not cover them."
-    return section(
-        "Unmodified columns", paragraph(what), table("Columns", ["column", "type", "judged"], rows)
-    )
-
-
 def _tables(evidence: Evidence) -> str:
     header = ["table", "rows", "columns", "fingerprint (SHA-256)"]
     rows = [
@@ -279,7 +253,7 @@ def _tables(evidence: Evidence) -> str:
     return section(
         "Tables, date and versions",
         table("Tables", header, rows),
-        table("Date and versions", ["", ""], [(Cell(name), Cell(text)) for name, text in made.items()]),
+        text_table("Date and versions", made),
         paragraph(how),
         paragraph(f"Seal: {evidence.seal}", "model"),
     )

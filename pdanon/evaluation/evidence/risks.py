@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from pdanon.evaluation.metrics.matches import Knowledge, Matches
+from pdanon.errors import ParameterError
+from pdanon.guarantees.coherence import Coherence
 from pdanon.guarantees.disassociated import DisassociatedKm
+from pdanon.guarantees.k_anonymity import KAnonymity, PublicK, TransactionalK, equal_rows
+from pdanon.guarantees.kkm import Crowds
+from pdanon.guarantees.named import NamedItems
 from pdanon.guarantees.verdict import Guarantee
+from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.columns import find_column, find_quasi, label_positions
+from pdanon.itemsets.multisets import read_visible
+from pdanon.itemsets.row_loops import first_equal_rows
+from pdanon.itemsets.support import SupportIndex
+from pdanon.recoding.risk import hidden_items
 
 _IN_CHUNKS = "Rows of this release are parts of records, so no row is a person."
 _NO_ROWS = "The table has no rows."
@@ -22,26 +35,10 @@ def count_risks(
     original: pd.DataFrame | None = None,
     population: pd.DataFrame | None = None,
 ) -> dict[str, Any]:
-    """Count the rows at risk, before and after.
+    """Count the rows at risk, before and after, as ``risk`` in the schema of the evidence.
 
-    Parameters
-    ----------
-    release : pandas.DataFrame
-        The released rows.
-    guarantee : Guarantee
-        Their guarantee.
-    column : hashable or None
-        The list column.
-    original : pandas.DataFrame, optional
-        The rows before.
-    population : pandas.DataFrame, optional
-        The rows of all people from whom the table was drawn, in the form of the release.
-
-    Returns
-    -------
-    dict
-        As ``risk`` in the schema of the evidence. Numbers of rows are exact, except that ``marketer`` is an
-        upper bound if items are known.
+    Numbers are exact, except that ``marketer`` is an upper bound if items are known. The population has the
+    rows of all people from whom the table was drawn, in the form of the release.
     """
     reason = _IN_CHUNKS if isinstance(guarantee, DisassociatedKm) else "" if len(release) else _NO_ROWS
     if reason:
@@ -72,7 +69,6 @@ def count_risks(
 
 
 def _risks_of(matches: Matches, k: int | None) -> dict[str, Any]:
-    """Return the risks of one table."""
     below = None if k is None else matches.count_below(k)
     fewest = matches.fewest(1 if k is None or below else k)
     return {
@@ -83,3 +79,166 @@ def _risks_of(matches: Matches, k: int | None) -> dict[str, Any]:
         "singled_out": matches.count_below(2) if fewest < 2 else 0,
         "below_k": below,
     }
+
+
+# --- Matches: the rows that match what an attacker knows
+
+
+_DEFAULT_M = 2  # known items, where a guarantee lists what is known, or limits no number
+_DOUBLINGS = 3  # the average risk is bounded by the rows below 2, 4 and 8 times the fewest matches
+
+
+@dataclass(frozen=True, slots=True)
+class Knowledge:
+    """The knowledge of an attacker about a person, by the model of a guarantee."""
+
+    quasi: tuple[Hashable, ...]
+    columns: tuple[Hashable, ...]  # list columns with known items
+    m: int | None  # most known items, in all list columns together; None: all of a row
+    hidden: NamedItems | None = None  # never known
+    public: NamedItems | None = None  # if given, only these may be known
+    is_public: bool = False  # the guarantee calls the items that may be known public
+
+    @classmethod
+    def of(cls, guarantee: Guarantee, column: Hashable | None) -> Knowledge:
+        """Return the knowledge that a guarantee of rows assumes.
+
+        If it lists what is known, or any number of items may be known to infer one, the attacker knows 2
+        items, or as many as the guarantee says.
+        """
+        quasi = tuple(getattr(guarantee, "quasi", ()))
+        if isinstance(guarantee, KAnonymity):
+            return cls(quasi, (), 0)
+        columns = tuple(getattr(guarantee, "columns", None) or (column,))
+        if isinstance(guarantee, TransactionalK):
+            return cls(quasi, columns, None)
+        if isinstance(guarantee, PublicK):
+            return cls(quasi, columns, None, public=guarantee.public, is_public=True)
+        hidden = hidden_items(guarantee)
+        if isinstance(guarantee, Coherence):
+            return cls(quasi, columns, max(guarantee.covered, 1), hidden, is_public=True)
+        promises_k = getattr(guarantee, "k", None) is not None and hasattr(guarantee, "m")
+        m = guarantee.m if promises_k else getattr(guarantee, "m", None) or _DEFAULT_M  # type: ignore[attr-defined]
+        return cls(quasi, columns, m, hidden)
+
+    @property
+    def kind(self) -> str:
+        """The items that may be known: ``any``, ``not sensitive`` or ``public``."""
+        return "public" if self.is_public else "any" if self.hidden is None else "not sensitive"
+
+    def one_more(self) -> Knowledge | None:
+        """Return the knowledge of one item more, or None if all or none are known."""
+        return replace(self, m=self.m + 1) if self.m and self.columns else None
+
+    def read(self, frame: pd.DataFrame) -> tuple[NDArray[np.int64] | None, list[Itemsets]]:
+        """Return the class of each row by its quasi-identifiers, and the items that may be known."""
+        classes = equal_rows(frame, find_quasi(frame, self.quasi)) if self.quasi else None
+        return classes, [self._items(frame, label) for label in self.columns]
+
+    def _items(self, frame: pd.DataFrame, label: Hashable) -> Itemsets:
+        itemsets = read_visible(frame.iloc[:, find_column(frame, label)])
+        known = np.arange(itemsets.n_items)
+        if self.hidden is not None:
+            known = np.where(self.hidden.find(itemsets.vocabulary) >= 0, -1, known)
+        if self.public is not None:
+            known = np.where(self.public.find(itemsets.vocabulary) >= 0, known, -1)
+        return itemsets.recode(known, itemsets.vocabulary) if (known < 0).any() else itemsets
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Matches:
+    """The rows that match an attacker's knowledge of each row, at worst."""
+
+    n_rows: int
+    is_below: Callable[[int, int | None], NDArray[np.bool_]]  # by k and m: fewer than k match
+    m: int | None  # most known items
+    sought: NDArray[np.bool_] | None = None  # the rows whose matches count; None: all
+    counts: dict[tuple[int, int | None], int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, frame: pd.DataFrame, knowledge: Knowledge) -> Matches:
+        """Index the rows of a table, original or released."""
+        return cls(len(frame), _index(*knowledge.read(frame)), knowledge.m)
+
+    @classmethod
+    def in_population(cls, frame: pd.DataFrame, population: pd.DataFrame, knowledge: Knowledge) -> Matches:
+        """Index a population in the form of the release, and seek the matches of the rows of the table."""
+        n, hint = len(population), "pass all people, also those of the table, with the released values"
+        if n < len(frame):
+            got = f"{n} rows, the table has {len(frame)}"
+            problem = "the population is smaller than the table"
+            raise ParameterError(problem, where="population", got=got, hint=hint)
+        labels = [*knowledge.quasi, *knowledge.columns]
+        tables = [each.iloc[:, label_positions(each, labels)] for each in (population, frame)]
+        classes, columns = knowledge.read(pd.concat(tables, ignore_index=True))
+        rows = _number_rows(classes, columns, n + len(frame))
+        drawn, there = (np.bincount(each, minlength=rows.max() + 1) for each in (rows[n:], rows[:n]))
+        lacking = int(np.maximum(drawn - there, 0).sum())
+        if lacking:
+            got = f"{lacking} of {len(frame)} rows of the release are not in it"
+            problem = "this is not the population of the table"
+            raise ParameterError(problem, where="population", got=got, hint=hint)
+        people = np.arange(n)
+        index = _index(None if classes is None else classes[:n], [each.take(people) for each in columns])
+        return cls(n, index, knowledge.m, drawn[rows[:n]] > 0)
+
+    def below(self, k: int, m: int | None = None) -> NDArray[np.bool_]:
+        """Return whether each row has fewer than k matches, with m known items or those of the knowledge."""
+        found = self.is_below(k, self.m if m is None else m)
+        return found if self.sought is None else found[self.sought]
+
+    def count_below(self, k: int, m: int | None = None) -> int:
+        """Count the rows with fewer than k matches, and remember their number."""
+        if (k, m) not in self.counts:
+            self.counts[k, m] = int(self.below(k, m).sum())
+        return self.counts[k, m]
+
+    def fewest(self, least: int = 1) -> int:
+        """Return the lowest number of matches of a row, given a number that no row is below.
+
+        Cost: one search for each doubling of ``least`` up to the result, and as many to bisect.
+        """
+        low, high = least, 2 * least
+        while high <= self.n_rows and not self.count_below(high):
+            low, high = high, 2 * high
+        high = min(high, self.n_rows + 1)
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self.count_below(middle) else (middle, high)
+        return low
+
+    def average_risk(self, fewest: int) -> float:
+        """Return an upper bound on the average of 1 / matches, given the fewest matches of a row.
+
+        It is at most twice the average, if no row has more than 16 times the fewest matches.
+        """
+        steps = [fewest * 2**power for power in range(_DOUBLINGS + 1)]
+        counts = [self.count_below(step) for step in steps[1:]]
+        total = self.n_rows if self.sought is None else int(self.sought.sum())
+        in_band = np.diff([0, *counts, total])
+        return float(sum(rows / step for rows, step in zip(in_band, steps, strict=True)) / max(total, 1))
+
+
+def _index(
+    classes: NDArray[np.int64] | None, columns: Sequence[Itemsets]
+) -> Callable[[int, int | None], NDArray[np.bool_]]:
+    """Return a function that marks the rows with fewer than k matches when m items are known."""
+    if not columns:
+        assert classes is not None
+        sizes = np.bincount(classes)[classes]
+        return lambda k, m: sizes < k
+    if classes is None and len(columns) == 1:
+        index = SupportIndex.of(columns[0])
+        return lambda k, m: index.exposure(k, m) > 0
+    of_row = np.zeros(columns[0].n_rows, np.int64) if classes is None else classes
+    crowds = Crowds.of(columns, of_row)
+    return lambda k, m: crowds.at_risk(crowds.small(k), crowds.index.exposure(k, m) > 0)
+
+
+def _number_rows(classes: NDArray[np.int64] | None, columns: Sequence[Itemsets], n: int) -> NDArray[np.int64]:
+    """Number rows; equal rows have equal numbers."""
+    numbers = np.zeros(n, np.int64) if classes is None else classes
+    for column in columns:
+        first = first_equal_rows(column.codes, column.offsets) * 2 + column.nulls
+        numbers = np.unique(numbers * (2 * n) + first, return_inverse=True)[1]
+    return np.unique(numbers, return_inverse=True)[1]

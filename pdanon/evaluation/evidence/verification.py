@@ -14,12 +14,14 @@ from pdanon.errors import PdanonError, escape_controls
 from pdanon.evaluation.consistency import recount_unmodified
 from pdanon.evaluation.evidence.facts import (
     Evidence,
+    RecountError,
     compare_thresholds,
     describe_table,
     list_unmodified,
+    named_items,
+    read_guarantee,
     read_json,
 )
-from pdanon.evaluation.evidence.models import RecountError, named_items, read_guarantee
 from pdanon.evaluation.evidence.risks import count_risks
 from pdanon.evaluation.report.html import library_versions
 from pdanon.evaluation.report.release_report import ALL_ITEMS, list_limits

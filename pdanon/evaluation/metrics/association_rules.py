@@ -1,4 +1,4 @@
-"""Association rules of a table. Frequent itemsets are mined by mlxtend.
+"""Frequent itemsets and association rules of a table. The itemsets are mined by mlxtend.
 
 Agrawal, Imielinski, Swami, "Mining Association Rules between Sets of Items in Large Databases", SIGMOD 1993.
 """
@@ -8,23 +8,136 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import inf
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pdanon._kernels import itemset_search
 from pdanon.errors import ParameterError
-from pdanon.evaluation.metrics.queries import _check_max_size, _min_rows, _mine
 from pdanon.guarantees.parameters import check_share
 from pdanon.itemsets.chunks import refuse_chunks
 from pdanon.itemsets.codes import Codes, Itemsets, Numbers
 from pdanon.itemsets.columns import list_column
 from pdanon.itemsets.dtype import ListArray
 from pdanon.itemsets.libraries import takes_tables
-from pdanon.itemsets.table import ItemsetTable
-from pdanon.itemsets.timing import show_activity
-from pdanon.itemsets.validation import check_frame
+from pdanon.itemsets.lists import offsets_of
+from pdanon.itemsets.support import ItemsetTable, SupportIndex, csr
+from pdanon.itemsets.threads import search
+from pdanon.itemsets.timing import halt_flag, show_activity
+from pdanon.itemsets.validation import (
+    check_count,
+    check_frame,
+)
+
+MOST_ITEMSETS = 1_000_000  # about a gigabyte; the number is exponential in the length of dense rows
+_FEWER = "pass a larger min_support, or a smaller max_size"
+
+
+def frequent_itemsets(
+    frame: pd.DataFrame,
+    column: Hashable | None = None,
+    *,
+    min_support: float,
+    max_size: int | None = None,
+) -> pd.DataFrame:
+    """List the itemsets that at least a share of the rows contains.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Original or released rows.
+    column : hashable, optional
+        The list column. By default the only one.
+    min_support : float
+        Minimum share of the rows, in (0, 1].
+    max_size : int, optional
+        Maximum number of items. By default any.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``itemset`` and ``support`` (rows), by size, then by items.
+
+    Raises
+    ------
+    ParameterError
+        If a number is out of range, there are more than 1,000,000 frequent itemsets, or mlxtend is missing:
+        ``pip install mlxtend``.
+
+    Notes
+    -----
+    The itemsets are counted first, up to the maximum number, so that an excess is reported early. Then
+    FP-growth lists them. Memory: one byte for each row and frequent item, and about 1,000 for each itemset.
+    """
+    with show_activity("frequent itemsets"):
+        itemsets = Itemsets.from_series(list_column(frame, column))
+        found = _mine(itemsets, _min_rows(min_support, itemsets.n_rows), _check_max_size(max_size)).ordered()
+    return pd.DataFrame({"itemset": as_lists(found, itemsets), "support": found.supports})
+
+
+def as_lists(table: ItemsetTable, itemsets: Itemsets) -> ListArray:
+    """Return itemsets as a list column, with the items of another column."""
+    nulls = np.zeros(len(table), np.bool_)
+    return Itemsets(table.codes, table.offsets, itemsets.vocabulary, nulls).to_pandas()
+
+
+def _check_max_size(max_size: Any) -> int | None:
+    return None if max_size is None else check_count(max_size, "max_size", least=1)
+
+
+def _min_rows(min_support: Any, n_rows: int) -> int:
+    """Return the minimum number of rows of a frequent itemset."""
+    share = check_positive_share(min_support, "min_support")
+    return max(-(-share.numerator * n_rows // share.denominator), 1)  # rounded up, on exact integers
+
+
+def _mine(
+    itemsets: Itemsets, least: int, max_size: int | None, where: str = "min_support", hint: str = _FEWER
+) -> ItemsetTable:
+    """Return the itemsets that at least a number of rows contain, in no particular order."""
+    try:
+        from mlxtend.frequent_patterns import fpgrowth
+    except ImportError:
+        raise ParameterError(
+            "frequent itemsets need the package mlxtend", hint="pip install mlxtend"
+        ) from None
+    index = SupportIndex.of(itemsets)
+    items = np.flatnonzero(index.singles >= least)
+    if _count_frequent(index, least, max_size, MOST_ITEMSETS) > MOST_ITEMSETS:
+        got = f"more than {MOST_ITEMSETS:,} in at least {least} of {itemsets.n_rows} rows"
+        raise ParameterError("too many frequent itemsets", where=where, got=got, hint=hint)
+    ones = np.ones(len(itemsets.codes), np.int8)
+    rows = csr((ones, itemsets.codes, itemsets.offsets), itemsets.n_rows, itemsets.n_items)
+    found: list[frozenset[int]] = []
+    supports = np.empty(0)
+    longest = None if max_size is None else min(max_size, int(itemsets.lengths.max(initial=1)))
+    if len(items):
+        table = pd.DataFrame.sparse.from_spmatrix(rows[:, items])  # type: ignore[attr-defined]
+        table = table.astype(pd.SparseDtype(np.bool_, fill_value=False))
+        # fpgrowth compares shares as floats: half a row less keeps rounding errors away from the bound.
+        share = (least - 0.5) / itemsets.n_rows
+        mined = fpgrowth(table, min_support=share, max_len=longest)
+        found, supports = mined["itemsets"].tolist(), mined["support"].to_numpy() * itemsets.n_rows
+    offsets = offsets_of(np.array([len(each) for each in found], np.int64))
+    places = [place for each in found for place in sorted(each)]
+    codes = items[np.array(places, np.int64)].astype(np.int32)
+    return ItemsetTable(codes, offsets, np.rint(supports).astype(np.int64))
+
+
+def _count_frequent(index: SupportIndex, least: int, max_size: int | None, most: int) -> int:
+    """Count the itemsets that at least a number of rows contain; stop at some count above ``most``."""
+    items = np.flatnonzero(index.singles >= least)
+    rarest_first = items[np.argsort(index.singles[items], kind="stable")]
+    largest = index.longest if max_size is None else min(max_size, index.longest)
+
+    def count() -> int:
+        return itemset_search.count_frequent(index.rows, rarest_first, least, largest, most, halt_flag())
+
+    return search(count, [()], inf)[0]
+
 
 MOST_RULES = 5_000_000  # about a gigabyte as a table
 _MOST_SPLITS = 100_000_000  # splits of frequent itemsets into two sides: about 30 seconds
@@ -86,18 +199,18 @@ def rules(
     1    ['tea']   ['rice']        3        0.75   1.0
     """
     with show_activity("association rules"):
-        share = check_confidence(min_confidence)
+        share = check_positive_share(min_confidence, "min_confidence")
         refuse_chunks(check_frame(frame))
         itemsets = Itemsets.from_series(list_column(frame, column))
         found = RuleTable.mine(itemsets, _min_rows(min_support, itemsets.n_rows), share, max_size)
         return found.to_frame(itemsets)
 
 
-def check_confidence(min_confidence: Any) -> Fraction:
-    """Check a minimum confidence, in (0, 1]."""
-    share = check_share(min_confidence, "min_confidence")
+def check_positive_share(value: Any, name: str) -> Fraction:
+    """Check a share in (0, 1]."""
+    share = check_share(value, name)
     if share == 0:
-        raise ParameterError("min_confidence must be above 0", got=min_confidence)
+        raise ParameterError(f"{name} must be above 0", got=value)
     return share
 
 
@@ -106,24 +219,12 @@ def check_confidence(min_confidence: Any) -> Fraction:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Frequent:
-    """Frequent itemsets that are found by their items. Itemset 0 is the empty one.
+    """Frequent itemsets that are found by their items. Itemset 0 is the empty one."""
 
-    Parameters
-    ----------
-    sets : ItemsetTable
-        The other itemsets, by size, then by items.
-    supports : ndarray of int64
-        The support of each itemset, that of the empty one included.
-    keys : ndarray of int64
-        Each other itemset as a number: that of its prefix without the last item, and this item. Ascending.
-    n_items : int
-        Codes are in ``range(n_items)``.
-    """
-
-    sets: ItemsetTable
-    supports: Numbers
-    keys: Numbers
-    n_items: int
+    sets: ItemsetTable  # the other itemsets, by size, then by items
+    supports: Numbers  # of each itemset, the empty one included
+    keys: Numbers  # ascending: of each other one, the number of its prefix and its last item
+    n_items: int  # codes are in range(n_items)
 
     @classmethod
     def mine(cls, itemsets: Itemsets, least: int, max_size: int | None) -> Frequent:
@@ -217,27 +318,19 @@ class RuleTable:
         shares = self.frequent.supports / max(itemsets.n_rows, 1)
         return pd.DataFrame(
             {
-                "antecedent": self._items(self.antecedents, itemsets),
-                "consequent": self._items(self.consequents, itemsets),
+                "antecedent": as_lists(self.frequent.take(self.antecedents), itemsets),
+                "consequent": as_lists(self.frequent.take(self.consequents), itemsets),
                 "support": self.supports,
                 "confidence": self.confidences,
                 "lift": self.confidences / shares[self.consequents],
             }
         )
 
-    def _items(self, numbers: Numbers, itemsets: Itemsets) -> ListArray:
-        found = self.frequent.take(numbers)
-        nulls = np.zeros(len(found), np.bool_)
-        return Itemsets(found.codes, found.offsets, itemsets.vocabulary, nulls).to_pandas()
-
 
 def _split(frequent: Frequent, numbers: Numbers, codes: Codes, share: Fraction) -> Numbers:
     """Split itemsets of one size in all ways with enough confidence.
 
-    Returns
-    -------
-    ndarray of int64, shape (3, rules)
-        The numbers of the itemset, the antecedent and the consequent.
+    Return the numbers of the itemset, the antecedent and the consequent, shape (3, rules).
     """
     subsets = np.zeros((len(codes), 1), np.int64)  # subset i has the items at the bits of i
     for column in codes.T:

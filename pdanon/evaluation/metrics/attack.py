@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from pdanon.algorithms.registry import ALGORITHMS
 from pdanon.cards import Share, card
 from pdanon.errors import ParameterError, ReleaseWarning, warn
-from pdanon.evaluation.metrics.attacker_candidates import Release
+from pdanon.evaluation.metrics.estimates import Release
 from pdanon.guarantees.parameters import DEFAULT_M, ItemLimit, check_k, check_m
 from pdanon.itemsets.arguments import called_by_name
-from pdanon.itemsets.codes import Codes, Itemsets, Offsets, canonical_rows
+from pdanon.itemsets.codes import Itemsets, Offsets, canonical_rows
 from pdanon.itemsets.columns import find_column
 from pdanon.itemsets.libraries import holds_tables
 from pdanon.itemsets.lists import offsets_of
@@ -27,8 +27,8 @@ from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.timing import show_activity
 from pdanon.itemsets.validation import MOST_DRAWN, check_count, check_frame, check_known, random_generator
 from pdanon.recoding.counts import percent, wilson_interval
-from pdanon.recoding.cover import became_of, codes_of, read_mapping
 from pdanon.recoding.identification import SampleAttack
+from pdanon.recoding.recoding import became_of, codes_of, read_mapping
 from pdanon.recoding.result import Anonymized, refuse_units
 
 _ABOVE = "have a candidate row more probable than"
@@ -296,20 +296,17 @@ def attack(
     if not len(able):
         raise ParameterError("no row has an item", where="original", got=f"{len(original)} rows")
     rows = rng.choice(able, n)
-    codes, offsets = draw_subsets(release.items, rows, most, rng)
-    known = np.diff(offsets)
+    items, published = release.items, release.published
+    codes, offsets = draw_subsets(items, rows, most, rng)
     with show_activity("attack"):
-        groups = groups[np.repeat(rows, known)]
-        labels, label_offsets = _translate(release, mapping, groups, codes, offsets)
+        became = became_of(items, published, mapping, groups[np.repeat(rows, np.diff(offsets))], codes)
         # Distinct rows with weights: releases have many equal rows.
-        before = SupportIndex.of(release.items).distinct().supports(codes, offsets)
-        after = SupportIndex.of(release.published).distinct().supports(labels, label_offsets)
-        after[np.diff(label_offsets) == 0] = release.published.n_present  # all known items were suppressed
-    return Attack(pd.DataFrame({"row": rows, "known": known, "before": before, "after": after}), most)
+        before = SupportIndex.of(items).distinct().supports(codes, offsets)
+        after = _count_after(became, offsets, published, SupportIndex.of(published).distinct())
+    return Attack(_cases(rows, offsets, before, after), most)
 
 
 def _check_risk(result: Anonymized | pd.DataFrame, k: int | None) -> int:
-    """Return the number of matching rows below which a person is at risk."""
     promised = getattr(result.guarantee, "k", None) if isinstance(result, Anonymized) else None
     if k is None and promised is None:
         hint = "pass k=: persons are at risk if fewer than k rows of the original match what is known"
@@ -330,7 +327,6 @@ def _attack_with_sample(
     n: int,
     rng: np.random.Generator,
 ) -> Attack:
-    """Attack persons at risk with a sample."""
     items = release.items
     sample, unknown = _read_sample(
         items, release.original.columns[find_column(release.original, column)], given
@@ -343,11 +339,9 @@ def _attack_with_sample(
             told += f"; {percent(unknown)} of their items are not in the original"
     attack = SampleAttack(items, sample, k, m, n, rng)
     guesses, persons = attack.guess(release.published, mapping, groups), attack.persons
-    known = np.diff(persons.offsets)
-    cases = {"row": persons.rows, "known": known, "before": persons.supports, "after": guesses.candidates}
-    named = rng.random(len(known)) < guesses.chances
-    table = pd.DataFrame({**cases, "named": named, "largest": guesses.largest})
-    return Attack(table, m, k, told, attack.at_risk)
+    table = _cases(persons.rows, persons.offsets, persons.supports, guesses.candidates)
+    named = rng.random(len(table)) < guesses.chances
+    return Attack(table.assign(named=named, largest=guesses.largest), m, k, told, attack.at_risk)
 
 
 def _read_sample(items: Itemsets, label: Hashable, given: Any) -> tuple[Itemsets | None, float]:
@@ -419,16 +413,23 @@ def _read_release(result: Any, mapping: pd.DataFrame | None) -> tuple[pd.DataFra
     return mapping, None
 
 
-def _translate(
-    release: Release, mapping: pd.DataFrame, groups: NDArray[np.int64], codes: Codes, offsets: Offsets
-) -> tuple[Codes, Offsets]:
-    """Return the labels of the known items in their groups, ascending and distinct in each case."""
-    published = release.published
-    became = became_of(release.items, published, mapping, groups, codes)
-    kept = became >= 0
-    cases = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))[kept]
-    lengths = np.bincount(cases, minlength=len(offsets) - 1)
-    return canonical_rows(became[kept].astype(np.int32), offsets_of(lengths), published.n_items)
+def _count_after(
+    became: NDArray[np.int64], offsets: Offsets, published: Itemsets, index: SupportIndex
+) -> NDArray[np.int64]:
+    """Count the candidate rows of a release, given the labels of the known items; -1 if suppressed."""
+    kept, n_cases = became >= 0, len(offsets) - 1
+    cases = np.repeat(np.arange(n_cases), np.diff(offsets))[kept]
+    bounds = offsets_of(np.bincount(cases, minlength=n_cases))
+    labels, bounds = canonical_rows(became[kept].astype(np.int32), bounds, published.n_items)
+    matches = index.supports(labels, bounds)
+    matches[np.diff(bounds) == 0] = published.n_present  # all known items were suppressed
+    return matches
+
+
+def _cases(
+    rows: NDArray[np.int64], offsets: Offsets, before: NDArray[np.int64], after: NDArray[np.int64]
+) -> pd.DataFrame:
+    return pd.DataFrame({"row": rows, "known": np.diff(offsets), "before": before, "after": after})
 
 
 def check_attacked(mapping: Any) -> None:
@@ -454,17 +455,7 @@ def attack_itemsets(
     n: int,
     random_state: int | np.random.Generator | None,
 ) -> Attack:
-    """Simulate attacks as `attack`, on encoded columns with weights and a global mapping.
-
-    Parameters
-    ----------
-    items, published : Itemsets
-        The distinct rows of the original and of the release.
-    mapping : pandas.DataFrame
-        The mapping of the release.
-    m, n, random_state
-        As in `attack`.
-    """
+    """Simulate attacks as `attack`, on columns of distinct rows with weights, and a global mapping."""
     most, n = check_m(m), check_count(n, "n", least=1, most=MOST_DRAWN)
     before, after = SupportIndex.of(items), SupportIndex.of(published)
     if before.n_rows != after.n_rows:
@@ -476,15 +467,8 @@ def attack_itemsets(
     weights = np.where(items.lengths > 0, before.weights, 0)
     rows = rng.choice(len(weights), n, p=weights / weights.sum())
     codes, offsets = draw_subsets(items, rows, most, rng)
-    known = np.diff(offsets)
     mapped, labels, texts = read_mapping(mapping, items)
     became = np.full(items.n_items, -1, np.int64)
     became[mapped] = np.append(codes_of(texts, published.texts()), -1)[labels]
-    kept = became[codes] >= 0
-    cases = np.repeat(np.arange(n), known)[kept]
-    guesses = became[codes][kept].astype(np.int32), offsets_of(np.bincount(cases, minlength=n))
-    known_labels, label_offsets = canonical_rows(*guesses, published.n_items)
-    matches = after.supports(known_labels, label_offsets)
-    matches[np.diff(label_offsets) == 0] = published.n_present  # all known items were suppressed
-    table = {"row": rows, "known": known, "before": before.supports(codes, offsets), "after": matches}
-    return Attack(pd.DataFrame(table), most)
+    matches = _count_after(became[codes], offsets, published, after)
+    return Attack(_cases(rows, offsets, before.supports(codes, offsets), matches), most)

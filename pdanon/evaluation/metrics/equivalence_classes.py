@@ -59,7 +59,6 @@ def class_sizes(frame: pd.DataFrame, quasi: Sequence[Hashable]) -> pd.Series[int
 
 
 def _classes(frame: pd.DataFrame, quasi: Sequence[Hashable]) -> NDArray[np.int64]:
-    """Return the number of the class of each row."""
     positions = label_positions(frame, quasi_labels(quasi))
     lists = [position for position in positions if is_list_column(frame.iloc[:, position])]
     classes = equal_rows(frame, [position for position in positions if position not in lists])

@@ -131,7 +131,6 @@ def _recoding(result: Anonymized, itemsets: Itemsets) -> Recoding:
 
 
 def _read_query(query: Any, rows: GroupedRows) -> tuple[int, NDArray[np.int64]]:
-    """Return the codes of the items of a query."""
     hint = "such as ('flu', ['rice', 'tea'])"
     parts = read_list(query, "queries", hint, "a list of pairs")
     if len(parts) != 2:

@@ -1,41 +1,48 @@
-"""Pattern measures: the loss of frequent itemsets, and the errors of the supports of items and pairs.
+"""Pattern measures: lost frequent itemsets, errors of supports, and lost, new and false association rules.
 
 ML2 and dML2: Terrovitis, Mamoulis, Kalnis, "Local and global recoding methods for anonymizing set-valued
 data", VLDB Journal 20, 2011. tKd and re: Terrovitis, Liagouris, Mamoulis, Skiadopoulos, "Privacy
-Preservation by Disassociation", PVLDB 5(10), 2012. Frequent itemsets are mined by mlxtend.
+Preservation by Disassociation", PVLDB 5(10), 2012. Rules: Liu, Wang, "Anonymizing Transaction Data by
+Integrating Suppression and Generalization", PAKDD 2010. Frequent itemsets are mined by mlxtend.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, get_args
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from pdanon._kernels import counting
+from pdanon.cards import card
 from pdanon.errors import ParameterError
-from pdanon.evaluation.metrics.association_rules import rules
-from pdanon.evaluation.metrics.queries import (
-    Mode,
-    Workload,
+from pdanon.evaluation.metrics.association_rules import (
+    Frequent,
+    RuleTable,
     _check_max_size,
     _count_frequent,
     _min_rows,
     _mine,
+    as_lists,
+    check_positive_share,
     frequent_itemsets,
+    rules,
 )
-from pdanon.evaluation.metrics.rule_errors import RuleErrors, rule_errors
+from pdanon.evaluation.metrics.estimates import Mode, Release
+from pdanon.evaluation.metrics.queries import Workload, answer_queries
 from pdanon.hierarchy import Hierarchy, HierarchyLike
-from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.codes import Itemsets, Mask, Numbers
 from pdanon.itemsets.columns import find_column, list_column
-from pdanon.itemsets.libraries import takes_tables
-from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.table import ItemsetTable, from_matrices, no_itemsets
+from pdanon.itemsets.libraries import holds_tables, takes_tables
+from pdanon.itemsets.lists import offsets_of
+from pdanon.itemsets.support import ItemsetTable, SupportIndex, from_matrices, no_itemsets
 from pdanon.itemsets.timing import show_activity
-from pdanon.itemsets.validation import check_count
-from pdanon.recoding.cover import codes_of, read_mapping
+from pdanon.itemsets.validation import check_count, check_known
+from pdanon.recoding.recoding import Cover, codes_of, read_mapping
 from pdanon.recoding.result import Anonymized
 
 __all__ = [
@@ -270,8 +277,7 @@ def _workload(
 ) -> Workload:
     """Return the queries for itemsets of one size, given as the rows of a matrix of codes."""
     table, label = from_matrices([codes]), original.columns[position]
-    sets = Itemsets(table.codes, table.offsets, itemsets.vocabulary, np.zeros(len(table), np.bool_))
-    return Workload.from_frame(pd.DataFrame({label: sets.to_pandas()}), label)
+    return Workload.from_frame(pd.DataFrame({label: as_lists(table, itemsets)}), label)
 
 
 def _check_ranks(ranks: Any, n_items: int) -> tuple[int, int]:
@@ -325,3 +331,278 @@ def _top_itemsets(itemsets: Itemsets, top: int) -> set[frozenset[str]]:
     named = [tuple(sorted(texts[code] for code in each)) for each in found.sets()]
     order = sorted(range(len(named)), key=lambda i: (-found.supports[i], len(named[i]), named[i]))
     return {frozenset(named[i]) for i in order[:top]}
+
+
+# --- Association rules: a release that publishes an item under several labels has rules that are false in
+# the original
+
+
+_MOST_PAIRS = 50_000_000  # pairs of itemsets of items and of their labels: about 2 GB
+
+
+@holds_tables
+@dataclass(frozen=True, eq=False, slots=True)
+class RuleErrors:
+    """The association rules of an original and of its release, compared.
+
+    Parameters
+    ----------
+    original : pandas.DataFrame
+        The rules of the original, as in `rules`; ``estimate``, the confidence estimated from the release;
+        and ``verdict``: ``"kept"``, ``"generalized"`` or ``"lost"``.
+    released : pandas.DataFrame
+        The rules of the release over its labels, as in `rules`; ``actual_support`` and
+        ``actual_confidence`` in the original; and ``verdict``: ``"kept"``, ``"generalized"``, ``"new"`` or
+        ``"false"``.
+    """
+
+    original: pd.DataFrame
+    released: pd.DataFrame
+
+    @property
+    def kept(self) -> int:
+        """Number of rules of the original that the release has, too."""
+        return int((self.original["verdict"] == "kept").sum())
+
+    @property
+    def lost(self) -> int:
+        """Number of rules of the original for which no true rule of the release stands."""
+        return int((self.original["verdict"] == "lost").sum())
+
+    @property
+    def new(self) -> int:
+        """Number of rules of the release that are true in the original, but stand for no rule of it."""
+        return int((self.released["verdict"] == "new").sum())
+
+    @property
+    def false(self) -> int:
+        """Number of rules of the release that are false in the original."""
+        return int((self.released["verdict"] == "false").sum())
+
+    @property
+    def estimate_error(self) -> float:
+        """Mean absolute error of the estimated confidences of the rules of the original; NaN without any."""
+        return float((self.original["confidence"] - self.original["estimate"]).abs().mean())
+
+    @property
+    def confidence_error(self) -> float:
+        """Mean absolute error of the confidences of the rules of the release; NaN without any."""
+        return float((self.released["confidence"] - self.released["actual_confidence"]).abs().mean())
+
+    def __repr__(self) -> str:
+        counts = f"original={len(self.original)}, released={len(self.released)}"
+        errors = f"estimate_error={self.estimate_error:.3g}, confidence_error={self.confidence_error:.3g}"
+        verdicts = f"kept={self.kept}, lost={self.lost}, new={self.new}, false={self.false}"
+        return f"RuleErrors({counts}, {verdicts}, {errors})"
+
+    def _repr_html_(self) -> str:
+        before, after = len(self.original), len(self.released)
+        lines = [
+            ("original", f"{before:,} rules: {self.kept:,} kept, {self.lost:,} lost"),
+            ("release", f"{after:,} rules: {self.new:,} new, {self.false:,} false"),
+            ("confidence", f"estimated with an error of {self.estimate_error:.3g} on average"),
+        ]
+        return card("RuleErrors", lines)
+
+
+@takes_tables
+def rule_errors(
+    original: pd.DataFrame,
+    released: Anonymized | pd.DataFrame,
+    mapping: pd.DataFrame | None = None,
+    column: Hashable | None = None,
+    *,
+    min_support: float,
+    min_confidence: float,
+    max_size: int | None = None,
+    hierarchy: HierarchyLike | None = None,
+    mode: Mode = "subset",
+) -> RuleErrors:
+    """Compare the association rules of a release with those of its original.
+
+    Parameters
+    ----------
+    original, released, mapping, hierarchy, mode
+        As in `Workload.are`.
+    column : hashable, optional
+        The list column. By default the only one.
+    min_support, min_confidence, max_size
+        The thresholds of a rule, in both tables, as in `rules`.
+
+    Returns
+    -------
+    RuleErrors
+        The counts ``kept``, ``lost``, ``new`` and ``false``, and the two tables of rules.
+
+    Raises
+    ------
+    ColumnError, ParameterError
+        As in `Workload.are` and `rules`: multisets and chunks have no such rules.
+
+    See Also
+    --------
+    rules : The rules of one table.
+
+    Notes
+    -----
+    A rule of the release is a statement about the original: a row contains a label if it contains at least
+    one item that the label stands for. The rule is ``"false"`` if it does not reach the thresholds in the
+    original.
+
+    A rule over labels stands for a rule over items if each item of each side can be replaced by one of its
+    labels to give the rule. Both are ``"kept"`` if all labels stand for one item, and ``"generalized"``
+    otherwise. A true rule that stands for no rule of the original is ``"new"``. A rule of the original is
+    ``"lost"`` if no true rule stands for it.
+
+    If each item has one label in all rows, or is suppressed in all rows, every label is in the same rows
+    before and after. Then no rule is false, and all confidences of the release are right [1]_. A local
+    recoding publishes an item under several labels, so its rules can be false.
+
+    The estimated confidence of a rule of the original is the expected number of rows with all its items,
+    divided by that of its antecedent, as in `Workload.are`; it is 0 if the antecedent is in no row.
+
+    References
+    ----------
+    .. [1] J. Liu, K. Wang, "Anonymizing Transaction Data by Integrating Suppression and Generalization",
+       PAKDD 2010.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from pdanon.metrics import patterns
+    >>> df = pd.DataFrame({"items": [["rice", "tea"]] * 3 + [["tea"], ["salt", "tea"]]})
+    >>> result = df.txanon.pcta(k=2, m=2)
+    >>> errors = patterns.rule_errors(df, result, min_support=0.4, min_confidence=0.5)
+    >>> errors.kept, errors.lost, errors.new, errors.false
+    (0, 0, 0, 0)
+    >>> errors.released[["antecedent", "consequent", "confidence", "actual_confidence", "verdict"]]
+            antecedent       consequent  confidence  actual_confidence      verdict
+    0  ['(rice,salt)']          ['tea']         1.0                1.0  generalized
+    1          ['tea']  ['(rice,salt)']         0.8                0.8  generalized
+    """
+    with show_activity("rule errors"):
+        share = check_positive_share(min_confidence, "min_confidence")
+        check_known(mode, get_args(Mode), "mode", where="mode")
+        release = Release.of(original, released, mapping, hierarchy, column)
+        least = _min_rows(min_support, release.items.n_rows)
+        before = RuleTable.mine(release.items, least, share, max_size)
+        after = RuleTable.mine(release.published, least, share, max_size)
+        label = original.columns[find_column(original, column)]
+
+        wholes, antecedents = _count_actual(after, release)
+        is_true = (wholes >= least) & (wholes * share.denominator >= antecedents * share.numerator)
+        rules, counterparts = _find_counterparts(before, after, release.cover)
+        rules, counterparts = rules[is_true[counterparts]], counterparts[is_true[counterparts]]
+        is_alone = _only_single_items(after, release.cover)[counterparts]
+
+        listed = before.to_frame(release.items)
+        listed["estimate"] = _estimate_confidences(before, original, release, label, mode)
+        listed["verdict"] = _verdicts("lost", len(before), rules, is_alone)
+        table = after.to_frame(release.published)
+        table["actual_support"], table["actual_confidence"] = wholes, wholes / antecedents
+        table["verdict"] = _verdicts("new", len(after), counterparts, is_alone)
+        table.loc[~is_true, "verdict"] = "false"
+        return RuleErrors(listed, table)
+
+
+# --- Comparison of a release with its original
+
+
+def _find_counterparts(before: RuleTable, after: RuleTable, cover: Cover) -> tuple[Numbers, Numbers]:
+    """Return pairs of a rule of the original and a rule of the release that stands for it."""
+    owners, images = _images(before.frequent, after.frequent, cover)
+    n_images = np.bincount(owners, minlength=len(before.frequent.supports))
+    starts = offsets_of(n_images)
+    lefts, rights = before.antecedents, before.consequents
+    _check_pairs(float((n_images[lefts] * n_images[rights].astype(np.float64)).sum()))
+    rules, places = _expand(starts[lefts], n_images[lefts])
+    left = images[places]
+    pairs, places = _expand(starts[rights[rules]], n_images[rights[rules]])
+    n = len(after.frequent.supports)
+    wanted = left[pairs] * n + images[places]
+    known = after.antecedents * n + after.consequents
+    order = np.argsort(known)
+    found = np.append(order, -1)[np.searchsorted(known, wanted, sorter=order)]
+    same = np.append(known, -1)[found] == wanted
+    return rules[pairs][same], found[same]
+
+
+def _images(before: Frequent, after: Frequent, cover: Cover) -> tuple[Numbers, Numbers]:
+    """Return pairs of a frequent itemset of the original and one of labels, by original.
+
+    Each item is replaced by one of its labels, in all ways.
+    """
+    owners, labels = np.zeros(1, np.int64), np.empty((1, 0), np.int32)
+    found = [np.zeros((2, 1), np.int64)]
+    for numbers, codes in before.by_size():
+        # Extend the label sets of the prefix by each label of the last item.
+        prefixes, last = before.find(codes[:, :-1]), codes[:, -1]
+        starts, ends = np.searchsorted(owners, prefixes), np.searchsorted(owners, prefixes, side="right")
+        sets, places = _expand(starts, ends - starts)
+        firsts, n_labels = cover.offsets[last[sets]], np.diff(cover.offsets)[last[sets]]
+        _check_pairs(float(n_labels.sum()))
+        pairs, chosen = _expand(firsts, n_labels)
+        labels = np.column_stack((labels[places[pairs]], cover.labels[chosen]))
+        labels.sort(axis=1)
+        labels[:, 1:][labels[:, 1:] == labels[:, :-1]] = -1  # items may share a label
+        labels.sort(axis=1)
+        images, owners = after.find(labels), numbers[sets[pairs]]
+        first = np.unique(owners * len(after.supports) + images, return_index=True)[1]
+        first = first[images[first] >= 0]
+        owners, labels = owners[first], labels[first]
+        found.append(np.stack((owners, images[first])))
+    owners, images = np.concatenate(found, axis=1)
+    return owners, images
+
+
+def _expand(starts: Numbers, lengths: Numbers) -> tuple[Numbers, Numbers]:
+    """Return the owner and the places of ranges of places, range after range."""
+    owners = np.repeat(np.arange(len(starts)), lengths)
+    before = np.cumsum(lengths) - lengths
+    return owners, np.arange(len(owners)) + (starts - before)[owners]
+
+
+def _check_pairs(n_pairs: float) -> None:
+    if n_pairs > _MOST_PAIRS:
+        got = f"{n_pairs:,.0f} combinations of labels"
+        hint = "pass a larger min_support or min_confidence, or a smaller max_size"
+        raise ParameterError("too many labels stand for the items of rules", got=got, hint=hint)
+
+
+def _only_single_items(after: RuleTable, cover: Cover) -> Mask:
+    """Return whether each label of each rule of the release stands for one item."""
+    sets = after.frequent.sets
+    several = np.append(0, np.cumsum(cover.members[sets.codes] != 1))
+    return (np.diff(several[sets.offsets]) == 0)[after.wholes - 1]
+
+
+def _verdicts(default: str, n_rules: int, paired: Numbers, is_alone: Mask) -> NDArray[np.object_]:
+    verdicts = np.full(n_rules, default, object)
+    verdicts[paired] = "generalized"
+    verdicts[paired[is_alone]] = "kept"
+    return verdicts
+
+
+def _count_actual(after: RuleTable, release: Release) -> tuple[Numbers, Numbers]:
+    """Count the original rows that contain all labels, and the antecedent, of each rule of the release."""
+    items, cover, sets = release.items, release.cover, after.frequent.sets
+    n_labels = np.diff(cover.offsets)[items.codes]
+    labels = counting.gather(cover.labels, cover.offsets[items.codes], n_labels)
+    offsets = offsets_of(n_labels)[items.offsets]
+    n = len(cover.members)
+    rows = SupportIndex(labels, offsets, n).recode(np.arange(n), n)
+    supports = np.append(rows.n_rows, rows.supports(sets.codes, sets.offsets))
+    return supports[after.wholes], supports[after.antecedents]
+
+
+def _estimate_confidences(
+    before: RuleTable, original: pd.DataFrame, release: Release, label: Hashable, mode: Mode
+) -> NDArray[np.float64]:
+    """Estimate the confidence of each rule of the original from the release."""
+    if not len(before):
+        return np.empty(0)
+    queries = pd.DataFrame({label: as_lists(before.frequent.sets, release.items)})
+    answers = answer_queries(queries, label, original, release, mode, 0)
+    counts = np.append(np.nan, answers.table["estimate"].to_numpy())
+    wholes, antecedents = counts[before.wholes], counts[before.antecedents]
+    return np.divide(wholes, antecedents, out=np.zeros(len(before)), where=antecedents > 0)

@@ -9,41 +9,37 @@ from __future__ import annotations
 import os
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from math import inf
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, get_args
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pdanon._kernels import itemset_search
-from pdanon._kernels.counting import estimates
 from pdanon.cards import card
 from pdanon.errors import ColumnError, ParameterError
-from pdanon.evaluation.metrics.absent_items import check_absent, without_absent
-from pdanon.evaluation.metrics.attacker_candidates import (
+from pdanon.evaluation.metrics.association_rules import frequent_itemsets
+from pdanon.evaluation.metrics.estimates import (
     Condition,
-    Factors,
+    Mode,
     Release,
     check_condition,
     draw_conditions,
+    expected_counts,
+    expected_in_bags,
+    subsets,
 )
-from pdanon.evaluation.metrics.bag_queries import expected_in_bags
 from pdanon.guarantees.parameters import check_share
 from pdanon.hierarchy import HierarchyLike
 from pdanon.io.files import replace_file
 from pdanon.io.parquet import read_parquet, to_parquet
 from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.chunks import refuse_chunks
-from pdanon.itemsets.codes import Itemsets, Offsets
+from pdanon.itemsets.codes import Itemsets, as_itemsets
 from pdanon.itemsets.columns import find_column, find_quasi, list_column
 from pdanon.itemsets.libraries import holds_tables
-from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.sampling import draw_rows, keep_items, query_frame
-from pdanon.itemsets.support import SupportIndex, csr
-from pdanon.itemsets.table import ItemsetTable
-from pdanon.itemsets.threads import even_parts, search, share
-from pdanon.itemsets.timing import halt_flag, show_activity
+from pdanon.itemsets.support import ItemsetTable
+from pdanon.itemsets.timing import show_activity
 from pdanon.itemsets.validation import (
     MOST_DRAWN,
     check_count,
@@ -52,202 +48,10 @@ from pdanon.itemsets.validation import (
     random_generator,
     read_list,
 )
-from pdanon.recoding.cover import Cover
+from pdanon.recoding.recoding import Cover
 from pdanon.recoding.result import Anonymized
 
-MOST_ITEMSETS = 1_000_000  # about a gigabyte; the number is exponential in the length of dense rows
-
-
 MOST_IN_BAGS = 12  # a query of bags is a sum over the subsets of its items
-
-_FEWER = "pass a larger min_support, or a smaller max_size"
-
-
-def frequent_itemsets(
-    frame: pd.DataFrame,
-    column: Hashable | None = None,
-    *,
-    min_support: float,
-    max_size: int | None = None,
-) -> pd.DataFrame:
-    """List the itemsets that at least a share of the rows contains.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        Original or released rows.
-    column : hashable, optional
-        The list column. By default the only one.
-    min_support : float
-        Minimum share of the rows, in (0, 1].
-    max_size : int, optional
-        Maximum number of items. By default any.
-
-    Returns
-    -------
-    pandas.DataFrame
-        ``itemset`` and ``support`` (rows), by size, then by items.
-
-    Raises
-    ------
-    ParameterError
-        If a number is out of range, there are more than 1,000,000 frequent itemsets, or mlxtend is missing:
-        ``pip install mlxtend``.
-
-    Notes
-    -----
-    The itemsets are counted first, up to the maximum number, so that an excess is reported early. Then
-    FP-growth lists them. Memory: one byte for each row and frequent item, and about 1,000 for each itemset.
-    """
-    with show_activity("frequent itemsets"):
-        itemsets = Itemsets.from_series(list_column(frame, column))
-        found = _mine(itemsets, _min_rows(min_support, itemsets.n_rows), _check_max_size(max_size)).ordered()
-    sets = Itemsets(found.codes, found.offsets, itemsets.vocabulary, np.zeros(len(found), np.bool_))
-    return pd.DataFrame({"itemset": sets.to_pandas(), "support": found.supports})
-
-
-def _check_max_size(max_size: Any) -> int | None:
-    return None if max_size is None else check_count(max_size, "max_size", least=1)
-
-
-def _min_rows(min_support: Any, n_rows: int) -> int:
-    """Return the minimum number of rows of a frequent itemset."""
-    share = check_share(min_support, "min_support")
-    if share == 0:
-        raise ParameterError("min_support must be above 0", got=min_support)
-    return max(-(-share.numerator * n_rows // share.denominator), 1)  # rounded up, on exact integers
-
-
-def _mine(
-    itemsets: Itemsets, least: int, max_size: int | None, where: str = "min_support", hint: str = _FEWER
-) -> ItemsetTable:
-    """Return the itemsets that at least a number of rows contain, in no particular order."""
-    try:
-        from mlxtend.frequent_patterns import fpgrowth
-    except ImportError:
-        raise ParameterError(
-            "frequent itemsets need the package mlxtend", hint="pip install mlxtend"
-        ) from None
-    index = SupportIndex.of(itemsets)
-    items = np.flatnonzero(index.singles >= least)
-    if _count_frequent(index, least, max_size, MOST_ITEMSETS) > MOST_ITEMSETS:
-        got = f"more than {MOST_ITEMSETS:,} in at least {least} of {itemsets.n_rows} rows"
-        raise ParameterError("too many frequent itemsets", where=where, got=got, hint=hint)
-    ones = np.ones(len(itemsets.codes), np.int8)
-    rows = csr((ones, itemsets.codes, itemsets.offsets), itemsets.n_rows, itemsets.n_items)
-    found: list[frozenset[int]] = []
-    supports = np.empty(0)
-    longest = None if max_size is None else min(max_size, int(itemsets.lengths.max(initial=1)))
-    if len(items):
-        table = pd.DataFrame.sparse.from_spmatrix(rows[:, items])  # type: ignore[attr-defined]
-        table = table.astype(pd.SparseDtype(np.bool_, fill_value=False))
-        # fpgrowth compares shares as floats: half a row less keeps rounding errors away from the bound.
-        share = (least - 0.5) / itemsets.n_rows
-        mined = fpgrowth(table, min_support=share, max_len=longest)
-        found, supports = mined["itemsets"].tolist(), mined["support"].to_numpy() * itemsets.n_rows
-    offsets = offsets_of(np.array([len(each) for each in found], np.int64))
-    places = [place for each in found for place in sorted(each)]
-    codes = items[np.array(places, np.int64)].astype(np.int32)
-    return ItemsetTable(codes, offsets, np.rint(supports).astype(np.int64))
-
-
-def _count_frequent(index: SupportIndex, least: int, max_size: int | None, most: int) -> int:
-    """Count the itemsets that at least a number of rows contain; stop at some count above ``most``."""
-    items = np.flatnonzero(index.singles >= least)
-    rarest_first = items[np.argsort(index.singles[items], kind="stable")]
-    largest = index.longest if max_size is None else min(max_size, index.longest)
-
-    def count() -> int:
-        return itemset_search.count_frequent(index.rows, rarest_first, least, largest, most, halt_flag())
-
-    return search(count, [()], inf)[0]
-
-
-# --- Estimates: the expected supports of itemsets, given a release
-
-
-Mode: TypeAlias = Literal["subset", "uniform", "optimistic", "none"]
-
-_CELLS = 2**22  # upper bound on the cells of the matrix of queries by values
-
-
-def expected_counts(
-    queries: ItemsetTable, published: Itemsets, cover: Cover, mode: Mode, factors: Sequence[Factors]
-) -> NDArray[np.float64]:
-    """Estimate, for each query, the number of original rows that match it.
-
-    The estimate is the sum over the released rows of the probability that the original row contained the
-    items and satisfied the conditions.
-
-    Parameters
-    ----------
-    queries : ItemsetTable
-        Itemsets of original items.
-    published : Itemsets
-        The released column.
-    cover : Cover
-        The labels that stand for each item.
-    mode : str
-        The interpretation of labels, as in `Workload.are`.
-    factors : sequence of Factors
-        The conditions, one element per column.
-    """
-    index = SupportIndex.of(published)
-    if not factors:  # without conditions, equal rows have equal probabilities
-        index = index.distinct()
-    odds = _odds(cover.members, int(np.diff(queries.offsets).max(initial=0)), mode)
-    values, classes = _classes(factors, len(index.weights))
-    # Blocks of queries bound the memory of the matrix of queries by values.
-    step = max(_CELLS // max(values.shape[1], *(each.n_values for each in factors), 1), 1)
-    rows = index.rows
-
-    def answer(begin: int, end: int) -> NDArray[np.float64]:
-        part = queries.take(np.arange(begin, end))
-        shares = np.ones((len(part), values.shape[1]))
-        for factor, chosen in zip(factors, values, strict=True):
-            shares *= factor.shares(slice(begin, end))[:, chosen]
-        labels = cover.labels, cover.offsets
-        return estimates(part.codes, part.offsets, *labels, odds, rows, classes, shares)
-
-    blocks = [
-        (first, min(first + step, end))
-        for begin, end in even_parts(_cumulative_work(queries, index, cover))
-        for first in range(begin, end, step)
-    ]
-    return np.concatenate(share(answer, blocks))
-
-
-def _cumulative_work(queries: ItemsetTable, index: SupportIndex, cover: Cover) -> Offsets:
-    """Sum up the work of the queries: rows of the rarest item, or all rows, times the number of items."""
-    of_label = np.append(0, np.cumsum(np.diff(index.transpose[0])[cover.labels]))
-    of_item = np.diff(of_label[cover.offsets])
-    nonempty = np.diff(queries.offsets) > 0
-    visited = np.full(len(queries), len(index.weights), np.int64)
-    if nonempty.any():
-        visited[nonempty] = np.minimum.reduceat(of_item[queries.codes], queries.offsets[:-1][nonempty])
-    return offsets_of(visited * np.maximum(np.diff(queries.offsets), 1) + 1)
-
-
-def _classes(factors: Sequence[Factors], n_rows: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the combinations of values that occur, column by column, and the combination of each row."""
-    if not factors:
-        return np.empty((0, 1), np.int64), np.zeros(n_rows, np.int64)
-    rows = np.stack([each.values for each in factors])
-    values, classes = np.unique(rows, axis=1, return_inverse=True)
-    return values, classes.ravel().astype(np.int64)
-
-
-def _odds(members: NDArray[np.int64], most: int, mode: Mode) -> NDArray[np.float64]:
-    """Return the probability that a label stands for 0, 1, ..., ``most`` given items, by its size."""
-    size, wanted = members[:, None].astype(np.float64), np.arange(most + 1)
-    if mode == "subset":
-        return np.exp2(-wanted) / (1 - np.exp2(-size))  # 2**(s - j) / (2**s - 1), without overflow
-    if mode == "uniform":
-        return size**-wanted
-    return np.ones((len(members), most + 1)) * ((size == 1) | (mode == "optimistic"))
-
-
-# --- Answers
 
 
 @holds_tables
@@ -295,10 +99,7 @@ def answer_queries(
     least: int,
     absent: Hashable | None = None,
 ) -> Answers:
-    """Answer queries from a release and from the original, as documented by `Workload.are`.
-
-    If the actual count is below ``least``, the error is relative to ``least``.
-    """
+    """Answer queries as `Workload.are`; below ``least`` matching rows, the error is relative to ``least``."""
     check_queried_columns(queries, release.frame, "release", absent)
     queries, *expanded = without_absent(queries, column, absent)
     wanted = _encode_itemsets(queries[column], release.items)
@@ -326,7 +127,6 @@ def answer_queries(
 
 
 def _check_bags(mode: Mode, queries: ItemsetTable) -> None:
-    """Check that queries can be estimated in bags."""
     if mode != "subset":
         hint = 'leave mode= out: each label of a bag stands for one item, so that "subset" is known'
         raise ParameterError("a release of bags has no such estimate", where="mode", got=mode, hint=hint)
@@ -779,3 +579,49 @@ def _list_position(frame: pd.DataFrame, column: Hashable | None) -> int:
     """Return the position of the list column of a table with one row per record: queries count records."""
     refuse_chunks(check_frame(frame))
     return find_column(frame, column)
+
+
+# --- Queries with absent items: rows that contain some items and none of others
+
+
+MOST_ABSENT = 10  # a query with absent items is a sum over their subsets
+
+
+def check_absent(queries: pd.DataFrame, present: Itemsets, absent: Hashable) -> Itemsets:
+    """Check the absent items of queries: few, and other ones than the present items."""
+    gone = Itemsets.from_series(list_column(queries, absent))
+    if (longest := int(gone.lengths.max(initial=0))) > MOST_ABSENT:
+        problem = f"a query may have at most {MOST_ABSENT} absent items"
+        raise ParameterError(problem, where="absent", got=f"{longest} items")
+    of_present = present.lookup(gone.vocabulary)[gone.codes]
+    pairs = present.rows * np.int64(present.n_items + 1) + present.codes
+    both = np.isin(gone.rows * np.int64(present.n_items + 1) + of_present, pairs) & (of_present >= 0)
+    if both.any():
+        got = f"{len(np.unique(gone.rows[both]))} of {gone.n_rows} queries"
+        raise ParameterError("an item is both present and absent in a query", where="absent", got=got)
+    return gone
+
+
+def without_absent(
+    queries: pd.DataFrame, column: Hashable, absent: Hashable | None
+) -> tuple[pd.DataFrame, NDArray[np.int64], NDArray[np.float64]]:
+    """Return queries without absent items, and the query and the sign, 1 or -1, of each.
+
+    The rows without some items are counted by inclusion and exclusion, over the subsets of the absent items
+    that are required in addition.
+    """
+    if absent is None:
+        return queries, np.arange(len(queries)), np.ones(len(queries))
+    present, gone = (
+        [[*row] if pd.api.types.is_list_like(row) else [] for row in queries[label]]
+        for label in (column, absent)
+    )
+    added = [
+        (number, sorted({*present[number], *more}), 1.0 - 2 * (len(more) % 2))
+        for number, items in enumerate(gone)
+        for more in subsets(items)
+    ]
+    owner = np.array([number for number, *_ in added], np.int64)
+    every = queries.drop(columns=absent).iloc[owner].reset_index(drop=True)
+    every[column] = as_itemsets(pd.Series([items for _, items, _ in added], dtype=object))
+    return every, owner, np.array([sign for *_, sign in added])

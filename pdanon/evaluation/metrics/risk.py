@@ -1,8 +1,8 @@
-"""Risk of identification: the share of rows that a few known items single out."""
+"""Risks of a table: rows that a few known items single out, and the inference of private items."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,22 +11,22 @@ from numpy.typing import NDArray
 
 from pdanon.cards import Measures
 from pdanon.errors import ParameterError
-from pdanon.evaluation.metrics.label_links import fitting_rows
+from pdanon.guarantees.breaches import secret_totals
+from pdanon.guarantees.coherence import PublicAndPrivate, private_items
 from pdanon.guarantees.kkm import KLm, QuasiClasses
 from pdanon.guarantees.lm import LmDiversity
-from pdanon.guarantees.named import NamedItems
+from pdanon.guarantees.named import NamedItems, named_items
 from pdanon.guarantees.parameters import check_finite_m, check_k
 from pdanon.guarantees.sensitive_groups import SensitiveGroups
-from pdanon.guarantees.series import Series, read_releases, refuse_unused
-from pdanon.io.units import UnitTable, refuse_with_unit, refuse_without_unit
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.chunks import refuse_chunks
 from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.columns import find_column, list_column
+from pdanon.itemsets.columns import find_column, find_columns, list_column
+from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.multisets import read_visible
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.timing import show_activity
-from pdanon.itemsets.validation import check_flag, check_frame
+from pdanon.itemsets.validation import check_frame
 from pdanon.recoding.counts import of_all_rows
 from pdanon.recoding.result import Anonymized, recoded_lists
 
@@ -42,12 +42,6 @@ def risk(
     m: int = 2,
     quasi: Sequence[Hashable] | None = None,
     sensitive: Sequence[Any] | None = None,
-    unit: Hashable | None = None,
-    item: Hashable | None = None,
-    previous: Sequence[pd.DataFrame | tuple[pd.DataFrame, pd.DataFrame] | Any] | None = None,
-    key: Hashable | Sequence[Any] | None = None,
-    mapping: pd.DataFrame | None = None,
-    linked: bool = True,
 ) -> pd.DataFrame:
     """Measure the share of rows that an attacker with knowledge of a few items can single out.
 
@@ -66,22 +60,6 @@ def risk(
     sensitive : sequence, optional
         Items that the attacker does not know, such as diagnoses. They count in no row. Items that do not
         occur are ignored, as a release may have suppressed them.
-    unit : hashable, optional
-        The column that names the person of a row, if a person has several rows. The table then counts
-        persons, with the distinct items of all their rows. Do not pass it together with ``quasi``.
-    item : hashable, optional
-        The column of items, if each row is a line with one item instead of a list. It requires ``unit``.
-    previous : sequence, optional
-        Earlier releases of the same persons, the oldest first: frames, results, or pairs of a frame and its
-        mapping. The attacker keeps all of them, as in `pdanon.audit`.
-    key : hashable or list, optional
-        The column that identifies a person in all releases, or a list with the persons of the rows of each
-        release, the newest last. By default the index, unless it only counts rows.
-    mapping : pandas.DataFrame, optional
-        The mapping of the frame, if it is a release whose labels do not name their items.
-    linked : bool
-        Whether the attacker can tell which rows of several releases are of the same person. If False, the
-        attacker knows no item, and compares the labels of a row with all rows of the frame. See the notes.
 
     Returns
     -------
@@ -101,26 +79,20 @@ def risk(
         ``rows``
             Number of rows.
 
-        With ``previous``, one row per span of releases for up to m known items: ``first`` and ``last``
-        release, counted from 0, both shares, and the number of persons in all of its releases as ``rows``.
-        With ``linked=False``, one row per earlier release: the persons in it and in the frame as ``rows``,
-        and the shares of them whose own row alone fits, and is one of fewer than k rows that fit.
-
     Raises
     ------
     ColumnError, ItemsetDtypeError, ParameterError
         If a column or a parameter is invalid, or the rows are parts of records, as in a release by
-        `disassociate`. With ``previous``, also as in `pdanon.audit`.
+        `disassociate`.
+
+    See Also
+    --------
+    by : The risk of persons with several rows.
+    after : The risk of persons who are in earlier releases, too.
 
     Notes
     -----
     The result is exact: the worst case over all background knowledge, not an average.
-
-    With ``linked=False``, a row of the frame fits a row of an earlier release if both can stand for the same
-    items. Each label of one then has an item whose label is in the other, or is suppressed there. ``key``
-    only tells which row is right. This is an attack, and no guarantee bounds it: persons whose items have
-    changed may not fit, and other attackers may weigh rows. Cost: the distinct rows of the persons, times the
-    rows.
 
     With ``quasi``, rows match if their published values are equal: numbers, intervals, nodes or sets, as in
     :class:`pdanon.KAnonymity`. The counts agree with the audit of :class:`pdanon.KKm`, which finds the same
@@ -141,66 +113,14 @@ def risk(
        known  singled_out   below_k  items  rows
     0      0     0.333333  0.333333   <NA>     3
     1      1     1.000000  1.000000   <NA>     3
-
-    Two releases that are safe alone, and not together:
-
-    >>> may = pd.DataFrame({"items": [["(rice,tea)"]] * 3 + [["salt"]] * 2})
-    >>> june = pd.DataFrame({"items": [["rice"]] * 2 + [["(salt,tea)"]] * 3})
-    >>> persons = ["ann", "bob", "cem", "dan", "eve"]
-    >>> june.txanon.risk(k=2, m=2, previous=[may], key=[persons, persons])
-       first  last  singled_out  below_k  rows
-    0      0     0          0.0      0.0     5
-    1      0     1          0.2      0.2     5
-    2      1     1          0.0      0.0     5
     """
     refuse_chunks(check_frame(frame))
-    check_flag(linked, "linked")
-    if previous is not None:
-        refuse_with_unit("previous", unit is not None)
-        if quasi is not None or sensitive is not None:
-            hint = "audit it: df.txanon.audit(pdanon.KKm(k=5, m=2, quasi=['age']), previous=[january])"
-            problem = "risk with earlier releases counts knowledge of items alone"
-            raise ParameterError(problem, where="quasi, sensitive", hint=hint)
-        with show_activity("risk"):
-            series = Series.of(read_releases(frame, previous, mapping), column, key)
-            k, m = check_k(k), check_finite_m(m)
-            return _risk_of_spans(series, k, m) if linked else _risk_of_labels(series, k)
-    refuse_unused(key=key, mapping=mapping, linked=None if linked else linked)
-    if unit is None:
-        refuse_without_unit(item, False)
-    else:
-        refuse_with_unit("quasi", quasi is not None)
-        frame = UnitTable.of(frame, unit, item, column).sets()
-        column = frame.columns[0]
     if sensitive is not None:
         frame = _remove_from(frame, column, NamedItems.some(sensitive, "sensitive"))
     with show_activity("risk"):
         if quasi is None:
             return risk_of(Itemsets.from_series(list_column(frame, column)), k=k, m=m)
         return _risk_with_quasi(frame, column, check_k(k), check_finite_m(m), quasi)
-
-
-def _risk_of_spans(series: Series, k: int, m: int) -> pd.DataFrame:
-    """Measure the risk of the persons in each span of releases."""
-    lines = []
-    for span in series.spans():
-        n = len(span.persons)
-        # Fewer persons than k are at risk without any known item.
-        below_k = np.ones(n, np.bool_) if n < k else span.index.at_risk(k, m)
-        alone = np.ones(n, np.bool_) if n == 1 else span.index.at_risk(2, m)
-        shares = (each.mean() if n else 0.0 for each in (alone, below_k))
-        lines.append((*span.place, *shares, n))
-    return Measures(pd.DataFrame(lines, columns=["first", "last", "singled_out", "below_k", "rows"]))
-
-
-def _risk_of_labels(series: Series, k: int) -> pd.DataFrame:
-    """Measure the risk of the persons of each earlier release whose rows fit by their labels alone."""
-    lines, newest = [], len(series.columns) - 1
-    for release in range(newest):
-        fits, own = fitting_rows(series, release)
-        shares = (each.mean() if len(own) else 0.0 for each in (own & (fits == 1), own & (fits < k)))
-        lines.append((release, newest, *shares, len(own)))
-    return Measures(pd.DataFrame(lines, columns=["first", "last", "singled_out", "below_k", "rows"]))
 
 
 def of_few_known(table: pd.DataFrame) -> pd.DataFrame:
@@ -299,31 +219,11 @@ def exposure(
     k: int | None = None,
     m: int | None = None,
 ) -> dict[str, pd.DataFrame]:
-    """Measure the risk of all rows before and after anonymization.
+    """Measure the risk of all rows ``after`` anonymization and, with the original, ``before``, as in `risk`.
 
-    Parameters
-    ----------
-    result : Anonymized
-        The release.
-    original : pandas.DataFrame, optional
-        Its original. Without it there is no ``before``.
-    column : hashable, optional
-        The list column. By default the only recoded one.
-    k, m : int, optional
-        As in `risk`. By default those of the guarantee; m is 2 if the guarantee has none.
-
-    Returns
-    -------
-    dict of DataFrame
-        ``before`` and ``after``: the rows of `risk` for the whole table. Both have the same numbers of known
-        items; beyond the longest row the risk stays constant. If the guarantee has quasi-identifiers, the
-        attacker knows them: their original values before, the published values after. If it has sensitive
-        items, the attacker knows none of them.
-
-    Raises
-    ------
-    ParameterError
-        If there is no k, or the rows of the original are not those of the release.
+    k and m are by default those of the guarantee; m is 2 if it has none. Both tables have the same numbers of
+    known items; beyond the longest row the risk stays constant. The attacker knows the quasi-identifiers of
+    the guarantee, as original values before and published ones after, and none of its sensitive items.
     """
     k = k if k is not None else getattr(result.guarantee, "k", None)
     m = m if m is not None else getattr(result.guarantee, "m", None) or 2
@@ -363,8 +263,86 @@ def remove_items(itemsets: Itemsets, items: NamedItems) -> Itemsets:
 
 
 def _remove_from(frame: pd.DataFrame, column: Hashable | None, items: NamedItems) -> pd.DataFrame:
-    """Remove items from the lists of a frame."""
     place = find_column(frame, column)
     frame, itemsets = frame.copy(deep=False), read_visible(frame.iloc[:, place])
     frame.isetitem(place, remove_items(itemsets, items).to_pandas())
     return frame
+
+
+# --- Inference of private items: the probabilities that coherence bounds
+
+
+@called_by_name
+def breach(
+    frame: pd.DataFrame, column: Hashable | None = None, *, known: Iterable[Any], private: Any
+) -> pd.DataFrame:
+    """Measure the probability of each private item, given known public items.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Original or released rows.
+    column : hashable, optional
+        The list column. By default, the only one besides the private column.
+    known : iterable
+        Public items that the attacker knows; in a release, its labels. Without any, the shares of all rows.
+    private : list of items, Series of bool, or str
+        The private items, as in :func:`pdanon.coherence`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``private``, the item; ``matches``, the number of rows with all known items; ``support``, the number
+        of matches with the private item; and ``probability``, their share of all matches; NaN without a
+        match. By descending probability, then by item. With a private column, rows that are missing in it do
+        not count.
+
+    Raises
+    ------
+    ColumnError, ItemsetDtypeError, ParameterError
+        If a column or a parameter is invalid; if a known or a private item does not occur; or if a known item
+        is private.
+
+    Notes
+    -----
+    ``Coherence(h, k, p, private)`` limits each probability to h, and ``matches`` to 0 or at least k, if at
+    most p items are known.
+
+    References
+    ----------
+    .. [1] Y. Xu, K. Wang, A. W.-C. Fu, P. S. Yu, "Anonymizing Transaction Databases for Publication",
+       KDD 2008.
+
+    Examples
+    --------
+    >>> import pandas as pd, pdanon
+    >>> rows = [["rice", "tea", "flu"], ["rice", "tea"], ["rice", "salt", "flu"], ["rice", "salt", "gout"]]
+    >>> df = pd.DataFrame({"items": rows})
+    >>> df.txanon.breach(known=["rice", "tea"], private=["flu", "gout"])
+      private  matches  support  probability
+    0     flu        2        1          0.5
+    1    gout        2        0          0.0
+    """
+    named = private_items(private)
+    columns = ListColumns.of(frame, find_columns(frame, column, named))
+    parts = PublicAndPrivate.of(columns, named)
+    if columns.private is not None:
+        parts = parts.within_rows(~columns.private.nulls)
+    wanted = named_items(columns.itemsets, NamedItems.of(known, "known"), "known")
+    both = int((wanted & parts.is_private[: len(wanted)]).sum())
+    if both:
+        hint = "a known item is public: leave it out of known or private"
+        raise ParameterError("a known item is private", where="known", got=f"{both} items", hint=hint)
+    held = parts.part(np.append(wanted, np.zeros(len(parts.is_private) - len(wanted), np.bool_)))
+    matching = parts.secrets.within(np.diff(held.offsets) == wanted.sum())
+    supports = secret_totals(matching, parts.copies)
+    items = parts.private_vocabulary
+    table = pd.DataFrame(
+        {
+            "private": pd.array(items, dtype=pd.ArrowDtype(items.type)),
+            "matches": matching.n_rows,
+            "support": supports,
+            "probability": supports / np.float64(matching.n_rows or np.nan),
+        }
+    )
+    return table.sort_values("support", ascending=False, kind="stable", ignore_index=True)

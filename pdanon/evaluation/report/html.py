@@ -81,6 +81,11 @@ def table(
     )
 
 
+def text_table(caption: str, texts: Mapping[str, str], header: Sequence[str] = ("", "")) -> str:
+    """Return a table of names and texts."""
+    return table(caption, header, [(Cell(name), Cell(text)) for name, text in texts.items()])
+
+
 def _row_html(cells: Sequence[Cell]) -> str:
     first, *others = cells
     return f'<th scope="row"{_attributes(first)}>{_cell_html(first)}</th>' + "".join(
@@ -132,20 +137,7 @@ _SIZE = (4.3, 2.9)  # inches; small enough that the text is legible on a phone
 
 
 def svg(draw: Callable[..., object], description: str) -> str:
-    """Draw a plot as inline SVG.
-
-    Parameters
-    ----------
-    draw : callable
-        A function that draws on the axes that it receives as ``ax``.
-    description : str
-        Text alternative for screen readers.
-
-    Returns
-    -------
-    str
-        An ``svg`` element; an empty text if matplotlib is not installed.
-    """
+    """Draw a plot on axes as inline SVG with a text alternative; an empty text without matplotlib."""
     if find_spec("matplotlib") is None:
         return ""
     from matplotlib import style
@@ -214,27 +206,15 @@ def check_head(head: Mapping[str, Any]) -> dict[str, str]:
 
 def _head_table(head: Mapping[str, str]) -> str:
     """Return a table of the texts of a head, without the title; empty if there are none."""
-    rows = [(Cell(name), Cell(head[key])) for key, name in _HEAD.items() if key in head]
-    return table("Head", ["", ""], rows) if rows else ""
+    texts = {name: head[key] for key, name in _HEAD.items() if key in head}
+    return text_table("Head", texts) if texts else ""
 
 
 # --- A page as one file, with its style and script; the browser fetches nothing
 
 
 def document(title: str, sections: Iterable[str], note: str, head: Mapping[str, Any] = _NO_HEAD) -> str:
-    """Return a page as text.
-
-    Parameters
-    ----------
-    title : str
-        Title of the page, unless the head has one.
-    sections : iterable of str
-        Its HTML.
-    note : str
-        A note on the contents, for the footer.
-    head : mapping of str to str or None
-        Texts of the publisher, by their names in ``HEAD``.
-    """
+    """Return a page as text; the title, unless the head has one, and a note for the footer."""
     texts = check_head(head)
     title, content = texts.get("title", title), [*filter(None, [_head_table(texts)]), *sections]
     script, style = _resource("report.js"), _resource("report.css")
@@ -291,8 +271,7 @@ def provenance(result: Anonymized, original: pd.DataFrame | None) -> str:
 
 def versions() -> str:
     """Return a table with the time of the report and the versions of the libraries."""
-    entries = {"report made": report_time()} | library_versions()
-    return table("Date and versions", ["", ""], [(Cell(name), Cell(text)) for name, text in entries.items()])
+    return text_table("Date and versions", {"report made": report_time()} | library_versions())
 
 
 def library_versions() -> dict[str, str]:
@@ -337,15 +316,7 @@ _PLOTS = {
 
 
 def tradeoff_section(trials: pd.DataFrame, chosen: tuple[Any, Any] | None = None) -> str:
-    """Return the section with a table of `pdanon.tradeoff`.
-
-    Parameters
-    ----------
-    trials : pandas.DataFrame
-        The table: ``k, m`` and shares, and the ``reason`` if there is no release.
-    chosen : (k, m), optional
-        The k and m of the reported release.
-    """
+    """Return the section with a table of `pdanon.tradeoff`; k and m of the reported release are chosen."""
     for name in _PLOTS:
         check_tradeoff(trials, name)
     shown = [name for name in _SHARES if name in trials and trials[name].notna().any()]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Hashable, Iterator, Mapping, Sized
+from collections.abc import Hashable, Iterator, Mapping, Sequence, Sized
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -32,6 +32,7 @@ from pdanon.evaluation.report.html import (
     section,
     share,
     table,
+    text_table,
     tradeoff_section,
     write_document,
     write_draft,
@@ -39,7 +40,7 @@ from pdanon.evaluation.report.html import (
 from pdanon.guarantees import SensitiveGroups
 from pdanon.guarantees.constraints import AllItemsets
 from pdanon.guarantees.parameters import format_share
-from pdanon.guarantees.rules import AllRules
+from pdanon.guarantees.ps import AllRules
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.codes import Itemsets
@@ -237,8 +238,7 @@ def _content(
         yield section("What is not protected", *limits)
     made_of = f"{counted(result, ',')}, by {made_by(result, 'an unknown algorithm')}"
     yield section("Summary", facts(made_of, headline(result)))
-    parameters = pd.Series(parameter_texts(result), dtype=object).to_frame()
-    yield section("Parameters", frame_table("Parameters", ["parameter", "value"], parameters, [Cell, Cell]))
+    yield section("Parameters", text_table("Parameters", parameter_texts(result), ["parameter", "value"]))
     yield _guarantee(result)
     if getattr(result.guarantee, "k", None) is not None and not in_chunks(result):
         for column in columns:
@@ -413,17 +413,23 @@ def _unmodified_columns(result: Anonymized) -> str:
         if label in result.passed_through
     ]
     kinds += [(name, "index") for name in unmodified.levels]
-    if not kinds:
+    columns = [(str(label), kind, unmodified.is_judged(label)) for label, kind in kinds]
+    note = " The publisher judged some of them, and approved their publication." if unmodified.judged else ""
+    return unmodified_section(columns, note, with_judged=bool(unmodified.judged))
+
+
+def unmodified_section(columns: Sequence[tuple[str, str, bool]], note: str = "", *, with_judged: bool) -> str:
+    """Return the section with the name and type of unmodified columns, and whether each was judged."""
+    if not columns:
         return section("Unmodified columns", paragraph("No other column."))
-    what = "These columns are published as they are. The guarantee does not cover them."
-    header = ["column", "type"]
-    rows = [[Cell(str(label)), Cell(kind)] for label, kind in kinds]
-    if unmodified.judged:
-        what += " The publisher judged some of them, and approved their publication."
-        header.append("judged")
-        for row, (label, _) in zip(rows, kinds, strict=True):
-            row.append(Cell("judged" if unmodified.is_judged(label) else "no"))
-    return section("Unmodified columns", paragraph(what), table("Columns", header, rows))
+    what = f"These columns are published as they are. The guarantee does not cover them.{note}"
+    header = ["column", "type", "judged"][: 2 + with_judged]
+    rows = [(Cell(name), Cell(kind), Cell("judged" if judged else "no")) for name, kind, judged in columns]
+    return section(
+        "Unmodified columns",
+        paragraph(what),
+        table("Columns", header, [row[: len(header)] for row in rows]),
+    )
 
 
 # Parameters whose texts are names of options, and never items.

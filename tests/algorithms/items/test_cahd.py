@@ -29,8 +29,7 @@ from pdanon import ParameterError, SensitiveGroups
 from pdanon.algorithms.items.cahd import _band_order, groups_of
 from pdanon.evaluation.metrics.group_reconstruction import reconstruction_error
 from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.gray_order import gray_ranks
-from pdanon.itemsets.support import SupportIndex
+from pdanon.itemsets.support import SupportIndex, gray_ranks
 from pdanon.itemsets.timing import report_nothing
 from pdanon.recoding.grouped import GroupedRows
 from pdanon.recoding.recoding import Recoding
@@ -82,9 +81,10 @@ def counts_of(result):
     return {(group, item): count for group, _, item, count in lines.itertuples(index=False)}
 
 
-def hiding(itemsets, sensitive):
+def grouped_rows(itemsets, sensitive, groups):
     """All other items are published as they are."""
-    return Recoding.of_suppressed(np.isin(itemsets.texts(), sensitive), itemsets)
+    hidden = np.isin(itemsets.texts(), sensitive)
+    return GroupedRows(itemsets, Recoding.of_suppressed(hidden, itemsets), np.array(groups), hidden)
 
 
 # --- the published example
@@ -103,7 +103,7 @@ PAPER_SENSITIVE = ["viagra", "pregnancy test"]
 def paper_release():
     frame = frame_of(PAPER)
     itemsets = Itemsets.from_series(frame["items"])
-    rows = GroupedRows(itemsets, hiding(itemsets, PAPER_SENSITIVE), np.array(PAPER_GROUPS))
+    rows = grouped_rows(itemsets, PAPER_SENSITIVE, PAPER_GROUPS)
     public = [[item for item in row if item not in PAPER_SENSITIVE] for row in PAPER]
     return itemsets, rows, frame_of(public).assign(group=PAPER_GROUPS)
 
@@ -247,7 +247,7 @@ def test_reconstruction_error_is_that_of_the_naive_version(rows, p, draw):
     itemsets = Itemsets.from_series(frame["items"])
     items = draw.sample(sorted({*itemsets.texts()} - {"a"}), 1)
     codes = itemsets.lookup(["a", *items]).tolist()
-    found = GroupedRows(itemsets, hiding(itemsets, ["a"]), groups.to_numpy()).kl(codes[0], codes[1:])
+    found = grouped_rows(itemsets, ["a"], groups).kl(codes[0], codes[1:])
     assert found == pytest.approx(naive.kl(rows, grouped(groups.tolist()), "a", items), abs=1e-12)
 
 

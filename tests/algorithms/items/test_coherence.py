@@ -22,8 +22,8 @@ from pdanon import Coherence, KmAnonymity
 from pdanon.algorithms.items import coherence
 from pdanon.algorithms.items.coherence import Moles
 from pdanon.algorithms.weights import item_losses
-from pdanon.guarantees.private import PublicAndPrivate
-from pdanon.itemsets.compatibility import arrow_values
+from pdanon.guarantees.coherence import PublicAndPrivate
+from pdanon.itemsets.dtype import arrow_values
 from pdanon.itemsets.encoded_columns import ListColumns
 
 # The example of the paper. Public items are letters, private ones words.

@@ -17,8 +17,7 @@ from naive.cuts import FIRST, SMALL_TREE, WORKED, hierarchy_of, problems
 import pdanon
 from examples import examples
 from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.gray_order import gray_ranks
-from pdanon.itemsets.support import SupportIndex
+from pdanon.itemsets.support import SupportIndex, gray_ranks
 
 
 @pytest.mark.parametrize("m", [1, 2, 3, None])

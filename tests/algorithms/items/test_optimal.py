@@ -31,7 +31,7 @@ from scipy.optimize import OptimizeResult
 import pdanon
 from examples import examples
 from pdanon.algorithms.items.optimal import _Search
-from pdanon.itemsets.compatibility import arrow_values
+from pdanon.itemsets.dtype import arrow_values
 from pdanon.itemsets.timing import TimeLimitError
 
 # --- the optimum

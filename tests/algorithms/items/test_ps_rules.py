@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from naive.bisection import Sets
 from naive.rules import all_rules, broken
 from pace import timed
-from pdanon.constraints import AllRules
 
 import pdanon
 from examples import some
@@ -23,6 +22,7 @@ from pdanon._kernels.rules import compare_growth
 from pdanon.algorithms.items.ps_rules import repair_sets
 from pdanon.algorithms.states.rules import rules_of
 from pdanon.algorithms.weights import item_weights
+from pdanon.guarantees.ps import AllRules
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.timing import report_nothing
 

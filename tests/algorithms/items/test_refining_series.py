@@ -49,8 +49,8 @@ def test_refined_releases_of_a_series_expose_nobody(seed):
             grown = {item: each for each in sets_of(later.mapping) for item in each}
             assert all(one <= grown[min(one)] for one in sets_of(earlier.mapping))
         last = results[-1]
-        options = {"previous": results[:-1], "key": "id", "mapping": last.mapping}
-        audit = pdanon.audit(last.frame, KmAnonymity(k, m), "items", **options)
+        series = pdanon.after(last.frame, results[:-1], key="id", mapping=last.mapping)
+        audit = series.audit(KmAnonymity(k, m), "items")
         assert (audit.spans["rows_at_risk"] == 0).all()
 
 

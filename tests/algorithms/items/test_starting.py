@@ -59,9 +59,8 @@ def test_added_rows_expose_nobody(algorithm, seed):
                 any(one <= other for other in sets_of(later.mapping)) for one in sets_of(earlier.mapping)
             )
         last = results[-1]
-        audit = pdanon.audit(
-            last.frame, KmAnonymity(k, m), "items", previous=results[:-1], key="id", mapping=last.mapping
-        )
+        series = pdanon.after(last.frame, results[:-1], key="id", mapping=last.mapping)
+        audit = series.audit(KmAnonymity(k, m), "items")
         assert audit.holds
         assert (audit.spans["rows_at_risk"] == 0).all()
 
@@ -70,11 +69,9 @@ def test_added_rows_expose_nobody(algorithm, seed):
 def test_sets_grow_and_keep_their_guarantee_while_rows_change(seed):
     draw = random.Random(seed)
     frames = months(draw, 4, changes=True)
-    results = release_all(frames, pdanon.pcta, k=2, m=2, reserve=4)
+    results = release_all(frames, pdanon.pcta, k=2, m=2)
     for earlier, later in pairwise(results):
-        assert later.guarantee == KmAnonymity(2, 2)
-        assert pdanon.audit(later.frame, KmAnonymity(4, 2), "items").holds
-        assert later.parameters["reserve"] == 4
+        assert pdanon.audit(later.frame, KmAnonymity(2, 2), "items").holds
         known, now = {*earlier.mapping["item"]}, {*later.mapping["item"]}
         left = [one & now for one in sets_of(earlier.mapping) if one & now]  # some items may have gone
         grown = {item: each for each in sets_of(later.mapping) for item in each}
@@ -103,8 +100,9 @@ def test_a_start_of_many_rows():
             grown = {item: each for each in sets_of(second.mapping) for item in each}
             assert all(one <= grown[min(one)] for one in sets_of(first.mapping))
         later = pdanon.pcta(baskets, k=5, m=2, start=first)
-        series = {"previous": [first], "key": [baskets.index[:1500], baskets.index]}
-        assert later.frame.txanon.audit(KmAnonymity(5, 2), **series, mapping=later.mapping).holds
+        key = [baskets.index[:1500], baskets.index]
+        series = later.frame.txanon.after(first, key=key, mapping=later.mapping)
+        assert series.audit(KmAnonymity(5, 2)).holds
 
 
 def test_new_items_stay_in_their_block():
@@ -135,8 +133,6 @@ def test_refine_does_not_split_sets_of_a_series():
     result = FRAME.txanon.pcta(k=3, m=2, start=EARLIER)
     with pytest.raises(ParameterError, match="starts from an earlier one"):
         FRAME.txanon.refine(result)
-    with pytest.raises(ParameterError, match="has a reserve"):
-        FRAME.txanon.refine(FRAME.txanon.pcta(k=3, m=2, reserve=4))
 
 
 @pytest.mark.parametrize(
@@ -148,8 +144,7 @@ def test_refine_does_not_split_sets_of_a_series():
         ({"start": 5}, ["the mapping must be a pandas DataFrame", "int"]),
         ({"start": EARLIER.mapping.assign(generalized=None)}, ["suppresses items", "3 suppressed"]),
         ({"start": EARLIER.mapping.assign(group=[0, 1, 1])}, ["not global"]),
-        ({"reserve": 2}, ["reserve"]),
-        ({"reserve": 100, "start": None}, ["k=100"]),
+        ({"reserve": 4}, ["reserve", "pass the larger k itself"]),
     ],
 )
 def test_bad_input_is_explained(options, words):
@@ -166,14 +161,14 @@ def test_bad_input_is_explained(options, words):
 def test_anonymize_keeps_to_the_sets_of_a_series(seed):
     january, february = months(random.Random(seed), 2)
     first = january.txanon.anonymize(k=3, m=2, keep=["id"])
-    result = february.txanon.anonymize(k=3, m=2, start=first, reserve=4, keep=["id"])
+    result = february.txanon.anonymize(k=3, m=2, start=first, keep=["id"])
     name, refined = result.parameters["algorithm"], result.parameters["refine"]
     assert name in ("pcta", "coat")
     assert f"{name}, refined" in result.tried["algorithm"].tolist()
-    again = getattr(pdanon, name)(february, k=3, m=2, start=first, reserve=4, refine=refined, keep=["id"])
+    again = getattr(pdanon, name)(february, k=3, m=2, start=first, refine=refined, keep=["id"])
     pd.testing.assert_frame_equal(result.mapping, again.mapping)
-    series = result.frame.txanon.audit(KmAnonymity(3, 2), previous=[first], key="id", mapping=result.mapping)
-    assert series.holds
+    series = result.frame.txanon.after(first, key="id", mapping=result.mapping)
+    assert series.audit(KmAnonymity(3, 2)).holds
     label = result.mapping.set_index("item")["generalized"]
     for _, together in first.mapping.groupby("generalized")["item"]:
         assert label[together].nunique() == 1
@@ -184,8 +179,8 @@ def test_other_choices_do_not_start_from_a_release():
     first = frame[["items"]].txanon.anonymize(k=3, m=2)
     with pytest.raises(ParameterError, match="no algorithm for KKm uses start"):
         frame.txanon.anonymize(pdanon.KKm(k=3, m=2, quasi=["age"]), start=first)
-    with pytest.raises(ParameterError, match="max_named excludes start and reserve"):
-        frame[["items"]].txanon.anonymize(k=3, m=2, max_named=0.5, reserve=4)
+    with pytest.raises(ParameterError, match="max_named excludes start"):
+        frame[["items"]].txanon.anonymize(k=3, m=2, max_named=0.5, start=first)
     tried = frame[["items"]].txanon.anonymize(k=3, m=2, start=first, hierarchy=2).tried
     assert "does not keep to start" in tried["reason"].tolist()
 
@@ -210,8 +205,6 @@ def test_fewer_constraints_promise_less(first, later):
 def test_a_start_is_a_result_or_a_mapping(start):
     with pytest.raises(ParameterError, match="where: start"):
         frame_of([["a"], ["a"]]).txanon.pcta(k=2, start=start)
-    with pytest.raises(ParameterError, match="reserve"):
-        frame_of([["a"], ["a"]]).txanon.pcta(k=2, reserve=10**30)
 
 
 def test_constraints_may_become_more():

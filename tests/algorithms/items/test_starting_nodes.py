@@ -85,8 +85,8 @@ def test_added_rows_expose_nobody(name, seed):
         for span in naive.spans_of(3):
             assert naive.km_audit(releases, mappings, span, k, m) == ({}, set())
         last = results[-1]
-        options = {"previous": results[:-1], "key": "id", "mapping": last.mapping}
-        assert pdanon.audit(last.frame, KmAnonymity(k, m), "items", **options).holds
+        series = pdanon.after(last.frame, results[:-1], key="id", mapping=last.mapping)
+        assert series.audit(KmAnonymity(k, m), "items").holds
 
 
 def cuts_of(tree):
@@ -189,20 +189,6 @@ def test_suppressed_items_stay_suppressed():
     assert more.txanon.optimal(k=2, m=2, hierarchy=tree, start=first, suppress=True).holds
 
 
-def test_a_reserve_is_decided_for_and_not_promised():
-    rows = [{"a1"}] * 3 + [{"a2"}] * 6
-    for algorithm in (pdanon.apriori, pdanon.optimal, pdanon.hghs):
-        result = algorithm(frame_of(rows), k=2, m=1, hierarchy=TREE, reserve=4)
-        assert result.guarantee == KmAnonymity(2, 1)
-        assert pdanon.audit(result.frame, KmAnonymity(4, 1)).holds
-        assert result.parameters["reserve"] == 4
-        assert not pdanon.audit(
-            algorithm(frame_of(rows), k=2, m=1, hierarchy=TREE).frame, KmAnonymity(4, 1)
-        ).holds
-    with pytest.raises(ParameterError, match="reserve"):
-        frame_of(rows).txanon.apriori(k=5, m=1, hierarchy=TREE, reserve=4)
-
-
 @pytest.mark.parametrize("name", ALGORITHMS)
 @pytest.mark.parametrize(
     ("tree", "start", "options", "words"),
@@ -249,8 +235,8 @@ def test_anonymize_starts_from_nodes_and_from_sets():
     for first in (sets, nodes, JANUARY):
         result = february.txanon.anonymize(k=2, m=2, hierarchy=TREE, start=first)
         assert february[:4].shape == january.shape
-        options = {"previous": [first], "mapping": result.mapping, "key": [[*range(4)], [*range(6)]]}
-        assert result.frame.txanon.audit(KmAnonymity(2, 2), **options).holds
+        options = {"mapping": result.mapping, "key": [[*range(4)], [*range(6)]]}
+        assert result.frame.txanon.after(first, **options).audit(KmAnonymity(2, 2)).holds
         reasons = result.tried.set_index("algorithm")["reason"]
         assert "not that of the earlier release" in str(reasons["apriori"]) if first is sets else True
     gone = january.txanon.hghs(k=2, m=2, hierarchy=TREE).mapping.assign(

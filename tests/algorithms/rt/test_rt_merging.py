@@ -104,6 +104,21 @@ def test_published_releases(figure):
     assert {row: rows[row] for row in items} == {row: frozenset(text.split()) for row, text in items.items()}
 
 
+def test_published_release_with_sensitive_items():
+    """Figure 2a as it is printed, and the losses after each merge."""
+    sensitive = pdanon.Transaction(sensitive=["G", "H"], l=2)
+    result = pdanon.rfirst(people(), **ASKED, transaction=sensitive, random_state=0)
+    texts = ["(B,D) E F G", "(B,D) E F H", "(B,C,F) (D,E) G", "(B,C,F) (D,E) H", "(A,E,F) G", "(A,E,F) H"]
+    assert published(result.frame) == EUROPE + AFRICA
+    assert rows_of(result.frame) == [frozenset(text.split()) for text in texts]
+    merged = pdanon.rum_bound(
+        people(), **ASKED, delta=0.7, transaction=sensitive, refine=False, random_state=0
+    )
+    assert merged.trace["clusters"].tolist() == [3, 2]
+    assert merged.trace["Rum"].to_numpy() == pytest.approx([0.3595, 0.6383], abs=5e-5)
+    assert merged.trace["Tum"].to_numpy() == pytest.approx([np.nan, 0.5714], abs=5e-5, nan_ok=True)
+
+
 def test_published_items_of_one_class():
     """Figure 2b: in the blocks of its sets, no set has to be smaller."""
     blocks = pdanon.Transaction("upcta", options={"utility": [list("ABCD"), ["E"], ["F"]]})

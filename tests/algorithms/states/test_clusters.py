@@ -16,7 +16,7 @@ from examples import examples
 from pdanon._kernels.clusters import _compare_loss
 from pdanon.algorithms.states.clusters import Clusters
 from pdanon.itemsets import timing as progress
-from pdanon.itemsets.table import ItemsetTable
+from pdanon.itemsets.support import ItemsetTable
 
 N_ITEMS = 7
 

@@ -1,0 +1,455 @@
+"""Estimates from a release: what a published row may stand for, and the expected supports of itemsets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import pandas as pd
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from pdanon._kernels.counting import estimates
+from pdanon.errors import ColumnError, ParameterError
+from pdanon.guarantees import SensitiveGroups
+from pdanon.guarantees.sensitive_groups import group_numbers
+from pdanon.hierarchy import HierarchyLike
+from pdanon.itemsets.chunks import refuse_chunks
+from pdanon.itemsets.codes import Itemsets, Offsets
+from pdanon.itemsets.columns import find_column, is_list_column, list_column
+from pdanon.itemsets.dtype import arrow_values
+from pdanon.itemsets.lists import offsets_of
+from pdanon.itemsets.mapping import check_mapping
+from pdanon.itemsets.multisets import Multisets
+from pdanon.itemsets.row_loops import first_equal_rows
+from pdanon.itemsets.support import ItemsetTable, SupportIndex, csr
+from pdanon.itemsets.threads import even_parts, share
+from pdanon.recoding.recoding import Cover
+from pdanon.recoding.result import Anonymized
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Chances:
+    """The probabilities of sensitive items that are published as counts of groups."""
+
+    groups: NDArray[np.int64]  # by row
+    shares: Any  # items by groups, sparse: the share of the rows of a group with a sensitive item
+    is_hidden: NDArray[np.bool_]  # by item: sensitive, and so in no published row
+
+    @classmethod
+    def of(cls, frame: pd.DataFrame, guarantee: object, items: Itemsets) -> Chances | None:
+        """Read the counts in the guarantee of a released frame; return None if there are none."""
+        if not isinstance(guarantee, SensitiveGroups) or guarantee.classes is None:
+            return None
+        from scipy.sparse import coo_array
+
+        counted = guarantee.classes
+        item_of = items.lookup(counted.items)
+        known = item_of >= 0
+        shares = counted.counts / counted.sizes[counted.group]
+        cells = item_of[known], counted.group[known]
+        table = coo_array((shares[known], cells), shape=(items.n_items, len(counted.groups)))
+        return cls(counted.places(group_numbers(frame)), table.tocsr(), guarantee.is_sensitive(items))
+
+    def remove_hidden(self, queries: ItemsetTable) -> ItemsetTable:
+        """Remove the sensitive items from queries."""
+        is_shown = ~self.is_hidden[queries.codes]
+        kept = np.append(0, np.cumsum(is_shown))[queries.offsets]
+        return ItemsetTable(queries.codes[is_shown], kept, queries.supports)
+
+    def factors(self, queries: ItemsetTable) -> Factors:
+        """Return the probability that a row of each group has the sensitive items of each query."""
+        hidden = self.is_hidden[queries.codes]
+        codes = queries.codes[hidden]
+        offsets = offsets_of(np.diff(np.append(0, np.cumsum(hidden))[queries.offsets]))
+
+        def shares(part: slice) -> NDArray[np.float64]:
+            begins, ends = offsets[:-1][part], offsets[1:][part]
+            product = np.ones((len(begins), self.shares.shape[1]))
+            # Multiply by the first sensitive item of all queries, then by the second, and so on.
+            for place in range(int((ends - begins).max(initial=0))):
+                having = np.flatnonzero(ends - begins > place)
+                product[having] *= self.shares[codes[begins[having] + place]].toarray()
+            return product
+
+        return Factors(self.groups, self.shares.shape[1], shares)
+
+
+# --- Conditions of queries on single-valued columns
+
+
+Floats = NDArray[np.float64]
+
+
+def _is_continuous(column: pd.Series[Any]) -> bool:
+    """Return whether a column holds numbers or times, which have intervals."""
+    dtype = column.dtype
+    other = pd.api.types.is_bool_dtype(dtype) or pd.api.types.is_complex_dtype(dtype)
+    number = pd.api.types.is_numeric_dtype(dtype) and not other
+    return bool(number or pd.api.types.is_datetime64_any_dtype(dtype))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Factors:
+    """The probabilities that the values of a column satisfy the conditions of queries."""
+
+    values: NDArray[np.int64]  # of each row: the number of its distinct value
+    n_values: int
+    shares: Callable[[slice], Floats]  # for a slice of the queries: queries by values; 1 without a condition
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Condition:
+    """The conditions of all queries on one column, with the original and the released column."""
+
+    wanted: pd.Series[Any]  # closed intervals or values; missing: no condition
+    original: pd.Series[Any]
+    released: pd.Series[Any]
+
+    @classmethod
+    def of(cls, wanted: pd.Series[Any], original: pd.Series[Any], released: pd.Series[Any]) -> Condition:
+        """Check that intervals are of numbers or times, and that values occur."""
+        where = f"column {original.name!r}"
+        if isinstance(wanted.dtype, pd.IntervalDtype):
+            if not _is_continuous(original):
+                got = f"dtype {str(original.dtype).split('[')[0]}"
+                raise ParameterError("an interval needs a column of numbers or times", where=where, got=got)
+        else:
+            unknown = wanted.notna() & ~wanted.isin(original.dropna().unique())
+            if unknown.any():
+                problem = "a query has a value that does not occur in the original"
+                got = f"{int(unknown.sum())} of {len(wanted)} queries"
+                hint = "check the spelling and type of the values"
+                raise ParameterError(problem, where=where, got=got, hint=hint)
+        return cls(wanted, original, released)
+
+    def before(self) -> Factors:
+        """Return 1 if an original value satisfies the condition of a query, otherwise 0."""
+        codes, values = pd.factorize(self.original, use_na_sentinel=False)
+        if isinstance(self.wanted.dtype, pd.IntervalDtype):
+            numbers = _numbers(pd.Series(values))
+            low, high = _ends(self.wanted)
+        else:  # a value is an interval of one number, its position among the distinct values
+            numbers = np.arange(len(values), dtype=np.float64)
+            positions = pd.Index(values, dtype=object).get_indexer(pd.Index(self.wanted, dtype=object))
+            low = high = positions[:, None]
+        free = self._free
+
+        def shares(queries: slice) -> Floats:
+            met = (low[queries] <= numbers) & (numbers <= high[queries])
+            return (met | free[queries]).astype(np.float64)
+
+        return Factors(codes, len(values), shares)
+
+    def after(self) -> Factors:
+        """Return the share of the values behind a released value that satisfy the condition of a query.
+
+        A released interval stands for all numbers in it; if the original has whole numbers, for these. Any
+        other released value stands for the original values of its rows.
+        """
+        if isinstance(self.released.dtype, pd.IntervalDtype) and _is_continuous(self.original):
+            return self._within_intervals()
+        before = self.before()
+        codes, labels = pd.factorize(self.released, use_na_sentinel=False)
+        # Distinct pairs of a released and an original value: each original value counts once.
+        pairs = np.unique(np.stack((codes, before.values)), axis=1)
+        members = np.bincount(pairs[0], minlength=len(labels))
+        bounds = offsets_of(members)
+        stands_for = csr((1 / members[pairs[0]], pairs[1], bounds), len(labels), before.n_values)
+        return Factors(codes, len(labels), lambda queries: (stands_for @ before.shares(queries).T).T)
+
+    def _within_intervals(self) -> Factors:
+        codes, intervals = pd.factorize(self.released, use_na_sentinel=False)
+        low, high = (ends.T for ends in _ends(pd.Series(intervals)))
+        if isinstance(self.wanted.dtype, pd.IntervalDtype):
+            first, last = _ends(self.wanted)
+        else:
+            first = last = _numbers(self.wanted)[:, None]
+        whole, free = pd.api.types.is_integer_dtype(self.original.dtype), self._free
+
+        def shares(queries: slice) -> Floats:
+            start, stop = np.maximum(first[queries], low), np.minimum(last[queries], high)
+            if whole:  # count the whole numbers in both intervals
+                share = (np.floor(stop) - np.ceil(start) + 1) / (np.floor(high) - np.ceil(low) + 1)
+            else:
+                width = np.where(high > low, high - low, 1.0)  # a single point has no width to divide by
+                share = np.where(high > low, (stop - start) / width, stop >= start)
+            return np.where(free[queries], 1.0, np.nan_to_num(np.clip(share, 0.0, 1.0)))
+
+        return Factors(codes, len(intervals), shares)
+
+    @property
+    def _free(self) -> NDArray[np.bool_]:
+        """Whether a query has no condition here, as an array of one column."""
+        return self.wanted.isna().to_numpy(np.bool_)[:, None]
+
+
+def draw_conditions(
+    column: pd.Series[Any], rows: NDArray[Any], chosen: NDArray[np.bool_], width: float
+) -> pd.Series[Any]:
+    """Create conditions that given rows satisfy: intervals around their values, or the values.
+
+    ``rows`` and ``chosen`` are by query: its row, and whether it has a condition. The width is a share of the
+    range of the column.
+    """
+    values = column.iloc[rows].reset_index(drop=True)
+    if not _is_continuous(column):
+        return values.astype(object).where(chosen, None)
+    label, column, values = column.name, _plain(column), _plain(values)
+    with np.errstate(over="ignore", invalid="ignore"):
+        half = (column.max() - column.min()) * (width / 2)
+    if isinstance(half, float) and np.isinf([column.max(), column.min(), half]).any():
+        raise ParameterError("the range of a column of queries is infinite", where=f"column {label!r}")
+    low, high = (values - half).where(chosen), (values + half).where(chosen)
+    return pd.Series(pd.arrays.IntervalArray.from_arrays(low, high, closed="both"))
+
+
+def _plain(values: pd.Series[Any]) -> pd.Series[Any]:
+    """Convert any numeric dtype to floats, and any dtype of times to nanoseconds."""
+    if pd.api.types.is_datetime64_any_dtype(values.dtype):
+        return pd.Series(pd.DatetimeIndex(values).as_unit("ns"))
+    return pd.Series(values.to_numpy(np.float64, na_value=np.nan))
+
+
+def _ends(intervals: pd.Series[Any]) -> tuple[Floats, Floats]:
+    """Return both ends of intervals, each as an array of one column."""
+    array = pd.arrays.IntervalArray(intervals)
+    return _numbers(pd.Series(array.left))[:, None], _numbers(pd.Series(array.right))[:, None]
+
+
+def _numbers(values: pd.Series[Any]) -> Floats:
+    """Return numbers, or times in nanoseconds, as floats; NaN if missing."""
+    values = _plain(values)
+    if pd.api.types.is_datetime64_any_dtype(values.dtype):
+        return np.where(values.isna(), np.nan, pd.DatetimeIndex(values).asi8.astype(np.float64))
+    return values.to_numpy()
+
+
+def check_condition(wanted: pd.Series[Any], label: Hashable) -> None:
+    """Check that the conditions on a column are intervals or values."""
+    if is_list_column(wanted):
+        problem = "a condition is an interval or a value, not a list"
+    elif isinstance(wanted.dtype, pd.IntervalDtype) and wanted.dtype.closed != "both":
+        problem = "an interval of a condition must be closed on both sides"
+    else:
+        return
+    raise ParameterError(problem, where=f"column {label!r}")
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Release:
+    """A release with its original: both columns encoded, and the items behind the labels."""
+
+    original: pd.DataFrame
+    frame: pd.DataFrame
+    items: Itemsets
+    published: Itemsets
+    cover: Cover
+    chances: Chances | None = None  # if items are counted by groups
+    bags: Multisets | None = None  # the released column, if a row repeats a label
+
+    @classmethod
+    def of(
+        cls,
+        original: pd.DataFrame,
+        released: Anonymized | pd.DataFrame,
+        mapping: pd.DataFrame | None,
+        hierarchy: HierarchyLike | None,
+        column: Any = None,
+        *,
+        bags: bool = False,
+    ) -> Release:
+        """Encode a release and its original; the hierarchy, if any, takes precedence over the mapping."""
+        guarantee = None
+        if isinstance(released, Anonymized):
+            mapping = released.mapping if mapping is None else mapping
+            released, guarantee = released.frame, released.guarantee
+        elif not isinstance(released, pd.DataFrame):
+            hint = "pass the result of an algorithm, or its frame and mapping"
+            raise ParameterError("not a release", where="released", got=type(released).__name__, hint=hint)
+        if mapping is not None:
+            check_mapping(mapping)
+        refuse_chunks(released)
+        position = find_column(original, column)
+        label = original.columns[position]
+        items = Itemsets.from_series(original.iloc[:, position])
+        published, copies = encode_release(released, label)
+        if copies is not None and not bags:
+            problem, where = "the release holds bags, for which there is no estimate", f"column {label!r}"
+            hint = "if the copies of a label do not matter, convert the column with pdanon.as_itemsets"
+            got = f"{len(copies.codes) - len(published.codes)} repeated labels"
+            raise ParameterError(problem, where=where, got=got, hint=hint)
+        if len(original) != len(released):
+            hint = "pass the original of the release; for a table of pdanon.reconstruct, pass the rows of "
+            hint += "the original that have an item"
+            got = f"{len(original)} and {len(released)} rows"
+            raise ParameterError("original and release differ in the number of rows", got=got, hint=hint)
+        if hierarchy is not None:
+            cover = Cover.of_hierarchy(items, published, hierarchy)
+        elif mapping is None or len(mapping) == 0:
+            cover = Cover.of_itself(items, published)
+        else:
+            cover = Cover.of_mapping(items, published, mapping)
+        chances = Chances.of(released, guarantee, items)
+        return cls(original, released, items, published, cover, chances, copies)
+
+    def check_rows(self) -> None:
+        """Check that both frames have the same index, so that their rows can be compared one by one."""
+        if not self.original.index.equals(self.frame.index):
+            hint = "pass both with the same index, in the same order"
+            raise ParameterError("original and release differ in their index", where="index", hint=hint)
+
+
+def encode_release(frame: pd.DataFrame, label: Any) -> tuple[Itemsets, Multisets | None]:
+    """Encode a column of a release as sets; if rows repeat labels, also as multisets."""
+    if label not in frame.columns:
+        got = f"column {label!r} of {list(frame.columns)}"
+        raise ColumnError("the release lacks the list column of the original", got=got)
+    column = list_column(frame, label)
+    published = Itemsets.from_series(column)
+    repeats = _count_entries(column) > len(published.codes)
+    return published, Multisets.from_series(column) if repeats else None
+
+
+def _count_entries(column: pd.Series[Any]) -> int:
+    """Count the entries of all lists, with repeated entries."""
+    if isinstance(column.dtype, pd.ArrowDtype):
+        return int(pc.sum(pc.list_value_length(arrow_values(column))).as_py() or 0)
+    return sum(len(row) for row in column if pd.api.types.is_list_like(row))
+
+
+# --- Expected supports of itemsets
+
+
+Mode: TypeAlias = Literal["subset", "uniform", "optimistic", "none"]
+
+_CELLS = 2**22  # upper bound on the cells of the matrix of queries by values
+
+
+def expected_counts(
+    queries: ItemsetTable, published: Itemsets, cover: Cover, mode: Mode, factors: Sequence[Factors]
+) -> NDArray[np.float64]:
+    """Estimate, for each query, the number of original rows that match it.
+
+    This is the sum over the released rows of the probability that the original row contained the items and
+    satisfied the conditions, one factor per column.
+    """
+    index = SupportIndex.of(published)
+    if not factors:  # without conditions, equal rows have equal probabilities
+        index = index.distinct()
+    odds = _odds(cover.members, int(np.diff(queries.offsets).max(initial=0)), mode)
+    values, classes = _classes(factors, len(index.weights))
+    # Blocks of queries bound the memory of the matrix of queries by values.
+    step = max(_CELLS // max(values.shape[1], *(each.n_values for each in factors), 1), 1)
+    rows = index.rows
+
+    def answer(begin: int, end: int) -> NDArray[np.float64]:
+        part = queries.take(np.arange(begin, end))
+        shares = np.ones((len(part), values.shape[1]))
+        for factor, chosen in zip(factors, values, strict=True):
+            shares *= factor.shares(slice(begin, end))[:, chosen]
+        labels = cover.labels, cover.offsets
+        return estimates(part.codes, part.offsets, *labels, odds, rows, classes, shares)
+
+    blocks = [
+        (first, min(first + step, end))
+        for begin, end in even_parts(_cumulative_work(queries, index, cover))
+        for first in range(begin, end, step)
+    ]
+    return np.concatenate(share(answer, blocks))
+
+
+def _cumulative_work(queries: ItemsetTable, index: SupportIndex, cover: Cover) -> Offsets:
+    """Sum up the work of the queries: rows of the rarest item, or all rows, times the number of items."""
+    of_label = np.append(0, np.cumsum(np.diff(index.transpose[0])[cover.labels]))
+    of_item = np.diff(of_label[cover.offsets])
+    nonempty = np.diff(queries.offsets) > 0
+    visited = np.full(len(queries), len(index.weights), np.int64)
+    if nonempty.any():
+        visited[nonempty] = np.minimum.reduceat(of_item[queries.codes], queries.offsets[:-1][nonempty])
+    return offsets_of(visited * np.maximum(np.diff(queries.offsets), 1) + 1)
+
+
+def _classes(factors: Sequence[Factors], n_rows: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the combinations of values that occur, column by column, and the combination of each row."""
+    if not factors:
+        return np.empty((0, 1), np.int64), np.zeros(n_rows, np.int64)
+    rows = np.stack([each.values for each in factors])
+    values, classes = np.unique(rows, axis=1, return_inverse=True)
+    return values, classes.ravel().astype(np.int64)
+
+
+def _odds(members: NDArray[np.int64], most: int, mode: Mode) -> NDArray[np.float64]:
+    """Return the probability that a label stands for 0, 1, ..., ``most`` given items, by its size."""
+    size, wanted = members[:, None].astype(np.float64), np.arange(most + 1)
+    if mode == "subset":
+        return np.exp2(-wanted) / (1 - np.exp2(-size))  # 2**(s - j) / (2**s - 1), without overflow
+    if mode == "uniform":
+        return size**-wanted
+    return np.ones((len(members), most + 1)) * ((size == 1) | (mode == "optimistic"))
+
+
+# --- Expected supports in bags, as Clump publishes them: each label of a bag stands for one item, and two
+# labels for two different items
+
+
+def expected_in_bags(
+    queries: ItemsetTable, published: Multisets, cover: Cover, factors: Sequence[Factors]
+) -> NDArray[np.float64]:
+    """Estimate, for each query, the number of original rows that match it.
+
+    A label that a row has c times stands for c different items of its s items, all choices being equally
+    likely and independent of the other labels. The probability that they avoid j given items is a product of
+    ``(s - j - i) / (s - i)`` for i from 0 to c - 1. The probability that a row has all items of a query
+    follows by inclusion and exclusion.
+    """
+    first = first_equal_rows(published.codes, published.offsets)
+    _, example, bag_of = np.unique(first, return_index=True, return_inverse=True)
+    bags = published.take(example)
+    copies = _count_copies(bags)
+    estimates = np.empty(len(queries))
+    for number, row in enumerate(queries.sets()):
+        contains = _contain(row, copies, cover, len(example))
+        matches = contains[bag_of]
+        for factor in factors:
+            matches = matches * factor.shares(slice(number, number + 1))[0, factor.values]
+        estimates[number] = matches.sum()
+    return estimates
+
+
+def _count_copies(bags: Multisets) -> Any:
+    """Count the copies of each label in each bag, as a sparse array, labels by bags."""
+    ones = np.ones(len(bags.codes), np.int64)
+    table = csr((ones, bags.codes, bags.offsets), len(bags.nulls), len(bags.vocabulary))
+    table.sum_duplicates()
+    return table.T.tocsr()
+
+
+def _contain(items: Sequence[int], copies: Any, cover: Cover, n_bags: int) -> NDArray[np.float64]:
+    """Return the probability that each bag stands for all of some items."""
+    total = np.zeros(n_bags)
+    for absent in subsets(items):
+        avoid = np.ones(n_bags)
+        parts = [cover.labels[cover.offsets[item] : cover.offsets[item + 1]] for item in absent]
+        labels, covered = np.unique(np.concatenate([np.empty(0, np.int32), *parts]), return_counts=True)
+        for label, n_covered in zip(labels.tolist(), covered.tolist(), strict=True):
+            own = slice(copies.indptr[label], copies.indptr[label + 1])
+            avoid[copies.indices[own]] *= _avoid(int(cover.members[label]), n_covered, copies.data[own])
+        total += avoid if len(absent) % 2 == 0 else -avoid
+    return np.clip(total, 0.0, 1.0)
+
+
+def subsets(items: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
+    """Yield the subsets of some items, the smallest first."""
+    for size in range(len(items) + 1):
+        yield from combinations(items, size)
+
+
+def _avoid(size: int, given: int, copies: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the probability that as many different items of a label are none of the given ones."""
+    steps = np.arange(int(copies.max(initial=0)))
+    odds = np.clip(size - given - steps, 0, None) / np.maximum(size - steps, 1)
+    return np.append(1.0, np.cumprod(odds))[copies]
