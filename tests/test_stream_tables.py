@@ -181,7 +181,7 @@ def test_rows_of_adjacent_regions_are_exchanged_together(name, tmp_path, monkeyp
 
 @pytest.mark.parametrize("name", ["rum_bound", "mondrian"])
 def test_regions_of_values_that_are_counted_together(name, tmp_path, monkeypatch):
-    monkeypatch.setattr("pdanon.algorithms.regions.cutting._CUT_KEYS", 8)
+    monkeypatch.setattr("pdanon.algorithms.regions.table_parts._CUT_KEYS", 8)
     frame = table(2)
     source = write(frame, tmp_path / "source", [25])
     result = run(source, tmp_path / "released", name, block_rows=12)

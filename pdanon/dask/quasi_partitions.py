@@ -25,19 +25,6 @@ from numpy.typing import NDArray
 
 from pdanon.algorithms.engines import SAMPLE
 from pdanon.algorithms.regions import ReleasedTable, decide_table
-from pdanon.algorithms.regions.cutting import (
-    Assignment,
-    Counts,
-    Drawn,
-    Histogram,
-    NearRows,
-    PairSample,
-    SplitPart,
-    assign_regions,
-    count_drawn,
-    in_order,
-    merge_counts,
-)
 from pdanon.algorithms.regions.region_release import (
     ROWS,
     MemoryStorage,
@@ -45,7 +32,21 @@ from pdanon.algorithms.regions.region_release import (
     number_groups,
     without_missing,
 )
-from pdanon.algorithms.regions.values import Encoder, TableValues
+from pdanon.algorithms.regions.table_parts import (
+    Assignment,
+    Counts,
+    Drawn,
+    Encoder,
+    Histogram,
+    NearRows,
+    PairSample,
+    SplitPart,
+    TableValues,
+    assign_regions,
+    count_drawn,
+    in_order,
+    merge_counts,
+)
 from pdanon.algorithms.registry import algorithm as algorithm_of
 from pdanon.algorithms.registry import of_lists
 from pdanon.dask.lazy import (

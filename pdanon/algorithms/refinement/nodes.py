@@ -29,7 +29,7 @@ from pdanon.algorithms.refinement.task import Task, extend_trace
 from pdanon.algorithms.registry import ALGORITHMS
 from pdanon.algorithms.relational.quasi import split_groups
 from pdanon.algorithms.rt.dataset import Dataset
-from pdanon.algorithms.rt.transaction_side import ClassSearch, keep_occurring
+from pdanon.algorithms.rt.transaction import ClassSearch, keep_occurring
 from pdanon.algorithms.states.clusters import first_members
 from pdanon.algorithms.states.cuts import LeafRows, by_first_row, merge_empty_rows, node_counts
 from pdanon.algorithms.states.cuts_search import CutRefinement

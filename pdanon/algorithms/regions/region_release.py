@@ -18,8 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from pdanon.algorithms.regions.cutting import Histogram
-from pdanon.algorithms.regions.values import LISTS, Encoder, TableValues, read_lists
+from pdanon.algorithms.regions.table_parts import LISTS, Encoder, Histogram, TableValues, read_lists
 from pdanon.algorithms.registry import ALGORITHMS, Algorithm, parameters_of
 from pdanon.algorithms.relational.publishing import no_items, relational_loss, rows_allowed, with_classes
 from pdanon.algorithms.relational.quasi import Classes, Formation, QuasiTable, check_feasible

@@ -11,18 +11,19 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pdanon.algorithms.regions.cutting import (
+from pdanon.algorithms.regions.region_release import FileStorage, RegionFacts, number_groups, without_missing
+from pdanon.algorithms.regions.table_parts import (
     Counts,
+    Encoder,
     Histogram,
     PairSample,
     SplitPart,
+    TableValues,
     assign_regions,
     count_drawn,
     in_order,
     merge_counts,
 )
-from pdanon.algorithms.regions.region_release import FileStorage, RegionFacts, number_groups, without_missing
-from pdanon.algorithms.regions.values import Encoder, TableValues
 from pdanon.algorithms.relational.publishing import no_items
 from pdanon.io.buckets import Buckets, read_rows, regroup, write_rows
 from pdanon.itemsets.codes import Codes, Itemsets, Numbers

@@ -20,6 +20,7 @@ from pdanon.algorithms.relational.attributes import Attribute, Taxonomy
 from pdanon.algorithms.relational.incognito import Levels, best_levels, ladder
 from pdanon.algorithms.relational.publishing import publish_values, release_classes, total_loss
 from pdanon.algorithms.relational.quasi import Classes, QuasiTable, group_rows
+from pdanon.algorithms.states.cuts import sum_below
 from pdanon.guarantees import KAnonymity
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
@@ -223,9 +224,7 @@ def _raise(cuts: list[Numbers], data: _Data, report: Report) -> list[Step]:
 def _necessary_cut(taxonomy: Taxonomy, codes: Codes, weights: Numbers, k: int, allowed: int) -> Numbers:
     """Raise nodes of fewer than k rows until few rows have one; return the node of each value."""
     tree = taxonomy.hierarchy
-    rows = sums(taxonomy.leaves[codes], weights, tree.n_nodes)
-    for node in range(tree.n_nodes - 1, 0, -1):  # pre-order, backwards: children before parents
-        rows[tree.parent[node]] += rows[node]
+    rows = sum_below(weights, tree, taxonomy.leaves[codes])
     nodes = taxonomy.leaves.copy()
     while True:
         rare = np.unique(nodes[(rows[nodes] > 0) & (rows[nodes] < k)])

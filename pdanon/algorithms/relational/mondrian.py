@@ -13,7 +13,7 @@ import pandas as pd
 from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.relational.attributes import cover_loss
 from pdanon.algorithms.relational.publishing import release_classes, trim_groups
-from pdanon.algorithms.relational.quasi import Classes, QuasiTable
+from pdanon.algorithms.relational.quasi import Classes, QuasiTable, split_groups
 from pdanon.guarantees import KAnonymity
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
@@ -150,8 +150,7 @@ def _cut(table: QuasiTable, rows: Numbers, k: int) -> list[Numbers]:
         attribute = table.attributes[place]
         parts = attribute.split(attribute.codes[rows])
         if parts is not None and np.bincount(parts).min() >= k:
-            # A stable sort keeps the rows of each part ascending.
-            return np.split(rows[np.argsort(parts, kind="stable")], np.cumsum(np.bincount(parts))[:-1])
+            return [rows[places] for places in split_groups(parts)]  # in the order of the table
     return []
 
 

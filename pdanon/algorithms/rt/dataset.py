@@ -17,8 +17,7 @@ from pdanon.algorithms.registry import ALGORITHMS, BYTES_OF_SUPPORTS
 from pdanon.algorithms.relational.mondrian import cut_evenly
 from pdanon.algorithms.relational.publishing import ClassRows
 from pdanon.algorithms.relational.quasi import Classes, Formation, QuasiTable, check_feasible, split_groups
-from pdanon.algorithms.rt.transaction import Transaction, as_transaction
-from pdanon.algorithms.rt.transaction_side import TransactionSide, anonymize_by
+from pdanon.algorithms.rt.transaction import Transaction, TransactionSide, anonymize_by, as_transaction
 from pdanon.algorithms.states.cuts import by_first_row
 from pdanon.algorithms.workers import Share, check_jobs, sharing
 from pdanon.errors import ParameterError

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from pdanon._kernels import row_clusters
 from pdanon.algorithms.relational.quasi import Digests, QuasiTable, number_groups
-from pdanon.algorithms.rt.transaction_side import TransactionSide
+from pdanon.algorithms.rt.transaction import TransactionSide
 from pdanon.itemsets.codes import Itemsets, Mask, Numbers
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.validation import find_name

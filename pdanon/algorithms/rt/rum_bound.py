@@ -25,8 +25,7 @@ from pdanon.algorithms.rt.dataset import (
     check_options,
 )
 from pdanon.algorithms.rt.merging import Merging, Rum, best_candidate, check_rum, distances
-from pdanon.algorithms.rt.transaction import Transaction
-from pdanon.algorithms.rt.transaction_side import TransactionSide
+from pdanon.algorithms.rt.transaction import Transaction, TransactionSide
 from pdanon.algorithms.workers import check_jobs
 from pdanon.errors import InfeasibleError
 from pdanon.guarantees import KKm, KLm

@@ -1,21 +1,42 @@
-"""Parameters for the items of a table with quasi-identifiers, as one value."""
+"""Items of a table with quasi-identifiers: their parameters as one value, and how clusters are anonymized."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, fields
+from dataclasses import KW_ONLY, dataclass, fields, replace
+from fractions import Fraction
 from functools import partial
-from typing import Any
+from math import lcm
+from typing import Any, NamedTuple
 
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from pdanon.algorithms.items.apriori import find_leaves
 from pdanon.algorithms.registry import ALGORITHMS, Algorithm
-from pdanon.algorithms.states.cuts import check_parts
-from pdanon.errors import ParameterError
-from pdanon.guarantees.named import NamedItems
+from pdanon.algorithms.states.clusters import first_members
+from pdanon.algorithms.states.cuts import Cut, CutTask, check_parts
+from pdanon.algorithms.states.cuts_search import CutRefinement
+from pdanon.algorithms.states.diverse_sets import DiverseSets
+from pdanon.algorithms.states.sets_search import Refinement
+from pdanon.algorithms.weights import WEIGHT_STEPS, item_weights
+from pdanon.errors import InfeasibleError, ParameterError
+from pdanon.guarantees import KKm, KLm, KmAnonymity
+from pdanon.guarantees.breaches import breaches
+from pdanon.guarantees.named import NamedItems, named_items
 from pdanon.guarantees.parameters import check_seconds, check_share, materialize
-from pdanon.hierarchy import HierarchyLike
+from pdanon.guarantees.utility import item_blocks, partition
+from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.arguments import constructed_by_name
+from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers, join_columns
 from pdanon.itemsets.columns import quasi_labels
+from pdanon.itemsets.lists import distinct, sums
+from pdanon.itemsets.support import SupportIndex
+from pdanon.itemsets.timing import report_nothing
 from pdanon.itemsets.validation import check_count, check_known, describe, find_name, quote_word
+from pdanon.recoding.emptied import labels_to_suppress
 from pdanon.recoding.labels import Labels, check_labels
 
 
@@ -208,3 +229,455 @@ def _describe(name: str, value: Any) -> str:
     if name == "labels":
         return quote_word(value)
     return describe(value) if name in ("hierarchy", "l") else repr(value)
+
+
+# --- The items of one class
+
+
+_MOST_ROWS = 2**31  # every l above the number of rows allows no sensitive item at all
+
+
+def keep_occurring(rows: Itemsets) -> tuple[Itemsets, Codes]:
+    """Return rows with only the items that occur in them, and their previous codes."""
+    items, codes = np.unique(rows.codes, return_inverse=True)
+    vocabulary = rows.vocabulary.take(pa.array(items))
+    return replace(rows, codes=codes.astype(np.int32), vocabulary=vocabulary), items
+
+
+def rows_of(index: SupportIndex, items: Codes) -> Itemsets:
+    """Return rows whose vocabulary is the codes of their items."""
+    missing = np.zeros(len(index.weights), np.bool_)
+    return Itemsets(index.codes, index.offsets, pa.array(items), missing, index.weights)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ClassSearch:
+    """Refinement of the items of a class."""
+
+    guarantee: KmAnonymity  # of each class
+    # Hierarchy, and leaf of each item of the table, if nodes are published.
+    cover: tuple[Hierarchy, Codes] | None = None
+    joint: bool = False  # whether the root joins several columns; occurrences at the root are then suppressed
+    blocks: Numbers | None = None  # only items of the same block share a set
+    base: int = 0  # loss to lower: 0 for NCP, 1 for LM
+
+    def begin(
+        self, rows: Itemsets, items: Codes, became: Codes, started: float | None = None
+    ) -> Refinement | CutRefinement:
+        """Start a search in a class, whose rows and items are those of `keep_occurring`.
+
+        ``became`` has the node of each item, or the number of its set; -1 if it is suppressed.
+        """
+        since = time.perf_counter() if started is None else started
+        if self.cover is None:
+            blocks = None if self.blocks is None else self.blocks[items]
+            loss = "LM" if self.base else "NCP"
+            return Refinement(rows, became, self.guarantee, blocks, loss, since, sweeps=0)
+        tree, leaves = self.cover
+        index = SupportIndex.of(rows)
+        one = np.zeros(len(index.weights), np.int32)
+        return CutRefinement(index, one, tree, leaves[items], became[None], self.guarantee, self.base, since)
+
+    def refine(self, rows: Itemsets, items: Codes, became: Codes) -> Codes:
+        """Return the result for each item when no single move gains; parameters as in `begin`."""
+        search = self.begin(rows, items, became)
+        if isinstance(search, CutRefinement):
+            search.lower()
+        else:
+            search.descend()
+        found = search.best.reshape(-1).astype(np.int32)
+        return np.where(found == 0, -1, found) if self.joint else found
+
+
+# --- Transactions of a table with quasi-identifiers, made k^m-anonymous cluster by cluster
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class TransactionSide:
+    """The transactions of all rows, and how to anonymize those of a cluster.
+
+    ``decide`` is the algorithm: from rows and their items to a number for each occurrence. The number is a
+    node of the hierarchy or shared by the items of a set; -1 suppresses the occurrence.
+    """
+
+    itemsets: Itemsets
+    k: int  # 0 if the table has sensitive items: ``decide`` alone decides which classes are suppressed
+    decide: Callable[[SupportIndex, Codes], Codes]
+    sizes: Numbers | None  # number of leaves of each node; None if sets are published
+    domains: Numbers  # number of leaves, or of items that occur, of each list column
+    column_of: Codes  # list column of each item
+    measure: str  # of transactions (Tum): NCP or UL
+    search: ClassSearch | None = None  # refines the decision
+    hidden: Mask | None = None  # sensitive items, which do not count in the loss of transactions
+    weights: Numbers | None = None  # importance of each item in UL, as of `item_weights`
+
+    @property
+    def measured_as(self) -> str | None:
+        """Name of the loss of transactions; None if it is the NCP of all items."""
+        if self.measure == "UL":
+            return "UL_rows"
+        return None if self.hidden is None else "NCP_known"
+
+    @property
+    def known(self) -> Itemsets:
+        """The transactions without sensitive items."""
+        if self.hidden is None:
+            return self.itemsets
+        rows = SupportIndex.of(self.itemsets).keep_items(~self.hidden)
+        return replace(self.itemsets, codes=rows.codes, offsets=rows.offsets)
+
+    @property
+    def most(self) -> int:
+        """Loss of all rows together if all transactions were suppressed."""
+        return self._most(self.itemsets.n_rows, self._count_known(self.itemsets.codes))
+
+    def _most(self, n_rows: int, n_occurrences: int) -> int:
+        """Return the loss of some rows together if all their transactions were suppressed."""
+        return n_rows if self.measure == "UL" else lcm(*self.domains.tolist()) * n_occurrences
+
+    def protect(self, rows: Numbers) -> tuple[Numbers, Codes]:
+        """Anonymize the transactions of the rows of a cluster.
+
+        Return the positions of their occurrences among all, and the number of each, as in ``decide``. All are
+        suppressed if fewer than k rows have items: no release of them would be k^m-anonymous.
+        """
+        places, own, items, numbers = self._decide_rows(rows)
+        if self.search is None or np.count_nonzero(own.lengths) < self.k:
+            return places, numbers
+        became = np.empty(len(items), np.int32)
+        became[own.codes] = numbers
+        refined = self.search.refine(own, items, became)[own.codes]
+        both = self._hide_emptied(own, numbers), self._hide_emptied(own, refined)
+        return places, min(both, key=partial(self.loss, places))
+
+    def _hide_emptied(self, rows: Itemsets, numbers: Codes) -> Codes:
+        """Suppress further occurrences until no row, or at least k rows, are emptied."""
+        gone = labels_to_suppress(numbers.astype(np.int64), rows, self.k)
+        return np.where(np.isin(numbers, gone), np.int32(-1), numbers)
+
+    def _decide_rows(self, rows: Numbers) -> tuple[Numbers, Itemsets, Codes, Codes]:
+        """Return the places of occurrences, the rows not missing, their items, and the decision."""
+        places = self.itemsets.places(rows)
+        # Missing rows hide no others.
+        own, items = keep_occurring(self.itemsets.take(rows[~self.itemsets.nulls[rows]]))
+        index = SupportIndex.of(own)
+        if index.n_non_empty < self.k:
+            return places, own, items, np.full(len(places), -1, np.int32)
+        return places, own, items, self.decide(index, items)
+
+    def _count_known(self, codes: Codes) -> int:
+        """Count the occurrences of items that are not sensitive."""
+        return len(codes) if self.hidden is None else int(np.count_nonzero(~self.hidden[codes]))
+
+    def loss(self, places: Numbers, numbers: Codes) -> float:
+        """Return the loss of some rows together, given the new number of each occurrence.
+
+        NCP is that of a release, where an occurrence costs a share of the domain of its list column. It is
+        multiplied by a common multiple of all domains, so that it is an exact integer.
+        """
+        if self.hidden is not None:
+            shown = ~self.hidden[self.itemsets.codes[places]]
+            places, numbers = places[shown], numbers[shown]
+        covered = self._stands_for(places, numbers)
+        if self.measure == "NCP":
+            changed = (covered > 1) | (numbers < 0)
+            lost = sums(self._column_of(places)[changed], covered[changed], len(self.domains))
+            unit = lcm(*self.domains.tolist())
+            return sum(
+                each * (unit // size) for each, size in zip(lost.tolist(), self.domains.tolist(), strict=True)
+            )
+        row_of = np.searchsorted(self.itemsets.offsets, places, side="right")
+        published = row_of * (int(numbers.max(initial=0)) + 2) + numbers + 1
+        _, first = np.unique(published, return_index=True)
+        rows, row = np.unique(row_of[first], return_inverse=True)
+        size = covered[first].astype(np.float64)
+        all_sizes = np.bincount(row, size, minlength=len(rows))
+        terms = (np.exp2(size - all_sizes[row]) - np.exp2(-all_sizes[row])) / (1 - np.exp2(-all_sizes[row]))
+        if self.weights is not None:
+            terms = terms * self._importance(places, numbers)[first]
+        return float(terms.sum())
+
+    def average_loss(self, rows: Numbers) -> Fraction:
+        """Return the average loss of rows anonymized together, not refined, as a share of the maximum."""
+        places, _, _, numbers = self._decide_rows(rows)
+        known = self._count_known(self.itemsets.codes[places])
+        return Fraction(self.loss(places, numbers)) / max(self._most(len(rows), known), 1)
+
+    def _importance(self, places: Numbers, numbers: Codes) -> NDArray[np.float64]:
+        """Return the highest importance of an item with each number; 1 for suppressed occurrences."""
+        assert self.weights is not None
+        heaviest = np.zeros(int(numbers.max(initial=0)) + 2, np.int64)
+        np.maximum.at(heaviest, numbers, self.weights[self.itemsets.codes[places]])
+        heaviest[-1] = WEIGHT_STEPS  # -1
+        return heaviest[numbers] / WEIGHT_STEPS
+
+    def _column_of(self, places: Numbers) -> Codes:
+        """Return the list column of some occurrences."""
+        return self.column_of[self.itemsets.codes[places]]
+
+    def _stands_for(self, places: Numbers, numbers: Codes) -> Numbers:
+        """Count the items that each occurrence may stand for; all of its column if it is suppressed."""
+        sizes = self.sizes
+        if sizes is None:
+            members = distinct(numbers * np.int64(self.itemsets.n_items) + self.itemsets.codes[places])
+            sizes = np.bincount(members[members >= 0] // self.itemsets.n_items)
+        return np.where(numbers < 0, self.domains[self._column_of(places)], np.append(sizes, 0)[numbers])
+
+
+# --- How the items of a table are anonymized
+
+
+class _Secrets(NamedTuple):
+    """The sensitive items, and the upper bound l on their share: in at most 1/l of the rows."""
+
+    hidden: Mask
+    diversity: int
+
+    def split(self, index: SupportIndex, items: Codes) -> tuple[SupportIndex, SupportIndex]:
+        """Return the known items of some rows, and the sensitive items that can hide in them.
+
+        No row is missing. An attacker may know the class alone, or that a row has any known item. Both must
+        leave a sensitive item with a probability of at most 1/l.
+        """
+        secret = self.hidden[items]
+        known, secrets = index.keep_items(~secret), index.keep_items(secret)
+        filled = secrets.within(np.diff(known.offsets) > 0)
+        sure = (secrets.singles * self.diversity > index.n_rows) | (
+            filled.singles * self.diversity > filled.n_rows
+        )
+        return known, secrets.keep_items(~sure)
+
+
+def anonymize_by(
+    transaction: Transaction, columns: Sequence[Itemsets], guarantee: KKm | KLm, *, refine: bool
+) -> tuple[TransactionSide, list[tuple[Hierarchy, int]] | None]:
+    """Return the transactions of list columns, how to anonymize them, and the hierarchies of their items."""
+    itemsets, column_of = join_columns(columns)
+    secrets = None
+    if isinstance(guarantee, KLm):
+        # Bounded, as products with the number of rows must not overflow.
+        hidden = named_items(itemsets, guarantee.sensitive, "sensitive")
+        secrets = _Secrets(hidden, min(guarantee.l, _MOST_ROWS))
+    km = KmAnonymity(guarantee.k, guarantee.m)
+    if transaction.hierarchy is None:
+        domains = np.array([max(each.n_items, 1) for each in columns])
+        return _by_sets(transaction, itemsets, km, domains, column_of, secrets, refine=refine), None
+    if secrets is not None:
+        return _by_diverse_cuts(transaction, itemsets, km, column_of, secrets)
+    source: Any = transaction.hierarchy
+    sources = [source] if transaction.columns is None else [source[each] for each in transaction.columns]
+    items = [each.vocabulary for each in columns]
+    found = [Hierarchy.over(each, own) for each, own in zip(sources, items, strict=True)]
+    trees = [tree for tree, _ in found]
+    cover = _joint(trees, [leaves for _, leaves in found])
+    domains = np.array([each.n_leaves for each in trees])
+    side = _by_cuts(transaction, itemsets, km, cover, domains, column_of, refine=refine)
+    return side, [(each, each.n_leaves) for each in trees]
+
+
+def _by_cuts(
+    transaction: Transaction,
+    itemsets: Itemsets,
+    km: KmAnonymity,
+    cover: tuple[Hierarchy, Codes],
+    domains: Numbers,
+    column_of: Codes,
+    *,
+    refine: bool,
+) -> TransactionSide:
+    """Return transactions to publish as nodes of a hierarchy; below its root if it joins columns."""
+    joint = len(domains) > 1
+    record = ALGORITHMS[transaction.algorithm]
+    nodes_of: Any = record.nodes
+    decide = partial(_nodes, partial(nodes_of, **_options(transaction)), km, cover, joint)
+    sizes = cover[0].leaves.astype(np.int64)
+    # Algorithms that do not recode items may publish an item in several ways in a class.
+    search = ClassSearch(km, cover, joint) if refine and record.recodes == "items" else None
+    return TransactionSide(itemsets, km.k, decide, sizes, domains, column_of, transaction.tum, search)
+
+
+def _by_diverse_cuts(
+    transaction: Transaction, itemsets: Itemsets, km: KmAnonymity, column_of: Codes, secrets: _Secrets
+) -> tuple[TransactionSide, list[tuple[Hierarchy, int]]]:
+    """Return transactions whose known items are published as nodes that reveal no sensitive item."""
+    source: Any = transaction.hierarchy
+    tree, leaves, n_leaves = find_leaves(source, itemsets.vocabulary, secrets.hidden)
+    nodes_of = None if transaction.algorithm == "apriori" else ALGORITHMS[transaction.algorithm].nodes
+    decide, domains = partial(_diverse_nodes, nodes_of, km, (tree, leaves), secrets), np.array([n_leaves])
+    sizes = np.minimum(tree.leaves, n_leaves).astype(np.int64)
+    side = TransactionSide(
+        itemsets, 0, decide, sizes, domains, column_of, transaction.tum, hidden=secrets.hidden
+    )
+    return side, [(tree, n_leaves)]
+
+
+def _by_sets(
+    transaction: Transaction,
+    itemsets: Itemsets,
+    km: KmAnonymity,
+    domains: Numbers,
+    column_of: Codes,
+    secrets: _Secrets | None,
+    *,
+    refine: bool,
+) -> TransactionSide:
+    """Return transactions to publish as sets of items that reveal no sensitive item.
+
+    With several list columns, each set is of one column.
+    """
+    options = _options(transaction)
+    utility = options.get("utility")
+    kinds = item_blocks(None if utility is None else partition(utility), itemsets)
+    share = check_share(options.get("max_suppressed", 0.0), "max_suppressed")
+    if len(domains) > 1:  # sets of one column may not reach k rows: suppression must be allowed
+        kinds, share = kinds * len(domains) + column_of, Fraction(1)
+    sets_of: Any = ALGORITHMS[transaction.algorithm].sets
+    weights = item_weights(options.get("weights"), itemsets)
+    decide = partial(_sets, sets_of, km, kinds, share, weights)
+    search = ClassSearch(km, blocks=kinds) if refine else None
+    if secrets is None:
+        return TransactionSide(
+            itemsets, km.k, decide, None, domains, column_of, transaction.tum, search, weights=weights
+        )
+    diverse = partial(_diverse_sets, decide, km, kinds, secrets, search)
+    return TransactionSide(
+        itemsets,
+        0,
+        diverse,
+        None,
+        domains,
+        column_of,
+        transaction.tum,
+        hidden=secrets.hidden,
+        weights=weights,
+    )
+
+
+def _joint(trees: Sequence[Hierarchy], leaves: Sequence[Codes]) -> tuple[Hierarchy, Codes]:
+    """Join trees below one root, and move their leaves; return a single tree unchanged."""
+    if len(trees) == 1:
+        return trees[0], leaves[0]
+    starts = np.cumsum([1, *(tree.n_nodes for tree in trees)])  # node 0 is the new root
+    parents = [
+        np.where(tree.parent < 0, 0, tree.parent + start) for tree, start in zip(trees, starts, strict=False)
+    ]
+    names = ("*", *(name for tree in trees for name in tree.names))
+    joint = Hierarchy(names, np.concatenate(([-1], *parents)).astype(np.int32))
+    moved = [nodes + start for nodes, start in zip(leaves, starts, strict=False)]
+    return joint, np.concatenate(moved).astype(np.int32)
+
+
+def _options(transaction: Transaction) -> dict[str, Any]:
+    """Return the options of an algorithm, with its defaults for those not set."""
+    return {**ALGORITHMS[transaction.algorithm].options, **(transaction.options or {})}
+
+
+# --- Decisions: parameters first, then rows and their items. They can be sent to other processes.
+
+
+def _nodes(
+    nodes_of: Callable[..., Codes],
+    km: KmAnonymity,
+    cover: tuple[Hierarchy, Codes],
+    joint: bool,
+    index: SupportIndex,
+    items: Codes,
+) -> Codes:
+    tree, leaves = cover
+    nodes = nodes_of(CutTask(index, tree, leaves[items], km.k, km.m, report_nothing))
+    # An occurrence at the joint root is suppressed. The cut is then the root: no other item is left.
+    return np.where(nodes == 0, -1, nodes) if joint else nodes
+
+
+def _diverse_nodes(
+    nodes_of: Callable[..., Codes] | None,
+    km: KmAnonymity,
+    cover: tuple[Hierarchy, Codes],
+    hiding: _Secrets,
+    index: SupportIndex,
+    items: Codes,
+) -> Codes:
+    """Raise a cut, or suppress nodes of another algorithm, until they reveal no sensitive item."""
+    tree, leaves = cover[0], cover[1][items]
+    known, secrets = hiding.split(index, items)
+    result = np.where(secrets.singles > 0, leaves, -1).astype(np.int32)
+    if known.n_non_empty >= km.k:
+        if nodes_of is None:
+            cut = Cut(known, tree, leaves, secrets=secrets, diversity=hiding.diversity)
+            cut.protect(km.k, km.m, report_nothing)
+            of_item = cut.nodes
+        else:
+            of_item = np.full(index.n_items, -1, np.int32)
+            of_item[known.codes] = nodes_of(CutTask(known, tree, leaves, km.k, km.m, report_nothing))
+            _suppress_revealing(of_item, known, secrets, km, hiding.diversity)
+        result = np.where(known.singles > 0, of_item, result)
+    return result[index.codes]
+
+
+def _suppress_revealing(
+    of_item: Codes, known: SupportIndex, secrets: SupportIndex, km: KmAnonymity, diversity: int
+) -> None:
+    """Suppress nodes, in place, until up to m nodes reveal each sensitive item of few enough of their rows.
+
+    Of each set of nodes that reveals one, the node with the fewest occurrences is suppressed (ties: the
+    first). Without it, no other set has other rows, so that k^m-anonymity is kept.
+    """
+    nodes, number = np.unique(of_item, return_inverse=True)
+    number = np.where(of_item < 0, -1, number).astype(np.int32)
+    held = sums(number[of_item >= 0], known.singles[of_item >= 0], len(nodes))
+    rows = known.recode(number, len(nodes))
+    found = breaches(rows, secrets, share=Fraction(1, diversity), m=km.m, k=km.k).sets()
+    gone = np.zeros(len(nodes), np.bool_)
+    for each in map(list, found):
+        if not gone[each].any():
+            gone[each[int(np.argmin(held[each]))]] = True
+    of_item[(number >= 0) & gone[number]] = -1
+
+
+def _diverse_sets(
+    sets_of: Callable[[SupportIndex, Codes], Codes],
+    km: KmAnonymity,
+    kinds: Numbers,
+    hiding: _Secrets,
+    search: ClassSearch | None,
+    index: SupportIndex,
+    items: Codes,
+) -> Codes:
+    known, secrets = hiding.split(index, items)
+    labels = np.full(index.n_items, -1, np.int32)
+    if known.n_non_empty >= km.k:
+        there = np.flatnonzero(known.singles)  # absent items would count as suppressed in their block
+        found = known.recode(np.searchsorted(there, np.arange(index.n_items)), len(there))
+        labels[known.codes] = sets_of(found, items[there])
+        if search is not None:  # before the merges: a refined set may reveal a sensitive item
+            refined = search.refine(rows_of(known, items), items, labels)
+            labels = np.where(hiding.hidden[items], -1, refined).astype(np.int32)
+        sets = DiverseSets(known, secrets, labels, kinds[items], hiding.diversity, len(hiding.hidden))
+        sets.protect(km.k, km.m)
+        labels = first_members(sets.labels).astype(np.int32)
+        shown = np.flatnonzero(secrets.singles > 0)
+        labels[shown] = shown  # a set has the number of one of its own items, so no number is used twice
+    return labels[index.codes]
+
+
+def _sets(
+    sets_of: Callable[..., Codes],
+    km: KmAnonymity,
+    kinds: Numbers,
+    share: Fraction,
+    weights: Numbers | None,
+    index: SupportIndex,
+    items: Codes,
+) -> Codes:
+    own = None if weights is None else weights[items]
+    try:
+        return sets_of(
+            index, kinds[items], int(share * index.n_items), km.k, km.m, report_nothing, weights=own
+        )
+    except InfeasibleError as error:
+        raise InfeasibleError(
+            "too many items of a class cannot hide within their block",
+            where=f"utility, in a class of {index.n_rows:,} rows",
+            got=f"max_suppressed={float(share):g}, the share of the items of a class that may be suppressed",
+            hint="pass max_suppressed=1 to suppress them in their class",
+        ) from error

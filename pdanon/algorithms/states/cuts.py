@@ -339,7 +339,7 @@ def occurrences_below(index: SupportIndex, hierarchy: Hierarchy, leaves: Codes) 
     return sum_below(index.singles, hierarchy, leaves)
 
 
-def sum_below(values: Numbers, hierarchy: Hierarchy, leaves: Codes) -> Numbers:
+def sum_below(values: Numbers, hierarchy: Hierarchy, leaves: NDArray[Any]) -> Numbers:
     """Sum the values of the items below each node, as integers."""
     total = offsets_of(sums(leaves, values, hierarchy.n_nodes))
     first = np.arange(hierarchy.n_nodes)

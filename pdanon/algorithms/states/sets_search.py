@@ -7,8 +7,8 @@ sets, and sets are split, step by step.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from math import inf, log2, sqrt
@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pdanon._kernels import constraint_annealing, counting, set_annealing, set_moves, set_search
+from pdanon._kernels import constraint_annealing, set_annealing, set_moves, set_search
 from pdanon._kernels.larger_itemsets import LargerItemsets
 from pdanon.algorithms.states.clusters import Clusters, first_members
 from pdanon.algorithms.weights import item_weights
@@ -45,89 +45,6 @@ _PRESS = 1.25  # factor of the penalty in the last sweeps, while the sets are un
 _SLOTS = 2048  # sets that there is always room for
 MOST_IN_CUBE = 640  # sets whose triples are all counted: 174 MB
 MOST_SETS = 4096  # sets of a table that is annealed; there is room for twice as many: 270 MB for their pairs
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Annealing:
-    """Safe sets of items whose loss is to be lowered, with two or three known items, or with constraints.
-
-    A set of more than one item costs ``(size + change) * held``: ``held`` is the sum of the worth of its
-    items. If ``change`` is positive, it also costs ``change * sqrt(size * squares - held**2)``: ``squares``
-    is the sum of the squares.
-    """
-
-    rows: counting.Rows  # distinct transactions
-    k: int  # supports of sets, or of images of constraints, are 0 or at least k
-    triples: bool  # whether three items may be known
-    singles: Numbers
-    worth: Numbers
-    blocks: Numbers  # only items of the same block share a set
-    change: float
-    constraints: ItemsetTable | None = None  # by default, all sets of up to two or three known items
-    # For items that stand for several: ``mass``, their number, and ``square``, the sum of their squared
-    # worth.
-    members: Mapping[str, NDArray[Any]] = field(default_factory=dict)
-
-    def anneal(
-        self, labels: Numbers, sweeps: int, seed: int, spent: Callable[[], float]
-    ) -> tuple[Numbers, Numbers, bool]:
-        """Return safe sets that cost no more than the given ones, the last sets, and whether there was time.
-
-        The given sets are safe, and numbered from 0 without gaps; -1 is suppressed. The last sets may be
-        unsafe. A sweep moves each item that is not suppressed once. Then ``spent`` returns the share of the
-        time that is spent; 1 ends the search.
-
-        The temperature falls from sweep to sweep. The penalty for a row that is lacking holds their number
-        near a bound, which falls from one for each item to 0. So neither needs to be known for the data.
-        Afterwards unsafe sets raise the penalty. If they are unsafe in the end, up to as many sweeps follow.
-        If half of the time does not suffice, fewer sweeps go the same way in larger steps.
-        """
-        n = len(labels)
-        clusters, sweep = self._begin(labels, _mix(seed))
-        unit = float(self.worth.sum() / max(self.singles.sum(), 1)) * (1 + max(self.change, 0) / _WARMER)
-        penalty, cooling = _PENALTY * unit, (_COLD / _HOT) ** (1 / max(sweeps - 1, 1))
-        temperature = _HOT * unit
-        done, number = 0.0 if spent() < 1 else inf, 0  # sweeps of the way that are done, and sweeps in fact
-        while done < sweeps or (clusters.lack and done < 2 * sweeps):
-            sweep(temperature, penalty)
-            left = 1 - done / (_LACKING * sweeps)
-            allowed = n * left**3 if left > 0 else 0.0
-            if clusters.lack > allowed:
-                factor = _RISE if left > 0 else _PRESS
-            else:
-                factor = _DROP if 2 * clusters.lack < allowed else _FALL
-            number += 1
-            step = max(1.0, 2 * sweeps * spent() - done)
-            done += step
-            # In larger steps the price of a row must rise as far, but may fall less.
-            penalty *= factor ** min(step, SWEEPS) if factor > 1 else factor
-            temperature = max(temperature * cooling**step, _COLD * unit)
-        return clusters.best, clusters.state["label"], done == number
-
-    def _begin(self, labels: Numbers, seed: int) -> tuple[Any, Callable[[float, float], None]]:
-        """Return the sets with their supports, and a sweep for a temperature and a penalty."""
-        n, n_sets = len(labels), int(labels.max(initial=-1)) + 1
-        slots = min(n, MOST_IN_CUBE if self.triples else max(2 * n_sets, _SLOTS))
-        options: dict[str, Any] = {
-            "k": self.k,
-            "label": labels,
-            "slots": slots,
-            "worth": self.worth,
-            "block": self.blocks,
-            "change": self.change,
-            "seed": seed,
-            **self.members,
-        }
-        sets: Any
-        if self.constraints is not None:
-            itemsets, bounds = self.constraints.codes, self.constraints.offsets
-            sets = constraint_annealing.Annealing(rows=self.rows, itemsets=itemsets, bounds=bounds, **options)
-            constraint_annealing.count(sets, self.rows)
-            return sets, partial(constraint_annealing.sweep, clusters=sets, rows=self.rows)
-        sets = set_annealing.Annealing(triples=self.triples, singles=self.singles, **options)
-        space = set_moves.Space(n=n, slots=slots, largest=3 if self.triples else 2, words=0)
-        set_annealing.count(sets, self.rows, space)
-        return sets, partial(set_annealing.sweep, clusters=sets, rows=self.rows, space=space)
 
 
 def _mix(seed: int) -> int:
@@ -454,21 +371,9 @@ class Refinement:
     def _anneal(self, sweeps: int, seed: int, limit: float | None) -> None:
         """Search for clusters from the best ones, with unsafe clusters on the way, and store the best."""
         labels = np.unique(self._best, return_inverse=True)[1] - int((self._best < 0).any())
-        price, blocks = self._price, np.ascontiguousarray(self._blocks, np.int64)
-        task = Annealing(
-            self._rows,
-            self._guarantee.k,
-            self._state.largest == 3,
-            price.singles,
-            price.worth,
-            blocks,
-            price.change,
-            self._constraints if self._state.largest == 0 else None,
-            {"mass": self._mass, "square": self._square},
-        )
         spent = partial(time_spent, time.perf_counter(), self._started, limit)
         starts = [(labels, sweeps, seed + i, spent) for i in range(_STARTS)]
-        for found, last, complete in share(task.anneal, starts):
+        for found, last, complete in share(self._anneal_once, starts):
             set_moves.relocate(found, self._state, self._rows, self._space)
             self._keep()
             set_moves.relocate(last, self._state, self._rows, self._space)
@@ -476,6 +381,71 @@ class Refinement:
                 self._repair()  # of few pairs, after the whole way
             self.hurried |= not complete and sweeps == SWEEPS
         set_moves.relocate(self._best, self._state, self._rows, self._space)
+
+    def _anneal_once(
+        self, labels: Numbers, sweeps: int, seed: int, spent: Callable[[], float]
+    ) -> tuple[Numbers, Numbers, bool]:
+        """Return safe sets that cost no more than the given ones, the last sets, and whether there was time.
+
+        The given sets are safe, and numbered from 0 without gaps; -1 is suppressed. The last sets may be
+        unsafe. A sweep moves each item that is not suppressed once. Then ``spent`` returns the share of the
+        time that is spent; 1 ends the search.
+
+        The temperature falls from sweep to sweep. The penalty for a row that is lacking holds their number
+        near a bound, which falls from one for each item to 0. So neither needs to be known for the data.
+        Afterwards unsafe sets raise the penalty. If they are unsafe in the end, up to as many sweeps follow.
+        If half of the time does not suffice, fewer sweeps go the same way in larger steps.
+        """
+        n = len(labels)
+        clusters, sweep = self._begin_annealing(labels, _mix(seed))
+        price = self._price
+        unit = float(price.worth.sum() / max(price.singles.sum(), 1)) * (1 + max(price.change, 0) / _WARMER)
+        penalty, cooling = _PENALTY * unit, (_COLD / _HOT) ** (1 / max(sweeps - 1, 1))
+        temperature = _HOT * unit
+        done, number = 0.0 if spent() < 1 else inf, 0  # sweeps of the way that are done, and sweeps in fact
+        while done < sweeps or (clusters.lack and done < 2 * sweeps):
+            sweep(temperature, penalty)
+            left = 1 - done / (_LACKING * sweeps)
+            allowed = n * left**3 if left > 0 else 0.0
+            if clusters.lack > allowed:
+                factor = _RISE if left > 0 else _PRESS
+            else:
+                factor = _DROP if 2 * clusters.lack < allowed else _FALL
+            number += 1
+            step = max(1.0, 2 * sweeps * spent() - done)
+            done += step
+            # In larger steps the price of a row must rise as far, but may fall less.
+            penalty *= factor ** min(step, SWEEPS) if factor > 1 else factor
+            temperature = max(temperature * cooling**step, _COLD * unit)
+        return clusters.best, clusters.state["label"], done == number
+
+    def _begin_annealing(self, labels: Numbers, seed: int) -> tuple[Any, Callable[[float, float], None]]:
+        """Return the sets with their supports, and a sweep for a temperature and a penalty."""
+        n, n_sets, triples = len(labels), int(labels.max(initial=-1)) + 1, self._state.largest == 3
+        slots = min(n, MOST_IN_CUBE if triples else max(2 * n_sets, _SLOTS))
+        options: dict[str, Any] = {
+            "k": self._guarantee.k,
+            "label": labels,
+            "slots": slots,
+            "worth": self._price.worth,
+            "block": np.ascontiguousarray(self._blocks, np.int64),
+            "change": self._price.change,
+            "seed": seed,
+            "mass": self._mass,
+            "square": self._square,
+        }
+        sets: Any
+        if self._state.largest == 0:
+            itemsets, bounds = self._constraints.codes, self._constraints.offsets
+            sets = constraint_annealing.Annealing(
+                rows=self._rows, itemsets=itemsets, bounds=bounds, **options
+            )
+            constraint_annealing.count(sets, self._rows)
+            return sets, partial(constraint_annealing.sweep, clusters=sets, rows=self._rows)
+        sets = set_annealing.Annealing(triples=triples, singles=self._price.singles, **options)
+        space = set_moves.Space(n=n, slots=slots, largest=3 if triples else 2, words=0)
+        set_annealing.count(sets, self._rows, space)
+        return sets, partial(set_annealing.sweep, clusters=sets, rows=self._rows, space=space)
 
     def _move(self, order: Numbers, limit: float | None) -> None:
         """Apply the best move of each item."""

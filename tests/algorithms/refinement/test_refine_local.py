@@ -23,7 +23,7 @@ from naive.refine import Released, ReleasedSets
 import pdanon
 from examples import examples
 from pdanon import ParameterError, Transaction
-from pdanon.algorithms.rt.transaction_side import ClassSearch
+from pdanon.algorithms.rt.transaction import ClassSearch
 
 RUNS = {
     "rum_bound": {"delta": 1.0, "merge": "T", "random_state": 0},

@@ -12,8 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from examples import examples
-from pdanon.algorithms.regions.cutting import Assignment, Histogram, cut_regions
-from pdanon.algorithms.regions.values import ColumnValues, value_frame
+from pdanon.algorithms.regions.table_parts import (
+    Assignment,
+    ColumnValues,
+    Histogram,
+    cut_regions,
+    value_frame,
+)
 from pdanon.algorithms.relational.quasi import QuasiTable
 
 rows = st.lists(st.tuples(st.integers(0, 5), st.sampled_from("abc")), min_size=1, max_size=40)
@@ -83,7 +88,7 @@ def test_regions_of_values_that_are_counted_together(values, most, cuts):
     """Their number and sizes do not depend on how values are counted, nor on the parts."""
     table, n = encoded(values), len(values)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pdanon.algorithms.regions.cutting._CUT_KEYS", 4)
+        patch.setattr("pdanon.algorithms.regions.table_parts._CUT_KEYS", 4)
         found, regions, histogram = assigned(table, [np.arange(n)], most, coarse=True)
         parts = np.split(np.arange(n), sorted(min(cut, n) for cut in cuts))
         assert assigned(table, parts, most, coarse=True)[0].tolist() == found.tolist()
