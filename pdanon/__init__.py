@@ -66,7 +66,7 @@ from pdanon.errors import (
 )
 from pdanon.evaluation import metrics, plotting
 from pdanon.evaluation.after import AfterReleases, after
-from pdanon.evaluation.comparison import compare
+from pdanon.evaluation.comparison import compare, tradeoff
 from pdanon.evaluation.evidence.verification import Verification, verify
 from pdanon.evaluation.fingerprint import fingerprint
 from pdanon.evaluation.metrics.attack import Attack, attack

@@ -446,7 +446,7 @@ def join_rows(
     """Extend the joint rows of some releases by one release. Items and labels ascend within a row.
 
     Joint item ``c`` is extended to the joint items from ``starts[c]`` to ``starts[c + 1] - 1``. ``needed``
-    has the label of the next release that each of these needs; -1 if it needs none. ``first_known`` has the
+    has the label of the next release that each one needs; -1 if it needs none. ``first_known`` has the
     extended joint item of each label alone, if some item has no label before; -1 if there is none. These
     items have the lowest codes.
     """

@@ -232,7 +232,7 @@ def open_writer(
     others: Mapping[int, pa.Field] | None = None,
     noted: Mapping[bytes, bytes] | None = None,
 ) -> Iterator[pq.ParquetWriter]:
-    """Open a writer of a file like another one, in which some columns become lists of these types of items.
+    """Open a writer of a file like another one, in which some columns become lists with these types of items.
 
     ``others`` are further recoded columns, also by position. Text of lists is written as codes into a
     dictionary, and read as text. The file is synced to disk when the block ends.
