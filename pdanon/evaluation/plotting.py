@@ -16,13 +16,14 @@ from numpy.typing import NDArray
 
 from pdanon.cards import SHARES, Measures
 from pdanon.errors import ParameterError
-from pdanon.evaluation.metrics.risk import exposure, sensitive_of
+from pdanon.evaluation.metrics.risk import exposure
 from pdanon.itemsets.arguments import CallError, called_by_name, unknown_method
 from pdanon.itemsets.libraries import takes_tables
 from pdanon.itemsets.mapping import is_kept, label_sizes
 from pdanon.itemsets.validation import check_count, check_frame, check_text
 from pdanon.recoding.counts import class_sizes
 from pdanon.recoding.result import class_names
+from pdanon.recoding.risk import hidden_items
 
 __all__ = ["Plots", "comparison", "frontier", "styled", "tradeoff"]
 
@@ -384,7 +385,9 @@ class Plots:
         k = least if k is None else k
         tables = exposure(self._result, original, column, k=k, m=m)  # checks k, so it can be compared
         promised = getattr(self._result.guarantee, "m", None) if k == least else None
-        return draw_risk(tables, k, ax, promised=promised, sensitive=bool(sensitive_of(self._result)))
+        return draw_risk(
+            tables, k, ax, promised=promised, sensitive=bool(hidden_items(self._result.guarantee))
+        )
 
     def sizes(self, ax: Axes | None = None) -> Axes:
         """Draw the number of items per published label, or the number of rows per equivalence class.

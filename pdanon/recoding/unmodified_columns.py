@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from fractions import Fraction
 from functools import reduce
 from itertools import combinations
@@ -18,7 +17,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pdanon.errors import ColumnError, IdentifierWarning, InfeasibleError, warn
+from pdanon.errors import ColumnError, IdentifierWarning, InfeasibleError, did_you_mean, warn
 from pdanon.guarantees import PublicK
 from pdanon.guarantees.kkm import Crowds
 from pdanon.guarantees.parameters import check_share
@@ -378,10 +377,8 @@ def judged_labels(others: Sequence[Hashable], recoded: Sequence[Hashable], keep:
             raise ColumnError(f"column {label!r} is recoded", where="keep", hint=remedy)
         if label_key(label) not in visible:
             texts = [each for each in others if isinstance(each, str)]
-            nearest = get_close_matches(label, texts, 1) if isinstance(label, str) else []
-            hint = f"did you mean {nearest[0]!r}?" if nearest else None
             what, got = f"column {label!r} does not exist", f"columns {[*others]}"
-            raise ColumnError(what, where="keep", got=got, hint=hint)
+            raise ColumnError(what, where="keep", got=got, hint=did_you_mean(label, texts))
     return labels
 
 

@@ -13,11 +13,9 @@ from pdanon.cards import Measures
 from pdanon.errors import ParameterError
 from pdanon.guarantees.breaches import secret_totals
 from pdanon.guarantees.coherence import PublicAndPrivate, private_items
-from pdanon.guarantees.kkm import KLm, QuasiClasses
-from pdanon.guarantees.lm import LmDiversity
+from pdanon.guarantees.kkm import QuasiClasses
 from pdanon.guarantees.named import NamedItems, named_items
 from pdanon.guarantees.parameters import check_finite_m, check_k
-from pdanon.guarantees.sensitive_groups import SensitiveGroups
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.chunks import refuse_chunks
 from pdanon.itemsets.codes import Itemsets
@@ -29,6 +27,7 @@ from pdanon.itemsets.timing import show_activity
 from pdanon.itemsets.validation import check_frame
 from pdanon.recoding.counts import of_all_rows
 from pdanon.recoding.result import Anonymized, recoded_lists
+from pdanon.recoding.risk import hidden_items
 
 _SHOWN = (0, 1, 2, 3, 5)  # numbers of known items; from 10 on: 10, 20, 50, 100, ...
 
@@ -243,17 +242,11 @@ def exposure(
             raise ParameterError("not the rows of the release", where="original", got=got, hint=hint)
         frames = {"before": original, **frames}
     quasi = getattr(result.guarantee, "quasi", None)
-    known: dict[str, Any] = {"k": k, "m": m, "quasi": quasi, "sensitive": sensitive_of(result)}
+    known: dict[str, Any] = {"k": k, "m": m, "quasi": quasi, "sensitive": hidden_items(result.guarantee)}
     tables = {name: of_all_rows(risk(frame, column, **known)) for name, frame in frames.items()}
     # The tables end at their longest rows; more known items than that change nothing.
     numbers = max((table.index for table in tables.values()), key=len)
     return {name: table.reindex(numbers, method="ffill").reset_index() for name, table in tables.items()}
-
-
-def sensitive_of(result: Anonymized) -> NamedItems | None:
-    """Return the sensitive items of a guarantee, which the attacker does not know, or None."""
-    guarantee = result.guarantee
-    return guarantee.sensitive if isinstance(guarantee, KLm | LmDiversity | SensitiveGroups) else None
 
 
 def remove_items(itemsets: Itemsets, items: NamedItems) -> Itemsets:

@@ -19,7 +19,7 @@ from pdanon.algorithms.rt.transaction import Transaction, set_parameters
 from pdanon.cards import SHARES, SIGNS, facts
 from pdanon.evaluation.consistency import check_original, check_release, recount_unmodified
 from pdanon.evaluation.metrics.attack import share_named
-from pdanon.evaluation.metrics.risk import exposure, sensitive_of
+from pdanon.evaluation.metrics.risk import exposure
 from pdanon.evaluation.plotting import draw_risk
 from pdanon.evaluation.report.html import (
     Cell,
@@ -59,6 +59,7 @@ from pdanon.recoding.result import (
     recoded_lists,
     verdict,
 )
+from pdanon.recoding.risk import hidden_items
 from pdanon.recoding.unmodified_columns import UnmodifiedColumns
 from pdanon.recoding.warnings import shortfall
 
@@ -74,7 +75,7 @@ def risk_section(result: Anonymized, original: pd.DataFrame | None, column: Hash
     promised: int | None = getattr(result.guarantee, "m", None)
     tables = exposure(result, original, column, m=None if promised is None else promised + 1)
     title = "Risk before and after" if original is not None else "Risk of the release"
-    draw = partial(draw_risk, tables, k, promised=promised, sensitive=bool(sensitive_of(result)))
+    draw = partial(draw_risk, tables, k, promised=promised, sensitive=bool(hidden_items(result.guarantee)))
     caption = f"Rows with fewer than {k} matching rows, by the number of known items."
     return section(
         title,
@@ -89,7 +90,7 @@ def risk_section(result: Anonymized, original: pd.DataFrame | None, column: Hash
 def _describe_risk(result: Anonymized, column: Hashable) -> str:
     k, quasi = result.guarantee.k, getattr(result.guarantee, "quasi", ())  # type: ignore[attr-defined]
     beside = f", and the values of {', '.join(map(str, quasi))}" if quasi else ""
-    hidden = " The attacker knows no sensitive item." if sensitive_of(result) else ""
+    hidden = " The attacker knows no sensitive item." if hidden_items(result.guarantee) else ""
     return (
         f"Suppose that an attacker knows some items of a person in the column {column}, in the worst case "
         f"those that reveal most{beside}.{hidden} The row of the person is singled out if no other row "
