@@ -1,4 +1,4 @@
-"""Measure what libraries would replace and what their import takes, and write it into docs/architecture.md.
+"""Measure what libraries would replace and what their import takes: the table behind docs/architecture.md.
 
 Run from the root of the checkout: ``pip install`` the libraries of ``PIECES``, then
 ``python docs/scripts/libraries_table.py``. Tokens by hand and import times are measured again. Tokens with a
@@ -145,4 +145,4 @@ def lines() -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    write_section("architecture.md", "libraries", lines())
+    write_section("libraries.md", "libraries", lines())

@@ -271,3 +271,15 @@ def test_sensitive_items_count_in_no_row(rows, sensitive):
 def test_sensitive_items_are_a_list():
     with pytest.raises(ParameterError, match="no sensitive item"):
         frame_of([{"a"}]).txanon.risk(k=2, sensitive=[])
+
+
+def test_an_attacker_of_inferences_knows_no_sensitive_item():
+    frame = frame_of([["a", "flu"], ["a", "b"], ["a", "b"], ["b"]])
+    result = frame.txanon.suppress_control(rho=0.9, sensitive=["flu"], m=1)
+    before = exposure(result, frame, k=2, m=1)["before"]
+    assert (
+        before["below_k"].tolist()
+        == frame.txanon.risk(k=2, m=1, sensitive=["flu"])["below_k"].head(1).tolist()
+    )
+    assert before["below_k"].tolist() == [0]  # with the flu, who has it stands out
+    assert frame.txanon.risk(k=2, m=1)["below_k"].iloc[0] == 0.25
