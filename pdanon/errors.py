@@ -382,7 +382,7 @@ def file_hint(path: str | os.PathLike[str], kind: str, cause: str | None = None)
             return "check the address, its endpoint and the credentials"
         return "only Parquet is read from a URI: copy the file to this machine"
     if os.path.isdir(text):
-        return "it is a directory: pass a file; pdanon.stream.anonymize reads directories of Parquet files"
+        return "it is a directory: pass a file; pdanon.stream reads directories of Parquet files"
     if not os.path.exists(text):
         return _nearest_file(text)
     suffix = os.path.splitext(text)[1].lower()

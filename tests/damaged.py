@@ -108,7 +108,7 @@ def counted_rows(path, _):
 
 def released_rows(path, target):
     target.unlink(missing_ok=True)
-    result = pdanon.stream.anonymize(path, target, k=2, m=1, column="items")
+    result = pdanon.stream.pcta(path, target, k=2, m=1, column="items")
     became = dict(zip(result.mapping["item"], result.mapping["generalized"], strict=True))
     rows = as_sets(plain_rows(target))
     return rows, lambda rows: [

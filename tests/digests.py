@@ -140,7 +140,7 @@ def of_files(frame: pd.DataFrame, quasi: list[str], k: int) -> Calls:
 
 
 def _streamed(name: str, **asked: Any) -> list[Any]:
-    result = stream.anonymize("rows", name, algorithm=name, **asked)
+    result = getattr(stream, name)("rows", name, **asked)
     return [result, *(path.read_bytes() for path in sorted(Path(name).glob("*.parquet")))]
 
 

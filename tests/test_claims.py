@@ -824,7 +824,7 @@ def refined_releases_name_about_as_many():
 def lines_of_a_person_cost():
     (table,) = tables_of("unit.md", "unit").values()
     costs = table.set_index(["lines", "call"])[["processor time", "at most"]]
-    many, file = ("10,000,000", "pdanon.by(...).pcta"), ("1,000,000", "pdanon.stream.by(...).anonymize")
+    many, file = ("10,000,000", "pdanon.by(...).pcta"), ("1,000,000", "pdanon.stream.by(...).pcta")
     return [*costs.loc[many], *costs.loc[file]] == ["11.6 s", "1.70 GiB", "4.0 s", "0.38 GiB"]
 
 

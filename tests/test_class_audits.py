@@ -147,7 +147,7 @@ def test_attacks_on_releases_by_region_are_refused(tmp_path):
     frame = table(1)
     asked = {"k": 3, "m": 1, "quasi": ["age"], "random_state": 0}
     source, target, mapping = write(frame, tmp_path / "source"), tmp_path / "out", tmp_path / "m.parquet"
-    released = stream.anonymize(source, target, algorithm="rfirst", mapping=mapping, **asked)
+    released = stream.rfirst(source, target, mapping=mapping, **asked)
     written, ddf = pdanon.read_parquet(mapping), divided(frame, 3)
     lazy = ddf.txanon.rfirst(**asked)
     for call, got in (
@@ -176,7 +176,7 @@ def test_functions_that_need_all_rows_are_refused(name):
 @pytest.mark.filterwarnings("ignore::pdanon.UselessWarning")
 def test_views_that_need_all_rows_are_refused(tmp_path):
     pdanon.to_parquet(LISTS, tmp_path / "rows.parquet")
-    written = stream.anonymize(tmp_path / "rows.parquet", tmp_path / "out.parquet", k=2, m=1, keep=["age"])
+    written = stream.pcta(tmp_path / "rows.parquet", tmp_path / "out.parquet", k=2, m=1, keep=["age"])
     for result in (written, divided(LISTS, 2).txanon.pcta(k=2, m=1, keep=["age"])):
         for name in ("evidence", "report", "plot", "save"):
             assert hasattr(pdanon.Anonymized, name)

@@ -102,10 +102,10 @@ def test_however_the_rows_are_divided(data, name, seed):
         expected = getattr(pdanon, name)(frame, **asked)
     except InfeasibleError:
         with pytest.raises(InfeasibleError) as caught:
-            pdanon.dask.anonymize(divided(frame, cuts), algorithm=name, **asked)
+            getattr(divided(frame, cuts).txanon, name)(**asked)
         assert caught.value.partial is None
     else:
-        assert_same(pdanon.dask.anonymize(divided(frame, cuts), algorithm=name, **asked), expected)
+        assert_same(getattr(divided(frame, cuts).txanon, name)(**asked), expected)
 
 
 def frame_of_rows(drawn):
@@ -382,7 +382,7 @@ def test_lists_of_objects_are_refused_with_the_remedy():
         with pytest.raises(ColumnError, match="as_itemsets"):
             _ = ddf["items"].itemset
         with pytest.raises(ColumnError, match="as_itemsets"):
-            pdanon.dask.anonymize(ddf, k=2, column="items")
+            ddf.txanon.pcta(k=2, column="items")
     mixed = divided(frame_of([["a"], ["a"]]).assign(other=1))
     with pytest.raises(ColumnError, match="as_itemsets"):
         mixed.txanon.pcta(column="other", k=2)
@@ -476,9 +476,7 @@ def test_without_an_algorithm_the_best_one_on_a_sample_decides(partitions, tmp_p
     assert result.tried.set_index("algorithm")["loss"].idxmin() == name
     pd.testing.assert_frame_equal(result.frame.compute(), getattr(frame.txanon, name)(k=3, m=2).frame)
     pdanon.to_parquet(frame, tmp_path / "in.parquet")
-    streamed = pdanon.stream.anonymize(
-        tmp_path / "in.parquet", tmp_path / "out.parquet", algorithm=None, k=3, m=2
-    )
+    streamed = pdanon.stream.anonymize(tmp_path / "in.parquet", tmp_path / "out.parquet", k=3, m=2)
     pd.testing.assert_frame_equal(streamed.mapping, result.mapping)
 
 

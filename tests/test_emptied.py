@@ -280,10 +280,9 @@ def test_streams_and_frames_of_dask_hide_them_as_well(tmp_path):
     expected = frame.txanon.coat(**asked)
     assert expected.mapping.attrs == {"empty_rows": 2}
     pdanon.to_parquet(frame, tmp_path / "in.parquet")
-    made = pdanon.stream.anonymize(
+    made = pdanon.stream.coat(
         tmp_path / "in.parquet",
         tmp_path / "out.parquet",
-        algorithm="coat",
         mapping=tmp_path / "m.parquet",
         **asked,
     )

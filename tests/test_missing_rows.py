@@ -185,15 +185,16 @@ def test_later_rows_say_no_more_than_the_first():
 )
 def test_parts_are_published_as_the_frame_is(tmp_path, name, asked, rows):
     """What is suppressed, and the missing row, are in different files, or partitions."""
-    dask, frames = pytest.importorskip("pdanon.dask"), pytest.importorskip("dask.dataframe")
+    pytest.importorskip("pdanon.dask")
+    frames = pytest.importorskip("dask.dataframe")
     frame = frame_of(rows)
     expected = lists_of(getattr(frame.txanon, name)(**asked).frame)
     (tmp_path / "in").mkdir()
     for number in range(4):
         pdanon.to_parquet(frame[number : number + 1], tmp_path / "in" / f"{number}.parquet")
-    released = pdanon.stream.anonymize(tmp_path / "in", tmp_path / "out", algorithm=name, **asked)
+    released = getattr(pdanon.stream, name)(tmp_path / "in", tmp_path / "out", **asked)
     assert lists_of(pd.concat(map(pdanon.read_parquet, released.paths))) == expected
-    lazy = dask.anonymize(frames.from_pandas(frame, npartitions=4), algorithm=name, **asked)
+    lazy = getattr(frames.from_pandas(frame, npartitions=4).txanon, name)(**asked)
     assert lists_of(lazy.frame.compute()) == expected
 
 
@@ -241,7 +242,8 @@ def test_a_share_is_one_of_the_rows_that_hold_private_data():
 
 
 def test_missing_rows_of_a_private_column_are_published_as_empty(tmp_path):
-    dask, frames = pytest.importorskip("pdanon.dask"), pytest.importorskip("dask.dataframe")
+    pytest.importorskip("pdanon.dask")
+    frames = pytest.importorskip("dask.dataframe")
     frame = frame_of([["a"]] * 4)
     frame["d"] = pd.Series(pa.array([*FLU]).to_pandas(types_mapper=pd.ArrowDtype))
     asked = {"h": 0.5, "k": 2, "p": 1, "private": "d"}
@@ -249,12 +251,10 @@ def test_missing_rows_of_a_private_column_are_published_as_empty(tmp_path):
     released = frame.txanon.coherence("items", **asked).frame
     assert pa.array(released["d"]).to_pylist() == expected
     pdanon.to_parquet(frame, tmp_path / "in.parquet")
-    streamed = pdanon.stream.anonymize(
-        tmp_path / "in.parquet", tmp_path / "out", algorithm="coherence", **asked
-    )
+    streamed = pdanon.stream.coherence(tmp_path / "in.parquet", tmp_path / "out", **asked)
     read = pd.concat(map(pdanon.read_parquet, streamed.paths))
     assert pa.array(read["d"]).to_pylist() == expected
-    lazy = dask.anonymize(frames.from_pandas(frame, npartitions=2), algorithm="coherence", **asked)
+    lazy = frames.from_pandas(frame, npartitions=2).txanon.coherence(**asked)
     assert pa.array(lazy.frame.compute()["d"]).to_pylist() == expected
 
 
@@ -271,7 +271,8 @@ def test_a_class_hides_no_sensitive_item_among_missing_rows(name, items):
 
 
 def test_no_release_hides_a_sensitive_item_among_missing_rows(tmp_path):
-    dask, frames = pytest.importorskip("pdanon.dask"), pytest.importorskip("dask.dataframe")
+    pytest.importorskip("pdanon.dask")
+    frames = pytest.importorskip("dask.dataframe")
     frame = frame_of([["flu"], ["flu"], ["flu", "t"], ["t"], None, None])
     asked = {"k": 2, "m": 1, "hierarchy": {"*": ["t"]}, "sensitive": ["flu"], "l": 2}
     pdanon.to_parquet(frame, tmp_path / "in.parquet")
@@ -279,9 +280,9 @@ def test_no_release_hides_a_sensitive_item_among_missing_rows(tmp_path):
     with refused():
         frame.txanon.apriori(**asked)
     with refused():
-        pdanon.stream.anonymize(tmp_path / "in.parquet", tmp_path / "out", algorithm="apriori", **asked)
+        pdanon.stream.apriori(tmp_path / "in.parquet", tmp_path / "out", **asked)
     with refused():
-        dask.anonymize(frames.from_pandas(frame, npartitions=2), algorithm="apriori", **asked)
+        frames.from_pandas(frame, npartitions=2).txanon.apriori(**asked)
 
 
 def test_coherence_hides_no_private_item_among_missing_rows():

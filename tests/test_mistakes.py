@@ -537,7 +537,7 @@ FILES = {
         "CSV UTF-8",
     ),
     "directory": Mistake(
-        lambda: pdanon.read_parquet("folder"), FormatError, "cannot be read", "pdanon.stream.anonymize"
+        lambda: pdanon.read_parquet("folder"), FormatError, "cannot be read", "pdanon.stream"
     ),
     "a frame as a path": Mistake(
         lambda: pdanon.read_parquet(FRAME), ParameterError, "must be a path", "the name of a file"

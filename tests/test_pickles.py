@@ -61,7 +61,7 @@ def test_results(tmp_path):
         "release": made,
         "chosen": pdanon.anonymize(FRAME, pdanon.KmAnonymity(3, 2), hierarchy=TREE),
         "classes": pdanon.rum_bound(FRAME, k=2, m=1, quasi=["age"], delta=1),
-        "stream": stream.anonymize(tmp_path / "in.parquet", tmp_path / "out", k=2),
+        "stream": stream.pcta(tmp_path / "in.parquet", tmp_path / "out", k=2),
         "explanation": made.explain("d", FRAME),
         "workload": workload,
         "answers": workload.are(FRAME, made),

@@ -216,7 +216,7 @@ def test_files_that_need_one_machine_are_refused_with_their_memory(name, tmp_pat
     asked = {"k": 2, "hierarchy": 2, "p": 2, "sensitive": ["a"]}
     own = {key: value for key, value in asked.items() if key in parameters_of(ALGORITHMS[name].function)}
     with pytest.raises(pdanon.ParameterError, match="needs all rows at once") as caught:
-        pdanon.stream.anonymize(tmp_path, tmp_path.with_name("released"), algorithm=name, **own)
+        getattr(pdanon.stream, name)(tmp_path, tmp_path.with_name("released"), **own)
     held = f"16 GB hold about {rows_held(name):,} rows of six items; or pass one of apriori"
     assert f"its 12 rows take about 0.1 GB; {held}" in str(caught.value)
     with pytest.raises(pdanon.ParameterError, match=f"into memory: {held}"):

@@ -170,7 +170,7 @@ def released_in_memory(name):
 @pytest.mark.parametrize("name", [*ALGORITHMS, *IN_BLOCKS])
 def test_a_release_is_that_of_the_frame_row_for_row(name, layout, tmp_path):
     asked, algorithm, target = {**ALGORITHMS, **IN_BLOCKS}[name], name.split(",")[0], tmp_path / "out"
-    result = stream.anonymize(layout(table_of(), tmp_path), target, algorithm=algorithm, **asked)
+    result = getattr(stream, algorithm)(layout(table_of(), tmp_path), target, **asked)
     expected = released_in_memory(name)
     released = written(tmp_path / "out")
     assert released["items"].to_pylist() == lists_of(expected.frame)
@@ -186,7 +186,7 @@ def test_a_release_is_that_of_the_frame_row_for_row(name, layout, tmp_path):
 @pytest.mark.parametrize("m", [2, 3, None])
 def test_the_optimum_with_suppression_is_that_of_the_frame(m, tmp_path):
     table, asked = table_of(seed=3), {"k": 9, "m": m, "hierarchy": TREE, "suppress": True}
-    result = stream.anonymize(one_file(table, tmp_path), tmp_path / "out", algorithm="optimal", **asked)
+    result = stream.optimal(one_file(table, tmp_path), tmp_path / "out", **asked)
     expected = pdanon.optimal(frame_in_memory(table), **asked)
     pd.testing.assert_frame_equal(result.mapping, expected.mapping)
     pd.testing.assert_series_equal(result.loss, expected.loss)
@@ -199,7 +199,7 @@ def test_the_optimum_with_suppression_is_that_of_the_frame(m, tmp_path):
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 def test_lists_of_any_type_are_read_and_lists_of_text_are_written(kind, layout, tmp_path):
     table = table_of(kind, seed=3)
-    stream.anonymize(layout(table, tmp_path), tmp_path / "out", k=7)
+    stream.pcta(layout(table, tmp_path), tmp_path / "out", k=7)
     expected = pdanon.pcta(frame_in_memory(table), k=7).frame
     released = written(tmp_path / "out")
     assert released["items"].to_pylist() == lists_of(expected)
@@ -225,7 +225,7 @@ def test_items_that_are_only_suppressed_keep_their_type(made, tmp_path):
     table = pa.table({"items": column, "hidden": hidden, "number": np.arange(150) // 2})
     asked = {"column": "items", "h": 0.6, "k": 5, "p": 2, "private": "hidden"}
     source = one_file(table, tmp_path)
-    result = stream.anonymize(source, tmp_path / "out.parquet", algorithm="coherence", **asked)
+    result = stream.coherence(source, tmp_path / "out.parquet", **asked)
     expected = pdanon.coherence(pdanon.read_parquet(source), **asked)
     released = pdanon.read_parquet(tmp_path / "out.parquet")
     pd.testing.assert_frame_equal(released, expected.frame)
@@ -242,7 +242,7 @@ def test_large_text_and_views_are_released_as_in_memory(kind, name, tmp_path):
         source = one_file(table, tmp_path)
     except pa.ArrowNotImplementedError:
         pytest.skip("this Arrow does not write views")
-    result = stream.anonymize(source, tmp_path / "out.parquet", algorithm=name, **ALGORITHMS[name])
+    result = getattr(stream, name)(source, tmp_path / "out.parquet", **ALGORITHMS[name])
     expected = getattr(pdanon, name)(pdanon.read_parquet(source), **ALGORITHMS[name])
     released = pdanon.read_parquet(tmp_path / "out.parquet")
     pd.testing.assert_frame_equal(released, expected.frame)
@@ -256,7 +256,7 @@ def test_encodings_that_have_no_codes_are_read(encoding, tmp_path):
         path = tmp_path / "in" / f"{number}.parquet"
         path.parent.mkdir(exist_ok=True)
         pq.write_table(table, path, column_encoding=encodings, **options)
-    stream.anonymize(tmp_path / "in", tmp_path / "out", k=3, mapping=tmp_path / "map.csv")
+    stream.pcta(tmp_path / "in", tmp_path / "out", k=3, mapping=tmp_path / "map.csv")
     expected = pdanon.pcta(frame_in_memory(pa.concat_tables([table, table])), k=3)
     assert written(tmp_path / "out")["items"].to_pylist() == lists_of(expected.frame)
 
@@ -271,7 +271,7 @@ def test_list_columns_that_pass_through_keep_their_type(tmp_path):
         }
     )
     pq.write_table(table, tmp_path / "in.parquet")
-    stream.anonymize(tmp_path / "in.parquet", tmp_path / "out.parquet", column="items", k=2)
+    stream.pcta(tmp_path / "in.parquet", tmp_path / "out.parquet", column="items", k=2)
     released, original = (read(tmp_path / f"{name}.parquet").drop_columns("items") for name in ("out", "in"))
     assert released.replace_schema_metadata().equals(original.replace_schema_metadata())
     assert released.schema.types == original.schema.types
@@ -284,7 +284,7 @@ def test_a_private_column_is_released_as_in_memory(name, layout, tmp_path):
     table, asked = table_of(), {"column": "items", "h": 0.5, "k": 5, "p": 3, "private": "ills"}
     ills = [None if row is None else [f"b{item}" for item in row[::2]] * 2 for row in rows(1)]  # no sets
     table = table.append_column("ills", pa.array(ills, pa.list_(pa.string())))
-    result = stream.anonymize(layout(table, tmp_path), tmp_path / "out", algorithm=name, **asked)
+    result = getattr(stream, name)(layout(table, tmp_path), tmp_path / "out", **asked)
     expected = getattr(pdanon, name)(frame_in_memory(table), **asked)
     released = written(tmp_path / "out")
     for column in ("items", "ills"):
@@ -296,21 +296,21 @@ def test_a_private_column_is_released_as_in_memory(name, layout, tmp_path):
 
 def test_a_private_column_is_checked(tmp_path):
     table = table_of().append_column("ills", table_of()["items"])
-    source, asked = one_file(table, tmp_path), {"algorithm": "coherence", "h": 1, "k": 2, "p": 1}
+    source, asked = one_file(table, tmp_path), {"h": 1, "k": 2, "p": 1}
     wrong = {"ills": "both public and private", "none": "names a column that does not exist"}
     for private, message in wrong.items():
         with pytest.raises(ParameterError, match=message):
-            stream.anonymize(source, tmp_path / "out", column="items", private=private, **asked)
+            stream.coherence(source, tmp_path / "out", column="items", private=private, **asked)
     with pytest.raises(ColumnError, match="is the list column itself"):
-        stream.anonymize(source, tmp_path / "out", column="items", private="items", **asked)
+        stream.coherence(source, tmp_path / "out", column="items", private="items", **asked)
     with pytest.raises(ItemsetDtypeError, match=r"baskets\.parquet, row group 0"):
-        stream.anonymize(source, tmp_path / "out", column="items", private="number", **asked)
+        stream.coherence(source, tmp_path / "out", column="items", private="number", **asked)
     assert list(tmp_path.iterdir()) == [source]
 
 
 def test_constraints_are_audited_with_the_mapping(tmp_path):
     table, constraints = table_of(seed=5), [["a1", "a5"], ["a10"], ["a0", "a3", "a8"]]
-    result = stream.anonymize(one_file(table, tmp_path), tmp_path / "out", k=9, constraints=constraints)
+    result = stream.pcta(one_file(table, tmp_path), tmp_path / "out", k=9, constraints=constraints)
     expected = pdanon.pcta(frame_in_memory(table), k=9, constraints=constraints)
     assert written(tmp_path / "out")["items"].to_pylist() == lists_of(expected.frame)
     assert result.guarantee.audit(frame_in_memory(written(tmp_path / "out"))).holds
@@ -320,10 +320,10 @@ def test_no_rows_and_empty_rows(tmp_path):
     for number, drawn in enumerate(([], [[], []], [None, [], []], [None])):
         path, target = tmp_path / f"in{number}.parquet", tmp_path / f"out{number}.parquet"
         pq.write_table(pa.table({"items": pa.array(drawn, pa.list_(pa.string()))}), path)
-        assert stream.anonymize(path, target, k=2).rows == len(drawn)
+        assert stream.pcta(path, target, k=2).rows == len(drawn)
         assert read(target)["items"].to_pylist() == drawn
-        asked = {"algorithm": "lra", "k": 2, "hierarchy": {"all": ["a"]}, "parts": 3}
-        assert stream.anonymize(path, tmp_path / f"lra{number}.parquet", **asked).rows == len(drawn)
+        asked = {"k": 2, "hierarchy": {"all": ["a"]}, "parts": 3}
+        assert stream.lra(path, tmp_path / f"lra{number}.parquet", **asked).rows == len(drawn)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -334,7 +334,7 @@ def test_files_keep_their_paths_row_groups_compression_and_other_columns(layout,
         "ward", pa.array(list("xyz") * 50).dictionary_encode()
     )
     source = layout(table, tmp_path)
-    result = stream.anonymize(source, tmp_path / "out", k=3)
+    result = stream.pcta(source, tmp_path / "out", k=3)
     originals = [source] if source.is_file() else sorted(source.parent.glob(source.name))
     if source.is_dir():
         originals = [path for path in sorted(source.rglob("*.parquet")) if path.name[0] != "_"]
@@ -358,7 +358,7 @@ def test_pandas_reads_the_same_index_and_dtypes(tmp_path):
     frame.index = pd.Index([3, 1, 4, 1], name="person")
     frame["ward"] = pd.Categorical(list("xyxy"))
     pdanon.to_parquet(frame, tmp_path / "in.parquet")
-    stream.anonymize(tmp_path / "in.parquet", tmp_path / "out.parquet", k=2)
+    stream.pcta(tmp_path / "in.parquet", tmp_path / "out.parquet", k=2)
     released = pdanon.read_parquet(tmp_path / "out.parquet")
     pd.testing.assert_frame_equal(released[["ward"]], frame[["ward"]])
     assert pd.read_parquet(tmp_path / "out.parquet")["items"].map(list).tolist() == frame["items"].tolist()
@@ -394,7 +394,7 @@ def test_nothing_of_the_input_is_left_in_the_files(tmp_path):
     table = table.cast(pa.schema(fields, note))
     pq.write_table(table, tmp_path / "in.parquet", compression="none")
     asked = {"k": 2, "m": 2, "max_suppressed": 0.5, "utility": [["SECRET"], ["tea"], ["rice"]]}
-    result = stream.anonymize(tmp_path / "in.parquet", tmp_path / "out.parquet", algorithm="coat", **asked)
+    result = stream.coat(tmp_path / "in.parquet", tmp_path / "out.parquet", **asked)
     assert b"SECRET" in (tmp_path / "in.parquet").read_bytes()
     assert b"SECRET" not in (tmp_path / "out.parquet").read_bytes()
     metadata = pq.ParquetFile(tmp_path / "out.parquet").schema_arrow
@@ -408,7 +408,7 @@ def test_dictionary_entries_that_no_row_has_are_neither_missed_nor_written(tmp_p
     table = pa.table({"items": pa.ListArray.from_arrays([0, 2, 4, 5, 6, 6], items)})
     pq.write_table(table, tmp_path / "in.parquet", compression="none")
     assert b"SECRET" in (tmp_path / "in.parquet").read_bytes()
-    stream.anonymize(tmp_path / "in.parquet", tmp_path / "out.parquet", k=2)
+    stream.pcta(tmp_path / "in.parquet", tmp_path / "out.parquet", k=2)
     assert read(tmp_path / "out.parquet")["items"].to_pylist() == [["rice", "tea"]] * 2 + [
         ["tea"],
         ["rice"],
@@ -436,8 +436,8 @@ def test_recoding_alone_is_that_of_a_frame(suppressed, tmp_path):
 
 def test_a_uri_is_read_as_a_path(tmp_path):
     source = one_file(table_of(), tmp_path)
-    stream.anonymize(source.as_uri(), tmp_path / "out.parquet", k=3)
-    stream.anonymize(source, tmp_path / "same.parquet", k=3)
+    stream.pcta(source.as_uri(), tmp_path / "out.parquet", k=3)
+    stream.pcta(source, tmp_path / "same.parquet", k=3)
     assert read(tmp_path / "out.parquet").equals(read(tmp_path / "same.parquet"))
 
 
@@ -454,9 +454,9 @@ def test_a_remote_file_system_is_read_as_a_directory(source, tmp_path, monkeypat
         scheme, _, path = str(uri).partition("://")
         return (remote, path) if scheme == "remote" else (fs.LocalFileSystem(), str(uri))
 
-    expected = stream.anonymize(tmp_path / source, tmp_path / "expected", k=3)
+    expected = stream.pcta(tmp_path / source, tmp_path / "expected", k=3)
     monkeypatch.setattr(parquet, "resolve", resolve)
-    result = stream.anonymize(f"remote://{source}", tmp_path / "out", k=3)
+    result = stream.pcta(f"remote://{source}", tmp_path / "out", k=3)
     assert written(tmp_path / "out").equals(written(tmp_path / "expected"))
     relative = [[path.relative_to(tmp_path).parts[1:] for path in each.paths] for each in (result, expected)]
     assert relative[0] == relative[1]
@@ -464,7 +464,7 @@ def test_a_remote_file_system_is_read_as_a_directory(source, tmp_path, monkeypat
 
 def test_readers_find_the_columns_in_directory_names(tmp_path):
     table = table_of().drop_columns("number")
-    stream.anonymize(partitions(table, tmp_path), tmp_path / "out", k=3)
+    stream.pcta(partitions(table, tmp_path), tmp_path / "out", k=3)
     stores = pq.read_table(tmp_path / "out")["store"].to_pylist()
     assert stores == ["a"] * 40 + ["b"] * 110
 
@@ -472,9 +472,9 @@ def test_readers_find_the_columns_in_directory_names(tmp_path):
 def test_a_uri_of_this_machine_is_a_path(tmp_path):
     source = one_file(table_of(), tmp_path)
     target = tmp_path / "out"
-    assert stream.anonymize(source, target.as_uri(), k=3).paths == (target,)
+    assert stream.pcta(source, target.as_uri(), k=3).paths == (target,)
     with pytest.raises(ParameterError, match="the target exists"):
-        stream.anonymize(source, target.as_uri(), k=3)
+        stream.pcta(source, target.as_uri(), k=3)
 
 
 @given(st.lists(st.lists(st.one_of(st.none(), st.lists(st.sampled_from("abcdef"), max_size=4)), max_size=9)))
@@ -513,7 +513,7 @@ def test_a_release_that_fails_its_audit_is_withheld(tmp_path, monkeypatch):
         engines, "relabel", lambda itemsets, *_, **asked: Itemsets.from_arrow(itemsets.to_arrow())
     )
     with pytest.raises(GuaranteeError):
-        stream.anonymize(source, tmp_path / "out", k=30)
+        stream.pcta(source, tmp_path / "out", k=30)
     assert list(tmp_path.iterdir()) == [source]
 
 
@@ -523,7 +523,7 @@ def test_columns_that_may_identify_are_told(tmp_path, monkeypatch):
     with pytest.warns(
         IdentifierWarning, match="60 of the first 60 rows .* unique in person, .*In all 150 rows"
     ) as caught:
-        stream.anonymize(one_file(table, tmp_path), tmp_path / "out", k=2)
+        stream.pcta(one_file(table, tmp_path), tmp_path / "out", k=2)
     assert [warning.filename for warning in caught] == [__file__]
 
 
@@ -536,9 +536,9 @@ def test_columns_that_identify_together_are_told_until_they_are_judged(tmp_path)
     with pytest.warns(
         IdentifierWarning, match="^150 of 150 rows .* unique in ward and year, which"
     ) as caught:
-        stream.anonymize(source, tmp_path / "out", k=2)
+        stream.pcta(source, tmp_path / "out", k=2)
     assert "Of all" not in str(caught[0].message)
-    result = stream.anonymize(source, tmp_path / "judged", k=2, keep=iter(["ward", "year"]))
+    result = stream.pcta(source, tmp_path / "judged", k=2, keep=iter(["ward", "year"]))
     assert result.parameters["keep"] == ["ward", "year"]
     for keep, message in (
         (["wards"], "did you mean 'ward'"),
@@ -546,7 +546,7 @@ def test_columns_that_identify_together_are_told_until_they_are_judged(tmp_path)
         ("ward", "a list"),
     ):
         with pytest.raises((ColumnError, ParameterError), match=message):
-            stream.anonymize(source, tmp_path / "never", k=2, keep=keep)
+            stream.pcta(source, tmp_path / "never", k=2, keep=keep)
     assert not (tmp_path / "never").exists()
 
 
@@ -557,11 +557,11 @@ def test_an_index_without_a_name_is_told_unless_it_only_counts_the_rows(tmp_path
         target = tmp_path / f"out {number}.parquet"
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", IdentifierWarning)
-            found = stream.anonymize(tmp_path / f"{number}.parquet", target, k=2).unmodified
+            found = stream.pcta(tmp_path / f"{number}.parquet", target, k=2).unmodified
         assert found.known == (("__index_level_0__",) if number == 2 else ())
         assert len(caught) == (number == 2)
     keep = ["__index_level_0__"]
-    kept = stream.anonymize(tmp_path / "2.parquet", tmp_path / "kept.parquet", k=2, keep=keep)
+    kept = stream.pcta(tmp_path / "2.parquet", tmp_path / "kept.parquet", k=2, keep=keep)
     assert kept.unmodified.judged == tuple(keep)
 
 
@@ -569,22 +569,24 @@ def test_what_cannot_be_compared_cannot_be_judged(tmp_path):
     notes = pa.array([{"a": 1}] * 150)
     source = one_file(table_of().drop_columns("number").append_column("notes", notes), tmp_path)
     with pytest.warns(IdentifierWarning, match="The values of notes cannot be compared"):
-        stream.anonymize(source, tmp_path / "out", k=2)
+        stream.pcta(source, tmp_path / "out", k=2)
     with pytest.raises(ColumnError, match="cannot be compared\n  where: keep\n  got:   notes"):
-        stream.anonymize(source, tmp_path / "never", k=2, keep=["notes"])
+        stream.pcta(source, tmp_path / "never", k=2, keep=["notes"])
     assert not (tmp_path / "never").exists()
 
 
 def test_local_recodings_are_refused(tmp_path):
     for name in ("partition", "clump", "cahd"):
         with pytest.raises(ParameterError, match="needs all rows at once"):
-            stream.anonymize(tmp_path, tmp_path / "out", algorithm=name, k=2)
-    with pytest.raises(ParameterError, match="pcta"):
-        stream.anonymize(tmp_path, tmp_path / "out", algorithm="pctaa", k=2)
+            getattr(stream, name)(tmp_path, tmp_path / "out", k=2)
+    with pytest.raises(AttributeError, match="did you mean 'pcta'"):
+        _ = stream.pctaa
+    with pytest.raises(ParameterError, match=r"call it by its name: pdanon\.stream\.pcta"):
+        stream.anonymize(tmp_path, tmp_path / "out", algorithm="pcta", k=2)
     with pytest.raises(ParameterError, match=r"pcta needs k\n(.|\n)*hint:  such as k=5"):
-        stream.anonymize(tmp_path, tmp_path / "out")
+        stream.pcta(tmp_path, tmp_path / "out")
     with pytest.raises(ParameterError, match=r"pcta has no parameter 'kk'"):
-        stream.anonymize(tmp_path, tmp_path / "out", k=2, kk=2)
+        stream.pcta(tmp_path, tmp_path / "out", k=2, kk=2)
 
 
 def change(table, number):
@@ -607,7 +609,7 @@ def test_files_of_different_columns_are_told_apart(number, tmp_path):
     changed, message = change(table_of(), number)
     pq.write_table(changed, source / "store=b" / "y.parquet")
     with pytest.raises(FormatError) as caught:
-        stream.anonymize(source, tmp_path / "out", k=2)
+        stream.pcta(source, tmp_path / "out", k=2)
     assert message in str(caught.value)
     assert "store=b/y.parquet" in str(caught.value)
     assert list(tmp_path.iterdir()) == [source]
@@ -619,9 +621,9 @@ def test_a_source_without_parquet_is_refused(tmp_path):
     (tmp_path / "in" / "bad.txt").write_text("none")
     for source in ("in", "in/*.parquet", "nowhere", "in/notes.txt"):
         with pytest.raises(FormatError):
-            stream.anonymize(tmp_path / source, tmp_path / "out", k=2)
+            stream.pcta(tmp_path / source, tmp_path / "out", k=2)
     with pytest.raises(FormatError):
-        stream.anonymize("nothing://there", tmp_path / "out", k=2)
+        stream.pcta("nothing://there", tmp_path / "out", k=2)
 
 
 def test_a_target_that_exists_or_is_within_the_source_is_refused(tmp_path):
@@ -631,10 +633,10 @@ def test_a_target_that_exists_or_is_within_the_source_is_refused(tmp_path):
     (tmp_path / "link").symlink_to(source)
     for target in [*inside, *exists, tmp_path / "link" / "out", tmp_path / "no" / "out"]:
         with pytest.raises(ParameterError, match="target"):
-            stream.anonymize(source, target, k=2)
+            stream.pcta(source, target, k=2)
     parts = pattern(table_of(), tmp_path)
     for number in range(2):  # a release beside what a pattern names is not part of it
-        found = stream.anonymize(parts, parts.parent / f"out{number}", k=2)
+        found = stream.pcta(parts, parts.parent / f"out{number}", k=2)
         assert len(found.paths) == 3
 
 
@@ -643,7 +645,7 @@ def test_a_name_that_is_too_long_is_refused_before_anything_is_read(tmp_path, mo
     monkeypatch.setattr(ParquetTree, "stamps", lambda tree: pytest.fail("the files are read"))
     for target, mapping in ((long, None), (long / "out", None), (tmp_path / "out", long)):
         with pytest.raises(FormatError, match=r"File name too long\n  hint:  choose a shorter name"):
-            stream.anonymize(source, target, k=2, mapping=mapping)
+            stream.pcta(source, target, k=2, mapping=mapping)
     assert list(tmp_path.iterdir()) == [source]
 
 
@@ -652,7 +654,7 @@ def test_columns_of_one_name_are_refused(tmp_path):
     path = tmp_path / "in.parquet"
     pq.write_table(pa.Table.from_arrays(columns, names=["items", "n", "n"]), path)
     for read in (
-        lambda: stream.anonymize(path, tmp_path / "out.parquet", k=2),
+        lambda: stream.pcta(path, tmp_path / "out.parquet", k=2),
         lambda: stream.audit(path, pdanon.KmAnonymity(2, 1)),
         lambda: pdanon.read_parquet(path),
         lambda: pdanon.read_parquet(path, columns=["items"]),
@@ -671,10 +673,10 @@ def test_a_corrupt_row_group_is_named(tmp_path):
     data[start : start + column.total_compressed_size] = b"\xff" * column.total_compressed_size
     path.write_bytes(data)
     with pytest.raises(FormatError, match=r"store=b/x\.parquet, row group 2"):
-        stream.anonymize(source, tmp_path / "out", k=2)
+        stream.pcta(source, tmp_path / "out", k=2)
     path.write_bytes(data[:200])
     with pytest.raises(FormatError, match=r"store=b/x\.parquet"):
-        stream.anonymize(source, tmp_path / "out", k=2)
+        stream.pcta(source, tmp_path / "out", k=2)
     assert list(tmp_path.iterdir()) == [source]
 
 
@@ -682,14 +684,14 @@ def test_bad_columns_are_named_with_the_file(tmp_path):
     table = pa.table({"items": pa.array([["SECRET", "a"], ["b", None]]), "other": pa.array([["a"], ["b"]])})
     pq.write_table(table, tmp_path / "in.parquet")
     with pytest.raises(ColumnError):
-        stream.anonymize(tmp_path / "in.parquet", tmp_path / "out", k=2)
+        stream.pcta(tmp_path / "in.parquet", tmp_path / "out", k=2)
     with pytest.raises(ColumnError):
-        stream.anonymize(tmp_path / "in.parquet", tmp_path / "out", column="none", k=2)
+        stream.pcta(tmp_path / "in.parquet", tmp_path / "out", column="none", k=2)
     with pytest.raises(ItemsetDtypeError, match=r"row 1(.|\n)*in\.parquet, row group 0") as caught:
-        stream.anonymize(tmp_path / "in.parquet", tmp_path / "out", column="items", k=2)
+        stream.pcta(tmp_path / "in.parquet", tmp_path / "out", column="items", k=2)
     assert "SECRET" not in str(caught.value)
     with pytest.raises(InfeasibleError) as failed:
-        stream.anonymize(tmp_path / "in.parquet", tmp_path / "out", column="other", k=3)
+        stream.pcta(tmp_path / "in.parquet", tmp_path / "out", column="other", k=3)
     assert failed.value.partial is None
     assert [path.name for path in tmp_path.iterdir()] == ["in.parquet"]
 
@@ -697,7 +699,7 @@ def test_bad_columns_are_named_with_the_file(tmp_path):
 def test_a_refusal_has_no_attempt_that_could_be_taken_for_a_release(tmp_path):
     asked = {"k": 100, "utility": [["a0", "a1", "a10"], ["a2", "a3", "a4"], ["a5"], ["a6", "a8"]]}
     with pytest.raises(InfeasibleError) as caught:
-        stream.anonymize(one_file(table_of(), tmp_path), tmp_path / "out", algorithm="coat", **asked)
+        stream.coat(one_file(table_of(), tmp_path), tmp_path / "out", **asked)
     assert caught.value.partial is None
 
 
@@ -719,7 +721,7 @@ def test_files_that_change_meanwhile_are_noticed(name, asked, tmp_path, monkeypa
         pq.write_table(table, source)
         monkeypatch.setattr(engines, "decide", change_too)
         with pytest.raises(FormatError, match="have changed since they were first read"):
-            stream.anonymize(source, tmp_path / "out", algorithm=name, mapping=tmp_path / "map.csv", **asked)
+            getattr(stream, name)(source, tmp_path / "out", mapping=tmp_path / "map.csv", **asked)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -795,7 +797,7 @@ def test_what_was_written_is_audited_as_it_is_seen(tmp_path, monkeypatch):
 
     monkeypatch.setattr(engines, "relabel", doubled)
     with pytest.raises(GuaranteeError):
-        stream.anonymize(tmp_path / "in.parquet", tmp_path / "out.parquet", k=2, m=2)
+        stream.pcta(tmp_path / "in.parquet", tmp_path / "out.parquet", k=2, m=2)
     assert not (tmp_path / "out.parquet").exists()
 
 

@@ -114,7 +114,7 @@ def test_whenever_writing_fails_nothing_is_left(where, source, tmp_path, monkeyp
     }
     monkeypatch.setattr(*places[where], fail)
     with pytest.raises(FormatError, match="the release cannot be written") as caught:
-        stream.anonymize(source, tmp_path / "out", k=5)
+        stream.pcta(source, tmp_path / "out", k=5)
     assert "SECRET" not in str(caught.value)
     assert "check its directory" in str(caught.value)
     assert list(tmp_path.iterdir()) == [source]
@@ -127,7 +127,7 @@ def test_a_directory_that_cannot_be_written(tmp_path):
     if os.access(closed, os.W_OK):
         pytest.skip("everything can be written by who runs this")
     with pytest.raises(FormatError, match=os.strerror(errno.EACCES)):
-        stream.anonymize(tmp_path / "in.parquet", closed / "out", k=2)
+        stream.pcta(tmp_path / "in.parquet", closed / "out", k=2)
 
 
 # It kills itself at the n-th call of a Python function, and else prints how many there were.
@@ -152,7 +152,7 @@ def test_a_killed_run_leaves_no_release_and_the_next_one_completes(tmp_path):
     for seed in range(3):
         baskets = pdanon.datasets.make_baskets(5_000, 100, random_state=seed)
         pq.write_table(pa.Table.from_pandas(baskets), tmp_path / "in" / f"{seed}.parquet", row_group_size=500)
-    expected = stream.anonymize(tmp_path / "in", tmp_path / "expected", k=5)
+    expected = stream.pcta(tmp_path / "in", tmp_path / "expected", k=5)
     run = functools.partial(subprocess.run, capture_output=True, text=True)
     command = [sys.executable, "-W", "ignore", "-c", KILLED, tmp_path / "in"]
     calls = int(run([*command, tmp_path / "all", "0"], check=True).stdout)
@@ -163,7 +163,7 @@ def test_a_killed_run_leaves_no_release_and_the_next_one_completes(tmp_path):
         if target.exists():  # all but the last calls are done
             assert written(target).equals(written(tmp_path / "expected"))
         else:
-            again = stream.anonymize(tmp_path / "in", target, k=5)
+            again = stream.pcta(tmp_path / "in", target, k=5)
             assert [path.name for path in again.paths] == [path.name for path in expected.paths]
             assert written(target).equals(written(tmp_path / "expected"))
 
@@ -200,7 +200,7 @@ def test_killed_while_files_are_written(module, name, tmp_path):
     left = [path.name for path in tmp_path.iterdir() if path not in (source, mapping)]
     assert {name[0] for name in left} == {"."}
     assert sorted(name.rpartition(".")[2] for name in left) == ["lock", "tmp"]
-    result = stream.anonymize(source, target, k=3, mapping=mapping)
+    result = stream.pcta(source, target, k=3, mapping=mapping)
     assert written(target).num_rows == 150
     assert pdanon.read_parquet(mapping).to_dict("list") == result.mapping.to_dict("list")
     assert not list(tmp_path.glob(".*.lock"))
@@ -252,7 +252,7 @@ def test_when_a_name_appears_all_that_precedes_it_is_safe_on_the_disk(files, mon
             assert [path.name for path in parts if path == mapping] == ["map.csv"] * last
 
     watch(monkeypatch, look)
-    result = stream.anonymize(source, target, k=3, mapping=mapping)
+    result = stream.pcta(source, target, k=3, mapping=mapping)
     assert [path.parent for path in named] == [mapping.parent, target.parent]
     assert target.parent.stat().st_ino in safe
     assert pd.read_csv(mapping)["item"].tolist() == result.mapping["item"].tolist()
@@ -273,7 +273,7 @@ def test_whichever_step_fails_there_is_no_release_without_its_mapping(files, mon
             watch(patch, fail)
             # In the end only the name of the release is not on the disk for good.
             with pytest.raises((FormatError, OSError)) as caught:
-                stream.anonymize(source, target, k=3, mapping=mapping)
+                stream.pcta(source, target, k=3, mapping=mapping)
         found = [*target.parent.iterdir(), *mapping.parent.iterdir()]
         if target.exists():
             break
@@ -296,7 +296,7 @@ def test_a_directory_of_the_mapping_that_cannot_be_written(files, monkeypatch):
 
     watch(monkeypatch, fail)
     with pytest.raises(FormatError, match="the mapping cannot be written") as caught:
-        stream.anonymize(source, target, k=3, mapping=mapping)
+        stream.pcta(source, target, k=3, mapping=mapping)
     assert f"where: {mapping}" in str(caught.value)
     assert "check its directory" in str(caught.value)
     assert [*target.parent.iterdir(), *mapping.parent.iterdir()] == []
@@ -305,7 +305,7 @@ def test_a_directory_of_the_mapping_that_cannot_be_written(files, monkeypatch):
 def test_a_mapping_that_exists_is_replaced(files):
     source, target, mapping = files
     mapping.write_text("of an earlier run")
-    stream.anonymize(source, target, k=3, mapping=mapping)
+    stream.pcta(source, target, k=3, mapping=mapping)
     assert pd.read_csv(mapping).columns.tolist() == ["group", "item", "generalized", "support"]
 
 
@@ -332,9 +332,9 @@ def test_a_mapping_that_would_be_read_or_released_is_refused(files):
     for read, path, problem in asked:
         released = target.with_suffix(".parquet") if read == one else target
         with pytest.raises(ParameterError, match=problem):
-            stream.anonymize(read, released, k=3, mapping=path)
+            stream.pcta(read, released, k=3, mapping=path)
         assert not released.exists()
-    stream.anonymize(pattern, target, k=3, mapping=source / "map.parquet")  # not what the pattern names
+    stream.pcta(pattern, target, k=3, mapping=source / "map.parquet")  # not what the pattern names
 
 
 # --- Two runs to one target
@@ -347,11 +347,11 @@ def test_of_two_runs_to_one_target_the_second_is_refused(files, monkeypatch):
     def again(name, first):
         if name == "replace" and first.parent == target.parent and not refused:
             with pytest.raises(ParameterError, match="another run writes to the target") as caught:
-                stream.anonymize(source, target, k=9, mapping=mapping)
+                stream.pcta(source, target, k=9, mapping=mapping)
             refused.append(caught)
 
     watch(monkeypatch, again)
-    result = stream.anonymize(source, target, k=3, mapping=mapping)
+    result = stream.pcta(source, target, k=3, mapping=mapping)
     assert len(refused) == 1
     assert pd.read_csv(mapping)["generalized"].tolist() == result.mapping["generalized"].tolist()
     assert [*target.parent.iterdir(), *mapping.parent.iterdir()] == [target, mapping]
@@ -377,16 +377,16 @@ def test_a_target_is_claimed_until_the_process_ends(killed, files):
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout.readline() == b"recoding\n"
         with pytest.raises(ParameterError, match="another run writes to the target"):
-            stream.anonymize(source, target, k=9, mapping=mapping)
+            stream.pcta(source, target, k=9, mapping=mapping)
         assert not mapping.exists()
-        stream.anonymize(source, target.with_name("other"), k=9)
+        stream.pcta(source, target.with_name("other"), k=9)
         if killed:
             process.kill()
         else:
             process.communicate(b"\n")
     assert target.exists() == (not killed)
     if killed:
-        stream.anonymize(source, target, k=3, mapping=mapping)
+        stream.pcta(source, target, k=3, mapping=mapping)
     parts = sorted(path for path in source.rglob("*.parquet") if path.name[0] != "_")
     frame = pd.concat([pdanon.read_parquet(path) for path in parts], ignore_index=True)
     assert pd.read_csv(mapping)["support"].tolist() == pdanon.pcta(frame, k=3).mapping["support"].tolist()

@@ -58,7 +58,7 @@ def test_other_columns_are_counted_in_the_first_rows(tmp_path, monkeypatch):
 def test_attacks_find_what_a_naive_search_finds(tmp_path, algorithm):
     frame = write_parts(tmp_path / "in", [ROWS, ROWS[:7]])
     more = {"hierarchy": 2} if algorithm == "hghs" else {}
-    made = stream.anonymize(tmp_path / "in", tmp_path / "out", algorithm=algorithm, k=3, m=2, **more)
+    made = getattr(stream, algorithm)(tmp_path / "in", tmp_path / "out", k=3, m=2, **more)
     released = pd.concat(map(pdanon.read_parquet, made.paths), ignore_index=True)
     found = stream.attack(tmp_path / "in", tmp_path / "out", made.mapping, m=None, n=60, random_state=1)
     rows, published = rows_of(frame), rows_of(released)
@@ -76,7 +76,7 @@ def test_attacks_find_what_a_naive_search_finds(tmp_path, algorithm):
 
 def test_the_guarantee_bounds_the_matches(tmp_path):
     write_parts(tmp_path / "in", [ROWS, ROWS])
-    made = stream.anonymize(tmp_path / "in", tmp_path / "out", k=5, m=2)
+    made = stream.pcta(tmp_path / "in", tmp_path / "out", k=5, m=2)
     asked = {"m": 2, "n": 300, "random_state": 3}
     found = stream.attack(tmp_path / "in", tmp_path / "out", made.mapping, **asked)
     assert found.fewest >= 5 > 0
@@ -87,7 +87,7 @@ def test_the_guarantee_bounds_the_matches(tmp_path):
 def test_what_does_not_belong_together_is_refused(tmp_path):
     write_parts(tmp_path / "in", [ROWS])
     write_parts(tmp_path / "others", [ROWS[:9]])
-    made = stream.anonymize(tmp_path / "in", tmp_path / "out", k=3)
+    made = stream.pcta(tmp_path / "in", tmp_path / "out", k=3)
     attack = stream.attack
     with pytest.raises(ParameterError, match="the release has other rows"):
         attack(tmp_path / "in", tmp_path / "others", made.mapping)
@@ -116,7 +116,7 @@ def test_rows_in_chunks_are_refused(tmp_path):
 def test_progress_counts_rows_per_second(tmp_path, capsys):
     write_parts(tmp_path / "in", [ROWS, ROWS[:5]])
     with pdanon.config(progress=True):
-        made = stream.anonymize(tmp_path / "in", tmp_path / "out", algorithm=None, k=3, m=1)
+        made = stream.anonymize(tmp_path / "in", tmp_path / "out", k=3, m=1)
     shown = capsys.readouterr().err
     for task in ("read", "write", "audit"):
         assert f"{task}: 100%" in shown

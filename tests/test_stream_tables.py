@@ -89,7 +89,7 @@ def asked(name, **more):
 
 
 def run(path, target, name, **more):
-    return stream.anonymize(path, target, algorithm=name.split(",")[0], **asked(name, **more))
+    return getattr(stream, name.split(",")[0])(path, target, **asked(name, **more))
 
 
 def assert_released(frame, released, result, column="items"):
@@ -240,8 +240,8 @@ def released_halves(tmp_path, one, other, name="rfirst", **more):
     frame = halves(one, other)
     source = write(frame, tmp_path / "source", [7])
     given = {"k": 2, "m": 2, "quasi": ["age"], "random_state": 0, "block_rows": len(one)} | more
-    result = stream.anonymize(
-        source, tmp_path / "released", algorithm=name, mapping=tmp_path / "mapping.parquet", **given
+    result = getattr(stream, name)(
+        source, tmp_path / "released", mapping=tmp_path / "mapping.parquet", **given
     )
     released = read(tmp_path / "released")
     assert_released(frame, released, result)
@@ -295,10 +295,9 @@ def test_emptied_rows_of_a_class_in_two_regions(few, tmp_path):
     one, other = [["a"]] * few + [[]] * (6 - few), [["a"]] * 6
     frame = pd.DataFrame({"row": range(12), "age": [20] * 12, "items": pdanon.as_itemsets(one + other)})
     source = write(frame, tmp_path / "source", [5])
-    result = stream.anonymize(
+    result = stream.rfirst(
         source,
         tmp_path / "released",
-        algorithm="rfirst",
         k=3,
         m=1,
         quasi=["age"],
@@ -322,8 +321,8 @@ def test_items_suppressed_in_one_region_are_known_to_the_guarantee(tmp_path):
 def test_regions_share_the_clusters_of_tfirst(tmp_path):
     frame = halves([[item] for item in "abcde" * 2], [[item] for item in "fghij" * 2])
     source, mapping = write(frame, tmp_path / "source", [7]), tmp_path / "mapping.parquet"
-    given = {"algorithm": "tfirst", "k": 2, "m": 1, "quasi": ["age"], "parts": 4, "block_rows": 10}
-    stream.anonymize(source, tmp_path / "released", mapping=mapping, **given)
+    given = {"k": 2, "m": 1, "quasi": ["age"], "parts": 4, "block_rows": 10}
+    stream.tfirst(source, tmp_path / "released", mapping=mapping, **given)
     assert pdanon.read_parquet(mapping)["group"].nunique() == 4
 
 
@@ -497,4 +496,4 @@ def test_wrong_calls(name, more, error, message, tmp_path):
 def test_quasi_is_required(tmp_path):
     source = write(table(1), tmp_path / "source")
     with pytest.raises(CallError, match="quasi"):
-        stream.anonymize(source, tmp_path / "released", algorithm="rfirst", k=3)
+        stream.rfirst(source, tmp_path / "released", k=3)

@@ -45,7 +45,7 @@ def test_every_byte_is_the_same_for_any_number_of_threads(name, asked, tmp_path)
     made = []
     for n in (1, 2, 3, 8):
         pdanon.config(threads=n)
-        result = stream.anonymize(source, tmp_path / f"out{n}", algorithm=name, **asked)
+        result = getattr(stream, name)(source, tmp_path / f"out{n}", **asked)
         made.append((files(tmp_path / f"out{n}"), result))
     assert len(made[0][0]) == 3
     for written, result in made[1:]:
@@ -72,7 +72,7 @@ def test_a_row_group_that_breaks_while_others_are_written_is_named(n, tmp_path, 
 
     monkeypatch.setattr(TreeFile, "read", break_later)
     with pytest.raises(FormatError, match=r"store=b/x\.parquet, row group 2"):
-        stream.anonymize(source, tmp_path / "out", k=2)
+        stream.pcta(source, tmp_path / "out", k=2)
     assert seen[-1] == (str(source / "store=b" / "x.parquet"), 2)
     assert list(tmp_path.iterdir()) == [source]
     assert {*threading.enumerate()} <= before
@@ -89,7 +89,7 @@ def test_a_disk_that_is_full_ends_all_threads(n, tmp_path, monkeypatch):
 
     monkeypatch.setattr(pq.ParquetWriter, "write_table", full)
     with pytest.raises(FormatError, match="the release cannot be written"):
-        stream.anonymize(source, tmp_path / "out", k=2)
+        stream.pcta(source, tmp_path / "out", k=2)
     assert list(tmp_path.iterdir()) == [source]
     assert {*threading.enumerate()} <= before
 
@@ -100,7 +100,7 @@ def test_a_warning_points_to_the_caller(n, tmp_path):
     source = partitions(table, tmp_path)
     pdanon.config(threads=n)
     with pytest.warns(IdentifierWarning) as caught:
-        stream.anonymize(source, tmp_path / "out", k=2)
+        stream.pcta(source, tmp_path / "out", k=2)
     assert [each.filename for each in caught] == [__file__]
 
 
@@ -114,4 +114,4 @@ def test_small_files_start_no_thread(tmp_path, monkeypatch):
     pdanon.config(threads=8)
     frame = pd.DataFrame({"items": [["a"], ["a"], ["b"], ["b"]]})
     pdanon.to_parquet(frame, tmp_path / "in.parquet")
-    assert stream.anonymize(tmp_path / "in.parquet", tmp_path / "out", k=2).rows == 4
+    assert stream.pcta(tmp_path / "in.parquet", tmp_path / "out", k=2).rows == 4

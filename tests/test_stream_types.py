@@ -316,7 +316,7 @@ def difference(case, directory):
     if normal(pa.array(frame["items"]).to_pylist()) != normal(rows):
         return "other rows are read than were written"
     asked = {"column": "items", **asked_of(ITEMS[file.kind])[name]}
-    streamed = outcome(lambda: stream.anonymize(source, target, algorithm=name, **asked))
+    streamed = outcome(lambda: getattr(stream, name)(source, target, **asked))
     expected = outcome(lambda: getattr(pdanon, name)(frame, **asked))
     if isinstance(streamed, pdanon.PdanonError) or isinstance(expected, pdanon.PdanonError):
         return None if str(streamed) == str(expected) else f"{streamed!r} {expected!r}"
@@ -362,7 +362,7 @@ def test_dropped_columns_are_in_no_byte_of_the_release(tmp_path):
     secret = [f"secret{number}" for number in range(12)]
     frame = pd.DataFrame({"name": secret, "items": rows, "shop": ["n", "s"] * 6}).set_index("name")
     pdanon.to_parquet(frame, tmp_path / "in.parquet")
-    made = stream.anonymize(tmp_path / "in.parquet", tmp_path / "out.parquet", k=3, m=1, drop=["name"])
+    made = stream.pcta(tmp_path / "in.parquet", tmp_path / "out.parquet", k=3, m=1, drop=["name"])
     content = (tmp_path / "out.parquet").read_bytes()
     assert b"secret" not in content
     assert b'"name": "name"' not in content
@@ -372,14 +372,12 @@ def test_dropped_columns_are_in_no_byte_of_the_release(tmp_path):
     expected = frame.reset_index(drop=True).txanon.pcta(k=3, m=1)
     assert [sorted(row) for row in released["items"]] == [sorted(row) for row in expected.frame["items"]]
     assert made.rows == 12
-    first = stream.anonymize(tmp_path / "in.parquet", tmp_path / "two.parquet", k=3, m=1, drop=["shop"])
+    first = stream.pcta(tmp_path / "in.parquet", tmp_path / "two.parquet", k=3, m=1, drop=["shop"])
     assert list(pd.read_parquet(first.paths[0])) == ["items"]
-    both = stream.anonymize(
-        tmp_path / "in.parquet", tmp_path / "one.parquet", k=3, m=1, drop=["shop", "name"]
-    )
+    both = stream.pcta(tmp_path / "in.parquet", tmp_path / "one.parquet", k=3, m=1, drop=["shop", "name"])
     assert b"secret" not in (tmp_path / "one.parquet").read_bytes()
     assert list(pd.read_parquet(both.paths[0])) == ["items"]
     with pytest.raises(pdanon.ParameterError, match="did you mean 'shop'"):
-        stream.anonymize(tmp_path / "in.parquet", tmp_path / "no.parquet", k=3, drop=["shops"])
+        stream.pcta(tmp_path / "in.parquet", tmp_path / "no.parquet", k=3, drop=["shops"])
     with pytest.raises(pdanon.ColumnError):
-        stream.anonymize(tmp_path / "in.parquet", tmp_path / "no.parquet", k=3, drop=["items"])
+        stream.pcta(tmp_path / "in.parquet", tmp_path / "no.parquet", k=3, drop=["items"])

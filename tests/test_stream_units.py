@@ -154,13 +154,13 @@ def test_integers_that_pandas_stores_as_floats_are_integers_again(tmp_path):
 def test_without_an_algorithm_and_with_a_hierarchy(lines, tmp_path):
     source, tree = lines.with_name("plain.parquet"), pdanon.Hierarchy.balanced(["a", "b"], 2)
     persons = pdanon.stream.by(source, **LONG)
-    result = persons.anonymize(tmp_path / "out.parquet", algorithm=None, k=2, m=2)
+    result = persons.anonymize(tmp_path / "out.parquet", k=2, m=2)
     assert result.tried is not None
     for name, given in {"lra": {"parts": 1}, "apriori": {}}.items():
         call = {"k": 2, "m": 2, "hierarchy": tree, **given}
         mapping = tmp_path / f"{name}.csv"
         target = tmp_path / f"{name}.parquet"
-        persons.anonymize(target, algorithm=name, mapping=mapping, **call)
+        getattr(persons, name)(target, mapping=mapping, **call)
         expected = getattr(pd.read_parquet(source).txanon.by(**LONG), name)(**call)
         assert texts(pdanon.read_parquet(target)) == texts(expected.frame)
         assert mapping.exists()

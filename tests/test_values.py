@@ -524,7 +524,7 @@ def stored(frame, path):
 def streamed(source, path, algorithm, **given):
     target = path / "stream.parquet"
     target.unlink(missing_ok=True)
-    stream.anonymize(source, target, algorithm=algorithm, **given)
+    getattr(stream, algorithm)(source, target, **given)
     return pq.read_table(target)
 
 

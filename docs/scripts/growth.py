@@ -60,7 +60,7 @@ def audit(source: Path, directory: Path, millions: int) -> Figures:
 def pcta(source: Path, directory: Path, millions: int) -> Figures:
     target = directory / f"pcta{millions}.parquet"
     target.unlink(missing_ok=True)
-    result = stream.anonymize(source, target, k=5, m=2)
+    result = stream.pcta(source, target, k=5, m=2)
     (directory / f"recoder{millions}.pickle").write_bytes(pickle.dumps(Recoder(result.mapping)))
     return {"bytes": target.stat().st_size, "labels": result.mapping["generalized"].nunique()}
 
@@ -76,7 +76,7 @@ def coherence(source: Path, directory: Path, millions: int) -> Figures:
     target = directory / f"coherence{millions}.parquet"
     target.unlink(missing_ok=True)
     asked = {"h": 0.8, "k": 5, "p": 2, "private": PRIVATE}
-    result = stream.anonymize(source, target, algorithm="coherence", **asked)
+    result = stream.coherence(source, target, **asked)
     return {"bytes": target.stat().st_size, "suppressed": result.loss["suppressed"]}
 
 

@@ -69,8 +69,8 @@ def measured(source: str, block_rows: int, engine: str) -> dict[str, Any]:
     else:
         with tempfile.TemporaryDirectory(dir=Path(source).parent) as name:
             target, mapping = Path(name, "released.parquet"), Path(name, "mapping.parquet")
-            files: dict[str, Any] = {"algorithm": "rum_bound", "mapping": mapping, "n_jobs": WORKERS}
-            loss = pdanon.stream.anonymize(source, target, **files, **given).loss
+            files: dict[str, Any] = {"mapping": mapping, "n_jobs": WORKERS}
+            loss = pdanon.stream.rum_bound(source, target, **files, **given).loss
         others = (usages()[1].ru_maxrss / 1e6,)
     peaks = [(usages()[0].ru_maxrss - start) / 1e6, *others]
     figures = {"seconds": processor_seconds() - before, "peaks": peaks}
@@ -81,11 +81,11 @@ def on_dask(source: str, given: dict[str, Any]) -> tuple[pd.Series, tuple[float,
     """Release partitions of the row groups, and write the release; return the peaks of the cluster, too."""
     import dask.dataframe as dd
 
-    import pdanon.dask
+    import pdanon.dask  # noqa: F401  (registers ddf.txanon)
 
     with tempfile.TemporaryDirectory(dir=Path(source).parent) as name, cluster(name) as client:
         frame = dd.from_map(read_group, range(pq.ParquetFile(source).num_row_groups), source=source)
-        result = pdanon.dask.anonymize(frame, algorithm="rum_bound", **given)
+        result = frame.txanon.rum_bound(**given)
         result.to_parquet(Path(name, "released"))
         return result.loss, (max(client.run(peak).values()), client.run_on_scheduler(peak))
 

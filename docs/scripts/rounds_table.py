@@ -35,7 +35,7 @@ def measured(directory: Path, millions: int, *, by_pairs: bool) -> Figures:
     target = directory / f"rounds{millions}.parquet"
     target.unlink(missing_ok=True)
     start = time.process_time()
-    result = stream.anonymize(directory / f"{millions}.parquet", target, k=5, m=2)
+    result = stream.pcta(directory / f"{millions}.parquet", target, k=5, m=2)
     found: Figures = {"seconds": time.process_time() - start}
     found["GB"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     found["labels"], found["mapping"] = result.mapping["generalized"].nunique(), content_hash(result.mapping)

@@ -39,7 +39,7 @@ STREAM = f"""
 import time, pdanon, pdanon.stream
 before, began = {PEAK}, time.process_time()
 source, target = "{{directory}}/lines.parquet", "{{directory}}/released.parquet"
-result = pdanon.stream.by(source, {PERSONS}).anonymize(target, k=5, m=2)
+result = pdanon.stream.by(source, {PERSONS}).pcta(target, k=5, m=2)
 print(result.rows, time.process_time() - began, before, {PEAK})
 """
 
@@ -55,7 +55,7 @@ def rows(n_lines: int, n_persons: int) -> Iterator[str]:
     yield measure(FRAME.format(**size), **size, name="`pdanon.by(...).pcta`")
     with TemporaryDirectory() as directory:
         fresh_process(WRITE.format(**size, directory=directory))
-        yield measure(STREAM.format(directory=directory), **size, name="`pdanon.stream.by(...).anonymize`")
+        yield measure(STREAM.format(directory=directory), **size, name="`pdanon.stream.by(...).pcta`")
 
 
 def lines() -> Iterator[str]:

@@ -339,14 +339,14 @@ def _anonymize_files(arguments: argparse.Namespace) -> Outcome:
     read_options(options, arguments)
     running = stage(f"running {name or 'the algorithms'}", has_bar=True)
     with grouped_lines(arguments), running, show_warnings(_TO_KEEP):
-        request = {"algorithm": name, "mapping": arguments.mapping, **options}
+        request = {"mapping": arguments.mapping, **options}
         request["max_loss"] = dict(arguments.max_loss) or None
         if persons := unit_of(arguments):
             lines = stream.by(arguments.source, **persons)
-            result = lines.anonymize(arguments.target, **request)
+            result = getattr(lines, name or "anonymize")(arguments.target, **request)
         else:
             request |= {"column": arguments.column, "max_risk": arguments.max_risk}
-            result = stream.anonymize(arguments.source, arguments.target, **request)
+            result = getattr(stream, name or "anonymize")(arguments.source, arguments.target, **request)
 
     def show() -> None:
         print_streamed(result)

@@ -73,31 +73,27 @@ extensions.make_array_nonempty.register(ListDtype, extensions.make_array_nonempt
 
 def anonymize(
     frame: dd.DataFrame,
-    *,
-    algorithm: str | None = "pcta",
     column: Hashable | None = None,
+    *,
     max_loss: Mapping[str, float] | None = None,
-    **parameters: Any,
+    **request: Any,
 ) -> LazyRelease:
-    """Anonymize a Dask DataFrame; ``ddf.txanon.pcta(k=5, m=2)`` is short for it.
+    """Anonymize a Dask DataFrame by the algorithm that loses least on a sample; ``ddf.txanon.anonymize``.
+
+    ``ddf.txanon.pcta(k=5, m=2)``, and so on, anonymizes it by an algorithm.
 
     Parameters
     ----------
     frame : dask.dataframe.DataFrame
         One row per person, with a column of Arrow lists. Divisions may be unknown.
-    algorithm : str or None
-        An algorithm that recodes an item equally in the whole table, such as ``pcta``, or in equal rows, such
-        as ``lra``. The error for any other algorithm lists them. Or one for quasi-identifiers, such as
-        ``rum_bound`` or ``mondrian``. None, as in ``ddf.txanon.anonymize(k=5, m=2)``: the one that loses
-        least on a sample.
     column : hashable, optional
         The list column. By default, the only one, besides a private column.
     max_loss : mapping, optional
         Upper bounds on losses by measure, such as ``{"pairs": 0.5}``, as in `pdanon.anonymize`.
-    **parameters
-        Parameters of the algorithm, such as ``k``, ``m`` and ``hierarchy``. Without an algorithm, ``k`` and
-        others of `pdanon.anonymize`. For quasi-identifiers also ``block_rows``, the maximum number of rows
-        that are anonymized together (by default 10,000), but no ``n_jobs``.
+    **request
+        ``k``, ``m`` and others of `pdanon.anonymize`. Or the parameters of the algorithm, such as
+        ``hierarchy``; for quasi-identifiers also ``block_rows``, the maximum number of rows that are
+        anonymized together (by default 10,000), but no ``n_jobs``.
 
     Returns
     -------
@@ -111,7 +107,7 @@ def anonymize(
     ColumnError, ItemsetDtypeError
         If there is no column of Arrow lists, or a partition has no lists or items of another type.
     InfeasibleError, HierarchyError
-        As in the algorithm. Without one, if the sample cannot decide. If a bound on the loss is exceeded.
+        As in the algorithm. If the sample cannot decide. If a bound on the loss is exceeded.
 
     Warns
     -----
@@ -122,15 +118,17 @@ def anonymize(
 
     Notes
     -----
-    Guarantee: that of the algorithm, audited on the released frame. The release equals that of the algorithm
-    for a frame with all rows, whatever the partitions.
+    Guarantee: the requested one, audited on the released frame. The release by an algorithm equals that for a
+    frame with all rows, whatever the partitions. It is one that recodes an item equally in the whole table,
+    such as ``pcta``, or in equal rows, such as ``lra``; the error for any other algorithm lists them. Or one
+    for quasi-identifiers, such as ``rum_bound`` or ``mondrian``.
 
-    With quasi-identifiers, the release equals that of `pdanon.stream.anonymize` for the same rows and
+    With quasi-identifiers, the release equals that of `pdanon.stream` for the same rows and
     ``block_rows``. Workers keep the released columns as long as the released frame exists. The order of the
     rows of a partition may not change either, and each computation checks this.
 
-    Without an algorithm, those with the guarantee are tried on 10,000 transactions, drawn with a fixed seed.
-    The best one decides for all rows.
+    `anonymize` tries the algorithms with the guarantee on 10,000 transactions, drawn with a fixed seed. The
+    best one decides for all rows.
 
     The frame is computed twice, to count and to audit, and again with each computation of the release.
     Persist it first if this is expensive or may give other rows. Rows other than those counted raise an
@@ -154,6 +152,17 @@ def anonymize(
     >>> result.frame.txanon.audit(result.guarantee).holds
     True
     """
+    return _release(frame, None, column, max_loss, request)
+
+
+def _release(
+    frame: dd.DataFrame,
+    algorithm: str | None,
+    column: Hashable | None,
+    max_loss: Mapping[str, float] | None,
+    parameters: dict[str, Any],
+) -> LazyRelease:
+    """Release a frame by an algorithm, or without one by that which loses least on a sample."""
     most = check_max_loss(max_loss)
     if algorithm is not None and needs_quasi(algorithm, parameters):
         return anonymize_table(frame, algorithm, parameters, column, most)
@@ -402,22 +411,24 @@ class TxanonAccessor:
             raise MethodError(problem, where="ddf.txanon", got=repr(name), hint=hint)
         raise unknown_method(TxanonAccessor, name, "Dask has no such method", "ddf.txanon")
 
-    def anonymize(self, column: Hashable | None = None, **request: Any) -> LazyRelease:
-        """Release the frame by the algorithm that loses least on a sample; parameters as in `anonymize`."""
-        return anonymize(self._obj, algorithm=None, column=column, **request)
-
 
 def _as_method(function: Callable[..., Anonymized]) -> Callable[..., LazyRelease]:
     """Return an algorithm as a method."""
 
     @wraps(function)
-    def method(self: TxanonAccessor, column: Hashable | None = None, **parameters: Any) -> LazyRelease:
-        return anonymize(self._obj, algorithm=function.__name__, column=column, **parameters)
+    def method(
+        self: TxanonAccessor,
+        column: Hashable | None = None,
+        *,
+        max_loss: Mapping[str, float] | None = None,
+        **parameters: Any,
+    ) -> LazyRelease:
+        return _release(self._obj, function.__name__, column, max_loss, parameters)
 
     return method
 
 
-for _function in (audit, risk, attack, profile, apply_mapping, by):
+for _function in (anonymize, audit, risk, attack, profile, apply_mapping, by):
     setattr(TxanonAccessor, _function.__name__, as_method(_function))
 
 

@@ -68,6 +68,7 @@ MOVED = {
     "progress": "pdanon.config(progress=True)",
     **dict.fromkeys(("unit", "item", "counts"), _BY),
     **dict.fromkeys(("previous", "key", "spans", "linked"), _AFTER),
+    "algorithm": "call it by its name: pdanon.stream.pcta(source, target, k=5), or ddf.txanon.pcta(k=5)",
     "reserve": "pass the larger k itself, and audit the series for the smaller one",
 }
 # Names of other functions or libraries for a parameter.

@@ -33,7 +33,7 @@ _PHRASES = {
     "can't start new thread": "there is not enough memory to start a thread",
 }
 _HINT = (
-    "pass fewer rows, set PDANON_THREADS=1, or call pdanon.stream.anonymize (--stream), which holds one row "
+    "pass fewer rows, set PDANON_THREADS=1, or use pdanon.stream (--stream), which holds one row "
     "group of Parquet at a time"
 )
 

@@ -255,11 +255,11 @@ class Policy:
             options = self._read_all(self._roles.merge_request(self._parameters))
         else:
             options = self._read_all(self._roles.merge_parameters(self.algorithm, self._parameters))
-        options |= {"algorithm": self.algorithm, "drop": self.drop, "mapping": self.outputs.get("mapping")}
-        target = self.outputs["release"]
+        options |= {"drop": self.drop, "mapping": self.outputs.get("mapping")}
+        name, target = self.algorithm or "anonymize", self.outputs["release"]
         if self._unit:
-            return stream.by(self.input, **self._unit).anonymize(target, **options)
-        return stream.anonymize(self.input, target, column=self.items, **options)
+            return getattr(stream.by(self.input, **self._unit), name)(target, **options)
+        return getattr(stream, name)(self.input, target, column=self.items, **options)
 
     def compare(self, *, allow_outside: bool = False) -> pd.DataFrame:
         """Run the comparison of the policy with `pdanon.compare`, and write only the file of ``resume``.

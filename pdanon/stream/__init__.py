@@ -18,9 +18,9 @@ import numpy as np
 import pandas as pd
 
 from pdanon.algorithms.engines import needs_quasi, plan
+from pdanon.algorithms.registry import ALGORITHMS, Algorithm, of_lists, watch
 from pdanon.algorithms.registry import algorithm as algorithm_of
-from pdanon.algorithms.registry import of_lists
-from pdanon.errors import PdanonError
+from pdanon.errors import PdanonError, did_you_mean
 from pdanon.evaluation.metrics.attack import Attack, attack_itemsets, check_attacked
 from pdanon.evaluation.metrics.risk import risk_of
 from pdanon.evaluation.profile import Profile, profile_of
@@ -53,11 +53,14 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> Any:
-    """Explain how to call a function that needs all rows at once."""
-    if not name.startswith("_") and hasattr(pd.DataFrame.txanon, name):  # type: ignore[attr-defined]
-        given = {"got": repr(name), "hint": f"read them: pdanon.read_parquet(path).txanon.{name}(...)"}
-        raise MethodError("the function needs all rows at once", where=__name__, **given)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    """Explain how to call a function that needs all rows at once, or suggest another one."""
+    if name.startswith("_"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    problem, hint = "there is no such function", did_you_mean(name, [*__all__, *ALGORITHMS])
+    if hasattr(pd.DataFrame.txanon, name):  # type: ignore[attr-defined]
+        problem = "the function needs all rows at once"
+        hint = f"read them: pdanon.read_parquet(path).txanon.{name}(...)"
+    raise MethodError(problem, where=__name__, got=repr(name), hint=hint)
 
 
 @called_by_name
@@ -65,15 +68,16 @@ def anonymize(
     source: str | os.PathLike[str],
     target: str | os.PathLike[str],
     *,
-    algorithm: str | None = "pcta",
     column: str | None = None,
     mapping: str | os.PathLike[str] | None = None,
     max_loss: Mapping[str, float] | None = None,
     max_risk: float | None = None,
     drop: Sequence[str] = (),
-    **parameters: Any,
+    **request: Any,
 ) -> Streamed:
-    """Anonymize Parquet files that do not fit into memory.
+    """Anonymize Parquet files that do not fit into memory, by the algorithm that loses least on a sample.
+
+    ``pdanon.stream.pcta(source, target, k=5, m=2)``, and so on, anonymizes them by an algorithm.
 
     Parameters
     ----------
@@ -85,10 +89,6 @@ def anonymize(
     target : path
         The path or URI to write: a file if the source is a file, else a directory. It must not exist, and not
         be within the source.
-    algorithm : str or None
-        An algorithm that recodes an item equally in the whole table, such as ``pcta``, or in equal rows, such
-        as ``lra``. The error for any other algorithm lists them. Or one for quasi-identifiers, such as
-        ``rum_bound`` or ``mondrian``. None: the one that loses least on a sample.
     column : str, optional
         The list column. By default, the only one, besides a private column.
     mapping : path, optional
@@ -101,10 +101,10 @@ def anonymize(
         published; of the first 10,000 rows. Columns of ``keep`` count, too.
     drop : sequence of str
         Columns that are not published.
-    **parameters
-        Parameters of the algorithm, such as ``k``, ``m`` and ``hierarchy``. Without an algorithm, ``k`` and
-        others of a policy without one. For quasi-identifiers also ``block_rows``, the maximum number of rows
-        that are anonymized together (by default 10,000), and ``n_jobs``, the number of processes.
+    **request
+        ``k``, ``m`` and others of a policy without an algorithm. Or the parameters of the algorithm, such as
+        ``hierarchy``; for quasi-identifiers also ``block_rows``, the maximum number of rows that are
+        anonymized together (by default 10,000), and ``n_jobs``, the number of processes.
 
     Returns
     -------
@@ -121,7 +121,7 @@ def anonymize(
         If the target exists or another run writes to it. If the target or the mapping is within the source,
         or the mapping is within the target or has another ending. If equal rows may be recoded differently.
     InfeasibleError, HierarchyError, ColumnError, ItemsetDtypeError
-        As in the algorithm. Without one, if the sample cannot decide.
+        As in the algorithm. If the sample cannot decide.
 
     Warns
     -----
@@ -133,12 +133,14 @@ def anonymize(
 
     Notes
     -----
-    Guarantee: that of the algorithm, audited on the written files. The release equals that of the algorithm
-    for a frame with all rows. With quasi-identifiers, this holds for at most ``block_rows`` rows. More rows
-    are cut into regions, which together have the guarantee.
+    Guarantee: the requested one, audited on the written files. The release by an algorithm equals that for a
+    frame with all rows. It is one that recodes an item equally in the whole table, such as ``pcta``, or in
+    equal rows, such as ``lra``; the error for any other algorithm lists them. Or one for quasi-identifiers,
+    such as ``rum_bound`` or ``mondrian``: equal for at most ``block_rows`` rows. More rows are cut into
+    regions, which together have the guarantee.
 
-    Without an algorithm, those with the guarantee are tried on 10,000 rows, drawn with a fixed seed. The best
-    one decides for all rows. The guarantee is requested for the sample as for the table, so the losses in
+    `anonymize` tries the algorithms with the guarantee on 10,000 rows, drawn with a fixed seed. The best one
+    decides for all rows. The guarantee is requested for the sample as for the table, so the losses in
     ``tried`` are above that of the release.
 
     Each file becomes one of the same relative path, with the same row groups, compression and other columns.
@@ -171,13 +173,48 @@ def anonymize(
     ...     directory = pathlib.Path(name)
     ...     pdanon.to_parquet(baskets, directory / "baskets.parquet")
     ...     target = directory / "released.parquet"
-    ...     result = pdanon.stream.anonymize(directory / "baskets.parquet", target, k=5, m=2)
+    ...     result = pdanon.stream.pcta(directory / "baskets.parquet", target, k=5, m=2)
     ...     released = pdanon.read_parquet(target)
     >>> result
     Streamed(rows=1000, files=1, guarantee=KmAnonymity(k=5, m=2))
     >>> released.txanon.audit(result.guarantee).holds
     True
     """
+    paths: dict[str, Any] = {"mapping": mapping, "drop": drop, "column": column}
+    return _release(None, source, target, max_loss=max_loss, max_risk=max_risk, **paths, **request)
+
+
+@watch
+def _offer(record: Algorithm) -> None:
+    """Add a function for an algorithm, which needs not all rows at once."""
+    name = record.name
+
+    def released(
+        source: str | os.PathLike[str], target: str | os.PathLike[str], **parameters: Any
+    ) -> Streamed:
+        return _release(name, source, target, **parameters)
+
+    released.__name__ = released.__qualname__ = name
+    released.__doc__ = (
+        f"Anonymize files as `pdanon.{name}`; paths and bounds as in `pdanon.stream.anonymize`."
+    )
+    globals()[name] = called_by_name(released)
+
+
+def _release(
+    algorithm: str | None,
+    source: str | os.PathLike[str],
+    target: str | os.PathLike[str],
+    /,
+    *,
+    column: str | None = None,
+    mapping: str | os.PathLike[str] | None = None,
+    max_loss: Mapping[str, float] | None = None,
+    max_risk: float | None = None,
+    drop: Sequence[str] = (),
+    **parameters: Any,
+) -> Streamed:
+    """Release files by an algorithm, or without one by that which loses least on a sample."""
     with_quasi = algorithm is not None and needs_quasi(algorithm, parameters)
     decide = None if with_quasi else plan(algorithm, parameters, partial(_count_rows, source))
     most = check_max_loss(max_loss), check_max_risk(max_risk)
@@ -396,7 +433,7 @@ def attack(
     >>> with tempfile.TemporaryDirectory() as name:
     ...     source, target = pathlib.Path(name) / "baskets.parquet", pathlib.Path(name) / "released.parquet"
     ...     pdanon.to_parquet(baskets, source)
-    ...     result = pdanon.stream.anonymize(source, target, k=5, m=2)
+    ...     result = pdanon.stream.pcta(source, target, k=5, m=2)
     ...     pdanon.stream.attack(source, target, result.mapping, m=2, random_state=1).fewest >= 5
     True
     """

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pdanon.algorithms.engines import Plan, plan
+from pdanon.algorithms.registry import Algorithm, watch
 from pdanon.algorithms.unit_engine import DecidedLines, Units, decide_lines
 from pdanon.evaluation.metrics.risk import risk_of
 from pdanon.guarantees import check_recountable
@@ -55,7 +56,7 @@ def by(source: str | os.PathLike[str], unit: str, *, item: str, counts: bool = F
     Returns
     -------
     ByPerson
-        With the methods ``anonymize``, ``audit`` and ``risk``.
+        With the methods ``anonymize``, ``audit``, ``risk``, and algorithms such as ``pcta``.
 
     Raises
     ------
@@ -74,7 +75,7 @@ def by(source: str | os.PathLike[str], unit: str, *, item: str, counts: bool = F
     >>> with tempfile.TemporaryDirectory() as name:
     ...     pdanon.to_parquet(lines, pathlib.Path(name) / "lines.parquet")
     ...     customers = pdanon.stream.by(pathlib.Path(name) / "lines.parquet", "customer", item="item")
-    ...     customers.anonymize(pathlib.Path(name) / "released.parquet", k=2, m=2)
+    ...     customers.pcta(pathlib.Path(name) / "released.parquet", k=2, m=2)
     Streamed(rows=5, files=1, guarantee=KmAnonymity(k=2, m=2))
     """
     return ByPerson(source, Units.of(check_text(unit, "unit"), item and check_text(item, "item"), counts))
@@ -99,19 +100,19 @@ class ByPerson:
         self,
         target: str | os.PathLike[str],
         *,
-        algorithm: str | None = "pcta",
         mapping: str | os.PathLike[str] | None = None,
         max_loss: Mapping[str, float] | None = None,
         drop: Sequence[str] = (),
-        **parameters: Any,
+        **request: Any,
     ) -> Streamed:
         """Anonymize the lines, so that the guarantee covers persons, and write them to one file.
 
+        The algorithms that recode items are methods, too.
+
         Parameters
         ----------
-        target, algorithm, mapping, max_loss, drop, **parameters
-            As in `pdanon.stream.anonymize`, without ``keep``. An algorithm recodes items, not
-            quasi-identifiers.
+        target, mapping, max_loss, drop, **request
+            As in `pdanon.stream.anonymize`, without ``keep``.
 
         Returns
         -------
@@ -122,12 +123,7 @@ class ByPerson:
         PdanonError
             As in `pdanon.stream.anonymize`. If duckdb is not installed, or a line has no person.
         """
-        self._units.check_parameters(parameters)
-        decide, most = plan(algorithm, parameters), check_max_loss(max_loss)
-        tree, released, kept = open_paths(self._source, target, mapping, drop)
-        with lock_target(released):
-            files = _LineFiles(tree, released, kept, self._units)
-            return release(files, partial(files.decide, decide), (), most)
+        return self._release(None, target, mapping, max_loss, drop, request)
 
     @called_by_name
     def audit(self, guarantee: Guarantee) -> Audit:
@@ -180,6 +176,44 @@ class ByPerson:
 
     def _tree(self) -> ParquetTree:
         return ParquetTree.find(check_path(self._source, "source"))
+
+    def _release(
+        self,
+        algorithm: str | None,
+        target: str | os.PathLike[str],
+        mapping: str | os.PathLike[str] | None,
+        max_loss: Mapping[str, float] | None,
+        drop: Sequence[str],
+        parameters: dict[str, Any],
+    ) -> Streamed:
+        self._units.check_parameters(parameters)
+        decide, most = plan(algorithm, parameters), check_max_loss(max_loss)
+        tree, released, kept = open_paths(self._source, target, mapping, drop)
+        with lock_target(released):
+            files = _LineFiles(tree, released, kept, self._units)
+            return release(files, partial(files.decide, decide), (), most)
+
+
+@watch
+def _offer(record: Algorithm) -> None:
+    """Add a method for an algorithm that recodes the sets of persons."""
+    name = record.name
+
+    def released(
+        self: ByPerson,
+        target: str | os.PathLike[str],
+        *,
+        mapping: str | os.PathLike[str] | None = None,
+        max_loss: Mapping[str, float] | None = None,
+        drop: Sequence[str] = (),
+        **parameters: Any,
+    ) -> Streamed:
+        return self._release(name, target, mapping, max_loss, drop, parameters)
+
+    if record.takes_persons:
+        released.__name__, released.__qualname__ = name, f"ByPerson.{name}"
+        released.__doc__ = f"Anonymize the lines as `pdanon.{name}`; paths and bounds as in `anonymize`."
+        setattr(ByPerson, name, called_by_name(released))
 
 
 def read_units(

@@ -130,9 +130,7 @@ def test_other_guarantees_have_no_bound():
 def test_files_have_no_bound(tmp_path):
     pdanon.to_parquet(TABLE, tmp_path / "in.parquet")
     with pytest.raises(ParameterError, match="max_named needs all rows"):
-        pdanon.stream.anonymize(
-            tmp_path / "in.parquet", tmp_path / "out.parquet", algorithm=None, k=5, max_named=0.5
-        )
+        pdanon.stream.anonymize(tmp_path / "in.parquet", tmp_path / "out.parquet", k=5, max_named=0.5)
 
 
 def test_comparisons_and_tradeoffs_show_the_share():

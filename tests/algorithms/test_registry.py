@@ -109,9 +109,7 @@ def test_files_are_anonymized_by_it(added, tmp_path, run):
     added()
     policy = Policy(input=tmp_path / "in.parquet", items="items", algorithm="rare_first", parameters={"k": 2})
     assert policy.run().holds
-    result = pdanon.stream.anonymize(
-        tmp_path / "in.parquet", tmp_path / "out.parquet", algorithm="rare_first", k=2
-    )
+    result = pdanon.stream.rare_first(tmp_path / "in.parquet", tmp_path / "out.parquet", k=2)
     assert result.guarantee == KmAnonymity(2, 2)
     paths = str(tmp_path / "in.parquet"), str(tmp_path / "told.parquet")
     code, _, err = run("anonymize", *paths, "--algorithm", "rare_first", "-k", "2")
@@ -122,7 +120,7 @@ def test_files_are_anonymized_by_it(added, tmp_path, run):
 def test_stream_needs_rows_that_are_recoded_alike(added, tmp_path):
     added(replace(RECORD, recodes="groups"))
     with pytest.raises(ParameterError, match="needs all rows at once") as caught:
-        pdanon.stream.anonymize(tmp_path / "in", tmp_path / "out", algorithm="rare_first", k=2)
+        pdanon.stream.rare_first(tmp_path / "in", tmp_path / "out", k=2)
     assert "lra" in str(caught.value).partition("hint:")[2]
 
 

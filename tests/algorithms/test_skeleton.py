@@ -190,7 +190,7 @@ def baskets():
 def test_files_are_released_by_rounds(few, algorithm, tmp_path):
     frame = baskets()
     pq.write_table(pa.Table.from_pandas(frame), tmp_path / "rows.parquet", row_group_size=200)
-    result = stream.anonymize(tmp_path / "rows.parquet", tmp_path / "out.parquet", algorithm=algorithm, k=5)
+    result = getattr(stream, algorithm)(tmp_path / "rows.parquet", tmp_path / "out.parquet", k=5)
     expected = getattr(pdanon, algorithm)(frame, k=5)
     assert pdanon.read_parquet(tmp_path / "out.parquet")["items"].tolist() == expected.frame["items"].tolist()
     assert result.mapping.equals(expected.mapping)
@@ -209,7 +209,7 @@ def test_a_wrong_release_of_files_is_withheld_with_its_number_of_rows(few, tmp_p
         with monkeypatch.context() as patch:
             patch.setattr(Recoder, "labels", keep_items)
             with pytest.raises(GuaranteeError) as problem:
-                stream.anonymize(tmp_path / "rows.parquet", tmp_path / "out.parquet", k=5)
+                stream.pcta(tmp_path / "rows.parquet", tmp_path / "out.parquet", k=5)
         messages.append(str(problem.value))
     assert messages[0] == messages[1]
 
@@ -226,7 +226,7 @@ def test_partitions_are_released_by_rounds(few):
     import pdanon.dask
 
     frame = baskets()
-    result = pdanon.dask.anonymize(dd.from_pandas(frame, npartitions=5), k=5)
+    result = dd.from_pandas(frame, npartitions=5).txanon.pcta(k=5)
     expected = pdanon.pcta(frame, k=5)
     assert result.frame.compute()["items"].tolist() == expected.frame["items"].tolist()
     assert result.mapping.equals(expected.mapping)

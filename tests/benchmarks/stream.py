@@ -43,11 +43,11 @@ def whole(directory: Path) -> Iterator[Figure]:
     write(source, millions=1)
     code = (
         "import time, pdanon.stream; t = time.process_time();"
-        f"pdanon.stream.anonymize({str(source)!r}, {str(target)!r}, k=5, m=2);"
+        f"pdanon.stream.pcta({str(source)!r}, {str(target)!r}, k=5, m=2);"
         f"print(time.process_time() - t, {PEAK})"
     )
     taken, memory = map(float, fresh_process(code).split())
-    work = "stream.anonymize(k=5, m=2), 1 million rows, 2,000 items"
+    work = "stream.pcta(k=5, m=2), 1 million rows, 2,000 items"
     yield Figure(work, "", None, f"{taken:.1f} s", f"< {LONGEST} s", taken < LONGEST)
     yield Figure(f"{work}, peak memory", "", None, f"{memory:.2f} GB", f"< {MOST} GB", memory < MOST)
 

@@ -63,7 +63,7 @@ def test_a_stream_has_labels_and_no_legend(run):
     assert contents() == before
     assert run(*asked, "--labels", "short")[0] == 0
     assert rows_of(read_parquet("out.parquet")) == [{"G1", TEA}, {"G1"}, {"G1", TEA}, {TEA}]
-    written = pdanon.stream.anonymize("in.parquet", "again.parquet", k=2, m=2, labels="short", keep=["store"])
+    written = pdanon.stream.pcta("in.parquet", "again.parquet", k=2, m=2, labels="short", keep=["store"])
     assert written.legend["item"].tolist() == [RICE, SALT]
 
 

@@ -147,7 +147,7 @@ def audit_holds(path):
 
 def test_the_chosen_algorithm_decides_on_all_rows(monkeypatch):
     monkeypatch.setattr(engines, "SAMPLE", 8)
-    made = stream.anonymize("baskets", "out", algorithm=None, k=4, m=2)
+    made = stream.anonymize("baskets", "out", k=4, m=2)
     expected = getattr(pdanon, made.parameters["algorithm"])(frame_of(ROWS), k=4, m=2)
     assert rows_of(released(Path("out"))) == rows_of(expected.frame)
     assert (made.sample, made.rows) == (8, 12)
@@ -173,7 +173,7 @@ def test_a_choice_that_cannot_be_made_is_refused(run, monkeypatch, asked, code, 
 
 def test_parameters_of_no_request_are_refused():
     with pytest.raises(pdanon.ParameterError, match="did you mean 'loss'"):
-        stream.anonymize("baskets", "out", algorithm=None, k=2, los="pairs")
+        stream.anonymize("baskets", "out", k=2, los="pairs")
 
 
 WRONG = {
@@ -289,17 +289,15 @@ def test_exit_codes_are_those_of_tables(run, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(stream, "anonymize", interrupted)
+    monkeypatch.setattr(stream, "pcta", interrupted)
     assert run("anonymize", "--stream", "baskets", "out", *PCTA)[::2] == (130, "pdanon: interrupted\n")
     assert not Path("out").exists()
 
 
 def test_long_runs_say_what_goes_on(run, until_named, monkeypatch):
     monkeypatch.setattr(output, "PATIENCE", 0)
-    anonymize = stream.anonymize
-    monkeypatch.setattr(
-        stream, "anonymize", lambda *given, **asked: until_named() and anonymize(*given, **asked)
-    )
+    anonymize = stream.pcta
+    monkeypatch.setattr(stream, "pcta", lambda *given, **asked: until_named() and anonymize(*given, **asked))
     code, _, err = run("anonymize", "--stream", "baskets", "out", *PCTA)
     assert code == 0
     assert "pdanon: running pcta ...\n" in err

@@ -27,7 +27,7 @@ def test_m_beside_constraints(name, constraints, m, tmp_path):
     for call in (
         lambda: getattr(pdanon, name)(FRAME, m=m, **asked),
         lambda: getattr(FRAME.txanon, name)(m=m, **asked),
-        lambda: stream.anonymize(tmp_path / "in.parquet", tmp_path / "out", algorithm=name, m=m, **asked),
+        lambda: getattr(stream, name)(tmp_path / "in.parquet", tmp_path / "out", m=m, **asked),
         lambda: pdanon.Policy.from_toml(tmp_path / "policy.toml").run(),
     ):
         with pytest.raises(ParameterError, match="m is not used with constraints") as caught:

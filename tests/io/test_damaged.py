@@ -62,7 +62,7 @@ def test_rows_that_arrow_does_not_give_are_missed(tmp_path):
             read(path)
         assert f"{path}, row group 0" in str(caught.value)
     with pytest.raises(FormatError, match="0 of 1 rows"):
-        stream.anonymize(path, tmp_path / "out.parquet", k=2)
+        stream.pcta(path, tmp_path / "out.parquet", k=2)
     assert list(tmp_path.iterdir()) == [path]
 
 
@@ -133,7 +133,7 @@ def test_text_that_is_not_utf8_is_refused_in_files(tmp_path):
     with pytest.raises(FormatError, match="row group 0"):
         pdanon.read_parquet(path)
     with pytest.raises(FormatError, match="row group 0"):
-        stream.anonymize(path, tmp_path / "out.parquet", k=2)
+        stream.pcta(path, tmp_path / "out.parquet", k=2)
 
 
 def test_partitions_of_dask_are_checked(tmp_path):
@@ -157,7 +157,7 @@ def test_another_value_is_noticed_in_files_of_our_own(name, tmp_path):
     table = pa.table({"items": [["tea"], ["tea", "rice"], ["rice"]]})
     pq.write_table(table, tmp_path / "in.parquet", compression="none")
     pdanon.to_parquet(pdanon.read_parquet(tmp_path / "in.parquet"), tmp_path / "copy.parquet")
-    stream.anonymize(tmp_path / "in.parquet", tmp_path / "out.parquet", k=2, m=1)
+    stream.pcta(tmp_path / "in.parquet", tmp_path / "out.parquet", k=2, m=1)
     content = path.read_bytes()
     (column,) = pq.ParquetFile(path).metadata.row_group(0).to_dict()["columns"]
     place = content.index(b"rice", column["dictionary_page_offset"])
@@ -208,7 +208,7 @@ def test_a_name_with_a_dot_is_a_column_of_its_own(tmp_path):
     assert [schema.field(name).type for name in notes] == [pa.string()] * 2
     assert pa.types.is_dictionary(schema.field("items").type.value_type)
     assert not pa.types.is_dictionary(schema.field("items.list").type.value_type)
-    stream.anonymize(path, tmp_path / "out.parquet", k=2, m=1, column="items")
+    stream.pcta(path, tmp_path / "out.parquet", k=2, m=1, column="items")
     released = pq.ParquetFile(tmp_path / "out.parquet").read()
     assert {name: released[name].to_pylist() for name in notes} == notes
     assert [released.schema.field(name).type for name in notes] == [pa.string()] * 2
@@ -291,7 +291,7 @@ def test_no_memory_is_not_called_damage(error, tmp_path, monkeypatch):
     monkeypatch.setattr("pdanon.io.lines.parse_csv", fail)
     for read in (
         lambda: pdanon.read_parquet(tmp_path / "in.parquet"),
-        lambda: stream.anonymize(tmp_path / "in.parquet", tmp_path / "out.parquet", k=2),
+        lambda: stream.pcta(tmp_path / "in.parquet", tmp_path / "out.parquet", k=2),
         lambda: pdanon.read_csv(tmp_path / "in.csv", column="items", separator="|"),
         lambda: read_lines(tmp_path / "in.csv"),
     ):

@@ -126,7 +126,7 @@ def test_large_quasi_identifiers_beside_missing_ones_are_not_merged():
     with pytest.raises(ParameterError, match="integers beyond 2"):
         pdanon.rfirst(pdanon.read_parquet("in.parquet"), **asked)
     with pytest.raises(ParameterError, match="integers beyond 2"):
-        stream.anonymize("in.parquet", "out.parquet", algorithm="rfirst", **asked)
+        stream.rfirst("in.parquet", "out.parquet", **asked)
 
 
 # --- CSV

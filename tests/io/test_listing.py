@@ -110,13 +110,13 @@ def test_links_that_lead_to_each_file_once_are_followed(root, tmp_path):
     write(root / ".kept" / "y")
     (root / "b.parquet").symlink_to(Path(".kept") / "y")
     (tmp_path / "way").symlink_to(root)
-    result = stream.anonymize(tmp_path / "way", tmp_path / "out", k=2)
+    result = stream.pcta(tmp_path / "way", tmp_path / "out", k=2)
     names = ["a.parquet", "b.parquet", "year=1/x.parquet"]
     assert [path.relative_to(tmp_path / "out").as_posix() for path in result.paths] == names
     assert result.rows == 9
     for target in (tmp_path / "elsewhere" / "out", tmp_path / "way" / "year=1" / "out"):
         with pytest.raises(ParameterError, match="the target is within the source"):
-            stream.anonymize(root, target, k=2)
+            stream.pcta(root, target, k=2)
 
 
 def linked_back(root):
@@ -137,7 +137,7 @@ TWICE = {
 def test_what_is_reached_in_two_ways_is_refused_with_its_count(make, root, tmp_path):
     make(root)
     with pytest.raises(FormatError, match="the same rows would be read twice") as caught:
-        stream.anonymize(root, tmp_path / "out", k=2)
+        stream.pcta(root, tmp_path / "out", k=2)
     count = 3 if make is linked_back else 1
     assert f"got:   {count} files or directories that another path leads to, such as" in str(caught.value)
     assert "hint:  remove links" in str(caught.value)
@@ -184,10 +184,10 @@ UNREAD = {
 def test_what_would_be_left_out_is_refused_with_its_kind(message, make, root, tmp_path):
     make(root)
     with pytest.raises(FormatError, match="not everything in the source can be read") as caught:
-        stream.anonymize(root, tmp_path / "out", k=2)
+        stream.pcta(root, tmp_path / "out", k=2)
     assert f"got:   {message}" in str(caught.value)
     if "parquet" not in message.rpartition(" ")[2]:
-        assert stream.anonymize(root / "*.parquet", tmp_path / "out", k=2).rows == 3
+        assert stream.pcta(root / "*.parquet", tmp_path / "out", k=2).rows == 3
 
 
 LOGS = {
@@ -314,17 +314,17 @@ def test_stars_for_any_number_of_directories_are_refused(pattern, root):
 
 def test_a_suffix_in_capitals_is_read_and_released(root, tmp_path):
     write(root / "B.PARQUET")
-    result = stream.anonymize(root, tmp_path / "out", k=2)
+    result = stream.pcta(root, tmp_path / "out", k=2)
     assert [path.name for path in result.paths] == ["B.PARQUET", "a.parquet"]
 
 
 def test_no_name_is_not_the_current_directory(root, tmp_path, monkeypatch, run):
     monkeypatch.chdir(root)
     with pytest.raises(ParameterError, match="source names no file"):
-        stream.anonymize("", tmp_path / "out", k=2)
+        stream.pcta("", tmp_path / "out", k=2)
     code, _, err = run("anonymize", "--stream", "", str(tmp_path / "out"), "--algorithm", "pcta", "-k", "2")
     assert (code, "source names no file" in err) == (2, True)
-    assert stream.anonymize(".", tmp_path / "out", k=2).rows == 3
+    assert stream.pcta(".", tmp_path / "out", k=2).rows == 3
 
 
 def test_the_way_up_from_a_link_is_that_of_the_system(root, tmp_path):
@@ -344,7 +344,7 @@ def test_the_end_of_a_uri_is_not_cut_off(end, root):
 def test_neither_a_file_nor_a_directory(tmp_path):
     os.mkfifo(tmp_path / "p.parquet")
     with pytest.raises(FormatError, match="neither a file nor a directory"):
-        stream.anonymize(tmp_path / "p.parquet", tmp_path / "out", k=2)
+        stream.pcta(tmp_path / "p.parquet", tmp_path / "out", k=2)
 
 
 def test_a_directory_that_cannot_be_read_is_named(root, monkeypatch):
@@ -381,7 +381,7 @@ def baskets():
 def streamed(path, **paths):
     pdanon.to_parquet(baskets(), path.parent / "in.parquet")
     asked = {"source": path.parent / "in.parquet", "target": path.parent / "out.parquet"} | paths
-    stream.anonymize(**asked, k=2)
+    stream.pcta(**asked, k=2)
 
 
 WORKING = {
@@ -437,7 +437,7 @@ def test_a_directory_that_is_not_text_is_refused_where_one_works_in_it(tmp_path,
     monkeypatch.chdir(tmp_path / NOT_TEXT)
     for use in (
         lambda: pdanon.to_parquet(baskets(), "x.parquet"),
-        lambda: stream.anonymize(tmp_path / "in.parquet", "x.parquet", k=2),
+        lambda: stream.pcta(tmp_path / "in.parquet", "x.parquet", k=2),
         lambda: ParquetTree.find("x.parquet"),
     ):
         with pytest.raises(FormatError, match="the path is not UTF-8"):

@@ -43,8 +43,8 @@ def lake(bucket, tmp_path):
 def test_a_release_of_a_lake_equals_that_of_local_files(bucket, lake, tmp_path):
     remote, local = lake
     target = bucket.uri("released")
-    result = pdanon.stream.anonymize(remote, target, k=5, m=2, mapping=tmp_path / "mapping.csv")
-    expected = pdanon.stream.anonymize(local, tmp_path / "released", k=5, m=2)
+    result = pdanon.stream.pcta(remote, target, k=5, m=2, mapping=tmp_path / "mapping.csv")
+    expected = pdanon.stream.pcta(local, tmp_path / "released", k=5, m=2)
     assert result.paths == tuple(bucket.uri(f"released/part-{number}.parquet") for number in range(2))
     for path, other in zip(result.paths, expected.paths, strict=True):
         pd.testing.assert_frame_equal(pdanon.read_parquet(path), pdanon.read_parquet(other))
@@ -52,12 +52,12 @@ def test_a_release_of_a_lake_equals_that_of_local_files(bucket, lake, tmp_path):
     released = [name for name in bucket.content() if name.startswith("released/")]
     assert released == ["released/_SUCCESS", "released/part-0.parquet", "released/part-1.parquet"]
     with pytest.raises(pdanon.ParameterError, match="the target exists"):
-        pdanon.stream.anonymize(remote, target, k=5, m=2)
+        pdanon.stream.pcta(remote, target, k=5, m=2)
 
 
 def test_a_release_of_a_file_is_a_file(bucket, lake):
     target = bucket.uri("released.parquet")
-    result = pdanon.stream.anonymize(lake[1] / "part-0.parquet", target, k=5, m=2)
+    result = pdanon.stream.pcta(lake[1] / "part-0.parquet", target, k=5, m=2)
     assert result.paths == (target,)
     assert rows_of(pdanon.read_parquet(target)) == rows_of(baskets().txanon.pcta(k=5, m=2).frame)
 
@@ -65,11 +65,11 @@ def test_a_release_of_a_file_is_a_file(bucket, lake):
 def test_a_target_in_the_source_is_refused(bucket, lake):
     for path in ("lake/released", "lake"):
         with pytest.raises(pdanon.ParameterError, match="the target"):
-            pdanon.stream.anonymize(lake[0], bucket.uri(path), k=5, m=2)
+            pdanon.stream.pcta(lake[0], bucket.uri(path), k=5, m=2)
     # Another name of the same server.
     other = bucket.uri("lake/released").replace("127.0.0.1", "localhost")
     with pytest.raises(pdanon.ParameterError, match="within the source"):
-        pdanon.stream.anonymize(lake[0], other, k=5, m=2)
+        pdanon.stream.pcta(lake[0], other, k=5, m=2)
 
 
 def test_an_incomplete_release_is_not_read(bucket, tmp_path):
@@ -85,7 +85,7 @@ def test_a_release_without_its_guarantee_is_not_sent(bucket, lake, monkeypatch):
     unchanged = lambda rows, *_, **options: Itemsets.from_arrow(rows.to_arrow())  # noqa: E731
     monkeypatch.setattr("pdanon.algorithms.engines.relabel", unchanged)
     with pytest.raises(pdanon.GuaranteeError):
-        pdanon.stream.anonymize(lake[0], bucket.uri("released"), k=5, m=2)
+        pdanon.stream.pcta(lake[0], bucket.uri("released"), k=5, m=2)
     assert bucket.content() == before
 
 

@@ -73,8 +73,8 @@ def test_old_spellings_are_answered_with_the_new_one(tmp_path):
         lambda: pdanon.pcta(FRAME, k=2, progress=True),
         lambda: FRAME.txanon.anonymize(k=2, m=1, progress=True),
         lambda: pdanon.tradeoff(FRAME, progress=True),
-        lambda: pdanon.stream.anonymize(*files, k=2, m=1, progress=True),
-        lambda: pdanon.stream.anonymize(*files, algorithm="pcta", k=2, progress=True),
+        lambda: pdanon.stream.pcta(*files, k=2, m=1, progress=True),
+        lambda: pdanon.stream.pcta(*files, k=2, progress=True),
         lambda: pdanon.stream.risk(files[0], k=2, progress=True),
     ):
         with pytest.raises(pdanon.ParameterError, match=r"hint:  pdanon.config\(progress=True\)$"):

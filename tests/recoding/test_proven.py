@@ -44,13 +44,12 @@ def test_a_release_says_how_far_it_is_proven_if_that_is_not_as_far_as_was_asked(
 
 def test_a_release_from_a_file_says_it_before_it_is_there(short_searches, tmp_path):
     pdanon.to_parquet(FRAME, tmp_path / "rows.parquet")
-    asked = {"algorithm": "suppress_control", **ASKED}
     with pytest.warns(ReleaseWarning, match="is proven for up to"):
-        pdanon.stream.anonymize(tmp_path / "rows.parquet", tmp_path / "released.parquet", **asked)
+        pdanon.stream.suppress_control(tmp_path / "rows.parquet", tmp_path / "released.parquet", **ASKED)
     with warnings.catch_warnings():
         warnings.simplefilter("error", ReleaseWarning)
         with pytest.raises(ReleaseWarning):
-            pdanon.stream.anonymize(tmp_path / "rows.parquet", tmp_path / "other.parquet", **asked)
+            pdanon.stream.suppress_control(tmp_path / "rows.parquet", tmp_path / "other.parquet", **ASKED)
     assert not (tmp_path / "other.parquet").exists()
 
 

@@ -178,9 +178,9 @@ def test_files_and_partitions_are_counted_as_frames(name, tmp_path):
         except InfeasibleError:
             continue
         frame.to_parquet(tmp_path / f"{seed}.parquet", row_group_size=10)
-        algorithm = {"algorithm": name.split(", ")[0]}
+        algorithm = name.split(", ")[0]
         target = tmp_path / f"released {seed}.parquet"
-        streamed = stream.anonymize(tmp_path / f"{seed}.parquet", target, **algorithm, **call)
+        streamed = getattr(stream, algorithm)(tmp_path / f"{seed}.parquet", target, **call)
         assert figures(streamed) == figures(expected)
-        lazy = pdanon.dask.anonymize(dd.from_pandas(frame, npartitions=3), **algorithm, **call)
+        lazy = getattr(dd.from_pandas(frame, npartitions=3).txanon, algorithm)(**call)
         assert figures(lazy) == figures(expected)

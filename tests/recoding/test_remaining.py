@@ -151,7 +151,7 @@ def test_the_pairs_drawn_stand_for_all_pairs():
 
 def test_streams_say_the_same(tmp_path, data):
     source = data / "bms_webview1.parquet"
-    streamed = pdanon.stream.anonymize(source, tmp_path / "released.parquet", k=5, m=2)
+    streamed = pdanon.stream.pcta(source, tmp_path / "released.parquet", k=5, m=2)
     pd.testing.assert_series_equal(streamed.loss, pdanon.read_parquet(source).txanon.pcta(k=5, m=2).loss)
 
 

@@ -207,6 +207,6 @@ def test_a_table_without_rows_has_no_risk():
 def test_files_have_the_risk_of_a_frame(tmp_path):
     frame = make_baskets(500, 30, random_state=2)[["items"]]
     pdanon.to_parquet(frame, tmp_path / "in.parquet")
-    result = pdanon.stream.anonymize(tmp_path / "in.parquet", tmp_path / "out.parquet", k=5, m=2)
+    result = pdanon.stream.pcta(tmp_path / "in.parquet", tmp_path / "out.parquet", k=5, m=2)
     expected = frame.txanon.pcta(k=5, m=2).risk
     pd.testing.assert_frame_equal(result.risk, expected)

@@ -169,11 +169,11 @@ def test_a_release_in_which_nothing_can_be_counted_warns_in_streams_and_on_dask_
     assert result.loss["stands_for"] < 50  # no label stands for nearly all items
     pdanon.to_parquet(many_rare_items(), tmp_path / "rows.parquet")
     frame = pdanon.read_parquet(tmp_path / "rows.parquet")
-    asked = {"algorithm": "pcta", "k": 5, "m": 2}
+    asked = {"k": 5, "m": 2}
     with pytest.warns(UselessWarning, match=said):
-        pdanon.stream.anonymize(tmp_path / "rows.parquet", tmp_path / "released.parquet", **asked)
+        pdanon.stream.pcta(tmp_path / "rows.parquet", tmp_path / "released.parquet", **asked)
     with pytest.warns(UselessWarning, match=said):
-        pdanon.dask.anonymize(dd.from_pandas(frame, npartitions=2), **asked)
+        dd.from_pandas(frame, npartitions=2).txanon.pcta(**asked)
 
 
 def test_diverse_releases_warn_of_the_items_that_are_not_sensitive():

@@ -410,9 +410,9 @@ def test_rows_that_are_elsewhere_are_refused(tmp_path):
     frame = FEW.assign(items=pdanon.as_itemsets(FEW["items"]))
     pdanon.to_parquet(frame, tmp_path / "in.parquet")
     with pytest.raises(pdanon.ParameterError, match="needs all rows at once"):
-        pdanon.stream.anonymize(tmp_path / "in.parquet", tmp_path / "out", algorithm="disassociate", k=2)
+        pdanon.stream.disassociate(tmp_path / "in.parquet", tmp_path / "out", k=2)
     with pytest.raises(pdanon.ParameterError, match="needs all rows at once"):
-        dask.anonymize(dd.from_pandas(frame, npartitions=2), algorithm="disassociate", k=2)
+        dask.disassociate(dd.from_pandas(frame, npartitions=2), k=2)
 
 
 def test_sub_records_have_no_risk_of_records():
