@@ -48,11 +48,15 @@ from tests.benchmarks.pages import write_section  # noqa: E402
 TURNS = 2
 SECONDS = 0.4  # of each turn, for work that takes less: it is repeated
 GROCERIES, CLICKS, MSWEB, SURVEY = "groceries", "BMS-WebView-1", "msweb", "survey"
+MORE, FEW, MADE = "BMS-WebView-2", "500 rows of it", "T10I4D100K"  # for a few rows only
 ROWS = {  # of each data set: the name of its file, and how many rows from the first on
     GROCERIES: ("groceries", 9_835),
     CLICKS: ("bms_webview1", 30_000),
     MSWEB: ("uci_msweb_train", 10_000),
     SURVEY: ("rt_informs2005", 3_000),
+    MORE: ("bms_webview2", 20_000),
+    FEW: ("bms_webview2", 500),
+    MADE: ("fimi_t10i4d100k", 100_000),
 }
 QUASI = ["DOBMM", "DOBYY", "RACEX", "EDUCYEAR"]
 TREES: dict[str, Any] = {GROCERIES: str(DATA / "hierarchies" / "groceries_hierarchy.csv"), CLICKS: 5}
@@ -72,8 +76,8 @@ def lost(result: pdanon.Anonymized, loss: str) -> float:
     return balanced_loss(labels.astype(np.int64), result.mapping["support"].to_numpy(), changed)
 
 
-def sets(df: pd.DataFrame, name: str, loss: str, m: int = 2) -> Prepared:
-    made = pdanon.coat(df, k=5, m=m)
+def sets(df: pd.DataFrame, name: str, loss: str, m: int = 2, k: int = 5) -> Prepared:
+    made = pdanon.coat(df, k=k, m=m)
     return lambda: lost(pdanon.refine(df, made, loss=loss), loss)
 
 
@@ -95,9 +99,14 @@ def classes(df: pd.DataFrame, name: str) -> Prepared:
     return lambda: lost(pdanon.rum_bound(df, **asked), "NCP")
 
 
-def nodes(df: pd.DataFrame, name: str, algorithm: str) -> Prepared:
+def annealed_classes(df: pd.DataFrame, name: str) -> Prepared:
+    anneal_classes()
+    return classes(df, name)
+
+
+def nodes(df: pd.DataFrame, name: str, algorithm: str, k: int = 5, hierarchy: int | None = None) -> Prepared:
     parts = {"parts": 10} if algorithm == "lra" else {}
-    made = getattr(pdanon, algorithm)(df, k=5, hierarchy=TREES[name], **parts)
+    made = getattr(pdanon, algorithm)(df, k=k, hierarchy=hierarchy or TREES[name], **parts)
     return lambda: lost(pdanon.refine(df, made), "NCP")
 
 
@@ -115,7 +124,7 @@ def audit(df: pd.DataFrame, name: str, m: int) -> Prepared:
 
 def attack(df: pd.DataFrame, name: str) -> Prepared:
     made = pdanon.pcta(df, k=5, m=2)
-    return lambda: float(pdanon.attack(df, made, m=2, random_state=0).rate_before)
+    return lambda: float(pdanon.attack(df, made, m=2, sample="split", random_state=0).rate_before)
 
 
 def file_of(df: pd.DataFrame) -> Path:
@@ -129,7 +138,7 @@ def files(df: pd.DataFrame, name: str) -> Prepared:
 
     def work() -> float:
         target = Path(tempfile.mkdtemp()) / "release.parquet"
-        return lost(stream.anonymize(path, target, algorithm="pcta", k=5, m=2), "NCP")
+        return lost(stream.anonymize(path, target, algorithm="pcta", k=25, m=2), "NCP")
 
     return work
 
@@ -143,6 +152,8 @@ def class_file(df: pd.DataFrame, name: str) -> Prepared:
 TASKS: dict[str, tuple[Callable[..., Prepared], tuple[str, ...], dict[str, Any]]] = {
     "balanced": (sets, BASKETS, {"loss": "balanced"}),
     "NCP": (sets, BASKETS, {"loss": "NCP"}),
+    "NCP, k=25": (sets, (MORE,), {"loss": "NCP", "k": 25}),
+    "few rows": (sets, (FEW,), {"loss": "NCP", "k": 10}),
     "UL": (sets, (GROCERIES, MSWEB), {"loss": "UL"}),
     "m=3": (sets, (GROCERIES, MSWEB), {"loss": "balanced", "m": 3}),
     "m=4": (sets, (GROCERIES, MSWEB), {"loss": "balanced", "m": 4}),
@@ -151,11 +162,13 @@ TASKS: dict[str, tuple[Callable[..., Prepared], tuple[str, ...], dict[str, Any]]
     "constraints, NCP": (constraints, BASKETS, {"loss": "NCP"}),
     "rules": (rules, (GROCERIES, MSWEB), {}),
     "classes": (classes, (SURVEY,), {}),
+    "annealed classes": (annealed_classes, (SURVEY,), {}),
+    "cuts, k=2": (nodes, (GROCERIES, CLICKS), {"algorithm": "apriori", "k": 2, "hierarchy": 3}),
     "cuts": (nodes, (GROCERIES, CLICKS), {"algorithm": "apriori"}),
     "blocks": (nodes, (GROCERIES, CLICKS), {"algorithm": "lra"}),
     "groups": (nodes, (GROCERIES, CLICKS), {"algorithm": "clump"}),
     "optimal": (decision, (GROCERIES, CLICKS), {"algorithm": "optimal"}),
-    "pcta": (merges, BASKETS, {}),
+    "pcta": (merges, (*BASKETS, MORE, MADE), {}),
     "pcta, m=3": (merges, (GROCERIES, MSWEB), {"m": 3}),
     "audit": (audit, BASKETS, {"m": 2}),
     "audit, m=3": (audit, BASKETS, {"m": 3}),
@@ -191,6 +204,12 @@ def annealing() -> None:
 
 def second_annealing() -> None:
     sets_search._STARTS = 1
+
+
+def anneal_classes() -> None:
+    """Anneal the sets of each class as well, which the package does not."""
+    begin = Refinement.__init__
+    Refinement.__init__ = lambda *given, **options: begin(*given, **{**options, "sweeps": sets_search.SWEEPS})
 
 
 def repair() -> None:
@@ -271,7 +290,17 @@ class Mechanism:
 SEARCH, MOVES = "_kernels/set_search.py:", "_kernels/set_moves.py:"
 STATE, CLUSTERS = "algorithms/states/sets_search.py:", "algorithms/states/clusters.py:"
 LOCAL, GROUPS = "_kernels/local_recoding.py:", "_kernels/row_groups.py:"
-SETS = ("balanced", "NCP", "UL", "m=1", "m=3", "constraints", "constraints, NCP", "classes")
+SETS = (
+    "balanced",
+    "NCP",
+    "UL",
+    "m=1",
+    "m=3",
+    "constraints",
+    "constraints, NCP",
+    "classes",
+    "annealed classes",
+)
 MECHANISMS = [
     Mechanism(
         "moves of items",
@@ -325,8 +354,20 @@ MECHANISMS = [
         annealing,
         ("constraints", "constraints, NCP"),
     ),
-    Mechanism("second annealing", "both", (), second_annealing, ("balanced", "NCP", "m=3", "constraints")),
-    Mechanism("merges afterwards", "annealing of sets", (f"{STATE}_repair",), repair, ("balanced", "m=3")),
+    Mechanism(
+        "second annealing",
+        "both",
+        (),
+        second_annealing,
+        ("balanced", "NCP", "m=3", "constraints", "NCP, k=25", "few rows"),
+    ),
+    Mechanism(
+        "merges afterwards",
+        "annealing of sets",
+        (f"{STATE}_repair",),
+        repair,
+        ("balanced", "m=3", "NCP, k=25"),
+    ),
     Mechanism(
         "checks of larger itemsets",
         "refine, m > 3",
@@ -406,7 +447,7 @@ MECHANISMS = [
         "refine of one cut",
         (f"{LOCAL}force _force _find_rare", "algorithms/states/cuts_search.py:_exchange"),
         exchanges,
-        ("cuts",),
+        ("cuts", "cuts, k=2"),
     ),
     Mechanism(
         "row_groups: moves of rows",
@@ -504,7 +545,7 @@ def run(task: str, name: str, off: Callable[[], None] | None, found: Any) -> Non
     df = frame(file).head(n_rows)
     if off is not None:
         off()
-    prepare(df.head(n_rows // 10), name, **options)()  # the first call loads compiled code
+    prepare(df.head(max(n_rows // 10, 300)), name, **options)()  # the first call loads compiled code
     work = prepare(df, name, **options)
     begin, times = time.process_time(), []
     while not times or time.process_time() - begin < SECONDS:
