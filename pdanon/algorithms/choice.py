@@ -97,6 +97,7 @@ def anonymize(
     *,
     k: int | None = None,
     m: ItemLimit = DEFAULT_M,
+    quasi: Sequence[Hashable] | None = None,
     hierarchy: HierarchyLike | None = None,
     utility: Any = None,
     hierarchies: Mapping[Hashable, HierarchyLike] | None = None,
@@ -122,6 +123,8 @@ def anonymize(
     k, m : int, optional
         Short for ``pdanon.KmAnonymity(k, m)``: at least k rows match up to m known items of a row.
         ``m=None``: all items.
+    quasi : sequence of hashable, optional
+        Columns that an attacker may know as well: short for ``pdanon.KKm(k, m, quasi)``.
     hierarchy : Hierarchy, path, DataFrame, dict or int, optional
         The hierarchy of the items, in any form that ``Hierarchy.of`` accepts. An int is the fan-out of a
         balanced one over the items in order. Algorithms that publish its nodes are then also tried.
@@ -259,7 +262,7 @@ def anonymize(
     3  pcta, refined  0.555            NaN
     """
     began = perf_counter()
-    guarantee, column = read_guarantee(guarantee, column, k, m)
+    guarantee, column = read_guarantee(guarantee, column, k, m, quasi)
     end = began + check_seconds(time_limit, "time_limit")
     given = {"hierarchy": hierarchy, "utility": utility, "hierarchies": hierarchies, "start": start}
     if max_named is not None and start is not None:

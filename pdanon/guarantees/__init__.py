@@ -104,19 +104,25 @@ def audit(
 
 
 def read_guarantee(
-    guarantee: Any, column: Hashable | None, k: int | None, m: ItemLimit
+    guarantee: Any,
+    column: Hashable | None,
+    k: int | None,
+    m: ItemLimit,
+    quasi: Sequence[Hashable] | None = None,
 ) -> tuple[Guarantee, Hashable | None]:
-    """Return the guarantee, or that of k and m, and the list column.
+    """Return the guarantee, or that of k, m and quasi-identifiers, and the list column.
 
     With k or m, a name in the place of the guarantee is the list column, as in the algorithms.
     """
-    numbers = k is not None or not isinstance(m, DefaultNumber)
+    numbers = k is not None or not isinstance(m, DefaultNumber) or quasi is not None
     if numbers and isinstance(guarantee, str) and column is None:
         guarantee, column = None, guarantee
     if numbers == (guarantee is not None):
         problem = "the guarantee is given twice" if numbers else "no guarantee is given"
         hint = "pass k and m, such as k=5, m=2, or a guarantee, such as pdanon.KKm(k=5, m=2, quasi=['age'])"
         raise ParameterError(problem, where="guarantee, k and m", hint=hint)
+    if quasi is not None:
+        return KKm(k=k, m=m, quasi=quasi), column  # type: ignore[arg-type]
     if numbers:
         return KmAnonymity(k, m), column  # type: ignore[arg-type]  # which explains a missing k
     check_guarantee(guarantee)

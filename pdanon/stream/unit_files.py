@@ -24,7 +24,7 @@ from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.io.grouping import gather_units
 from pdanon.io.targets import draft_target, lock_target, write_mapping
 from pdanon.io.trees import ParquetTree
-from pdanon.itemsets.arguments import called_by_name
+from pdanon.itemsets.arguments import called_by_name, unknown_method
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.encoded_columns import ListColumns, collapse_columns
 from pdanon.itemsets.multisets import encode_visible
@@ -94,6 +94,10 @@ class ByPerson:
 
     def __init__(self, source: str | os.PathLike[str], units: Units) -> None:
         self._source, self._units = source, units
+
+    def __getattr__(self, name: str) -> Any:
+        """Raise an error that suggests a method."""
+        raise unknown_method(ByPerson, name, "persons have no such method", "pdanon.stream.by(...)")
 
     @called_by_name
     def anonymize(

@@ -693,3 +693,11 @@ def test_the_other_releases_are_named_with_their_calls():
     best = pd.Series({"pairs": 0.3, "values": 0.1})
     assert list(choice_lines(tried, best)) == []
     assert list(choice_lines(None, best)) == []
+
+
+def test_quasi_identifiers_beside_k_and_m_are_short_for_their_guarantee():
+    frame = pdanon.read_parquet(EXAMPLES / "patients.parquet")[["age", "diagnoses"]].iloc[:60]
+    result = frame.txanon.anonymize(k=3, m=1, quasi=["age"])
+    assert result.guarantee == KKm(k=3, m=1, quasi=["age"])
+    with pytest.raises(pdanon.ParameterError, match="the guarantee is given twice"):
+        frame.txanon.anonymize(KKm(k=3, m=1, quasi=["age"]), quasi=["age"])
