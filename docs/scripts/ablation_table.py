@@ -538,9 +538,10 @@ MECHANISMS = [
 
 
 ABOUT = (
-    "Loss: its change without the mechanism, of the table where it is worst, for at most three tasks; UL in "
-    "bits. Time: processor time without it over that with it, the shorter of two runs in turns, from the "
-    "smallest to the largest of all tables and tasks; for threads elapsed time."
+    f"Tables: the first rows of {', '.join(f'{name} ({n:,})' for name, (_, n) in ROWS.items())}; k is 5, and m "
+    "is 2, if not named. Loss: its change without the mechanism, of the table where it is worst, for at most "
+    "three tasks; of UL, that of its logarithm. Time: processor time without it over that with it, the shorter "
+    "of two runs in turns, from the smallest to the largest of all tables and tasks; for threads elapsed time."
 )
 
 
