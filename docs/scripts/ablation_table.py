@@ -1,4 +1,4 @@
-"""Measure what releases lose without each mechanism, and write docs/measured/ablation.md.
+"""Measure what releases lose without each mechanism, and write tables/ablation.md of the benchmarks.
 
 Run from the root of the checkout: ``python docs/scripts/ablation_table.py --figures FILE``. FILE keeps the
 figures: a run goes on where another one ended. Each figure is of a process of its own, where a mechanism is
@@ -138,7 +138,7 @@ def files(df: pd.DataFrame, name: str) -> Prepared:
 
     def work() -> float:
         target = Path(tempfile.mkdtemp()) / "release.parquet"
-        return lost(stream.anonymize(path, target, algorithm="pcta", k=25, m=2), "NCP")
+        return lost(stream.pcta(path, target, k=25, m=2), "NCP")
 
     return work
 
@@ -538,10 +538,11 @@ MECHANISMS = [
 
 
 ABOUT = (
-    f"Tables: the first rows of {', '.join(f'{name} ({n:,})' for name, (_, n) in ROWS.items())}; k is 5, and m "
-    "is 2, if not named. Loss: its change without the mechanism, of the table where it is worst, for at most "
-    "three tasks; of UL, that of its logarithm. Time: processor time without it over that with it, the shorter "
-    "of two runs in turns, from the smallest to the largest of all tables and tasks; for threads elapsed time."
+    f"Tables: the first rows of {', '.join(f'{name} ({n:,})' for name, (_, n) in ROWS.items())}; k is 5, and "
+    "m is 2, if not named. Loss: its change without the mechanism, of the table where it is worst, for at "
+    "most three tasks; of UL, that of its logarithm. Time: processor time without it over that with it, the "
+    "shorter of two runs in turns, from the smallest to the largest of all tables and tasks; for threads "
+    "elapsed time."
 )
 
 
@@ -650,7 +651,7 @@ def main() -> None:
     text += [ABOUT, ""]
     text += ["|mechanism|tokens|users|loss without, %|time|verdict|", "|---|---|---|---|---|---|"]
     text += [row(each, figures) for each in MECHANISMS]
-    write_section("measured/ablation.md", "ablation", text)
+    write_section("ablation.md", "ablation", text)
 
 
 if __name__ == "__main__":

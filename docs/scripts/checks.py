@@ -9,6 +9,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -16,7 +17,9 @@ ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
 from tests.benchmarks.pages import write_section  # noqa: E402
+from tests.mutants.__main__ import worth  # noqa: E402
 from tests.mutants.faults import read_faults  # noqa: E402
+from tests.mutants.reach import read_reach  # noqa: E402
 
 STEPS = {
     "delivery": "all of `.ci/run`",
@@ -41,10 +44,15 @@ def steps() -> Iterator[str]:
             yield f"| `{step}` | {what} | {date} | {seconds / 60:.0f} | {counted.removesuffix(' in ')} |"
 
 
+def results_of_faults() -> dict[str, dict[str, Any]]:
+    """The last result of each fault, by its name."""
+    lines = (ROOT / "build" / "mutants.jsonl").read_text(encoding="utf-8").splitlines()
+    return {each["name"]: each for each in map(json.loads, lines)}
+
+
 def faults() -> Iterator[str]:
     """How many faults each tier finds."""
-    lines = (ROOT / "build" / "mutants.jsonl").read_text(encoding="utf-8").splitlines()
-    results = {each["name"]: each for each in map(json.loads, lines)}
+    results = results_of_faults()
     known = [fault.name for fault in read_faults()]
     tiers = Counter(results[name]["tier"] for name in known if name in results)
     yield f"Of {len(known)} faults, {sum(tiers.values())} were tried:\n"
@@ -59,3 +67,4 @@ def faults() -> Iterator[str]:
 if __name__ == "__main__":
     write_section("checks.md", "steps", steps())
     write_section("checks.md", "faults", faults())
+    write_section("checks.md", "worth", worth([*results_of_faults().values()], read_reach("fast")))
