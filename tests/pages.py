@@ -11,9 +11,12 @@ API = Path(__file__).parents[1] / "docs" / "api.md"
 
 
 def names_of_the_reference() -> list[str]:
-    """Public names that docs/api.md lists: where each is found below pdanon."""
+    """Public names that docs/api.md lists, or pages of algorithms end with: where each is below pdanon."""
     line = r"^- \[`[\w.]+`\]\(\w+/([\w.]+)\.md(?:#pdanon\.([\w.]+))?\)$"
-    return [path or page for page, path in re.findall(line, API.read_text(encoding="utf-8"), re.MULTILINE)]
+    names = [path or page for page, path in re.findall(line, API.read_text(encoding="utf-8"), re.MULTILINE)]
+    for page in sorted((API.parent / "algorithms").glob("*.md")):
+        names += re.findall(r"^::: pdanon\.(\w+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return names
 
 
 VOID = {"meta", "wbr", "br", "link", "img", "hr", "input"}
