@@ -169,7 +169,7 @@ def by(
     >>> lines = pd.DataFrame({"customer": [7, 7, 8, 8, 9], "item": ["rice", "tea", "rice", "tea", "tea"]})
     >>> customers = lines.txanon.by("customer", item="item")
     >>> customers
-    lines.txanon.by('customer', item='item'): 3 persons in 5 rows
+    df.txanon.by('customer', item='item'): 3 persons in 5 rows
     >>> customers.pcta(k=2, m=2).frame
        customer  item
     0         0   tea
@@ -208,7 +208,7 @@ class ByPerson:
         named += "" if item is None else f", item={item!r}"
         persons = self._frame.iloc[:, unit_positions(self._frame, *self._names)[0]].nunique()
         rows = f"{persons:,} persons in {len(self._frame):,} rows"
-        return f"lines.txanon.by({unit!r}{named}{', counts=True' * self._counts}): {rows}"
+        return f"df.txanon.by({unit!r}{named}{', counts=True' * self._counts}): {rows}"
 
     def __getattr__(self, name: str) -> Any:
         """Raise an error that suggests a method."""

@@ -21,12 +21,11 @@ from pdanon.guarantees.parameters import ItemLimit, check_k, check_m
 from pdanon.guarantees.verdict import Audit, threat_table
 from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.chunks import ChunkTable
-from pdanon.itemsets.lists import Codes, distinct, offsets_of
+from pdanon.itemsets.lists import Codes, Numbers, distinct, offsets_of
 from pdanon.itemsets.multisets import read_visible
 from pdanon.itemsets.support import ItemsetTable, SupportIndex, empty_itemsets, no_itemsets
 from pdanon.itemsets.validation import check_flag
 
-Numbers = NDArray[np.int64]
 Range = tuple[int, int]
 
 # Upper bounds on the exhaustive search of small clusters.

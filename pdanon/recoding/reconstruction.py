@@ -11,13 +11,12 @@ from numpy.typing import NDArray
 
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.chunks import ChunkTable
-from pdanon.itemsets.codes import Itemsets, Mask
+from pdanon.itemsets.codes import Itemsets, Mask, Numbers
 from pdanon.itemsets.columns import find_column
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.validation import MOST_DRAWN, check_count, check_frame, random_generator
 from pdanon.recoding.result import Anonymized
 
-Numbers = NDArray[np.int64]
 _MOST = 1_000_000  # tables
 
 

@@ -22,7 +22,7 @@ from pdanon.itemsets.columns import find_column, find_quasi, label_positions
 from pdanon.itemsets.multisets import read_visible
 from pdanon.itemsets.row_loops import first_equal_rows
 from pdanon.itemsets.support import SupportIndex
-from pdanon.recoding.risk import hidden_items
+from pdanon.recoding.risk import hidden_items, known_items
 
 _IN_CHUNKS = "Rows of this release are parts of records, so no row is a person."
 _NO_ROWS = "The table has no rows."
@@ -118,7 +118,7 @@ class Knowledge:
         if isinstance(guarantee, Coherence):
             return cls(quasi, columns, max(guarantee.covered, 1), hidden, is_public=True)
         promises_k = getattr(guarantee, "k", None) is not None and hasattr(guarantee, "m")
-        m = guarantee.m if promises_k else getattr(guarantee, "m", None) or _DEFAULT_M  # type: ignore[attr-defined]
+        m = guarantee.m if promises_k else int(known_items(guarantee) or _DEFAULT_M)  # type: ignore[attr-defined]
         return cls(quasi, columns, m, hidden)
 
     @property
