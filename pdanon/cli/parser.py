@@ -45,6 +45,7 @@ from pdanon.io.lines import TYPES
 # Hints for options that do not exist here, because another option or a policy has their task.
 _ELSEWHERE = {
     "--drop": "pass --keep for the columns to publish with --by, or write a policy, which has drop",
+    "--reserve": "pass the larger k as -k, and audit the series for the smaller one",
     "--quasi": "pass it to anonymize, audit or risk; or write a policy with the columns as quasi",
     "--unit": "pass --by, which gathers lines to one row per person; anonymize, audit and risk take --unit",
 }
