@@ -269,7 +269,7 @@ PARAMETERS = {
         lambda: pdanon.pcta(FRAME, k=2, n=2), ParameterError, "no parameter 'n'", "its parameters: .*k, m"
     ),
     "quasi-identifiers that the guarantee is to say": Mistake(
-        lambda: pdanon.anonymize(FRAME, k=2, quasi=["age"]),
+        lambda: pdanon.bound(FRAME, k=2, quasi=["age"]),
         ParameterError,
         "no parameter 'quasi'",
         r"pdanon.KKm\(k=5, m=2, quasi=\[",

@@ -18,7 +18,7 @@ from naive import disassociation as naive
 
 import pdanon
 from examples import examples, some
-from pdanon import DisassociatedKm, dask
+from pdanon import DisassociatedKm
 from pdanon.cli.main import main
 from pdanon.evaluation.report.release_report import render
 
@@ -412,7 +412,7 @@ def test_rows_that_are_elsewhere_are_refused(tmp_path):
     with pytest.raises(pdanon.ParameterError, match="needs all rows at once"):
         pdanon.stream.disassociate(tmp_path / "in.parquet", tmp_path / "out", k=2)
     with pytest.raises(pdanon.ParameterError, match="needs all rows at once"):
-        dask.disassociate(dd.from_pandas(frame, npartitions=2), k=2)
+        dd.from_pandas(frame, npartitions=2).txanon.disassociate(k=2)
 
 
 def test_sub_records_have_no_risk_of_records():
