@@ -407,6 +407,7 @@ def test_a_list_column_with_the_name_of_another_one_is_refused():
 
 def test_rows_that_are_elsewhere_are_refused(tmp_path):
     dd = pytest.importorskip("dask.dataframe")
+    pytest.importorskip("pdanon.dask")
     frame = FEW.assign(items=pdanon.as_itemsets(FEW["items"]))
     pdanon.to_parquet(frame, tmp_path / "in.parquet")
     with pytest.raises(pdanon.ParameterError, match="needs all rows at once"):
