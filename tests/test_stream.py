@@ -364,18 +364,27 @@ def test_pandas_reads_the_same_index_and_dtypes(tmp_path):
     assert pd.read_parquet(tmp_path / "out.parquet")["items"].map(list).tolist() == frame["items"].tolist()
 
 
+def is_stored(kind):
+    """Whether this version of Arrow writes a type to Parquet, within a struct, and reads it."""
+    table, file = pa.table({"x": pa.nulls(4, pa.struct([pa.field("y", kind)]))}), pa.BufferOutputStream()
+    try:
+        pq.write_table(table, file)
+        return pq.read_table(pa.BufferReader(file.getvalue())).num_rows == 4
+    except (pa.ArrowException, OSError):
+        return False
+
+
 def nested_types():
     """Fields of each type that has fields within, with metadata."""
     number = pa.field("number", pa.int64(), metadata={"about": "SECRET"})
     key = pa.field("key", pa.string(), nullable=False, metadata={"about": "SECRET"})
     kinds = [pa.struct([number]), pa.map_(key, number), pa.list_(number, 2)]
-    kinds += [make(number) for make in (pa.list_, pa.large_list)]
-    return [pa.field(f"kind {place}", kind) for place, kind in enumerate(kinds)]
+    kinds += [make(number) for make in (pa.list_, pa.large_list, pa.list_view, pa.large_list_view)]
+    return [pa.field(f"kind {place}", kind) for place, kind in enumerate(filter(is_stored, kinds))]
 
 
 def test_a_frame_is_written_without_the_metadata_of_nested_fields(tmp_path):
     kinds = [field.type for field in nested_types()]
-    kinds += [make(kinds[0].field(0)) for make in (pa.list_view, pa.large_list_view)]
     columns = {str(kind): pd.array(pa.nulls(2, kind), pd.ArrowDtype(kind)) for kind in kinds}
     pdanon.to_parquet(pd.DataFrame(columns), tmp_path / "nested.parquet")
     assert b"SECRET" not in (tmp_path / "nested.parquet").read_bytes()
