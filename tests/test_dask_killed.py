@@ -39,7 +39,7 @@ FAMILIES = {
     "rum_bound": lambda: run(divided(table(3, 400)), "rum_bound", block_rows=50),
     "mondrian": lambda: run(divided(table(3, 400)), "mondrian", block_rows=50),
     "full_subtree": lambda: run(divided(table(3, 400)), "full_subtree"),
-    "lines": lambda: divided(LINES).txanon.pcta(k=5, m=1, **LONG),
+    "lines": lambda: divided(LINES).txanon.by(**LONG).pcta(k=5, m=1),
 }
 KILLS = int(os.environ.get("PDANON_KILLS", "2"))  # moments for each family; each starts a process again
 

@@ -46,8 +46,8 @@ RELEASES = {
     "rfirst, sensitive": lambda n: run(divided(table(1), n), "rfirst, sensitive", block_rows=12),
     "mondrian": lambda n: run(divided(table(1), n), "mondrian"),
     "full_subtree": lambda n: run(divided(table(1), n), "full_subtree"),
-    "lines": lambda n: divided(lines(), n).txanon.pcta(k=2, m=1, **LONG),
-    "counted lines": lambda n: divided(lines(), n).txanon.pcta(k=2, m=1, **LONG, counts=True),
+    "lines": lambda n: divided(lines(), n).txanon.by(**LONG).pcta(k=2, m=1),
+    "counted lines": lambda n: divided(lines(), n).txanon.by(**LONG, counts=True).pcta(k=2, m=1),
 }
 
 
@@ -68,8 +68,11 @@ def test_the_files_are_the_release(name, partitions, tmp_path):
     found = pd.concat([pdanon.read_parquet(path) for path in paths])
     expected = result.frame.compute()
     pd.testing.assert_frame_equal(found, expected, check_dtype=False, check_column_type=False)
-    units = {**LONG, "counts": name == "counted lines"} if "lines" in name else {}
-    assert stream.audit(tmp_path / "out", result.guarantee, **units).holds
+    if "lines" in name:
+        persons = stream.by(tmp_path / "out", **LONG, counts=name == "counted lines")
+        assert persons.audit(result.guarantee).holds
+    else:
+        assert stream.audit(tmp_path / "out", result.guarantee).holds
     assert all(path.stat().st_mode & 0o077 for path in [*paths, tmp_path / "out"])  # the umask allows others
 
 

@@ -34,11 +34,11 @@ LIMITED = """
 import json, os, pathlib, resource, sys
 import pdanon.stream
 source, elsewhere, target, limit = sys.argv[1:]
-pdanon.stream.anonymize(source, elsewhere, k=5)
+pdanon.stream.pcta(source, elsewhere, k=5)
 if int(limit):
     resource.setrlimit(resource.RLIMIT_FSIZE, (int(limit), int(limit)))
 try:
-    pdanon.stream.anonymize(source, target, k=5)
+    pdanon.stream.pcta(source, target, k=5)
 except Exception as error:
     print(json.dumps([type(error).__name__, str(error), os.listdir(pathlib.Path(target).parent)]))
 """
@@ -140,7 +140,7 @@ def count(frame, event, _):
     if calls == last:
         os.kill(os.getpid(), signal.SIGKILL)
 sys.setprofile(count)
-pdanon.stream.anonymize(sys.argv[1], sys.argv[2], k=5)
+pdanon.stream.pcta(sys.argv[1], sys.argv[2], k=5)
 sys.setprofile(None)
 print(calls)
 """
@@ -175,7 +175,7 @@ def last(*args, **options):
     result = original(*args, **options)
     os.kill(os.getpid(), signal.SIGKILL)
 {module}.{name} = last
-pdanon.stream.anonymize(sys.argv[1], sys.argv[2], mapping=sys.argv[3], k=3)
+pdanon.stream.pcta(sys.argv[1], sys.argv[2], mapping=sys.argv[3], k=3)
 """
 
 
@@ -365,7 +365,7 @@ def waiting(*args):
     sys.stdin.readline()
     return recode(*args)
 pdanon.stream.list_files.recode_files = waiting
-pdanon.stream.anonymize(sys.argv[1], sys.argv[2], mapping=sys.argv[3], k=3)
+pdanon.stream.pcta(sys.argv[1], sys.argv[2], mapping=sys.argv[3], k=3)
 """
 
 
