@@ -78,9 +78,8 @@ def by(source: str | os.PathLike[str], unit: str, *, item: str, counts: bool = F
     ...     customers.pcta(pathlib.Path(name) / "released.parquet", k=2, m=2)
     Streamed(rows=5, files=1, guarantee=KmAnonymity(k=2, m=2))
     """
-    return ByPerson(
-        source, Units.of(check_text(unit, "unit"), None if item is None else check_text(item, "item"), counts)
-    )
+    items = None if item is None else check_text(item, "item")
+    return ByPerson(source, Units.of(check_text(unit, "unit"), items, counts))
 
 
 class ByPerson:
