@@ -639,7 +639,7 @@ def refuse_units(result: Anonymized) -> None:
         raise ParameterError(
             "a person has several rows in this release",
             where="result",
-            got=f"a release by unit={result.parameters['unit']!r}",
+            got=f"a release by {result.parameters['unit']!r}",
             hint="release sets, one row per person: pdanon.from_long(lines, by=..., item=...).txanon",
         )
 

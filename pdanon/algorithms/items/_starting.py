@@ -160,7 +160,7 @@ def _record(labels: Numbers | Codes) -> dict[str, str]:
 def _read_labels(start: Any, itemsets: Itemsets, guarantee: _Model) -> tuple[Numbers, pa.Array]:
     """Read an earlier release: the line of each item in its mapping, -1 without one, and their labels."""
     if isinstance(guarantee, LmDiversity):
-        hint = "leave out sensitive and l, or audit the releases together: audit(..., previous=[...])"
+        hint = "leave out sensitive and l, or audit both releases: df.txanon.after(january).audit(...)"
         raise ParameterError("start excludes sensitive items", where="start", hint=hint)
     if isinstance(start, Anonymized):
         _check_guarantee(start.guarantee, guarantee)
