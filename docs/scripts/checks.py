@@ -2,6 +2,7 @@
 
 Run from the root of the checkout, after ``.ci/release``: ``python docs/scripts/checks.py``. It reads what the
 steps left in ``build/checks.tsv``, and what faults left in ``build/mutants.jsonl``.
+After ``python -m tests.mutants --again``, the argument ``worth`` also writes what each test file finds.
 """
 
 import json
@@ -67,4 +68,5 @@ def faults() -> Iterator[str]:
 if __name__ == "__main__":
     write_section("checks.md", "steps", steps())
     write_section("checks.md", "faults", faults())
-    write_section("checks.md", "worth", worth([*results_of_faults().values()], read_reach("fast")))
+    if sys.argv[1:] == ["worth"]:
+        write_section("checks.md", "worth", worth([*results_of_faults().values()], read_reach("fast")))

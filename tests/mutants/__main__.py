@@ -12,10 +12,11 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
+from threading import Lock
 from time import perf_counter
 
 from tests.mutants.faults import ROOT, Fault, read_faults
@@ -23,6 +24,7 @@ from tests.mutants.reach import PYTEST, TIERS, Reach, environment, read_reach
 from tests.mutants.selection import file_of
 
 UNTRACKED = ("build/kernels-*", "pdanon/_kernels/*.so", "pdanon/_kernels/*.pyd", "pdanon/_kernels/*.sha256")
+READING = Lock()  # of what reaches a fault: the first call runs all tests of the tier
 LIMIT = 600  # seconds; tests that take longer hang, and so find the fault
 
 
@@ -60,16 +62,24 @@ def failures(copy: Path, tests: Sequence[str], tier: str, seconds: float, python
     return first
 
 
-def try_fault(fault: Fault, copy: Path, reach: dict[str, Reach], seconds: float) -> dict[str, object]:
-    """Apply a fault, and run the tests of one tier after the other until some fail; undo the fault."""
+def try_fault(
+    fault: Fault, copy: Path, tiers: Sequence[str], seconds: float, last: Container[str]
+) -> dict[str, object]:
+    """Apply a fault, and run the tests of one tier after the other until some fail; undo the fault.
+
+    The test files that found it ``last`` run first.
+    """
     path = copy / fault.file
     original, began = path.read_bytes(), perf_counter()
     python = ROOT / ".venv-lowest" / "bin" / "python" if fault.step == "lowest" else Path(sys.executable)
     try:
         fault.apply(copy)
         compile_kernels(copy, fault, *(["--checked"] if fault.step == "checked" else []))
-        for tier, reached in reach.items():
-            found = failures(copy, reached.tests(fault), tier, seconds, python)
+        for tier in tiers:
+            with READING:
+                tests = read_reach(tier).tests(fault)
+            tests.sort(key=lambda test: file_of(test) not in last)
+            found = failures(copy, tests, tier, seconds, python)
             if found:
                 tier = "ci" if fault.step else tier
                 break
@@ -109,6 +119,9 @@ def main() -> int:
     parser.add_argument("--tier", choices=TIERS, default="fast", help="tests to run at most (default: fast)")
     parser.add_argument("--jobs", type=int, default=2, help="faults at a time (default: 2)")
     parser.add_argument("--seconds", type=float, default=40, help="of tests after a failure (default: 40)")
+    parser.add_argument(
+        "--again", action="store_true", help="try also what was found, with what found it first"
+    )
     parser.add_argument("--worth", action="store_true", help="print what each test file finds")
     results_path = ROOT / "build" / "mutants.jsonl"
     parser.add_argument("--results", type=Path, default=results_path, help="lines of JSON")
@@ -122,15 +135,15 @@ def main() -> int:
     if options.worth:
         print("\n".join(worth([*results.values()], read_reach("fast"))))
         return 0
-    names = options.names or [name for name in known if not results.get(name, {}).get("found")]
+    last = {name: result["found"] for name, result in results.items()}
+    names = options.names or [name for name in known if options.again or not last.get(name)]
     tiers = [*TIERS][: [*TIERS].index(options.tier) + 1]
-    reach = {tier: read_reach(tier) for tier in tiers}
     copies: SimpleQueue[Path] = SimpleQueue()
 
     def try_named(name: str) -> None:
         copy = copies.get()
         try:
-            results[name] = result = try_fault(known[name], copy, reach, options.seconds)
+            results[name] = result = try_fault(known[name], copy, tiers, options.seconds, last.get(name, ()))
         finally:
             copies.put(copy)
         print(json.dumps(result), file=file, flush=True)

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from coverage import CoverageData
@@ -84,6 +85,7 @@ class Reach:
         return tests - {""} | {test for test in self.seconds if test.startswith("tests/kernels/")}
 
 
+@cache
 def read_reach(tier: str) -> Reach:
     """Read which tests of a tier reach which lines; run them first, unless it is known for these files."""
     command = ["git", "rev-parse", "HEAD:pdanon", "HEAD:tests"]
