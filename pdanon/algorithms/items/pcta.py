@@ -128,10 +128,10 @@ def pcta(
 
     With sensitive items, the other items are then merged until no sensitive item can be inferred from up to m
     sets. A step merges two sets: those that end a breach first, then at the lowest NCP. A one-byte table of
-    sets and distinct rows is guarantee, and such releases are not refined.
+    sets and distinct rows is needed, and such releases are not refined.
 
     Cost: 8 bytes of memory per occurrence and 24 bytes per row. Supports of pairs are counted when they are
-    guarantee. Those that take long to count are kept, in at most 0.07 GB. If m is 3 or more: one bit per
+    needed. Those that take long to count are kept, in at most 0.07 GB. If m is 3 or more: one bit per
     remaining set and distinct row, and lists of about 4 million rare itemsets. There are fewer merges than
     items. Each takes time linear in the rows of the two merged clusters and in the sets that share one.
 
