@@ -16,13 +16,15 @@ How to write a kernel:
 - A function for kernels is a ``cfunc`` with ``nogil``, and with ``exceptval(check=False)`` if it cannot fail.
   If it can fail, because an array grows, it returns a number and has ``exceptval(-1)``.
 - Arrays that are only read have elements ``Code`` (int32), ``Number`` (int64), ``Flag`` (bool) or ``Real``
-  (float64), of ``counting.pxd``, and may be read-only. Arrays that are written have ``cython.int``,
-  ``cython.longlong``, ``cython.uchar`` or ``cython.double``. All are contiguous, ``[::1]``. Another dtype is
-  an error: the caller converts.
-- Indices, positions and sizes are ``cython.Py_ssize_t``; supports and weights are ``cython.longlong``.
-  Declare each operand of a sum or product: a product or sum of two ``cython.int`` is a ``cython.int``.
+  (float64), of ``counting.pxd``, and may be read-only. Arrays that are written have ``int32``,
+  ``int64``, ``uint8`` or ``float64``. All are contiguous, ``[::1]``. Another dtype is an error: the caller
+  converts.
+- Cython's types are imported under NumPy's names. The import has no effect when the kernel runs, as long as
+  Cython knows each name; it does not know ``const``.
+- Indices, positions and sizes are ``Py_ssize_t``; supports and weights are ``int64``. Declare each operand
+  of a sum or product: a product or sum of two ``int32`` is an ``int32``.
 - No index is negative. Division and remainder of negative numbers are those of C. Words of bits are
-  ``cython.ulonglong``. Pass a part of an array as the array, its start, and its end.
+  ``uint64``. Pass a part of an array as the array, its start, and its end.
 - A state is a final ``cclass`` with a typed attribute for each array. The ``.pxd`` of the family declares its
   attributes, and the functions that other families call. These functions have no decorators in the module.
   Small, hot functions are ``inline`` in the ``.pxd``.

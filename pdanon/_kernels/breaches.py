@@ -5,8 +5,22 @@ It shares no code with ``moles``, so that an audit does not repeat an error of t
 
 from typing import Any
 
-import cython
 import numpy as np
+from cython import (
+    Py_ssize_t,
+    bint,
+    cast,
+    cclass,
+    cfunc,
+    declare,
+    exceptval,
+    final,
+    int as int32,
+    longlong as int64,
+    nogil,
+    uchar as uint8,
+    void,
+)
 from cython.cimports.pdanon._kernels.counting import Code, Flag, Number, grown
 from numpy.typing import NDArray
 
@@ -15,8 +29,8 @@ __all__ = ["Breaches"]
 Array = NDArray[Any]
 
 
-@cython.final
-@cython.cclass
+@final
+@cclass
 class Breaches:
     """Itemsets of 1 to m known items in at least k rows, with a secret item in too large a share of the rows.
 
@@ -40,33 +54,33 @@ class Breaches:
     the current itemset is ``rows[start:stop]`` and ``after[start:stop]``.
     """
 
-    cython.declare(k=cython.longlong, above=cython.longlong, below=cython.longlong, m=cython.Py_ssize_t)
-    cython.declare(listing=cython.bint, room=cython.longlong[::1])
+    declare(k=int64, above=int64, below=int64, m=Py_ssize_t)
+    declare(listing=bint, room=int64[::1])
     halt: Flag[::1]
     weights: Number[::1]
-    held: cython.uchar[::1]
+    held: uint8[::1]
     codes: Code[::1]  # known items of each row
     offsets: Number[::1]
     secret_codes: Code[::1]
     secret_offsets: Number[::1]
     # By known item, 0 between nodes: support in the node with the current secret item, the maximum over
     # secret items, support in the node, and its unweighted number of rows.
-    cython.declare(count=cython.longlong[::1], most=cython.longlong[::1], support=cython.longlong[::1])
-    n_rows: cython.longlong[::1]
-    names: cython.int[::1]  # the items tested in the node
+    declare(count=int64[::1], most=int64[::1], support=int64[::1])
+    n_rows: int64[::1]
+    names: int32[::1]  # the items tested in the node
     # By secret item: support in the node, and its unweighted number of rows; items with rows; the end of the
     # rows of each, their positions in the node, and the end of its rows where it is secret.
-    cython.declare(shared=cython.longlong[::1], slots=cython.longlong[::1], ends=cython.longlong[::1])
-    cython.declare(met=cython.int[::1], members=cython.int[::1], splits=cython.longlong[::1])
-    cython.declare(n_secrets=cython.int, has_public=cython.bint)
+    declare(shared=int64[::1], slots=int64[::1], ends=int64[::1])
+    declare(met=int32[::1], members=int32[::1], splits=int64[::1])
+    declare(n_secrets=int32, has_public=bint)
     # For itemsets of each size: the items that extend it, their number, the start of the rows of each, the
     # current one, and a flag for each item. Then the nodes, one after the other; the first has all rows.
-    cython.declare(following=cython.int[:, ::1], n_following=cython.longlong[::1])
-    cython.declare(cursor=cython.longlong[::1], bounds=cython.longlong[::1], supports=cython.longlong[::1])
-    cython.declare(begins=cython.longlong[:, ::1], follows=cython.uchar[:, ::1], rows=cython.int[::1])
-    cython.declare(after=cython.int[::1], itemset=cython.int[::1], found=cython.int[::1])
-    cython.declare(start=cython.Py_ssize_t, stop=cython.Py_ssize_t, n_found=cython.Py_ssize_t)
-    widest: cython.longlong
+    declare(following=int32[:, ::1], n_following=int64[::1])
+    declare(cursor=int64[::1], bounds=int64[::1], supports=int64[::1])
+    declare(begins=int64[:, ::1], follows=uint8[:, ::1], rows=int32[::1])
+    declare(after=int32[::1], itemset=int32[::1], found=int32[::1])
+    declare(start=Py_ssize_t, stop=Py_ssize_t, n_found=Py_ssize_t)
+    widest: int64
 
     def __init__(
         self,
@@ -109,7 +123,7 @@ class Breaches:
         np.asarray(self.rows)[:n_rows] = np.arange(n_rows)
         self.follows[0, :] = 1
         self.begins[0, 0] = self.stop = n_rows
-        with cython.nogil:
+        with nogil:
             self._visit(0)
             self.widest = self._widest() if self.m > 2 else 0
         return self._result()
@@ -123,14 +137,14 @@ class Breaches:
         return begins - begins[0]
 
     def larger(
-        self, singles: Breaches, begin: cython.Py_ssize_t, end: cython.Py_ssize_t
+        self, singles: Breaches, begin: Py_ssize_t, end: Py_ssize_t
     ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
         """Find larger itemsets whose first item is number ``begin..end - 1`` of the search of singles."""
-        start: cython.Py_ssize_t = singles.begins[0, begin]
-        stop: cython.Py_ssize_t = singles.begins[0, end]
-        i: cython.Py_ssize_t
+        start: Py_ssize_t = singles.begins[0, begin]
+        stop: Py_ssize_t = singles.begins[0, end]
+        i: Py_ssize_t
         self._take_room(stop - start + (self.m - 2) * singles.widest)
-        with cython.nogil:
+        with nogil:
             self.rows[: stop - start] = singles.rows[start:stop]
             self.after[: stop - start] = singles.after[start:stop]
             self.follows[1, :] = singles.follows[1]
@@ -141,23 +155,23 @@ class Breaches:
             self._run()
         return self._result()
 
-    def _take_room(self, room: cython.Py_ssize_t) -> None:
+    def _take_room(self, room: Py_ssize_t) -> None:
         """Allocate the rows of all nodes."""
         self.rows, self.after = np.empty(room, np.int32), np.zeros(room, np.int32)
 
     def _result(self) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
         """Return the itemsets found as codes, bounds and supports."""
-        n: cython.Py_ssize_t = self.n_found
+        n: Py_ssize_t = self.n_found
         found, bounds = np.asarray(self.found), np.asarray(self.bounds)
         return found[: self.bounds[n]], bounds[: n + 1], np.asarray(self.supports)[:n]
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def _widest(self) -> cython.longlong:
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def _widest(self) -> int64:
         """Return the maximum over items of the number of items that follow it in its rows; uses ``most``."""
-        widest: cython.longlong = 0
-        cython.declare(row=cython.Py_ssize_t, place=cython.Py_ssize_t)
+        widest: int64 = 0
+        declare(row=Py_ssize_t, place=Py_ssize_t)
         for row in range(self.weights.shape[0]):
             for place in range(self.offsets[row], self.offsets[row + 1]):
                 item = self.codes[place]
@@ -166,12 +180,12 @@ class Breaches:
         self.most[:] = 0
         return widest
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(-1)
-    def _run(self) -> cython.int:
+    @cfunc
+    @nogil
+    @exceptval(-1)
+    def _run(self) -> int32:
         """Visit all itemsets that begin with one of the first items."""
-        size: cython.Py_ssize_t = self._next(0)
+        size: Py_ssize_t = self._next(0)
         while size >= 0 and not self.halt[0] and self.room[0] >= 0:
             self.itemset[size] = self.following[size, self.cursor[size]]
             size += 1
@@ -179,14 +193,14 @@ class Breaches:
             size = self._next(size if size + 1 < self.m else size - 1)
         return 0
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(-1)
-    def _visit(self, size: cython.Py_ssize_t) -> cython.int:
+    @cfunc
+    @nogil
+    @exceptval(-1)
+    def _visit(self, size: Py_ssize_t) -> int32:
         """Test all extensions of the current itemset of ``size`` items."""
-        i: cython.Py_ssize_t
-        n: cython.Py_ssize_t = self._count_shares(self._group(), size)
-        cython.declare(n_left=cython.Py_ssize_t, n_broken=cython.Py_ssize_t)
+        i: Py_ssize_t
+        n: Py_ssize_t = self._count_shares(self._group(), size)
+        declare(n_left=Py_ssize_t, n_broken=Py_ssize_t)
         n_left, n_broken = self._judge(n)
         if n_broken and not self.listing:
             self._mark()
@@ -200,14 +214,14 @@ class Breaches:
             self.most[item] = self.support[item] = self.n_rows[item] = 0
         return 0
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(-1)
-    def _list(self, size: cython.Py_ssize_t) -> cython.int:
+    @cfunc
+    @nogil
+    @exceptval(-1)
+    def _list(self, size: Py_ssize_t) -> int32:
         """Append the current itemset of ``size`` items to those found."""
-        n: cython.Py_ssize_t = self.n_found
-        begin: cython.Py_ssize_t = self.bounds[n]
-        i: cython.Py_ssize_t
+        n: Py_ssize_t = self.n_found
+        begin: Py_ssize_t = self.bounds[n]
+        i: Py_ssize_t
         if n + 2 > self.bounds.shape[0]:
             self.bounds = grown(self.bounds, n + 1, 2 * self.bounds.shape[0])
             self.supports = grown(self.supports, n, self.bounds.shape[0])
@@ -221,17 +235,17 @@ class Breaches:
         self.room[0] -= 1  # threads share it without a lock: a lost update only delays the stop
         return 0
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def _group(self) -> cython.Py_ssize_t:
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def _group(self) -> Py_ssize_t:
         """List the rows of the node by secret item; return the number of secret items listed.
 
         A secret item is left out if it has too few rows for a breach: the itemset has at least k.
         """
-        n_met: cython.Py_ssize_t = 0
-        n_blocks: cython.Py_ssize_t = 0
-        cython.declare(row=cython.Py_ssize_t, i=cython.Py_ssize_t)
+        n_met: Py_ssize_t = 0
+        n_blocks: Py_ssize_t = 0
+        declare(row=Py_ssize_t, i=Py_ssize_t)
         for i in range(self.start, self.stop):
             row = self.rows[i]
             for place in range(self.secret_offsets[row], self.secret_offsets[row + 1]):
@@ -264,12 +278,12 @@ class Breaches:
             self.slots[self.met[i]] = self.shared[self.met[i]] = 0
         return n_blocks
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def _add_public(self) -> cython.void:
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def _add_public(self) -> void:
         """Count the rows of the node in which a secret item of other rows is public."""
-        cython.declare(row=cython.Py_ssize_t, i=cython.Py_ssize_t, item=cython.Py_ssize_t)
+        declare(row=Py_ssize_t, i=Py_ssize_t, item=Py_ssize_t)
         for i in range(self.start, self.stop):
             row = self.rows[i]
             for place in range(self.secret_offsets[row], self.secret_offsets[row + 1]):
@@ -278,12 +292,12 @@ class Breaches:
                     self.slots[item] += 1
                     self.shared[item] += self.weights[row]
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def _place(self, public: cython.bint) -> cython.void:
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def _place(self, public: bint) -> void:
         """List the rows of the node in which each secret item is secret, or those in which it is public."""
-        cython.declare(row=cython.Py_ssize_t, i=cython.Py_ssize_t, item=cython.Py_ssize_t)
+        declare(row=Py_ssize_t, i=Py_ssize_t, item=Py_ssize_t)
         for i in range(self.start, self.stop):
             row = self.rows[i]
             for place in range(self.secret_offsets[row], self.secret_offsets[row + 1]):
@@ -291,20 +305,20 @@ class Breaches:
                 if (item >= self.n_secrets) == public:
                     item -= self.n_secrets if public else 0
                     if self.shared[item] and self.slots[item] >= 0:
-                        self.members[self.slots[item]] = cython.cast(cython.int, i)
+                        self.members[self.slots[item]] = cast(int32, i)
                         self.slots[item] += 1
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def _count_shares(self, n_blocks: cython.Py_ssize_t, size: cython.Py_ssize_t) -> cython.Py_ssize_t:
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def _count_shares(self, n_blocks: Py_ssize_t, size: Py_ssize_t) -> Py_ssize_t:
         """List the items that can breach: enough rows with the item share a secret item.
 
         Count in ``most`` the rows with the most frequent secret item. Return the number of items. A row in
         which the secret item is public counts after one in which it is secret.
         """
-        n: cython.Py_ssize_t = 0
-        cython.declare(row=cython.Py_ssize_t, member=cython.Py_ssize_t, block=cython.Py_ssize_t)
+        n: Py_ssize_t = 0
+        declare(row=Py_ssize_t, member=Py_ssize_t, block=Py_ssize_t)
         for block in range(n_blocks):
             for i in range(self.ends[block], self.ends[block + 1]):
                 member = self.members[i]
@@ -326,17 +340,17 @@ class Breaches:
                     self.count[item] = 0
         return n
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def _judge(self, n: cython.Py_ssize_t) -> tuple[cython.Py_ssize_t, cython.Py_ssize_t]:
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def _judge(self, n: Py_ssize_t) -> tuple[Py_ssize_t, Py_ssize_t]:
         """Count the rows of the n listed items, and move those that breach behind those that do not.
 
         ``most`` becomes -1 for an item that breaches, and 0 for an item in fewer than k rows.
         """
-        n_left: cython.Py_ssize_t = 0
-        n_enough: cython.Py_ssize_t = 0
-        cython.declare(row=cython.Py_ssize_t, i=cython.Py_ssize_t)
+        n_left: Py_ssize_t = 0
+        n_enough: Py_ssize_t = 0
+        declare(row=Py_ssize_t, i=Py_ssize_t)
         for i in range(self.start, self.stop if n else self.start):
             row = self.rows[i]
             for place in range(self.offsets[row] + self.after[i], self.offsets[row + 1]):
@@ -360,12 +374,12 @@ class Breaches:
             n_enough += 1
         return n_left, n_enough - n_left
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def _mark(self) -> cython.void:
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def _mark(self) -> void:
         """Mark the rows that contain an item that breaches."""
-        row: cython.Py_ssize_t
+        row: Py_ssize_t
         for i in range(self.start, self.stop):
             row = self.rows[i]
             if not self.held[row]:
@@ -374,13 +388,13 @@ class Breaches:
                         self.held[row] = True
                         break
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def _divide(self, n: cython.Py_ssize_t, size: cython.Py_ssize_t) -> cython.void:
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def _divide(self, n: Py_ssize_t, size: Py_ssize_t) -> void:
         """Extend the itemset by the first n listed items; write their rows after those of its prefixes."""
-        free: cython.longlong[::1] = self.n_rows  # from here on the position of the next row of each item
-        cython.declare(row=cython.Py_ssize_t, i=cython.Py_ssize_t, place=cython.Py_ssize_t)
+        free: int64[::1] = self.n_rows  # from here on the position of the next row of each item
+        declare(row=Py_ssize_t, i=Py_ssize_t, place=Py_ssize_t)
         for i in range(self.n_following[size]):
             self.follows[size + 1, self.following[size, i]] = False
         if size:
@@ -399,25 +413,25 @@ class Breaches:
                 item = self.codes[place]
                 if self.most[item] > 0:
                     self.rows[free[item]] = self.rows[i]
-                    self.after[free[item]] = cython.cast(cython.int, place + 1 - self.offsets[row])
+                    self.after[free[item]] = cast(int32, place + 1 - self.offsets[row])
                     free[item] += 1
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def _next(self, size: cython.Py_ssize_t) -> cython.Py_ssize_t:
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def _next(self, size: Py_ssize_t) -> Py_ssize_t:
         """Select the next itemset with an unmarked row, and its rows.
 
         It extends the current prefix of ``size`` items or a shorter one. Return the length of that prefix, or
         -1.
         """
-        i: cython.Py_ssize_t
+        i: Py_ssize_t
         while size >= 0:
             self.cursor[size] += 1
             if self.cursor[size] == self.n_following[size]:
                 size -= 1
                 continue
-            now: cython.Py_ssize_t = self.cursor[size]
+            now: Py_ssize_t = self.cursor[size]
             self.start, self.stop = self.begins[size, now], self.begins[size, now + 1]
             for i in range(self.start, self.stop):
                 if not self.held[self.rows[i]]:

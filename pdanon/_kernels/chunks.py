@@ -6,8 +6,23 @@ in which they are assigned to chunks.
 
 from typing import Any
 
-import cython
 import numpy as np
+from cython import (
+    Py_ssize_t,
+    bint,
+    cast,
+    cclass,
+    cfunc,
+    declare,
+    exceptval,
+    final,
+    int as int32,
+    longlong as int64,
+    nogil,
+    ulonglong as uint64,
+    void,
+    with_gil,
+)
 from cython.cimports.pdanon._kernels.counting import Code, Flag, Number, count_bits, grown
 from numpy.typing import NDArray
 
@@ -19,29 +34,29 @@ Array = NDArray[Any]
 # --- Vertical partition: split terms into chunks
 
 
-@cython.final
-@cython.cclass
+@final
+@cclass
 class Terms:
     """The terms of a cluster of rows, and the chunk of each."""
 
-    def __init__(self, k: cython.longlong, m: cython.longlong) -> None:
+    def __init__(self, k: int64, m: int64) -> None:
         self.k, self.m = k, m
         self.n_terms, self.n_words, self.n_members, self.n_chunks = 0, 0, 0, 0
         self._make_room(64, 64)
 
-    @cython.cfunc
-    @cython.with_gil
-    @cython.exceptval(-1)
-    def _make_room(self, n_terms: cython.Py_ssize_t, n_words: cython.Py_ssize_t) -> cython.int:
+    @cfunc
+    @with_gil
+    @exceptval(-1)
+    def _make_room(self, n_terms: Py_ssize_t, n_words: Py_ssize_t) -> int32:
         self.items, self.supports, self.blocks, self.chunk, self.members = np.zeros((5, n_terms), np.int64)
         self.words, self.held = np.zeros((2, n_words), np.uint64)
         return 0
 
-    def open(self, n_terms: cython.Py_ssize_t, n_rows: cython.Py_ssize_t) -> cython.int:
+    def open(self, n_terms: Py_ssize_t, n_rows: Py_ssize_t) -> int32:
         """Make room for ``n_terms`` terms, and clear their rows."""
-        word: cython.Py_ssize_t
-        n_words: cython.Py_ssize_t = (n_rows + 63) // 64
-        needed: cython.Py_ssize_t = (n_terms + 1) * n_words
+        word: Py_ssize_t
+        n_words: Py_ssize_t = (n_rows + 63) // 64
+        needed: Py_ssize_t = (n_terms + 1) * n_words
         if n_terms > self.items.shape[0] or needed > self.words.shape[0]:
             self._make_room(max(2 * n_terms, self.items.shape[0]), max(2 * needed, self.words.shape[0]))
         self.n_terms, self.n_words, self.n_chunks = n_terms, n_words, 0
@@ -49,18 +64,18 @@ class Terms:
             self.words[word] = 0
         return 0
 
-    def note(self, term: cython.Py_ssize_t, row: cython.Py_ssize_t) -> cython.void:
+    def note(self, term: Py_ssize_t, row: Py_ssize_t) -> void:
         """Note that a row contains a term."""
-        one: cython.ulonglong = 1
+        one: uint64 = 1
         self.words[term * self.n_words + (row >> 6)] |= one << (row & 63)
 
-    def divide(self) -> cython.void:
+    def divide(self) -> void:
         """Put each term with support k or more into the first chunk that accepts it.
 
         All terms of a chunk have the same block. Chunks are filled one after the other, each in the order of
         the terms.
         """
-        cython.declare(term=cython.Py_ssize_t, leader=cython.Py_ssize_t)
+        declare(term=Py_ssize_t, leader=Py_ssize_t)
         for term in range(self.n_terms):
             self.chunk[term] = 0 if self.supports[term] < self.k else -1
         while True:
@@ -82,13 +97,13 @@ class Terms:
                     self.members[self.n_members] = term
                     self.n_members += 1
 
-    def _has_twin(self, term: cython.Py_ssize_t) -> cython.bint:
+    def _has_twin(self, term: Py_ssize_t) -> bint:
         """Return whether a member of the chunk is in the same rows as a term.
 
         Such a term fits: it can replace the member in any itemset without a change of support. For the same
         reason it is not listed as a member.
         """
-        cython.declare(number=cython.Py_ssize_t, word=cython.Py_ssize_t, other=cython.longlong)
+        declare(number=Py_ssize_t, word=Py_ssize_t, other=int64)
         for number in range(self.n_members - 1, -1, -1):
             other = self.members[number]
             if self.supports[other] != self.supports[term]:
@@ -100,9 +115,9 @@ class Terms:
                 return True
         return False
 
-    def _fits(self, term: cython.Py_ssize_t) -> cython.bint:
+    def _fits(self, term: Py_ssize_t) -> bint:
         """Return whether the current chunk stays k^m-anonymous if a term is added."""
-        word: cython.Py_ssize_t
+        word: Py_ssize_t
         if self.m == 1 or self.n_members == 0:
             return True
         if self.m > 2 or self.n_members == 1:
@@ -114,14 +129,14 @@ class Terms:
             self.held[word] = self.words[term * self.n_words + word]
         return self._spread(0, 0, self.m - 1, self.supports[term])
 
-    def _is_shared(self, term: cython.Py_ssize_t) -> cython.bint:
+    def _is_shared(self, term: Py_ssize_t) -> bint:
         """Return whether each row with the term would keep support k in the chunk.
 
         The support of a row is the number of rows that contain the term and all members that the row
         contains.
         """
-        cython.declare(row=cython.Py_ssize_t, word=cython.Py_ssize_t, number=cython.Py_ssize_t)
-        other: cython.Py_ssize_t
+        declare(row=Py_ssize_t, word=Py_ssize_t, number=Py_ssize_t)
+        other: Py_ssize_t
         for row in range(64 * self.n_words):
             if not self.has(term, row):
                 continue
@@ -137,17 +152,17 @@ class Terms:
 
     def _spread(
         self,
-        depth: cython.Py_ssize_t,
-        begin: cython.Py_ssize_t,
-        left: cython.longlong,
-        support: cython.longlong,
-    ) -> cython.bint:
+        depth: Py_ssize_t,
+        begin: Py_ssize_t,
+        left: int64,
+        support: int64,
+    ) -> bint:
         """Return whether no itemset of the term and up to m - 1 members is rare.
 
         ``held[depth]`` has the rows of the current itemset, ``support`` counts them, and ``left`` is the
         number of members that may still be added, from ``begin`` on.
         """
-        cython.declare(number=cython.Py_ssize_t, found=cython.longlong)
+        declare(number=Py_ssize_t, found=int64)
         for number in range(begin, self.n_members):
             self._meet(depth, self.members[number], depth + 1)
             found = self._count(depth + 1)
@@ -158,29 +173,29 @@ class Terms:
                 return False
         return True
 
-    def has(self, term: cython.Py_ssize_t, row: cython.Py_ssize_t) -> cython.bint:
+    def has(self, term: Py_ssize_t, row: Py_ssize_t) -> bint:
         """Return whether a row contains a term."""
         return (self.words[term * self.n_words + (row >> 6)] >> (row & 63)) & 1
 
-    def _meet(self, depth: cython.Py_ssize_t, term: cython.Py_ssize_t, to: cython.Py_ssize_t) -> cython.void:
+    def _meet(self, depth: Py_ssize_t, term: Py_ssize_t, to: Py_ssize_t) -> void:
         """Intersect the rows of the current itemset with those of a term."""
-        word: cython.Py_ssize_t
+        word: Py_ssize_t
         for word in range(self.n_words):
             self.held[to * self.n_words + word] = (
                 self.held[depth * self.n_words + word] & self.words[term * self.n_words + word]
             )
 
-    def _count(self, depth: cython.Py_ssize_t) -> cython.longlong:
+    def _count(self, depth: Py_ssize_t) -> int64:
         """Count the rows of the current itemset."""
-        word: cython.Py_ssize_t
-        total: cython.longlong = 0
+        word: Py_ssize_t
+        total: int64 = 0
         for word in range(depth * self.n_words, (depth + 1) * self.n_words):
             total += count_bits(self.held[word])
         return total
 
-    def rows_of(self, chunk: cython.longlong) -> cython.longlong:
+    def rows_of(self, chunk: int64) -> int64:
         """Count the rows that contain a term of a chunk."""
-        cython.declare(word=cython.Py_ssize_t, term=cython.Py_ssize_t)
+        declare(word=Py_ssize_t, term=Py_ssize_t)
         for word in range(self.n_words):
             self.held[word] = 0
         for term in range(self.n_terms):
@@ -194,9 +209,9 @@ class Terms:
 
 
 def split_terms(
-    k: cython.longlong,
-    m: cython.longlong,
-    safe: cython.bint,
+    k: int64,
+    m: int64,
+    safe: bint,
     rows: Number[::1],
     starts: Number[::1],
     codes: Code[::1],
@@ -211,14 +226,14 @@ def split_terms(
     Return the chunk of each occurrence, by its position in ``codes``: 1 or more, 0 for the term chunk. Return
     also the number of sub-records and of chunks of each cluster.
     """
-    chunk_of: cython.int[::1] = np.zeros(len(codes), np.int32)
-    cython.declare(totals=cython.longlong[::1], n_chunks=cython.longlong[::1])
+    chunk_of: int32[::1] = np.zeros(len(codes), np.int32)
+    declare(totals=int64[::1], n_chunks=int64[::1])
     totals, n_chunks = np.zeros((2, len(starts) - 1), np.int64)
-    cython.declare(count=cython.longlong[::1], slot_of=cython.longlong[::1], found=cython.longlong[::1])
+    declare(count=int64[::1], slot_of=int64[::1], found=int64[::1])
     count, slot_of, found = np.zeros((3, len(block)), np.int64)
     terms = Terms(k, m)
-    cython.declare(cluster=cython.Py_ssize_t, n_found=cython.Py_ssize_t)
-    with cython.nogil:
+    declare(cluster=Py_ssize_t, n_found=Py_ssize_t)
+    with nogil:
         for cluster in range(starts.shape[0] - 1):
             n_found = _gather(cluster, rows, starts, codes, offsets, count, found)
             terms.open(n_found, starts[cluster + 1] - starts[cluster])
@@ -235,21 +250,21 @@ def split_terms(
     return np.asarray(chunk_of), np.asarray(totals), np.asarray(n_chunks)
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
+@cfunc
+@nogil
+@exceptval(check=False)
 def _gather(
-    cluster: cython.Py_ssize_t,
+    cluster: Py_ssize_t,
     rows: Number[::1],
     starts: Number[::1],
     codes: Code[::1],
     offsets: Number[::1],
-    count: cython.longlong[::1],
-    found: cython.longlong[::1],
-) -> cython.Py_ssize_t:
+    count: int64[::1],
+    found: int64[::1],
+) -> Py_ssize_t:
     """Count and list the terms of a cluster; return their number."""
-    n_found: cython.Py_ssize_t = 0
-    cython.declare(at=cython.Py_ssize_t, slot=cython.Py_ssize_t)
+    n_found: Py_ssize_t = 0
+    declare(at=Py_ssize_t, slot=Py_ssize_t)
     for at in range(starts[cluster], starts[cluster + 1]):
         for slot in range(offsets[rows[at]], offsets[rows[at] + 1]):
             if count[codes[slot]] == 0:
@@ -259,24 +274,24 @@ def _gather(
     return n_found
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
+@cfunc
+@nogil
+@exceptval(check=False)
 def _fill(
     terms: Terms,
-    cluster: cython.Py_ssize_t,
-    n_found: cython.Py_ssize_t,
+    cluster: Py_ssize_t,
+    n_found: Py_ssize_t,
     rows: Number[::1],
     starts: Number[::1],
     codes: Code[::1],
     offsets: Number[::1],
     block: Code[::1],
     count: Number[::1],
-    slot_of: cython.longlong[::1],
+    slot_of: int64[::1],
     found: Number[::1],
-) -> cython.void:
+) -> void:
     """Enter the terms of a cluster with their supports, blocks and rows."""
-    cython.declare(number=cython.Py_ssize_t, at=cython.Py_ssize_t, slot=cython.Py_ssize_t)
+    declare(number=Py_ssize_t, at=Py_ssize_t, slot=Py_ssize_t)
     for number in range(n_found):
         slot_of[found[number]] = number
         terms.items[number] = found[number]
@@ -287,35 +302,35 @@ def _fill(
             terms.note(slot_of[codes[slot]], at - starts[cluster])
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
+@cfunc
+@nogil
+@exceptval(check=False)
 def _write(
     terms: Terms,
-    cluster: cython.Py_ssize_t,
+    cluster: Py_ssize_t,
     rows: Number[::1],
     starts: Number[::1],
     codes: Code[::1],
     offsets: Number[::1],
     slot_of: Number[::1],
-    chunk_of: cython.int[::1],
-) -> cython.void:
-    cython.declare(at=cython.Py_ssize_t, slot=cython.Py_ssize_t)
+    chunk_of: int32[::1],
+) -> void:
+    declare(at=Py_ssize_t, slot=Py_ssize_t)
     for at in range(starts[cluster], starts[cluster + 1]):
         for slot in range(offsets[rows[at]], offsets[rows[at] + 1]):
-            chunk_of[slot] = cython.cast(cython.int, terms.chunk[slot_of[codes[slot]]])
+            chunk_of[slot] = cast(int32, terms.chunk[slot_of[codes[slot]]])
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _leave_none_empty(terms: Terms, n_rows: cython.longlong) -> cython.void:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _leave_none_empty(terms: Terms, n_rows: int64) -> void:
     """Move the rarest term to the term chunk if that chunk is empty and there are too few sub-records.
 
     No row is empty. If k sub-records of several chunks are joined on the same k rows, the others must still
     suffice for all other rows.
     """
-    term: cython.Py_ssize_t
+    term: Py_ssize_t
     for term in range(terms.n_terms):
         if terms.chunk[term] == 0:
             return
@@ -324,14 +339,14 @@ def _leave_none_empty(terms: Terms, n_rows: cython.longlong) -> cython.void:
         terms.chunk[terms.n_terms - 1] = 0
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _counted(terms: Terms) -> tuple[cython.longlong, cython.longlong]:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _counted(terms: Terms) -> tuple[int64, int64]:
     """Count the sub-records, and the chunks that have any."""
-    cython.declare(chunk=cython.longlong, rows=cython.longlong)
-    total: cython.longlong = 0
-    n_chunks: cython.longlong = 0
+    declare(chunk=int64, rows=int64)
+    total: int64 = 0
+    n_chunks: int64 = 0
     for chunk in range(1, terms.n_chunks + 1):
         rows = terms.rows_of(chunk)
         total += rows
@@ -339,16 +354,16 @@ def _counted(terms: Terms) -> tuple[cython.longlong, cython.longlong]:
     return total, n_chunks
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _uncover(terms: Terms, n_rows: cython.longlong) -> cython.void:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _uncover(terms: Terms, n_rows: int64) -> void:
     """Move the most frequent term to the term chunk while it must share a row with a term of another chunk.
 
     Two terms must share a row if the sum of their supports exceeds the number of rows. A term chunk publishes
     no supports, so each of its terms counts as one row.
     """
-    cython.declare(term=cython.Py_ssize_t, first=cython.Py_ssize_t, second=cython.longlong)
+    declare(term=Py_ssize_t, first=Py_ssize_t, second=int64)
     while True:
         first, second = -1, 0
         for term in range(terms.n_terms):
@@ -363,15 +378,15 @@ def _uncover(terms: Terms, n_rows: cython.longlong) -> cython.void:
         terms.chunk[first] = 0
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def sort_terms(found: cython.longlong[::1], n_found: cython.Py_ssize_t, count: Number[::1]) -> cython.void:
+@cfunc
+@nogil
+@exceptval(check=False)
+def sort_terms(found: int64[::1], n_found: Py_ssize_t, count: Number[::1]) -> void:
     """Sort terms by descending count, ties by ascending term.
 
     A heap sort: in place, and without the interpreter lock.
     """
-    cython.declare(number=cython.Py_ssize_t, item=cython.longlong)
+    declare(number=Py_ssize_t, item=int64)
     for number in range(n_found // 2 - 1, -1, -1):
         _sift(found, number, n_found, count)
     for number in range(n_found - 1, 0, -1):
@@ -380,14 +395,12 @@ def sort_terms(found: cython.longlong[::1], n_found: cython.Py_ssize_t, count: N
         _sift(found, 0, number, count)
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _sift(
-    found: cython.longlong[::1], number: cython.Py_ssize_t, n_found: cython.Py_ssize_t, count: Number[::1]
-) -> cython.void:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _sift(found: int64[::1], number: Py_ssize_t, n_found: Py_ssize_t, count: Number[::1]) -> void:
     """Move an entry of the heap down to its position."""
-    cython.declare(below=cython.Py_ssize_t, item=cython.longlong)
+    declare(below=Py_ssize_t, item=int64)
     while 2 * number + 1 < n_found:
         below = 2 * number + 1
         if below + 1 < n_found and _comes_after(found[below + 1], found[below], count):
@@ -399,10 +412,10 @@ def _sift(
         number = below
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _comes_after(one: cython.longlong, other: cython.longlong, count: Number[::1]) -> cython.bint:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _comes_after(one: int64, other: int64, count: Number[::1]) -> bint:
     """Return whether a term follows another one in the order of ``sort_terms``."""
     return count[one] < count[other] or (count[one] == count[other] and one > other)
 
@@ -413,8 +426,8 @@ def _comes_after(one: cython.longlong, other: cython.longlong, count: Number[::1
 # cluster. A term of a group is open if it is in term chunks only; otherwise it is closed.
 
 
-@cython.final
-@cython.cclass
+@final
+@cclass
 class JointClusters:
     """Clusters and joint clusters, numbered in order of creation.
 
@@ -425,34 +438,34 @@ class JointClusters:
     support of each in the cluster, and whether it is open.
     """
 
-    cython.declare(k=cython.longlong, safe=cython.bint)
+    declare(k=int64, safe=bint)
     rows: Number[::1]
     starts: Number[::1]  # cluster c is `rows[starts[c]:starts[c + 1]]`
     codes: Code[::1]
     offsets: Number[::1]
     block: Code[::1]  # of each term
-    chunk_of: cython.int[::1]  # of each occurrence; 0 for a term chunk; shared chunks are written to it
+    chunk_of: int32[::1]  # of each occurrence; 0 for a term chunk; shared chunks are written to it
     needs_term: Flag[::1]  # whether the term chunk of a cluster must not become empty
-    owner_of = cython.declare(cython.int[::1], visibility="readonly")  # group of each occurrence, or -1
-    n_groups = cython.declare(cython.Py_ssize_t, visibility="readonly")
-    parent = cython.declare(cython.longlong[::1], visibility="readonly")  # joint cluster of a group, or -1
-    size = cython.declare(cython.longlong[::1], visibility="readonly")  # rows of each group
-    n_clusters: cython.longlong[::1]
-    most: cython.longlong[::1]  # largest published support of a term, by group
-    head: cython.longlong[::1]  # first cluster of each group
-    tail: cython.longlong[::1]
-    after: cython.longlong[::1]  # next cluster of the same group, or -1
-    n_left: cython.longlong[::1]  # terms in the term chunk of each cluster
-    n_open = cython.declare(cython.longlong[::1], visibility="readonly")
-    first = cython.declare(cython.longlong[::1], visibility="readonly")  # first term of each group
-    length = cython.declare(cython.longlong[::1], visibility="readonly")
-    items = cython.declare(cython.longlong[::1], visibility="readonly")  # the terms, group after group
-    open = cython.declare(cython.longlong[::1], visibility="readonly")  # whether each is open: 0 or 1
-    supports: cython.longlong[::1]  # support of each
-    shown: cython.longlong[::1]  # published support of each: 1 in a term chunk
-    end: cython.Py_ssize_t
-    count: cython.longlong[::1]  # support of each term to share, 0 of all others
-    cython.declare(slot=cython.longlong[::1], found=cython.longlong[::1], n_found=cython.Py_ssize_t)
+    owner_of = declare(int32[::1], visibility="readonly")  # group of each occurrence, or -1
+    n_groups = declare(Py_ssize_t, visibility="readonly")
+    parent = declare(int64[::1], visibility="readonly")  # joint cluster of a group, or -1
+    size = declare(int64[::1], visibility="readonly")  # rows of each group
+    n_clusters: int64[::1]
+    most: int64[::1]  # largest published support of a term, by group
+    head: int64[::1]  # first cluster of each group
+    tail: int64[::1]
+    after: int64[::1]  # next cluster of the same group, or -1
+    n_left: int64[::1]  # terms in the term chunk of each cluster
+    n_open = declare(int64[::1], visibility="readonly")
+    first = declare(int64[::1], visibility="readonly")  # first term of each group
+    length = declare(int64[::1], visibility="readonly")
+    items = declare(int64[::1], visibility="readonly")  # the terms, group after group
+    open = declare(int64[::1], visibility="readonly")  # whether each is open: 0 or 1
+    supports: int64[::1]  # support of each
+    shown: int64[::1]  # published support of each: 1 in a term chunk
+    end: Py_ssize_t
+    count: int64[::1]  # support of each term to share, 0 of all others
+    declare(slot=int64[::1], found=int64[::1], n_found=Py_ssize_t)
     terms: Terms
 
     def __init__(
@@ -491,19 +504,19 @@ class JointClusters:
 
     def join_neighbours(self, order: Number[::1]) -> int:
         """Join adjacent groups that have terms to share; return the number of joint clusters made."""
-        at: cython.Py_ssize_t = 0
-        before: cython.Py_ssize_t = self.n_groups
-        with cython.nogil:
+        at: Py_ssize_t = 0
+        before: Py_ssize_t = self.n_groups
+        with nogil:
             while at + 1 < order.shape[0]:
                 at += 2 if self._join(order[at], order[at + 1]) else 1
         return self.n_groups - before
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(-1)
-    def _join(self, one: cython.longlong, other: cython.longlong) -> cython.int:
+    @cfunc
+    @nogil
+    @exceptval(-1)
+    def _join(self, one: int64, other: int64) -> int32:
         """Join two groups if they have terms to share; return whether they have."""
-        number: cython.Py_ssize_t
+        number: Py_ssize_t
         self._find_terms(one, other)
         self._spare_term_chunks(one)
         self._spare_term_chunks(other)
@@ -521,22 +534,22 @@ class JointClusters:
             self.count[self.found[number]] = 0
         return self.n_found > 0
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def _find_terms(self, one: cython.longlong, other: cython.longlong) -> cython.void:
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def _find_terms(self, one: int64, other: int64) -> void:
         """List the terms to share: open in both groups, and frequent enough.
 
         The support must be at least k, and more than the number of clusters. Otherwise the term chunks
         publish as much, and the cluster in addition.
         """
-        a: cython.longlong = self.first[one]
-        b: cython.longlong = self.first[other]
-        end_a: cython.longlong = a + self.length[one]
-        end_b: cython.longlong = b + self.length[other]
-        n_rows: cython.longlong = self.size[one] + self.size[other]
-        least: cython.longlong = max(self.k, self.n_clusters[one] + self.n_clusters[other] + 1)
-        support: cython.longlong
+        a: int64 = self.first[one]
+        b: int64 = self.first[other]
+        end_a: int64 = a + self.length[one]
+        end_b: int64 = b + self.length[other]
+        n_rows: int64 = self.size[one] + self.size[other]
+        least: int64 = max(self.k, self.n_clusters[one] + self.n_clusters[other] + 1)
+        support: int64
         self.n_found = 0
         while a < end_a and b < end_b:
             if self.items[a] < self.items[b]:
@@ -554,28 +567,28 @@ class JointClusters:
         if self.safe:
             self._uncover(one, other, n_rows)
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def _uncover(self, one: cython.longlong, other: cython.longlong, n_rows: cython.longlong) -> cython.void:
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def _uncover(self, one: int64, other: int64, n_rows: int64) -> void:
         """Leave out each term that would have to share a row with a term of another chunk.
 
         Two terms must share a row if the sum of their published supports exceeds the number of rows.
         """
-        number: cython.Py_ssize_t
-        most: cython.longlong = self.most[one] + self.most[other]
+        number: Py_ssize_t
+        most: int64 = self.most[one] + self.most[other]
         for number in range(self.n_found - 1, -1, -1):
             if self.count[self.found[number]] + max(most, self.count[self.found[number]]) > n_rows:
                 self._leave(self.found[number])
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def _spare_term_chunks(self, group: cython.longlong) -> cython.void:
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def _spare_term_chunks(self, group: int64) -> void:
         """Leave the rarest shared term in its cluster if a term chunk would become empty that must not."""
-        cython.declare(place=cython.longlong, item=cython.longlong, rarest=cython.longlong)
-        n_shared: cython.longlong
-        cluster: cython.longlong = self.head[group]
+        declare(place=int64, item=int64, rarest=int64)
+        n_shared: int64
+        cluster: int64 = self.head[group]
         while cluster >= 0 and self.n_found > 0:
             rarest, n_shared = -1, 0
             for place in range(self.first[cluster], self.first[cluster] + self.length[cluster]):
@@ -588,13 +601,13 @@ class JointClusters:
                 self._leave(rarest)
             cluster = -1 if cluster == self.tail[group] else self.after[cluster]
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def _leave(self, item: cython.longlong) -> cython.void:
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def _leave(self, item: int64) -> void:
         """Remove a term from the list of terms to share."""
-        number: cython.Py_ssize_t
-        kept: cython.Py_ssize_t = 0
+        number: Py_ssize_t
+        kept: Py_ssize_t = 0
         self.count[item] = 0
         for number in range(self.n_found):
             if self.found[number] != item:
@@ -602,14 +615,14 @@ class JointClusters:
                 kept += 1
         self.n_found = kept
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(-1)
-    def _share(self, group: cython.Py_ssize_t) -> cython.int:
+    @cfunc
+    @nogil
+    @exceptval(-1)
+    def _share(self, group: Py_ssize_t) -> int32:
         """Divide the shared terms into chunks, and write the chunk of each occurrence."""
-        cython.declare(number=cython.Py_ssize_t, place=cython.longlong, item=cython.longlong)
-        cython.declare(n_shared=cython.longlong, cluster=cython.longlong)
-        begin: cython.longlong = 0
+        declare(number=Py_ssize_t, place=int64, item=int64)
+        declare(n_shared=int64, cluster=int64)
+        begin: int64 = 0
         sort_terms(self.found, self.n_found, self.count)
         self.terms.open(self.n_found, self.size[group])
         for number in range(self.n_found):
@@ -636,15 +649,15 @@ class JointClusters:
             self.slot[self.found[number]] = -1
         return 0
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def _walk(self, cluster: cython.longlong, begin: cython.longlong, group: cython.longlong) -> cython.void:
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def _walk(self, cluster: int64, begin: int64, group: int64) -> void:
         """Visit the occurrences of shared terms in a cluster.
 
         With ``group`` -1, note the row of each. Otherwise, write its group and chunk.
         """
-        cython.declare(at=cython.longlong, place=cython.longlong, number=cython.longlong)
+        declare(at=int64, place=int64, number=int64)
         for at in range(self.starts[cluster], self.starts[cluster + 1]):
             for place in range(self.offsets[self.rows[at]], self.offsets[self.rows[at] + 1]):
                 number = self.slot[self.codes[place]]
@@ -653,24 +666,24 @@ class JointClusters:
                 if group < 0:
                     self.terms.note(number, begin + at - self.starts[cluster])
                 else:
-                    self.owner_of[place] = cython.cast(cython.int, group)
-                    self.chunk_of[place] = cython.cast(cython.int, self.terms.chunk[number])
+                    self.owner_of[place] = cast(int32, group)
+                    self.chunk_of[place] = cast(int32, self.terms.chunk[number])
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(-1)
-    def _merge(self, one: cython.longlong, other: cython.longlong, new: cython.Py_ssize_t) -> cython.int:
+    @cfunc
+    @nogil
+    @exceptval(-1)
+    def _merge(self, one: int64, other: int64, new: Py_ssize_t) -> int32:
         """List the terms of a joint cluster.
 
         A term is closed if the joint cluster shares it, or if it is closed in one of the two groups.
         """
-        a: cython.longlong = self.first[one]
-        b: cython.longlong = self.first[other]
-        end_a: cython.longlong = a + self.length[one]
-        end_b: cython.longlong = b + self.length[other]
-        cython.declare(item=cython.longlong, support=cython.longlong, shown=cython.longlong)
-        is_open: cython.longlong
-        needed: cython.Py_ssize_t = self.end + self.length[one] + self.length[other]
+        a: int64 = self.first[one]
+        b: int64 = self.first[other]
+        end_a: int64 = a + self.length[one]
+        end_b: int64 = b + self.length[other]
+        declare(item=int64, support=int64, shown=int64)
+        is_open: int64
+        needed: Py_ssize_t = self.end + self.length[one] + self.length[other]
         if needed > self.items.shape[0]:
             self.items = grown(self.items, self.end, 2 * needed)
             self.supports = grown(self.supports, self.end, 2 * needed)

@@ -4,16 +4,28 @@ An itemset is a conflict if a release cannot publish all its items as they are. 
 pairs, at most one item can be.
 """
 
-import cython
 import numpy as np
+from cython import (
+    Py_ssize_t,
+    cast,
+    cclass,
+    declare,
+    double as float64,
+    final,
+    int as int32,
+    longlong as int64,
+    nogil,
+    uchar as uint8,
+    void,
+)
 from cython.cimports.pdanon._kernels.counting import Code, Number, Real, grown
 from numpy.typing import NDArray
 
 __all__ = ["Packing"]
 
 
-@cython.final
-@cython.cclass
+@final
+@cclass
 class Packing:
     """Prices of cliques and conflicts that do not exceed the weight of any item, in passes.
 
@@ -34,7 +46,7 @@ class Packing:
         set_offsets: Number[::1],
         weights: Number[::1],
     ) -> None:
-        n: cython.Py_ssize_t = weights.shape[0]
+        n: Py_ssize_t = weights.shape[0]
         self.starts, self.partners = starts, partners
         self.sets, self.set_offsets, self.weights = sets, set_offsets, weights
         self.left = np.empty(n, np.int64)
@@ -50,10 +62,10 @@ class Packing:
 
         Return the lower bound of this pass, and the number of steps of all passes.
         """
-        cython.declare(i=cython.Py_ssize_t, n=cython.Py_ssize_t, item=cython.int)
+        declare(i=Py_ssize_t, n=Py_ssize_t, item=int32)
         n = self.weights.shape[0]
-        is_open: cython.uchar[::1] = np.ones(n, np.uint8)
-        with cython.nogil:
+        is_open: uint8[::1] = np.ones(n, np.uint8)
+        with nogil:
             self.left[:] = self.weights
             self.bound = self.n_codes = self.n_cliques = 0
             item = self.next_item(is_open)
@@ -64,35 +76,33 @@ class Packing:
                 self.price_set(i)
             for i in range(n):
                 if self.left[i]:
-                    self.urgency[i] *= 1 + cython.cast(cython.double, self.left[i]) / self.weights[i]
+                    self.urgency[i] *= 1 + cast(float64, self.left[i]) / self.weights[i]
         return self.bound, self.steps
 
-    def next_item(self, is_open: cython.uchar[::1]) -> cython.int:
+    def next_item(self, is_open: uint8[::1]) -> int32:
         """Return the open item with the most unused weight times urgency (then: the lowest), or -1."""
-        cython.declare(i=cython.Py_ssize_t, worth=cython.double)
-        found: cython.int = -1
-        most: cython.double = 0
+        declare(i=Py_ssize_t, worth=float64)
+        found: int32 = -1
+        most: float64 = 0
         for i in range(is_open.shape[0]):
             if is_open[i]:
                 worth = self.left[i] * self.urgency[i]
                 if worth > most:
-                    most, found = worth, cython.cast(cython.int, i)
+                    most, found = worth, cast(int32, i)
         self.steps += is_open.shape[0]
         return found
 
-    def find_violated(
-        self, order: Code[::1], shares: Real[::1], least: cython.double, limit: cython.Py_ssize_t
-    ) -> None:
+    def find_violated(self, order: Code[::1], shares: Real[::1], least: float64, limit: Py_ssize_t) -> None:
         """Store cliques whose shares sum to more than ``least``, some of them repeatedly.
 
         They grow by the weights of the packing, which are above 0. ``order`` has items with positive shares.
         Each begins cliques with its conflicting items of positive shares, until it has a clique with each of
         them. Once there are ``limit`` cliques, no other item begins one.
         """
-        cython.declare(i=cython.Py_ssize_t, j=cython.Py_ssize_t, p=cython.Py_ssize_t, first=cython.int)
-        cython.declare(size=cython.Py_ssize_t, total=cython.double)
-        beside: cython.int[::1] = np.full(shares.shape[0], -1, np.int32)  # last item in a clique with each
-        with cython.nogil:
+        declare(i=Py_ssize_t, j=Py_ssize_t, p=Py_ssize_t, first=int32)
+        declare(size=Py_ssize_t, total=float64)
+        beside: int32[::1] = np.full(shares.shape[0], -1, np.int32)  # last item in a clique with each
+        with nogil:
             self.left[:] = self.weights
             self.n_codes = self.n_cliques = 0
             for i in range(order.shape[0]):
@@ -114,7 +124,7 @@ class Packing:
         """Return the stored cliques in CSR form."""
         return np.array(self.codes[: self.n_codes]), np.array(self.offsets[: self.n_cliques + 1])
 
-    def store(self, size: cython.Py_ssize_t) -> cython.int:
+    def store(self, size: Py_ssize_t) -> int32:
         """Store the clique of the first members."""
         while self.n_codes + size > self.codes.shape[0]:
             self.codes = grown(self.codes, self.n_codes, 2 * self.codes.shape[0])
@@ -126,10 +136,10 @@ class Packing:
         self.offsets[self.n_cliques] = self.n_codes
         return 0
 
-    def price_clique(self, first: cython.int) -> cython.int:
+    def price_clique(self, first: int32) -> int32:
         """Price a clique with an item by the least unused weight of a member; return whether there is one."""
-        cython.declare(i=cython.Py_ssize_t, price=cython.longlong)
-        size: cython.Py_ssize_t = self.grow(first, first)
+        declare(i=Py_ssize_t, price=int64)
+        size: Py_ssize_t = self.grow(first, first)
         if size == 1:
             return 0
         price = self.left[first]
@@ -141,15 +151,15 @@ class Packing:
         self.store(size)
         return 1
 
-    def grow(self, first: cython.int, second: cython.int) -> cython.Py_ssize_t:
+    def grow(self, first: int32, second: int32) -> Py_ssize_t:
         """Find a clique with an item, and a second one if it differs, of items with unused weight.
 
         Of the items that conflict with all members, the one with the most unused weight times urgency
         follows (then: the first partner of the first item). Return the size.
         """
-        cython.declare(i=cython.Py_ssize_t, item=cython.int, best=cython.int, chosen=cython.int)
-        cython.declare(n=cython.Py_ssize_t, kept=cython.Py_ssize_t, worth=cython.double, most=cython.double)
-        size: cython.Py_ssize_t = 1
+        declare(i=Py_ssize_t, item=int32, best=int32, chosen=int32)
+        declare(n=Py_ssize_t, kept=Py_ssize_t, worth=float64, most=float64)
+        size: Py_ssize_t = 1
         self.members[0] = first
         n = 0
         for i in range(self.starts[first], self.starts[first + 1]):
@@ -180,10 +190,10 @@ class Packing:
             n = kept
         return size
 
-    def price_set(self, number: cython.Py_ssize_t) -> cython.void:
+    def price_set(self, number: Py_ssize_t) -> void:
         """Price a larger conflict by the unused weight of its items."""
-        i: cython.Py_ssize_t
-        price: cython.longlong = self.left[self.sets[self.set_offsets[number]]]
+        i: Py_ssize_t
+        price: int64 = self.left[self.sets[self.set_offsets[number]]]
         for i in range(self.set_offsets[number], self.set_offsets[number + 1]):
             price = min(price, self.left[self.sets[i]])
         if price:

@@ -4,8 +4,24 @@ The label of a cluster is its smallest member. ``clusters.pxd`` documents the at
 2**31 rows and weights are below 2**16, so a loss without its power of two is below 2**47.
 """
 
-import cython
 import numpy as np
+from cython import (
+    Py_ssize_t,
+    address,
+    bint,
+    cast,
+    ccall,
+    cclass,
+    cfunc,
+    declare,
+    exceptval,
+    final,
+    int as int32,
+    longlong as int64,
+    nogil,
+    sizeof,
+    void,
+)
 from cython.cimports.libc.string import memmove
 from cython.cimports.pdanon._kernels.counting import Code
 from numpy.typing import NDArray
@@ -25,16 +41,16 @@ __all__ = [
 # --- The state, and one merge
 
 
-READ = cython.declare(cython.longlong, 4)  # items of a line that can be read in the time of one item of a row
+READ = declare(int64, 4)  # items of a line that can be read in the time of one item of a row
 BEGIN, END, WEIGHT = (
-    cython.declare(cython.Py_ssize_t, 0),
-    cython.declare(cython.Py_ssize_t, 1),
-    cython.declare(cython.Py_ssize_t, 2),
+    declare(Py_ssize_t, 0),
+    declare(Py_ssize_t, 1),
+    declare(Py_ssize_t, 2),
 )
 
 
-@cython.final
-@cython.cclass
+@final
+@cclass
 class State:
     """Clusters of items; at first each item is a cluster of its own. Only those of a block are merged.
 
@@ -55,7 +71,7 @@ class State:
         size: NDArray[np.int64],
         support: NDArray[np.int64],
         weight: NDArray[np.int64],
-        lines: cython.Py_ssize_t,
+        lines: Py_ssize_t,
         block: NDArray[np.int32],
         spare: int,
     ) -> None:
@@ -83,19 +99,19 @@ class State:
         self.stamp, self.stamps = np.zeros(n, np.int64), 0
         self.best_x = self.best_y = -1
 
-    def place_of(self, a: cython.int) -> cython.int:
+    def place_of(self, a: int32) -> int32:
         """Return the first position in ``active`` of a label that does not precede a; a binary search."""
-        low: cython.int = 0
-        high: cython.int = self.n_active
+        low: int32 = 0
+        high: int32 = self.n_active
         while low < high:
-            middle: cython.int = (low + high) // 2
+            middle: int32 = (low + high) // 2
             if self.precedes(self.active[middle], a):
                 low = middle + 1
             else:
                 high = middle
         return low
 
-    def precedes(self, a: cython.int, b: cython.int) -> cython.bint:
+    def precedes(self, a: int32, b: int32) -> bint:
         """Return whether a precedes b: by block, size, importance, support, label."""
         if self.block[a] != self.block[b]:
             return self.block[a] < self.block[b]
@@ -107,30 +123,30 @@ class State:
             return self.support[a] < self.support[b]
         return a < b
 
-    def strike(self, a: cython.int) -> cython.void:
+    def strike(self, a: int32) -> void:
         """Remove a label from ``active``."""
-        place: cython.Py_ssize_t = self.place_of(a)
+        place: Py_ssize_t = self.place_of(a)
         self.n_active -= 1
         if place < self.n_active:
             memmove(
-                cython.address(self.active[place]),
-                cython.address(self.active[place + 1]),
-                cython.sizeof(cython.int) * (self.n_active - place),
+                address(self.active[place]),
+                address(self.active[place + 1]),
+                sizeof(int32) * (self.n_active - place),
             )
 
-    def enter(self, a: cython.int) -> cython.void:
+    def enter(self, a: int32) -> void:
         """Insert a label into ``active``."""
-        place: cython.Py_ssize_t = self.place_of(a)
+        place: Py_ssize_t = self.place_of(a)
         if place < self.n_active:
             memmove(
-                cython.address(self.active[place + 1]),
-                cython.address(self.active[place]),
-                cython.sizeof(cython.int) * (self.n_active - place),
+                address(self.active[place + 1]),
+                address(self.active[place]),
+                sizeof(int32) * (self.n_active - place),
             )
         self.active[place] = a
         self.n_active += 1
 
-    def release_line(self, a: cython.int) -> cython.void:
+    def release_line(self, a: int32) -> void:
         """Free the line of a cluster, if it has one."""
         if self.line[a] >= 0:
             self.holder[self.line[a]] = -1
@@ -139,7 +155,7 @@ class State:
 
 def begin_lines(state: State) -> bool:
     """Give each item an empty line; return False if there are too few lines, or one is in use."""
-    a: cython.int
+    a: int32
     if state.n_lines or state.holder.shape[0] < state.label.shape[0]:
         return False
     state.co[:, :] = 0
@@ -151,19 +167,19 @@ def begin_lines(state: State) -> bool:
     return True
 
 
-def count_rows(begin: cython.Py_ssize_t, end: cython.Py_ssize_t, state: State) -> None:
+def count_rows(begin: Py_ssize_t, end: Py_ssize_t, state: State) -> None:
     """Add the rows ``begin..end - 1`` to the lines of all items."""
-    with cython.nogil:
+    with nogil:
         _count_rows(begin, end, state)
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _count_rows(begin: cython.Py_ssize_t, end: cython.Py_ssize_t, state: State) -> cython.void:
-    cython.declare(row=cython.Py_ssize_t, p=cython.Py_ssize_t, q=cython.Py_ssize_t)
+@cfunc
+@nogil
+@exceptval(check=False)
+def _count_rows(begin: Py_ssize_t, end: Py_ssize_t, state: State) -> void:
+    declare(row=Py_ssize_t, p=Py_ssize_t, q=Py_ssize_t)
     for row in range(begin, end):
-        weight: cython.int = cython.cast(cython.int, state.rows[row, WEIGHT])
+        weight: int32 = cast(int32, state.rows[row, WEIGHT])
         for p in range(state.rows[row, BEGIN], state.rows[row, END]):
             a = state.cells[p]
             for q in range(state.rows[row, BEGIN], state.rows[row, END]):
@@ -171,16 +187,16 @@ def _count_rows(begin: cython.Py_ssize_t, end: cython.Py_ssize_t, state: State) 
             state.co[a, a] -= weight
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def count(a: cython.int, state: State) -> cython.int:
+@cfunc
+@nogil
+@exceptval(check=False)
+def count(a: int32, state: State) -> int32:
     """Count the common rows of a with each other cluster; list the clusters, and return their number.
 
     The counts stay until ``forget``. They come from the line of a, if it has one or is worth one.
     """
-    cython.declare(i=cython.int, y=cython.int, cell=cython.int)
-    n: cython.int = 0
+    declare(i=int32, y=int32, cell=int32)
+    n: int32 = 0
     if state.line[a] < 0 and READ * state.walk[a] >= state.n_active:
         _take_line(a, state)
     if state.line[a] < 0:
@@ -188,7 +204,7 @@ def count(a: cython.int, state: State) -> cython.int:
         for i in range(n):
             state.touched[i] = state.owner[state.touched[i]]
         return n
-    line: cython.Py_ssize_t = state.line[a]
+    line: Py_ssize_t = state.line[a]
     if 2 * state.n_active < state.label.shape[0]:
         for i in range(state.n_active):
             y = state.active[i]
@@ -197,7 +213,7 @@ def count(a: cython.int, state: State) -> cython.int:
                 state.touched[n] = y
                 n += 1
         return n
-    kept: cython.int[::1] = state.co[line]
+    kept: int32[::1] = state.co[line]
     for cell in range(kept.shape[0]):
         if kept[cell] and state.owner[cell] >= 0:
             state.counts[cell] = kept[cell]
@@ -206,25 +222,25 @@ def count(a: cython.int, state: State) -> cython.int:
     return n
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _count_in_rows(a: cython.int, counts: cython.int[::1], state: State) -> cython.int:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _count_in_rows(a: int32, counts: int32[::1], state: State) -> int32:
     """Count the other cells in the rows of a; list the cells, and return their number."""
-    cython.declare(slot=cython.Py_ssize_t, row=cython.Py_ssize_t, position=cython.Py_ssize_t)
+    declare(slot=Py_ssize_t, row=Py_ssize_t, position=Py_ssize_t)
     # Local names for the arrays of the inner loop: they stay in registers.
-    cells: cython.int[::1] = state.cells
-    touched: cython.int[::1] = state.touched
-    n: cython.int = 0
-    own: cython.int = state.cell[a]
-    member: cython.int = a
+    cells: int32[::1] = state.cells
+    touched: int32[::1] = state.touched
+    n: int32 = 0
+    own: int32 = state.cell[a]
+    member: int32 = a
     while member >= 0:
         for slot in range(state.starts[member], state.ends[member]):
             row = state.tids[slot]
-            weight: cython.int = cython.cast(cython.int, state.rows[row, WEIGHT])
+            weight: int32 = cast(int32, state.rows[row, WEIGHT])
             for position in range(state.rows[row, BEGIN], state.rows[row, END]):
                 cell = cells[position]
-                before: cython.int = counts[cell]
+                before: int32 = counts[cell]
                 counts[cell] = before + weight
                 if before == 0 and cell != own and n < touched.shape[0]:  # interim counts may return to 0
                     touched[n] = cell
@@ -234,25 +250,25 @@ def _count_in_rows(a: cython.int, counts: cython.int[::1], state: State) -> cyth
     return n
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def forget(n: cython.int, state: State) -> cython.void:
+@cfunc
+@nogil
+@exceptval(check=False)
+def forget(n: int32, state: State) -> void:
     """Reset the counts of n clusters."""
-    i: cython.int
+    i: int32
     for i in range(n):
         state.counts[state.cell[state.touched[i]]] = 0
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _take_line(a: cython.int, state: State) -> cython.void:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _take_line(a: int32, state: State) -> void:
     """Allocate and count a line of ``co`` for a cluster.
 
     If no line is free, the cluster that is fastest to count again loses its line, unless that is a itself.
     """
-    cython.declare(i=cython.int, found=cython.int)
+    declare(i=int32, found=int32)
     found = -1
     if state.n_lines < state.holder.shape[0]:
         found = state.n_lines
@@ -274,44 +290,42 @@ def _take_line(a: cython.int, state: State) -> cython.void:
     _count_in_rows(a, state.co[found], state)
 
 
-@cython.ccall
-@cython.nogil
-@cython.exceptval(check=False)
-def together(a: cython.int, b: cython.int, state: State) -> cython.int:
+@ccall
+@nogil
+@exceptval(check=False)
+def together(a: int32, b: int32, state: State) -> int32:
     """Return the support of two clusters together."""
-    cython.declare(slot=cython.Py_ssize_t, row=cython.Py_ssize_t, position=cython.Py_ssize_t)
+    declare(slot=Py_ssize_t, row=Py_ssize_t, position=Py_ssize_t)
     if state.line[a] < 0 and (state.line[b] >= 0 or is_longer(a, b, state)):
         a, b = b, a
-    cell: cython.int = state.cell[b]
+    cell: int32 = state.cell[b]
     if state.line[a] >= 0:
         return state.co[state.line[a], cell]
-    found: cython.int = 0
-    member: cython.int = a
+    found: int32 = 0
+    member: int32 = a
     while member >= 0:
         for slot in range(state.starts[member], state.ends[member]):
             row = state.tids[slot]
             for position in range(state.rows[row, BEGIN], state.rows[row, END]):
                 if state.cells[position] == cell:
-                    found += cython.cast(cython.int, state.rows[row, WEIGHT])
+                    found += cast(int32, state.rows[row, WEIGHT])
                     break
         member = state.after[member]
     return found
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def is_longer(a: cython.int, b: cython.int, state: State) -> cython.bint:
+@cfunc
+@nogil
+@exceptval(check=False)
+def is_longer(a: int32, b: int32, state: State) -> bint:
     """Return whether the rows of a take longer to read than those of b; a tie goes to the larger label."""
     return state.walk[a] > state.walk[b] or (state.walk[a] == state.walk[b] and a > b)
 
 
-@cython.ccall
-@cython.nogil
-@cython.exceptval(check=False)
-def _compare_loss(
-    size_1: cython.longlong, rows_1: cython.longlong, size_2: cython.longlong, rows_2: cython.longlong
-) -> cython.int:
+@ccall
+@nogil
+@exceptval(check=False)
+def _compare_loss(size_1: int64, rows_1: int64, size_2: int64, rows_2: int64) -> int32:
     """Compare two losses exactly: the sign of (2**size_1 - 1) * rows_1 - (2**size_2 - 1) * rows_2.
 
     The numbers of rows are below 2**53. Where pairs stand in place of rows, interim ones may be negative: no
@@ -321,31 +335,31 @@ def _compare_loss(
         return -_compare_loss(size_2, rows_2, size_1, rows_1)
     if rows_1 <= 0 or rows_2 <= 0:
         return (rows_1 > 0) - (rows_2 > 0)
-    shift: cython.longlong = size_1 - size_2
+    shift: int64 = size_1 - size_2
     if shift >= 54 or rows_1 > (rows_2 >> shift):
         return 1
     # Now 2**shift * rows_1 <= rows_2; the leading terms differ by -lead, the subtracted ones by rest.
-    lead: cython.longlong = rows_2 - (rows_1 << shift)
-    rest: cython.longlong = rows_2 - rows_1
+    lead: int64 = rows_2 - (rows_1 << shift)
+    rest: int64 = rows_2 - rows_1
     if size_2 >= 54:
         if lead:
             return -1
         return 1 if rest > 0 else 0
-    quotient: cython.longlong = rest >> size_2
+    quotient: int64 = rest >> size_2
     if lead != quotient:
         return -1 if lead > quotient else 1
     return 1 if (quotient << size_2) != rest else 0
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _cheapest_merge(begin: cython.int, end: cython.int, state: State) -> tuple[cython.int, cython.int]:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _cheapest_merge(begin: int32, end: int32, state: State) -> tuple[int32, int32]:
     """Return the cheapest merge of a cluster of the image with another of its block, or (-1, -1).
 
     Only positions ``begin..end - 1`` of the image count. Ties: the smaller union, then the labels.
     """
-    cython.declare(place=cython.int, first=cython.int, x=cython.int)
+    declare(place=int32, first=int32, x=int32)
     state.best_x = state.best_y = -1
     first = begin
     for place in range(begin + 1, end):  # the lowest bound first: it may rule out the others
@@ -361,10 +375,10 @@ def _cheapest_merge(begin: cython.int, end: cython.int, state: State) -> tuple[c
     return min(state.best_x, state.best_y), max(state.best_x, state.best_y)
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _compare_least(x: cython.int, y: cython.int, state: State) -> cython.int:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _compare_least(x: int32, y: int32, state: State) -> int32:
     """Compare lower bounds for the loss of a merge of x and of a merge of y."""
     return _compare_loss(
         state.size[x] + 1,
@@ -374,19 +388,19 @@ def _compare_least(x: cython.int, y: cython.int, state: State) -> cython.int:
     )
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _offer_merges(x: cython.int, state: State) -> cython.void:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _offer_merges(x: int32, state: State) -> void:
     """Offer the merges of x that can be cheapest.
 
     These are the merges with all clusters that share a row with x, and with the first other cluster of each
     kind. Without a common row, and with equal block, size and importance, a lower support means a lower loss.
     """
-    cython.declare(i=cython.int, place=cython.int, last=cython.int, y=cython.int)
-    cython.declare(size=cython.longlong, rows=cython.longlong)
-    first: cython.int = state.label.shape[0]
-    n: cython.int = count(x, state)
+    declare(i=int32, place=int32, last=int32, y=int32)
+    declare(size=int64, rows=int64)
+    first: int32 = state.label.shape[0]
+    n: int32 = count(x, state)
     for i in range(n):
         y = state.touched[i]
         if first < y or state.block[y] != state.block[x]:
@@ -414,22 +428,22 @@ def _offer_merges(x: cython.int, state: State) -> cython.void:
     forget(n, state)
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _costs_more(size: cython.longlong, rows: cython.longlong, state: State) -> cython.bint:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _costs_more(size: int64, rows: int64, state: State) -> bint:
     """Return whether a merge costs more than the best so far."""
     return _compare_loss(size, rows, state.best_size, state.best_rows) > 0
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _offer(x: cython.int, y: cython.int, both: cython.longlong, state: State) -> cython.void:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _offer(x: int32, y: int32, both: int64, state: State) -> void:
     """Store the merge of x and y if it comes before the best so far."""
-    size: cython.longlong = state.size[x] + state.size[y]
-    rows: cython.longlong = state.support[x] + state.support[y] - both
-    order: cython.longlong = 0
+    size: int64 = state.size[x] + state.size[y]
+    rows: int64 = state.support[x] + state.support[y] - both
+    order: int64 = 0
     rows *= max(state.weight[x], state.weight[y])
     if state.best_x >= 0:
         if size >= state.best_size and rows >= state.best_rows:  # the common case needs no exact comparison
@@ -448,15 +462,15 @@ def _offer(x: cython.int, y: cython.int, both: cython.longlong, state: State) ->
     state.best_x, state.best_y, state.best_size, state.best_rows = x, y, size, rows
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _first_of_block(x: cython.int, state: State) -> cython.int:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _first_of_block(x: int32, state: State) -> int32:
     """Return the first position in ``active`` of the block of x."""
-    low: cython.int = 0
-    high: cython.int = state.n_active
+    low: int32 = 0
+    high: int32 = state.n_active
     while low < high:
-        middle: cython.int = (low + high) // 2
+        middle: int32 = (low + high) // 2
         if state.block[state.active[middle]] < state.block[x]:
             low = middle + 1
         else:
@@ -464,10 +478,10 @@ def _first_of_block(x: cython.int, state: State) -> cython.int:
     return low
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _are_of_kind(a: cython.int, b: cython.int, state: State) -> cython.bint:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _are_of_kind(a: int32, b: int32, state: State) -> bint:
     """Return whether block, size and importance of two clusters are equal."""
     return (
         state.block[a] == state.block[b]
@@ -476,15 +490,15 @@ def _are_of_kind(a: cython.int, b: cython.int, state: State) -> cython.bint:
     )
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _end_of_kind(place: cython.int, state: State) -> cython.int:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _end_of_kind(place: int32, state: State) -> int32:
     """Return the end of the clusters in ``active`` of the same kind as that at a position.
 
     A galloping search, because most kinds are short.
     """
-    cython.declare(y=cython.int, low=cython.int, high=cython.int, step=cython.int)
+    declare(y=int32, low=int32, high=int32, step=int32)
     y, low, step = state.active[place], place + 1, 1
     while low < state.n_active and _are_of_kind(y, state.active[low], state):
         place = low
@@ -492,7 +506,7 @@ def _end_of_kind(place: cython.int, state: State) -> cython.int:
         step *= 2
     high, low = min(low, state.n_active), place + 1
     while low < high:
-        middle: cython.int = (low + high) // 2
+        middle: int32 = (low + high) // 2
         if _are_of_kind(y, state.active[middle], state):
             low = middle + 1
         else:
@@ -500,23 +514,23 @@ def _end_of_kind(place: cython.int, state: State) -> cython.int:
     return low
 
 
-def merge(a: cython.int, b: cython.int, state: State) -> None:
+def merge(a: int32, b: int32, state: State) -> None:
     """Merge two clusters; the result has the smaller label."""
     _merge(min(a, b), max(a, b), state)
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _merge(a: cython.int, b: cython.int, state: State) -> cython.void:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _merge(a: int32, b: int32, state: State) -> void:
     """Merge cluster b into a, where a < b.
 
     The cluster with the longer rows keeps its cell, so only the shorter rows are rewritten.
     """
     state.strike(a)
     state.strike(b)
-    both: cython.longlong = _unite_rows(a, b, state) if is_longer(a, b, state) else _unite_rows(b, a, state)
-    member: cython.int = b
+    both: int64 = _unite_rows(a, b, state) if is_longer(a, b, state) else _unite_rows(b, a, state)
+    member: int32 = b
     while member >= 0:
         state.label[member] = a
         member = state.after[member]
@@ -529,26 +543,26 @@ def _merge(a: cython.int, b: cython.int, state: State) -> cython.void:
     state.enter(a)
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _unite_rows(x: cython.int, y: cython.int, state: State) -> cython.longlong:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _unite_rows(x: int32, y: int32, state: State) -> int64:
     """Replace the cell of y by that of x in the rows of y; return the support of both together.
 
     The smaller label gets the cell and the line of x.
     """
-    cython.declare(slot=cython.Py_ssize_t, kept=cython.Py_ssize_t, row=cython.Py_ssize_t)
-    cython.declare(weight=cython.int, cell=cython.int, line=cython.int)
-    both: cython.longlong = 0
-    cells: cython.int[::1] = state.cells
+    declare(slot=Py_ssize_t, kept=Py_ssize_t, row=Py_ssize_t)
+    declare(weight=int32, cell=int32, line=int32)
+    both: int64 = 0
+    cells: int32[::1] = state.cells
     cell, line = state.cell[x], state.line[x]
     state.release_line(y)
-    member: cython.int = y
+    member: int32 = y
     while member >= 0:
         kept = state.starts[member]
         for slot in range(state.starts[member], state.ends[member]):
             row = state.tids[slot]
-            weight = cython.cast(cython.int, state.rows[row, WEIGHT])
+            weight = cast(int32, state.rows[row, WEIGHT])
             if _replace(state.cell[y], cell, row, cells, state):
                 both += weight
             else:
@@ -569,20 +583,18 @@ def _unite_rows(x: cython.int, y: cython.int, state: State) -> cython.longlong:
     return both
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _replace(
-    old: cython.int, new: cython.int, row: cython.Py_ssize_t, cells: cython.int[::1], state: State
-) -> cython.bint:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _replace(old: int32, new: int32, row: Py_ssize_t, cells: int32[::1], state: State) -> bint:
     """Replace a cell of a row; return whether the row gets shorter.
 
     It gets shorter if it already contains the new cell, or if the new cell is negative.
     """
-    position: cython.Py_ssize_t
-    end: cython.Py_ssize_t = state.rows[row, END]
-    place: cython.Py_ssize_t = end
-    there: cython.bint = new < 0
+    position: Py_ssize_t
+    end: Py_ssize_t = state.rows[row, END]
+    place: Py_ssize_t = end
+    there: bint = new < 0
     for position in range(state.rows[row, BEGIN], end):
         if cells[position] == old:
             place = position
@@ -596,14 +608,12 @@ def _replace(
     return there
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _add_to_lines(
-    cell: cython.int, line: cython.int, row: cython.Py_ssize_t, weight: cython.int, state: State
-) -> cython.void:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _add_to_lines(cell: int32, line: int32, row: Py_ssize_t, weight: int32, state: State) -> void:
     """Add a row with a new cell to the line of its cluster, and to the lines of the others in the row."""
-    position: cython.Py_ssize_t
+    position: Py_ssize_t
     for position in range(state.rows[row, BEGIN], state.rows[row, END]):
         other = state.cells[position]
         if other == cell:
@@ -614,13 +624,13 @@ def _add_to_lines(
             state.co[state.line[state.owner[other]], cell] += weight
 
 
-@cython.ccall
-@cython.nogil
-@cython.exceptval(check=False)
-def drop(a: cython.int, state: State) -> cython.void:
+@ccall
+@nogil
+@exceptval(check=False)
+def drop(a: int32, state: State) -> void:
     """Suppress a cluster with all its members; supports of other clusters do not change."""
-    slot: cython.Py_ssize_t
-    member: cython.int = a
+    slot: Py_ssize_t
+    member: int32 = a
     while member >= 0:
         state.label[member] = -1
         for slot in range(state.starts[member], state.ends[member]):
@@ -631,16 +641,16 @@ def drop(a: cython.int, state: State) -> cython.void:
     state.strike(a)
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _least_supported(n: cython.int, state: State) -> cython.int:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _least_supported(n: int32, state: State) -> int32:
     """Return the position in an image of the cluster with the lowest support.
 
     Ties: fewer members, then the smaller label.
     """
-    best: cython.int = 0
-    order: cython.longlong
+    best: int32 = 0
+    order: int64
     for i in range(1, n):
         x, y = state.image[i], state.image[best]
         order = state.support[x] - state.support[y]
@@ -651,10 +661,10 @@ def _least_supported(n: cython.int, state: State) -> cython.int:
     return best
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def coarsen(n: cython.int, least_first: cython.bint, state: State) -> tuple[cython.int, cython.int]:
+@cfunc
+@nogil
+@exceptval(check=False)
+def coarsen(n: int32, least_first: bint, state: State) -> tuple[int32, int32]:
     """Generalize an image of n clusters by the cheapest merge, or suppress a cluster of it.
 
     Only if no merge within a block is possible, the cluster with the lowest support is suppressed. With
@@ -662,7 +672,7 @@ def coarsen(n: cython.int, least_first: cython.bint, state: State) -> tuple[cyth
     a, a if a was suppressed. If more than ``spare`` items would be suppressed, set ``refused`` and return -1,
     -1.
     """
-    least: cython.int = _least_supported(n, state)
+    least: int32 = _least_supported(n, state)
     a, b = _cheapest_merge(least, least + 1, state) if least_first else _cheapest_merge(0, n, state)
     if a >= 0:
         _merge(a, b, state)
@@ -676,12 +686,12 @@ def coarsen(n: cython.int, least_first: cython.bint, state: State) -> tuple[cyth
     return a, a
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def image_of(items: Code[::1], start: cython.longlong, stop: cython.longlong, state: State) -> cython.int:
+@cfunc
+@nogil
+@exceptval(check=False)
+def image_of(items: Code[::1], start: int64, stop: int64, state: State) -> int32:
     """List the distinct clusters of an itemset; return their number. Suppressed items have none."""
-    n: cython.int = 0
+    n: int32 = 0
     state.stamps += 1
     for i in range(start, stop):
         cluster = state.label[items[i]]

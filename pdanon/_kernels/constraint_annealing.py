@@ -11,8 +11,26 @@ clusters where they can be low enough, even if the move ended all that its const
 
 from typing import Any
 
-import cython
 import numpy as np
+from cython import (
+    Py_ssize_t,
+    address,
+    bint,
+    cast,
+    cclass,
+    cfunc,
+    declare,
+    double as float64,
+    exceptval,
+    final,
+    inline,
+    longlong as int64,
+    nogil,
+    overflowcheck,
+    uchar as uint8,
+    ulonglong as uint64,
+    void,
+)
 from cython.cimports.pdanon._kernels.counting import Code, Number, Rows
 from cython.cimports.pdanon._kernels.odds import COLD, choose, cluster_cost, uniform
 from cython.cimports.pdanon._kernels.set_moves import lacking
@@ -22,11 +40,11 @@ __all__ = ["Annealing", "count", "sweep"]
 
 Array = NDArray[Any]
 
-_SEQUENCE = cython.declare(cython.ulonglong, 0x03F79D71B4CB0A89)  # of de Bruijn: all words of 6 bits
+_SEQUENCE = declare(uint64, 0x03F79D71B4CB0A89)  # of de Bruijn: all words of 6 bits
 
 
-@cython.final
-@cython.cclass
+@final
+@cclass
 class Annealing:
     """Clusters, supports of constraints, and the best safe clusters so far.
 
@@ -34,46 +52,46 @@ class Annealing:
     ``change * sqrt(size * squares - held**2)``.
     """
 
-    k: cython.longlong
-    lack = cython.declare(cython.longlong, visibility="readonly")  # what rare supports lack to k
-    top: cython.longlong  # clusters from here on are empty
-    label: cython.longlong[::1]  # cluster of each item, -1 if it is suppressed
-    size: cython.longlong[::1]  # members of each cluster, of all its items
-    held: cython.double[::1]  # sum of the worth of the members
-    squares: cython.double[::1]  # sum of the squared worths
-    cost: cython.double[::1]  # loss of each cluster
-    total: cython.double  # loss of all
-    home: cython.longlong[::1]  # block of each cluster
+    k: int64
+    lack = declare(int64, visibility="readonly")  # what rare supports lack to k
+    top: int64  # clusters from here on are empty
+    label: int64[::1]  # cluster of each item, -1 if it is suppressed
+    size: int64[::1]  # members of each cluster, of all its items
+    held: float64[::1]  # sum of the worth of the members
+    squares: float64[::1]  # sum of the squared worths
+    cost: float64[::1]  # loss of each cluster
+    total: float64  # loss of all
+    home: int64[::1]  # block of each cluster
     worth: Number[::1]
     mass: Number[::1]  # number of members that each item stands for
-    square: cython.double[::1]  # sum of the squared worth of its members
+    square: float64[::1]  # sum of the squared worth of its members
     block: Number[::1]
-    change: cython.double
-    bits: cython.ulonglong[:, ::1]  # rows of each cluster, one bit a row
-    place: cython.uchar[::1]  # position of the only bit of a word, by the first bits of its product
+    change: float64
+    bits: uint64[:, ::1]  # rows of each cluster, one bit a row
+    place: uint8[::1]  # position of the only bit of a word, by the first bits of its product
     itemsets: Code[::1]  # items of the constraints, one constraint after the other
     bounds: Number[::1]  # where each constraint begins
     uses: Number[::1]  # constraints of the items, one item after the other
     first: Number[::1]  # where those of each item begin
-    met: cython.longlong[::1]  # support of the image of each constraint, up to k
-    order: cython.longlong[::1]  # the items that move
-    random: cython.ulonglong
-    found: cython.longlong[::1]  # labels of the best safe clusters
-    least: cython.double  # their loss
+    met: int64[::1]  # support of the image of each constraint, up to k
+    order: int64[::1]  # the items that move
+    random: uint64
+    found: int64[::1]  # labels of the best safe clusters
+    least: float64  # their loss
     # Work space; ``relief`` is 0 between two moves.
-    brought: cython.ulonglong[::1]  # rows of the item
-    left: cython.ulonglong[::1]  # rows of its cluster without it
-    words: cython.ulonglong[::1]  # words that are not 0 of the rows with all other clusters of an image
-    at: cython.longlong[::1]  # their positions
-    image: cython.longlong[::1]  # clusters of a constraint
-    seen: cython.longlong[::1]  # last time when each constraint was counted
-    token: cython.longlong
-    relief: cython.longlong[::1]  # what the rare constraints with each cluster lack
-    lacking: cython.longlong[::1]  # change of `lack` for each new cluster
-    targets: cython.longlong[::1]  # clusters that the item may move to
-    is_target: cython.uchar[::1]
-    costs: cython.double[::1]  # costs of moves to them
-    odds: cython.double[::1]
+    brought: uint64[::1]  # rows of the item
+    left: uint64[::1]  # rows of its cluster without it
+    words: uint64[::1]  # words that are not 0 of the rows with all other clusters of an image
+    at: int64[::1]  # their positions
+    image: int64[::1]  # clusters of a constraint
+    seen: int64[::1]  # last time when each constraint was counted
+    token: int64
+    relief: int64[::1]  # what the rare constraints with each cluster lack
+    lacking: int64[::1]  # change of `lack` for each new cluster
+    targets: int64[::1]  # clusters that the item may move to
+    is_target: uint8[::1]
+    costs: float64[::1]  # costs of moves to them
+    odds: float64[::1]
 
     def __init__(
         self,
@@ -140,11 +158,11 @@ class Annealing:
         return np.array(self.found)
 
 
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def _cost(c: cython.longlong, clusters: Annealing) -> cython.double:
+@cfunc
+@inline
+@nogil
+@exceptval(check=False)
+def _cost(c: int64, clusters: Annealing) -> float64:
     """Return the loss of a cluster as it is."""
     return cluster_cost(clusters.size[c], clusters.held[c], clusters.squares[c], clusters.change)
 
@@ -152,51 +170,49 @@ def _cost(c: cython.longlong, clusters: Annealing) -> cython.double:
 # --- Supports
 
 
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-@cython.overflowcheck(False)
+@cfunc
+@inline
+@nogil
+@exceptval(check=False)
+@overflowcheck(False)
 def _weigh(
-    word: cython.ulonglong,
-    row: cython.longlong,
-    enough: cython.longlong,
+    word: uint64,
+    row: int64,
+    enough: int64,
     clusters: Annealing,
     rows: Rows,
-) -> cython.longlong:
+) -> int64:
     """Sum the weights of the rows marked in a word, from ``row`` on; stop at ``enough``."""
-    total: cython.longlong = 0
-    lowest: cython.ulonglong
+    total: int64 = 0
+    lowest: uint64
     while word and total < enough:
         lowest = word & (~word + 1)
         word ^= lowest
-        total += rows.weights[
-            row + clusters.place[cython.cast(cython.Py_ssize_t, (lowest * _SEQUENCE) >> 58)]
-        ]
+        total += rows.weights[row + clusters.place[cast(Py_ssize_t, (lowest * _SEQUENCE) >> 58)]]
     return total
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
+@cfunc
+@nogil
+@exceptval(check=False)
 def _support(
-    constraint: cython.longlong,
-    x: cython.longlong,
-    b: cython.longlong,
+    constraint: int64,
+    x: int64,
+    b: int64,
     clusters: Annealing,
     rows: Rows,
-) -> cython.longlong:
+) -> int64:
     """Count the support of the image of a constraint, up to k, after a move of x to cluster b.
 
     The rows of x are marked. -1 for b leaves the other items of its cluster; the constraint then lacks x.
     -1 for x counts the clusters as they are.
     """
-    a: cython.longlong = clusters.label[x] if x >= 0 else -1
-    total: cython.longlong = 0
-    n: cython.longlong = 0
-    left: cython.bint = False
-    brought: cython.bint = False
-    cython.declare(i=cython.longlong, j=cython.longlong, c=cython.longlong, word=cython.ulonglong)
+    a: int64 = clusters.label[x] if x >= 0 else -1
+    total: int64 = 0
+    n: int64 = 0
+    left: bint = False
+    brought: bint = False
+    declare(i=int64, j=int64, c=int64, word=uint64)
     for j in range(clusters.bounds[constraint], clusters.bounds[constraint + 1]):
         c = b if clusters.itemsets[j] == x else clusters.label[clusters.itemsets[j]]
         if c >= 0 and c == b:
@@ -207,7 +223,7 @@ def _support(
             clusters.image[n] = c
             n += 1
     for i in range(clusters.bits.shape[1] if n or left or brought else 0):
-        word = ~cython.cast(cython.ulonglong, 0)
+        word = ~cast(uint64, 0)
         if left:
             word = clusters.left[i]
         if brought:
@@ -221,27 +237,25 @@ def _support(
     return total
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _recount(constraint: cython.longlong, clusters: Annealing, rows: Rows) -> cython.void:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _recount(constraint: int64, clusters: Annealing, rows: Rows) -> void:
     """Count a constraint again, in the clusters as they are."""
-    now: cython.longlong = _support(constraint, -1, -1, clusters, rows)
+    now: int64 = _support(constraint, -1, -1, clusters, rows)
     clusters.lack += lacking(now, clusters.k) - lacking(clusters.met[constraint], clusters.k)
     clusters.met[constraint] = now
 
 
 def count(clusters: Annealing, rows: Rows) -> None:
     """Count the supports for the first time. The clusters must be safe: they are the best so far."""
-    cython.declare(
-        row=cython.longlong, c=cython.longlong, position=cython.longlong, constraint=cython.longlong
-    )
-    with cython.nogil:
+    declare(row=int64, c=int64, position=int64, constraint=int64)
+    with nogil:
         for row in range(rows.weights.shape[0]):
             for position in range(rows.offsets[row], rows.offsets[row + 1]):
                 c = clusters.label[rows.codes[position]]
                 if c >= 0:
-                    clusters.bits[c, row >> 6] |= cython.cast(cython.ulonglong, 1) << (row & 63)
+                    clusters.bits[c, row >> 6] |= cast(uint64, 1) << (row & 63)
         for constraint in range(clusters.met.shape[0]):
             _recount(constraint, clusters, rows)
         for c in range(clusters.size.shape[0]):
@@ -253,12 +267,10 @@ def count(clusters: Annealing, rows: Rows) -> None:
 # --- Moves
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _holds(
-    constraint: cython.longlong, x: cython.longlong, a: cython.longlong, clusters: Annealing
-) -> cython.bint:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _holds(constraint: int64, x: int64, a: int64, clusters: Annealing) -> bint:
     """Return whether a constraint contains item x, or an item of cluster a."""
     for position in range(clusters.bounds[constraint], clusters.bounds[constraint + 1]):
         if clusters.itemsets[position] == x or clusters.label[clusters.itemsets[position]] == a:
@@ -266,10 +278,10 @@ def _holds(
     return False
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _is_repeated(position: cython.longlong, constraint: cython.longlong, clusters: Annealing) -> cython.bint:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _is_repeated(position: int64, constraint: int64, clusters: Annealing) -> bint:
     """Return whether an item before ``position`` in a constraint has the same cluster."""
     for other in range(clusters.bounds[constraint], position):
         if clusters.label[clusters.itemsets[other]] == clusters.label[clusters.itemsets[position]]:
@@ -277,19 +289,19 @@ def _is_repeated(position: cython.longlong, constraint: cython.longlong, cluster
     return False
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _fill_relief(x: cython.longlong, sign: cython.longlong, clusters: Annealing) -> cython.longlong:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _fill_relief(x: int64, sign: int64, clusters: Annealing) -> int64:
     """Add what rare constraints lack to ``relief`` of their clusters, or subtract it.
 
     Return what those with x, or with an item of its cluster, lack.
     """
-    a: cython.longlong = clusters.label[x]
-    own: cython.longlong = 0
-    cython.declare(constraint=cython.longlong, position=cython.longlong, c=cython.longlong)
+    a: int64 = clusters.label[x]
+    own: int64 = 0
+    declare(constraint=int64, position=int64, c=int64)
     for constraint in range(clusters.met.shape[0] if clusters.lack else 0):
-        lack: cython.longlong = lacking(clusters.met[constraint], clusters.k)
+        lack: int64 = lacking(clusters.met[constraint], clusters.k)
         if lack == 0:
             continue
         if _holds(constraint, x, a, clusters):
@@ -302,39 +314,37 @@ def _fill_relief(x: cython.longlong, sign: cython.longlong, clusters: Annealing)
     return own
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _first_empty(clusters: Annealing) -> cython.longlong:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _first_empty(clusters: Annealing) -> int64:
     for c in range(min(clusters.top + 1, clusters.size.shape[0])):
         if clusters.size[c] == 0:
             return c
     return -1
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _list_targets(
-    x: cython.longlong, penalty: cython.double, most: cython.double, clusters: Annealing
-) -> cython.longlong:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _list_targets(x: int64, penalty: float64, most: float64, clusters: Annealing) -> int64:
     """List in ``targets`` the clusters that x may move to, if costs of less than ``most`` are possible.
 
     ``costs`` has the change of the loss. Return the number of targets.
     """
-    a: cython.longlong = clusters.label[x]
-    worth: cython.double = clusters.worth[x]
-    own: cython.longlong = _fill_relief(x, 1, clusters)
-    empty: cython.longlong = -1 if clusters.size[a] == clusters.mass[x] else _first_empty(clusters)
-    n: cython.longlong = 0
-    left: cython.double = -clusters.cost[a]
+    a: int64 = clusters.label[x]
+    worth: float64 = clusters.worth[x]
+    own: int64 = _fill_relief(x, 1, clusters)
+    empty: int64 = -1 if clusters.size[a] == clusters.mass[x] else _first_empty(clusters)
+    n: int64 = 0
+    left: float64 = -clusters.cost[a]
     left += cluster_cost(
         clusters.size[a] - clusters.mass[x],
         clusters.held[a] - worth,
         clusters.squares[a] - clusters.square[x],
         clusters.change,
     )
-    cython.declare(cost=cython.double, b=cython.longlong)
+    declare(cost=float64, b=int64)
     for b in range(min(clusters.top + 1, clusters.size.shape[0])):
         if b == a or (b != empty if clusters.size[b] == 0 else clusters.home[b] != clusters.block[x]):
             continue
@@ -355,18 +365,18 @@ def _list_targets(
     return n
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _mark_rows(x: cython.longlong, clusters: Annealing, rows: Rows) -> cython.void:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _mark_rows(x: int64, clusters: Annealing, rows: Rows) -> void:
     """Mark the rows of an item in ``brought``, and the rows of its cluster without it in ``left``."""
-    a: cython.longlong = clusters.label[x]
-    cython.declare(slot=cython.longlong, row=cython.longlong, position=cython.longlong, bit=cython.ulonglong)
+    a: int64 = clusters.label[x]
+    declare(slot=int64, row=int64, position=int64, bit=uint64)
     clusters.brought[:] = 0
     clusters.left[:] = clusters.bits[a]
     for slot in range(rows.starts[x], rows.starts[x + 1]):
         row = rows.tids[slot]
-        bit = cython.cast(cython.ulonglong, 1) << (row & 63)
+        bit = cast(uint64, 1) << (row & 63)
         clusters.brought[row >> 6] |= bit
         for position in range(rows.offsets[row], rows.offsets[row + 1]):
             if rows.codes[position] != x and clusters.label[rows.codes[position]] == a:
@@ -375,19 +385,19 @@ def _mark_rows(x: cython.longlong, clusters: Annealing, rows: Rows) -> cython.vo
             clusters.left[row >> 6] &= ~bit
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _fill_words(constraint: cython.longlong, x: cython.longlong, clusters: Annealing) -> cython.longlong:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _fill_words(constraint: int64, x: int64, clusters: Annealing) -> int64:
     """List in ``words`` the rows with all clusters of a constraint but that of x, after x has left.
 
     Return the number of words that are not 0.
     """
-    a: cython.longlong = clusters.label[x]
-    n: cython.longlong = 0
-    cython.declare(i=cython.longlong, position=cython.longlong, c=cython.longlong, word=cython.ulonglong)
+    a: int64 = clusters.label[x]
+    n: int64 = 0
+    declare(i=int64, position=int64, c=int64, word=uint64)
     for i in range(clusters.bits.shape[1]):
-        word = ~cython.cast(cython.ulonglong, 0)
+        word = ~cast(uint64, 0)
         for position in range(clusters.bounds[constraint], clusters.bounds[constraint + 1]):
             c = clusters.label[clusters.itemsets[position]]
             if c >= 0 and clusters.itemsets[position] != x:
@@ -399,15 +409,13 @@ def _fill_words(constraint: cython.longlong, x: cython.longlong, clusters: Annea
     return n
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _count_with(
-    b: cython.longlong, n_words: cython.longlong, clusters: Annealing, rows: Rows
-) -> cython.longlong:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _count_with(b: int64, n_words: int64, clusters: Annealing, rows: Rows) -> int64:
     """Count the rows in ``words`` that x or cluster b has, up to k; b may be -1."""
-    total: cython.longlong = 0
-    cython.declare(j=cython.longlong, i=cython.longlong, word=cython.ulonglong)
+    total: int64 = 0
+    declare(j=int64, i=int64, word=uint64)
     for j in range(n_words):
         i = clusters.at[j]
         word = clusters.words[j] & (clusters.brought[i] | (clusters.bits[b, i] if b >= 0 else 0))
@@ -418,26 +426,26 @@ def _count_with(
     return total
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
+@cfunc
+@nogil
+@exceptval(check=False)
 def _count_own(
-    constraint: cython.longlong,
-    x: cython.longlong,
-    n: cython.longlong,
+    constraint: int64,
+    x: int64,
+    n: int64,
     clusters: Annealing,
     rows: Rows,
-) -> cython.longlong:
+) -> int64:
     """Add the changes of a constraint with x to ``lacking``; return the change for all targets."""
-    k: cython.longlong = clusters.k
-    before: cython.longlong = lacking(clusters.met[constraint], k)
-    n_words: cython.longlong = _fill_words(constraint, x, clusters)
+    k: int64 = clusters.k
+    before: int64 = lacking(clusters.met[constraint], k)
+    n_words: int64 = _fill_words(constraint, x, clusters)
     if _count_with(-1, n_words, clusters, rows) >= k:
         return -before
-    cython.declare(j=cython.longlong, b=cython.longlong, position=cython.longlong, support=cython.longlong)
+    declare(j=int64, b=int64, position=int64, support=int64)
     for j in range(n):
         b = clusters.targets[j]
-        shared: cython.bint = False
+        shared: bint = False
         for position in range(clusters.bounds[constraint], clusters.bounds[constraint + 1]):
             shared |= clusters.label[clusters.itemsets[position]] == b
         if shared:
@@ -448,29 +456,29 @@ def _count_own(
     return -before
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
+@cfunc
+@nogil
+@exceptval(check=False)
 def _count_other(
-    constraint: cython.longlong,
-    x: cython.longlong,
-    leaving: cython.bint,
+    constraint: int64,
+    x: int64,
+    leaving: bint,
     clusters: Annealing,
     rows: Rows,
-) -> cython.longlong:
+) -> int64:
     """Add the changes of a constraint without x to ``lacking``; return the change for all targets.
 
     ``leaving``: whether it has an item of the cluster of x.
     """
-    k: cython.longlong = clusters.k
-    before: cython.longlong = lacking(clusters.met[constraint], k)
-    after: cython.longlong = before
+    k: int64 = clusters.k
+    before: int64 = lacking(clusters.met[constraint], k)
+    after: int64 = before
     if leaving:
-        support: cython.longlong = _support(constraint, x, -1, clusters, rows)
+        support: int64 = _support(constraint, x, -1, clusters, rows)
         if support >= k:
             return -before
         after = lacking(support, k)
-    cython.declare(position=cython.longlong, b=cython.longlong)
+    declare(position=int64, b=int64)
     for position in range(clusters.bounds[constraint], clusters.bounds[constraint + 1]):
         b = clusters.label[clusters.itemsets[position]]
         if b >= 0 and clusters.is_target[b] and not _is_repeated(position, constraint, clusters):
@@ -478,18 +486,18 @@ def _count_other(
     return after - before
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _fill_lacking(x: cython.longlong, n: cython.longlong, clusters: Annealing, rows: Rows) -> cython.longlong:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _fill_lacking(x: int64, n: int64, clusters: Annealing, rows: Rows) -> int64:
     """Fill ``lacking`` for the targets; return the change that is the same for all of them.
 
     A move changes constraints with x and with another item of its old cluster. It also changes constraints
     with an item of the new cluster, but matters only if their support is below k.
     """
-    a: cython.longlong = clusters.label[x]
-    change: cython.longlong = 0
-    cython.declare(y=cython.longlong, i=cython.longlong, constraint=cython.longlong)
+    a: int64 = clusters.label[x]
+    change: int64 = 0
+    declare(y=int64, i=int64, constraint=int64)
     clusters.token += 1
     for i in range(clusters.first[x], clusters.first[x + 1]):
         constraint = clusters.uses[i]
@@ -509,14 +517,14 @@ def _fill_lacking(x: cython.longlong, n: cython.longlong, clusters: Annealing, r
     return change
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _move(x: cython.longlong, b: cython.longlong, clusters: Annealing, rows: Rows) -> cython.void:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _move(x: int64, b: int64, clusters: Annealing, rows: Rows) -> void:
     """Move an item to another cluster, with all supports. Its rows are marked."""
-    a: cython.longlong = clusters.label[x]
-    worth: cython.double = clusters.worth[x]
-    cython.declare(i=cython.longlong, y=cython.longlong, constraint=cython.longlong)
+    a: int64 = clusters.label[x]
+    worth: float64 = clusters.worth[x]
+    declare(i=int64, y=int64, constraint=int64)
     clusters.bits[a, :] = clusters.left
     for i in range(clusters.bits.shape[1]):
         clusters.bits[b, i] |= clusters.brought[i]
@@ -547,37 +555,37 @@ def _move(x: cython.longlong, b: cython.longlong, clusters: Annealing, rows: Row
         clusters.found[:] = clusters.label
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
+@cfunc
+@nogil
+@exceptval(check=False)
 def _step(
-    x: cython.longlong,
-    temperature: cython.double,
-    penalty: cython.double,
+    x: int64,
+    temperature: float64,
+    penalty: float64,
     clusters: Annealing,
     rows: Rows,
-) -> cython.void:
+) -> void:
     """Move an item to a cluster that is chosen at random, or leave it where it is."""
-    n: cython.longlong = _list_targets(x, penalty, COLD * temperature, clusters)
+    n: int64 = _list_targets(x, penalty, COLD * temperature, clusters)
     if n == 0:
         return
     _mark_rows(x, clusters, rows)
-    change: cython.longlong = _fill_lacking(x, n, clusters, rows)
-    j: cython.longlong
+    change: int64 = _fill_lacking(x, n, clusters, rows)
+    j: int64
     for j in range(n):
         clusters.is_target[clusters.targets[j]] = False
         clusters.costs[j] += penalty * (change + clusters.lacking[clusters.targets[j]])
-    j = choose(clusters.costs, clusters.odds, n, temperature, cython.address(clusters.random))
+    j = choose(clusters.costs, clusters.odds, n, temperature, address(clusters.random))
     if j >= 0:
         _move(x, clusters.targets[j], clusters, rows)
 
 
-def sweep(temperature: cython.double, penalty: cython.double, clusters: Annealing, rows: Rows) -> None:
+def sweep(temperature: float64, penalty: float64, clusters: Annealing, rows: Rows) -> None:
     """Move each item once, in random order."""
-    cython.declare(i=cython.longlong, j=cython.longlong, x=cython.longlong)
-    with cython.nogil:
+    declare(i=int64, j=int64, x=int64)
+    with nogil:
         for i in range(clusters.order.shape[0] - 1, 0, -1):
-            j = cython.cast(cython.longlong, uniform(cython.address(clusters.random)) * (i + 1))
+            j = cast(int64, uniform(address(clusters.random)) * (i + 1))
             x = clusters.order[i]
             clusters.order[i] = clusters.order[j]
             clusters.order[j] = x

@@ -7,6 +7,29 @@ that contain it, and its positions in ``codes``.
 
 import cython
 import numpy as np
+from cython import (
+    Py_ssize_t,
+    address,
+    bint,
+    cast,
+    cclass,
+    cfunc,
+    declare,
+    double as float64,
+    exceptval,
+    final,
+    inline,
+    int as int32,
+    longlong as int64,
+    nogil,
+    overflowcheck,
+    size_t,
+    uchar as uint8,
+    uint as uint32,
+    ulonglong as uint64,
+    void,
+    with_gil,
+)
 from cython.cimports.libc.string import memcpy
 from numpy.typing import NDArray
 
@@ -38,11 +61,11 @@ __all__ = [
 # --- Arrays that grow
 
 
-@cython.cfunc
-@cython.with_gil
-def grown(array: Growing[::1], size: cython.Py_ssize_t, capacity: cython.Py_ssize_t) -> Growing[::1]:
+@cfunc
+@with_gil
+def grown(array: Growing[::1], size: Py_ssize_t, capacity: Py_ssize_t) -> Growing[::1]:
     """Return an array of a capacity that begins with the first ``size`` entries of another."""
-    larger: Growing[::1] = np.empty(capacity, np.int32 if Growing is cython.int else np.int64)
+    larger: Growing[::1] = np.empty(capacity, np.int32 if Growing is int32 else np.int64)
     larger[:size] = array[:size]
     return larger
 
@@ -50,18 +73,18 @@ def grown(array: Growing[::1], size: cython.Py_ssize_t, capacity: cython.Py_ssiz
 # --- Rows: sort them, and find equal ones
 
 
-NUMBER = cython.declare(cython.int, 31)  # bits of a row number in an entry of a hash table
-MOST = cython.declare(cython.longlong, 2**31 - 1)
+NUMBER = declare(int32, 31)  # bits of a row number in an entry of a hash table
+MOST = declare(int64, 2**31 - 1)
 
 
 def canonical_rows(
     codes: Code[::1],
     offsets: Number[::1],
     targets: Code[::1],
-    is_used: cython.uchar[::1],
-    repeats: cython.bint,
-    found: cython.int[::1],
-    ends: cython.longlong[::1],
+    is_used: uint8[::1],
+    repeats: bint,
+    found: int32[::1],
+    ends: int64[::1],
 ) -> int:
     """Replace each code by its target, and sort each row; drop duplicates unless ``repeats``.
 
@@ -69,28 +92,28 @@ def canonical_rows(
     Negative codes and targets are left out. Targets that remain are marked in ``is_used``. Return the number
     of codes.
     """
-    with cython.nogil:
+    with nogil:
         size = _canonical_rows(codes, offsets, targets, is_used, repeats, found, ends)
     return size
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
+@cfunc
+@nogil
+@exceptval(check=False)
 def _canonical_rows(
     codes: Code[::1],
     offsets: Number[::1],
     targets: Code[::1],
-    is_used: cython.uchar[::1],
-    repeats: cython.bint,
-    found: cython.int[::1],
-    ends: cython.longlong[::1],
-) -> cython.Py_ssize_t:
-    cython.declare(row=cython.Py_ssize_t, position=cython.Py_ssize_t, code=cython.int, last=cython.int)
-    size: cython.Py_ssize_t = 0
+    is_used: uint8[::1],
+    repeats: bint,
+    found: int32[::1],
+    ends: int64[::1],
+) -> Py_ssize_t:
+    declare(row=Py_ssize_t, position=Py_ssize_t, code=int32, last=int32)
+    size: Py_ssize_t = 0
     for row in range(offsets.shape[0] - 1):
         start, last = size, -1
-        in_order: cython.bint = True
+        in_order: bint = True
         for position in range(offsets[row], offsets[row + 1]):
             if codes[position] >= 0:
                 code = targets[codes[position]]
@@ -106,16 +129,14 @@ def _canonical_rows(
     return size
 
 
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def _drop_duplicates(
-    codes: cython.int[::1], start: cython.Py_ssize_t, stop: cython.Py_ssize_t
-) -> cython.Py_ssize_t:
+@cfunc
+@inline
+@nogil
+@exceptval(check=False)
+def _drop_duplicates(codes: int32[::1], start: Py_ssize_t, stop: Py_ssize_t) -> Py_ssize_t:
     """Drop duplicates from the sorted ``codes[start:stop]``; return the new end."""
-    position: cython.Py_ssize_t
-    size: cython.Py_ssize_t = start
+    position: Py_ssize_t
+    size: Py_ssize_t = start
     for position in range(start, stop):
         if size == start or codes[position] != codes[size - 1]:
             codes[size] = codes[position]
@@ -123,16 +144,16 @@ def _drop_duplicates(
     return size
 
 
-def sort_rows(codes: cython.int[::1], starts: Number[::1], lengths: Number[::1]) -> NDArray[np.int64]:
+def sort_rows(codes: int32[::1], starts: Number[::1], lengths: Number[::1]) -> NDArray[np.int64]:
     """Sort some rows in place.
 
     Return the positions of codes equal to the previous code of their row.
     """
     again = np.empty(total(lengths), np.int64)
-    found: cython.longlong[::1] = again
-    cython.declare(row=cython.Py_ssize_t, position=cython.Py_ssize_t)
-    count: cython.Py_ssize_t = 0
-    with cython.nogil:
+    found: int64[::1] = again
+    declare(row=Py_ssize_t, position=Py_ssize_t)
+    count: Py_ssize_t = 0
+    with nogil:
         for row in range(starts.shape[0]):
             sort_part(codes, starts[row], starts[row] + lengths[row])
             for position in range(starts[row] + 1, starts[row] + lengths[row]):
@@ -142,16 +163,16 @@ def sort_rows(codes: cython.int[::1], starts: Number[::1], lengths: Number[::1])
     return again[:count]
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def sort_part(codes: cython.int[::1], start: cython.Py_ssize_t, stop: cython.Py_ssize_t) -> cython.void:
+@cfunc
+@nogil
+@exceptval(check=False)
+def sort_part(codes: int32[::1], start: Py_ssize_t, stop: Py_ssize_t) -> void:
     """Sort ``codes[start:stop]`` in place.
 
     Shellsort; in short rows, that is insertion sort.
     """
-    cython.declare(i=cython.Py_ssize_t, place=cython.Py_ssize_t)
-    gap: cython.Py_ssize_t = 1
+    declare(i=Py_ssize_t, place=Py_ssize_t)
+    gap: Py_ssize_t = 1
     while 9 * gap < stop - start:
         gap = 3 * gap + 1
     while gap:
@@ -165,10 +186,10 @@ def sort_part(codes: cython.int[::1], start: cython.Py_ssize_t, stop: cython.Py_
         gap //= 3
 
 
-def total(numbers: Number[::1]) -> cython.longlong:
+def total(numbers: Number[::1]) -> int64:
     """Return the sum."""
-    i: cython.Py_ssize_t
-    found: cython.longlong = 0
+    i: Py_ssize_t
+    found: int64 = 0
     for i in range(numbers.shape[0]):
         found += numbers[i]
     return found
@@ -177,10 +198,10 @@ def total(numbers: Number[::1]) -> cython.longlong:
 def gather(codes: Code[::1], starts: Number[::1], lengths: Number[::1]) -> NDArray[np.int32]:
     """Concatenate ``codes[start:start + length]`` for each start and length."""
     gathered = np.empty(total(lengths), np.int32)
-    found: cython.int[::1] = gathered
-    cython.declare(row=cython.Py_ssize_t, position=cython.Py_ssize_t)
-    size: cython.Py_ssize_t = 0
-    with cython.nogil:
+    found: int32[::1] = gathered
+    declare(row=Py_ssize_t, position=Py_ssize_t)
+    size: Py_ssize_t = 0
+    with nogil:
         for row in range(starts.shape[0]):
             for position in range(starts[row], starts[row] + lengths[row]):
                 found[size] = codes[position]
@@ -188,15 +209,15 @@ def gather(codes: Code[::1], starts: Number[::1], lengths: Number[::1]) -> NDArr
     return gathered
 
 
-def copy_texts(codes: Code[::1], starts: Number[::1], texts: Flag[::1], found: cython.uchar[::1]) -> None:
+def copy_texts(codes: Code[::1], starts: Number[::1], texts: Flag[::1], found: uint8[::1]) -> None:
     """Concatenate the text of each code; text ``c`` is ``texts[starts[c]:starts[c + 1]]``."""
-    i: cython.Py_ssize_t
-    size: cython.Py_ssize_t = 0
-    with cython.nogil:
+    i: Py_ssize_t
+    size: Py_ssize_t = 0
+    with nogil:
         for i in range(codes.shape[0]):
-            length: cython.Py_ssize_t = starts[codes[i] + 1] - starts[codes[i]]
+            length: Py_ssize_t = starts[codes[i] + 1] - starts[codes[i]]
             if length:
-                memcpy(cython.address(found[size]), cython.address(texts[starts[codes[i]]]), length)
+                memcpy(address(found[size]), address(texts[starts[codes[i]]]), length)
             size += length
 
 
@@ -204,11 +225,11 @@ def collect_rows(
     codes: Code[::1],
     offsets: Number[::1],
     weights: Number[::1],
-    kept_codes: cython.int[::1],
-    kept_offsets: cython.longlong[::1],
-    kept_weights: cython.longlong[::1],
-    table: cython.longlong[::1],
-    count: cython.Py_ssize_t,
+    kept_codes: int32[::1],
+    kept_offsets: int64[::1],
+    kept_weights: int64[::1],
+    table: int64[::1],
+    count: Py_ssize_t,
 ) -> tuple[int, NDArray[np.int32]]:
     """Add rows to ``count`` distinct rows; return the new number of distinct rows and the number of each row.
 
@@ -216,10 +237,10 @@ def collect_rows(
     and, in the last ``NUMBER`` bits, the number of the row; an empty entry is -1.
     """
     result = np.empty(len(weights), np.int32)
-    numbers: cython.int[::1] = result
-    cython.declare(row=cython.Py_ssize_t, position=cython.Py_ssize_t, key=cython.longlong)
-    size: cython.Py_ssize_t = kept_offsets[count]
-    with cython.nogil:
+    numbers: int32[::1] = result
+    declare(row=Py_ssize_t, position=Py_ssize_t, key=int64)
+    size: Py_ssize_t = kept_offsets[count]
+    with nogil:
         for row in range(weights.shape[0]):
             start, stop = offsets[row], offsets[row + 1]
             key = _hash(codes, start, stop)
@@ -237,22 +258,22 @@ def collect_rows(
     return count, result
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
+@cfunc
+@nogil
+@exceptval(check=False)
 def _place(
-    key: cython.longlong,
+    key: int64,
     codes: Code[::1],
-    start: cython.Py_ssize_t,
-    stop: cython.Py_ssize_t,
-    kept_codes: cython.int[::1],
-    kept_offsets: cython.longlong[::1],
-    table: cython.longlong[::1],
-) -> cython.Py_ssize_t:
+    start: Py_ssize_t,
+    stop: Py_ssize_t,
+    kept_codes: int32[::1],
+    kept_offsets: int64[::1],
+    table: int64[::1],
+) -> Py_ssize_t:
     """Return the position of a row in the hash table, or the empty position where it belongs."""
-    last: cython.Py_ssize_t = table.shape[0] - 1
-    place: cython.Py_ssize_t = key & last
-    other: cython.Py_ssize_t
+    last: Py_ssize_t = table.shape[0] - 1
+    place: Py_ssize_t = key & last
+    other: Py_ssize_t
     while table[place] >= 0:
         if table[place] >> NUMBER == key:  # compare hashes first: the other row may not be in the cache
             other = table[place] & MOST
@@ -262,10 +283,10 @@ def _place(
     return place
 
 
-def hashes(codes: Code[::1], offsets: Number[::1], found: cython.longlong[::1]) -> None:
+def hashes(codes: Code[::1], offsets: Number[::1], found: int64[::1]) -> None:
     """Write the 32-bit hash of each row."""
-    row: cython.Py_ssize_t
-    with cython.nogil:
+    row: Py_ssize_t
+    with nogil:
         for row in range(found.shape[0]):
             found[row] = _hash(codes, offsets[row], offsets[row + 1])
 
@@ -274,22 +295,22 @@ def first_alike(
     codes: Code[::1],
     offsets: Number[::1],
     keys: Number[::1],
-    least: cython.longlong,
-    above: cython.longlong,
-    first: cython.longlong[::1],
+    least: int64,
+    above: int64,
+    first: int64[::1],
 ) -> None:
     """Write the first row that is equal to each row, for rows with a hash in ``least..above - 1``.
 
     Threads share the work by ranges of hashes: equal rows have equal hashes.
     """
-    cython.declare(row=cython.Py_ssize_t, place=cython.Py_ssize_t, other=cython.Py_ssize_t)
-    n_rows: cython.Py_ssize_t = 0
-    with cython.nogil:
+    declare(row=Py_ssize_t, place=Py_ssize_t, other=Py_ssize_t)
+    n_rows: Py_ssize_t = 0
+    with nogil:
         for row in range(keys.shape[0]):
             n_rows += least <= keys[row] < above
-    table: cython.longlong[::1] = np.full(1 << (3 * n_rows // 2).bit_length(), -1, np.int64)
-    last: cython.Py_ssize_t = table.shape[0] - 1
-    with cython.nogil:
+    table: int64[::1] = np.full(1 << (3 * n_rows // 2).bit_length(), -1, np.int64)
+    last: Py_ssize_t = table.shape[0] - 1
+    with nogil:
         for row in range(keys.shape[0]):
             if not least <= keys[row] < above:
                 continue
@@ -315,12 +336,12 @@ def numbered(
     """
     given, chosen = np.empty(len(first), np.int32), np.empty(len(first), np.int64)
     sums = np.zeros(len(first), np.int64)
-    numbers: cython.int[::1] = given
-    firsts: cython.longlong[::1] = chosen
-    joint: cython.longlong[::1] = sums
-    row: cython.Py_ssize_t
-    count: cython.Py_ssize_t = 0
-    with cython.nogil:
+    numbers: int32[::1] = given
+    firsts: int64[::1] = chosen
+    joint: int64[::1] = sums
+    row: Py_ssize_t
+    count: Py_ssize_t = 0
+    with nogil:
         for row in range(first.shape[0]):
             if first[row] == row:
                 firsts[count] = row
@@ -332,11 +353,11 @@ def numbered(
     return given, chosen[:count], sums[:count]
 
 
-def copy_places(table: Number[::1], larger: cython.longlong[::1]) -> None:
+def copy_places(table: Number[::1], larger: int64[::1]) -> None:
     """Insert the entries of a hash table into a larger, empty one."""
-    cython.declare(i=cython.Py_ssize_t, place=cython.Py_ssize_t)
-    last: cython.Py_ssize_t = larger.shape[0] - 1
-    with cython.nogil:
+    declare(i=Py_ssize_t, place=Py_ssize_t)
+    last: Py_ssize_t = larger.shape[0] - 1
+    with nogil:
         for i in range(table.shape[0]):
             if table[i] >= 0:
                 place = (table[i] >> NUMBER) & last
@@ -345,34 +366,34 @@ def copy_places(table: Number[::1], larger: cython.longlong[::1]) -> None:
                 larger[place] = table[i]
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-@cython.overflowcheck(False)
-def _hash(codes: Code[::1], start: cython.Py_ssize_t, stop: cython.Py_ssize_t) -> cython.longlong:
+@cfunc
+@nogil
+@exceptval(check=False)
+@overflowcheck(False)
+def _hash(codes: Code[::1], start: Py_ssize_t, stop: Py_ssize_t) -> int64:
     """Return a 32-bit hash, in the manner of FNV-1a."""
-    position: cython.Py_ssize_t
-    key: cython.ulonglong = 1469598103934665603
-    prime: cython.ulonglong = 1099511628211
-    low: cython.ulonglong = 2**32 - 1
+    position: Py_ssize_t
+    key: uint64 = 1469598103934665603
+    prime: uint64 = 1099511628211
+    low: uint64 = 2**32 - 1
     for position in range(start, stop):
-        key = (key ^ cython.cast(cython.ulonglong, codes[position])) * prime
+        key = (key ^ cast(uint64, codes[position])) * prime
     return (key ^ (key >> 29)) & low
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
+@cfunc
+@nogil
+@exceptval(check=False)
 def _are_equal(
     codes: Code[::1],
-    start: cython.Py_ssize_t,
-    stop: cython.Py_ssize_t,
+    start: Py_ssize_t,
+    stop: Py_ssize_t,
     others: Code[::1],
-    other: cython.Py_ssize_t,
-    end: cython.Py_ssize_t,
-) -> cython.bint:
+    other: Py_ssize_t,
+    end: Py_ssize_t,
+) -> bint:
     """Return whether two rows are equal."""
-    i: cython.Py_ssize_t
+    i: Py_ssize_t
     if stop - start != end - other:
         return False
     for i in range(stop - start):
@@ -384,8 +405,8 @@ def _are_equal(
 # --- Supports of items, pairs and itemsets
 
 
-@cython.final
-@cython.cclass
+@final
+@cclass
 class Rows:
     """Rows in CSR form with weights, and their transpose.
 
@@ -406,37 +427,37 @@ class Rows:
 
 
 def item_supports(
-    codes: Code[::1], offsets: Number[::1], weights: Number[::1], n_items: cython.Py_ssize_t
+    codes: Code[::1], offsets: Number[::1], weights: Number[::1], n_items: Py_ssize_t
 ) -> NDArray[np.int64]:
     """Count the support of each item."""
     result = np.zeros(n_items, np.int64)
-    supports: cython.longlong[::1] = result
-    cython.declare(row=cython.Py_ssize_t, position=cython.Py_ssize_t)
-    with cython.nogil:
+    supports: int64[::1] = result
+    declare(row=Py_ssize_t, position=Py_ssize_t)
+    with nogil:
         for row in range(weights.shape[0]):
             for position in range(offsets[row], offsets[row + 1]):
                 supports[codes[position]] += weights[row]
     return result
 
 
-def followers(codes: Code[::1], offsets: Number[::1], n_items: cython.Py_ssize_t) -> NDArray[np.int64]:
+def followers(codes: Code[::1], offsets: Number[::1], n_items: Py_ssize_t) -> NDArray[np.int64]:
     """Count the codes that follow each item, over all of its rows."""
     result = np.zeros(n_items, np.int64)
-    following: cython.longlong[::1] = result
-    cython.declare(row=cython.Py_ssize_t, position=cython.Py_ssize_t)
-    with cython.nogil:
+    following: int64[::1] = result
+    declare(row=Py_ssize_t, position=Py_ssize_t)
+    with nogil:
         for row in range(offsets.shape[0] - 1):
             for position in range(offsets[row], offsets[row + 1]):
                 following[codes[position]] += offsets[row + 1] - position - 1
     return result
 
 
-def occurrences(codes: Code[::1], n_items: cython.Py_ssize_t) -> NDArray[np.int64]:
+def occurrences(codes: Code[::1], n_items: Py_ssize_t) -> NDArray[np.int64]:
     """Count the rows that contain each item, without weights."""
     result = np.zeros(n_items, np.int64)
-    counts: cython.longlong[::1] = result
-    position: cython.Py_ssize_t
-    with cython.nogil:
+    counts: int64[::1] = result
+    position: Py_ssize_t
+    with nogil:
         for position in range(codes.shape[0]):
             counts[codes[position]] += 1
     return result
@@ -445,20 +466,20 @@ def occurrences(codes: Code[::1], n_items: cython.Py_ssize_t) -> NDArray[np.int6
 def transpose(
     codes: Code[::1],
     offsets: Number[::1],
-    begin: cython.Py_ssize_t,
-    end: cython.Py_ssize_t,
-    free: cython.longlong[::1],
-    tids: cython.int[::1],
-    positions: cython.longlong[::1],
+    begin: Py_ssize_t,
+    end: Py_ssize_t,
+    free: int64[::1],
+    tids: int32[::1],
+    positions: int64[::1],
 ) -> None:
     """Write, for each item, its rows among ``begin..end - 1``, and its positions in ``codes``.
 
     ``free`` has the position of the next entry of each item, and is updated. Empty ``positions`` stay empty.
     """
-    cython.declare(row=cython.Py_ssize_t, item=cython.Py_ssize_t, position=cython.Py_ssize_t)
-    slot: cython.Py_ssize_t
-    written: cython.bint = positions.shape[0] > 0
-    with cython.nogil:
+    declare(row=Py_ssize_t, item=Py_ssize_t, position=Py_ssize_t)
+    slot: Py_ssize_t
+    written: bint = positions.shape[0] > 0
+    with nogil:
         for row in range(begin, end):
             for position in range(offsets[row], offsets[row + 1]):
                 item = codes[position]
@@ -471,21 +492,21 @@ def transpose(
 
 def pair_supports(
     rows: Rows,
-    begin: cython.Py_ssize_t,
-    indptr: cython.longlong[::1],
-    indices: cython.int[::1],
-    data: cython.longlong[::1],
+    begin: Py_ssize_t,
+    indptr: int64[::1],
+    indices: int32[::1],
+    data: int64[::1],
 ) -> None:
     """Write rows of the upper triangle (a < b) of the co-support matrix as CSR, from row ``begin`` on.
 
     The length of ``indptr`` determines the number of rows. Columns are unordered within a row.
     """
-    n_items: cython.Py_ssize_t = rows.starts.shape[0] - 1
-    count: cython.longlong[::1] = np.zeros(n_items, np.int64)
-    touched: cython.int[::1] = np.empty(n_items, np.int32)
-    cython.declare(a=cython.Py_ssize_t, i=cython.Py_ssize_t)
-    size: cython.Py_ssize_t = 0
-    with cython.nogil:
+    n_items: Py_ssize_t = rows.starts.shape[0] - 1
+    count: int64[::1] = np.zeros(n_items, np.int64)
+    touched: int32[::1] = np.empty(n_items, np.int32)
+    declare(a=Py_ssize_t, i=Py_ssize_t)
+    size: Py_ssize_t = 0
+    with nogil:
         for a in range(indptr.shape[0] - 1):
             n_touched = _count_partners(begin + a, rows, count, touched)
             for i in range(n_touched):
@@ -497,16 +518,14 @@ def pair_supports(
             indptr[a + 1] = size
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _count_partners(
-    a: cython.Py_ssize_t, rows: Rows, count: cython.longlong[::1], touched: cython.int[::1]
-) -> cython.Py_ssize_t:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _count_partners(a: Py_ssize_t, rows: Rows, count: int64[::1], touched: int32[::1]) -> Py_ssize_t:
     """Count the items b > a in the rows of a; list them in ``touched``, and return their number."""
-    cython.declare(slot=cython.Py_ssize_t, row=cython.Py_ssize_t, position=cython.Py_ssize_t)
-    weight: cython.longlong
-    n_touched: cython.Py_ssize_t = 0
+    declare(slot=Py_ssize_t, row=Py_ssize_t, position=Py_ssize_t)
+    weight: int64
+    n_touched: Py_ssize_t = 0
     for slot in range(rows.starts[a], rows.starts[a + 1]):
         row = rows.tids[slot]
         weight = rows.weights[row]
@@ -520,30 +539,28 @@ def _count_partners(
 
 
 def itemset_supports(
-    sets: Code[::1], set_offsets: Number[::1], rows: Rows, enough: cython.longlong
+    sets: Code[::1], set_offsets: Number[::1], rows: Rows, enough: int64
 ) -> NDArray[np.int64]:
     """Count the support of each given itemset (ascending codes); the empty itemset is in all rows.
 
     A count ends when it reaches ``enough``.
     """
     result = np.empty(len(set_offsets) - 1, np.int64)
-    supports: cython.longlong[::1] = result
-    i: cython.Py_ssize_t
-    with cython.nogil:
+    supports: int64[::1] = result
+    i: Py_ssize_t
+    with nogil:
         for i in range(supports.shape[0]):
             supports[i] = support(sets, set_offsets[i], set_offsets[i + 1], rows, enough)
     return result
 
 
-def support(
-    sets: Code[::1], first: cython.Py_ssize_t, last: cython.Py_ssize_t, rows: Rows, enough: cython.longlong
-) -> cython.longlong:
+def support(sets: Code[::1], first: Py_ssize_t, last: Py_ssize_t, rows: Rows, enough: int64) -> int64:
     """Return the support of the itemset ``sets[first:last]``, or a part of it that reaches ``enough``."""
-    cython.declare(slot=cython.Py_ssize_t, row=cython.Py_ssize_t)
+    declare(slot=Py_ssize_t, row=Py_ssize_t)
     if first == last:
         return total(rows.weights)
-    item: cython.Py_ssize_t = rarest(sets, first, last, rows.starts)
-    held: cython.longlong = 0
+    item: Py_ssize_t = rarest(sets, first, last, rows.starts)
+    held: int64 = 0
     for slot in range(rows.starts[item], rows.starts[item + 1]):
         row = rows.tids[slot]
         if contains(rows.codes, rows.offsets[row], rows.offsets[row + 1], sets, first, last):
@@ -553,10 +570,10 @@ def support(
     return held
 
 
-def mark_itemsets(sets: Code[::1], set_offsets: Number[::1], rows: Rows, held: cython.uchar[::1]) -> None:
+def mark_itemsets(sets: Code[::1], set_offsets: Number[::1], rows: Rows, held: uint8[::1]) -> None:
     """Set ``held[row]`` in the rows that contain at least one of the given non-empty itemsets."""
-    cython.declare(i=cython.Py_ssize_t, item=cython.Py_ssize_t, slot=cython.Py_ssize_t, row=cython.Py_ssize_t)
-    with cython.nogil:
+    declare(i=Py_ssize_t, item=Py_ssize_t, slot=Py_ssize_t, row=Py_ssize_t)
+    with nogil:
         for i in range(set_offsets.shape[0] - 1):
             first, last = set_offsets[i], set_offsets[i + 1]
             item = rarest(sets, first, last, rows.starts)
@@ -572,13 +589,13 @@ def mark_shortened(
     codes: Code[::1],
     offsets: Number[::1],
     labels: Code[::1],
-    n_labels: cython.Py_ssize_t,
-    shortened: cython.uchar[::1],
+    n_labels: Py_ssize_t,
+    shortened: uint8[::1],
 ) -> None:
     """Set ``shortened[row]`` in the rows in which two codes have the same label."""
-    cython.declare(row=cython.Py_ssize_t, p=cython.Py_ssize_t)
-    stamp: cython.longlong[::1] = np.full(n_labels, -1, np.int64)  # the last row with each label
-    with cython.nogil:
+    declare(row=Py_ssize_t, p=Py_ssize_t)
+    stamp: int64[::1] = np.full(n_labels, -1, np.int64)  # the last row with each label
+    with nogil:
         for row in range(offsets.shape[0] - 1):
             for p in range(offsets[row], offsets[row + 1]):
                 label = labels[codes[p]]
@@ -589,39 +606,39 @@ def mark_shortened(
 
 
 def count_pairs(
-    codes: Code[::1], offsets: Number[::1], weights: Number[::1], n_items: cython.Py_ssize_t
+    codes: Code[::1], offsets: Number[::1], weights: Number[::1], n_items: Py_ssize_t
 ) -> NDArray[np.int32]:
     """Count the support of each pair a < b of a few items, as a flattened matrix."""
     result = np.empty(n_items * n_items, np.int32)
-    count: cython.int[::1] = result
+    count: int32[::1] = result
     rows: Code[::1] = np.arange(len(weights), dtype=np.int32)
-    items: cython.const[cython.uint][::1] = np.asarray(codes).view(np.uint32)
-    with cython.nogil:
+    items: cython.const[uint32][::1] = np.asarray(codes).view(np.uint32)
+    with nogil:
         count_local_pairs(count, n_items, items, offsets, rows.shape[0], rows, weights)
     return result
 
 
 def count_local_pairs(
-    count: cython.int[::1],
-    d: cython.Py_ssize_t,
-    items: cython.const[cython.uint][::1],
+    count: int32[::1],
+    d: Py_ssize_t,
+    items: cython.const[uint32][::1],
     bounds: Number[::1],
-    n_rows: cython.Py_ssize_t,
+    n_rows: Py_ssize_t,
     sources: Code[::1],
     weights: Number[::1],
-) -> cython.void:
+) -> void:
     """Count the pairs of d local items in a dense d x d matrix.
 
     Row i is ``items[bounds[i]:bounds[i + 1]]``, with the weight of row ``sources[i]``. The sum of all weights
     is below 2**31, so a support fits an entry.
     """
-    cython.declare(i=cython.Py_ssize_t, p=cython.Py_ssize_t, q=cython.Py_ssize_t, line=cython.size_t)
-    weight: cython.int
+    declare(i=Py_ssize_t, p=Py_ssize_t, q=Py_ssize_t, line=size_t)
+    weight: int32
     count[: d * d] = 0
     for i in range(n_rows):
         weight = weights[sources[i]]
         for p in range(bounds[i], bounds[i + 1]):
-            line = cython.cast(cython.size_t, items[p]) * d
+            line = cast(size_t, items[p]) * d
             for q in range(p + 1, bounds[i + 1]):
                 count[line + items[q]] += weight
 
@@ -646,28 +663,28 @@ def estimates(
     and a row is ``rows.weights[row] * factors[i, classes[row]]``.
     """
     totals = np.empty(len(set_offsets) - 1, np.float64)
-    found: cython.double[::1] = totals
+    found: float64[::1] = totals
     queries = _Queries(sets, labels, label_starts, odds, rows)
-    i: cython.Py_ssize_t
-    with cython.nogil:
+    i: Py_ssize_t
+    with nogil:
         for i in range(found.shape[0]):
             queries.first, queries.last = set_offsets[i], set_offsets[i + 1]
             found[i] = queries.answer(classes, factors[i])
     return totals
 
 
-@cython.final
-@cython.cclass
+@final
+@cclass
 class _Queries:
     """Queries, with the current one in ``sets[first:last]``, and the released rows that answer them."""
 
     sets: Code[::1]
-    cython.declare(first=cython.Py_ssize_t, last=cython.Py_ssize_t)
+    declare(first=Py_ssize_t, last=Py_ssize_t)
     labels: Code[::1]
     label_starts: Number[::1]
     odds: Real[:, ::1]
     rows: Rows
-    chosen: cython.int[::1]  # for each item of the query, the label that represents it in a row
+    chosen: int32[::1]  # for each item of the query, the label that represents it in a row
 
     def __init__(
         self, sets: Code[::1], labels: Code[::1], label_starts: Number[::1], odds: Real[:, ::1], rows: Rows
@@ -676,14 +693,14 @@ class _Queries:
         self.odds, self.rows = odds, rows
         self.chosen = np.empty(odds.shape[1], np.int32)
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def answer(self, classes: Number[::1], factors: Real[::1]) -> cython.double:
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def answer(self, classes: Number[::1], factors: Real[::1]) -> float64:
         """Return the estimate for the current query."""
-        cython.declare(row=cython.Py_ssize_t, slot=cython.Py_ssize_t, place=cython.Py_ssize_t)
-        cython.declare(label=cython.Py_ssize_t, item=cython.Py_ssize_t, factor=cython.double)
-        total: cython.double = 0.0
+        declare(row=Py_ssize_t, slot=Py_ssize_t, place=Py_ssize_t)
+        declare(label=Py_ssize_t, item=Py_ssize_t, factor=float64)
+        total: float64 = 0.0
         if self.first == self.last:
             for row in range(classes.shape[0]):
                 total += self.rows.weights[row] * factors[classes[row]]
@@ -699,16 +716,16 @@ class _Queries:
                     total += factor * self._odds_in(row)
         return total
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def _rarest(self) -> cython.Py_ssize_t:
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def _rarest(self) -> Py_ssize_t:
         """Return the item whose labels have the lowest total support."""
-        cython.declare(i=cython.Py_ssize_t, slot=cython.Py_ssize_t, label=cython.Py_ssize_t)
-        item: cython.Py_ssize_t
-        rarest: cython.Py_ssize_t = self.sets[self.first]
-        fewest: cython.longlong = -1
-        held: cython.longlong
+        declare(i=Py_ssize_t, slot=Py_ssize_t, label=Py_ssize_t)
+        item: Py_ssize_t
+        rarest: Py_ssize_t = self.sets[self.first]
+        fewest: int64 = -1
+        held: int64
         for i in range(self.first, self.last):
             item = self.sets[i]
             held = 0
@@ -719,13 +736,13 @@ class _Queries:
                 rarest, fewest = item, held
         return rarest
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def _label_in(self, item: cython.Py_ssize_t, row: cython.Py_ssize_t) -> cython.Py_ssize_t:
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def _label_in(self, item: Py_ssize_t, row: Py_ssize_t) -> Py_ssize_t:
         """Return the first label of an item in a row, -1 if there is none."""
-        cython.declare(slot=cython.Py_ssize_t, low=cython.Py_ssize_t, high=cython.Py_ssize_t)
-        middle: cython.Py_ssize_t
+        declare(slot=Py_ssize_t, low=Py_ssize_t, high=Py_ssize_t)
+        middle: Py_ssize_t
         for slot in range(self.label_starts[item], self.label_starts[item + 1]):
             label = self.labels[slot]
             low, high = self.rows.offsets[row], self.rows.offsets[row + 1]
@@ -739,15 +756,15 @@ class _Queries:
                 return label
         return -1
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def _odds_in(self, row: cython.Py_ssize_t) -> cython.double:
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def _odds_in(self, row: Py_ssize_t) -> float64:
         """Return the odds that a released row contained all items of the query."""
-        cython.declare(i=cython.Py_ssize_t, j=cython.Py_ssize_t)
-        size: cython.Py_ssize_t = self.last - self.first
-        cython.declare(times=cython.Py_ssize_t, seen=cython.bint)
-        product: cython.double = 1.0
+        declare(i=Py_ssize_t, j=Py_ssize_t)
+        size: Py_ssize_t = self.last - self.first
+        declare(times=Py_ssize_t, seen=bint)
+        product: float64 = 1.0
         for i in range(size):
             self.chosen[i] = self._label_in(self.sets[self.first + i], row)
             if self.chosen[i] < 0:
@@ -771,9 +788,9 @@ def look_up(
 ) -> NDArray[np.int64]:
     """Sum, for some rows, the table entries of their values in all columns."""
     losses = np.empty(len(rows), np.int64)
-    found: cython.longlong[::1] = losses
-    cython.declare(place=cython.Py_ssize_t, column=cython.Py_ssize_t, loss=cython.longlong)
-    with cython.nogil:
+    found: int64[::1] = losses
+    declare(place=Py_ssize_t, column=Py_ssize_t, loss=int64)
+    with nogil:
         for place in range(rows.shape[0]):
             loss = 0
             for column in range(starts.shape[0]):

@@ -1,7 +1,22 @@
 """Search for the cut with the lowest loss: descend from a safe cut, or derive clauses for a solver."""
 
-import cython
 import numpy as np
+from cython import (
+    Py_ssize_t,
+    bint,
+    cclass,
+    cfunc,
+    declare,
+    exceptval,
+    final,
+    gil,
+    int as int32,
+    longlong as int64,
+    nogil,
+    size_t,
+    uchar as uint8,
+    void,
+)
 from cython.cimports.pdanon._kernels.counting import Code, Flag, Number, Rows, contains, grown, rarest
 from cython.cimports.pdanon._kernels.cuts import Space, Supports, maximal, reached, slot_of
 from cython.cimports.pdanon._kernels.itemset_search import Nodes
@@ -18,11 +33,11 @@ __all__ = ["Threats", "find_threats", "keep", "node_supports", "pair_clauses", "
 
 def node_supports(first: Number[::1], last: Number[::1], rows: Rows) -> NDArray[np.int64]:
     """Return the support of each node."""
-    cython.declare(node=cython.Py_ssize_t, slot=cython.Py_ssize_t)
+    declare(node=Py_ssize_t, slot=Py_ssize_t)
     result = np.zeros(len(first), np.int64)
-    supports: cython.longlong[::1] = result
-    seen: cython.longlong[::1] = np.full(len(rows.weights), -1, np.int64)
-    with cython.nogil:
+    supports: int64[::1] = result
+    seen: int64[::1] = np.full(len(rows.weights), -1, np.int64)
+    with nogil:
         for node in range(first.shape[0]):
             for slot in range(rows.starts[first[node]], rows.starts[last[node]]):
                 row = rows.tids[slot]
@@ -32,8 +47,8 @@ def node_supports(first: Number[::1], last: Number[::1], rows: Rows) -> NDArray[
     return result
 
 
-@cython.final
-@cython.cclass
+@final
+@cclass
 class Threats:
     """Known threats, the nodes of each as CSR.
 
@@ -41,10 +56,10 @@ class Threats:
     the previous threat with the same last node; -1 if there is none.
     """
 
-    codes = cython.declare(Code[::1], visibility="readonly")
-    offsets = cython.declare(Number[::1], visibility="readonly")
-    newest = cython.declare(Number[::1], visibility="readonly")
-    before = cython.declare(Number[::1], visibility="readonly")
+    codes = declare(Code[::1], visibility="readonly")
+    offsets = declare(Number[::1], visibility="readonly")
+    newest = declare(Number[::1], visibility="readonly")
+    before = declare(Number[::1], visibility="readonly")
 
     def __init__(
         self, *, codes: Code[::1], offsets: Number[::1], newest: Number[::1], before: Number[::1]
@@ -58,8 +73,8 @@ def keep(
     rare: Flag[::1],
     safe: Flag[::1],
     penalty: Number[::1],
-    cost: cython.longlong,
-    bound: cython.longlong,
+    cost: int64,
+    bound: int64,
     known: Threats,
 ) -> tuple[NDArray[np.bool_], int]:
     """Keep each node of the cut, in the given order, unless it would complete a known threat.
@@ -67,11 +82,11 @@ def keep(
     Rare nodes are never kept, and ``cost`` includes them. Each other node that is not kept adds its penalty.
     The scan stops when the cost reaches ``bound``. No threat is within ``safe``.
     """
-    place: cython.Py_ssize_t
-    within: cython.bint = True
+    place: Py_ssize_t
+    within: bint = True
     result = np.zeros(len(cut), np.bool_)
-    kept: cython.uchar[::1] = result
-    with cython.nogil:
+    kept: uint8[::1] = result
+    with nogil:
         for place in range(order.shape[0]):
             node = order[place]
             if not cut[node] or rare[node]:
@@ -86,13 +101,13 @@ def keep(
     return result, cost
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _completes(node: cython.Py_ssize_t, kept: Flag[::1], known: Threats) -> cython.bint:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _completes(node: Py_ssize_t, kept: Flag[::1], known: Threats) -> bint:
     """Return whether all other nodes of a threat with this last node are kept."""
-    cython.declare(position=cython.Py_ssize_t, lacking=cython.Py_ssize_t)
-    threat: cython.Py_ssize_t = known.newest[node]
+    declare(position=Py_ssize_t, lacking=Py_ssize_t)
+    threat: Py_ssize_t = known.newest[node]
     while threat >= 0:
         lacking = 0
         for position in range(known.offsets[threat], known.offsets[threat + 1]):
@@ -104,8 +119,8 @@ def _completes(node: cython.Py_ssize_t, kept: Flag[::1], known: Threats) -> cyth
 
 
 def find_threats(
-    size: cython.Py_ssize_t,
-    k: cython.longlong,
+    size: Py_ssize_t,
+    k: int64,
     nodes: Number[::1],
     pivots: Number[::1],
     rank: Number[::1],
@@ -122,17 +137,17 @@ def find_threats(
     Return the sets found, as positions in ``nodes``, a mask of the nodes that are not suppressed, and the
     largest number of nodes of a row with a pivot.
     """
-    i: cython.Py_ssize_t
+    i: Py_ssize_t
     kept = np.ones(len(nodes), np.bool_)
     search: _Search = _Search(size, k, rank, kept, rows)
     search.halt = halt
     search.number(nodes, first, last)
-    with cython.nogil:
+    with nogil:
         for i in range(pivots.shape[0]):
             if halt[0]:
                 break
             search.search_pivot(pivots[i])
-    n: cython.Py_ssize_t = search.n_found
+    n: Py_ssize_t = search.n_found
     return (
         np.asarray(search.found[: search.starts[n]]),
         np.asarray(search.starts[: n + 1]),
@@ -141,39 +156,39 @@ def find_threats(
     )
 
 
-@cython.final
-@cython.cclass
+@final
+@cclass
 class _Search:
     """The search for rare sets of up to ``size`` items with a pivot."""
 
-    cython.declare(size=cython.Py_ssize_t, k=cython.longlong)
+    declare(size=Py_ssize_t, k=int64)
     rank: Number[::1]
-    kept: cython.uchar[::1]
+    kept: uint8[::1]
     rows: Rows
-    n_items: cython.Py_ssize_t
-    item_of: cython.int[::1]  # item of each number, or -1
-    begin: cython.longlong[::1]  # range of the numbers of each item
-    end: cython.longlong[::1]
-    is_candidate: cython.uchar[::1]  # candidates: items that are kept, and were no pivots so far
-    found: cython.int[::1]  # items of the sets found
-    cython.declare(starts=cython.longlong[::1], n_found=cython.Py_ssize_t, longest=cython.Py_ssize_t)
-    seen: cython.int[::1]  # the last pivot found in each row
-    n_rows: cython.Py_ssize_t
-    sources: cython.int[::1]  # the rows with the pivot
-    sets: cython.int[::1]  # the candidates in each of them
-    bounds: cython.longlong[::1]  # start of each row in `sets`
-    count: cython.longlong[::1]  # support of each candidate in them
-    local: cython.int[::1]  # local number of each item, -1 between steps
-    cython.declare(prefix=cython.int[::1], cursor=cython.longlong[::1])
+    n_items: Py_ssize_t
+    item_of: int32[::1]  # item of each number, or -1
+    begin: int64[::1]  # range of the numbers of each item
+    end: int64[::1]
+    is_candidate: uint8[::1]  # candidates: items that are kept, and were no pivots so far
+    found: int32[::1]  # items of the sets found
+    declare(starts=int64[::1], n_found=Py_ssize_t, longest=Py_ssize_t)
+    seen: int32[::1]  # the last pivot found in each row
+    n_rows: Py_ssize_t
+    sources: int32[::1]  # the rows with the pivot
+    sets: int32[::1]  # the candidates in each of them
+    bounds: int64[::1]  # start of each row in `sets`
+    count: int64[::1]  # support of each candidate in them
+    local: int32[::1]  # local number of each item, -1 between steps
+    declare(prefix=int32[::1], cursor=int64[::1])
     nodes: Nodes
     halt: Flag[::1]
 
     def __init__(
         self,
-        size: cython.Py_ssize_t,
-        k: cython.longlong,
+        size: Py_ssize_t,
+        k: int64,
         rank: Number[::1],
-        kept: cython.uchar[::1],
+        kept: uint8[::1],
         rows: Rows,
     ) -> None:
         n = len(rank)
@@ -193,19 +208,19 @@ class _Search:
 
     def number(self, nodes: Number[::1], first: Number[::1], last: Number[::1]) -> None:
         """Write the range of row codes of each item."""
-        cython.declare(item=cython.Py_ssize_t, place=cython.Py_ssize_t)
+        declare(item=Py_ssize_t, place=Py_ssize_t)
         self.item_of = np.full(len(self.rows.starts) - 1, -1, np.int32)
         for item in range(self.n_items):
             self.begin[item], self.end[item] = first[nodes[item]], last[nodes[item]]
             for place in range(self.begin[item], self.end[item]):
                 self.item_of[place] = item
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(-1)
-    def search_pivot(self, pivot: cython.Py_ssize_t) -> cython.int:
+    @cfunc
+    @nogil
+    @exceptval(-1)
+    def search_pivot(self, pivot: Py_ssize_t) -> int32:
         """Find the rare sets of a pivot and candidates."""
-        cython.declare(row=cython.Py_ssize_t, item=cython.Py_ssize_t)
+        declare(row=Py_ssize_t, item=Py_ssize_t)
         self.is_candidate[pivot] = False
         if not self.kept[pivot]:
             return 0
@@ -222,15 +237,15 @@ class _Search:
             self.is_candidate[item] &= self.kept[item]
         return 0
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(-1)
-    def gather(self, pivot: cython.Py_ssize_t, rows: Rows) -> cython.int:
+    @cfunc
+    @nogil
+    @exceptval(-1)
+    def gather(self, pivot: Py_ssize_t, rows: Rows) -> int32:
         """List the rows with the pivot as sets of candidates, and count the candidates."""
-        cython.declare(slot=cython.Py_ssize_t, row=cython.Py_ssize_t)
-        n: cython.Py_ssize_t = 0
-        size: cython.Py_ssize_t = 0
-        most: cython.Py_ssize_t = rows.starts[self.end[pivot]] - rows.starts[self.begin[pivot]]
+        declare(slot=Py_ssize_t, row=Py_ssize_t)
+        n: Py_ssize_t = 0
+        size: Py_ssize_t = 0
+        most: Py_ssize_t = rows.starts[self.end[pivot]] - rows.starts[self.begin[pivot]]
         if most > self.sources.shape[0]:
             self.sources = grown(self.sources, 0, 2 * most)
             self.bounds = grown(self.bounds, 1, 2 * most + 1)
@@ -247,14 +262,14 @@ class _Search:
         self.list_sets(rows)
         return 0
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def list_sets(self, rows: Rows) -> cython.void:
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def list_sets(self, rows: Rows) -> void:
         """Write the candidates of each listed row, and count them."""
-        cython.declare(i=cython.Py_ssize_t, position=cython.Py_ssize_t, row=cython.Py_ssize_t)
-        before: cython.int
-        at: cython.Py_ssize_t = 0
+        declare(i=Py_ssize_t, position=Py_ssize_t, row=Py_ssize_t)
+        before: int32
+        at: Py_ssize_t = 0
         self.count[:] = 0
         for i in range(self.n_rows):
             row, before = self.sources[i], -1
@@ -267,29 +282,29 @@ class _Search:
                 before = item
             self.bounds[i + 1] = at
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def test_pairs_of_pivot(self) -> cython.void:
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def test_pairs_of_pivot(self) -> void:
         """Suppress an item of each rare pair of the pivot and a candidate."""
-        item: cython.Py_ssize_t
+        item: Py_ssize_t
         for item in range(self.n_items):
             if 0 < self.count[item] < self.k and self.is_candidate[item]:
                 self.prefix[1] = item
                 if self.suppress_one(2) == 0:
                     return
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def suppress_one(self, length: cython.Py_ssize_t) -> cython.Py_ssize_t:
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def suppress_one(self, length: Py_ssize_t) -> Py_ssize_t:
         """List the prefix as a rare set, and suppress its item of the highest rank.
 
         Return the position of that item.
         """
-        place: cython.Py_ssize_t
-        worst: cython.Py_ssize_t = 0
-        start: cython.Py_ssize_t = self.starts[self.n_found]
+        place: Py_ssize_t
+        worst: Py_ssize_t = 0
+        start: Py_ssize_t = self.starts[self.n_found]
         for place in range(length):
             self.found[start + place] = self.prefix[place]
             if self.rank[self.prefix[place]] > self.rank[self.prefix[worst]]:
@@ -299,32 +314,32 @@ class _Search:
         self.kept[self.prefix[worst]] = False
         return worst
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(-1)
-    def make_room(self, nodes: Nodes) -> cython.int:
+    @cfunc
+    @nogil
+    @exceptval(-1)
+    def make_room(self, nodes: Nodes) -> int32:
         """Allocate larger nodes if the listed rows, reduced to frequent items, do not fit."""
-        item: cython.Py_ssize_t
-        n: cython.Py_ssize_t = 0
+        item: Py_ssize_t
+        n: Py_ssize_t = 0
         for item in range(self.n_items):
             n += self.count[item] >= self.k
-        occurrences: cython.Py_ssize_t = max(self.bounds[self.n_rows], nodes.items.shape[1] - 1)
-        rows: cython.Py_ssize_t = max(self.n_rows, nodes.sources.shape[1])
-        names: cython.Py_ssize_t = max(n, nodes.names.shape[1])
+        occurrences: Py_ssize_t = max(self.bounds[self.n_rows], nodes.items.shape[1] - 1)
+        rows: Py_ssize_t = max(self.n_rows, nodes.sources.shape[1])
+        names: Py_ssize_t = max(n, nodes.names.shape[1])
         if occurrences >= nodes.items.shape[1] or rows > nodes.sources.shape[1] or n > nodes.names.shape[1]:
-            with cython.gil:
+            with gil:
                 self.nodes = Nodes(self.size - 2, occurrences, rows, names)
         return 0
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def fill_root(self, nodes: Nodes) -> cython.void:
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def fill_root(self, nodes: Nodes) -> void:
         """Write the first node: the listed rows, reduced to frequent items."""
-        cython.declare(item=cython.Py_ssize_t, i=cython.Py_ssize_t, p=cython.Py_ssize_t)
-        start: cython.Py_ssize_t
-        at: cython.Py_ssize_t = 0
-        n: cython.int = 0
+        declare(item=Py_ssize_t, i=Py_ssize_t, p=Py_ssize_t)
+        start: Py_ssize_t
+        at: Py_ssize_t = 0
+        n: int32 = 0
         for item in range(self.n_items):
             if self.count[item] >= self.k:
                 nodes.names[0, n] = item
@@ -348,14 +363,14 @@ class _Search:
         for i in range(nodes.n_names[0]):
             self.local[nodes.names[0, i]] = -1
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def descend(self, nodes: Nodes) -> cython.void:
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def descend(self, nodes: Nodes) -> void:
         """Visit all itemsets that begin with the pivot, depth first, by the pairs that extend a prefix."""
-        b: cython.Py_ssize_t
-        depth: cython.Py_ssize_t = 0
-        arrived: cython.bint = True
+        b: Py_ssize_t
+        depth: Py_ssize_t = 0
+        arrived: bint = True
         while depth >= 0 and not self.halt[0]:
             if arrived:
                 nodes.count_pairs(depth, self.rows.weights)
@@ -371,13 +386,13 @@ class _Search:
                 arrived = nodes.fill_child(depth, b, self.k, self.local)
                 depth += arrived
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def test_pairs(self, depth: cython.Py_ssize_t, nodes: Nodes) -> cython.void:
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def test_pairs(self, depth: Py_ssize_t, nodes: Nodes) -> void:
         """Suppress an item of each rare itemset of the prefix and two items of the node."""
-        cython.declare(row=cython.Py_ssize_t, p=cython.Py_ssize_t, q=cython.Py_ssize_t, line=cython.size_t)
-        d: cython.size_t = nodes.n_names[depth]
+        declare(row=Py_ssize_t, p=Py_ssize_t, q=Py_ssize_t, line=size_t)
+        d: size_t = nodes.n_names[depth]
         for row in range(nodes.n_rows[depth]):
             for p in range(nodes.bounds[depth, row], nodes.bounds[depth, row + 1]):
                 line = nodes.items[depth, p] * d
@@ -393,12 +408,12 @@ class _Search:
                         if self.suppress_one(depth + 3) < depth + 1:
                             return
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def all_kept(self, length: cython.Py_ssize_t) -> cython.bint:
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def all_kept(self, length: Py_ssize_t) -> bint:
         """Return whether all items of a prefix of this length are kept."""
-        place: cython.Py_ssize_t
+        place: Py_ssize_t
         for place in range(length):
             if not self.kept[self.prefix[place]]:
                 return False
@@ -414,19 +429,19 @@ class _Search:
 
 
 def pair_clauses(
-    k: cython.longlong, fit: Flag[::1], up: Code[::1], size: Code[::1], supports: Supports
+    k: int64, fit: Flag[::1], up: Code[::1], size: Code[::1], supports: Supports
 ) -> NDArray[np.int32]:
     """Derive clauses of two paths for all rare pairs of fit nodes: the lower and the upper end of each path.
 
     A path begins at a rare pair that is not rare with a lower node in place of either, and is as long as
     possible.
     """
-    cython.declare(a=cython.int, slot=cython.Py_ssize_t)
-    n: cython.Py_ssize_t = 0
-    rare: cython.uchar[::1] = np.zeros(len(supports.partners), np.uint8)
-    within: cython.uchar[::1] = np.zeros(len(supports.partners), np.uint8)
-    ends: cython.int[::1] = np.empty(64, np.int32)
-    with cython.nogil:
+    declare(a=int32, slot=Py_ssize_t)
+    n: Py_ssize_t = 0
+    rare: uint8[::1] = np.zeros(len(supports.partners), np.uint8)
+    within: uint8[::1] = np.zeros(len(supports.partners), np.uint8)
+    ends: int32[::1] = np.empty(64, np.int32)
+    with nogil:
         _mark_rare_pairs(k, fit, size, supports, rare)
         _mark_above(up, rare, supports, within)
         for a in range(up.shape[0]):
@@ -450,26 +465,24 @@ def pair_clauses(
     return np.asarray(ends[:n])
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _mark_rare_pairs(
-    k: cython.longlong, fit: Flag[::1], size: Code[::1], supports: Supports, rare: cython.uchar[::1]
-) -> cython.void:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _mark_rare_pairs(k: int64, fit: Flag[::1], size: Code[::1], supports: Supports, rare: uint8[::1]) -> void:
     """Mark the rare pairs of two fit nodes, neither above the other."""
-    cython.declare(a=cython.Py_ssize_t, slot=cython.Py_ssize_t)
+    declare(a=Py_ssize_t, slot=Py_ssize_t)
     for a in range(fit.shape[0]):
         for slot in range(supports.starts[a], supports.starts[a + 1]):
             b = supports.partners[slot]
             rare[slot] = fit[a] and fit[b] and supports.together[slot] < k and b >= a + size[a]
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _mark_above(up: Code[::1], rare: Flag[::1], supports: Supports, within: cython.uchar[::1]) -> cython.void:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _mark_above(up: Code[::1], rare: Flag[::1], supports: Supports, within: uint8[::1]) -> void:
     """Mark the rare pairs that stay rare with a lower node in place of either."""
-    cython.declare(a=cython.int, slot=cython.Py_ssize_t, above=cython.Py_ssize_t)
+    declare(a=int32, slot=Py_ssize_t, above=Py_ssize_t)
     for a in range(up.shape[0]):
         for slot in range(supports.starts[a], supports.starts[a + 1]):
             if rare[slot]:
@@ -482,19 +495,19 @@ def _mark_above(up: Code[::1], rare: Flag[::1], supports: Supports, within: cyth
                     within[above] = True
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _rare_slot(a: cython.int, b: cython.int, rare: Flag[::1], supports: Supports) -> cython.Py_ssize_t:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _rare_slot(a: int32, b: int32, rare: Flag[::1], supports: Supports) -> Py_ssize_t:
     """Return the position of a rare pair, -1 if the pair is not rare."""
     if a < 0 or b < 0:
         return -1
-    slot: cython.Py_ssize_t = slot_of(min(a, b), max(a, b), supports)
+    slot: Py_ssize_t = slot_of(min(a, b), max(a, b), supports)
     return slot if slot >= 0 and rare[slot] else -1
 
 
 def set_clauses(
-    k: cython.longlong,
+    k: int64,
     sets: Code[::1],
     set_offsets: Number[::1],
     fit: Flag[::1],
@@ -509,15 +522,15 @@ def set_clauses(
     below the node of the set if the row contains it, otherwise below the upper end.
     """
     rows: Rows = supports.rows
-    cython.declare(i=cython.Py_ssize_t, length=cython.Py_ssize_t, rarest_node=cython.Py_ssize_t)
-    cython.declare(slot=cython.Py_ssize_t, row=cython.Py_ssize_t, place=cython.Py_ssize_t)
-    n: cython.Py_ssize_t = 0
-    ends: cython.int[::1] = np.empty(64, np.int32)
-    bounds: cython.longlong[::1] = np.zeros(65, np.int64)
+    declare(i=Py_ssize_t, length=Py_ssize_t, rarest_node=Py_ssize_t)
+    declare(slot=Py_ssize_t, row=Py_ssize_t, place=Py_ssize_t)
+    n: Py_ssize_t = 0
+    ends: int32[::1] = np.empty(64, np.int32)
+    bounds: int64[::1] = np.zeros(65, np.int64)
     longest = np.diff(set_offsets).max(initial=0)
-    at: cython.int[::1] = np.empty(longest, np.int32)
+    at: int32[::1] = np.empty(longest, np.int32)
     space: Space = Space(longest, supports)
-    with cython.nogil:
+    with nogil:
         for i in range(set_offsets.shape[0] - 1):
             length = _shrink(sets, set_offsets[i], set_offsets[i + 1], k, supports, space, at)
             _raise_nodes(at, length, k, up, size, supports, space)
@@ -540,22 +553,22 @@ def set_clauses(
     return np.asarray(ends[: bounds[n]]), np.asarray(bounds[: n + 1])
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
+@cfunc
+@nogil
+@exceptval(check=False)
 def _shrink(
     sets: Code[::1],
-    start: cython.Py_ssize_t,
-    stop: cython.Py_ssize_t,
-    k: cython.longlong,
+    start: Py_ssize_t,
+    stop: Py_ssize_t,
+    k: int64,
     supports: Supports,
     space: Space,
-    kept: cython.int[::1],
-) -> cython.Py_ssize_t:
+    kept: int32[::1],
+) -> Py_ssize_t:
     """Write a rare subset of a set, ascending, that has no rare proper subset; return its length."""
-    i: cython.Py_ssize_t
-    place: cython.Py_ssize_t = 0
-    n: cython.Py_ssize_t = stop - start
+    i: Py_ssize_t
+    place: Py_ssize_t = 0
+    n: Py_ssize_t = stop - start
     kept[:n] = sets[start:stop]
     while place < n and n > 1:
         for i in range(n - 1):
@@ -568,23 +581,23 @@ def _shrink(
     return n
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
+@cfunc
+@nogil
+@exceptval(check=False)
 def _raise_nodes(
     nodes: Code[::1],
-    n: cython.Py_ssize_t,
-    k: cython.longlong,
+    n: Py_ssize_t,
+    k: int64,
     up: Code[::1],
     size: Code[::1],
     supports: Supports,
     space: Space,
-) -> cython.void:
+) -> void:
     """Raise each of n nodes of a rare set while the set stays rare and an antichain.
 
     Write the nodes to ``space.at``, and in ascending order to ``space.nodes``.
     """
-    cython.declare(place=cython.Py_ssize_t, rare=cython.bint)
+    declare(place=Py_ssize_t, rare=bint)
     space.at[:n] = nodes[:n]
     for place in range(n):
         rare = True
@@ -599,15 +612,15 @@ def _raise_nodes(
     maximal(space.at, n, size, space.nodes)
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
+@cfunc
+@nogil
+@exceptval(check=False)
 def _lowest_fit(
-    node: cython.int, top: cython.int, row: cython.Py_ssize_t, rows: Rows, fit: Flag[::1], size: Code[::1]
-) -> cython.int:
+    node: int32, top: int32, row: Py_ssize_t, rows: Rows, fit: Flag[::1], size: Code[::1]
+) -> int32:
     """Return a lowest fit node of a row below ``node``, or below ``top`` if ``node`` is not in the row."""
-    position: cython.Py_ssize_t
-    lowest: cython.int = top
+    position: Py_ssize_t
+    lowest: int32 = top
     for position in range(rows.offsets[row], rows.offsets[row + 1]):
         if rows.codes[position] == node:
             lowest = node

@@ -7,8 +7,22 @@ Rows are extended by all ancestors of their items, except the root; supports cou
 sensitive items, a set of nodes is safe if each sensitive item is in at most 1 / ``diversity`` of its rows.
 """
 
-import cython
 import numpy as np
+from cython import (
+    Py_ssize_t,
+    bint,
+    cast,
+    cclass,
+    cfunc,
+    declare,
+    exceptval,
+    final,
+    int as int32,
+    longlong as int64,
+    nogil,
+    uchar as uint8,
+    void,
+)
 from cython.cimports.pdanon._kernels.counting import (
     Code,
     Flag,
@@ -39,8 +53,8 @@ __all__ = [
 # --- Raise a cut
 
 
-@cython.final
-@cython.cclass
+@final
+@cclass
 class State:
     """A cut of a hierarchy, and its loss.
 
@@ -51,7 +65,7 @@ class State:
     size: Code[::1]  # number of nodes of each subtree
     leaves: Code[::1]  # number of leaves of each subtree
     cost: Number[::1]  # loss of publishing each node for all occurrences below it
-    cython.declare(in_cut=cython.uchar[::1], below=cython.longlong[::1])
+    declare(in_cut=uint8[::1], below=int64[::1])
 
     def __init__(
         self,
@@ -83,8 +97,8 @@ class State:
         return self.below[0]
 
 
-@cython.final
-@cython.cclass
+@final
+@cclass
 class Supports:
     """Supports of nodes and pairs of nodes, and the rows of nodes and their ancestors to count others.
 
@@ -103,7 +117,7 @@ class Supports:
         together: Number[::1],
         secret_offsets: Number[::1],
         secrets: Code[::1],
-        n_secrets: cython.Py_ssize_t,
+        n_secrets: Py_ssize_t,
         diversity: int,
     ) -> None:
         self.rows, self.singles = rows, singles
@@ -112,8 +126,8 @@ class Supports:
         self.diversity = min(diversity, 2**31)  # above any support; products fit 64 bits
 
 
-@cython.final
-@cython.cclass
+@final
+@cclass
 class Space:
     """Work space to count supports of sets of nodes, up to a maximum size."""
 
@@ -122,18 +136,18 @@ class Space:
         self.shared = np.empty(supports.n_secrets, np.int64)
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _lift(node: cython.Py_ssize_t, state: State) -> cython.void:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _lift(node: Py_ssize_t, state: State) -> void:
     """Replace the cut nodes below a node by the node."""
-    covered: cython.Py_ssize_t
+    covered: Py_ssize_t
     if state.in_cut[node]:
         return
     for covered in range(node, node + state.size[node]):
         state.in_cut[covered] = False
     state.in_cut[node] = True
-    added: cython.longlong = state.cost[node] - state.below[node]
+    added: int64 = state.cost[node] - state.below[node]
     while node >= 0:
         state.below[node] += added
         node = state.parent[node]
@@ -141,9 +155,9 @@ def _lift(node: cython.Py_ssize_t, state: State) -> cython.void:
 
 def lift_all(nodes: Code[::1], state: State) -> None:
     """Raise the cut to nodes, given in ascending order; of a node and its ancestor, to the ancestor."""
-    i: cython.Py_ssize_t
-    end: cython.Py_ssize_t = 0
-    with cython.nogil:
+    i: Py_ssize_t
+    end: Py_ssize_t = 0
+    with nogil:
         for i in range(nodes.shape[0]):
             if nodes[i] >= end:
                 _lift(nodes[i], state)
@@ -152,31 +166,29 @@ def lift_all(nodes: Code[::1], state: State) -> None:
 
 def node_of(leaves: Code[::1], state: State) -> NDArray[np.int32]:
     """Return the cut node at or above each node, given leaves or other nodes not above the cut."""
-    i: cython.Py_ssize_t
+    i: Py_ssize_t
     result = np.empty(len(leaves), np.int32)
-    nodes: cython.int[::1] = result
-    with cython.nogil:
+    nodes: int32[::1] = result
+    with nogil:
         for i in range(nodes.shape[0]):
             nodes[i] = _above(leaves[i], state)
     return result
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _above(node: cython.int, state: State) -> cython.int:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _above(node: int32, state: State) -> int32:
     """Return the cut node at or above a node."""
     while not state.in_cut[node]:
         node = state.parent[node]
     return node
 
 
-def maximal(
-    nodes: Code[::1], n: cython.Py_ssize_t, size: Code[::1], out: cython.int[::1]
-) -> cython.Py_ssize_t:
+def maximal(nodes: Code[::1], n: Py_ssize_t, size: Code[::1], out: int32[::1]) -> Py_ssize_t:
     """Write the distinct nodes without an ancestor among the n nodes, ascending; return their number."""
-    cython.declare(i=cython.Py_ssize_t, slot=cython.Py_ssize_t)
-    kept: cython.Py_ssize_t = 0
+    declare(i=Py_ssize_t, slot=Py_ssize_t)
+    kept: Py_ssize_t = 0
     for i in range(n):
         slot = i
         while slot > 0 and out[slot - 1] > nodes[i]:
@@ -190,14 +202,12 @@ def maximal(
     return kept
 
 
-def reached(
-    nodes: Code[::1], n: cython.Py_ssize_t, k: cython.longlong, supports: Supports, space: Space
-) -> cython.longlong:
+def reached(nodes: Code[::1], n: Py_ssize_t, k: int64, supports: Supports, space: Space) -> int64:
     """Return the support of an antichain of n nodes, ascending; unless it is stored, count up to k.
 
     If a sensitive item is in too many of its rows, return 1.
     """
-    slot: cython.Py_ssize_t
+    slot: Py_ssize_t
     if supports.diversity and nodes[0] != 0:  # the caller has checked the root, the last resort
         return _hidden_in(nodes, n, supports, supports.rows, space)
     if n == 1:
@@ -208,14 +218,14 @@ def reached(
     return _support_up_to(nodes, n, k, supports.rows)
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _support_up_to(nodes: Code[::1], n: cython.Py_ssize_t, k: cython.longlong, rows: Rows) -> cython.longlong:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _support_up_to(nodes: Code[::1], n: Py_ssize_t, k: int64, rows: Rows) -> int64:
     """Count the support of an antichain of nodes, up to k."""
-    cython.declare(slot=cython.Py_ssize_t, row=cython.Py_ssize_t)
-    node: cython.Py_ssize_t = rarest(nodes, 0, n, rows.starts)
-    support: cython.longlong = 0
+    declare(slot=Py_ssize_t, row=Py_ssize_t)
+    node: Py_ssize_t = rarest(nodes, 0, n, rows.starts)
+    support: int64 = 0
     for slot in range(rows.starts[node], rows.starts[node + 1]):
         row = rows.tids[slot]
         if contains(rows.codes, rows.offsets[row], rows.offsets[row + 1], nodes, 0, n):
@@ -225,18 +235,16 @@ def _support_up_to(nodes: Code[::1], n: cython.Py_ssize_t, k: cython.longlong, r
     return support
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _hidden_in(
-    nodes: Code[::1], n: cython.Py_ssize_t, supports: Supports, rows: Rows, space: Space
-) -> cython.longlong:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _hidden_in(nodes: Code[::1], n: Py_ssize_t, supports: Supports, rows: Rows, space: Space) -> int64:
     """Return the support of an antichain of nodes, or 1 if a sensitive item is in too many of its rows."""
-    cython.declare(slot=cython.Py_ssize_t, row=cython.Py_ssize_t, place=cython.Py_ssize_t)
-    secret: cython.Py_ssize_t
-    node: cython.Py_ssize_t = rarest(nodes, 0, n, rows.starts)
-    support: cython.longlong = 0
-    most: cython.longlong = 0
+    declare(slot=Py_ssize_t, row=Py_ssize_t, place=Py_ssize_t)
+    secret: Py_ssize_t
+    node: Py_ssize_t = rarest(nodes, 0, n, rows.starts)
+    support: int64 = 0
+    most: int64 = 0
     space.shared[:] = 0
     for slot in range(rows.starts[node], rows.starts[node + 1]):
         row = rows.tids[slot]
@@ -249,22 +257,20 @@ def _hidden_in(
     return 1 if most * supports.diversity > support else support
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _cheapest(
-    n: cython.Py_ssize_t, k: cython.longlong, state: State, supports: Supports, space: Space
-) -> cython.Py_ssize_t:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _cheapest(n: Py_ssize_t, k: int64, state: State, supports: Supports, space: Space) -> Py_ssize_t:
     """Write the generalization of n cut nodes with support >= k and the lowest added loss; return its length.
 
     Ties: fewer leaves, then the nodes. All combinations of ancestors are compared.
     """
-    cython.declare(place=cython.Py_ssize_t, length=cython.Py_ssize_t)
-    n_best: cython.Py_ssize_t = 0
-    cython.declare(added=cython.longlong, affected=cython.longlong)
-    best_added: cython.longlong = 0
-    best_affected: cython.longlong = 0
-    better: cython.bint
+    declare(place=Py_ssize_t, length=Py_ssize_t)
+    n_best: Py_ssize_t = 0
+    declare(added=int64, affected=int64)
+    best_added: int64 = 0
+    best_affected: int64 = 0
+    better: bint
     space.at[:n] = space.nodes[:n]
     while True:
         length = maximal(space.at, n, state.size, space.trial)
@@ -288,32 +294,30 @@ def _cheapest(
         space.at[place] = state.parent[space.at[place]]
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _precedes(a: Code[::1], n_a: cython.Py_ssize_t, b: Code[::1], n_b: cython.Py_ssize_t) -> cython.bint:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _precedes(a: Code[::1], n_a: Py_ssize_t, b: Code[::1], n_b: Py_ssize_t) -> bint:
     """Return whether a sequence of nodes precedes another in lexicographic order."""
-    i: cython.Py_ssize_t
+    i: Py_ssize_t
     for i in range(min(n_a, n_b)):
         if a[i] != b[i]:
             return a[i] < b[i]
     return n_a < n_b
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _stepwise(
-    n: cython.Py_ssize_t, k: cython.longlong, state: State, supports: Supports, space: Space
-) -> cython.Py_ssize_t:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _stepwise(n: Py_ssize_t, k: int64, state: State, supports: Supports, space: Space) -> Py_ssize_t:
     """Write a generalization of n cut nodes with support >= k, found greedily; return its length.
 
     First, raise the node that adds least loss, until the support suffices. Then lower each node again as far
     as possible.
     """
-    cython.declare(i=cython.Py_ssize_t, up=cython.Py_ssize_t, top=cython.int)
+    declare(i=Py_ssize_t, up=Py_ssize_t, top=int32)
     space.at[:n] = space.nodes[:n]
-    length: cython.Py_ssize_t = maximal(space.at, n, state.size, space.out)
+    length: Py_ssize_t = maximal(space.at, n, state.size, space.out)
     while reached(space.out, length, k, supports, space) < k:
         up = _cheapest_step(n, state, space)
         space.at[up] = state.parent[space.at[up]]
@@ -328,15 +332,15 @@ def _stepwise(
     return maximal(space.at, n, state.size, space.out)
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _cheapest_step(n: cython.Py_ssize_t, state: State, space: Space) -> cython.Py_ssize_t:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _cheapest_step(n: Py_ssize_t, state: State, space: Space) -> Py_ssize_t:
     """Return the position of the node whose parent adds least loss; not all nodes are the root."""
-    i: cython.Py_ssize_t
-    place: cython.Py_ssize_t = -1
-    added: cython.longlong
-    least: cython.longlong = 0
+    i: Py_ssize_t
+    place: Py_ssize_t = -1
+    added: int64
+    least: int64 = 0
     for i in range(n):
         node = space.at[i]
         up = state.parent[node]
@@ -347,35 +351,33 @@ def _cheapest_step(n: cython.Py_ssize_t, state: State, space: Space) -> cython.P
     return place
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _generalize(
-    n: cython.Py_ssize_t, k: cython.longlong, state: State, supports: Supports, space: Space
-) -> cython.void:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _generalize(n: Py_ssize_t, k: int64, state: State, supports: Supports, space: Space) -> void:
     """Raise the cut to ancestors of the first n nodes of the work space.
 
     Up to three nodes are generalized optimally; for more, the number of combinations is too large.
     """
-    cython.declare(i=cython.Py_ssize_t, length=cython.Py_ssize_t)
+    declare(i=Py_ssize_t, length=Py_ssize_t)
     length = _cheapest(n, k, state, supports, space) if n <= 3 else _stepwise(n, k, state, supports, space)
     for i in range(length):
         _lift(space.out[i], state)
 
 
-def satisfy_pairs(k: cython.longlong, pairs: cython.bint, state: State, supports: Supports) -> int:
+def satisfy_pairs(k: int64, pairs: bint, state: State, supports: Supports) -> int:
     """Raise the cut until no node, and with ``pairs`` no pair of nodes, is rare; return the number of steps.
 
     Nodes and pairs are visited in pre-order, pass after pass. A node that stays in the cut is visited once.
     If another node enters the cut later, their pair is in no row, or in all rows of a pair that was not rare.
     """
-    cython.declare(a=cython.Py_ssize_t, more=cython.Py_ssize_t)
-    done: cython.Py_ssize_t = 0
+    declare(a=Py_ssize_t, more=Py_ssize_t)
+    done: Py_ssize_t = 0
     space: Space = Space(2, supports)
-    counts: cython.int[::1] = np.zeros(len(state.in_cut), np.int32)
-    partners: cython.int[::1] = np.empty(len(state.in_cut), np.int32)
-    checked: cython.uchar[::1] = np.zeros(len(state.in_cut), np.uint8)
-    with cython.nogil:
+    counts: int32[::1] = np.zeros(len(state.in_cut), np.int32)
+    partners: int32[::1] = np.empty(len(state.in_cut), np.int32)
+    checked: uint8[::1] = np.zeros(len(state.in_cut), np.uint8)
+    with nogil:
         for a in range(state.in_cut.shape[0]):
             if state.in_cut[a] and 0 < supports.singles[a] < k:
                 space.nodes[0] = a
@@ -392,25 +394,25 @@ def satisfy_pairs(k: cython.longlong, pairs: cython.bint, state: State, supports
     return done
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
+@cfunc
+@nogil
+@exceptval(check=False)
 def _satisfy_pairs_of(
-    a: cython.Py_ssize_t,
-    k: cython.longlong,
-    counts: cython.int[::1],
-    partners: cython.int[::1],
+    a: Py_ssize_t,
+    k: int64,
+    counts: int32[::1],
+    partners: int32[::1],
     state: State,
     supports: Supports,
     space: Space,
-) -> cython.Py_ssize_t:
+) -> Py_ssize_t:
     """Raise the cut until a node has left it, or has no rare pair with a later node; count the steps.
 
     A node that enters the cut in the meantime is an ancestor of a visited node, so it precedes the next ones.
     """
-    i: cython.Py_ssize_t
-    done: cython.Py_ssize_t = 0
-    n: cython.Py_ssize_t = _rare_partners(a, k, counts, partners, state, supports.rows)
+    i: Py_ssize_t
+    done: Py_ssize_t = 0
+    n: Py_ssize_t = _rare_partners(a, k, counts, partners, state, supports.rows)
     for i in range(n):
         if not state.in_cut[a]:
             break
@@ -421,25 +423,25 @@ def _satisfy_pairs_of(
     return done
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
+@cfunc
+@nogil
+@exceptval(check=False)
 def _rare_partners(
-    a: cython.Py_ssize_t,
-    k: cython.longlong,
-    counts: cython.int[::1],
-    partners: cython.int[::1],
+    a: Py_ssize_t,
+    k: int64,
+    counts: int32[::1],
+    partners: int32[::1],
     state: State,
     rows: Rows,
-) -> cython.Py_ssize_t:
+) -> Py_ssize_t:
     """List the later cut nodes that form a rare pair with a node, ascending; return their number."""
-    cython.declare(slot=cython.Py_ssize_t, row=cython.Py_ssize_t, position=cython.Py_ssize_t)
-    cython.declare(i=cython.Py_ssize_t, n=cython.Py_ssize_t, kept=cython.Py_ssize_t)
+    declare(slot=Py_ssize_t, row=Py_ssize_t, position=Py_ssize_t)
+    declare(i=Py_ssize_t, n=Py_ssize_t, kept=Py_ssize_t)
     codes: Code[::1] = rows.codes
     n = kept = 0
     for slot in range(rows.starts[a], rows.starts[a + 1]):
         row = rows.tids[slot]
-        weight: cython.int = cython.cast(cython.int, rows.weights[row])
+        weight: int32 = cast(int32, rows.weights[row])
         for position in range(rows.positions[slot] + 1, rows.offsets[row + 1]):
             b = codes[position]
             if counts[b] == 0:
@@ -457,16 +459,16 @@ def _rare_partners(
 
 
 def satisfy_itemsets(
-    k: cython.longlong, sets: Code[::1], set_offsets: Number[::1], state: State, supports: Supports
+    k: int64, sets: Code[::1], set_offsets: Number[::1], state: State, supports: Supports
 ) -> int:
     """Raise the cut until no image of a given set of nodes is rare; return the number of steps.
 
     The sets are visited in the given order.
     """
-    cython.declare(i=cython.Py_ssize_t, place=cython.Py_ssize_t, n=cython.Py_ssize_t)
-    done: cython.Py_ssize_t = 0
+    declare(i=Py_ssize_t, place=Py_ssize_t, n=Py_ssize_t)
+    done: Py_ssize_t = 0
     space: Space = Space(np.diff(set_offsets).max(initial=0), supports)
-    with cython.nogil:
+    with nogil:
         for i in range(set_offsets.shape[0] - 1):
             n = set_offsets[i + 1] - set_offsets[i]
             for place in range(n):
@@ -487,16 +489,16 @@ def satisfy_itemsets(
 
 
 def forced_nodes(
-    k: cython.longlong, pairs: cython.bint, parent: Code[::1], size: Code[::1], supports: Supports
+    k: int64, pairs: bint, parent: Code[::1], size: Code[::1], supports: Supports
 ) -> NDArray[np.bool_]:
     """Return the nodes that a rare node alone demands, and all nodes below them.
 
     With ``pairs``, also the nodes that a rare pair alone demands.
     """
-    node: cython.Py_ssize_t
+    node: Py_ssize_t
     result = np.zeros(len(parent), np.bool_)
-    forced: cython.uchar[::1] = result
-    with cython.nogil:
+    forced: uint8[::1] = result
+    with nogil:
         for node in range(1, parent.shape[0]):
             if 0 < supports.singles[node] < k:
                 forced[parent[node]] = True
@@ -508,14 +510,14 @@ def forced_nodes(
     return result
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
+@cfunc
+@nogil
+@exceptval(check=False)
 def _force_by_pairs(
-    k: cython.longlong, parent: Code[::1], size: Code[::1], supports: Supports, forced: cython.uchar[::1]
-) -> cython.void:
+    k: int64, parent: Code[::1], size: Code[::1], supports: Supports, forced: uint8[::1]
+) -> void:
     """Mark the nodes that a rare pair demands alone."""
-    cython.declare(a=cython.Py_ssize_t, slot=cython.Py_ssize_t, b=cython.int, u=cython.int, v=cython.int)
+    declare(a=Py_ssize_t, slot=Py_ssize_t, b=int32, u=int32, v=int32)
     for a in range(parent.shape[0]):
         for slot in range(supports.starts[a], supports.starts[a + 1]):
             b = supports.partners[slot]
@@ -527,17 +529,17 @@ def _force_by_pairs(
 
 
 def pair_demands(
-    k: cython.longlong, forced: Flag[::1], parent: Code[::1], size: Code[::1], supports: Supports
+    k: int64, forced: Flag[::1], parent: Code[::1], size: Code[::1], supports: Supports
 ) -> NDArray[np.int32]:
     """Return the demands of the rare pairs that are no longer rare if either node is raised.
 
     Demands that a forced node meets are left out.
     """
-    cython.declare(a=cython.Py_ssize_t, slot=cython.Py_ssize_t)
-    n: cython.Py_ssize_t = 0
-    demands: cython.int[::1] = np.empty(64, np.int32)
+    declare(a=Py_ssize_t, slot=Py_ssize_t)
+    n: Py_ssize_t = 0
+    demands: int32[::1] = np.empty(64, np.int32)
     space: Space = Space(2, supports)
-    with cython.nogil:
+    with nogil:
         for a in range(1, parent.shape[0]):
             if forced[parent[a]]:
                 continue
@@ -554,15 +556,13 @@ def pair_demands(
     return np.asarray(demands[:n])
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _is_rare(
-    a: cython.int, b: cython.int, k: cython.longlong, size: Code[::1], supports: Supports, space: Space
-) -> cython.bint:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _is_rare(a: int32, b: int32, k: int64, size: Code[::1], supports: Supports, space: Space) -> bint:
     """Return whether a pair of nodes is rare; it is in a row, and the parents of both are not forced."""
-    first: cython.int = min(a, b)
-    last: cython.int = max(a, b)
+    first: int32 = min(a, b)
+    last: int32 = max(a, b)
     if last < first + size[first]:  # the pair is the upper node, which is not rare: its parent is not forced
         return False
     space.nodes[0], space.nodes[1] = first, last
@@ -570,7 +570,7 @@ def _is_rare(
 
 
 def set_demands(
-    k: cython.longlong,
+    k: int64,
     sets: Code[::1],
     set_offsets: Number[::1],
     parent: Code[::1],
@@ -581,13 +581,13 @@ def set_demands(
 
     A set is left out if an earlier demand implies its own.
     """
-    cython.declare(i=cython.Py_ssize_t, place=cython.Py_ssize_t, length=cython.Py_ssize_t)
-    n: cython.Py_ssize_t = 0
-    demands: cython.int[::1] = np.empty(len(sets), np.int32)
-    starts: cython.longlong[::1] = np.zeros(len(set_offsets), np.int64)
-    met_with: cython.longlong[::1] = np.full(len(parent), -1, np.int64)
+    declare(i=Py_ssize_t, place=Py_ssize_t, length=Py_ssize_t)
+    n: Py_ssize_t = 0
+    demands: int32[::1] = np.empty(len(sets), np.int32)
+    starts: int64[::1] = np.zeros(len(set_offsets), np.int64)
+    met_with: int64[::1] = np.full(len(parent), -1, np.int64)
     space: Space = Space(np.diff(set_offsets).max(initial=0), supports)
-    with cython.nogil:
+    with nogil:
         for i in range(set_offsets.shape[0] - 1):
             for place in range(set_offsets[i], set_offsets[i + 1]):
                 # A cut that covers a proper ancestor of a node of the set meets its demand.
@@ -603,14 +603,14 @@ def set_demands(
     return np.asarray(demands[: starts[n]]), np.asarray(starts[: n + 1])
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
+@cfunc
+@nogil
+@exceptval(check=False)
 def _any_within(
-    demands: Code[::1], starts: Number[::1], n: cython.Py_ssize_t, mark: Number[::1], value: cython.longlong
-) -> cython.bint:
+    demands: Code[::1], starts: Number[::1], n: Py_ssize_t, mark: Number[::1], value: int64
+) -> bint:
     """Return whether all nodes of one of the first n demands have a mark."""
-    cython.declare(i=cython.Py_ssize_t, slot=cython.Py_ssize_t)
+    declare(i=Py_ssize_t, slot=Py_ssize_t)
     for i in range(n):
         slot = starts[i]
         while slot < starts[i + 1] and mark[demands[slot]] == value:
@@ -620,22 +620,22 @@ def _any_within(
     return False
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
+@cfunc
+@nogil
+@exceptval(check=False)
 def _raise(
-    n: cython.Py_ssize_t,
-    k: cython.longlong,
+    n: Py_ssize_t,
+    k: int64,
     parent: Code[::1],
     size: Code[::1],
     supports: Supports,
     space: Space,
-) -> cython.Py_ssize_t:
+) -> Py_ssize_t:
     """Raise each of n nodes, ``space.at``, while the set stays rare.
 
     Write the antichain to ``space.nodes``; return its length.
     """
-    cython.declare(i=cython.Py_ssize_t, length=cython.Py_ssize_t, rare=cython.bint)
+    declare(i=Py_ssize_t, length=Py_ssize_t, rare=bint)
     for i in range(n):
         rare = True
         while rare and space.at[i] > 0:
@@ -648,20 +648,20 @@ def _raise(
     return maximal(space.at, n, size, space.nodes)
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
+@cfunc
+@nogil
+@exceptval(check=False)
 def _write_lowest_parents(
-    n: cython.Py_ssize_t,
+    n: Py_ssize_t,
     parent: Code[::1],
     size: Code[::1],
     space: Space,
-    start: cython.Py_ssize_t,
-    out: cython.int[::1],
-) -> cython.Py_ssize_t:
+    start: Py_ssize_t,
+    out: int32[::1],
+) -> Py_ssize_t:
     """Write the parents of an antichain that have no other parent below them, ascending; return their end."""
-    i: cython.Py_ssize_t
-    end: cython.Py_ssize_t = start
+    i: Py_ssize_t
+    end: Py_ssize_t = start
     for i in range(n):
         above = parent[space.nodes[i]]
         if end > start and out[end - 1] <= above < out[end - 1] + size[out[end - 1]]:
@@ -683,10 +683,10 @@ def node_counts(
     The leaves of a row ascend, and so do its nodes. A leaf is below itself.
     """
     sizes = np.zeros(len(offsets) - 1, np.int64)
-    n_nodes: cython.longlong[::1] = sizes
-    last: cython.longlong[::1] = np.full(len(parent), -1, np.int64)  # last row with each node
-    cython.declare(at=cython.Py_ssize_t, node=cython.Py_ssize_t, row=cython.Py_ssize_t)
-    with cython.nogil:
+    n_nodes: int64[::1] = sizes
+    last: int64[::1] = np.full(len(parent), -1, np.int64)  # last row with each node
+    declare(at=Py_ssize_t, node=Py_ssize_t, row=Py_ssize_t)
+    with nogil:
         for row in range(n_nodes.shape[0]):
             for at in range(offsets[row], offsets[row + 1]):
                 node = leaves[at]
@@ -695,24 +695,24 @@ def node_counts(
                     n_nodes[row] += 1
                     node = parent[node]
     found = np.empty(sizes.sum(), np.int32)
-    nodes: cython.int[::1] = found
+    nodes: int32[::1] = found
     numbers = np.zeros(len(found), np.int32)
-    counts: cython.int[::1] = numbers
-    place: cython.longlong[::1] = np.full(len(parent), -1, np.int64)  # of each node in the last row with it
-    first: cython.Py_ssize_t = 0  # place of the current row
-    end: cython.Py_ssize_t = 0
-    with cython.nogil:
+    counts: int32[::1] = numbers
+    place: int64[::1] = np.full(len(parent), -1, np.int64)  # of each node in the last row with it
+    first: Py_ssize_t = 0  # place of the current row
+    end: Py_ssize_t = 0
+    with nogil:
         for row in range(n_nodes.shape[0]):
             for at in range(offsets[row], offsets[row + 1]):
                 node = leaves[at]
                 while node >= 0 and place[node] < first:  # the new nodes of a path are its lower end
                     node = parent[node]
                     end += 1
-                slot: cython.Py_ssize_t = end - 1
+                slot: Py_ssize_t = end - 1
                 node = leaves[at]
                 while node >= 0:
                     if place[node] < first:
-                        place[node], nodes[slot] = slot, cython.cast(cython.int, node)
+                        place[node], nodes[slot] = slot, cast(int32, node)
                         slot -= 1
                     counts[place[node]] += 1
                     node = parent[node]

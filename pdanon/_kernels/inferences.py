@@ -7,8 +7,23 @@ b(X)``.
 
 from typing import Any
 
-import cython
 import numpy as np
+from cython import (
+    Py_ssize_t,
+    bint,
+    cast,
+    cclass,
+    cfunc,
+    declare,
+    exceptval,
+    final,
+    inline,
+    int as int32,
+    longlong as int64,
+    nogil,
+    uchar as uint8,
+    void,
+)
 from cython.cimports.pdanon._kernels.counting import Code, Flag, Number, Rows, grown
 from numpy.typing import NDArray
 
@@ -21,7 +36,7 @@ Array = NDArray[Any]
 
 
 def rows_beyond(
-    rows: Rows, owners: Code[::1], items: Code[::1], begin: cython.Py_ssize_t, end: cython.Py_ssize_t
+    rows: Rows, owners: Code[::1], items: Code[::1], begin: Py_ssize_t, end: Py_ssize_t
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Count the rows that contain all other items of an owner: with its sensitive item, and without.
 
@@ -30,23 +45,21 @@ def rows_beyond(
     items.
     """
     together, apart = np.zeros((2, end - begin), np.int64)
-    a: cython.longlong[::1] = together
-    b: cython.longlong[::1] = apart
+    a: int64[::1] = together
+    b: int64[::1] = apart
     codes: Code[::1] = rows.codes
     offsets: Number[::1] = rows.offsets
-    cython.declare(first=cython.Py_ssize_t, last=cython.Py_ssize_t, i=cython.Py_ssize_t)
-    cython.declare(slot=cython.Py_ssize_t, row=cython.Py_ssize_t)
-    with cython.nogil:
+    declare(first=Py_ssize_t, last=Py_ssize_t, i=Py_ssize_t)
+    declare(slot=Py_ssize_t, row=Py_ssize_t)
+    with nogil:
         for i in range(begin, end):
             first, last = offsets[owners[i]], offsets[owners[i] + 1]
             if last - first < 2:
                 continue
-            rarest: cython.Py_ssize_t = codes[first] if codes[first] != items[i] else codes[first + 1]
+            rarest: Py_ssize_t = codes[first] if codes[first] != items[i] else codes[first + 1]
             for slot in range(rows.starts[rarest], rows.starts[rarest + 1]):
                 row = rows.tids[slot]
-                held: cython.int = _compare_items(
-                    codes, offsets[row], offsets[row + 1], first, last, items[i]
-                )
+                held: int32 = _compare_items(codes, offsets[row], offsets[row + 1], first, last, items[i])
                 if held == 2:
                     a[i - begin] += rows.weights[row]
                 elif held == 1:
@@ -54,23 +67,23 @@ def rows_beyond(
     return together, apart
 
 
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
+@cfunc
+@inline
+@nogil
+@exceptval(check=False)
 def _compare_items(
     codes: Code[::1],
-    start: cython.Py_ssize_t,
-    stop: cython.Py_ssize_t,
-    first: cython.Py_ssize_t,
-    last: cython.Py_ssize_t,
-    item: cython.int,
-) -> cython.int:
+    start: Py_ssize_t,
+    stop: Py_ssize_t,
+    first: Py_ssize_t,
+    last: Py_ssize_t,
+    item: int32,
+) -> int32:
     """Return 2 if a row contains all items of another row, 1 if all except ``item``, otherwise 0.
 
     The rows are ``codes[start:stop]`` and ``codes[first:last]``.
     """
-    found: cython.int = 2
+    found: int32 = 2
     for place in range(first, last):
         while start < stop and codes[start] < codes[place]:
             start += 1
@@ -83,8 +96,8 @@ def _compare_items(
     return found
 
 
-@cython.final
-@cython.cclass
+@final
+@cclass
 class Found:
     """Itemsets with a sensitive item each, their number of owners, and their number of other rows.
 
@@ -98,16 +111,16 @@ class Found:
 
     def add(
         self,
-        members: cython.int[::1],
-        size: cython.Py_ssize_t,
-        item: cython.int,
-        owners: cython.longlong,
-        others: cython.longlong,
-    ) -> cython.int:
+        members: int32[::1],
+        size: Py_ssize_t,
+        item: int32,
+        owners: int64,
+        others: int64,
+    ) -> int32:
         """Add the first ``size`` members, for a sensitive item."""
-        n: cython.Py_ssize_t = self.n
-        begin: cython.Py_ssize_t = self.bounds[n]
-        i: cython.Py_ssize_t
+        n: Py_ssize_t = self.n
+        begin: Py_ssize_t = self.bounds[n]
+        i: Py_ssize_t
         if n + 2 > self.bounds.shape[0]:
             self.bounds = grown(self.bounds, n + 1, 2 * self.bounds.shape[0])
             self.owners = grown(self.owners, n, self.bounds.shape[0])
@@ -125,14 +138,14 @@ class Found:
 
     def arrays(self) -> tuple[Array, ...]:
         """Return codes, bounds, sensitive items, and the numbers of owners and other rows."""
-        n: cython.Py_ssize_t = self.n
+        n: Py_ssize_t = self.n
         codes, bounds = np.asarray(self.codes)[: self.bounds[n]], np.asarray(self.bounds)[: n + 1]
         items, owners, others = np.asarray(self.items), np.asarray(self.owners), np.asarray(self.others)
         return codes, bounds, items[:n], owners[:n], others[:n]
 
 
-@cython.final
-@cython.cclass
+@final
+@cclass
 class Marks:
     """Marks of rows, for one search after the other.
 
@@ -145,31 +158,29 @@ class Marks:
         self.before = marked if before is None else before
         self.marked = marked if before is None else before.copy()
 
-    def begin(self) -> cython.void:
+    def begin(self) -> void:
         """Reset the marks for a new search."""
         if self.apart:
             self.marked[:] = self.before
 
-    def end(self) -> cython.void:
+    def end(self) -> void:
         """Add the marks of a search to the result."""
         for row in range(self.marked.shape[0] if self.apart else 0):
             if self.marked[row]:
                 self.result[row] = True
 
-    def set_all(self, rows: Code[::1], begin: cython.Py_ssize_t, end: cython.Py_ssize_t) -> cython.void:
+    def set_all(self, rows: Code[::1], begin: Py_ssize_t, end: Py_ssize_t) -> void:
         """Mark rows."""
         for i in range(begin, end):
             self.marked[rows[i]] = True
 
-    def set_both(
-        self, rows: Code[::1], begin: cython.Py_ssize_t, end: cython.Py_ssize_t, which: cython.uchar[::1]
-    ) -> cython.void:
+    def set_both(self, rows: Code[::1], begin: Py_ssize_t, end: Py_ssize_t, which: uint8[::1]) -> void:
         """Mark the rows that have a flag in ``which``."""
         for i in range(begin, end):
             if which[rows[i]]:
                 self.marked[rows[i]] = True
 
-    def has_all(self, rows: Code[::1], begin: cython.Py_ssize_t, end: cython.Py_ssize_t) -> cython.bint:
+    def has_all(self, rows: Code[::1], begin: Py_ssize_t, end: Py_ssize_t) -> bint:
         """Return whether all rows are marked."""
         for i in range(begin, end):
             if not self.marked[rows[i]]:
@@ -178,12 +189,12 @@ class Marks:
 
     def set_if(
         self,
-        row: cython.Py_ssize_t,
+        row: Py_ssize_t,
         codes: Code[::1],
-        begin: cython.Py_ssize_t,
-        end: cython.Py_ssize_t,
-        values: cython.longlong[::1],
-    ) -> cython.void:
+        begin: Py_ssize_t,
+        end: Py_ssize_t,
+        values: int64[::1],
+    ) -> void:
         """Mark a row if one of its items, ``codes[begin:end]``, has a negative value."""
         if not self.marked[row]:
             for place in range(begin, end):
@@ -195,8 +206,8 @@ class Marks:
 # --- The nodes on the current path, and the rows of each
 
 
-@cython.final
-@cython.cclass
+@final
+@cclass
 class Path:
     """The nodes from the root to the current one.
 
@@ -207,52 +218,52 @@ class Path:
     the members, or if the search has visited all itemsets with it.
     """
 
-    def __init__(self, n_items: cython.Py_ssize_t, deepest: cython.Py_ssize_t) -> None:
+    def __init__(self, n_items: Py_ssize_t, deepest: Py_ssize_t) -> None:
         self.begins, self.ends, self.cursor, self.n_members = np.zeros((4, deepest), np.int64)
         self.following, self.members = np.empty(n_items, np.int32), np.empty(n_items + 1, np.int32)
         self.status = np.zeros(n_items, np.uint8)
 
-    def begin(self, item: cython.int) -> cython.void:
+    def begin(self, item: int32) -> void:
         """Reset the path to the root; ``item`` counts as a member that is not listed."""
         self.status[:] = FREE
         self.status[item] = MEMBER
         self.begins[0] = self.ends[0] = self.n_members[0] = 0
         self.cursor[0] = -1
 
-    def following_at(self, depth: cython.Py_ssize_t) -> cython.Py_ssize_t:
+    def following_at(self, depth: Py_ssize_t) -> Py_ssize_t:
         """Return the position of the next item that extends a node, -1 if there is none."""
-        now: cython.Py_ssize_t = self.cursor[depth]
+        now: Py_ssize_t = self.cursor[depth]
         if now >= self.begins[depth]:
             self.status[self.following[now]] = BANNED
         self.cursor[depth] = now + 1
         return now + 1 if now + 1 < self.ends[depth] else -1
 
-    def enter(self, depth: cython.Py_ssize_t, now: cython.Py_ssize_t) -> cython.void:
+    def enter(self, depth: Py_ssize_t, now: Py_ssize_t) -> void:
         """Append the child with one more item."""
-        item: cython.int = self.following[now]
+        item: int32 = self.following[now]
         self.members[self.n_members[depth]] = item
         self.n_members[depth + 1] = self.n_members[depth] + 1
         self.status[item] = MEMBER
         self.begins[depth + 1] = self.ends[depth + 1] = self.ends[depth]
         self.cursor[depth + 1] = self.ends[depth] - 1
 
-    def leave(self, depth: cython.Py_ssize_t) -> cython.void:
+    def leave(self, depth: Py_ssize_t) -> void:
         """Undo the status that a node gave to items."""
-        i: cython.Py_ssize_t
+        i: Py_ssize_t
         for i in range(self.begins[depth], self.ends[depth]):
             self.status[self.following[i]] = FREE
         for i in range(self.n_members[depth - 1] if depth else 0, self.n_members[depth]):
             self.status[self.members[i]] = FREE
 
-    def make_room(self, n: cython.Py_ssize_t) -> cython.int:
+    def make_room(self, n: Py_ssize_t) -> int32:
         """Make room for n items in ``following``."""
         if n > self.following.shape[0]:
             self.following = grown(self.following, self.following.shape[0], 2 * n)
         return 0
 
 
-@cython.final
-@cython.cclass
+@final
+@cclass
 class Stack:
     """The rows of the nodes of a path, one after the other, and the rows of the extensions of each.
 
@@ -264,19 +275,17 @@ class Stack:
         self.rows, self.begins = np.empty(1024, np.int32), np.zeros(128, np.int64)
         self.start = self.stop = self.free = 0
 
-    def begin(self, n: cython.Py_ssize_t) -> cython.int:
+    def begin(self, n: Py_ssize_t) -> int32:
         """Reserve n rows for the root."""
         self.make_room(n)
         self.start, self.stop, self.free = 0, n, n
         return 0
 
-    def take(self, now: cython.Py_ssize_t, end: cython.Py_ssize_t) -> cython.void:
+    def take(self, now: Py_ssize_t, end: Py_ssize_t) -> void:
         """Select the rows of the item at position ``now``; the extensions of its node end at ``end``."""
         self.start, self.stop, self.free = self.begins[now], self.begins[now + 1], self.begins[end]
 
-    def fill(
-        self, tids: Code[::1], begin: cython.Py_ssize_t, end: cython.Py_ssize_t, without: cython.uchar[::1]
-    ) -> cython.int:
+    def fill(self, tids: Code[::1], begin: Py_ssize_t, end: Py_ssize_t, without: uint8[::1]) -> int32:
         """Select the rows ``tids[begin:end]`` without a flag in ``without``."""
         self.make_room(end - begin)
         self.start = self.stop = 0
@@ -287,28 +296,28 @@ class Stack:
         self.free = self.stop
         return 0
 
-    def make_room(self, n: cython.Py_ssize_t) -> cython.int:
+    def make_room(self, n: Py_ssize_t) -> int32:
         """Make room for n rows."""
         if n > self.rows.shape[0]:
             self.rows = grown(self.rows, self.rows.shape[0], 2 * n)
         return 0
 
-    def make_room_for(self, n: cython.Py_ssize_t) -> cython.int:
+    def make_room_for(self, n: Py_ssize_t) -> int32:
         """Make room for the starts of n extensions."""
         if n >= self.begins.shape[0]:
             self.begins = grown(self.begins, self.begins.shape[0], 2 * n + 2)
         return 0
 
-    def n_items(self, offsets: Number[::1]) -> cython.longlong:
+    def n_items(self, offsets: Number[::1]) -> int64:
         """Count the items of the current rows."""
-        row: cython.Py_ssize_t
-        n: cython.longlong = 0
+        row: Py_ssize_t
+        n: int64 = 0
         for i in range(self.start, self.stop):
             row = self.rows[i]
             n += offsets[row + 1] - offsets[row]
         return n
 
-    def flag(self, flags: cython.uchar[::1], value: cython.bint) -> cython.void:
+    def flag(self, flags: uint8[::1], value: bint) -> void:
         """Set the flags of the current rows."""
         for i in range(self.start, self.stop):
             flags[self.rows[i]] = value
@@ -316,11 +325,11 @@ class Stack:
     def gather(
         self,
         tids: Code[::1],
-        begin: cython.Py_ssize_t,
-        end: cython.Py_ssize_t,
-        flags: cython.uchar[::1],
-        to: cython.Py_ssize_t,
-    ) -> cython.void:
+        begin: Py_ssize_t,
+        end: Py_ssize_t,
+        flags: uint8[::1],
+        to: Py_ssize_t,
+    ) -> void:
         """Write the rows ``tids[begin:end]`` with a flag from position ``to`` on."""
         for i in range(begin, end):
             if flags[tids[i]]:
@@ -331,11 +340,11 @@ class Stack:
         self,
         codes: Code[::1],
         offsets: Number[::1],
-        values: cython.longlong[::1],
-        places: cython.longlong[::1],
-    ) -> cython.longlong:
+        values: int64[::1],
+        places: int64[::1],
+    ) -> int64:
         """Copy the current rows to the places of their items with positive values; return the steps."""
-        cython.declare(row=cython.Py_ssize_t, place=cython.Py_ssize_t)
+        declare(row=Py_ssize_t, place=Py_ssize_t)
         for i in range(self.start, self.stop):
             row = self.rows[i]
             for place in range(offsets[row], offsets[row + 1]):
@@ -346,18 +355,16 @@ class Stack:
         return self.n_items(offsets)
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def sort_by(
-    items: cython.int[::1], begin: cython.Py_ssize_t, end: cython.Py_ssize_t, values: cython.longlong[::1]
-) -> cython.void:
+@cfunc
+@nogil
+@exceptval(check=False)
+def sort_by(items: int32[::1], begin: Py_ssize_t, end: Py_ssize_t, values: int64[::1]) -> void:
     """Sort ``items[begin:end]`` by value, ties by item.
 
     Shellsort: in place, and without the interpreter lock.
     """
-    gap: cython.Py_ssize_t = 1
-    j: cython.Py_ssize_t
+    gap: Py_ssize_t = 1
+    j: Py_ssize_t
     while gap < (end - begin) // 3:
         gap = 3 * gap + 1
     while gap > 0:
@@ -377,8 +384,8 @@ def sort_by(
 # --- The search
 
 
-@cython.final
-@cython.cclass
+@final
+@cclass
 class Inferences:
     """Itemsets that break rho, one sensitive item after the other.
 
@@ -403,7 +410,7 @@ class Inferences:
     ``halt[0]`` is set.
     """
 
-    cython.declare(above=cython.longlong, beyond=cython.longlong, m=cython.Py_ssize_t, listing=cython.bint)
+    declare(above=int64, beyond=int64, m=Py_ssize_t, listing=bint)
     marks: Marks
     halt: Flag[::1]
     codes: Code[::1]
@@ -415,22 +422,22 @@ class Inferences:
     apart: Number[::1]
     supports: Number[::1]
     # The sensitive item, the range of its owners, and a flag for each of their rows.
-    cython.declare(item=cython.int, first=cython.Py_ssize_t, last=cython.Py_ssize_t)
-    is_owner: cython.uchar[::1]
-    in_hand: cython.uchar[::1]  # flags of the other rows of the node, if `by_item`
-    by_item: cython.bint
+    declare(item=int32, first=Py_ssize_t, last=Py_ssize_t)
+    is_owner: uint8[::1]
+    in_hand: uint8[::1]  # flags of the other rows of the node, if `by_item`
+    by_item: bint
     # By item, 0 between nodes, each weighted and unweighted: owners of the node with the item; those of them
     # that count (weighted -1: the item breaks rho); other rows of the node with the item.
-    cython.declare(count=cython.longlong[::1], number=cython.longlong[::1], reach=cython.longlong[::1])
-    cython.declare(n_reach=cython.longlong[::1], others=cython.longlong[::1], n_others=cython.longlong[::1])
-    names: cython.int[::1]
+    declare(count=int64[::1], number=int64[::1], reach=int64[::1])
+    declare(n_reach=int64[::1], others=int64[::1], n_others=int64[::1])
+    names: int32[::1]
     # The path. Then, for the current node, its owners as positions in ``owners``, its other rows, and the
     # weight of the owners.
     path: Path
     a: Stack
     b: Stack
-    cython.declare(weight=cython.longlong, steps=cython.longlong, limit=cython.longlong, was_cut=cython.bint)
-    is_broken: cython.bint
+    declare(weight=int64, steps=int64, limit=int64, was_cut=bint)
+    is_broken: bint
     found: Found
 
     def __init__(
@@ -460,19 +467,19 @@ class Inferences:
         self.path, self.a, self.b = Path(n_items, longest), Stack(), Stack()
         self.found, self.halt = found, halt
 
-    def run(self, items: Code[::1], starts: Number[::1], chosen: Code[::1], limit: cython.longlong) -> Array:
+    def run(self, items: Code[::1], starts: Number[::1], chosen: Code[::1], limit: int64) -> Array:
         """Search for the chosen sensitive items.
 
         The owners of item ``i`` start at ``starts[i]``, by ascending ``apart``. Return two lines, with an
         entry for each item: the number of steps, -1 if that exceeds the limit; and whether larger itemsets
         may exist.
         """
-        n: cython.Py_ssize_t = len(chosen)
+        n: Py_ssize_t = len(chosen)
         outcome = np.zeros((2, n), np.int64)
-        answers: cython.longlong[:, ::1] = outcome
-        i: cython.Py_ssize_t
+        answers: int64[:, ::1] = outcome
+        i: Py_ssize_t
         self.limit = limit
-        with cython.nogil:
+        with nogil:
             for i in range(n):
                 if self.halt[0]:
                     break
@@ -483,18 +490,18 @@ class Inferences:
                 answers[1, i] = self.was_cut
         return outcome
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(-1)
-    def _run(self) -> cython.int:
+    @cfunc
+    @nogil
+    @exceptval(-1)
+    def _run(self) -> int32:
         """Search for the current sensitive item."""
-        depth: cython.Py_ssize_t = 0
+        depth: Py_ssize_t = 0
         self._begin()
         self._visit(0)
         while depth >= 0 and self.steps <= self.limit and not self.halt[0] and self.found.room[0] >= 0:
             if self.m == 0 and self.is_broken:
                 break
-            now: cython.Py_ssize_t = self.path.following_at(depth)
+            now: Py_ssize_t = self.path.following_at(depth)
             if now < 0:
                 self.path.leave(depth)
                 depth -= 1
@@ -510,13 +517,13 @@ class Inferences:
             self.marks.end()
         return 0
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(-1)
-    def _begin(self) -> cython.int:
+    @cfunc
+    @nogil
+    @exceptval(-1)
+    def _begin(self) -> int32:
         """Reset the search, and select all owners."""
-        i: cython.Py_ssize_t
-        n: cython.Py_ssize_t = self.last - self.first
+        i: Py_ssize_t
+        n: Py_ssize_t = self.last - self.first
         self.steps = self.was_cut = self.is_broken = 0
         if not self.listing:
             self.marks.begin()
@@ -524,17 +531,17 @@ class Inferences:
         self.a.begin(n)
         self.b.begin(0)
         for i in range(n):
-            self.a.rows[i] = cython.cast(cython.int, self.first + i)
+            self.a.rows[i] = cast(int32, self.first + i)
             self.is_owner[self.owners[self.first + i]] = True
         return 0
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(-1)
-    def _visit(self, depth: cython.Py_ssize_t) -> cython.int:
+    @cfunc
+    @nogil
+    @exceptval(-1)
+    def _visit(self, depth: Py_ssize_t) -> int32:
         """Test all extensions of the current itemset, and divide its rows among them."""
-        item: cython.Py_ssize_t
-        n: cython.Py_ssize_t = self._count_owners()
+        item: Py_ssize_t
+        n: Py_ssize_t = self._count_owners()
         if self._can_extend(n, depth):
             if depth == 1:
                 item = self.path.members[0]
@@ -554,21 +561,21 @@ class Inferences:
             self.others[item] = self.n_others[item] = 0
         return 0
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def _count_owners(self) -> cython.Py_ssize_t:
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def _count_owners(self) -> Py_ssize_t:
         """Count the owners of the node by item, and those up to the last position that counts.
 
         List the items; return their number.
         """
-        n: cython.Py_ssize_t = 0
-        cython.declare(row=cython.Py_ssize_t, place=cython.Py_ssize_t, weight=cython.longlong)
+        n: Py_ssize_t = 0
+        declare(row=Py_ssize_t, place=Py_ssize_t, weight=int64)
         self.weight = 0
         for i in range(self.a.start, self.a.stop):
             row = self.owners[self.a.rows[i]]
             weight = self.weights[row]
-            bound: cython.longlong = self.above * self.apart[self.a.rows[i]]
+            bound: int64 = self.above * self.apart[self.a.rows[i]]
             self.weight += weight
             self.steps += self.offsets[row + 1] - self.offsets[row]
             for place in range(self.offsets[row], self.offsets[row + 1]):
@@ -584,15 +591,15 @@ class Inferences:
                     self.reach[item], self.n_reach[item] = self.count[item], self.number[item]
         return n
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def _can_extend(self, n: cython.Py_ssize_t, depth: cython.Py_ssize_t) -> cython.bint:
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def _can_extend(self, n: Py_ssize_t, depth: Py_ssize_t) -> bint:
         """Return whether an itemset that was not visited before can extend the node.
 
         With m = 0, a banned item in all owners is in the closure, so the closed itemset was visited before.
         """
-        found: cython.bint = False
+        found: bint = False
         for i in range(n):
             item = self.names[i]
             if self.path.status[item] == BANNED:
@@ -602,16 +609,16 @@ class Inferences:
             found |= self.reach[item] > 0
         return found
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(-1)
-    def _add_closure(self, n: cython.Py_ssize_t, depth: cython.Py_ssize_t) -> cython.int:
+    @cfunc
+    @nogil
+    @exceptval(-1)
+    def _add_closure(self, n: Py_ssize_t, depth: Py_ssize_t) -> int32:
         """Add the items that all owners of the node contain, and keep the other rows with all of them."""
-        cython.declare(place=cython.Py_ssize_t, held=cython.Py_ssize_t, row=cython.int)
-        begin: cython.Py_ssize_t = self.path.n_members[depth]
-        end: cython.Py_ssize_t = begin
-        stop: cython.Py_ssize_t = self.b.start
-        support: cython.longlong = 0
+        declare(place=Py_ssize_t, held=Py_ssize_t, row=int32)
+        begin: Py_ssize_t = self.path.n_members[depth]
+        end: Py_ssize_t = begin
+        stop: Py_ssize_t = self.b.start
+        support: int64 = 0
         for i in range(n):
             item = self.names[i]
             if self.count[item] == self.weight:
@@ -638,12 +645,12 @@ class Inferences:
                 self.found.add(self.path.members, end, self.item, self.weight, support)
         return 0
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def _count_others(self, n: cython.Py_ssize_t, depth: cython.Py_ssize_t) -> cython.void:
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def _count_others(self, n: Py_ssize_t, depth: Py_ssize_t) -> void:
         """Count the other rows of the node with each item that can extend it."""
-        cython.declare(item=cython.Py_ssize_t, row=cython.Py_ssize_t, place=cython.Py_ssize_t)
+        declare(item=Py_ssize_t, row=Py_ssize_t, place=Py_ssize_t)
         if depth == 0:
             for i in range(n):
                 self.others[self.names[i]] = self.supports[self.names[i]] - self.count[self.names[i]]
@@ -665,17 +672,17 @@ class Inferences:
                     self.others[item] += self.weights[row]
                     self.n_others[item] += 1
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def _choose_by_item(self, n: cython.Py_ssize_t) -> cython.void:
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def _choose_by_item(self, n: Py_ssize_t) -> void:
         """Choose the faster way to count the other rows, and count its steps.
 
         Read either all items of the other rows, or all rows of the items that can extend the node.
         """
-        item: cython.Py_ssize_t
-        of_rows: cython.longlong = self.b.n_items(self.offsets)
-        of_items: cython.longlong = 2 * (self.b.stop - self.b.start)
+        item: Py_ssize_t
+        of_rows: int64 = self.b.n_items(self.offsets)
+        of_items: int64 = 2 * (self.b.stop - self.b.start)
         for i in range(n):
             item = self.names[i]
             of_items += self.starts[item + 1] - self.starts[item] if self.reach[item] else 0
@@ -684,14 +691,14 @@ class Inferences:
         if self.by_item:
             self.b.flag(self.in_hand, True)
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(-1)
-    def _judge(self, n: cython.Py_ssize_t, depth: cython.Py_ssize_t) -> cython.int:
+    @cfunc
+    @nogil
+    @exceptval(-1)
+    def _judge(self, n: Py_ssize_t, depth: Py_ssize_t) -> int32:
         """Find the items that break rho with the current itemset, and the items that extend it."""
-        begin: cython.Py_ssize_t = self.path.begins[depth]
-        middle: cython.Py_ssize_t = begin
-        n_members: cython.Py_ssize_t = self.path.n_members[depth]
+        begin: Py_ssize_t = self.path.begins[depth]
+        middle: Py_ssize_t = begin
+        n_members: Py_ssize_t = self.path.n_members[depth]
         self.path.make_room(begin + n)
         self.a.make_room_for(begin + n)
         self.b.make_room_for(begin + n)
@@ -722,15 +729,15 @@ class Inferences:
         sort_by(self.path.following, middle, self.path.ends[depth], self.reach)
         return self._divide(middle, depth)
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(-1)
-    def _divide(self, middle: cython.Py_ssize_t, depth: cython.Py_ssize_t) -> cython.int:
+    @cfunc
+    @nogil
+    @exceptval(-1)
+    def _divide(self, middle: Py_ssize_t, depth: Py_ssize_t) -> int32:
         """Write the rows of each extension after those of the path."""
-        a_free: cython.longlong[::1] = self.number  # from here on the position of the next row of each item
-        cython.declare(i=cython.Py_ssize_t, row=cython.Py_ssize_t, place=cython.Py_ssize_t)
-        item: cython.Py_ssize_t
-        end: cython.Py_ssize_t = self.path.ends[depth]
+        a_free: int64[::1] = self.number  # from here on the position of the next row of each item
+        declare(i=Py_ssize_t, row=Py_ssize_t, place=Py_ssize_t)
+        item: Py_ssize_t
+        end: Py_ssize_t = self.path.ends[depth]
         for i in range(self.path.begins[depth], middle + 1):
             self.a.begins[i], self.b.begins[i] = self.a.free, self.b.free
         for i in range(middle, end):
@@ -757,12 +764,12 @@ class Inferences:
             self.steps += self.b.divide(self.codes, self.offsets, self.reach, self.others)
         return 0
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def _mark(self, begin: cython.longlong, end: cython.longlong, depth: cython.longlong) -> cython.void:
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def _mark(self, begin: int64, end: int64, depth: int64) -> void:
         """Mark the rows of the current itemset that contain an item with ``reach`` -1."""
-        cython.declare(i=cython.Py_ssize_t, item=cython.Py_ssize_t, row=cython.Py_ssize_t)
+        declare(i=Py_ssize_t, item=Py_ssize_t, row=Py_ssize_t)
         if depth == 0:
             for i in range(begin, end):
                 item = self.path.following[i]
@@ -778,13 +785,13 @@ class Inferences:
             row = self.b.rows[i]
             self.marks.set_if(row, self.codes, self.offsets[row], self.offsets[row + 1], self.reach)
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def _is_marked(self, depth: cython.Py_ssize_t, now: cython.Py_ssize_t) -> cython.bint:
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def _is_marked(self, depth: Py_ssize_t, now: Py_ssize_t) -> bint:
         """Return whether all rows of the extension at position ``now`` are marked."""
-        i: cython.Py_ssize_t
-        item: cython.Py_ssize_t = self.path.following[now]
+        i: Py_ssize_t
+        item: Py_ssize_t = self.path.following[now]
         if depth == 0:
             return self.marks.has_all(self.tids, self.starts[item], self.starts[item + 1])
         for i in range(self.a.begins[now], self.a.begins[now + 1]):

@@ -3,8 +3,26 @@
 Rows are as in ``counting``: CSR with weights, and the transpose.
 """
 
-import cython
 import numpy as np
+from cython import (
+    Py_ssize_t,
+    bint,
+    cast,
+    cclass,
+    cfunc,
+    declare,
+    exceptval,
+    final,
+    inline,
+    int as int32,
+    longlong as int64,
+    nogil,
+    size_t,
+    uchar as uint8,
+    uint as uint32,
+    ulonglong as uint64,
+    void,
+)
 from cython.cimports.pdanon._kernels.counting import (
     Code,
     Flag,
@@ -22,8 +40,8 @@ __all__ = ["count_frequent", "minimal", "rare_itemsets"]
 # --- Nodes of a search, each with the rows that contain its prefix
 
 
-@cython.final
-@cython.cclass
+@final
+@cclass
 class Nodes:
     """Room for one node of each depth, with the largest numbers of occurrences, rows and names in a node.
 
@@ -36,10 +54,10 @@ class Nodes:
 
     def __init__(
         self,
-        depths: cython.Py_ssize_t,
-        occurrences: cython.Py_ssize_t,
-        rows: cython.Py_ssize_t,
-        names: cython.Py_ssize_t,
+        depths: Py_ssize_t,
+        occurrences: Py_ssize_t,
+        rows: Py_ssize_t,
+        names: Py_ssize_t,
     ) -> None:
         # One place more: an item that is left out is written, and then overwritten.
         self.items = np.empty((depths, occurrences + 1), np.uint32)
@@ -51,7 +69,7 @@ class Nodes:
         self.n_names = np.zeros(depths, np.int64)
         self.counts = np.empty((depths, names * names), np.int32)
 
-    def count_pairs(self, depth: cython.Py_ssize_t, weights: Number[::1]) -> cython.void:
+    def count_pairs(self, depth: Py_ssize_t, weights: Number[::1]) -> void:
         """Count the pairs of local items of a node."""
         count_local_pairs(
             self.counts[depth],
@@ -63,22 +81,20 @@ class Nodes:
             weights,
         )
 
-    def fill_child(
-        self, depth: cython.Py_ssize_t, b: cython.Py_ssize_t, floor: cython.longlong, keep: cython.int[::1]
-    ) -> cython.bint:
+    def fill_child(self, depth: Py_ssize_t, b: Py_ssize_t, floor: int64, keep: int32[::1]) -> bint:
         """Write the child whose prefix is extended by local item b; return whether it has rows.
 
         An item extends the child if its pair with b has at least support ``floor``. ``keep`` is -1 before and
         after.
         """
-        c: cython.Py_ssize_t
-        d: cython.Py_ssize_t = self.n_names[depth]
-        n: cython.int = 0
+        c: Py_ssize_t
+        d: Py_ssize_t = self.n_names[depth]
+        n: int32 = 0
         for c in range(b + 1, d):
             if self.counts[depth, b * d + c] >= floor:
                 keep[c] = n
                 self.names[depth + 1, n] = self.names[depth, c]
-                self.origins[depth + 1, n] = cython.cast(cython.int, c)
+                self.origins[depth + 1, n] = cast(int32, c)
                 n += 1
         self.n_names[depth + 1] = n
         self._fill_rows(depth, b, keep)
@@ -86,16 +102,14 @@ class Nodes:
             keep[c] = -1
         return self.n_rows[depth + 1] > 0
 
-    def _fill_rows(
-        self, depth: cython.Py_ssize_t, b: cython.Py_ssize_t, keep: cython.int[::1]
-    ) -> cython.void:
+    def _fill_rows(self, depth: Py_ssize_t, b: Py_ssize_t, keep: int32[::1]) -> void:
         """Write the rows of a child: those with local item b and at least two of the kept items."""
-        items: cython.uint[::1] = self.items[depth]
-        found: cython.uint[::1] = self.items[depth + 1]
-        cython.declare(i=cython.Py_ssize_t, p=cython.Py_ssize_t, item=cython.Py_ssize_t)
-        begin: cython.Py_ssize_t
-        at: cython.Py_ssize_t = 0
-        n: cython.Py_ssize_t = 0
+        items: uint32[::1] = self.items[depth]
+        found: uint32[::1] = self.items[depth + 1]
+        declare(i=Py_ssize_t, p=Py_ssize_t, item=Py_ssize_t)
+        begin: Py_ssize_t
+        at: Py_ssize_t = 0
+        n: Py_ssize_t = 0
         for i in range(self.n_rows[depth]):
             begin = at
             inside = False
@@ -121,21 +135,21 @@ class Nodes:
 
 
 def rare_itemsets(
-    k: cython.longlong,
-    m: cython.Py_ssize_t,
-    minimal: cython.bint,
-    listing: cython.bint,
-    begin: cython.Py_ssize_t,
-    end: cython.Py_ssize_t,
+    k: int64,
+    m: Py_ssize_t,
+    minimal: bint,
+    listing: bint,
+    begin: Py_ssize_t,
+    end: Py_ssize_t,
     rows: Rows,
     pair_starts: Number[::1],
     pair_items: Code[::1],
     original: Code[::1],
-    exposed: cython.int[::1],
-    least: cython.longlong,
-    largest: cython.longlong,
-    counts: cython.longlong[::1],
-    room: cython.longlong[::1],
+    exposed: int32[::1],
+    least: int64,
+    largest: int64,
+    counts: int64[::1],
+    room: int64[::1],
     halt: Flag[::1],
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
     """Find the itemsets of size 3..m with support in (0, k) whose first item is in ``begin..end - 1``.
@@ -159,46 +173,46 @@ def rare_itemsets(
     search = _RareSearch(k, m, minimal, listing, rows, pair_starts, pair_items, original, exposed, nodes)
     search.least, search.largest, search.counts = least, largest, counts
     search.room, search.halt = room, halt
-    with cython.nogil:
+    with nogil:
         search.run(begin, end)
     found = np.asarray(search.found)[: search.size]
     starts, supports = np.asarray(search.found_starts), np.asarray(search.found_supports)
     return found, starts[: search.n_found + 1], supports[: search.n_found]
 
 
-@cython.final
-@cython.cclass
+@final
+@cclass
 class _RareSearch:
     """A search for rare itemsets: its parameters, its current prefix, and the itemsets found."""
 
-    cython.declare(k=cython.longlong, m=cython.Py_ssize_t, minimal=cython.bint, listing=cython.bint)
+    declare(k=int64, m=Py_ssize_t, minimal=bint, listing=bint)
     rows: Rows
     pair_starts: Number[::1]
     pair_items: Code[::1]
     original: Code[::1]
-    cython.declare(exposed=cython.int[::1], least=cython.longlong, largest=cython.longlong)
-    cython.declare(counts=cython.longlong[::1], room=cython.longlong[::1])
+    declare(exposed=int32[::1], least=int64, largest=int64)
+    declare(counts=int64[::1], room=int64[::1])
     halt: Flag[::1]
     nodes: Nodes
-    cursor: cython.longlong[::1]  # the next child of each node
-    prefix: cython.int[::1]
-    local: cython.int[::1]  # local number of each item, -1 between two nodes
-    cython.declare(wanted=cython.uchar[::1], found=cython.int[::1], found_starts=cython.longlong[::1])
-    cython.declare(found_supports=cython.longlong[::1], n_found=cython.Py_ssize_t, size=cython.Py_ssize_t)
-    candidates: cython.int[::1]  # local pairs of a node that may be listed
-    cython.declare(others=cython.int[::1], here=cython.int[::1])  # supports of pairs, and items of a row
+    cursor: int64[::1]  # the next child of each node
+    prefix: int32[::1]
+    local: int32[::1]  # local number of each item, -1 between two nodes
+    declare(wanted=uint8[::1], found=int32[::1], found_starts=int64[::1])
+    declare(found_supports=int64[::1], n_found=Py_ssize_t, size=Py_ssize_t)
+    candidates: int32[::1]  # local pairs of a node that may be listed
+    declare(others=int32[::1], here=int32[::1])  # supports of pairs, and items of a row
 
     def __init__(
         self,
-        k: cython.longlong,
-        m: cython.Py_ssize_t,
-        minimal: cython.bint,
-        listing: cython.bint,
+        k: int64,
+        m: Py_ssize_t,
+        minimal: bint,
+        listing: bint,
         rows: Rows,
         pair_starts: Number[::1],
         pair_items: Code[::1],
         original: Code[::1],
-        exposed: cython.int[::1],
+        exposed: int32[::1],
         nodes: Nodes,
     ) -> None:
         self.k, self.m, self.minimal, self.listing = k, m, minimal, listing
@@ -218,12 +232,12 @@ class _RareSearch:
         self.others = np.empty(n_names * n_names if tests_subsets else 0, np.int32)
         self.here = np.empty(n_names, np.int32)
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(-1)
-    def run(self, begin: cython.Py_ssize_t, end: cython.Py_ssize_t) -> cython.int:
+    @cfunc
+    @nogil
+    @exceptval(-1)
+    def run(self, begin: Py_ssize_t, end: Py_ssize_t) -> int32:
         """Search prefixes whose first item is one of ``begin..end - 1``."""
-        a: cython.Py_ssize_t
+        a: Py_ssize_t
         for a in range(begin, end):
             if self.halt[0]:
                 break
@@ -235,15 +249,15 @@ class _RareSearch:
                 self._descend()
         return 0
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(-1)
-    def _descend(self) -> cython.int:
+    @cfunc
+    @nogil
+    @exceptval(-1)
+    def _descend(self) -> int32:
         """Visit the node of the first item and all nodes below it."""
-        floor: cython.longlong = self.k if self.minimal else 1
-        depth: cython.Py_ssize_t = 0
-        b: cython.Py_ssize_t
-        arrived: cython.bint = True
+        floor: int64 = self.k if self.minimal else 1
+        depth: Py_ssize_t = 0
+        b: Py_ssize_t
+        arrived: bint = True
         while depth >= 0 and not self.halt[0] and self.room[0] >= 0:
             if arrived:
                 self.cursor[depth] = 0
@@ -262,12 +276,12 @@ class _RareSearch:
             depth += arrived
         return 0
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(-1)
-    def _visit(self, depth: cython.Py_ssize_t) -> cython.int:
+    @cfunc
+    @nogil
+    @exceptval(-1)
+    def _visit(self, depth: Py_ssize_t) -> int32:
         """List or expose the rare pairs of a node; return whether to visit the nodes below it."""
-        length: cython.int = depth + 3
+        length: int32 = depth + 3
         if not self.listing and not self._has_open_row(depth, length):
             return 0
         self.nodes.count_pairs(depth, self.rows.weights)
@@ -277,12 +291,12 @@ class _RareSearch:
             self._expose(depth, length)
         return 1
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def _mark_wanted(self, a: cython.Py_ssize_t) -> cython.void:
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def _mark_wanted(self, a: Py_ssize_t) -> void:
         """Mark the partners of a that could expose a row as part of a triple with a."""
-        cython.declare(slot=cython.Py_ssize_t, row=cython.Py_ssize_t, position=cython.Py_ssize_t)
+        declare(slot=Py_ssize_t, row=Py_ssize_t, position=Py_ssize_t)
         self.wanted[:] = False
         for slot in range(self.pair_starts[a], self.pair_starts[a + 1]):
             self.local[self.pair_items[slot]] = 0
@@ -301,15 +315,15 @@ class _RareSearch:
         for slot in range(self.pair_starts[a], self.pair_starts[a + 1]):
             self.local[self.pair_items[slot]] = -1
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def _fill_root(self, a: cython.Py_ssize_t) -> cython.void:
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def _fill_root(self, a: Py_ssize_t) -> void:
         """Write the node of the prefix (a,): its rows, reduced to the wanted partners of a."""
-        cython.declare(slot=cython.Py_ssize_t, position=cython.Py_ssize_t, i=cython.Py_ssize_t)
-        begin: cython.Py_ssize_t
-        at: cython.Py_ssize_t = 0
-        n: cython.int = 0
+        declare(slot=Py_ssize_t, position=Py_ssize_t, i=Py_ssize_t)
+        begin: Py_ssize_t
+        at: Py_ssize_t = 0
+        n: int32 = 0
         for slot in range(self.pair_starts[a], self.pair_starts[a + 1]):
             if self.wanted[self.pair_items[slot]]:
                 self.nodes.names[0, n] = self.pair_items[slot]
@@ -333,33 +347,33 @@ class _RareSearch:
         for i in range(self.nodes.n_names[0]):
             self.local[self.nodes.names[0, i]] = -1
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def _has_open_row(self, depth: cython.Py_ssize_t, length: cython.int) -> cython.bint:
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def _has_open_row(self, depth: Py_ssize_t, length: int32) -> bint:
         """Return whether a rare itemset of this length would lower the entry of any row of the node."""
-        i: cython.Py_ssize_t
+        i: Py_ssize_t
         for i in range(self.nodes.n_rows[depth]):
             if self._is_open(self.nodes.sources[depth, i], length):
                 return True
         return False
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def _is_open(self, row: cython.Py_ssize_t, length: cython.int) -> cython.bint:
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def _is_open(self, row: Py_ssize_t, length: int32) -> bint:
         """Return whether a rare itemset of this length would lower the entry of a row."""
         return self.exposed[row] == 0 or self.exposed[row] > length
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def _expose(self, depth: cython.Py_ssize_t, length: cython.int) -> cython.void:
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def _expose(self, depth: Py_ssize_t, length: int32) -> void:
         """Write the length to the open rows that contain a rare itemset of the node."""
-        cython.declare(i=cython.Py_ssize_t, row=cython.Py_ssize_t)
-        d: cython.Py_ssize_t = self.nodes.n_names[depth]
-        items: cython.uint[::1] = self.nodes.items[depth]
-        count: cython.int[::1] = self.nodes.counts[depth]
+        declare(i=Py_ssize_t, row=Py_ssize_t)
+        d: Py_ssize_t = self.nodes.n_names[depth]
+        items: uint32[::1] = self.nodes.items[depth]
+        count: int32[::1] = self.nodes.counts[depth]
         for i in range(self.nodes.n_rows[depth]):
             row = self.nodes.sources[depth, i]
             if self._is_open(row, length):
@@ -367,29 +381,29 @@ class _RareSearch:
                 if _contains_rare_pair(count, d, self.k, items, start, stop):
                     self.exposed[row] = length
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(-1)
-    def _list(self, depth: cython.Py_ssize_t, length: cython.Py_ssize_t) -> cython.int:
+    @cfunc
+    @nogil
+    @exceptval(-1)
+    def _list(self, depth: Py_ssize_t, length: Py_ssize_t) -> int32:
         """List the pairs of a node that have a support to list together with the prefix.
 
         The pair itself must be in ``pair_items``. With ``minimal``, no subset without one item of the prefix
         may be rare. The subsets without an item of the pair are not.
         """
-        cython.declare(slot=cython.Py_ssize_t, i=cython.int, omitted=cython.Py_ssize_t)
-        d: cython.Py_ssize_t = self.nodes.n_names[depth]
-        cython.declare(j=cython.Py_ssize_t, count=cython.longlong, n=cython.Py_ssize_t)
+        declare(slot=Py_ssize_t, i=int32, omitted=Py_ssize_t)
+        d: Py_ssize_t = self.nodes.n_names[depth]
+        declare(j=Py_ssize_t, count=int64, n=Py_ssize_t)
         n = 0
         for i in range(d):
             self.local[self.nodes.names[depth, i]] = i
         for i in range(d):
-            name: cython.Py_ssize_t = self.nodes.names[depth, i]
+            name: Py_ssize_t = self.nodes.names[depth, i]
             for slot in range(self.pair_starts[name], self.pair_starts[name + 1]):
                 j = self.local[self.pair_items[slot]]
                 if j >= 0 and self._may_list(depth, i, j):
                     if n + 2 > self.candidates.shape[0]:
                         self.candidates = grown(self.candidates, n, 2 * n + 2)
-                    self.candidates[n], self.candidates[n + 1] = i, cython.cast(cython.int, j)
+                    self.candidates[n], self.candidates[n + 1] = i, cast(int32, j)
                     n += 2
         if self.minimal:  # `pair_items` has no rare pairs then
             for omitted in range(depth):
@@ -406,31 +420,29 @@ class _RareSearch:
             self._append(length, count)
         return 0
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def _may_list(self, depth: cython.Py_ssize_t, i: cython.Py_ssize_t, j: cython.Py_ssize_t) -> cython.bint:
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def _may_list(self, depth: Py_ssize_t, i: Py_ssize_t, j: Py_ssize_t) -> bint:
         """Return whether a pair of a node has a support to list, and is not rare in the node above."""
         if not self.least <= self.nodes.counts[depth, i * self.nodes.n_names[depth] + j] <= self.largest:
             return False
         if not self.minimal or depth == 0:
             return True
-        one: cython.Py_ssize_t = self.nodes.origins[depth, i]
-        other: cython.Py_ssize_t = self.nodes.origins[depth, j]
+        one: Py_ssize_t = self.nodes.origins[depth, i]
+        other: Py_ssize_t = self.nodes.origins[depth, j]
         return self.nodes.counts[depth - 1, one * self.nodes.n_names[depth - 1] + other] >= self.k
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def _drop_with_rare_subset(
-        self, n: cython.Py_ssize_t, depth: cython.Py_ssize_t, omitted: cython.Py_ssize_t
-    ) -> cython.Py_ssize_t:
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def _drop_with_rare_subset(self, n: Py_ssize_t, depth: Py_ssize_t, omitted: Py_ssize_t) -> Py_ssize_t:
         """Drop the first n candidates that are rare together with the prefix without one item.
 
         Return the number of remaining ones.
         """
-        cython.declare(slot=cython.Py_ssize_t, kept=cython.Py_ssize_t)
-        d: cython.Py_ssize_t = self.nodes.n_names[depth]
+        declare(slot=Py_ssize_t, kept=Py_ssize_t)
+        d: Py_ssize_t = self.nodes.n_names[depth]
         self.others[: d * d if n else 0] = 0
         if n:
             self._count_without(depth, omitted)
@@ -442,21 +454,21 @@ class _RareSearch:
                 kept += 2
         return kept
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def _count_without(self, depth: cython.Py_ssize_t, omitted: cython.Py_ssize_t) -> cython.void:
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def _count_without(self, depth: Py_ssize_t, omitted: Py_ssize_t) -> void:
         """Count the pairs of a node in the rows that contain its prefix without one item."""
-        cython.declare(slot=cython.Py_ssize_t, position=cython.Py_ssize_t, row=cython.Py_ssize_t)
-        first: cython.Py_ssize_t = 1 if omitted == 0 else 0
-        after: cython.Py_ssize_t = 2 if omitted <= 1 else 1
-        item: cython.Py_ssize_t = self.prefix[first]
+        declare(slot=Py_ssize_t, position=Py_ssize_t, row=Py_ssize_t)
+        first: Py_ssize_t = 1 if omitted == 0 else 0
+        after: Py_ssize_t = 2 if omitted <= 1 else 1
+        item: Py_ssize_t = self.prefix[first]
         for slot in range(self.rows.starts[item], self.rows.starts[item + 1]):
             row = self.rows.tids[slot]
-            n: cython.Py_ssize_t = 0
-            place: cython.Py_ssize_t = after  # of the next item of the prefix that the row must contain
+            n: Py_ssize_t = 0
+            place: Py_ssize_t = after  # of the next item of the prefix that the row must contain
             for position in range(self.rows.positions[slot] + 1, self.rows.offsets[row + 1]):
-                code: cython.Py_ssize_t = self.rows.codes[position]
+                code: Py_ssize_t = self.rows.codes[position]
                 if place <= depth and code >= self.prefix[place]:
                     if code > self.prefix[place]:
                         break
@@ -467,25 +479,23 @@ class _RareSearch:
             if place > depth:
                 self._add_pairs(n, depth, self.rows.weights[row])
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def _add_pairs(
-        self, n: cython.Py_ssize_t, depth: cython.Py_ssize_t, weight: cython.longlong
-    ) -> cython.void:
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def _add_pairs(self, n: Py_ssize_t, depth: Py_ssize_t, weight: int64) -> void:
         """Add the pairs of the first n local items in ``here``, ascending, to ``others``."""
-        cython.declare(p=cython.Py_ssize_t, q=cython.Py_ssize_t, line=cython.Py_ssize_t)
+        declare(p=Py_ssize_t, q=Py_ssize_t, line=Py_ssize_t)
         for p in range(n):
             line = self.here[p] * self.nodes.n_names[depth]
             for q in range(p + 1, n):
-                self.others[line + self.here[q]] += cython.cast(cython.int, weight)
+                self.others[line + self.here[q]] += cast(int32, weight)
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(-1)
-    def _append(self, length: cython.Py_ssize_t, count: cython.longlong) -> cython.int:
+    @cfunc
+    @nogil
+    @exceptval(-1)
+    def _append(self, length: Py_ssize_t, count: int64) -> int32:
         """Append the prefix to the itemsets found."""
-        i: cython.Py_ssize_t
+        i: Py_ssize_t
         if self.size + length > self.found.shape[0]:
             self.found = grown(self.found, self.size, 2 * (self.size + length))
         if self.n_found + 1 == self.found_starts.shape[0]:
@@ -501,20 +511,20 @@ class _RareSearch:
         return 0
 
 
-@cython.cfunc
+@cfunc
 def _allocate_nodes(
-    depths: cython.Py_ssize_t,
+    depths: Py_ssize_t,
     rows: Rows,
     pair_starts: Number[::1],
-    begin: cython.Py_ssize_t,
-    end: cython.Py_ssize_t,
+    begin: Py_ssize_t,
+    end: Py_ssize_t,
 ) -> Nodes:
     """Allocate one node of each depth, large enough for prefixes that begin in ``begin..end - 1``."""
-    widest: cython.longlong = 0
-    tallest: cython.longlong = 0
-    broadest: cython.longlong = 0
-    cython.declare(width=cython.longlong, item=cython.Py_ssize_t, slot=cython.Py_ssize_t)
-    with cython.nogil:
+    widest: int64 = 0
+    tallest: int64 = 0
+    broadest: int64 = 0
+    declare(width=int64, item=Py_ssize_t, slot=Py_ssize_t)
+    with nogil:
         for item in range(begin, end):
             width = 0
             for slot in range(rows.starts[item], rows.starts[item + 1]):
@@ -525,19 +535,19 @@ def _allocate_nodes(
     return Nodes(depths, widest, tallest, broadest)
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
+@cfunc
+@nogil
+@exceptval(check=False)
 def _contains_rare_pair(
-    count: cython.int[::1],
-    d: cython.size_t,
-    k: cython.longlong,
-    items: cython.uint[::1],
-    start: cython.Py_ssize_t,
-    stop: cython.Py_ssize_t,
-) -> cython.bint:
+    count: int32[::1],
+    d: size_t,
+    k: int64,
+    items: uint32[::1],
+    start: Py_ssize_t,
+    stop: Py_ssize_t,
+) -> bint:
     """Return whether a row contains a pair with support below k."""
-    cython.declare(p=cython.Py_ssize_t, q=cython.Py_ssize_t, line=cython.size_t)
+    declare(p=Py_ssize_t, q=Py_ssize_t, line=size_t)
     for p in range(start, stop):
         line = items[p] * d
         for q in range(p + 1, stop):
@@ -546,12 +556,10 @@ def _contains_rare_pair(
     return False
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _insert(
-    array: cython.int[::1], start: cython.Py_ssize_t, stop: cython.Py_ssize_t, value: cython.int
-) -> cython.void:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _insert(array: int32[::1], start: Py_ssize_t, stop: Py_ssize_t, value: int32) -> void:
     """Insert a value into the ascending ``array[start:stop]``."""
     while stop > start and array[stop - 1] > value:
         array[stop] = array[stop - 1]
@@ -563,15 +571,15 @@ def _insert(
 
 
 # An itemset of 64 items has 2**64 subsets: the count would overflow before.
-_DEEPEST = cython.declare(cython.Py_ssize_t, 64)
+_DEEPEST = declare(Py_ssize_t, 64)
 
 
 def count_frequent(
     rows: Rows,
     items: Number[::1],
-    least: cython.longlong,
-    max_size: cython.Py_ssize_t,
-    most: cython.longlong,
+    least: int64,
+    max_size: Py_ssize_t,
+    most: int64,
     halt: Flag[::1],
 ) -> int:
     """Count the itemsets of up to ``max_size`` items in at least ``least`` rows, up to ``most``.
@@ -580,60 +588,60 @@ def count_frequent(
     stops when ``halt[0]`` is set.
     """
     search = _FrequentSearch(rows, items)
-    with cython.nogil:
+    with nogil:
         search.fill_words(rows, items)
         total = search.run(least, max_size, most, halt)
     return total
 
 
-@cython.final
-@cython.cclass
+@final
+@cclass
 class _FrequentSearch:
     """A depth-first search: a node is an itemset with its rows, and the items that extend it.
 
     Rows are bits, 64 to a word.
     """
 
-    words: cython.ulonglong[:, ::1]  # the rows of each item
-    held: cython.ulonglong[:, ::1]  # the rows of each node
-    cython.declare(extensions=cython.int[:, ::1], n_extensions=cython.Py_ssize_t[64])
-    cursor: cython.Py_ssize_t[64]
+    words: uint64[:, ::1]  # the rows of each item
+    held: uint64[:, ::1]  # the rows of each node
+    declare(extensions=int32[:, ::1], n_extensions=Py_ssize_t[64])
+    cursor: Py_ssize_t[64]
 
     def __init__(self, rows: Rows, items: Number[::1]) -> None:
-        n: cython.Py_ssize_t = len(items)
-        width: cython.Py_ssize_t = (len(rows.weights) + 63) // 64
+        n: Py_ssize_t = len(items)
+        width: Py_ssize_t = (len(rows.weights) + 63) // 64
         self.words = np.zeros((n, width), np.uint64)
         held, extensions = np.empty((_DEEPEST, width), np.uint64), np.empty((_DEEPEST, n), np.int32)
         held[0], extensions[0] = ~np.uint64(0), np.arange(n)  # the empty itemset
         self.held, self.extensions = held, extensions
         self.n_extensions[0], self.cursor[0] = n, 0
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def fill_words(self, rows: Rows, items: Number[::1]) -> cython.void:
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def fill_words(self, rows: Rows, items: Number[::1]) -> void:
         """Write the rows of each item as bits."""
-        cython.declare(number=cython.Py_ssize_t, slot=cython.Py_ssize_t, row=cython.Py_ssize_t)
-        one: cython.ulonglong = 1
+        declare(number=Py_ssize_t, slot=Py_ssize_t, row=Py_ssize_t)
+        one: uint64 = 1
         for number in range(items.shape[0]):
             for slot in range(rows.starts[items[number]], rows.starts[items[number] + 1]):
                 row = rows.tids[slot]
                 self.words[number, row >> 6] |= one << (row & 63)
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
+    @cfunc
+    @nogil
+    @exceptval(check=False)
     def run(
         self,
-        least: cython.longlong,
-        max_size: cython.Py_ssize_t,
-        most: cython.longlong,
+        least: int64,
+        max_size: Py_ssize_t,
+        most: int64,
         halt: Flag[::1],
-    ) -> cython.longlong:
+    ) -> int64:
         """Count the itemsets."""
-        total: cython.longlong = self.words.shape[0]
-        depth: cython.Py_ssize_t = 0
-        cython.declare(here=cython.Py_ssize_t, found=cython.Py_ssize_t)
+        total: int64 = self.words.shape[0]
+        depth: Py_ssize_t = 0
+        declare(here=Py_ssize_t, found=Py_ssize_t)
         while depth >= 0 and total <= most and not halt[0]:
             here = self.cursor[depth]
             if here >= self.n_extensions[depth] or depth + 1 >= max_size:
@@ -649,16 +657,14 @@ class _FrequentSearch:
                 self.n_extensions[depth], self.cursor[depth] = found, 0
         return total
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def _extend(
-        self, depth: cython.Py_ssize_t, here: cython.Py_ssize_t, least: cython.longlong
-    ) -> cython.Py_ssize_t:
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def _extend(self, depth: Py_ssize_t, here: Py_ssize_t, least: int64) -> Py_ssize_t:
         """Write the node with one more item; return the number of items that extend it."""
-        cython.declare(word=cython.Py_ssize_t, slot=cython.Py_ssize_t)
-        added: cython.Py_ssize_t = self.extensions[depth, here]
-        found: cython.Py_ssize_t = 0
+        declare(word=Py_ssize_t, slot=Py_ssize_t)
+        added: Py_ssize_t = self.extensions[depth, here]
+        found: Py_ssize_t = 0
         for word in range(self.words.shape[1]):
             self.held[depth + 1, word] = self.held[depth, word] & self.words[added, word]
         for slot in range(here + 1, self.n_extensions[depth]):
@@ -668,13 +674,13 @@ class _FrequentSearch:
         return found
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _count_common(one: cython.ulonglong[::1], other: cython.ulonglong[::1]) -> cython.longlong:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _count_common(one: uint64[::1], other: uint64[::1]) -> int64:
     """Count the bits that are set in both arrays."""
-    word: cython.Py_ssize_t
-    total: cython.longlong = 0
+    word: Py_ssize_t
+    total: int64 = 0
     for word in range(one.shape[0]):
         total += count_bits(one[word] & other[word])
     return total
@@ -688,14 +694,14 @@ def minimal(codes: Code[::1], offsets: Number[::1]) -> NDArray[np.bool_]:
 
     The itemsets are ordered by size, then by codes.
     """
-    n: cython.Py_ssize_t = offsets.shape[0] - 1
-    longest: cython.Py_ssize_t = offsets[n] - offsets[n - 1] if n else 0
-    ends: cython.longlong[::1] = np.zeros(longest + 1, np.int64)  # end of the itemsets of each size
-    path: cython.longlong[:, ::1] = np.zeros((3, longest), np.int64)
+    n: Py_ssize_t = offsets.shape[0] - 1
+    longest: Py_ssize_t = offsets[n] - offsets[n - 1] if n else 0
+    ends: int64[::1] = np.zeros(longest + 1, np.int64)  # end of the itemsets of each size
+    path: int64[:, ::1] = np.zeros((3, longest), np.int64)
     result = np.ones(n, np.bool_)
-    kept: cython.uchar[::1] = result
-    cython.declare(i=cython.Py_ssize_t, size=cython.Py_ssize_t, length=cython.Py_ssize_t)
-    with cython.nogil:
+    kept: uint8[::1] = result
+    declare(i=Py_ssize_t, size=Py_ssize_t, length=Py_ssize_t)
+    with nogil:
         for i in range(n):
             length = offsets[i + 1] - offsets[i]
             for size in range(1, length):
@@ -706,33 +712,33 @@ def minimal(codes: Code[::1], offsets: Number[::1]) -> NDArray[np.bool_]:
     return result
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
+@cfunc
+@nogil
+@exceptval(check=False)
 def _has_subset(
-    itemset: cython.Py_ssize_t,
-    start: cython.Py_ssize_t,
-    stop: cython.Py_ssize_t,
-    size: cython.Py_ssize_t,
+    itemset: Py_ssize_t,
+    start: Py_ssize_t,
+    stop: Py_ssize_t,
+    size: Py_ssize_t,
     codes: Code[::1],
     offsets: Number[::1],
-    path: cython.longlong[:, ::1],
-) -> cython.bint:
+    path: int64[:, ::1],
+) -> bint:
     """Return whether an itemset has a subset of ``size`` items among the itemsets ``start..stop - 1``.
 
     A depth-first search in the sorted list. ``path`` has three entries for each depth: the position of the
     current item, and the first and last itemset with the current prefix.
     """
-    length: cython.longlong = offsets[itemset + 1] - offsets[itemset]
-    cython.declare(first=cython.Py_ssize_t, after=cython.Py_ssize_t)
-    depth: cython.Py_ssize_t = 0
+    length: int64 = offsets[itemset + 1] - offsets[itemset]
+    declare(first=Py_ssize_t, after=Py_ssize_t)
+    depth: Py_ssize_t = 0
     path[0, 0], path[1, 0], path[2, 0] = -1, start, stop
     while depth >= 0:
         path[0, depth] += 1
         if path[0, depth] + size - depth > length:
             depth -= 1
             continue
-        item: cython.longlong = codes[offsets[itemset] + path[0, depth]]
+        item: int64 = codes[offsets[itemset] + path[0, depth]]
         first = _lower_bound(item, depth, path[1, depth], path[2, depth], codes, offsets)
         after = _lower_bound(item + 1, depth, first, path[2, depth], codes, offsets)
         if first < after and depth + 1 == size:
@@ -743,23 +749,23 @@ def _has_subset(
     return False
 
 
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
+@cfunc
+@inline
+@nogil
+@exceptval(check=False)
 def _lower_bound(
-    item: cython.longlong,
-    depth: cython.Py_ssize_t,
-    start: cython.Py_ssize_t,
-    stop: cython.Py_ssize_t,
+    item: int64,
+    depth: Py_ssize_t,
+    start: Py_ssize_t,
+    stop: Py_ssize_t,
     codes: Code[::1],
     offsets: Number[::1],
-) -> cython.Py_ssize_t:
+) -> Py_ssize_t:
     """Find the first itemset in ``start..stop - 1`` whose item at a depth is at least ``item``.
 
     A binary search: all these itemsets have the same items before that depth.
     """
-    middle: cython.Py_ssize_t
+    middle: Py_ssize_t
     while start < stop:
         middle = (start + stop) // 2
         if codes[offsets[middle] + depth] < item:

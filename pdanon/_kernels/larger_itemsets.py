@@ -13,8 +13,19 @@ the least support.
 
 from typing import Any
 
-import cython
 import numpy as np
+from cython import (
+    Py_ssize_t,
+    bint,
+    cast,
+    cclass,
+    declare,
+    final,
+    int as int32,
+    longlong as int64,
+    ulonglong as uint64,
+    void,
+)
 from cython.cimports.pdanon._kernels.counting import Rows, sort_part
 from numpy.typing import NDArray
 
@@ -23,8 +34,8 @@ __all__ = ["LargerItemsets"]
 Array = NDArray[Any]
 
 
-@cython.final
-@cython.cclass
+@final
+@cclass
 class LargerItemsets:
     """A check of itemsets of up to m clusters, with its work space; see ``larger_itemsets.pxd``.
 
@@ -51,15 +62,13 @@ class LargerItemsets:
         self.extends = np.zeros((levels, slots), np.uint8)
         self.path, self.n_path = np.zeros(slots, np.int32), 0
 
-    def is_safe(
-        self, cluster: cython.longlong, n_moved: cython.Py_ssize_t, label: cython.longlong[::1]
-    ) -> cython.bint:
+    def is_safe(self, cluster: int64, n_moved: Py_ssize_t, label: int64[::1]) -> bint:
         """Return whether no itemset with a cluster is rare after the first ``n_moved`` of ``moved`` moved.
 
         ``label`` has the clusters of all items after the move; -1 stands for no cluster. If an itemset is
         rare, ``path`` has its other clusters.
         """
-        i: cython.longlong
+        i: int64
         for i in range(n_moved):
             self.has_moved[self.moved[i]] = True
         self._list_changed(cluster, n_moved, label)
@@ -71,16 +80,14 @@ class LargerItemsets:
         if self.by_rows:
             return self._rows_are_safe()
         for i in range(self.n_rows):
-            self.node_rows[i] = cython.cast(cython.int, i)
-            self.node_places[i] = cython.cast(cython.int, self.offsets[i])
+            self.node_rows[i] = cast(int32, i)
+            self.node_places[i] = cast(int32, self.offsets[i])
         return self._visit(0, 0, self.n_rows, self.n_rows)
 
-    def _list_changed(
-        self, cluster: cython.longlong, n_moved: cython.Py_ssize_t, label: cython.longlong[::1]
-    ) -> cython.void:
+    def _list_changed(self, cluster: int64, n_moved: Py_ssize_t, label: int64[::1]) -> void:
         """List the rows that the cluster has gained or lost: none of its other items is in them."""
-        cython.declare(i=cython.Py_ssize_t, slot=cython.longlong, row=cython.longlong)
-        cython.declare(position=cython.longlong, item=cython.longlong, keeps=cython.bint)
+        declare(i=Py_ssize_t, slot=int64, row=int64)
+        declare(position=int64, item=int64, keeps=bint)
         self.stamp += 1
         self.changes = self.stamp
         self.n_rows = 0
@@ -99,11 +106,11 @@ class LargerItemsets:
                     self._list(row, cluster, True, label)
         self.n_changed = self.n_rows
 
-    def _list_rows(self, cluster: cython.longlong, label: cython.longlong[::1]) -> cython.void:
+    def _list_rows(self, cluster: int64, label: int64[::1]) -> void:
         """List the rows of the cluster, reduced to clusters of changed rows."""
-        cython.declare(x=cython.Py_ssize_t, slot=cython.longlong, row=cython.longlong)
+        declare(x=Py_ssize_t, slot=int64, row=int64)
         self.stamp += 1
-        mark: cython.longlong = self.stamp
+        mark: int64 = self.stamp
         for x in range(label.shape[0]):
             if label[x] != cluster:
                 continue
@@ -115,15 +122,15 @@ class LargerItemsets:
 
     def _list(
         self,
-        row: cython.longlong,
-        cluster: cython.longlong,
-        changed: cython.bint,
-        label: cython.longlong[::1],
-    ) -> cython.void:
+        row: int64,
+        cluster: int64,
+        changed: bint,
+        label: int64[::1],
+    ) -> void:
         """List a row without the cluster if it is long enough: all of it, or its clusters of changed rows."""
-        cython.declare(position=cython.longlong, c=cython.longlong, end=cython.longlong)
-        sign: cython.ulonglong = 0
-        whole: cython.bint = True
+        declare(position=int64, c=int64, end=int64)
+        sign: uint64 = 0
+        whole: bint = True
         end = self.offsets[self.n_rows]
         self.stamp += 1
         for position in range(self.rows.offsets[row], self.rows.offsets[row + 1]):
@@ -134,8 +141,8 @@ class LargerItemsets:
             if not changed and self.used[c] != self.changes:
                 whole = False
                 continue
-            sign |= cython.cast(cython.ulonglong, 1) << (c & 63)
-            self.codes[end] = cython.cast(cython.int, c)
+            sign |= cast(uint64, 1) << (c & 63)
+            self.codes[end] = cast(int32, c)
             end += 1
         if end - self.offsets[self.n_rows] < self.known:
             return
@@ -149,9 +156,9 @@ class LargerItemsets:
 
     # --- Whole rows
 
-    def _rows_are_safe(self) -> cython.bint:
+    def _rows_are_safe(self) -> bint:
         """Return whether each row of the cluster that is part of a changed row is in at least k of them."""
-        cython.declare(i=cython.longlong, j=cython.longlong, support=cython.longlong)
+        declare(i=int64, j=int64, support=int64)
         for i in range(self.n_changed, self.n_rows):
             if not self.is_whole[i]:
                 continue
@@ -174,9 +181,9 @@ class LargerItemsets:
                 return False
         return True
 
-    def _contains(self, i: cython.longlong, j: cython.longlong) -> cython.bint:
+    def _contains(self, i: int64, j: int64) -> bint:
         """Return whether listed row i contains all clusters of listed row j."""
-        cython.declare(position=cython.longlong, end=cython.longlong, at=cython.longlong)
+        declare(position=int64, end=int64, at=int64)
         if self.signs[j] & ~self.signs[i]:
             return False
         position, end = self.offsets[i], self.offsets[i + 1]
@@ -191,18 +198,18 @@ class LargerItemsets:
 
     def _visit(
         self,
-        depth: cython.Py_ssize_t,
-        begin: cython.longlong,
-        end: cython.longlong,
-        free: cython.longlong,
-    ) -> cython.bint:
+        depth: Py_ssize_t,
+        begin: int64,
+        end: int64,
+        free: int64,
+    ) -> bint:
         """Return whether no itemset with one cluster more than a node, or below it, is rare.
 
         The node has the rows ``node_rows[begin:end]``, and ``depth`` clusters besides the current one. Its
         children are written from ``free`` on. If an itemset is rare, ``path`` has its other clusters.
         """
-        cython.declare(i=cython.longlong, n=cython.longlong, c=cython.int, after=cython.longlong)
-        cython.declare(safe=cython.bint)
+        declare(i=int64, n=int64, c=int32, after=int64)
+        declare(safe=bint)
         n = self._count_extensions(depth, begin, end)
         safe = True
         for i in range(n if depth + 2 > self.known else 0):
@@ -224,15 +231,13 @@ class LargerItemsets:
             self.extends[depth, c], self.counts[depth, c], self.ends[depth, c] = False, 0, 0
         return safe
 
-    def _count_extensions(
-        self, depth: cython.Py_ssize_t, begin: cython.longlong, end: cython.longlong
-    ) -> cython.longlong:
+    def _count_extensions(self, depth: Py_ssize_t, begin: int64, end: int64) -> int64:
         """List the clusters that changed rows of a node continue with; return their number.
 
         ``counts`` has their supports, ``ends`` the numbers of rows of the children.
         """
-        cython.declare(i=cython.longlong, place=cython.longlong, row=cython.longlong, c=cython.int)
-        cython.declare(n=cython.longlong, last=cython.longlong)
+        declare(i=int64, place=int64, row=int64, c=int32)
+        declare(n=int64, last=int64)
         n = 0
         for i in range(begin, end):
             row = self.node_rows[i]
@@ -251,18 +256,18 @@ class LargerItemsets:
 
     def _fill_children(
         self,
-        depth: cython.Py_ssize_t,
-        begin: cython.longlong,
-        end: cython.longlong,
-        n: cython.longlong,
-        free: cython.longlong,
-    ) -> cython.longlong:
+        depth: Py_ssize_t,
+        begin: int64,
+        end: int64,
+        n: int64,
+        free: int64,
+    ) -> int64:
         """Write the rows of all children from ``free`` on, child by child; return where all end.
 
         ``ends`` then has where the rows of each child end. Rows that are too short are left out.
         """
-        cython.declare(i=cython.longlong, place=cython.longlong, row=cython.longlong, c=cython.int)
-        cython.declare(at=cython.longlong, size=cython.longlong)
+        declare(i=int64, place=int64, row=int64, c=int32)
+        declare(at=int64, size=int64)
         for i in range(n):
             size = self.ends[depth, self.extensions[depth, i]]
             self.ends[depth, self.extensions[depth, i]] = free
@@ -273,7 +278,7 @@ class LargerItemsets:
                 c = self.codes[place]
                 if self.extends[depth, c]:
                     at = self.ends[depth, c]
-                    self.node_rows[at] = cython.cast(cython.int, row)
-                    self.node_places[at] = cython.cast(cython.int, place + 1)
+                    self.node_rows[at] = cast(int32, row)
+                    self.node_places[at] = cast(int32, place + 1)
                     self.ends[depth, c] = at + 1
         return free

@@ -2,8 +2,22 @@
 
 from typing import Any
 
-import cython
 import numpy as np
+from cython import (
+    Py_ssize_t,
+    bint,
+    cast,
+    cclass,
+    cfunc,
+    declare,
+    exceptval,
+    final,
+    int as int32,
+    longlong as int64,
+    nogil,
+    uchar as uint8,
+    void,
+)
 from cython.cimports.pdanon._kernels.counting import Code, Number, Rows, contains, total
 from numpy.typing import NDArray
 
@@ -18,8 +32,8 @@ Array = NDArray[Any]
 # the number of items plus the number of its block. The support of a label counts the rows of all blocks.
 
 
-@cython.final
-@cython.cclass
+@final
+@cclass
 class BlockCut:
     """The cuts of blocks of rows, and work space.
 
@@ -27,7 +41,7 @@ class BlockCut:
     set of a label and up to ``depth`` others. With ``drop``, nodes in rare sets are suppressed.
     """
 
-    became: cython.int[:, ::1]  # node of each item in each block, -1 for a suppressed one; it is changed
+    became: int32[:, ::1]  # node of each item in each block, -1 for a suppressed one; it is changed
     first: Number[::1]  # of the items below each node; `last` ends their range
     last: Number[::1]
     parent: Code[::1]
@@ -36,23 +50,23 @@ class BlockCut:
     # loss of an occurrence by the published node; the last entry is that of a suppressed one
     price: Number[::1]
     rows: Rows  # the items and the block of each row
-    cython.declare(n_items=cython.int, k=cython.longlong, whole=cython.bint, drop=cython.bint)
-    depths: cython.Py_ssize_t
-    turn: cython.longlong  # number of searches so far
-    stamp: cython.longlong[::1]  # the last search that met a row
-    held: cython.int[:, ::1]  # the rows that contain the current labels, by depth
-    n_held: cython.longlong[::1]
-    count: cython.longlong[:, ::1]  # support of each label in them, by depth; 0 between searches
-    touched: cython.int[:, ::1]  # labels where that is not 0
-    n_touched: cython.longlong[::1]
-    place: cython.longlong[::1]  # position of the current touched label, by depth
-    labels: cython.int[::1]  # labels of the held rows, if `whole`, as CSR
-    starts: cython.longlong[::1]
+    declare(n_items=int32, k=int64, whole=bint, drop=bint)
+    depths: Py_ssize_t
+    turn: int64  # number of searches so far
+    stamp: int64[::1]  # the last search that met a row
+    held: int32[:, ::1]  # the rows that contain the current labels, by depth
+    n_held: int64[::1]
+    count: int64[:, ::1]  # support of each label in them, by depth; 0 between searches
+    touched: int32[:, ::1]  # labels where that is not 0
+    n_touched: int64[::1]
+    place: int64[::1]  # position of the current touched label, by depth
+    labels: int32[::1]  # labels of the held rows, if `whole`, as CSR
+    starts: int64[::1]
 
     def __init__(
         self,
         *,
-        became: cython.int[:, ::1],
+        became: int32[:, ::1],
         first: Number[::1],
         last: Number[::1],
         parent: Code[::1],
@@ -60,10 +74,10 @@ class BlockCut:
         occurrences: Number[:, ::1],
         price: Number[::1],
         rows: Rows,
-        k: cython.longlong,
-        whole: cython.bint,
-        depth: cython.Py_ssize_t,
-        drop: cython.bint,
+        k: int64,
+        whole: bint,
+        depth: Py_ssize_t,
+        drop: bint,
     ) -> None:
         n_rows, n_nodes = len(rows.weights), len(first)
         self.became, self.occurrences, self.price = became, occurrences, price
@@ -79,22 +93,20 @@ class BlockCut:
         self.starts = np.zeros(n_rows + 1 if whole else 0, np.int64)
 
 
-def replace(
-    blocks: Number[::1], top: cython.int, nodes: Code[::1], least: cython.longlong, state: BlockCut
-) -> int:
+def replace(blocks: Number[::1], top: int32, nodes: Code[::1], least: int64, state: BlockCut) -> int:
     """Replace a node by nodes below it in some blocks, if that is safe; return the loss saved.
 
     If no more than ``least`` would be saved, nothing changes and 0 is returned.
     """
-    i: cython.Py_ssize_t
+    i: Py_ssize_t
     for i in range(blocks.shape[0]):
         if 0 <= state.became[blocks[i], state.first[top]] < top:  # published at an ancestor in the meantime
             return 0
-    saved: cython.longlong = _saving(blocks, top, nodes, state)
+    saved: int64 = _saving(blocks, top, nodes, state)
     if saved <= least:
         return 0
-    old: cython.int[:, ::1] = np.empty((len(blocks), state.last[top] - state.first[top]), np.int32)
-    with cython.nogil:
+    old: int32[:, ::1] = np.empty((len(blocks), state.last[top] - state.first[top]), np.int32)
+    with nogil:
         for i in range(blocks.shape[0]):
             old[i, :] = state.became[blocks[i], state.first[top] : state.last[top]]
         _publish_node(blocks, top, -1, state)
@@ -108,13 +120,13 @@ def replace(
     return saved if saved > least else 0
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _saving(blocks: Number[::1], top: cython.int, nodes: Code[::1], state: BlockCut) -> cython.longlong:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _saving(blocks: Number[::1], top: int32, nodes: Code[::1], state: BlockCut) -> int64:
     """Compute the loss saved if blocks publish ``nodes`` below ``top``."""
-    cython.declare(i=cython.Py_ssize_t, place=cython.Py_ssize_t, item=cython.Py_ssize_t)
-    saved: cython.longlong = 0
+    declare(i=Py_ssize_t, place=Py_ssize_t, item=Py_ssize_t)
+    saved: int64 = 0
     for i in range(blocks.shape[0]):
         for item in range(state.first[top], state.last[top]):
             saved += state.occurrences[blocks[i], item] * _price(state.became[blocks[i], item], state)
@@ -124,35 +136,35 @@ def _saving(blocks: Number[::1], top: cython.int, nodes: Code[::1], state: Block
     return saved
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _price(node: cython.int, state: BlockCut) -> cython.longlong:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _price(node: int32, state: BlockCut) -> int64:
     """Return the loss of an occurrence by the node that is published; -1 for a suppressed one."""
     return state.price[node] if node >= 0 else state.price[state.price.shape[0] - 1]
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _publish_node(blocks: Number[::1], top: cython.int, node: cython.int, state: BlockCut) -> cython.void:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _publish_node(blocks: Number[::1], top: int32, node: int32, state: BlockCut) -> void:
     """Publish a node for all items below ``top`` in some blocks."""
-    i: cython.Py_ssize_t
+    i: Py_ssize_t
     for i in range(blocks.shape[0]):
         state.became[blocks[i], state.first[top] : state.last[top]] = node
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
+@cfunc
+@nogil
+@exceptval(check=False)
 def _publish_safe(
-    blocks: Number[::1], nodes: Code[::1], saved: cython.longlong, least: cython.longlong, state: BlockCut
-) -> cython.longlong:
+    blocks: Number[::1], nodes: Code[::1], saved: int64, least: int64, state: BlockCut
+) -> int64:
     """Publish nodes in some blocks while more than ``least`` is saved; return the loss saved.
 
     With ``drop``, an unsafe node is suppressed. Without, the first unsafe node ends the attempt.
     """
-    cython.declare(i=cython.Py_ssize_t, place=cython.Py_ssize_t, item=cython.Py_ssize_t)
+    declare(i=Py_ssize_t, place=Py_ssize_t, item=Py_ssize_t)
     for place in range(nodes.shape[0]):
         if saved <= least:
             break
@@ -169,12 +181,12 @@ def _publish_safe(
     return saved
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _is_safe_elsewhere(old: cython.int[:, ::1], state: BlockCut) -> cython.bint:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _is_safe_elsewhere(old: int32[:, ::1], state: BlockCut) -> bint:
     """Return whether the labels that blocks no longer publish are safe in the other blocks."""
-    cython.declare(i=cython.Py_ssize_t, item=cython.Py_ssize_t)
+    declare(i=Py_ssize_t, item=Py_ssize_t)
     for i in range(old.shape[0]):
         for item in range(old.shape[1]):
             label = old[i, item]
@@ -188,7 +200,7 @@ def _is_safe_elsewhere(old: cython.int[:, ::1], state: BlockCut) -> cython.bint:
     return True
 
 
-def force(top: cython.int, nodes: Code[::1], state: BlockCut) -> bool:
+def force(top: int32, nodes: Code[::1], state: BlockCut) -> bool:
     """Replace a node of the only block by nodes below it, and generalize whatever becomes rare.
 
     With ``drop``, rare labels are suppressed; without, they are replaced by their parents. Return whether
@@ -196,20 +208,20 @@ def force(top: cython.int, nodes: Code[::1], state: BlockCut) -> bool:
     """
     if 0 <= state.became[0, state.first[top]] < top:  # published at an ancestor in the meantime
         return False
-    done: cython.bint
-    with cython.nogil:
+    done: bint
+    with nogil:
         done = _force(top, nodes, state)
     return done
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _force(top: cython.int, nodes: Code[::1], state: BlockCut) -> cython.bint:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _force(top: int32, nodes: Code[::1], state: BlockCut) -> bint:
     """Publish the nodes, and resolve rare sets until all nodes are safe."""
-    i: cython.Py_ssize_t
-    safe: cython.Py_ssize_t = 0  # number of safe nodes since the last change
-    cython.declare(other=cython.int, above=cython.int)
+    i: Py_ssize_t
+    safe: Py_ssize_t = 0  # number of safe nodes since the last change
+    declare(other=int32, above=int32)
     for i in range(nodes.shape[0]):
         state.became[0, state.first[nodes[i]] : state.last[nodes[i]]] = nodes[i]
     i = 0
@@ -229,12 +241,12 @@ def _force(top: cython.int, nodes: Code[::1], state: BlockCut) -> cython.bint:
     return True
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _find_rare(node: cython.int, state: BlockCut) -> cython.int:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _find_rare(node: int32, state: BlockCut) -> int32:
     """Return a label of a rare set of ``node`` and up to ``depth`` others; -1 if all such sets are safe."""
-    support: cython.longlong = _list_rows_with(node, state, state.rows)
+    support: int64 = _list_rows_with(node, state, state.rows)
     if support < state.k:
         return node if support else -1
     if state.whole:
@@ -242,22 +254,22 @@ def _find_rare(node: cython.int, state: BlockCut) -> cython.int:
     return _rare_in_set(node, state) if state.depths else -1
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _block_of(row: cython.Py_ssize_t, state: BlockCut) -> cython.Py_ssize_t:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _block_of(row: Py_ssize_t, state: BlockCut) -> Py_ssize_t:
     """Return the block of a row."""
     return state.rows.codes[state.rows.offsets[row + 1] - 1] - state.n_items
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _list_rows_with(node: cython.int, state: BlockCut, rows: Rows) -> cython.longlong:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _list_rows_with(node: int32, state: BlockCut, rows: Rows) -> int64:
     """List the rows that contain a label; return its support."""
-    cython.declare(item=cython.Py_ssize_t, slot=cython.Py_ssize_t)
-    n: cython.Py_ssize_t = 0
-    support: cython.longlong = 0
+    declare(item=Py_ssize_t, slot=Py_ssize_t)
+    n: Py_ssize_t = 0
+    support: int64 = 0
     state.turn += 1
     for item in range(state.first[node], state.last[node]):
         for slot in range(rows.starts[item], rows.starts[item + 1]):
@@ -271,17 +283,17 @@ def _list_rows_with(node: cython.int, state: BlockCut, rows: Rows) -> cython.lon
     return support
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _rare_in_set(pivot: cython.int, state: BlockCut) -> cython.int:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _rare_in_set(pivot: int32, state: BlockCut) -> int32:
     """Return the last label of a rare set with the pivot, -1 if there is none.
 
     The search is depth first, in ascending order.
     """
-    i: cython.Py_ssize_t
-    depth: cython.Py_ssize_t = 0
-    rare: cython.int = _tally(pivot, -1, 0, state, state.rows)
+    i: Py_ssize_t
+    depth: Py_ssize_t = 0
+    rare: int32 = _tally(pivot, -1, 0, state, state.rows)
     state.place[0] = -1
     while depth >= 0:
         state.place[depth] += 1
@@ -298,19 +310,17 @@ def _rare_in_set(pivot: cython.int, state: BlockCut) -> cython.int:
     return rare
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _tally(
-    pivot: cython.int, above: cython.int, depth: cython.Py_ssize_t, state: BlockCut, rows: Rows
-) -> cython.int:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _tally(pivot: int32, above: int32, depth: Py_ssize_t, state: BlockCut, rows: Rows) -> int32:
     """Count the labels in the rows of a depth; return one that is rare there, -1 if none is.
 
     Only labels larger than ``above`` count, and not the pivot, so each set is visited once.
     """
-    cython.declare(i=cython.Py_ssize_t, row=cython.Py_ssize_t, position=cython.Py_ssize_t)
-    cython.declare(block=cython.Py_ssize_t, previous=cython.int)
-    n: cython.Py_ssize_t = 0
+    declare(i=Py_ssize_t, row=Py_ssize_t, position=Py_ssize_t)
+    declare(block=Py_ssize_t, previous=int32)
+    n: Py_ssize_t = 0
     for i in range(state.n_held[depth]):
         row = state.held[depth, i]
         block, previous = _block_of(row, state), -1
@@ -329,14 +339,14 @@ def _tally(
     return -1
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _extend_rows(label: cython.int, depth: cython.Py_ssize_t, state: BlockCut, rows: Rows) -> cython.void:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _extend_rows(label: int32, depth: Py_ssize_t, state: BlockCut, rows: Rows) -> void:
     """List, for the next depth, the rows of a depth that contain one more label."""
-    cython.declare(i=cython.Py_ssize_t, row=cython.Py_ssize_t, position=cython.Py_ssize_t)
-    block: cython.Py_ssize_t
-    n: cython.Py_ssize_t = 0
+    declare(i=Py_ssize_t, row=Py_ssize_t, position=Py_ssize_t)
+    block: Py_ssize_t
+    n: Py_ssize_t = 0
     for i in range(state.n_held[depth]):
         row = state.held[depth, i]
         block = _block_of(row, state)
@@ -348,17 +358,17 @@ def _extend_rows(label: cython.int, depth: cython.Py_ssize_t, state: BlockCut, r
     state.n_held[depth + 1] = n
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _rare_in_row(pivot: cython.int, state: BlockCut, rows: Rows) -> cython.int:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _rare_in_row(pivot: int32, state: BlockCut, rows: Rows) -> int32:
     """Return a label of a row whose set of labels is rare, -1 if there is none.
 
     Only the rows with the pivot are compared: these are all rows that can contain such a set.
     """
-    cython.declare(i=cython.Py_ssize_t, j=cython.Py_ssize_t)
-    n: cython.Py_ssize_t = state.n_held[0]
-    cython.declare(start=cython.Py_ssize_t, stop=cython.Py_ssize_t, support=cython.longlong)
+    declare(i=Py_ssize_t, j=Py_ssize_t)
+    n: Py_ssize_t = state.n_held[0]
+    declare(start=Py_ssize_t, stop=Py_ssize_t, support=int64)
     _list_labels(state, rows)
     for i in range(n):
         support = rows.weights[state.held[0, i]]
@@ -375,14 +385,14 @@ def _rare_in_row(pivot: cython.int, state: BlockCut, rows: Rows) -> cython.int:
     return -1
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _list_labels(state: BlockCut, rows: Rows) -> cython.void:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _list_labels(state: BlockCut, rows: Rows) -> void:
     """List the labels of the listed rows, ascending, as CSR."""
-    cython.declare(i=cython.Py_ssize_t, row=cython.Py_ssize_t, position=cython.Py_ssize_t)
-    cython.declare(block=cython.Py_ssize_t, previous=cython.int)
-    end: cython.Py_ssize_t = 0
+    declare(i=Py_ssize_t, row=Py_ssize_t, position=Py_ssize_t)
+    declare(block=Py_ssize_t, previous=int32)
+    end: Py_ssize_t = 0
     for i in range(state.n_held[0]):
         row = state.held[0, i]
         block, previous = _block_of(row, state), -1
@@ -402,30 +412,30 @@ def _list_labels(state: BlockCut, rows: Rows) -> cython.void:
 # row, and therefore nodes do, too.
 
 
-@cython.final
-@cython.cclass
+@final
+@cclass
 class _Parts:
     """Rows, their parts so far, the tree, and work space."""
 
     offsets: Number[::1]
     leaves: Code[::1]
-    nodes: cython.int[::1]
+    nodes: int32[::1]
     weight: Number[::1]  # by node
     depth: Code[::1]  # by node
     path: Code[:, ::1]  # the ancestor of a node at each depth
     size: Code[::1]  # of the subtree
-    part_of: cython.int[::1]  # part of each row, -1 if it is not final
-    order: cython.longlong[::1]  # the members, part after part, ascending within each
-    bounds: cython.longlong[:, ::1]  # bounds of the open parts in ``order``
-    gains: cython.longlong[::1]  # by node, 0 between parts
-    row_gain: cython.longlong[::1]  # gain of each row by the expansion
-    bucket: cython.longlong[::1]  # bucket of each row; rows with the same children share one
-    children: cython.int[::1]  # children of the expanded node, at the offset of the row
-    n_children: cython.longlong[::1]
-    table: cython.longlong[::1]  # the first row of each bucket, by hash
-    sizes: cython.longlong[::1]  # rows of each bucket
-    totals: cython.longlong[::1]  # gain of the rows of each bucket
-    part: cython.longlong[::1]  # copy of the current rows, while ``order`` is written
+    part_of: int32[::1]  # part of each row, -1 if it is not final
+    order: int64[::1]  # the members, part after part, ascending within each
+    bounds: int64[:, ::1]  # bounds of the open parts in ``order``
+    gains: int64[::1]  # by node, 0 between parts
+    row_gain: int64[::1]  # gain of each row by the expansion
+    bucket: int64[::1]  # bucket of each row; rows with the same children share one
+    children: int32[::1]  # children of the expanded node, at the offset of the row
+    n_children: int64[::1]
+    table: int64[::1]  # the first row of each bucket, by hash
+    sizes: int64[::1]  # rows of each bucket
+    totals: int64[::1]  # gain of the rows of each bucket
+    part: int64[::1]  # copy of the current rows, while ``order`` is written
 
     def __init__(
         self,
@@ -468,20 +478,20 @@ def partition(
     The nodes of the occurrences of members are changed.
     """
     parts = _Parts(k, members, offsets, leaves, nodes, weight, depth, path, size)
-    least: cython.longlong = k
-    with cython.nogil:
+    least: int64 = k
+    with nogil:
         _split_all(least, parts)
     return np.asarray(parts.part_of)
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _split_all(k: cython.longlong, parts: _Parts) -> cython.void:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _split_all(k: int64, parts: _Parts) -> void:
     """Split the members into parts, depth first."""
-    cython.declare(start=cython.Py_ssize_t, stop=cython.Py_ssize_t)
-    n_parts: cython.int = 0
-    todo: cython.Py_ssize_t = min(parts.order.shape[0], 1)
+    declare(start=Py_ssize_t, stop=Py_ssize_t)
+    n_parts: int32 = 0
+    todo: Py_ssize_t = min(parts.order.shape[0], 1)
     parts.bounds[0, 0], parts.bounds[0, 1] = 0, parts.order.shape[0]
     while todo:
         todo -= 1
@@ -500,21 +510,21 @@ def _split_all(k: cython.longlong, parts: _Parts) -> cython.void:
         todo = _divide(start, stop, n_buckets, todo, parts)
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
+@cfunc
+@nogil
+@exceptval(check=False)
 def _divide(
-    start: cython.Py_ssize_t,
-    stop: cython.Py_ssize_t,
-    n_buckets: cython.Py_ssize_t,
-    todo: cython.Py_ssize_t,
+    start: Py_ssize_t,
+    stop: Py_ssize_t,
+    n_buckets: Py_ssize_t,
+    todo: Py_ssize_t,
     parts: _Parts,
-) -> cython.Py_ssize_t:
+) -> Py_ssize_t:
     """Append each bucket with rows to the open parts; return the number of open parts."""
-    first: cython.longlong = start
-    i: cython.Py_ssize_t
+    first: int64 = start
+    i: Py_ssize_t
     for number in range(n_buckets + 1):
-        size: cython.longlong = parts.sizes[number]
+        size: int64 = parts.sizes[number]
         if size:
             parts.bounds[todo, 0], parts.bounds[todo, 1] = first, first + size
             todo += 1
@@ -530,16 +540,16 @@ def _divide(
     return todo
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _best_expansion(start: cython.Py_ssize_t, stop: cython.Py_ssize_t, parts: _Parts) -> cython.Py_ssize_t:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _best_expansion(start: Py_ssize_t, stop: Py_ssize_t, parts: _Parts) -> Py_ssize_t:
     """Return the first node with the largest gain by expansion, -1 if none can be expanded."""
-    first: cython.Py_ssize_t = parts.order[start]
-    best: cython.Py_ssize_t = -1
-    most: cython.longlong = -1
+    first: Py_ssize_t = parts.order[start]
+    best: Py_ssize_t = -1
+    most: int64 = -1
     for i in range(start, stop):
-        row: cython.Py_ssize_t = parts.order[i]
+        row: Py_ssize_t = parts.order[i]
         for place in range(parts.offsets[row], parts.offsets[row + 1]):
             node = parts.nodes[place]
             if node >= 0:
@@ -556,13 +566,13 @@ def _best_expansion(start: cython.Py_ssize_t, stop: cython.Py_ssize_t, parts: _P
     return best
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _expand(row: cython.Py_ssize_t, node: cython.Py_ssize_t, parts: _Parts) -> cython.void:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _expand(row: Py_ssize_t, node: Py_ssize_t, parts: _Parts) -> void:
     """List the children of a node in a row, count them, and compute the gain."""
-    end: cython.Py_ssize_t = parts.offsets[row]
-    gain: cython.longlong = 0
+    end: Py_ssize_t = parts.offsets[row]
+    gain: int64 = 0
     for place in range(parts.offsets[row], parts.offsets[row + 1]):
         if parts.nodes[place] == node:
             child = parts.path[parts.depth[node] + 1, parts.leaves[place]]
@@ -573,17 +583,17 @@ def _expand(row: cython.Py_ssize_t, node: cython.Py_ssize_t, parts: _Parts) -> c
     parts.n_children[row], parts.row_gain[row] = end - parts.offsets[row], gain
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _assign_buckets(start: cython.Py_ssize_t, stop: cython.Py_ssize_t, parts: _Parts) -> cython.Py_ssize_t:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _assign_buckets(start: Py_ssize_t, stop: Py_ssize_t, parts: _Parts) -> Py_ssize_t:
     """Assign each row to the bucket of its set of children; return the number of buckets.
 
     Buckets are numbered in the order of their first rows. A hash table with linear probing finds them.
     """
-    size: cython.longlong = 2
-    n_buckets: cython.Py_ssize_t = 0
-    cython.declare(row=cython.Py_ssize_t, key=cython.longlong, slot=cython.longlong)
+    size: int64 = 2
+    n_buckets: Py_ssize_t = 0
+    declare(row=Py_ssize_t, key=int64, slot=int64)
     while size < 2 * (stop - start):
         size *= 2
     for i in range(size):
@@ -604,12 +614,12 @@ def _assign_buckets(start: cython.Py_ssize_t, stop: cython.Py_ssize_t, parts: _P
     return n_buckets
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _has_equal_children(a: cython.Py_ssize_t, b: cython.Py_ssize_t, parts: _Parts) -> cython.bint:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _has_equal_children(a: Py_ssize_t, b: Py_ssize_t, parts: _Parts) -> bint:
     """Return whether two rows have the same children."""
-    i: cython.Py_ssize_t
+    i: Py_ssize_t
     if parts.n_children[a] != parts.n_children[b]:
         return False
     for i in range(parts.n_children[a]):
@@ -618,23 +628,23 @@ def _has_equal_children(a: cython.Py_ssize_t, b: cython.Py_ssize_t, parts: _Part
     return True
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
+@cfunc
+@nogil
+@exceptval(check=False)
 def _balance(
-    k: cython.longlong,
-    start: cython.Py_ssize_t,
-    stop: cython.Py_ssize_t,
-    n_buckets: cython.Py_ssize_t,
+    k: int64,
+    start: Py_ssize_t,
+    stop: Py_ssize_t,
+    n_buckets: Py_ssize_t,
     parts: _Parts,
-) -> cython.void:
+) -> void:
     """Collect the rows of small buckets in one more bucket, and count the rows of each bucket.
 
     If the last bucket has fewer than k rows, it receives rows of buckets with more than k, lowest gain first.
     If that does not suffice, it receives whole buckets.
     """
-    rest: cython.longlong = 0
-    least: cython.Py_ssize_t
+    rest: int64 = 0
+    least: Py_ssize_t
     for number in range(n_buckets + 1):
         parts.sizes[number] = parts.totals[number] = 0
     for i in range(start, stop):
@@ -672,23 +682,23 @@ def _balance(
     parts.sizes[n_buckets] = rest
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
+@cfunc
+@nogil
+@exceptval(check=False)
 def _publish(
-    start: cython.Py_ssize_t,
-    stop: cython.Py_ssize_t,
-    node: cython.Py_ssize_t,
-    n_buckets: cython.Py_ssize_t,
+    start: Py_ssize_t,
+    stop: Py_ssize_t,
+    node: Py_ssize_t,
+    n_buckets: Py_ssize_t,
     parts: _Parts,
-) -> cython.void:
+) -> void:
     """Replace a node by its children; in rows of the last bucket, block it instead."""
-    blocked: cython.int = ~cython.cast(cython.int, node)
+    blocked: int32 = ~cast(int32, node)
     for i in range(start, stop):
-        row: cython.Py_ssize_t = parts.order[i]
+        row: Py_ssize_t = parts.order[i]
         for place in range(parts.offsets[row], parts.offsets[row + 1]):
             if parts.nodes[place] == node:
-                child: cython.int = parts.path[parts.depth[node] + 1, parts.leaves[place]]
+                child: int32 = parts.path[parts.depth[node] + 1, parts.leaves[place]]
                 if parts.bucket[row] == n_buckets:
                     parts.nodes[place] = blocked
                 else:
@@ -698,27 +708,27 @@ def _publish(
 # --- Classes of equal rows: refine them item by item, as long as each keeps k rows
 
 
-def release_items(order: Number[::1], rows: Rows, k: cython.longlong) -> NDArray[np.bool_]:
+def release_items(order: Number[::1], rows: Rows, k: int64) -> NDArray[np.bool_]:
     """Return whether each item, in the given order, can be published while each class keeps k rows."""
     result = np.zeros(len(rows.starts) - 1, np.bool_)
-    released: cython.uchar[::1] = result
+    released: uint8[::1] = result
     classes = _Classes(rows)
-    with cython.nogil:
+    with nogil:
         for i in range(order.shape[0]):
             released[order[i]] = classes.refine(order[i], k)
     return result
 
 
-@cython.final
-@cython.cclass
+@final
+@cclass
 class _Classes:
     """Classes of rows with equal published items."""
 
     rows: Rows
-    cython.declare(class_of=cython.int[::1], sizes=cython.longlong[::1])
-    holding: cython.longlong[::1]  # rows of each class with the item; 0 between two items
-    split: cython.int[::1]  # the class that the rows with the last item became
-    n_classes: cython.int
+    declare(class_of=int32[::1], sizes=int64[::1])
+    holding: int64[::1]  # rows of each class with the item; 0 between two items
+    split: int32[::1]  # the class that the rows with the last item became
+    n_classes: int32
 
     def __init__(self, rows: Rows) -> None:
         n_rows = len(rows.weights)
@@ -731,16 +741,16 @@ class _Classes:
         self.split = np.full(n_rows + 1, -1, np.int32)
         self.n_classes = 1
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def refine(self, item: cython.Py_ssize_t, k: cython.longlong) -> cython.bint:
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def refine(self, item: Py_ssize_t, k: int64) -> bint:
         """Publish an item if each class keeps k rows; return whether it is published."""
-        first: cython.int = self.n_classes
-        start: cython.Py_ssize_t = self.rows.starts[item]
-        stop: cython.Py_ssize_t = self.rows.starts[item + 1]
-        row: cython.Py_ssize_t
-        fits: cython.bint = self._fits(start, stop, k)
+        first: int32 = self.n_classes
+        start: Py_ssize_t = self.rows.starts[item]
+        stop: Py_ssize_t = self.rows.starts[item + 1]
+        row: Py_ssize_t
+        fits: bint = self._fits(start, stop, k)
         for slot in range(start, stop):
             old = self.class_of[self.rows.tids[slot]]
             # Once for each class, and only if some of its rows do not contain the item.
@@ -760,16 +770,16 @@ class _Classes:
                 self.sizes[self.split[old]] += self.rows.weights[row]
         return True
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def _fits(self, start: cython.Py_ssize_t, stop: cython.Py_ssize_t, k: cython.longlong) -> cython.bint:
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def _fits(self, start: Py_ssize_t, stop: Py_ssize_t, k: int64) -> bint:
         """Count the rows with an item in ``holding``; return whether the item can be published.
 
         In each class, the rows with the item and the rows without it must be 0 or at least k.
         """
-        cython.declare(row=cython.Py_ssize_t, rest=cython.longlong)
-        fits: cython.bint = True
+        declare(row=Py_ssize_t, rest=int64)
+        fits: bint = True
         for slot in range(start, stop):
             row = self.rows.tids[slot]
             self.holding[self.class_of[row]] += self.rows.weights[row]

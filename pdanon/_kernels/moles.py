@@ -5,8 +5,21 @@ A mole is a set of public items that is rare, or has a private item in too many 
 
 from typing import Any
 
-import cython
 import numpy as np
+from cython import (
+    Py_ssize_t,
+    bint,
+    cclass,
+    cfunc,
+    declare,
+    exceptval,
+    final,
+    int as int32,
+    longlong as int64,
+    nogil,
+    uchar as uint8,
+    void,
+)
 from cython.cimports.pdanon._kernels.counting import Code, Flag, Number, grown
 from numpy.typing import NDArray
 
@@ -15,8 +28,8 @@ __all__ = ["MoleRows", "eliminate", "minimal_moles", "private_begins", "private_
 Array = NDArray[Any]
 
 
-@cython.final
-@cython.cclass
+@final
+@cclass
 class MoleRows:
     """Rows with the public items first; the private items start at ``ends`` in ``codes``.
 
@@ -28,7 +41,7 @@ class MoleRows:
     offsets: Number[::1]
     ends: Number[::1]
     weights: Number[::1]
-    cython.declare(first_copy=cython.int, n_private=cython.int, has_copies=cython.bint)
+    declare(first_copy=int32, n_private=int32, has_copies=bint)
 
     def __init__(
         self, codes: Array, offsets: Array, ends: Array, weights: Array, first_copy: int, n_private: int
@@ -38,12 +51,12 @@ class MoleRows:
         self.has_copies = bool((codes >= first_copy).any())
 
 
-def private_begins(codes: Code[::1], offsets: Number[::1], n_public: cython.int) -> NDArray[np.int64]:
+def private_begins(codes: Code[::1], offsets: Number[::1], n_public: int32) -> NDArray[np.int64]:
     """Return the position in ``codes`` where the private items of each row begin."""
     result = np.empty(len(offsets) - 1, np.int64)
-    begins: cython.longlong[::1] = result
-    cython.declare(row=cython.Py_ssize_t, place=cython.Py_ssize_t)
-    with cython.nogil:
+    begins: int64[::1] = result
+    declare(row=Py_ssize_t, place=Py_ssize_t)
+    with nogil:
         for row in range(begins.shape[0]):
             place = offsets[row]
             while place < offsets[row + 1] and codes[place] < n_public:
@@ -55,31 +68,31 @@ def private_begins(codes: Code[::1], offsets: Number[::1], n_public: cython.int)
 def private_peaks(rows: MoleRows, starts: Number[::1], tids: Code[::1], n_items: int) -> NDArray[np.int64]:
     """Return the support of the most frequent private item in the rows of each public item."""
     result = np.empty(len(starts) - 1, np.int64)
-    peaks: cython.longlong[::1] = result
-    counts: cython.longlong[::1] = np.zeros(n_items, np.int64)
-    item: cython.Py_ssize_t
-    with cython.nogil:
+    peaks: int64[::1] = result
+    counts: int64[::1] = np.zeros(n_items, np.int64)
+    item: Py_ssize_t
+    with nogil:
         for item in range(peaks.shape[0]):
             peaks[item] = _peak(starts[item], starts[item + 1], tids, rows, counts)
     return result
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
+@cfunc
+@nogil
+@exceptval(check=False)
 def _peak(
-    start: cython.Py_ssize_t,
-    stop: cython.Py_ssize_t,
+    start: Py_ssize_t,
+    stop: Py_ssize_t,
     tids: Code[::1],
     rows: MoleRows,
-    counts: cython.longlong[::1],
-) -> cython.longlong:
+    counts: int64[::1],
+) -> int64:
     """Return the largest support of a private item in the rows ``tids[start:stop]``.
 
     ``counts`` is 0 before and after.
     """
-    peak: cython.longlong = 0
-    cython.declare(slot=cython.Py_ssize_t, row=cython.Py_ssize_t, item=cython.Py_ssize_t)
+    peak: int64 = 0
+    declare(slot=Py_ssize_t, row=Py_ssize_t, item=Py_ssize_t)
     for slot in range(start, stop):
         row = tids[slot]
         for position in range(rows.ends[row], rows.offsets[row + 1]):
@@ -111,7 +124,7 @@ def minimal_moles(
     supports: Array,
     peaks: Array,
     n_items: int,
-    most: cython.longlong,
+    most: int64,
     halt: Flag[::1],
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], bool]:
     """Find the minimal moles of 2 to p items, as CSR; return also whether the search is complete.
@@ -128,34 +141,34 @@ def minimal_moles(
     ``halt[0]`` is set.
     """
     search = _MoleSearch(k, p, above, below, rows, starts, tids, places, supports, peaks, n_items)
-    with cython.nogil:
+    with nogil:
         is_done = search.run(most, halt)
     n_found = search.n_found
     bounds = np.asarray(search.bounds)[: n_found + 1]
     return np.asarray(search.found)[: bounds[n_found]], bounds, bool(is_done)
 
 
-@cython.final
-@cython.cclass
+@final
+@cclass
 class _MoleSearch:
     """The prefix tree of the itemsets that are no moles, the moles found, and the current position."""
 
-    cython.declare(k=cython.longlong, above=cython.longlong, below=cython.longlong, p=cython.Py_ssize_t)
+    declare(k=int64, above=int64, below=int64, p=Py_ssize_t)
     rows: MoleRows
     starts: Number[::1]
-    cython.declare(tids=cython.int[::1], places=cython.longlong[::1], supports=cython.longlong[::1])
-    peaks: cython.longlong[::1]
-    filled: cython.longlong[::1]  # number of rows listed for each item
-    prefix_of: cython.longlong[::1]  # the node that these rows belong to
-    counts: cython.longlong[::1]  # supports of private items, 0 between two itemsets
-    n_nodes: cython.Py_ssize_t
-    names: cython.int[::1]  # item of each node
-    first: cython.longlong[::1]  # start of its children, ascending
-    last: cython.longlong[::1]  # and their end
-    path: cython.longlong[::1]  # the ancestors of the current node
-    cursor: cython.longlong[::1]  # the current child of each of them
-    cython.declare(itemset=cython.int[::1], found=cython.int[::1], n_found=cython.Py_ssize_t)
-    bounds: cython.longlong[::1]
+    declare(tids=int32[::1], places=int64[::1], supports=int64[::1])
+    peaks: int64[::1]
+    filled: int64[::1]  # number of rows listed for each item
+    prefix_of: int64[::1]  # the node that these rows belong to
+    counts: int64[::1]  # supports of private items, 0 between two itemsets
+    n_nodes: Py_ssize_t
+    names: int32[::1]  # item of each node
+    first: int64[::1]  # start of its children, ascending
+    last: int64[::1]  # and their end
+    path: int64[::1]  # the ancestors of the current node
+    cursor: int64[::1]  # the current child of each of them
+    declare(itemset=int32[::1], found=int32[::1], n_found=Py_ssize_t)
+    bounds: int64[::1]
 
     def __init__(
         self,
@@ -187,13 +200,13 @@ class _MoleSearch:
         self.itemset = np.empty(p, np.int32)
         self.n_found, self.found, self.bounds = 0, np.empty(256, np.int32), np.zeros(128, np.int64)
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(-1)
-    def run(self, most: cython.longlong, halt: Flag[::1]) -> cython.int:
+    @cfunc
+    @nogil
+    @exceptval(-1)
+    def run(self, most: int64, halt: Flag[::1]) -> int32:
         """Visit all itemsets; return whether the search is complete."""
-        depth: cython.Py_ssize_t = 0
-        node: cython.Py_ssize_t
+        depth: Py_ssize_t = 0
+        node: Py_ssize_t
         self.cursor[0] = self.last[0]
         while depth >= 0:
             if halt[0] or self.n_found > most or self.n_nodes > 4 * most:
@@ -210,14 +223,14 @@ class _MoleSearch:
                 self.cursor[depth] = self.last[node]
         return 1
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(-1)
-    def _visit(self, node: cython.Py_ssize_t, depth: cython.Py_ssize_t) -> cython.int:
+    @cfunc
+    @nogil
+    @exceptval(-1)
+    def _visit(self, node: Py_ssize_t, depth: Py_ssize_t) -> int32:
         """List the extensions of a node by one item: moles, and children."""
-        item: cython.Py_ssize_t = self.names[node]
-        length: cython.Py_ssize_t = depth + 2
-        sibling: cython.Py_ssize_t
+        item: Py_ssize_t = self.names[node]
+        length: Py_ssize_t = depth + 2
+        sibling: Py_ssize_t
         self.itemset[depth] = self.names[node]
         self._extend(node, item, length == self.p)
         self.first[node] = self.n_nodes
@@ -226,9 +239,9 @@ class _MoleSearch:
             if self.prefix_of[other] != node:
                 continue
             self.itemset[depth + 1] = other
-            mole: cython.bint = self.supports[other] < self.k
+            mole: bint = self.supports[other] < self.k
             self.peaks[other] = self.peaks[item]  # an upper bound; counted only if it exceeds the share
-            risky: cython.bint = not mole and self._exceeds_share(other)
+            risky: bint = not mole and self._exceeds_share(other)
             if length == self.p and not mole and not risky:
                 continue
             if not self._contains_subsets(length):
@@ -243,29 +256,29 @@ class _MoleSearch:
         self.last[node] = self.n_nodes
         return 0
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def _exceeds_share(self, item: cython.Py_ssize_t) -> cython.bint:
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def _exceeds_share(self, item: Py_ssize_t) -> bint:
         """Return whether a private item is in too many rows of an item."""
         return self.peaks[item] * self.below > self.above * self.supports[item]
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def _count_peak(self, item: cython.Py_ssize_t) -> cython.void:
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def _count_peak(self, item: Py_ssize_t) -> void:
         """Count the largest support of a private item in the rows of an extension."""
-        start: cython.Py_ssize_t = self.starts[item]
+        start: Py_ssize_t = self.starts[item]
         self.peaks[item] = _peak(start, start + self.filled[item], self.tids, self.rows, self.counts)
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(-1)
-    def _list(self, length: cython.Py_ssize_t) -> cython.int:
+    @cfunc
+    @nogil
+    @exceptval(-1)
+    def _list(self, length: Py_ssize_t) -> int32:
         """Append the itemset to those found."""
-        n: cython.Py_ssize_t = self.n_found
-        size: cython.Py_ssize_t = self.bounds[n]
-        i: cython.Py_ssize_t
+        n: Py_ssize_t = self.n_found
+        size: Py_ssize_t = self.bounds[n]
+        i: Py_ssize_t
         if n + 2 > self.bounds.shape[0]:
             self.bounds = grown(self.bounds, n + 1, 2 * self.bounds.shape[0])
         while size + length > self.found.shape[0]:
@@ -276,12 +289,12 @@ class _MoleSearch:
         self.n_found += 1
         return 0
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(-1)
-    def _add_node(self, item: cython.int) -> cython.int:
+    @cfunc
+    @nogil
+    @exceptval(-1)
+    def _add_node(self, item: int32) -> int32:
         """Add a node to the tree."""
-        n: cython.Py_ssize_t = self.n_nodes
+        n: Py_ssize_t = self.n_nodes
         if n == self.names.shape[0]:
             self.names = grown(self.names, n, 2 * n)
             self.first, self.last = grown(self.first, n, 2 * n), grown(self.last, n, 2 * n)
@@ -289,15 +302,15 @@ class _MoleSearch:
         self.n_nodes += 1
         return 0
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def _extend(self, node: cython.Py_ssize_t, item: cython.Py_ssize_t, is_last: cython.bint) -> cython.void:
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def _extend(self, node: Py_ssize_t, item: Py_ssize_t, is_last: bint) -> void:
         """List and count the rows of each item that follows the itemset."""
-        cython.declare(slot=cython.Py_ssize_t, row=cython.Py_ssize_t, free=cython.Py_ssize_t)
+        declare(slot=Py_ssize_t, row=Py_ssize_t, free=Py_ssize_t)
         for slot in range(self.starts[item], self.starts[item] + self.filled[item]):
             row = self.tids[slot]
-            listed: cython.bint = not is_last or self.rows.ends[row] < self.rows.offsets[row + 1]
+            listed: bint = not is_last or self.rows.ends[row] < self.rows.offsets[row + 1]
             for position in range(self.places[slot] + 1, self.rows.ends[row]):
                 other = self.rows.codes[position]
                 if self.prefix_of[other] != node:
@@ -311,31 +324,31 @@ class _MoleSearch:
                     self.filled[other] += 1
                 self.supports[other] += self.rows.weights[row]
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def _contains_subsets(self, length: cython.Py_ssize_t) -> cython.bint:
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def _contains_subsets(self, length: Py_ssize_t) -> bint:
         """Return whether the tree contains all subsets with one item less.
 
         The two subsets without one of the last two items are known to be in the tree.
         """
-        left_out: cython.Py_ssize_t
+        left_out: Py_ssize_t
         for left_out in range(length - 2):
-            node: cython.Py_ssize_t = self.path[left_out]
+            node: Py_ssize_t = self.path[left_out]
             for i in range(left_out + 1, length):
                 node = self._find_child(node, self.itemset[i])
                 if node < 0:
                     return False
         return True
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def _find_child(self, node: cython.Py_ssize_t, item: cython.int) -> cython.Py_ssize_t:
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def _find_child(self, node: Py_ssize_t, item: int32) -> Py_ssize_t:
         """Return the child of a node for an item, -1 if there is none."""
-        low: cython.Py_ssize_t = self.first[node]
-        high: cython.Py_ssize_t = self.last[node]
-        middle: cython.Py_ssize_t
+        low: Py_ssize_t = self.first[node]
+        high: Py_ssize_t = self.last[node]
+        middle: Py_ssize_t
         while low < high:
             middle = (low + high) // 2
             if self.names[middle] < item:
@@ -351,8 +364,8 @@ def eliminate(
     starts: Number[::1],
     moles_of: Code[::1],
     losses: Number[::1],
-    by_moles: cython.bint,
-    by_loss: cython.bint,
+    by_moles: bint,
+    by_loss: bint,
 ) -> NDArray[np.int64]:
     """Select items until each mole contains one; return them in the order chosen.
 
@@ -360,19 +373,19 @@ def eliminate(
     divided by the loss, or by 1 without ``by_loss``. A tie goes to more moles, then to less loss, then to the
     lower item.
     """
-    left: cython.longlong[::1] = np.diff(starts)
-    alive: cython.uchar[::1] = np.ones(len(bounds) - 1, np.uint8)
-    waiting: cython.longlong[::1] = np.arange(len(starts) - 1)
+    left: int64[::1] = np.diff(starts)
+    alive: uint8[::1] = np.ones(len(bounds) - 1, np.uint8)
+    waiting: int64[::1] = np.arange(len(starts) - 1)
     result = np.empty(len(starts) - 1, np.int64)
-    chosen: cython.longlong[::1] = result
-    n_waiting: cython.Py_ssize_t = left.shape[0]
-    n_chosen: cython.Py_ssize_t = 0
-    n_left: cython.Py_ssize_t
-    best: cython.Py_ssize_t = 0
-    most: cython.longlong = 0  # moles that contain the best item so far
-    least: cython.longlong = 0  # its loss
-    mole: cython.Py_ssize_t
-    with cython.nogil:
+    chosen: int64[::1] = result
+    n_waiting: Py_ssize_t = left.shape[0]
+    n_chosen: Py_ssize_t = 0
+    n_left: Py_ssize_t
+    best: Py_ssize_t = 0
+    most: int64 = 0  # moles that contain the best item so far
+    least: int64 = 0  # its loss
+    mole: Py_ssize_t
+    with nogil:
         while best >= 0:
             best = -1
             n_left = 0
@@ -397,23 +410,23 @@ def eliminate(
     return result[:n_chosen]
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
+@cfunc
+@nogil
+@exceptval(check=False)
 def _comes_before(
-    moles: cython.longlong,
-    loss: cython.longlong,
-    other_moles: cython.longlong,
-    other_loss: cython.longlong,
-    by_moles: cython.bint,
-    by_loss: cython.bint,
-) -> cython.bint:
+    moles: int64,
+    loss: int64,
+    other_moles: int64,
+    other_loss: int64,
+    by_moles: bint,
+    by_loss: bint,
+) -> bint:
     """Return whether an item comes before another with a lower number.
 
     The scores are compared as products, so exactly.
     """
-    one: cython.longlong = (moles if by_moles else 1) * (other_loss if by_loss else 1)
-    other: cython.longlong = (other_moles if by_moles else 1) * (loss if by_loss else 1)
+    one: int64 = (moles if by_moles else 1) * (other_loss if by_loss else 1)
+    other: int64 = (other_moles if by_moles else 1) * (loss if by_loss else 1)
     if one != other:
         return one > other
     if moles != other_moles:

@@ -3,8 +3,24 @@
 A support in (0, k) is rare. ``clusters`` has the state, and applies one step.
 """
 
-import cython
 import numpy as np
+from cython import (
+    Py_ssize_t,
+    bint,
+    cast,
+    cclass,
+    cfunc,
+    declare,
+    exceptval,
+    final,
+    inline,
+    int as int32,
+    longlong as int64,
+    nogil,
+    uchar as uint8,
+    ulonglong as uint64,
+    void,
+)
 from cython.cimports.pdanon._kernels.clusters import (
     State,
     coarsen,
@@ -30,11 +46,11 @@ __all__ = [
 # --- Clusters, and pairs of them
 
 
-UNKNOWN = cython.declare(cython.int, -2)  # a partner that must be looked up
+UNKNOWN = declare(int32, -2)  # a partner that must be looked up
 
 
-@cython.final
-@cython.cclass
+@final
+@cclass
 class RarePartners:
     """The largest rare support of each cluster: its own, or that with another cluster, its partner.
 
@@ -43,9 +59,9 @@ class RarePartners:
     single clusters before pairs, then by labels.
     """
 
-    def __init__(self, k: cython.longlong, pairs: cython.bint, state: State) -> None:
-        cython.declare(i=cython.int, a=cython.int)
-        n: cython.Py_ssize_t = state.label.shape[0]
+    def __init__(self, k: int64, pairs: bint, state: State) -> None:
+        declare(i=int32, a=int32)
+        n: Py_ssize_t = state.label.shape[0]
         self.k, self.pairs = k, pairs
         self.base = 1
         while self.base < n:
@@ -62,36 +78,36 @@ class RarePartners:
         for i in range(self.base - 1, 0, -1):
             self.winner[i] = self.better(self.winner[2 * i], self.winner[2 * i + 1])
 
-    def look_up_some(self, limit: cython.longlong, state: State) -> int:
+    def look_up_some(self, limit: int64, state: State) -> int:
         """Find the partners of up to ``limit`` clusters; return the number of clusters left."""
-        with cython.nogil:
+        with nogil:
             while limit > 0 and self.n_unknown:
                 self.look_up_one(state)
                 limit -= 1
         return self.n_unknown
 
-    def look_up_later(self, a: cython.int) -> cython.void:
+    def look_up_later(self, a: int32) -> void:
         """Note that the partner of a cluster is unknown."""
         self.partner[a], self.support[a] = UNKNOWN, 0
         self.unknown[self.n_unknown] = a
         self.n_unknown += 1
 
-    def look_up_one(self, state: State) -> cython.void:
+    def look_up_one(self, state: State) -> void:
         """Find the partner of the next cluster, if it is still unknown."""
-        i: cython.int
+        i: int32
         self.n_unknown -= 1
-        a: cython.int = self.unknown[self.n_unknown]
+        a: int32 = self.unknown[self.n_unknown]
         if self.partner[a] != UNKNOWN:
             return
         self.partner[a] = -1
-        n: cython.int = count(a, state)
+        n: int32 = count(a, state)
         for i in range(n):
             if is_longer(state.touched[i], a, state):
                 self.consider(a, state.touched[i], state.counts[state.cell[state.touched[i]]], state)
         forget(n, state)
         self.enter(a)
 
-    def consider(self, a: cython.int, r: cython.int, both: cython.int, state: State) -> cython.bint:
+    def consider(self, a: int32, r: int32, both: int32, state: State) -> bint:
         """Make r the partner of a if it comes before the current one; return whether it does."""
         if both >= self.k or state.support[r] < self.k:
             return False
@@ -100,13 +116,13 @@ class RarePartners:
         self.support[a], self.partner[a] = both, r
         return True
 
-    def refresh(self, a: cython.int, b: cython.int, state: State) -> cython.void:
+    def refresh(self, a: int32, b: int32, state: State) -> void:
         """Update the partners after b was merged into a.
 
         After a suppression, a is the suppressed cluster, and b equals a.
         """
-        cython.declare(i=cython.int, r=cython.int)
-        n: cython.int = 0
+        declare(i=int32, r=int32)
+        n: int32 = 0
         self.support[a] = self.support[b] = 0
         self.partner[a] = self.partner[b] = -1
         if state.label[a] < 0:
@@ -125,9 +141,9 @@ class RarePartners:
         self.enter(a)
         self.enter(b)
 
-    def meet(self, a: cython.int, b: cython.int, r: cython.int, state: State) -> cython.void:
+    def meet(self, a: int32, b: int32, r: int32, state: State) -> void:
         """Update the partner of r or a for their pair, after b was merged into a."""
-        both: cython.int = state.counts[state.cell[r]]
+        both: int32 = state.counts[state.cell[r]]
         if self.partner[r] == a or self.partner[r] == b:
             if both < self.k and is_longer(a, r, state):
                 self.support[r], self.partner[r] = both, a  # a merge never lowers a support: it stays first
@@ -140,7 +156,7 @@ class RarePartners:
             if self.consider(r, a, both, state):
                 self.enter(r)
 
-    def better(self, a: cython.int, b: cython.int) -> cython.int:
+    def better(self, a: int32, b: int32) -> int32:
         """Return the cluster that comes first in the tournament."""
         if self.support[a] != self.support[b]:
             return a if self.support[a] > self.support[b] else b
@@ -148,22 +164,22 @@ class RarePartners:
             return a
         if (self.partner[a] == a) != (self.partner[b] == b):
             return a if self.partner[a] == a else b
-        order: cython.int = min(a, self.partner[a]) - min(b, self.partner[b])
+        order: int32 = min(a, self.partner[a]) - min(b, self.partner[b])
         if order == 0:
             order = max(a, self.partner[a]) - max(b, self.partner[b])
         return a if order < 0 else b
 
-    def enter(self, a: cython.int) -> cython.void:
+    def enter(self, a: int32) -> void:
         """Update the tournament for a cluster with a new partner or support."""
-        place: cython.Py_ssize_t = (self.base + a) // 2
+        place: Py_ssize_t = (self.base + a) // 2
         while place:
             self.winner[place] = self.better(self.winner[2 * place], self.winner[2 * place + 1])
             place //= 2
 
 
 def satisfy_pairs(
-    least_first: cython.bint,
-    limit: cython.longlong,
+    least_first: bint,
+    limit: int64,
     rare: RarePartners,
     state: State,
     halt: Flag[::1],
@@ -174,9 +190,9 @@ def satisfy_pairs(
     number of steps is limited to about ``limit``, so that the caller can report progress; the loop stops when
     ``halt[0]`` is set.
     """
-    itemset: cython.int[::1] = np.empty(2, np.int32)
-    steps: cython.longlong = 0
-    with cython.nogil:
+    itemset: int32[::1] = np.empty(2, np.int32)
+    steps: int64 = 0
+    with nogil:
         while steps < limit and state.refused < 0:
             while rare.n_unknown:
                 rare.look_up_one(state)
@@ -190,16 +206,16 @@ def satisfy_pairs(
     return steps
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
+@cfunc
+@nogil
+@exceptval(check=False)
 def _satisfy_pair(
-    itemset: Code[::1], least_first: cython.bint, state: State, rare: RarePartners, halt: Flag[::1]
-) -> cython.longlong:
+    itemset: Code[::1], least_first: bint, state: State, rare: RarePartners, halt: Flag[::1]
+) -> int64:
     """Merge and suppress until a cluster, or a pair of clusters, is not rare; return the number of steps."""
-    support: cython.longlong = 0
-    steps: cython.longlong = 0
-    n: cython.int = image_of(itemset, 0, 2, state)
+    support: int64 = 0
+    steps: int64 = 0
+    n: int32 = image_of(itemset, 0, 2, state)
     while n > 0 and support < rare.k and not halt[0]:
         a, b = coarsen(n, least_first, state)
         if a < 0:
@@ -216,8 +232,8 @@ def _satisfy_pair(
 # --- Given itemsets
 
 
-@cython.final
-@cython.cclass
+@final
+@cclass
 class Bitmaps:
     """The rows of each item or cluster, one bit a row.
 
@@ -226,10 +242,10 @@ class Bitmaps:
     """
 
     def __init__(
-        self, codes: Code[::1], offsets: Number[::1], weights: Number[::1], n_items: cython.Py_ssize_t
+        self, codes: Code[::1], offsets: Number[::1], weights: Number[::1], n_items: Py_ssize_t
     ) -> None:
-        one: cython.ulonglong = 1
-        row: cython.Py_ssize_t
+        one: uint64 = 1
+        row: Py_ssize_t
         n_words = (len(offsets) + 62) // 64
         self.bits = np.zeros((n_items, n_words), np.uint64)
         self.weights = weights
@@ -239,17 +255,17 @@ class Bitmaps:
             for position in range(offsets[row], offsets[row + 1]):
                 self.bits[codes[position], row >> 6] |= one << (row & 63)
 
-    def unite(self, a: cython.int, b: cython.int) -> cython.void:
+    def unite(self, a: int32, b: int32) -> void:
         """Add the rows of b to the rows of a."""
         self.length = 0
         for i in range(self.bits.shape[1]):
             self.bits[a, i] |= self.bits[b, i]
 
-    def support(self, n: cython.int, enough: cython.longlong, state: State) -> cython.longlong:
+    def support(self, n: int32, enough: int64, state: State) -> int64:
         """Return the support of an image of n clusters; stop at ``enough``."""
-        i: cython.Py_ssize_t = 0
-        common: cython.ulonglong
-        total: cython.longlong = 0
+        i: Py_ssize_t = 0
+        common: uint64
+        total: int64 = 0
         if n == 0:
             return 0
         self.begin(max(n - 1, 1), state)
@@ -261,38 +277,38 @@ class Bitmaps:
             i += 1
         return total
 
-    def begin(self, length: cython.int, state: State) -> cython.void:
+    def begin(self, length: int32, state: State) -> void:
         """Make the first clusters of the image the prefix."""
-        same: cython.bint = self.length == length
+        same: bint = self.length == length
         for i in range(length if same else 0):
             same = same and self.prefix[i] == state.image[i]
         if not same:
             self.prefix[:length] = state.image[:length]
             self.length, self.scanned, self.n_words = length, 0, 0
 
-    def find_word(self) -> cython.bint:
+    def find_word(self) -> bint:
         """Store the next common word of the prefix; return whether there is one."""
-        common: cython.ulonglong = 0
+        common: uint64 = 0
         while not common and self.scanned < self.bits.shape[1]:
             common = self.bits[self.prefix[0], self.scanned]
             for i in range(1, self.length):
                 common &= self.bits[self.prefix[i], self.scanned]
             self.words[self.n_words] = common
-            self.places[self.n_words] = cython.cast(cython.int, self.scanned)
+            self.places[self.n_words] = cast(int32, self.scanned)
             self.scanned += 1
         self.n_words += common != 0
         return common != 0
 
 
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def _first_bit(word: cython.ulonglong) -> cython.Py_ssize_t:
+@cfunc
+@inline
+@nogil
+@exceptval(check=False)
+def _first_bit(word: uint64) -> Py_ssize_t:
     """Return the position of the lowest bit of a word that is not 0, by bisection."""
-    place: cython.Py_ssize_t = 0
-    half: cython.Py_ssize_t = 32
-    one: cython.ulonglong = 1
+    place: Py_ssize_t = 0
+    half: Py_ssize_t = 32
+    one: uint64 = 1
     while half:
         if not word & ((one << half) - 1):
             word >>= half
@@ -302,14 +318,14 @@ def _first_bit(word: cython.ulonglong) -> cython.Py_ssize_t:
 
 
 def itemset_supports(
-    sets: Code[::1], set_offsets: Number[::1], enough: cython.longlong, bitmaps: Bitmaps, state: State
+    sets: Code[::1], set_offsets: Number[::1], enough: int64, bitmaps: Bitmaps, state: State
 ) -> NDArray[np.int64]:
     """Return the support of the image of each itemset, or any number of at least ``enough``."""
-    n: cython.int
+    n: int32
     result = np.empty(len(set_offsets) - 1, np.int64)
-    supports: cython.longlong[::1] = result
-    i: cython.Py_ssize_t
-    with cython.nogil:
+    supports: int64[::1] = result
+    i: Py_ssize_t
+    with nogil:
         for i in range(supports.shape[0]):
             n = image_of(sets, set_offsets[i], set_offsets[i + 1], state)
             supports[i] = bitmaps.support(n, enough, state)
@@ -317,12 +333,12 @@ def itemset_supports(
 
 
 def satisfy_itemsets(
-    k: cython.longlong,
-    least_first: cython.bint,
-    limit: cython.longlong,
+    k: int64,
+    least_first: bint,
+    limit: int64,
     sets: Code[::1],
     set_offsets: Number[::1],
-    begin: cython.Py_ssize_t,
+    begin: Py_ssize_t,
     bitmaps: Bitmaps,
     state: State,
 ) -> tuple[int, int]:
@@ -331,9 +347,9 @@ def satisfy_itemsets(
     ``bitmaps`` has the rows of the clusters, and is updated. The number of steps is limited to about
     ``limit``, from itemset ``begin`` on. Return the number of steps, and the itemset to continue with.
     """
-    n: cython.int
-    steps: cython.longlong = 0
-    with cython.nogil:
+    n: int32
+    steps: int64 = 0
+    with nogil:
         while begin < set_offsets.shape[0] - 1 and steps < limit and state.refused < 0:
             n = image_of(sets, set_offsets[begin], set_offsets[begin + 1], state)
             while 0 < bitmaps.support(n, k, state) < k:
@@ -352,17 +368,17 @@ def coarsen_each(sets: Code[::1], set_offsets: Number[::1], state: State) -> int
 
     Return the number of merges.
     """
-    changed: cython.uchar[::1] = np.zeros(state.label.shape[0], np.uint8)
-    i: cython.Py_ssize_t
-    merges: cython.longlong = 0
-    with cython.nogil:
+    changed: uint8[::1] = np.zeros(state.label.shape[0], np.uint8)
+    i: Py_ssize_t
+    merges: int64 = 0
+    with nogil:
         for i in range(set_offsets.shape[0] - 1):
-            is_changed: cython.bint = state.n_active < 2
+            is_changed: bint = state.n_active < 2
             for place in range(set_offsets[i], set_offsets[i + 1]):
                 is_changed |= changed[state.label[sets[place]]]
             if is_changed:
                 continue
-            n: cython.int = image_of(sets, set_offsets[i], set_offsets[i + 1], state)
+            n: int32 = image_of(sets, set_offsets[i], set_offsets[i + 1], state)
             a, _ = coarsen(n, False, state)
             changed[a] = 1
             merges += 1

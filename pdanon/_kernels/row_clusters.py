@@ -1,7 +1,23 @@
 """Clusters of rows: take the rows nearest to a seed, measure the cover of values, and merge clusters."""
 
-import cython
 import numpy as np
+from cython import (
+    Py_ssize_t,
+    address,
+    bint,
+    cclass,
+    cfunc,
+    declare,
+    double as float64,
+    exceptval,
+    final,
+    int as int32,
+    longlong as int64,
+    nogil,
+    sizeof,
+    uchar as uint8,
+    void,
+)
 from cython.cimports.libc.string import memmove
 from cython.cimports.pdanon._kernels.counting import Code, Number, sort_part
 from numpy.typing import NDArray
@@ -23,25 +39,25 @@ __all__ = [
 # Rows with equal values are equally near, so distances are computed for each combination of values.
 
 
-@cython.final
-@cython.cclass
+@final
+@cclass
 class NearestRows:
     """The rows that are left, by their combination of values."""
 
     codes: Code[:, ::1]  # the values of each combination
     kinds: Number[::1]  # the combination of each row
     rows: Number[::1]  # the rows of each combination, ascending, one combination after the other
-    begins: cython.longlong[::1]  # first row of each combination that may be left
+    begins: int64[::1]  # first row of each combination that may be left
     ends: Number[::1]
-    counts: cython.longlong[::1]  # rows left of each combination
-    live: cython.longlong[::1]  # combinations with rows left
-    n_live: cython.Py_ssize_t
-    is_left: cython.uchar[::1]
-    sums: cython.longlong[::1]  # a Fenwick tree: rows left in ranges whose lengths are powers of two
-    losses: cython.longlong[::1]
-    heap: cython.longlong[::1]  # the nearest combinations, or the first rows; the largest key is on top
-    keys: cython.longlong[::1]
-    n_heap: cython.Py_ssize_t
+    counts: int64[::1]  # rows left of each combination
+    live: int64[::1]  # combinations with rows left
+    n_live: Py_ssize_t
+    is_left: uint8[::1]
+    sums: int64[::1]  # a Fenwick tree: rows left in ranges whose lengths are powers of two
+    losses: int64[::1]
+    heap: int64[::1]  # the nearest combinations, or the first rows; the largest key is on top
+    keys: int64[::1]
+    n_heap: Py_ssize_t
 
     def __init__(self, codes: NDArray[np.int32], kinds: NDArray[np.int64]) -> None:
         n_rows, n_kinds = len(kinds), len(codes)
@@ -61,10 +77,10 @@ class NearestRows:
         """The rows that are left, ascending."""
         return np.flatnonzero(self.is_left)
 
-    def row_at(self, place: cython.Py_ssize_t) -> int:
+    def row_at(self, place: Py_ssize_t) -> int:
         """Return the row at a place among those left."""
-        found: cython.Py_ssize_t = 0
-        step: cython.Py_ssize_t = 1
+        found: Py_ssize_t = 0
+        step: Py_ssize_t = 1
         while 2 * step < self.sums.shape[0]:
             step *= 2
         while step:
@@ -76,10 +92,10 @@ class NearestRows:
 
     def take(
         self,
-        seed: cython.Py_ssize_t,
+        seed: Py_ssize_t,
         tables: Number[::1],
         starts: Number[::1],
-        k: cython.longlong,
+        k: int64,
     ) -> NDArray[np.int64]:
         """Take a row and the ``k - 1`` rows nearest to it, of equally near ones the first in the table.
 
@@ -87,8 +103,8 @@ class NearestRows:
         row, column by column, from ``starts`` on. That of a row is their sum.
         """
         chosen = np.empty(k, np.int64)
-        taken: cython.longlong[::1] = chosen
-        with cython.nogil:
+        taken: int64[::1] = chosen
+        with nogil:
             taken[0] = seed
             self.remove(seed)
             self.measure(tables, starts)
@@ -96,24 +112,24 @@ class NearestRows:
                 self.collect(k - 1, taken)
         return chosen
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def remove(self, row: cython.Py_ssize_t) -> cython.void:
-        place: cython.Py_ssize_t = row + 1
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def remove(self, row: Py_ssize_t) -> void:
+        place: Py_ssize_t = row + 1
         self.is_left[row] = 0
         self.counts[self.kinds[row]] -= 1
         while place < self.sums.shape[0]:
             self.sums[place] -= 1
             place += place & -place
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def measure(self, tables: Number[::1], starts: Number[::1]) -> cython.void:
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def measure(self, tables: Number[::1], starts: Number[::1]) -> void:
         """Compute the distance of each combination with rows left, and forget the others."""
-        cython.declare(i=cython.Py_ssize_t, kind=cython.Py_ssize_t, column=cython.Py_ssize_t)
-        cython.declare(kept=cython.Py_ssize_t, loss=cython.longlong)
+        declare(i=Py_ssize_t, kind=Py_ssize_t, column=Py_ssize_t)
+        declare(kept=Py_ssize_t, loss=int64)
         kept = 0
         for i in range(self.n_live):
             kind = self.live[i]
@@ -127,15 +143,13 @@ class NearestRows:
             kept += 1
         self.n_live = kept
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def collect(self, n: cython.longlong, taken: cython.longlong[::1]) -> cython.void:
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def collect(self, n: int64, taken: int64[::1]) -> void:
         """Take the n nearest rows, from ``taken[1]`` on."""
-        cython.declare(
-            i=cython.Py_ssize_t, j=cython.Py_ssize_t, kind=cython.Py_ssize_t, row=cython.Py_ssize_t
-        )
-        cython.declare(bound=cython.longlong, size=cython.Py_ssize_t)
+        declare(i=Py_ssize_t, j=Py_ssize_t, kind=Py_ssize_t, row=Py_ssize_t)
+        declare(bound=int64, size=Py_ssize_t)
         bound, size = self.bound(n), 1
         for i in range(self.n_live):
             kind = self.live[i]
@@ -165,12 +179,12 @@ class NearestRows:
             self.remove(self.heap[i])
             taken[size + i] = self.heap[i]
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def bound(self, n: cython.longlong) -> cython.longlong:
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def bound(self, n: int64) -> int64:
         """Return the distance of the n-th nearest row."""
-        cython.declare(i=cython.Py_ssize_t, kind=cython.Py_ssize_t, total=cython.longlong)
+        declare(i=Py_ssize_t, kind=Py_ssize_t, total=int64)
         total, self.n_heap = 0, 0
         for i in range(self.n_live):
             kind = self.live[i]
@@ -183,12 +197,12 @@ class NearestRows:
                 self.pop()
         return self.keys[0]
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def push(self, entry: cython.longlong, key: cython.longlong) -> cython.void:
-        place: cython.Py_ssize_t = self.n_heap
-        above: cython.Py_ssize_t
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def push(self, entry: int64, key: int64) -> void:
+        place: Py_ssize_t = self.n_heap
+        above: Py_ssize_t
         self.n_heap += 1
         while place:
             above = (place - 1) // 2
@@ -198,15 +212,15 @@ class NearestRows:
             place = above
         self.heap[place], self.keys[place] = entry, key
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def pop(self) -> cython.void:
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def pop(self) -> void:
         """Remove the entry with the largest key."""
-        place: cython.Py_ssize_t = 0
-        below: cython.Py_ssize_t = 1
+        place: Py_ssize_t = 0
+        below: Py_ssize_t = 1
         self.n_heap -= 1
-        last: cython.Py_ssize_t = self.n_heap
+        last: Py_ssize_t = self.n_heap
         while below < last:
             if below + 1 < last and self.keys[below + 1] > self.keys[below]:
                 below += 1
@@ -221,14 +235,14 @@ class NearestRows:
 # --- The loss of values together with each line of others, at least one in a line
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _ends(lines: Code[:, ::1], line: cython.Py_ssize_t, values: Code[::1]) -> tuple[cython.int, cython.int]:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _ends(lines: Code[:, ::1], line: Py_ssize_t, values: Code[::1]) -> tuple[int32, int32]:
     """Return the smallest and the largest of some values and those of a line."""
-    low: cython.int = lines[line, 0]
-    high: cython.int = low
-    place: cython.Py_ssize_t
+    low: int32 = lines[line, 0]
+    high: int32 = low
+    place: Py_ssize_t
     for place in range(1, lines.shape[1]):
         low, high = min(low, lines[line, place]), max(high, lines[line, place])
     for place in range(values.shape[0]):
@@ -240,8 +254,8 @@ def range_losses(
     lines: Code[:, ::1],
     values: Code[::1],
     positions: Number[::1],
-    least: cython.longlong,
-    unit: cython.longlong,
+    least: int64,
+    unit: int64,
 ) -> NDArray[np.int64]:
     """Return the loss of the range of each line: its length, but ``unit`` with a missing value and others.
 
@@ -249,9 +263,9 @@ def range_losses(
     values loses at least ``least``.
     """
     losses = np.empty(lines.shape[0], np.int64)
-    found: cython.longlong[::1] = losses
-    line: cython.Py_ssize_t
-    with cython.nogil:
+    found: int64[::1] = losses
+    line: Py_ssize_t
+    with nogil:
         for line in range(lines.shape[0]):
             low, high = _ends(lines, line, values)
             if low == high:
@@ -273,9 +287,9 @@ def ancestor_losses(
 ) -> NDArray[np.int64]:
     """Return the penalty of the lowest common ancestor of each line; nodes are in pre-order."""
     losses = np.empty(lines.shape[0], np.int64)
-    found: cython.longlong[::1] = losses
-    cython.declare(line=cython.Py_ssize_t, node=cython.Py_ssize_t)
-    with cython.nogil:
+    found: int64[::1] = losses
+    declare(line=Py_ssize_t, node=Py_ssize_t)
+    with nogil:
         for line in range(lines.shape[0]):
             low, high = _ends(lines, line, values)
             node = leaves[low]
@@ -288,11 +302,11 @@ def ancestor_losses(
 def set_losses(lines: Code[:, ::1], values: Code[::1], prices: Number[::1]) -> NDArray[np.int64]:
     """Return the price of the number of distinct values of each line, where equal values are neighbors."""
     losses = np.empty(lines.shape[0], np.int64)
-    found: cython.longlong[::1] = losses
-    is_other: cython.uchar[::1] = np.zeros(prices.shape[0], np.uint8)
-    cython.declare(line=cython.Py_ssize_t, place=cython.Py_ssize_t, size=cython.Py_ssize_t)
-    n_others: cython.Py_ssize_t = 0
-    with cython.nogil:
+    found: int64[::1] = losses
+    is_other: uint8[::1] = np.zeros(prices.shape[0], np.uint8)
+    declare(line=Py_ssize_t, place=Py_ssize_t, size=Py_ssize_t)
+    n_others: Py_ssize_t = 0
+    with nogil:
         for place in range(values.shape[0]):
             n_others += not is_other[values[place]]
             is_other[values[place]] = 1
@@ -307,15 +321,15 @@ def set_losses(lines: Code[:, ::1], values: Code[::1], prices: Number[::1]) -> N
     return losses
 
 
-def distinct_values(codes: Code[::1], starts: Number[::1], n_values: cython.Py_ssize_t) -> NDArray[np.int32]:
+def distinct_values(codes: Code[::1], starts: Number[::1], n_values: Py_ssize_t) -> NDArray[np.int32]:
     """Return the distinct values from each start on, ascending; repeat the last one up to a common length."""
-    last: cython.longlong[::1] = np.full(n_values, -1)  # the part in which each value occurred last
-    values: cython.int[::1] = np.empty(len(codes), np.int32)
-    ends: cython.longlong[::1] = np.zeros(len(starts) + 1, np.int64)
-    cython.declare(part=cython.Py_ssize_t, place=cython.Py_ssize_t, end=cython.Py_ssize_t)
-    cython.declare(n=cython.Py_ssize_t, width=cython.Py_ssize_t)
+    last: int64[::1] = np.full(n_values, -1)  # the part in which each value occurred last
+    values: int32[::1] = np.empty(len(codes), np.int32)
+    ends: int64[::1] = np.zeros(len(starts) + 1, np.int64)
+    declare(part=Py_ssize_t, place=Py_ssize_t, end=Py_ssize_t)
+    declare(n=Py_ssize_t, width=Py_ssize_t)
     n, width = 0, 1
-    with cython.nogil:
+    with nogil:
         for part in range(starts.shape[0]):
             end = starts[part + 1] if part + 1 < starts.shape[0] else codes.shape[0]
             for place in range(starts[part], end):
@@ -327,8 +341,8 @@ def distinct_values(codes: Code[::1], starts: Number[::1], n_values: cython.Py_s
             ends[part + 1] = n
             width = max(width, n - ends[part])
     lines = np.empty((len(starts), width), np.int32)
-    found: cython.int[:, ::1] = lines
-    with cython.nogil:
+    found: int32[:, ::1] = lines
+    with nogil:
         for part in range(starts.shape[0]):
             for place in range(width):
                 found[part, place] = values[min(ends[part] + place, ends[part + 1] - 1)]
@@ -339,10 +353,10 @@ def distinct_values(codes: Code[::1], starts: Number[::1], n_values: cython.Py_s
 
 
 def merge_members(
-    members: cython.longlong[::1],
-    bounds: cython.longlong[::1],
-    first: cython.Py_ssize_t,
-    last: cython.Py_ssize_t,
+    members: int64[::1],
+    bounds: int64[::1],
+    first: Py_ssize_t,
+    last: Py_ssize_t,
     offsets: Number[::1],
 ) -> None:
     """Move the rows of cluster ``last`` to the earlier cluster ``first``, and renumber the clusters after it.
@@ -351,16 +365,16 @@ def merge_members(
     first entries of ``bounds`` are then valid, one fewer than before.
     """
     added = np.array(members[bounds[last] : bounds[last + 1]])
-    moved: cython.longlong[::1] = added
-    cython.declare(i=cython.Py_ssize_t, j=cython.Py_ssize_t, place=cython.Py_ssize_t, n=cython.Py_ssize_t)
-    with cython.nogil:
+    moved: int64[::1] = added
+    declare(i=Py_ssize_t, j=Py_ssize_t, place=Py_ssize_t, n=Py_ssize_t)
+    with nogil:
         n = moved.shape[0]
         i, j, place = bounds[first + 1] - 1, n - 1, bounds[first + 1] + n - 1
         if bounds[last] > bounds[first + 1]:
             memmove(
-                cython.address(members[place + 1]),
-                cython.address(members[bounds[first + 1]]),
-                (bounds[last] - bounds[first + 1]) * cython.sizeof(cython.longlong),
+                address(members[place + 1]),
+                address(members[bounds[first + 1]]),
+                (bounds[last] - bounds[first + 1]) * sizeof(int64),
             )
         while j >= 0:
             if i >= bounds[first] and _is_after(members[i], moved[j], offsets):
@@ -376,12 +390,12 @@ def merge_members(
             bounds[i] = bounds[i + 1]
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _is_after(one: cython.Py_ssize_t, other: cython.Py_ssize_t, offsets: Number[::1]) -> cython.bint:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _is_after(one: Py_ssize_t, other: Py_ssize_t, offsets: Number[::1]) -> bint:
     """Return whether a row is shorter than another, or equally long and later."""
-    difference: cython.longlong = offsets[one + 1] - offsets[one] - offsets[other + 1] + offsets[other]
+    difference: int64 = offsets[one + 1] - offsets[one] - offsets[other + 1] + offsets[other]
     return difference < 0 or (difference == 0 and one > other)
 
 
@@ -391,18 +405,18 @@ def _is_after(one: cython.Py_ssize_t, other: cython.Py_ssize_t, offsets: Number[
 # largest without common items. So rows in descending order of size need few comparisons.
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
+@cfunc
+@nogil
+@exceptval(check=False)
 def _count_shared(
     codes: Code[::1],
-    start: cython.Py_ssize_t,
-    end: cython.Py_ssize_t,
-    other: cython.Py_ssize_t,
-    last: cython.Py_ssize_t,
-) -> cython.Py_ssize_t:
+    start: Py_ssize_t,
+    end: Py_ssize_t,
+    other: Py_ssize_t,
+    last: Py_ssize_t,
+) -> Py_ssize_t:
     """Count the common items of two rows."""
-    count: cython.Py_ssize_t = 0
+    count: Py_ssize_t = 0
     while start < end and other < last:
         if codes[start] == codes[other]:
             count += 1
@@ -416,29 +430,29 @@ def _count_shared(
 
 
 def farthest(
-    rows: Number[::1], others: Number[::1], codes: Code[::1], offsets: Number[::1], best: cython.double
+    rows: Number[::1], others: Number[::1], codes: Code[::1], offsets: Number[::1], best: float64
 ) -> float:
     """Return the largest distance of a row to one of others, or ``best``; both by descending size."""
-    with cython.nogil:
+    with nogil:
         best = _farthest(rows, others, 0, others.shape[0], codes, offsets, best)
     return best
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
+@cfunc
+@nogil
+@exceptval(check=False)
 def _farthest(
     rows: Number[::1],
     others: Number[::1],
-    first: cython.Py_ssize_t,
-    last: cython.Py_ssize_t,
+    first: Py_ssize_t,
+    last: Py_ssize_t,
     codes: Code[::1],
     offsets: Number[::1],
-    best: cython.double,
-) -> cython.double:
+    best: float64,
+) -> float64:
     """Return the largest distance of a row to one of ``others[first:last]``, or ``best``."""
-    cython.declare(row=cython.Py_ssize_t, other=cython.Py_ssize_t, size=cython.Py_ssize_t)
-    cython.declare(both=cython.Py_ssize_t, common=cython.Py_ssize_t)
+    declare(row=Py_ssize_t, other=Py_ssize_t, size=Py_ssize_t)
+    declare(both=Py_ssize_t, common=Py_ssize_t)
     for i in range(rows.shape[0]):
         row = rows[i]
         size = offsets[row + 1] - offsets[row]
@@ -461,17 +475,17 @@ def joined(
     rows: Number[::1],
     members: Number[::1],
     bounds: Number[::1],
-    own: cython.double,
+    own: float64,
     codes: Code[::1],
     offsets: Number[::1],
-    result: cython.double[::1],
+    result: float64[::1],
 ) -> None:
     """Compute the largest distance within the union of some rows and each cluster of rows.
 
     ``own`` is the largest distance within the rows; ``result`` has that of each cluster, and is updated.
     """
-    cluster: cython.Py_ssize_t
-    with cython.nogil:
+    cluster: Py_ssize_t
+    with nogil:
         for cluster in range(bounds.shape[0] - 1):
             first, last = bounds[cluster], bounds[cluster + 1]
             result[cluster] = _farthest(rows, members, first, last, codes, offsets, max(own, result[cluster]))

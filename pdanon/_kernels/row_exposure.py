@@ -7,23 +7,37 @@ the item is frequent, a bitmap. A search reads the rows of the item with the few
 support is known to reach the threshold.
 """
 
-import cython
 import numpy as np
+from cython import (
+    Py_ssize_t,
+    bint,
+    cast,
+    cclass,
+    cfunc,
+    declare,
+    exceptval,
+    final,
+    int as int32,
+    longlong as int64,
+    nogil,
+    ulonglong as uint64,
+    void,
+)
 from cython.cimports.pdanon._kernels.counting import Code, Flag, Number, Rows, contains, rarest, sort_part
 from numpy.typing import NDArray
 
 __all__ = ["join_rows", "likeliest_secrets", "mark_items", "mark_pairs", "smallest_rare"]
 
-WORD = cython.declare(cython.Py_ssize_t, 64)
-ONE = cython.declare(cython.ulonglong, 1)
+WORD = declare(Py_ssize_t, 64)
+ONE = declare(uint64, 1)
 
 
 def smallest_rare(
     chosen: Number[::1],
     thresholds: Number[::1],
-    least: cython.Py_ssize_t,
-    m: cython.Py_ssize_t,
-    work: cython.longlong,
+    least: Py_ssize_t,
+    m: Py_ssize_t,
+    work: int64,
     codes: Code[::1],
     offsets: Number[::1],
     weights: Number[::1],
@@ -38,12 +52,12 @@ def smallest_rare(
     The search ends after ``work`` steps of one or two nanoseconds. A row that takes as many steps again is
     not finished. The result has the shape (finished rows, thresholds); 0 if no itemset is rare.
     """
-    cython.declare(i=cython.Py_ssize_t, t=cython.Py_ssize_t, n_done=cython.Py_ssize_t)
+    declare(i=Py_ssize_t, t=Py_ssize_t, n_done=Py_ssize_t)
     found = np.zeros((len(chosen), len(thresholds)), np.int32)
-    sizes: cython.int[:, ::1] = found
+    sizes: int32[:, ::1] = found
     search = _RowSearch(m, work, codes, offsets, weights, supports, is_hidden, chosen)
     n_done = 0
-    with cython.nogil:
+    with nogil:
         for i in range(chosen.shape[0]):
             if search.steps > work:
                 break
@@ -58,26 +72,24 @@ def smallest_rare(
     return found[:n_done]
 
 
-@cython.final
-@cython.cclass
+@final
+@cclass
 class _RowSearch:
     """A search for rare itemsets of one row, whose items are sorted by their number of rows."""
 
-    cython.declare(m=cython.Py_ssize_t, n=cython.Py_ssize_t, work=cython.longlong, steps=cython.longlong)
+    declare(m=Py_ssize_t, n=Py_ssize_t, work=int64, steps=int64)
     codes: Code[::1]
-    cython.declare(offsets=Number[::1], weights=Number[::1], supports=Number[::1])
-    cython.declare(
-        order=cython.longlong[::1], rank=cython.int[::1], items=cython.int[::1], prefix=cython.longlong[::1]
-    )
-    cython.declare(n_words=cython.Py_ssize_t, bitmap_of=cython.int[::1])  # -1: none
-    cython.declare(bitmaps=cython.ulonglong[:, ::1], starts=cython.longlong[::1], tids=cython.int[::1])
+    declare(offsets=Number[::1], weights=Number[::1], supports=Number[::1])
+    declare(order=int64[::1], rank=int32[::1], items=int32[::1], prefix=int64[::1])
+    declare(n_words=Py_ssize_t, bitmap_of=int32[::1])  # -1: none
+    declare(bitmaps=uint64[:, ::1], starts=int64[::1], tids=int32[::1])
     # The rows of the first items of the prefix, at each depth.
-    cython.declare(bits=cython.ulonglong[:, ::1], rows=cython.int[:, ::1], n_rows=cython.longlong[::1])
+    declare(bits=uint64[:, ::1], rows=int32[:, ::1], n_rows=int64[::1])
 
     def __init__(
         self,
-        m: cython.Py_ssize_t,
-        work: cython.longlong,
+        m: Py_ssize_t,
+        work: int64,
         codes: Code[::1],
         offsets: Number[::1],
         weights: Number[::1],
@@ -85,7 +97,7 @@ class _RowSearch:
         is_hidden: Flag[::1],
         chosen: Number[::1],
     ) -> None:
-        cython.declare(i=cython.Py_ssize_t, longest=cython.Py_ssize_t, n_items=cython.Py_ssize_t)
+        declare(i=Py_ssize_t, longest=Py_ssize_t, n_items=Py_ssize_t)
         self.m, self.work, self.codes, self.offsets, self.weights = m, work, codes, offsets, weights
         self.supports = supports
         self.n, n_items, longest = 0, len(supports), 1
@@ -105,18 +117,18 @@ class _RowSearch:
         self.bits = np.empty((len(self.prefix), self.n_words), np.uint64)
         self.rows = np.empty((len(self.prefix), self.n_words), np.int32)
         self.n_rows = np.zeros(len(self.prefix), np.int64)
-        free: cython.longlong[::1] = np.array(self.starts)
-        with cython.nogil:
+        free: int64[::1] = np.array(self.starts)
+        with nogil:
             self._place_rows(free)
         self.steps = 2 * codes.shape[0]
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def _place_rows(self, free: cython.longlong[::1]) -> cython.void:
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def _place_rows(self, free: int64[::1]) -> void:
         """Set the bit of each row with an item, or list the row if the item has no bitmap."""
-        cython.declare(row=cython.Py_ssize_t, position=cython.Py_ssize_t, item=cython.Py_ssize_t)
-        own: cython.Py_ssize_t
+        declare(row=Py_ssize_t, position=Py_ssize_t, item=Py_ssize_t)
+        own: Py_ssize_t
         for row in range(self.weights.shape[0]):
             for position in range(self.offsets[row], self.offsets[row + 1]):
                 item = self.codes[position]
@@ -127,19 +139,19 @@ class _RowSearch:
                     self.tids[free[item]] = row
                     free[item] += 1
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def is_late(self) -> cython.bint:
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def is_late(self) -> bint:
         """Return whether one row alone has taken too many steps."""
         return self.steps > 2 * self.work
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def load(self, row: cython.Py_ssize_t) -> cython.void:
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def load(self, row: Py_ssize_t) -> void:
         """Sort the items of a row by their number of rows."""
-        i: cython.Py_ssize_t
+        i: Py_ssize_t
         self.n = 0
         for i in range(self.offsets[row], self.offsets[row + 1]):
             self.items[self.n] = self.rank[self.codes[i]]
@@ -149,13 +161,13 @@ class _RowSearch:
             self.items[i] = self.order[self.items[i]]
         self.steps += 4 * self.n + 50
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def smallest(self, k: cython.longlong, least: cython.Py_ssize_t) -> cython.int:
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def smallest(self, k: int64, least: Py_ssize_t) -> int32:
         """Return the size of the smallest itemset with a support below k; there is none below ``least``."""
-        size: cython.Py_ssize_t
-        most: cython.Py_ssize_t = min(self.m, self.n)
+        size: Py_ssize_t
+        most: Py_ssize_t = min(self.m, self.n)
         if most < least or not self._has_rare(k, most):
             return 0
         for size in range(least, most):
@@ -163,13 +175,13 @@ class _RowSearch:
                 return size
         return most
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def _has_rare(self, k: cython.longlong, size: cython.Py_ssize_t) -> cython.bint:
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def _has_rare(self, k: int64, size: Py_ssize_t) -> bint:
         """Return whether an itemset of a size is rare; then each smaller rare one is part of such a one."""
-        depth: cython.Py_ssize_t
-        changed: cython.Py_ssize_t = 0  # the first place where the prefix differs from the previous one
+        depth: Py_ssize_t
+        changed: Py_ssize_t = 0  # the first place where the prefix differs from the previous one
         for depth in range(self.n):
             if self.supports[self.items[depth]] < k:
                 return True
@@ -191,15 +203,13 @@ class _RowSearch:
                 self.prefix[depth] = self.prefix[depth - 1] + 1
         return False
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def _is_rare(
-        self, k: cython.longlong, length: cython.Py_ssize_t, changed: cython.Py_ssize_t
-    ) -> cython.bint:
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def _is_rare(self, k: int64, length: Py_ssize_t, changed: Py_ssize_t) -> bint:
         """Return whether the prefix is rare together with a later item of the row."""
-        cython.declare(depth=cython.Py_ssize_t, last=cython.Py_ssize_t)
-        is_dense: cython.bint = self.bitmap_of[self.items[self.prefix[0]]] >= 0  # then so is each later item
+        declare(depth=Py_ssize_t, last=Py_ssize_t)
+        is_dense: bint = self.bitmap_of[self.items[self.prefix[0]]] >= 0  # then so is each later item
         for depth in range(changed, length):
             if is_dense:
                 self._intersect_bitmaps(depth)
@@ -213,13 +223,13 @@ class _RowSearch:
                 return True
         return False
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def _intersect_bitmaps(self, depth: cython.Py_ssize_t) -> cython.void:
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def _intersect_bitmaps(self, depth: Py_ssize_t) -> void:
         """Write the bitmap of the prefix up to a depth."""
-        word: cython.Py_ssize_t
-        own: cython.Py_ssize_t = self.bitmap_of[self.items[self.prefix[depth]]]
+        word: Py_ssize_t
+        own: Py_ssize_t = self.bitmap_of[self.items[self.prefix[depth]]]
         if depth:
             for word in range(self.n_words):
                 self.bits[depth, word] = self.bits[depth - 1, word] & self.bitmaps[own, word]
@@ -227,15 +237,13 @@ class _RowSearch:
             self.bits[0, :] = self.bitmaps[own, :]
         self.steps += self.n_words // 2
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def _shares_few_bits(
-        self, k: cython.longlong, depth: cython.Py_ssize_t, own: cython.Py_ssize_t
-    ) -> cython.bint:
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def _shares_few_bits(self, k: int64, depth: Py_ssize_t, own: Py_ssize_t) -> bint:
         """Return whether the rows that a prefix shares with a bitmap have a weight below k."""
-        cython.declare(word=cython.Py_ssize_t, place=cython.Py_ssize_t, both=cython.ulonglong)
-        left: cython.longlong = k
+        declare(word=Py_ssize_t, place=Py_ssize_t, both=uint64)
+        left: int64 = k
         for word in range(self.n_words):
             both = self.bits[depth, word] & self.bitmaps[own, word]
             place = word * WORD
@@ -250,13 +258,13 @@ class _RowSearch:
         self.steps += self.n_words + 20
         return True
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def _intersect_lists(self, depth: cython.Py_ssize_t) -> cython.void:
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def _intersect_lists(self, depth: Py_ssize_t) -> void:
         """Write the list of the rows of the prefix up to a depth."""
-        cython.declare(i=cython.Py_ssize_t, place=cython.Py_ssize_t, n=cython.Py_ssize_t)
-        item: cython.Py_ssize_t = self.items[self.prefix[depth]]
+        declare(i=Py_ssize_t, place=Py_ssize_t, n=Py_ssize_t)
+        item: Py_ssize_t = self.items[self.prefix[depth]]
         place = self.starts[item]
         if not depth:
             n = self.starts[item + 1] - place
@@ -275,15 +283,13 @@ class _RowSearch:
         self.n_rows[depth] = n
         self.steps += n + 10
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def _shares_few_rows(
-        self, k: cython.longlong, depth: cython.Py_ssize_t, item: cython.Py_ssize_t
-    ) -> cython.bint:
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def _shares_few_rows(self, k: int64, depth: Py_ssize_t, item: Py_ssize_t) -> bint:
         """Return whether the rows that a prefix shares with an item have a weight below k."""
-        cython.declare(i=cython.Py_ssize_t, place=cython.Py_ssize_t)
-        left: cython.longlong = k
+        declare(i=Py_ssize_t, place=Py_ssize_t)
+        left: int64 = k
         place = self.starts[item]
         for i in range(self.n_rows[depth]):
             place = self._find(item, self.rows[depth, i], place)
@@ -297,17 +303,15 @@ class _RowSearch:
         self.steps += 2 * self.n_rows[depth] + 10
         return True
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def _find(
-        self, item: cython.Py_ssize_t, row: cython.Py_ssize_t, place: cython.Py_ssize_t
-    ) -> cython.Py_ssize_t:
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def _find(self, item: Py_ssize_t, row: Py_ssize_t, place: Py_ssize_t) -> Py_ssize_t:
         """Look for a row among those of an item, in a list from ``place`` on.
 
         Return its place, or -1 less the place from which to look for later rows.
         """
-        cython.declare(own=cython.Py_ssize_t, end=cython.Py_ssize_t, step=cython.Py_ssize_t)
+        declare(own=Py_ssize_t, end=Py_ssize_t, step=Py_ssize_t)
         own = self.bitmap_of[item]
         if own >= 0:
             return place if self.bitmaps[own, row // WORD] >> (row % WORD) & ONE else -1 - place
@@ -325,10 +329,10 @@ class _RowSearch:
 # --- Rows that contain a rare item or pair
 
 
-def mark_items(codes: Code[::1], offsets: Number[::1], is_rare: Flag[::1], exposed: cython.int[::1]) -> None:
+def mark_items(codes: Code[::1], offsets: Number[::1], is_rare: Flag[::1], exposed: int32[::1]) -> None:
     """Set ``exposed[row] = 1`` in rows that contain a rare item."""
-    cython.declare(row=cython.Py_ssize_t, position=cython.Py_ssize_t)
-    with cython.nogil:
+    declare(row=Py_ssize_t, position=Py_ssize_t)
+    with nogil:
         for row in range(offsets.shape[0] - 1):
             for position in range(offsets[row], offsets[row + 1]):
                 if is_rare[codes[position]]:
@@ -341,15 +345,15 @@ def mark_pairs(
     offsets: Number[::1],
     rare_starts: Number[::1],
     rare_items: Code[::1],
-    exposed: cython.int[::1],
+    exposed: int32[::1],
 ) -> None:
     """Set ``exposed[row] = 2`` in rows that contain a rare pair and are not exposed yet.
 
     ``rare_items[rare_starts[a]:rare_starts[a + 1]]`` are the partners b > a of the rare pairs.
     """
-    last_row: cython.longlong[::1] = np.zeros(len(rare_starts) - 1, np.int64)  # with each item, plus one
-    cython.declare(row=cython.Py_ssize_t, position=cython.Py_ssize_t)
-    with cython.nogil:
+    last_row: int64[::1] = np.zeros(len(rare_starts) - 1, np.int64)  # with each item, plus one
+    declare(row=Py_ssize_t, position=Py_ssize_t)
+    with nogil:
         for row in range(offsets.shape[0] - 1):
             if exposed[row]:
                 continue
@@ -361,18 +365,18 @@ def mark_pairs(
                     break
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
+@cfunc
+@nogil
+@exceptval(check=False)
 def _has_partner(
-    a: cython.Py_ssize_t,
-    row: cython.Py_ssize_t,
+    a: Py_ssize_t,
+    row: Py_ssize_t,
     rare_starts: Number[::1],
     rare_items: Code[::1],
-    last_row: cython.longlong[::1],
-) -> cython.bint:
+    last_row: int64[::1],
+) -> bint:
     """Return whether an item forms a rare pair with another item of the row."""
-    slot: cython.Py_ssize_t
+    slot: Py_ssize_t
     for slot in range(rare_starts[a], rare_starts[a + 1]):
         if last_row[rare_items[slot]] == row + 1:
             return True
@@ -386,7 +390,7 @@ def likeliest_secrets(
     known: Rows,
     secret_codes: Code[::1],
     secret_offsets: Number[::1],
-    n_secrets: cython.int,
+    n_secrets: int32,
     sets: Code[::1],
     bounds: Number[::1],
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
@@ -395,17 +399,17 @@ def likeliest_secrets(
     Itemsets are not empty. Of equal secret items the lowest is found, and -1 if there is none. Secret code
     ``n_secrets + s`` marks a row in which ``s`` is public; it counts if ``s`` is secret in another row.
     """
-    n_sets: cython.Py_ssize_t = bounds.shape[0] - 1
+    n_sets: Py_ssize_t = bounds.shape[0] - 1
     items, peaks = np.full(n_sets, -1, np.int32), np.zeros(n_sets, np.int64)
-    found: cython.int[::1] = items
-    counts: cython.longlong[::1] = peaks
-    shared: cython.longlong[::1] = np.zeros(n_secrets, np.int64)
-    met: cython.int[::1] = np.empty(n_secrets, np.int32)
-    cython.declare(i=cython.Py_ssize_t, slot=cython.Py_ssize_t, row=cython.Py_ssize_t, item=cython.Py_ssize_t)
-    cython.declare(n_met=cython.Py_ssize_t, place=cython.Py_ssize_t, begin=cython.longlong)
-    cython.declare(least=cython.Py_ssize_t, turn=cython.Py_ssize_t, n_turns=cython.Py_ssize_t)
+    found: int32[::1] = items
+    counts: int64[::1] = peaks
+    shared: int64[::1] = np.zeros(n_secrets, np.int64)
+    met: int32[::1] = np.empty(n_secrets, np.int32)
+    declare(i=Py_ssize_t, slot=Py_ssize_t, row=Py_ssize_t, item=Py_ssize_t)
+    declare(n_met=Py_ssize_t, place=Py_ssize_t, begin=int64)
+    declare(least=Py_ssize_t, turn=Py_ssize_t, n_turns=Py_ssize_t)
     n_turns = 2 if np.asarray(secret_codes).max(initial=0) >= n_secrets else 1
-    with cython.nogil:
+    with nogil:
         for i in range(n_sets):
             n_met = 0
             least = rarest(sets, bounds[i], bounds[i + 1], known.starts)
@@ -419,14 +423,14 @@ def likeliest_secrets(
                             if item < 0 or item >= n_secrets or (turn and shared[item] == 0):
                                 continue
                             if shared[item] == 0:
-                                met[n_met] = cython.cast(cython.int, item)
+                                met[n_met] = cast(int32, item)
                                 n_met += 1
                             shared[item] += known.weights[row]
             for place in range(n_met):
                 item = met[place]
                 if shared[item] > counts[i] or (shared[item] == counts[i] and item < found[i]):
                     counts[i] = shared[item]
-                    found[i] = cython.cast(cython.int, item)
+                    found[i] = cast(int32, item)
                 shared[item] = 0
     return items, peaks
 
@@ -450,21 +454,21 @@ def join_rows(
     extended joint item of each label alone, if some item has no label before; -1 if there is none. These
     items have the lowest codes.
     """
-    cython.declare(row=cython.Py_ssize_t, size=cython.Py_ssize_t)
-    row_of: cython.longlong[::1] = np.full(len(first_known), -1, np.int64)  # last row with each label
+    declare(row=Py_ssize_t, size=Py_ssize_t)
+    row_of: int64[::1] = np.full(len(first_known), -1, np.int64)  # last row with each label
     ends = np.zeros(len(offsets), np.int64)
-    bounds: cython.longlong[::1] = ends
-    nothing: cython.int[::1] = np.empty(0, np.int32)
-    with cython.nogil:
+    bounds: int64[::1] = ends
+    nothing: int32[::1] = np.empty(0, np.int32)
+    with nogil:
         for row in range(offsets.shape[0] - 1):
             size = _join_row(
                 row, codes, offsets, labels, label_offsets, starts, needed, first_known, row_of, nothing, -1
             )
             bounds[row + 1] = bounds[row] + size
     joined = np.empty(int(ends[len(ends) - 1]), np.int32)
-    found: cython.int[::1] = joined
+    found: int32[::1] = joined
     row_of[:] = -1
-    with cython.nogil:
+    with nogil:
         for row in range(offsets.shape[0] - 1):
             size = bounds[row]
             _join_row(
@@ -473,11 +477,11 @@ def join_rows(
     return joined, ends
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
+@cfunc
+@nogil
+@exceptval(check=False)
 def _join_row(
-    row: cython.Py_ssize_t,
+    row: Py_ssize_t,
     codes: Code[::1],
     offsets: Number[::1],
     labels: Code[::1],
@@ -485,12 +489,12 @@ def _join_row(
     starts: Number[::1],
     needed: Code[::1],
     first_known: Code[::1],
-    row_of: cython.longlong[::1],
-    found: cython.int[::1],
-    begin: cython.Py_ssize_t,
-) -> cython.Py_ssize_t:
+    row_of: int64[::1],
+    found: int32[::1],
+    begin: Py_ssize_t,
+) -> Py_ssize_t:
     """Write the extended joint items of a row from ``begin`` on, unless it is -1; return their number."""
-    cython.declare(place=cython.Py_ssize_t, joint=cython.Py_ssize_t, size=cython.Py_ssize_t)
+    declare(place=Py_ssize_t, joint=Py_ssize_t, size=Py_ssize_t)
     size = 0
     for place in range(label_offsets[row], label_offsets[row + 1]):
         row_of[labels[place]] = row

@@ -6,8 +6,22 @@ row after row. A group is published as the multiset of nodes that all its rows h
 
 from typing import Any
 
-import cython
 import numpy as np
+from cython import (
+    Py_ssize_t,
+    bint,
+    cast,
+    cclass,
+    cfunc,
+    declare,
+    exceptval,
+    final,
+    int as int32,
+    longlong as int64,
+    nogil,
+    uchar as uint8,
+    void,
+)
 from cython.cimports.pdanon._kernels.counting import Code, Number
 from numpy.typing import NDArray
 
@@ -22,8 +36,8 @@ Array = NDArray[Any]
 # first row of the group, its seed.
 
 
-@cython.final
-@cython.cclass
+@final
+@cclass
 class Clumps:
     """Rows, and the groups of some of them; the rows of a group are at first equal to its seed.
 
@@ -33,25 +47,25 @@ class Clumps:
     of count times weight over the nodes.
     """
 
-    scale: cython.longlong
+    scale: int64
     weight: Number[::1]
     starts: Number[::1]
-    cython.declare(nodes=cython.int[::1], counts=cython.int[::1])
+    declare(nodes=int32[::1], counts=int32[::1])
     lengths: Number[::1]
-    group_of: cython.longlong[::1]
+    group_of: int64[::1]
     seeds: Number[::1]
-    near: cython.Py_ssize_t  # the first group whose seed is not before the current row
-    filling: cython.bint  # whether some group has fewer than k rows
-    n_open: cython.longlong  # number of open groups, which accept rows; -1 before the first row
-    ends = cython.declare(cython.longlong[::1], visibility="readonly")  # end of the counts of each group
-    size: cython.longlong[::1]  # rows of each group
-    length: cython.longlong[::1]  # items of the rows of each group
-    saved: cython.longlong[::1]  # sum of count times weight over the nodes of each group
-    have: cython.longlong[::1]  # counts of the current row or group by node, otherwise 0
-    open_after: cython.longlong[::1]  # path to the first open group at or after each one
-    after: cython.longlong[::1]  # next row without a group, in a ring closed by the number of rows
-    before: cython.longlong[::1]  # previous one
-    last: cython.Py_ssize_t  # last of the rows that may take the place of the current one
+    near: Py_ssize_t  # the first group whose seed is not before the current row
+    filling: bint  # whether some group has fewer than k rows
+    n_open: int64  # number of open groups, which accept rows; -1 before the first row
+    ends = declare(int64[::1], visibility="readonly")  # end of the counts of each group
+    size: int64[::1]  # rows of each group
+    length: int64[::1]  # items of the rows of each group
+    saved: int64[::1]  # sum of count times weight over the nodes of each group
+    have: int64[::1]  # counts of the current row or group by node, otherwise 0
+    open_after: int64[::1]  # path to the first open group at or after each one
+    after: int64[::1]  # next row without a group, in a ring closed by the number of rows
+    before: int64[::1]  # previous one
+    last: Py_ssize_t  # last of the rows that may take the place of the current one
 
     def __init__(
         self,
@@ -79,11 +93,11 @@ class Clumps:
 
 
 def clump(
-    k: cython.longlong,
-    r: cython.longlong,
-    ahead: cython.longlong,
-    increase: cython.bint,
-    limit: cython.longlong,
+    k: int64,
+    r: int64,
+    ahead: int64,
+    increase: bint,
+    limit: int64,
     clumps: Clumps,
 ) -> int:
     """Put rows without a group (-1) into groups, at most ``limit`` rows; return their number.
@@ -92,10 +106,10 @@ def clump(
     filled, one of the next ``ahead`` rows may take its place. With ``increase``, the increase of the
     distortion is compared, otherwise the new distortion.
     """
-    n_rows: cython.Py_ssize_t = clumps.group_of.shape[0]
-    cython.declare(group=cython.Py_ssize_t, row=cython.Py_ssize_t)
-    done: cython.longlong = 0
-    with cython.nogil:
+    n_rows: Py_ssize_t = clumps.group_of.shape[0]
+    declare(group=Py_ssize_t, row=Py_ssize_t)
+    done: int64 = 0
+    with nogil:
         if clumps.n_open < 0:
             _prepare(k, ahead, clumps)
         row = clumps.after[n_rows]
@@ -121,10 +135,10 @@ def clump(
     return done
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _prepare(k: cython.longlong, ahead: cython.longlong, clumps: Clumps) -> cython.void:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _prepare(k: int64, ahead: int64, clumps: Clumps) -> void:
     """Prepare the groups and rows before the first row."""
     _count_saved(clumps)
     clumps.last = clumps.after[clumps.group_of.shape[0]]
@@ -138,23 +152,23 @@ def _prepare(k: cython.longlong, ahead: cython.longlong, clumps: Clumps) -> cyth
         clumps.n_open = _open_all(clumps)
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _count_saved(clumps: Clumps) -> cython.void:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _count_saved(clumps: Clumps) -> void:
     """Sum count times weight over the nodes of each group."""
     for group in range(clumps.seeds.shape[0]):
         for place in range(clumps.starts[clumps.seeds[group]], clumps.ends[group]):
             clumps.saved[group] += clumps.counts[place] * clumps.weight[clumps.nodes[place]]
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _open_small(k: cython.longlong, clumps: Clumps) -> cython.longlong:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _open_small(k: int64, clumps: Clumps) -> int64:
     """Open the groups with fewer than k rows; return their number."""
-    n_open: cython.longlong = 0
-    group: cython.Py_ssize_t
+    n_open: int64 = 0
+    group: Py_ssize_t
     for group in range(clumps.seeds.shape[0] - 1, -1, -1):
         if clumps.size[group] < k:
             n_open += 1
@@ -163,20 +177,20 @@ def _open_small(k: cython.longlong, clumps: Clumps) -> cython.longlong:
     return n_open
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _open_all(clumps: Clumps) -> cython.longlong:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _open_all(clumps: Clumps) -> int64:
     """Open all groups; return their number."""
     for group in range(clumps.open_after.shape[0]):
         clumps.open_after[group] = group
     return clumps.seeds.shape[0]
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _unlink(row: cython.Py_ssize_t, clumps: Clumps) -> cython.void:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _unlink(row: Py_ssize_t, clumps: Clumps) -> void:
     """Remove a row up to ``last`` from the ring; the row after ``last`` may then take a place, too."""
     if clumps.after[clumps.last] < clumps.group_of.shape[0]:
         clumps.last = clumps.after[clumps.last]
@@ -186,28 +200,28 @@ def _unlink(row: cython.Py_ssize_t, clumps: Clumps) -> cython.void:
     clumps.before[clumps.after[row]] = clumps.before[row]
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _scatter(start: cython.Py_ssize_t, end: cython.Py_ssize_t, clumps: Clumps) -> cython.void:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _scatter(start: Py_ssize_t, end: Py_ssize_t, clumps: Clumps) -> void:
     """Write the counts of a row or group to ``have``."""
     for place in range(start, end):
         clumps.have[clumps.nodes[place]] = clumps.counts[place]
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _clear(start: cython.Py_ssize_t, end: cython.Py_ssize_t, clumps: Clumps) -> cython.void:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _clear(start: Py_ssize_t, end: Py_ssize_t, clumps: Clumps) -> void:
     """Reset the counts of a row or group in ``have``."""
     for place in range(start, end):
         clumps.have[clumps.nodes[place]] = 0
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _first_open(group: cython.Py_ssize_t, clumps: Clumps) -> cython.Py_ssize_t:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _first_open(group: Py_ssize_t, clumps: Clumps) -> Py_ssize_t:
     """Find the first open group from ``group`` on.
 
     A union-find structure: the path is halved on the way.
@@ -218,42 +232,42 @@ def _first_open(group: cython.Py_ssize_t, clumps: Clumps) -> cython.Py_ssize_t:
     return group
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _common(start: cython.Py_ssize_t, end: cython.Py_ssize_t, clumps: Clumps) -> cython.longlong:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _common(start: Py_ssize_t, end: Py_ssize_t, clumps: Clumps) -> int64:
     """Sum the weights of the items that a row or group has in common with ``have``."""
-    total: cython.longlong = 0
+    total: int64 = 0
     for place in range(start, end):
         node = clumps.nodes[place]
-        count: cython.longlong = clumps.counts[place]
+        count: int64 = clumps.counts[place]
         total += min(count, clumps.have[node]) * clumps.weight[node]
     return total
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
+@cfunc
+@nogil
+@exceptval(check=False)
 def _nearest_group(
-    near: cython.Py_ssize_t,
-    examined: cython.longlong,
-    increase: cython.bint,
-    added: cython.longlong,
+    near: Py_ssize_t,
+    examined: int64,
+    increase: bint,
+    added: int64,
     clumps: Clumps,
-) -> cython.Py_ssize_t:
+) -> Py_ssize_t:
     """Find the group that a row distorts least; a tie goes to the lowest number.
 
     Only the first ``examined`` open groups from ``near`` on are compared, in a ring.
     """
-    best: cython.Py_ssize_t = -1
-    least: cython.longlong = 0
-    group: cython.Py_ssize_t = near
+    best: Py_ssize_t = -1
+    least: int64 = 0
+    group: Py_ssize_t = near
     for _ in range(examined):
         group = _first_open(group, clumps)
         if group == clumps.seeds.shape[0]:
             group = _first_open(0, clumps)
-        common: cython.longlong = _common(clumps.starts[clumps.seeds[group]], clumps.ends[group], clumps)
-        score: cython.longlong = clumps.scale * (clumps.length[group] + added)
+        common: int64 = _common(clumps.starts[clumps.seeds[group]], clumps.ends[group], clumps)
+        score: int64 = clumps.scale * (clumps.length[group] + added)
         score -= (clumps.size[group] + 1) * common
         if increase:
             score -= clumps.scale * clumps.length[group] - clumps.size[group] * clumps.saved[group]
@@ -263,23 +277,23 @@ def _nearest_group(
     return best
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _best_row(row: cython.Py_ssize_t, group: cython.Py_ssize_t, clumps: Clumps) -> cython.Py_ssize_t:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _best_row(row: Py_ssize_t, group: Py_ssize_t, clumps: Clumps) -> Py_ssize_t:
     """Find the row that distorts a group least; a tie goes to the first row.
 
     The rows from ``row`` to ``last`` are compared, from the shortest to the longest. A row saves at most what
     the group saves, so the search ends at the first one that is too long.
     """
-    first: cython.Py_ssize_t = clumps.starts[clumps.seeds[group]]
+    first: Py_ssize_t = clumps.starts[clumps.seeds[group]]
     _scatter(first, clumps.ends[group], clumps)
-    size: cython.longlong = clumps.size[group] + 1
-    best: cython.Py_ssize_t = -1
-    least: cython.longlong = 0
-    other: cython.Py_ssize_t = clumps.last
+    size: int64 = clumps.size[group] + 1
+    best: Py_ssize_t = -1
+    least: int64 = 0
+    other: Py_ssize_t = clumps.last
     while True:
-        score: cython.longlong = clumps.scale * clumps.lengths[other]
+        score: int64 = clumps.scale * clumps.lengths[other]
         if best >= 0 and score - size * clumps.saved[group] > least:
             break
         score -= size * _common(clumps.starts[other], clumps.starts[other + 1], clumps)
@@ -292,21 +306,21 @@ def _best_row(row: cython.Py_ssize_t, group: cython.Py_ssize_t, clumps: Clumps) 
     return best
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _insert(row: cython.Py_ssize_t, group: cython.Py_ssize_t, clumps: Clumps) -> cython.void:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _insert(row: Py_ssize_t, group: Py_ssize_t, clumps: Clumps) -> void:
     """Put a row into a group, and reduce the counts of the group to what both have in common."""
-    start: cython.Py_ssize_t = clumps.starts[clumps.seeds[group]]
-    end: cython.Py_ssize_t = start
-    saved: cython.longlong = 0
+    start: Py_ssize_t = clumps.starts[clumps.seeds[group]]
+    end: Py_ssize_t = start
+    saved: int64 = 0
     _scatter(clumps.starts[row], clumps.starts[row + 1], clumps)
     for place in range(start, clumps.ends[group]):
         node = clumps.nodes[place]
-        own: cython.longlong = clumps.counts[place]
-        count: cython.longlong = min(own, clumps.have[node])
+        own: int64 = clumps.counts[place]
+        count: int64 = min(own, clumps.have[node])
         if count:
-            clumps.nodes[end], clumps.counts[end] = node, cython.cast(cython.int, count)
+            clumps.nodes[end], clumps.counts[end] = node, cast(int32, count)
             saved += count * clumps.weight[node]
             end += 1
     clumps.ends[group], clumps.saved[group] = end, saved
@@ -322,7 +336,7 @@ def assign(
     parent: Code[::1],
     starts: Number[::1],
     nodes: Code[::1],
-    counts: cython.int[::1],
+    counts: int32[::1],
     seeds: Number[::1],
     ends: Number[::1],
 ) -> NDArray[np.int32]:
@@ -331,12 +345,12 @@ def assign(
     From the leaves up, each node takes the first free occurrences below it. ``counts`` of groups are changed:
     on return, a count excludes the items that lower nodes take.
     """
-    place_of: cython.longlong[::1] = np.zeros(len(parent), np.int64)
+    place_of: int64[::1] = np.zeros(len(parent), np.int64)
     result = np.full(len(leaves), -1, np.int32)
-    became: cython.int[::1] = result
-    cython.declare(group=cython.Py_ssize_t, row=cython.Py_ssize_t, place=cython.Py_ssize_t)
-    cython.declare(at=cython.Py_ssize_t, wanted=cython.int)
-    with cython.nogil:
+    became: int32[::1] = result
+    declare(group=Py_ssize_t, row=Py_ssize_t, place=Py_ssize_t)
+    declare(at=Py_ssize_t, wanted=int32)
+    with nogil:
         for group in range(seeds.shape[0]):
             for place in range(starts[seeds[group]], ends[group]):
                 place_of[nodes[place]] = place
@@ -362,8 +376,8 @@ def assign(
 # Losses are below 2**63: the loss of a row is at most the number of its items times the number of leaves.
 
 
-@cython.final
-@cython.cclass
+@final
+@cclass
 class Groups:
     """Rows, the tree of nodes, the groups of the rows, and work space.
 
@@ -371,7 +385,7 @@ class Groups:
     near groups, which are selected from ``looked_at`` groups.
     """
 
-    bags: cython.bint  # whether groups are published as multisets of nodes; otherwise at a cut
+    bags: bint  # whether groups are published as multisets of nodes; otherwise at a cut
     starts: Number[::1]
     nodes: Code[::1]
     counts: Code[::1]
@@ -379,21 +393,21 @@ class Groups:
     size: Code[::1]
     price: Number[::1]  # loss of an item by the published node; the last entry is that of a suppressed item
     saved: Number[::1]  # loss of an item at the parent of a node (root: suppressed) less that at the node
-    group_of = cython.declare(cython.longlong[::1], visibility="readonly")
-    after: cython.longlong[::1]  # the next row of the same group, in a ring
-    first = cython.declare(cython.longlong[::1], visibility="readonly")
-    sizes: cython.longlong[::1]  # number of rows of each group
-    cost = cython.declare(cython.longlong[::1], visibility="readonly")  # loss of each group
-    held: cython.longlong[::1]  # current rows that contain the node
-    least: cython.longlong[::1]  # smallest count in the current rows
-    total: cython.longlong[::1]  # sum of the counts in the current rows
-    torn: cython.uchar[::1]  # whether a child of the node is in some of the current rows only
-    members: cython.longlong[::1]  # the current rows
-    unlike: cython.longlong[::1]  # rows of a group by what they have in common with a row, ascending
-    common: cython.longlong[::1]  # loss saved by what these have in common with it
-    shared: cython.longlong[::1]  # loss saved by what a row has in common with each group, otherwise 0
-    near: cython.longlong[::1]  # groups where that is not 0
-    nearest: cython.longlong[::1]  # the groups with the largest values
+    group_of = declare(int64[::1], visibility="readonly")
+    after: int64[::1]  # the next row of the same group, in a ring
+    first = declare(int64[::1], visibility="readonly")
+    sizes: int64[::1]  # number of rows of each group
+    cost = declare(int64[::1], visibility="readonly")  # loss of each group
+    held: int64[::1]  # current rows that contain the node
+    least: int64[::1]  # smallest count in the current rows
+    total: int64[::1]  # sum of the counts in the current rows
+    torn: uint8[::1]  # whether a child of the node is in some of the current rows only
+    members: int64[::1]  # the current rows
+    unlike: int64[::1]  # rows of a group by what they have in common with a row, ascending
+    common: int64[::1]  # loss saved by what these have in common with it
+    shared: int64[::1]  # loss saved by what a row has in common with each group, otherwise 0
+    near: int64[::1]  # groups where that is not 0
+    nearest: int64[::1]  # the groups with the largest values
 
     def __init__(
         self,
@@ -424,17 +438,17 @@ class Groups:
         self.near, self.nearest = np.empty(looked_at, np.int64), np.empty(tried, np.int64)
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _tally(n: cython.Py_ssize_t, times: cython.longlong, groups: Groups) -> cython.void:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _tally(n: Py_ssize_t, times: int64, groups: Groups) -> void:
     """Count the nodes in the first n ``members``; the first member stands for ``times`` rows."""
-    cython.declare(i=cython.Py_ssize_t, place=cython.Py_ssize_t)
+    declare(i=Py_ssize_t, place=Py_ssize_t)
     for i in range(n):
-        row: cython.Py_ssize_t = groups.members[i]
+        row: Py_ssize_t = groups.members[i]
         for place in range(groups.starts[row], groups.starts[row + 1]):
             node = groups.nodes[place]
-            count: cython.longlong = groups.counts[place]
+            count: int64 = groups.counts[place]
             groups.least[node] = count if groups.held[node] == 0 else min(groups.least[node], count)
             groups.held[node] += 1
             groups.total[node] += count * (times if i == 0 else 1)
@@ -446,32 +460,32 @@ def _tally(n: cython.Py_ssize_t, times: cython.longlong, groups: Groups) -> cyth
                 groups.torn[groups.parent[node]] = True
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _clear_tally(n: cython.Py_ssize_t, groups: Groups) -> cython.void:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _clear_tally(n: Py_ssize_t, groups: Groups) -> void:
     """Reset the counts of ``_tally``."""
     for i in range(n):
-        row: cython.Py_ssize_t = groups.members[i]
+        row: Py_ssize_t = groups.members[i]
         for place in range(groups.starts[row], groups.starts[row + 1]):
             node = groups.nodes[place]
             groups.held[node] = groups.total[node] = 0
             groups.torn[node] = False
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _cost(n: cython.Py_ssize_t, times: cython.longlong, groups: Groups) -> cython.longlong:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _cost(n: Py_ssize_t, times: int64, groups: Groups) -> int64:
     """Return the loss if the first n ``members``, none of them empty, are published as one group.
 
     The first member stands for ``times`` rows.
     """
-    first: cython.Py_ssize_t = groups.members[0]
-    n_rows: cython.longlong = n - 1 + times
-    lost: cython.longlong = 0
-    end: cython.Py_ssize_t = 0  # end of the subtree of the last published node
-    node: cython.Py_ssize_t
+    first: Py_ssize_t = groups.members[0]
+    n_rows: int64 = n - 1 + times
+    lost: int64 = 0
+    end: Py_ssize_t = 0  # end of the subtree of the last published node
+    node: Py_ssize_t
     _tally(n, times, groups)
     if groups.bags:
         lost = groups.total[0] * groups.price[groups.parent.shape[0]]
@@ -487,18 +501,16 @@ def _cost(n: cython.Py_ssize_t, times: cython.longlong, groups: Groups) -> cytho
     return lost
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _gather(
-    group: cython.Py_ssize_t, without: cython.Py_ssize_t, extra: cython.Py_ssize_t, groups: Groups
-) -> cython.Py_ssize_t:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _gather(group: Py_ssize_t, without: Py_ssize_t, extra: Py_ssize_t, groups: Groups) -> Py_ssize_t:
     """Write the rows of a group to ``members``; return their number.
 
     Leave out row ``without``, and add row ``extra``; -1 for none.
     """
-    n: cython.Py_ssize_t = 0
-    row: cython.Py_ssize_t = groups.first[group]
+    n: Py_ssize_t = 0
+    row: Py_ssize_t = groups.first[group]
     for _ in range(groups.sizes[group]):
         if row != without:
             groups.members[n] = row
@@ -510,30 +522,28 @@ def _gather(
     return n
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _cost_of(
-    group: cython.Py_ssize_t, without: cython.Py_ssize_t, extra: cython.Py_ssize_t, groups: Groups
-) -> cython.longlong:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _cost_of(group: Py_ssize_t, without: Py_ssize_t, extra: Py_ssize_t, groups: Groups) -> int64:
     """Return the loss of a group without row ``without`` and with row ``extra``; -1 for none."""
     return _cost(_gather(group, without, extra, groups), 1, groups)
 
 
 def costs(groups: Groups) -> None:
     """Compute the loss of each group."""
-    with cython.nogil:
+    with nogil:
         for group in range(groups.sizes.shape[0]):
             groups.cost[group] = _cost_of(group, -1, -1, groups)
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _transfer(row: cython.Py_ssize_t, group: cython.Py_ssize_t, groups: Groups) -> cython.void:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _transfer(row: Py_ssize_t, group: Py_ssize_t, groups: Groups) -> void:
     """Move a row from its group to another."""
-    own: cython.Py_ssize_t = groups.group_of[row]
-    before: cython.Py_ssize_t = row
+    own: Py_ssize_t = groups.group_of[row]
+    before: Py_ssize_t = row
     while groups.after[before] != row:
         before = groups.after[before]
     groups.after[before] = groups.after[row]
@@ -547,10 +557,10 @@ def _transfer(row: cython.Py_ssize_t, group: cython.Py_ssize_t, groups: Groups) 
 
 
 def move_rows(
-    k: cython.longlong,
+    k: int64,
     turns: Number[::1],
-    partners: cython.Py_ssize_t,
-    most: cython.longlong,
+    partners: Py_ssize_t,
+    most: int64,
     bounds: Number[::1],
     holders: Number[::1],
     groups: Groups,
@@ -561,39 +571,39 @@ def move_rows(
     more than ``most`` rows never loses rows, and receives rows only while its rows are equal. ``bounds`` and
     ``holders`` are the groups that contain each node, as CSR.
     """
-    saved: cython.longlong = 0
-    with cython.nogil:
+    saved: int64 = 0
+    with nogil:
         for i in range(turns.shape[0]):
             saved += _move(turns[i], k, partners, most, bounds, holders, groups)
     return saved
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
+@cfunc
+@nogil
+@exceptval(check=False)
 def _move(
-    row: cython.Py_ssize_t,
-    k: cython.longlong,
-    partners: cython.Py_ssize_t,
-    most: cython.longlong,
+    row: Py_ssize_t,
+    k: int64,
+    partners: Py_ssize_t,
+    most: int64,
     bounds: Number[::1],
     holders: Number[::1],
     groups: Groups,
-) -> cython.longlong:
+) -> int64:
     """Apply the best move or swap of one row; return the loss saved."""
-    own: cython.Py_ssize_t = groups.group_of[row]
+    own: Py_ssize_t = groups.group_of[row]
     if groups.cost[own] == 0 or groups.sizes[own] > most:
         return 0
-    best: cython.longlong = 0
-    target: cython.Py_ssize_t = -1
-    partner: cython.Py_ssize_t = -1
-    alone: cython.longlong = 0
-    cython.declare(before=cython.longlong, gain=cython.longlong)
-    may_leave: cython.bint = groups.sizes[own] > k
+    best: int64 = 0
+    target: Py_ssize_t = -1
+    partner: Py_ssize_t = -1
+    alone: int64 = 0
+    declare(before=int64, gain=int64)
+    may_leave: bint = groups.sizes[own] > k
     if may_leave:
         alone = _cost_of(own, row, -1, groups)
     for i in range(_list_nearest(row, own, bounds, holders, groups)):
-        group: cython.Py_ssize_t = groups.nearest[i]
+        group: Py_ssize_t = groups.nearest[i]
         if groups.sizes[group] > most and groups.cost[group] > 0:
             continue
         before = groups.cost[own] + groups.cost[group]
@@ -604,7 +614,7 @@ def _move(
         if groups.cost[group] == 0:  # its rows are equal and have no loss: no swap is tried
             continue
         for j in range(_list_dissimilar(row, group, partners, groups)):
-            other: cython.Py_ssize_t = groups.unlike[j]
+            other: Py_ssize_t = groups.unlike[j]
             gain = before - _cost_of(group, other, row, groups)
             if gain > best:
                 gain -= _cost_of(own, row, other, groups)
@@ -619,10 +629,10 @@ def _move(
     return best
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _cost_with(row: cython.Py_ssize_t, group: cython.Py_ssize_t, groups: Groups) -> cython.longlong:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _cost_with(row: Py_ssize_t, group: Py_ssize_t, groups: Groups) -> int64:
     """Return the loss of a group with one more row."""
     if groups.cost[group] > 0:
         return _cost_of(group, -1, row, groups)
@@ -630,30 +640,28 @@ def _cost_with(row: cython.Py_ssize_t, group: cython.Py_ssize_t, groups: Groups)
     return _cost(2, groups.sizes[group], groups)
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _list_dissimilar(
-    row: cython.Py_ssize_t, group: cython.Py_ssize_t, n: cython.Py_ssize_t, groups: Groups
-) -> cython.Py_ssize_t:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _list_dissimilar(row: Py_ssize_t, group: Py_ssize_t, n: Py_ssize_t, groups: Groups) -> Py_ssize_t:
     """List in ``unlike`` the n rows of a group with the least in common with a row; return their number."""
-    cython.declare(i=cython.Py_ssize_t, j=cython.Py_ssize_t, place=cython.Py_ssize_t)
+    declare(i=Py_ssize_t, j=Py_ssize_t, place=Py_ssize_t)
     for place in range(groups.starts[row], groups.starts[row + 1]):
         groups.total[groups.nodes[place]] = groups.counts[place]
-    n_members: cython.Py_ssize_t = _gather(group, -1, -1, groups)
+    n_members: Py_ssize_t = _gather(group, -1, -1, groups)
     for i in range(n_members):
-        member: cython.Py_ssize_t = groups.members[i]
-        common: cython.longlong = 0
+        member: Py_ssize_t = groups.members[i]
+        common: int64 = 0
         for place in range(groups.starts[member], groups.starts[member + 1]):
             node = groups.nodes[place]
-            count: cython.longlong = groups.counts[place]
+            count: int64 = groups.counts[place]
             common += min(count, groups.total[node]) * groups.saved[node]
         groups.unlike[i], groups.common[i] = member, common
     for place in range(groups.starts[row], groups.starts[row + 1]):
         groups.total[groups.nodes[place]] = 0
     n = min(n, n_members)
     for i in range(n):
-        least: cython.Py_ssize_t = i
+        least: Py_ssize_t = i
         for j in range(i + 1, n_members):
             if groups.common[j] < groups.common[least]:
                 least = j
@@ -662,29 +670,29 @@ def _list_dissimilar(
     return n
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
+@cfunc
+@nogil
+@exceptval(check=False)
 def _list_nearest(
-    row: cython.Py_ssize_t,
-    own: cython.Py_ssize_t,
+    row: Py_ssize_t,
+    own: Py_ssize_t,
     bounds: Number[::1],
     holders: Number[::1],
     groups: Groups,
-) -> cython.Py_ssize_t:
+) -> Py_ssize_t:
     """List in ``nearest`` the groups with the most in common with a row, in order; return their number.
 
     The nodes of the row in the fewest groups are looked up first, until there are enough groups.
     """
-    n: cython.Py_ssize_t = 0
-    below: cython.longlong = 0
-    most: cython.longlong = groups.sizes.shape[0]
-    node: cython.Py_ssize_t
+    n: Py_ssize_t = 0
+    below: int64 = 0
+    most: int64 = groups.sizes.shape[0]
+    node: Py_ssize_t
     while n < groups.near.shape[0]:
-        shortest: cython.longlong = most + 1  # of all lists longer than the last one
+        shortest: int64 = most + 1  # of all lists longer than the last one
         for place in range(groups.starts[row], groups.starts[row + 1]):
             node = groups.nodes[place]
-            length: cython.longlong = bounds[node + 1] - bounds[node]
+            length: int64 = bounds[node + 1] - bounds[node]
             if below < length < shortest:
                 shortest = length
         if shortest > most:
@@ -693,7 +701,7 @@ def _list_nearest(
             node = groups.nodes[place]
             if bounds[node + 1] - bounds[node] != shortest:
                 continue
-            worth: cython.longlong = groups.counts[place] * groups.saved[node]
+            worth: int64 = groups.counts[place] * groups.saved[node]
             for slot in range(bounds[node], bounds[node + 1]):
                 group = holders[slot]
                 if group == own:
@@ -709,14 +717,14 @@ def _list_nearest(
     return _keep_nearest(n, groups)
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _keep_nearest(n: cython.Py_ssize_t, groups: Groups) -> cython.Py_ssize_t:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _keep_nearest(n: Py_ssize_t, groups: Groups) -> Py_ssize_t:
     """Sort the best of the n groups in ``near`` into ``nearest``, and reset ``shared``."""
-    kept: cython.Py_ssize_t = 0
-    slot: cython.Py_ssize_t
-    tried: cython.Py_ssize_t = groups.nearest.shape[0]
+    kept: Py_ssize_t = 0
+    slot: Py_ssize_t
+    tried: Py_ssize_t = groups.nearest.shape[0]
     for i in range(n):
         shared = groups.shared[groups.near[i]]
         if kept == tried and shared <= groups.shared[groups.nearest[kept - 1]]:
@@ -735,28 +743,28 @@ def _keep_nearest(n: cython.Py_ssize_t, groups: Groups) -> cython.Py_ssize_t:
 def cut_nodes(offsets: Number[::1], leaves: Code[::1], groups: Groups) -> NDArray[np.int32]:
     """Return the node of each occurrence at the lowest cut where all rows of its group are equal."""
     result = np.full(len(leaves), -1, np.int32)
-    became: cython.int[::1] = result
-    with cython.nogil:
+    became: int32[::1] = result
+    with nogil:
         for group in range(groups.sizes.shape[0]):
             _cut_of(group, offsets, leaves, became, groups)
     return result
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
+@cfunc
+@nogil
+@exceptval(check=False)
 def _cut_of(
-    group: cython.Py_ssize_t,
+    group: Py_ssize_t,
     offsets: Number[::1],
     leaves: Code[::1],
-    became: cython.int[::1],
+    became: int32[::1],
     groups: Groups,
-) -> cython.void:
+) -> void:
     """Write the nodes of the occurrences of a group."""
-    n: cython.Py_ssize_t = _gather(group, -1, -1, groups)
+    n: Py_ssize_t = _gather(group, -1, -1, groups)
     _tally(n, 1, groups)
     for i in range(n):
-        row: cython.Py_ssize_t = groups.members[i]
+        row: Py_ssize_t = groups.members[i]
         for at in range(offsets[row], offsets[row + 1]):
             node = upper = leaves[at]
             while upper >= 0:  # publish the highest torn node
@@ -770,14 +778,14 @@ def _cut_of(
 def least_counts(groups: Groups) -> NDArray[np.int32]:
     """Return the counts of all rows; the first row of each group gets the smallest counts of its rows."""
     result = np.array(groups.counts)
-    least: cython.int[::1] = result
-    with cython.nogil:
+    least: int32[::1] = result
+    with nogil:
         for group in range(groups.sizes.shape[0]):
-            n: cython.Py_ssize_t = _gather(group, -1, -1, groups)
+            n: Py_ssize_t = _gather(group, -1, -1, groups)
             _tally(n, 1, groups)
-            first: cython.Py_ssize_t = groups.members[0]
+            first: Py_ssize_t = groups.members[0]
             for place in range(groups.starts[first], groups.starts[first + 1]):
                 node = groups.nodes[place]
-                least[place] = cython.cast(cython.int, groups.least[node] if groups.held[node] == n else 0)
+                least[place] = cast(int32, groups.least[node] if groups.held[node] == n else 0)
             _clear_tally(n, groups)
     return result

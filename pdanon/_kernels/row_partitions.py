@@ -2,8 +2,23 @@
 
 from typing import Any
 
-import cython
 import numpy as np
+from cython import (
+    Py_ssize_t,
+    bint,
+    cast,
+    cclass,
+    cfunc,
+    declare,
+    exceptval,
+    final,
+    int as int32,
+    longlong as int64,
+    nogil,
+    uchar as uint8,
+    ulonglong as uint64,
+    void,
+)
 from cython.cimports.pdanon._kernels.counting import Code, Number, count_bits
 from numpy.typing import NDArray
 
@@ -11,9 +26,9 @@ __all__ = ["SensitiveGroups", "form"]
 
 Array = NDArray[Any]
 
-LEFT_OUT = cython.declare(cython.longlong, 2**62)  # above the number of tries
-FEW = cython.declare(cython.longlong, 4)  # rows to a part, on average: then counting items takes less time
-FARTHEST = cython.declare(cython.longlong, 2**62)  # above the keys of rows
+LEFT_OUT = declare(int64, 2**62)  # above the number of tries
+FEW = declare(int64, 4)  # rows to a part, on average: then counting items takes less time
+FARTHEST = declare(int64, 2**62)  # above the keys of rows
 
 
 # --- CAHD: groups of a row with a sensitive item and p - 1 similar rows
@@ -22,8 +37,8 @@ FARTHEST = cython.declare(cython.longlong, 2**62)  # above the keys of rows
 # without a group form a doubly linked list.
 
 
-@cython.final
-@cython.cclass
+@final
+@cclass
 class SensitiveGroups:
     """Rows, the groups formed so far, and work space.
 
@@ -31,36 +46,36 @@ class SensitiveGroups:
     row. The ``n_items`` public items are numbered by descending support, and sensitive items separately.
     """
 
-    cython.declare(p=cython.longlong, width=cython.Py_ssize_t)
+    declare(p=int64, width=Py_ssize_t)
     offsets: Number[::1]
     codes: Code[::1]  # public items of each row
     secret_offsets: Number[::1]
     secrets: Code[::1]  # sensitive items of each row
-    left: cython.longlong[::1]  # number of rows without a group that contain each sensitive item
-    nearest: cython.bint  # whether the nearest rows are searched among all rows
-    group_of = cython.declare(cython.longlong[::1], visibility="readonly")  # -1: none
-    before: cython.longlong[::1]  # the previous row without a group; -1 at the beginning
-    after: cython.longlong[::1]  # the next one; the number of rows at the end
-    pivots: cython.longlong[::1]  # rows with a sensitive item and without a group at the start of the pass
-    n_pivots: cython.Py_ssize_t
-    turn: cython.Py_ssize_t  # position of the current pivot in ``pivots``
-    formed: cython.bint  # whether this pass has made a group
-    n_groups: cython.longlong
-    remaining: cython.longlong  # number of rows without a group
-    marked: cython.uchar[::1]  # flags of the public items of the pivot
-    taken: cython.longlong[::1]  # the last try that chose a row with the sensitive item
-    tries: cython.longlong
-    chosen: cython.longlong[::1]  # rows of the current group
-    candidates: cython.longlong[::1]
-    likeness: cython.longlong[::1]  # similarity of each candidate to the pivot
-    tally: cython.longlong[::1]  # number of candidates by similarity; 0 between two pivots
-    longest: cython.longlong  # largest number of public items of a row
+    left: int64[::1]  # number of rows without a group that contain each sensitive item
+    nearest: bint  # whether the nearest rows are searched among all rows
+    group_of = declare(int64[::1], visibility="readonly")  # -1: none
+    before: int64[::1]  # the previous row without a group; -1 at the beginning
+    after: int64[::1]  # the next one; the number of rows at the end
+    pivots: int64[::1]  # rows with a sensitive item and without a group at the start of the pass
+    n_pivots: Py_ssize_t
+    turn: Py_ssize_t  # position of the current pivot in ``pivots``
+    formed: bint  # whether this pass has made a group
+    n_groups: int64
+    remaining: int64  # number of rows without a group
+    marked: uint8[::1]  # flags of the public items of the pivot
+    taken: int64[::1]  # the last try that chose a row with the sensitive item
+    tries: int64
+    chosen: int64[::1]  # rows of the current group
+    candidates: int64[::1]
+    likeness: int64[::1]  # similarity of each candidate to the pivot
+    tally: int64[::1]  # number of candidates by similarity; 0 between two pivots
+    longest: int64  # largest number of public items of a row
     holders: _Holders
-    seen: cython.longlong[::1]  # the last try that compared each row; LEFT_OUT if it has a group
-    shared: cython.int[::1]  # number of items that each row shares with the pivot; 0 between two pivots
-    near: cython.longlong[::1]  # a heap of the keys of the rows that may be among the nearest
-    nearest_free: cython.longlong[::1]  # a heap of the least keys of rows without a sensitive item, negated
-    parts: cython.longlong[::1]  # a heap of the keys of the parts of the holders of the pivot's items
+    seen: int64[::1]  # the last try that compared each row; LEFT_OUT if it has a group
+    shared: int32[::1]  # number of items that each row shares with the pivot; 0 between two pivots
+    near: int64[::1]  # a heap of the keys of the rows that may be among the nearest
+    nearest_free: int64[::1]  # a heap of the least keys of rows without a sensitive item, negated
+    parts: int64[::1]  # a heap of the keys of the parts of the holders of the pivot's items
 
     def __init__(
         self,
@@ -98,10 +113,10 @@ class SensitiveGroups:
         self.parts = np.empty(self.holders.begins.shape[0] - 1 if nearest else 0, np.int64)
 
 
-def form(batch: cython.Py_ssize_t, groups: SensitiveGroups) -> int:
+def form(batch: Py_ssize_t, groups: SensitiveGroups) -> int:
     """Try to form a group around each of the next ``batch`` pivots; return the number tried, 0 at the end."""
-    done: cython.Py_ssize_t = 0
-    with cython.nogil:
+    done: Py_ssize_t = 0
+    with nogil:
         while done < batch:
             if groups.turn == groups.n_pivots:
                 if not groups.formed:
@@ -114,16 +129,16 @@ def form(batch: cython.Py_ssize_t, groups: SensitiveGroups) -> int:
     return done
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _begin_pass(groups: SensitiveGroups) -> cython.void:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _begin_pass(groups: SensitiveGroups) -> void:
     """Begin a pass over the pivots without a group.
 
     A pivot that failed may succeed now: fewer rows are left, and so fewer sensitive items conflict.
     """
-    n: cython.Py_ssize_t = 0
-    i: cython.Py_ssize_t
+    n: Py_ssize_t = 0
+    i: Py_ssize_t
     for i in range(groups.n_pivots):
         if groups.group_of[groups.pivots[i]] < 0:
             groups.pivots[n] = groups.pivots[i]
@@ -131,13 +146,13 @@ def _begin_pass(groups: SensitiveGroups) -> cython.void:
     groups.n_pivots, groups.turn, groups.formed = n, 0, False
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _form_group(row: cython.Py_ssize_t, groups: SensitiveGroups) -> cython.void:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _form_group(row: Py_ssize_t, groups: SensitiveGroups) -> void:
     """Form a group around a row, if there are enough rows and the remaining rows stay safe."""
-    n: cython.longlong = 1
-    cython.declare(i=cython.Py_ssize_t, place=cython.Py_ssize_t)
+    n: int64 = 1
+    declare(i=Py_ssize_t, place=Py_ssize_t)
     if groups.group_of[row] >= 0:
         return
     groups.tries += 1
@@ -165,19 +180,19 @@ def _form_group(row: cython.Py_ssize_t, groups: SensitiveGroups) -> cython.void:
         groups.group_of[groups.chosen[i]] = -1
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _note_secrets(row: cython.Py_ssize_t, groups: SensitiveGroups) -> cython.void:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _note_secrets(row: Py_ssize_t, groups: SensitiveGroups) -> void:
     """Note that the sensitive items of a row are in the group or among its candidates."""
     for place in range(groups.secret_offsets[row], groups.secret_offsets[row + 1]):
         groups.taken[groups.secrets[place]] = groups.tries
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _conflicts(row: cython.Py_ssize_t, groups: SensitiveGroups) -> cython.bint:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _conflicts(row: Py_ssize_t, groups: SensitiveGroups) -> bint:
     """Return whether a row has a sensitive item that is already taken."""
     for place in range(groups.secret_offsets[row], groups.secret_offsets[row + 1]):
         if groups.taken[groups.secrets[place]] == groups.tries:
@@ -185,17 +200,17 @@ def _conflicts(row: cython.Py_ssize_t, groups: SensitiveGroups) -> cython.bint:
     return False
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _is_safe(groups: SensitiveGroups) -> cython.bint:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _is_safe(groups: SensitiveGroups) -> bint:
     """Return whether the remaining rows can still form one group; if so, count their sensitive items.
 
     No sensitive item may be in more than one p-th of the remaining rows.
     """
-    item: cython.Py_ssize_t
-    most: cython.longlong = (groups.remaining - groups.p) // groups.p
-    safe: cython.bint = True
+    item: Py_ssize_t
+    most: int64 = (groups.remaining - groups.p) // groups.p
+    safe: bint = True
     _count_secrets(-1, groups)
     for item in range(groups.left.shape[0]):
         if groups.left[item] > most:
@@ -206,25 +221,25 @@ def _is_safe(groups: SensitiveGroups) -> cython.bint:
     return safe
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _count_secrets(change: cython.longlong, groups: SensitiveGroups) -> cython.void:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _count_secrets(change: int64, groups: SensitiveGroups) -> void:
     """Add ``change`` to the counts of the sensitive items of the group."""
-    cython.declare(i=cython.Py_ssize_t, row=cython.Py_ssize_t)
+    declare(i=Py_ssize_t, row=Py_ssize_t)
     for i in range(groups.p):
         row = groups.chosen[i]
         for place in range(groups.secret_offsets[row], groups.secret_offsets[row + 1]):
             groups.left[groups.secrets[place]] += change
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _unlink(row: cython.Py_ssize_t, groups: SensitiveGroups) -> cython.void:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _unlink(row: Py_ssize_t, groups: SensitiveGroups) -> void:
     """Remove a row from the list of rows without a group."""
-    before: cython.Py_ssize_t = groups.before[row]
-    after: cython.Py_ssize_t = groups.after[row]
+    before: Py_ssize_t = groups.before[row]
+    after: Py_ssize_t = groups.after[row]
     if before >= 0:
         groups.after[before] = after
     if after < groups.before.shape[0]:
@@ -234,31 +249,29 @@ def _unlink(row: cython.Py_ssize_t, groups: SensitiveGroups) -> cython.void:
 # --- Neighbors in the order
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _choose_neighbors(
-    row: cython.Py_ssize_t, n_chosen: cython.longlong, groups: SensitiveGroups
-) -> cython.longlong:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _choose_neighbors(row: Py_ssize_t, n_chosen: int64, groups: SensitiveGroups) -> int64:
     """Choose the most similar candidates, as many as the group needs, or none; return the size of the group.
 
     A tie goes to the nearest candidate; candidates are listed by distance.
     """
-    lacking: cython.longlong = groups.p - n_chosen
-    least: cython.Py_ssize_t = groups.tally.shape[0] - 1
-    i: cython.Py_ssize_t
-    n: cython.Py_ssize_t = _list_neighbors(row, groups)
+    lacking: int64 = groups.p - n_chosen
+    least: Py_ssize_t = groups.tally.shape[0] - 1
+    i: Py_ssize_t
+    n: Py_ssize_t = _list_neighbors(row, groups)
     if n < lacking:
         return n_chosen
     for i in range(n):
         groups.tally[groups.likeness[i]] += 1
-    more: cython.longlong = 0  # candidates more similar than the last one to choose
+    more: int64 = 0  # candidates more similar than the last one to choose
     while more + groups.tally[least] < lacking:
         more += groups.tally[least]
         least -= 1
     for i in range(n):
         groups.tally[groups.likeness[i]] = 0
-    equal: cython.longlong = lacking - more
+    equal: int64 = lacking - more
     for i in range(n):
         if groups.likeness[i] < least or (groups.likeness[i] == least and equal == 0):
             continue
@@ -270,23 +283,23 @@ def _choose_neighbors(
     return n_chosen
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _list_neighbors(row: cython.Py_ssize_t, groups: SensitiveGroups) -> cython.Py_ssize_t:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _list_neighbors(row: Py_ssize_t, groups: SensitiveGroups) -> Py_ssize_t:
     """List candidates on both sides of a row by distance; return their number.
 
     A tie goes to the row before.
     """
-    n: cython.Py_ssize_t = 0
-    n_rows: cython.Py_ssize_t = groups.before.shape[0]
-    before: cython.Py_ssize_t = groups.before[row]
-    after: cython.Py_ssize_t = groups.after[row]
-    room_before: cython.Py_ssize_t = groups.width
-    room_after: cython.Py_ssize_t = groups.width
-    candidate: cython.Py_ssize_t
+    n: Py_ssize_t = 0
+    n_rows: Py_ssize_t = groups.before.shape[0]
+    before: Py_ssize_t = groups.before[row]
+    after: Py_ssize_t = groups.after[row]
+    room_before: Py_ssize_t = groups.width
+    room_after: Py_ssize_t = groups.width
+    candidate: Py_ssize_t
     while (before >= 0 and room_before) or (after < n_rows and room_after):
-        is_before: cython.bint = before >= 0 and room_before > 0
+        is_before: bint = before >= 0 and room_before > 0
         if is_before and after < n_rows and room_after and after - row < row - before:
             is_before = False
         if is_before:
@@ -307,25 +320,25 @@ def _list_neighbors(row: cython.Py_ssize_t, groups: SensitiveGroups) -> cython.P
     return n
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _likeness(row: cython.Py_ssize_t, groups: SensitiveGroups) -> cython.longlong:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _likeness(row: Py_ssize_t, groups: SensitiveGroups) -> int64:
     """Return the similarity of a row to the pivot: the number of public items that both have.
 
     If the nearest rows are searched, it is twice that number, less the length of the row, plus the largest
     length. So it is the number of differing items, negated and shifted to be at least 0.
     """
-    n: cython.longlong = 0
+    n: int64 = 0
     for place in range(groups.offsets[row], groups.offsets[row + 1]):
         n += groups.marked[groups.codes[place]]
     return 2 * n - _length(row, groups) + groups.longest if groups.nearest else n
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _length(row: cython.Py_ssize_t, groups: SensitiveGroups) -> cython.longlong:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _length(row: Py_ssize_t, groups: SensitiveGroups) -> int64:
     """Return the number of public items of a row."""
     return groups.offsets[row + 1] - groups.offsets[row]
 
@@ -342,19 +355,19 @@ def _length(row: cython.Py_ssize_t, groups: SensitiveGroups) -> cython.longlong:
 # counted instead.
 
 
-@cython.final
-@cython.cclass
+@final
+@cclass
 class _Holders:
     """The rows with each item, in parts by their length and the place of the item in the row.
 
     A part ends before its rows that were removed. The holders of an item are consecutive parts.
     """
 
-    firsts: cython.longlong[::1]  # the first part of each item
-    begins: cython.longlong[::1]  # the first entry of each part in ``rows``
-    ends: cython.longlong[::1]  # end of the rows of each part that may still have no group
-    cython.declare(lengths=cython.int[::1], places=cython.int[::1], rows=cython.int[::1])
-    signatures: cython.ulonglong[::1]  # of each of ``rows``, see ``_signature``
+    firsts: int64[::1]  # the first part of each item
+    begins: int64[::1]  # the first entry of each part in ``rows``
+    ends: int64[::1]  # end of the rows of each part that may still have no group
+    declare(lengths=int32[::1], places=int32[::1], rows=int32[::1])
+    signatures: uint64[::1]  # of each of ``rows``, see ``_signature``
 
     def __init__(self, offsets: Number[::1], codes: Code[::1], n_items: int) -> None:
         lengths = np.diff(offsets)
@@ -374,29 +387,29 @@ class _Holders:
         self._divide(offsets, codes, order, words, free, True)
         self.firsts, self.ends = firsts, np.asarray(self.begins)[1:].copy()
 
-    @cython.cfunc
+    @cfunc
     def _divide(
         self,
         offsets: Number[::1],
         codes: Code[::1],
         order: Number[::1],
-        words: cython.ulonglong[::1],
-        free: cython.longlong[::1],
-        write: cython.bint,
-    ) -> cython.int:
+        words: uint64[::1],
+        free: int64[::1],
+        write: bint,
+    ) -> int32:
         """Visit the occurrences by length and place: count the parts of each item in ``firsts``, or write.
 
         ``order`` has the rows by length, and ``words`` the signature of each row. ``free`` has the position
         of the next row of each item.
         """
-        last: cython.longlong[::1] = np.full(len(free), -1)  # the last kind of rows that had each item
-        cython.declare(i=cython.Py_ssize_t, row=cython.Py_ssize_t, item=cython.Py_ssize_t)
-        cython.declare(stop=cython.Py_ssize_t, part=cython.Py_ssize_t, place=cython.Py_ssize_t)
-        kind: cython.longlong = 0
-        begin: cython.Py_ssize_t = 0
-        with cython.nogil:
+        last: int64[::1] = np.full(len(free), -1)  # the last kind of rows that had each item
+        declare(i=Py_ssize_t, row=Py_ssize_t, item=Py_ssize_t)
+        declare(stop=Py_ssize_t, part=Py_ssize_t, place=Py_ssize_t)
+        kind: int64 = 0
+        begin: Py_ssize_t = 0
+        with nogil:
             while begin < order.shape[0]:
-                length: cython.longlong = offsets[order[begin] + 1] - offsets[order[begin]]
+                length: int64 = offsets[order[begin] + 1] - offsets[order[begin]]
                 stop = begin
                 while stop < order.shape[0] and offsets[order[stop] + 1] - offsets[order[stop]] == length:
                     stop += 1
@@ -411,27 +424,27 @@ class _Holders:
                             self.firsts[item] = part + 1
                             if write:
                                 self.begins[part] = free[item]
-                                self.lengths[part] = cython.cast(cython.int, length)
-                                self.places[part] = cython.cast(cython.int, place)
+                                self.lengths[part] = cast(int32, length)
+                                self.places[part] = cast(int32, place)
                         if write:
-                            self.rows[free[item]] = cython.cast(cython.int, row)
+                            self.rows[free[item]] = cast(int32, row)
                             self.signatures[free[item]] = words[row]
                             free[item] += 1
                 begin = stop
         return 0
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _choose_nearest(row: cython.Py_ssize_t, groups: SensitiveGroups) -> cython.longlong:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _choose_nearest(row: Py_ssize_t, groups: SensitiveGroups) -> int64:
     """Choose the rows that differ least from a row, among the rows that share an item with it.
 
     Return the size of the group, with the row itself.
     """
-    n: cython.Py_ssize_t = _list_nearest(row, groups)
-    n_chosen: cython.longlong = 1
-    cython.declare(candidate=cython.Py_ssize_t, i=cython.Py_ssize_t)
+    n: Py_ssize_t = _list_nearest(row, groups)
+    n_chosen: int64 = 1
+    declare(candidate=Py_ssize_t, i=Py_ssize_t)
     for i in range(n // 2 - 1, -1, -1):
         _sink(i, n, groups.near)
     while n_chosen < groups.p and n:
@@ -448,17 +461,17 @@ def _choose_nearest(row: cython.Py_ssize_t, groups: SensitiveGroups) -> cython.l
     return n_chosen
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _list_nearest(row: cython.Py_ssize_t, groups: SensitiveGroups) -> cython.Py_ssize_t:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _list_nearest(row: Py_ssize_t, groups: SensitiveGroups) -> Py_ssize_t:
     """List the keys of the rows without a group that may be among the nearest; return their number.
 
     They share a public item with the row. Rows are not listed if p - 1 rows without a sensitive item, which
     never conflict, are nearer.
     """
-    i: cython.Py_ssize_t
-    n: cython.Py_ssize_t
+    i: Py_ssize_t
+    n: Py_ssize_t
     for i in range(groups.p - 1):
         groups.nearest_free[i] = -FARTHEST
     n = _list_adjacent(row, groups)
@@ -467,14 +480,14 @@ def _list_nearest(row: cython.Py_ssize_t, groups: SensitiveGroups) -> cython.Py_
     return _search_parts(row, n, groups)
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _has_small_parts(row: cython.Py_ssize_t, groups: SensitiveGroups) -> cython.bint:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _has_small_parts(row: Py_ssize_t, groups: SensitiveGroups) -> bint:
     """Return whether the parts of the items of a row have few rows on average."""
-    n_parts: cython.longlong = 0
-    n_holders: cython.longlong = 0
-    cython.declare(place=cython.Py_ssize_t, first=cython.Py_ssize_t, end=cython.Py_ssize_t)
+    n_parts: int64 = 0
+    n_holders: int64 = 0
+    declare(place=Py_ssize_t, first=Py_ssize_t, end=Py_ssize_t)
     for place in range(groups.offsets[row], groups.offsets[row + 1]):
         first = groups.holders.firsts[groups.codes[place]]
         end = groups.holders.firsts[groups.codes[place] + 1]
@@ -483,18 +496,18 @@ def _has_small_parts(row: cython.Py_ssize_t, groups: SensitiveGroups) -> cython.
     return n_holders <= FEW * n_parts
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _list_sharing(row: cython.Py_ssize_t, n: cython.Py_ssize_t, groups: SensitiveGroups) -> cython.Py_ssize_t:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _list_sharing(row: Py_ssize_t, n: Py_ssize_t, groups: SensitiveGroups) -> Py_ssize_t:
     """Add the keys of rows that share an item, whose shared items are counted; return the number of keys.
 
     Until then, the rows are behind the keys.
     """
-    listed: cython.Py_ssize_t = n
-    n_rows: cython.Py_ssize_t = n
-    cython.declare(place=cython.Py_ssize_t, slot=cython.Py_ssize_t, other=cython.Py_ssize_t)
-    cython.declare(begin=cython.Py_ssize_t, end=cython.Py_ssize_t, i=cython.Py_ssize_t)
+    listed: Py_ssize_t = n
+    n_rows: Py_ssize_t = n
+    declare(place=Py_ssize_t, slot=Py_ssize_t, other=Py_ssize_t)
+    declare(begin=Py_ssize_t, end=Py_ssize_t, i=Py_ssize_t)
     for place in range(groups.offsets[row], groups.offsets[row + 1]):
         begin = groups.holders.begins[groups.holders.firsts[groups.codes[place]]]
         end = groups.holders.begins[groups.holders.firsts[groups.codes[place] + 1]]
@@ -512,15 +525,15 @@ def _list_sharing(row: cython.Py_ssize_t, n: cython.Py_ssize_t, groups: Sensitiv
     return n
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _search_parts(row: cython.Py_ssize_t, n: cython.Py_ssize_t, groups: SensitiveGroups) -> cython.Py_ssize_t:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _search_parts(row: Py_ssize_t, n: Py_ssize_t, groups: SensitiveGroups) -> Py_ssize_t:
     """Add the keys of rows in parts, by ascending bound; return the number of keys."""
-    n_parts: cython.Py_ssize_t = _list_parts(row, groups)
-    signature: cython.ulonglong = _signature(row, groups.offsets, groups.codes)
-    all_parts: cython.longlong = groups.parts.shape[0]
-    part: cython.Py_ssize_t
+    n_parts: Py_ssize_t = _list_parts(row, groups)
+    signature: uint64 = _signature(row, groups.offsets, groups.codes)
+    all_parts: int64 = groups.parts.shape[0]
+    part: Py_ssize_t
     while n_parts and _remoteness(row, row, groups.parts[0] // all_parts, groups) <= -groups.nearest_free[0]:
         part = groups.parts[0] % all_parts
         n_parts -= 1
@@ -530,14 +543,14 @@ def _search_parts(row: cython.Py_ssize_t, n: cython.Py_ssize_t, groups: Sensitiv
     return n
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _list_adjacent(row: cython.Py_ssize_t, groups: SensitiveGroups) -> cython.Py_ssize_t:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _list_adjacent(row: Py_ssize_t, groups: SensitiveGroups) -> Py_ssize_t:
     """Add the keys of rows beside a row, so that few other rows can be nearer; return their number."""
-    n: cython.Py_ssize_t = 0
-    before: cython.Py_ssize_t = groups.before[row]
-    after: cython.Py_ssize_t = groups.after[row]
+    n: Py_ssize_t = 0
+    before: Py_ssize_t = groups.before[row]
+    after: Py_ssize_t = groups.after[row]
     groups.seen[row] = groups.tries
     for _ in range(groups.width):
         if before >= 0:
@@ -549,25 +562,25 @@ def _list_adjacent(row: cython.Py_ssize_t, groups: SensitiveGroups) -> cython.Py
     return n
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _list_parts(row: cython.Py_ssize_t, groups: SensitiveGroups) -> cython.Py_ssize_t:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _list_parts(row: Py_ssize_t, groups: SensitiveGroups) -> Py_ssize_t:
     """Build a heap of the parts of the items of a row, by the items that their rows differ in at least.
 
     Return their number.
     """
-    n: cython.Py_ssize_t = 0
-    all_parts: cython.longlong = groups.parts.shape[0]
-    start: cython.Py_ssize_t = groups.offsets[row]
-    cython.declare(at=cython.Py_ssize_t, part=cython.Py_ssize_t, item=cython.Py_ssize_t)
-    cython.declare(i=cython.Py_ssize_t, before=cython.longlong, bound=cython.longlong)
+    n: Py_ssize_t = 0
+    all_parts: int64 = groups.parts.shape[0]
+    start: Py_ssize_t = groups.offsets[row]
+    declare(at=Py_ssize_t, part=Py_ssize_t, item=Py_ssize_t)
+    declare(i=Py_ssize_t, before=int64, bound=int64)
     for at in range(start, groups.offsets[row + 1]):
         item = groups.codes[at]
         for part in range(groups.holders.firsts[item], groups.holders.firsts[item + 1]):
             if groups.holders.begins[part] == groups.holders.ends[part]:
                 continue
-            before = min(cython.cast(cython.longlong, at - start), groups.holders.places[part])
+            before = min(cast(int64, at - start), groups.holders.places[part])
             bound = _length(row, groups) + groups.holders.lengths[part] - 2 * (before + 1)
             groups.parts[n] = bound * all_parts + part
             n += 1
@@ -576,23 +589,23 @@ def _list_parts(row: cython.Py_ssize_t, groups: SensitiveGroups) -> cython.Py_ss
     return n
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
+@cfunc
+@nogil
+@exceptval(check=False)
 def _list_part(
-    part: cython.Py_ssize_t,
-    row: cython.Py_ssize_t,
-    signature: cython.ulonglong,
-    n: cython.Py_ssize_t,
+    part: Py_ssize_t,
+    row: Py_ssize_t,
+    signature: uint64,
+    n: Py_ssize_t,
     groups: SensitiveGroups,
-) -> cython.Py_ssize_t:
+) -> Py_ssize_t:
     """Add the keys of the rows of a part that are not listed yet; return the number of all listed rows.
 
     Rows with a group are removed from the part when they are found.
     """
-    slot: cython.Py_ssize_t = groups.holders.begins[part]
-    end: cython.Py_ssize_t = groups.holders.ends[part]
-    other: cython.Py_ssize_t
+    slot: Py_ssize_t = groups.holders.begins[part]
+    end: Py_ssize_t = groups.holders.ends[part]
+    other: Py_ssize_t
     while True:
         slot = _skip_far(slot, end, row, signature, groups)
         if slot == end:
@@ -610,20 +623,20 @@ def _list_part(
     return n
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
+@cfunc
+@nogil
+@exceptval(check=False)
 def _skip_far(
-    slot: cython.Py_ssize_t,
-    end: cython.Py_ssize_t,
-    row: cython.Py_ssize_t,
-    signature: cython.ulonglong,
+    slot: Py_ssize_t,
+    end: Py_ssize_t,
+    row: Py_ssize_t,
+    signature: uint64,
     groups: SensitiveGroups,
-) -> cython.Py_ssize_t:
+) -> Py_ssize_t:
     """Return the next slot of a row that may be among the nearest, by its signature."""
-    limit: cython.longlong = -groups.nearest_free[0]
-    most: cython.longlong = limit // (2 * groups.before.shape[0])
-    differing: cython.longlong
+    limit: int64 = -groups.nearest_free[0]
+    most: int64 = limit // (2 * groups.before.shape[0])
+    differing: int64
     while slot < end:
         differing = count_bits(groups.holders.signatures[slot] ^ signature)
         if differing < most:
@@ -634,36 +647,34 @@ def _skip_far(
     return slot
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _list_row(
-    other: cython.Py_ssize_t, row: cython.Py_ssize_t, n: cython.Py_ssize_t, groups: SensitiveGroups
-) -> cython.Py_ssize_t:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _list_row(other: Py_ssize_t, row: Py_ssize_t, n: Py_ssize_t, groups: SensitiveGroups) -> Py_ssize_t:
     """Count the shared items of a row that is not listed yet, and add its key; return the number of keys."""
-    start: cython.Py_ssize_t = groups.offsets[other]
-    stop: cython.Py_ssize_t = groups.offsets[other + 1]
-    shared: cython.longlong = 0
-    place: cython.Py_ssize_t
+    start: Py_ssize_t = groups.offsets[other]
+    stop: Py_ssize_t = groups.offsets[other + 1]
+    shared: int64 = 0
+    place: Py_ssize_t
     groups.seen[other] = groups.tries
     for place in range(start, stop):
         shared += groups.marked[groups.codes[place]]
     return _list_key(other, row, shared, n, groups)
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
+@cfunc
+@nogil
+@exceptval(check=False)
 def _list_key(
-    other: cython.Py_ssize_t,
-    row: cython.Py_ssize_t,
-    shared: cython.longlong,
-    n: cython.Py_ssize_t,
+    other: Py_ssize_t,
+    row: Py_ssize_t,
+    shared: int64,
+    n: Py_ssize_t,
     groups: SensitiveGroups,
-) -> cython.Py_ssize_t:
+) -> Py_ssize_t:
     """Add the key of a row that shares an item and may be among the nearest; return the number of keys."""
-    differing: cython.longlong = _length(row, groups) + _length(other, groups) - 2 * shared
-    key: cython.longlong = _remoteness(other, row, differing, groups)
+    differing: int64 = _length(row, groups) + _length(other, groups) - 2 * shared
+    key: int64 = _remoteness(other, row, differing, groups)
     if not shared or key > -groups.nearest_free[0]:
         return n
     groups.near[n] = key
@@ -673,64 +684,60 @@ def _list_key(
     return n + 1
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _sign_rows(words: cython.ulonglong[::1], offsets: Number[::1], codes: Code[::1]) -> cython.void:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _sign_rows(words: uint64[::1], offsets: Number[::1], codes: Code[::1]) -> void:
     """Write the signature of each row."""
-    row: cython.Py_ssize_t
+    row: Py_ssize_t
     for row in range(words.shape[0]):
         words[row] = _signature(row, offsets, codes)
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _signature(row: cython.Py_ssize_t, offsets: Number[::1], codes: Code[::1]) -> cython.ulonglong:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _signature(row: Py_ssize_t, offsets: Number[::1], codes: Code[::1]) -> uint64:
     """Return a word whose bit b is 1 if the row has an odd number of items of the form 64 i + b.
 
     So two rows differ in at least as many items as their words differ in bits.
     """
-    word: cython.ulonglong = 0
-    one: cython.ulonglong = 1
-    place: cython.Py_ssize_t
+    word: uint64 = 0
+    one: uint64 = 1
+    place: Py_ssize_t
     for place in range(offsets[row], offsets[row + 1]):
         word ^= one << (codes[place] & 63)
     return word
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _remoteness(
-    other: cython.Py_ssize_t, row: cython.Py_ssize_t, differing: cython.longlong, groups: SensitiveGroups
-) -> cython.longlong:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _remoteness(other: Py_ssize_t, row: Py_ssize_t, differing: int64, groups: SensitiveGroups) -> int64:
     """Return a key to compare rows by: number of differing items, then distance, then side.
 
     The key also encodes the row; see ``_row_at``.
     """
-    far: cython.longlong = 2 * (other - row) if other > row else 2 * (row - other) - 1
+    far: int64 = 2 * (other - row) if other > row else 2 * (row - other) - 1
     return differing * 2 * groups.before.shape[0] + far
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _row_at(
-    remoteness: cython.longlong, row: cython.Py_ssize_t, groups: SensitiveGroups
-) -> cython.Py_ssize_t:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _row_at(remoteness: int64, row: Py_ssize_t, groups: SensitiveGroups) -> Py_ssize_t:
     """Return the row with this key."""
-    far: cython.Py_ssize_t = remoteness % (2 * groups.before.shape[0])
+    far: Py_ssize_t = remoteness % (2 * groups.before.shape[0])
     return row - (far + 1) // 2 if far % 2 else row + far // 2
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _sink(place: cython.Py_ssize_t, n: cython.Py_ssize_t, heap: cython.longlong[::1]) -> cython.void:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _sink(place: Py_ssize_t, n: Py_ssize_t, heap: int64[::1]) -> void:
     """Move an entry of a min-heap down to its position."""
-    entry: cython.longlong = heap[place]
-    below: cython.Py_ssize_t = 2 * place + 1
+    entry: int64 = heap[place]
+    below: Py_ssize_t = 2 * place + 1
     while below < n:
         if below + 1 < n and heap[below + 1] < heap[below]:
             below += 1

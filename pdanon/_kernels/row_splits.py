@@ -6,8 +6,21 @@ larger part stays, and the counts of the smaller part are subtracted. So a row i
 task of at most half as many rows. That bounds the time even if each split removes a single row.
 """
 
-import cython
 import numpy as np
+from cython import (
+    Py_ssize_t,
+    bint,
+    cclass,
+    cfunc,
+    declare,
+    exceptval,
+    final,
+    int as int32,
+    longlong as int64,
+    nogil,
+    uchar as uint8,
+    void,
+)
 from cython.cimports.pdanon._kernels.counting import Code, Number, grown
 from numpy.typing import NDArray
 
@@ -15,8 +28,8 @@ __all__ = ["split_rows"]
 
 
 def split_rows(
-    least: cython.longlong,
-    most: cython.longlong,
+    least: int64,
+    most: int64,
     codes: Code[::1],
     offsets: Number[::1],
     block: Code[::1],
@@ -28,10 +41,10 @@ def split_rows(
     without. Terms of the last block come before those of all others.
     """
     parts = _Parts(codes, offsets, block)
-    n_rows: cython.Py_ssize_t = len(offsets) - 1
-    row: cython.Py_ssize_t
-    begin: cython.Py_ssize_t = 0
-    with cython.nogil:
+    n_rows: Py_ssize_t = len(offsets) - 1
+    row: Py_ssize_t
+    begin: Py_ssize_t = 0
+    with nogil:
         parts.run(most)
         for row in range(1, n_rows):
             if parts.begins[row]:
@@ -45,30 +58,30 @@ def split_rows(
     return np.asarray(parts.rows), np.append(starts, n_rows)
 
 
-@cython.final
-@cython.cclass
+@final
+@cclass
 class _Parts:
     """The rows in their current order, and the terms of the current task as a heap by frequency."""
 
     codes: Code[::1]
     offsets: Number[::1]
     block: Code[::1]
-    rows: cython.longlong[::1]
-    place: cython.longlong[::1]  # position of each row
-    begins: cython.uchar[::1]  # whether a cluster begins at each position
-    count: cython.longlong[::1]  # rows of each term in the task that are not split off
-    known: cython.longlong[::1]  # that count when the heap last read it
-    first: cython.longlong[::1]  # start of the rows of each term in `holders`
-    total: cython.longlong[::1]  # their number, including rows split off
-    cython.declare(holders=cython.longlong[::1], heap=cython.longlong[::1], touched=cython.longlong[::1])
-    closed: cython.longlong[::1]  # the last task that a term must not split
-    cython.declare(n_heap=cython.Py_ssize_t, n_touched=cython.Py_ssize_t)
-    current: cython.longlong  # block of the last term that split the rows, or -1
-    number: cython.longlong  # number of the current task
-    n_tasks: cython.Py_ssize_t
-    tasks: cython.longlong[::1]  # begin, end and chain of each
-    n_links: cython.Py_ssize_t
-    links: cython.longlong[::1]  # term, and the rest of the chain
+    rows: int64[::1]
+    place: int64[::1]  # position of each row
+    begins: uint8[::1]  # whether a cluster begins at each position
+    count: int64[::1]  # rows of each term in the task that are not split off
+    known: int64[::1]  # that count when the heap last read it
+    first: int64[::1]  # start of the rows of each term in `holders`
+    total: int64[::1]  # their number, including rows split off
+    declare(holders=int64[::1], heap=int64[::1], touched=int64[::1])
+    closed: int64[::1]  # the last task that a term must not split
+    declare(n_heap=Py_ssize_t, n_touched=Py_ssize_t)
+    current: int64  # block of the last term that split the rows, or -1
+    number: int64  # number of the current task
+    n_tasks: Py_ssize_t
+    tasks: int64[::1]  # begin, end and chain of each
+    n_links: Py_ssize_t
+    links: int64[::1]  # term, and the rest of the chain
 
     def __init__(self, codes: Code[::1], offsets: Number[::1], block: Code[::1]) -> None:
         n_rows, n_items = len(offsets) - 1, len(block)
@@ -83,12 +96,12 @@ class _Parts:
         self.n_links, self.links = 0, np.empty(2 * 64, np.int64)
         self.n_heap, self.n_touched, self.current, self.number = 0, 0, -1, 0
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(-1)
-    def run(self, most: cython.longlong) -> cython.int:
+    @cfunc
+    @nogil
+    @exceptval(-1)
+    def run(self, most: int64) -> int32:
         """Split all rows."""
-        cython.declare(begin=cython.longlong, end=cython.longlong, chain=cython.longlong)
+        declare(begin=int64, end=int64, chain=int64)
         self._add_task(0, self.rows.shape[0], -1)
         while self.n_tasks > 0:
             self.n_tasks -= 1
@@ -100,10 +113,10 @@ class _Parts:
             self._end_task()
         return 0
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(-1)
-    def _add_task(self, begin: cython.longlong, end: cython.longlong, chain: cython.longlong) -> cython.int:
+    @cfunc
+    @nogil
+    @exceptval(-1)
+    def _add_task(self, begin: int64, end: int64, chain: int64) -> int32:
         """Push a task."""
         if 3 * self.n_tasks + 3 > self.tasks.shape[0]:
             self.tasks = grown(self.tasks, 3 * self.n_tasks, 2 * self.tasks.shape[0])
@@ -113,10 +126,10 @@ class _Parts:
         self.n_tasks += 1
         return 0
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(-1)
-    def _extend_chain(self, item: cython.longlong, chain: cython.longlong) -> cython.longlong:
+    @cfunc
+    @nogil
+    @exceptval(-1)
+    def _extend_chain(self, item: int64, chain: int64) -> int64:
         """Return the chain with one more term."""
         if 2 * self.n_links + 2 > self.links.shape[0]:
             self.links = grown(self.links, 2 * self.n_links, 2 * self.links.shape[0])
@@ -125,16 +138,14 @@ class _Parts:
         self.n_links += 1
         return self.n_links - 1
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def _begin_task(
-        self, begin: cython.longlong, end: cython.longlong, chain: cython.longlong
-    ) -> cython.void:
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def _begin_task(self, begin: int64, end: int64, chain: int64) -> void:
         """Count the terms of a task, and list the rows of each."""
-        cython.declare(at=cython.longlong, slot=cython.longlong, item=cython.longlong, row=cython.longlong)
-        running: cython.longlong = 0
-        number: cython.Py_ssize_t
+        declare(at=int64, slot=int64, item=int64, row=int64)
+        running: int64 = 0
+        number: Py_ssize_t
         self.number += 1
         self.current = -1 if chain < 0 else self.block[self.links[2 * chain]]
         while chain >= 0:
@@ -163,27 +174,27 @@ class _Parts:
                     self.total[item] += 1
         self._build_heap()
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def _end_task(self) -> cython.void:
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def _end_task(self) -> void:
         """Reset the counts of the task."""
         for number in range(self.n_touched):
             self.count[self.touched[number]] = 0
         self.n_touched = 0
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(-1)
+    @cfunc
+    @nogil
+    @exceptval(-1)
     def _split(
         self,
-        begin: cython.longlong,
-        end: cython.longlong,
-        chain: cython.longlong,
-        most: cython.longlong,
-    ) -> cython.int:
+        begin: int64,
+        end: int64,
+        chain: int64,
+        most: int64,
+    ) -> int32:
         """Split the rows of a task; rows with the term come first."""
-        cython.declare(item=cython.longlong, held=cython.longlong)
+        declare(item=int64, held=int64)
         self.begins[begin] = 1
         while end - begin > most:
             item = self._pop_most_frequent()
@@ -208,10 +219,10 @@ class _Parts:
                 chain = self._close_term(item, chain)
         return 0
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(-1)
-    def _close_term(self, item: cython.longlong, chain: cython.longlong) -> cython.longlong:
+    @cfunc
+    @nogil
+    @exceptval(-1)
+    def _close_term(self, item: int64, chain: int64) -> int64:
         """Exclude a term that all rows of the task contain; return the chain with it."""
         self.closed[item] = self.number
         if self.block[item] != self.current:
@@ -219,16 +230,14 @@ class _Parts:
             self._build_heap()
         return self._extend_chain(item, chain)
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def _bring_forward(
-        self, item: cython.longlong, begin: cython.longlong, end: cython.longlong
-    ) -> cython.void:
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def _bring_forward(self, item: int64, begin: int64, end: int64) -> void:
         """Move the rows with a term to the front."""
-        cython.declare(number=cython.longlong, row=cython.longlong, other=cython.longlong)
-        place: cython.longlong
-        to: cython.longlong = begin
+        declare(number=int64, row=int64, other=int64)
+        place: int64
+        to: int64 = begin
         for number in range(self.first[item], self.first[item] + self.total[item]):
             row = self.holders[number]
             place = self.place[row]
@@ -239,12 +248,12 @@ class _Parts:
             self.place[row], self.place[other] = to, place
             to += 1
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def _subtract_counts(self, begin: cython.longlong, end: cython.longlong) -> cython.void:
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def _subtract_counts(self, begin: int64, end: int64) -> void:
         """Subtract rows that are split off from the counts."""
-        cython.declare(at=cython.longlong, slot=cython.longlong)
+        declare(at=int64, slot=int64)
         for at in range(begin, end):
             for slot in range(self.offsets[self.rows[at]], self.offsets[self.rows[at] + 1]):
                 if self.closed[self.codes[slot]] != self.number:
@@ -252,12 +261,12 @@ class _Parts:
 
     # --- The heap. Counts only fall, so an outdated count is too high: update it when it comes to the top.
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def _build_heap(self) -> cython.void:
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def _build_heap(self) -> void:
         """Build a heap of the terms with rows that are not in the chain."""
-        cython.declare(number=cython.Py_ssize_t, item=cython.longlong)
+        declare(number=Py_ssize_t, item=int64)
         self.n_heap = 0
         for number in range(self.n_touched):
             item = self.touched[number]
@@ -268,12 +277,12 @@ class _Parts:
         for number in range(self.n_heap // 2 - 1, -1, -1):
             self._sift(number)
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def _pop_most_frequent(self) -> cython.longlong:
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def _pop_most_frequent(self) -> int64:
         """Remove the first term from the heap and return it; -1 if there is none."""
-        item: cython.longlong
+        item: int64
         while self.n_heap > 0:
             item = self.heap[0]
             if self.known[item] == self.count[item]:
@@ -289,21 +298,21 @@ class _Parts:
         self._pop()
         return item
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def _pop(self) -> cython.void:
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def _pop(self) -> void:
         """Remove the first entry of the heap."""
         self.n_heap -= 1
         self.heap[0] = self.heap[self.n_heap]
         self._sift(0)
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def _sift(self, number: cython.Py_ssize_t) -> cython.void:
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def _sift(self, number: Py_ssize_t) -> void:
         """Move a term down to its position in the heap."""
-        cython.declare(below=cython.Py_ssize_t, item=cython.longlong)
+        declare(below=Py_ssize_t, item=int64)
         while 2 * number + 1 < self.n_heap:
             below = 2 * number + 1
             if below + 1 < self.n_heap and self._comes_before(self.heap[below + 1], self.heap[below]):
@@ -314,23 +323,23 @@ class _Parts:
             self.heap[number], self.heap[below] = self.heap[below], item
             number = below
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def _comes_before(self, one: cython.longlong, other: cython.longlong) -> cython.bint:
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def _comes_before(self, one: int64, other: int64) -> bint:
         """Return whether a term comes before another: by block, then by support, then by number."""
-        mine: cython.longlong = self._preference(one)
-        yours: cython.longlong = self._preference(other)
+        mine: int64 = self._preference(one)
+        yours: int64 = self._preference(other)
         if mine != yours:
             return mine > yours
         if self.known[one] != self.known[other]:
             return self.known[one] > self.known[other]
         return one < other
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def _preference(self, item: cython.longlong) -> cython.longlong:
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def _preference(self, item: int64) -> int64:
         """Return 2 for a term of the last block, 1 for a term of another block, otherwise 0."""
         if self.block[item] < 0:
             return 0

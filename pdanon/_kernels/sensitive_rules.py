@@ -3,8 +3,23 @@
 Supports and the denominator of a share are below 2**31.
 """
 
-import cython
 import numpy as np
+from cython import (
+    Py_ssize_t,
+    bint,
+    cast,
+    cclass,
+    cfunc,
+    declare,
+    exceptval,
+    final,
+    inline,
+    int as int32,
+    longlong as int64,
+    nogil,
+    uchar as uint8,
+    void,
+)
 from cython.cimports.pdanon._kernels.counting import Code, Flag, Number, Rows, grown
 from numpy.typing import NDArray
 
@@ -14,8 +29,8 @@ __all__ = ["SensitiveRules", "invert", "restorable", "with_some"]
 # --- The search for rules
 
 
-@cython.final
-@cython.cclass
+@final
+@cclass
 class SensitiveRules:
     """Rules with ``size`` known items whose confidence exceeds ``above / below``.
 
@@ -36,30 +51,30 @@ class SensitiveRules:
     positions: Number[::1]
     codes: Code[::1]  # sensitive items of each row
     offsets: Number[::1]
-    cython.declare(above=cython.longlong, below=cython.longlong, size=cython.Py_ssize_t)
+    declare(above=int64, below=int64, size=Py_ssize_t)
     # number of rules that may still be listed; the search stops when it is negative
-    room: cython.longlong[::1]
+    room: int64[::1]
     halt: Flag[::1]
     # By item, 0 between sets: support with the current set, the same in rows with a further sensitive item,
     # and the unweighted number of rows to write. Then whether the item is in the current set.
-    cython.declare(support=cython.longlong[::1], shared=cython.longlong[::1], n_rows=cython.longlong[::1])
-    within: cython.uchar[::1]
-    names: cython.int[::1]  # items with a count
+    declare(support=int64[::1], shared=int64[::1], n_rows=int64[::1])
+    within: uint8[::1]
+    names: int32[::1]  # items with a count
     # For sets of each size: the items that extend it, the support of each, and where its rows begin.
-    cython.declare(following=cython.int[:, ::1], totals=cython.longlong[:, ::1])
-    cython.declare(begins=cython.longlong[:, ::1], rows=cython.int[::1])
-    cython.declare(after=cython.int[::1], itemset=cython.int[::1], found=cython.int[::1])
-    cython.declare(n_found=cython.Py_ssize_t, one=cython.int)
+    declare(following=int32[:, ::1], totals=int64[:, ::1])
+    declare(begins=int64[:, ::1], rows=int32[::1])
+    declare(after=int32[::1], itemset=int32[::1], found=int32[::1])
+    declare(n_found=Py_ssize_t, one=int32)
 
     def __init__(
         self,
         table: Rows,
         codes: Code[::1],
         offsets: Number[::1],
-        above: cython.longlong,
-        below: cython.longlong,
-        size: cython.Py_ssize_t,
-        room: cython.longlong[::1],
+        above: int64,
+        below: int64,
+        size: Py_ssize_t,
+        room: int64[::1],
         halt: Flag[::1],
     ) -> None:
         n_items = len(table.starts) - 1
@@ -75,63 +90,63 @@ class SensitiveRules:
         self.rows, self.after = np.empty(256, np.int32), np.empty(256, np.int32)
         self.n_found, self.found = 0, np.empty(256, np.int32)
 
-    def beginning(self, begin: cython.Py_ssize_t, end: cython.Py_ssize_t) -> NDArray[np.int32]:
+    def beginning(self, begin: Py_ssize_t, end: Py_ssize_t) -> NDArray[np.int32]:
         """List the rules whose first known item is one of ``begin..end - 1``.
 
         A line has the known items, ascending, and last the sensitive one.
         """
-        first: cython.Py_ssize_t
-        with cython.nogil:
+        first: Py_ssize_t
+        with nogil:
             for first in range(begin, end):
                 self._begin(first)
         return np.asarray(self.found)[: self.n_found * (self.size + 1)].reshape(-1, self.size + 1)
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(-1)
-    def _begin(self, first: cython.Py_ssize_t) -> cython.int:
+    @cfunc
+    @nogil
+    @exceptval(-1)
+    def _begin(self, first: Py_ssize_t) -> int32:
         """Visit all sets whose first item is ``first``."""
-        cython.declare(i=cython.Py_ssize_t, row=cython.Py_ssize_t, place=cython.Py_ssize_t)
-        begin: cython.Py_ssize_t = self.starts[first]
-        total: cython.longlong = 0
-        n: cython.Py_ssize_t = 0
-        n_shared: cython.Py_ssize_t = 0
+        declare(i=Py_ssize_t, row=Py_ssize_t, place=Py_ssize_t)
+        begin: Py_ssize_t = self.starts[first]
+        total: int64 = 0
+        n: Py_ssize_t = 0
+        n_shared: Py_ssize_t = 0
         self._take_room(self.starts[first + 1] - begin)
         for i in range(begin, self.starts[first + 1]):
             row, place = self.tids[i], self.positions[i]
             total += self.weights[row]
-            has_sensitive: cython.bint = self.offsets[row] < self.offsets[row + 1]
+            has_sensitive: bint = self.offsets[row] < self.offsets[row + 1]
             # Too few items may follow. For a complete set, only rows with a sensitive item are read.
             if place + self.size <= self.bounds[row + 1] and (self.size > 1 or has_sensitive):
                 self.rows[n] = row
-                self.after[n] = cython.cast(cython.int, place + 1 - self.bounds[row])
+                self.after[n] = cast(int32, place + 1 - self.bounds[row])
                 n += 1
                 n_shared += has_sensitive
         if n_shared:
             self._visit(first, total, 0, 0, n, n)
         return 0
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(-1)
+    @cfunc
+    @nogil
+    @exceptval(-1)
     def _visit(
         self,
-        item: cython.Py_ssize_t,
-        total: cython.longlong,
-        size: cython.Py_ssize_t,
-        start: cython.Py_ssize_t,
-        stop: cython.Py_ssize_t,
-        free: cython.Py_ssize_t,
-    ) -> cython.int:
+        item: Py_ssize_t,
+        total: int64,
+        size: Py_ssize_t,
+        start: Py_ssize_t,
+        stop: Py_ssize_t,
+        free: Py_ssize_t,
+    ) -> int32:
         """Add an item to the current set of ``size`` items, and visit its extensions.
 
         ``rows[start:stop]`` are the rows of the new set, and ``total`` is its support. Positions from
         ``free`` on are unused.
         """
-        cython.declare(i=cython.Py_ssize_t, n=cython.Py_ssize_t)
+        declare(i=Py_ssize_t, n=Py_ssize_t)
         if self.halt[0] or self.room[0] < 0:
             return 0
-        self.itemset[size] = cython.cast(cython.int, item)
+        self.itemset[size] = cast(int32, item)
         self.within[item] = True
         size += 1
         if size == self.size:
@@ -151,13 +166,13 @@ class SensitiveRules:
         self.within[item] = False
         return 0
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(-1)
-    def _judge(self, total: cython.longlong, start: cython.Py_ssize_t, stop: cython.Py_ssize_t) -> cython.int:
+    @cfunc
+    @nogil
+    @exceptval(-1)
+    def _judge(self, total: int64, start: Py_ssize_t, stop: Py_ssize_t) -> int32:
         """List the rules of the current set, whose support is ``total``."""
-        n: cython.Py_ssize_t = 0
-        cython.declare(i=cython.Py_ssize_t, row=cython.Py_ssize_t, place=cython.Py_ssize_t)
+        n: Py_ssize_t = 0
+        declare(i=Py_ssize_t, row=Py_ssize_t, place=Py_ssize_t)
         for i in range(start, stop):
             row = self.rows[i]
             for place in range(self.offsets[row], self.offsets[row + 1]):
@@ -174,13 +189,13 @@ class SensitiveRules:
             self.shared[item] = 0
         return 0
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(-1)
-    def _list(self, about: cython.int) -> cython.int:
+    @cfunc
+    @nogil
+    @exceptval(-1)
+    def _list(self, about: int32) -> int32:
         """Append the rule of the current set and a sensitive item."""
-        i: cython.Py_ssize_t
-        begin: cython.Py_ssize_t = self.n_found * (self.size + 1)
+        i: Py_ssize_t
+        begin: Py_ssize_t = self.n_found * (self.size + 1)
         while begin + self.size + 1 > self.found.shape[0]:
             self.found = grown(self.found, begin, 2 * self.found.shape[0])
         for i in range(self.size):
@@ -190,25 +205,25 @@ class SensitiveRules:
         self.room[0] -= 1  # threads share it without a lock: a lost update only delays the stop
         return 0
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(-1)
+    @cfunc
+    @nogil
+    @exceptval(-1)
     def _divide(
         self,
-        size: cython.Py_ssize_t,
-        start: cython.Py_ssize_t,
-        stop: cython.Py_ssize_t,
-        free: cython.Py_ssize_t,
-    ) -> cython.Py_ssize_t:
+        size: Py_ssize_t,
+        start: Py_ssize_t,
+        stop: Py_ssize_t,
+        free: Py_ssize_t,
+    ) -> Py_ssize_t:
         """Write the rows of each item that extends the current set, from ``free`` on.
 
         Return the number of such items.
         """
-        is_last: cython.bint = size + 1 == self.size
-        n_met: cython.Py_ssize_t = self._share(start, stop, is_last)
-        n: cython.Py_ssize_t = 0
-        cython.declare(i=cython.Py_ssize_t, row=cython.Py_ssize_t, place=cython.Py_ssize_t)
-        end: cython.Py_ssize_t = free
+        is_last: bint = size + 1 == self.size
+        n_met: Py_ssize_t = self._share(start, stop, is_last)
+        n: Py_ssize_t = 0
+        declare(i=Py_ssize_t, row=Py_ssize_t, place=Py_ssize_t)
+        end: Py_ssize_t = free
         self._count(start, stop if n_met else start, is_last)
         for i in range(n_met):
             item = self.names[i]
@@ -227,34 +242,32 @@ class SensitiveRules:
         self._take_room(end)
         for i in range(start, stop if n else start):
             row = self.rows[i]
-            n_besides: cython.Py_ssize_t = self._count_besides(row) if is_last else 2
+            n_besides: Py_ssize_t = self._count_besides(row) if is_last else 2
             for place in range(self.bounds[row] + self.after[i], self.bounds[row + 1] if n_besides else 0):
                 item = self.items[place]
                 if self.shared[item] and (n_besides > 1 or item != self.one):
                     self.rows[self.n_rows[item]] = row
-                    self.after[self.n_rows[item]] = cython.cast(cython.int, place + 1 - self.bounds[row])
+                    self.after[self.n_rows[item]] = cast(int32, place + 1 - self.bounds[row])
                     self.n_rows[item] += 1
         for i in range(n_met):
             item = self.names[i]
             self.shared[item] = self.n_rows[item] = 0
         return n
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def _share(
-        self, start: cython.Py_ssize_t, stop: cython.Py_ssize_t, is_last: cython.bint
-    ) -> cython.Py_ssize_t:
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def _share(self, start: Py_ssize_t, stop: Py_ssize_t, is_last: bint) -> Py_ssize_t:
         """Count, for each item that may extend the set, the rows with a further sensitive item.
 
         List the items with such rows; return their number. If the item completes the set, these are the rows
         to write.
         """
-        n: cython.Py_ssize_t = 0
-        cython.declare(i=cython.Py_ssize_t, row=cython.Py_ssize_t, place=cython.Py_ssize_t)
+        n: Py_ssize_t = 0
+        declare(i=Py_ssize_t, row=Py_ssize_t, place=Py_ssize_t)
         for i in range(start, stop):
             row = self.rows[i]
-            n_besides: cython.Py_ssize_t = self._count_besides(row)
+            n_besides: Py_ssize_t = self._count_besides(row)
             for place in range(self.bounds[row] + self.after[i], self.bounds[row + 1] if n_besides else 0):
                 item = self.items[place]
                 if n_besides > 1 or item != self.one:
@@ -265,41 +278,41 @@ class SensitiveRules:
                     self.n_rows[item] += is_last
         return n
 
-    @cython.cfunc
-    @cython.inline
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def _count_besides(self, row: cython.Py_ssize_t) -> cython.Py_ssize_t:
+    @cfunc
+    @inline
+    @nogil
+    @exceptval(check=False)
+    def _count_besides(self, row: Py_ssize_t) -> Py_ssize_t:
         """Count the sensitive items of a row that are not in the current set; ``one`` is the last of them."""
-        place: cython.Py_ssize_t
-        n: cython.Py_ssize_t = 0
+        place: Py_ssize_t
+        n: Py_ssize_t = 0
         for place in range(self.offsets[row], self.offsets[row + 1]):
             if not self.within[self.codes[place]]:
                 self.one = self.codes[place]
                 n += 1
         return n
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def _count(self, start: cython.Py_ssize_t, stop: cython.Py_ssize_t, is_last: cython.bint) -> cython.void:
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def _count(self, start: Py_ssize_t, stop: Py_ssize_t, is_last: bint) -> void:
         """Count the support of each listed item with the set, and its rows unless it completes the set."""
-        cython.declare(i=cython.Py_ssize_t, row=cython.Py_ssize_t, place=cython.Py_ssize_t)
+        declare(i=Py_ssize_t, row=Py_ssize_t, place=Py_ssize_t)
         for i in range(start, stop):
             row = self.rows[i]
-            weight: cython.longlong = self.weights[row]
+            weight: int64 = self.weights[row]
             for place in range(self.bounds[row] + self.after[i], self.bounds[row + 1]):
                 item = self.items[place]
                 if self.shared[item]:
                     self.support[item] += weight
                     self.n_rows[item] += not is_last
 
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(-1)
-    def _take_room(self, room: cython.Py_ssize_t) -> cython.int:
+    @cfunc
+    @nogil
+    @exceptval(-1)
+    def _take_room(self, room: Py_ssize_t) -> int32:
         """Make room for ``room`` rows, and keep those already written."""
-        size: cython.Py_ssize_t = self.rows.shape[0]
+        size: Py_ssize_t = self.rows.shape[0]
         if size < room:
             self.rows = grown(self.rows, size, 2 * room)
             self.after = grown(self.after, size, 2 * room)
@@ -310,7 +323,7 @@ class SensitiveRules:
 
 
 def invert(
-    codes: Code[::1], bounds: Number[::1], numbers: Code[::1], n_numbers: cython.Py_ssize_t
+    codes: Code[::1], bounds: Number[::1], numbers: Code[::1], n_numbers: Py_ssize_t
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]:
     """Number the items of sets, and list the sets of each number.
 
@@ -320,12 +333,12 @@ def invert(
     """
     numbered, ends = np.empty(len(codes), np.int32), np.zeros(len(bounds), np.int64)
     starts = np.zeros(n_numbers + 2, np.int64)  # one place ahead, while the sets are written
-    items: cython.int[::1] = numbered
-    stops: cython.longlong[::1] = ends
-    free: cython.longlong[::1] = starts
-    cython.declare(i=cython.Py_ssize_t, place=cython.Py_ssize_t, number=cython.int)
-    n: cython.Py_ssize_t = 0
-    with cython.nogil:
+    items: int32[::1] = numbered
+    stops: int64[::1] = ends
+    free: int64[::1] = starts
+    declare(i=Py_ssize_t, place=Py_ssize_t, number=int32)
+    n: Py_ssize_t = 0
+    with nogil:
         for i in range(bounds.shape[0] - 1):
             for place in range(bounds[i], bounds[i + 1]):
                 number = numbers[codes[place]]
@@ -337,12 +350,12 @@ def invert(
         for i in range(2, n_numbers + 2):
             free[i] += free[i - 1]
     found = np.empty(n, np.int32)
-    sets: cython.int[::1] = found
-    with cython.nogil:
+    sets: int32[::1] = found
+    with nogil:
         for i in range(bounds.shape[0] - 1):
             for place in range(stops[i], stops[i + 1]):
                 number = items[place]
-                sets[free[number + 1]] = cython.cast(cython.int, i)
+                sets[free[number + 1]] = cast(int32, i)
                 free[number + 1] += 1
     return numbered[:n], ends, starts[: n_numbers + 1], found
 
@@ -350,9 +363,9 @@ def invert(
 def with_some(codes: Code[::1], bounds: Number[::1], wanted: Flag[::1]) -> NDArray[np.bool_]:
     """Return whether each set has an item with a flag."""
     result = np.zeros(len(bounds) - 1, np.bool_)
-    found: cython.uchar[::1] = result.view(np.uint8)
-    cython.declare(i=cython.Py_ssize_t, place=cython.Py_ssize_t)
-    with cython.nogil:
+    found: uint8[::1] = result.view(np.uint8)
+    declare(i=Py_ssize_t, place=Py_ssize_t)
+    with nogil:
         for i in range(bounds.shape[0] - 1):
             for place in range(bounds[i], bounds[i + 1]):
                 if wanted[codes[place]]:
@@ -371,13 +384,13 @@ def restorable(
     are tried.
     """
     numbers, counts = np.full(len(is_gone), -1, np.int32), np.zeros(len(bounds) - 1, np.int32)
-    number: cython.int[::1] = numbers  # of items that may be restored
-    missing: cython.int[::1] = counts  # suppressed items of each set
-    needed: cython.uchar[::1] = np.zeros(len(is_gone), np.uint8)  # the only suppressed item of a set
-    cython.declare(i=cython.Py_ssize_t, place=cython.Py_ssize_t, item=cython.Py_ssize_t)
-    last: cython.Py_ssize_t = 0
-    n: cython.Py_ssize_t = 0
-    with cython.nogil:
+    number: int32[::1] = numbers  # of items that may be restored
+    missing: int32[::1] = counts  # suppressed items of each set
+    needed: uint8[::1] = np.zeros(len(is_gone), np.uint8)  # the only suppressed item of a set
+    declare(i=Py_ssize_t, place=Py_ssize_t, item=Py_ssize_t)
+    last: Py_ssize_t = 0
+    n: Py_ssize_t = 0
+    with nogil:
         for i in range(bounds.shape[0] - 1):
             for place in range(bounds[i], bounds[i + 1]):
                 if is_gone[codes[place]]:
@@ -387,15 +400,15 @@ def restorable(
                 needed[last] = True
         for i in range(gone.shape[0]):
             if not needed[gone[i]]:
-                number[gone[i]] = cython.cast(cython.int, n)
+                number[gone[i]] = cast(int32, n)
                 n += 1
     _, _, starts, found = invert(codes, bounds, numbers, n)
     begins: Number[::1] = starts
     sets: Code[::1] = found
     result = np.empty(n, np.int64)
-    chosen: cython.longlong[::1] = result
+    chosen: int64[::1] = result
     n = 0
-    with cython.nogil:
+    with nogil:
         for i in range(gone.shape[0]):
             item = number[gone[i]]
             if item < 0:

@@ -11,8 +11,27 @@ the new cluster, if it is rare with one or two clusters of the row. They are exa
 from math import comb
 from typing import Any
 
-import cython
 import numpy as np
+from cython import (
+    Py_ssize_t,
+    address,
+    bint,
+    cast,
+    cclass,
+    cfunc,
+    declare,
+    double as float64,
+    exceptval,
+    final,
+    inline,
+    int as int32,
+    longlong as int64,
+    nogil,
+    overflowcheck,
+    uchar as uint8,
+    ulonglong as uint64,
+    void,
+)
 from cython.cimports.pdanon._kernels.counting import Number, Rows
 from cython.cimports.pdanon._kernels.odds import COLD, choose, cluster_cost, uniform
 from cython.cimports.pdanon._kernels.set_moves import (
@@ -31,11 +50,11 @@ __all__ = ["Annealing", "count", "sweep"]
 
 Array = NDArray[Any]
 
-_SEQUENCE = cython.declare(cython.ulonglong, 0x03F79D71B4CB0A89)  # of de Bruijn: all words of 6 bits
+_SEQUENCE = declare(uint64, 0x03F79D71B4CB0A89)  # of de Bruijn: all words of 6 bits
 
 
-@cython.final
-@cython.cclass
+@final
+@cclass
 class Annealing:
     """Clusters, their supports, and the best safe clusters so far.
 
@@ -43,42 +62,42 @@ class Annealing:
     ``change * sqrt(size * squares - held**2)``.
     """
 
-    k: cython.longlong
-    triples: cython.bint  # whether triples of clusters must not be rare
-    lack = cython.declare(cython.longlong, visibility="readonly")  # what rare supports lack to k
-    top: cython.longlong  # clusters from here on are empty
-    label: cython.longlong[::1]  # cluster of each item, -1 if it is suppressed
-    size: cython.longlong[::1]  # members of each cluster, of all its items
-    held: cython.double[::1]  # sum of the worth of the members
-    squares: cython.double[::1]  # sum of the squared worths
-    cost: cython.double[::1]  # loss of each cluster
-    total: cython.double  # loss of all
-    support: cython.longlong[::1]  # support of each cluster
-    co: cython.int[:, ::1]  # support of each pair of clusters
-    low: cython.ulonglong[:, ::1]  # bits of the clusters whose support with each cluster is below k
-    bit: cython.uchar[::1]  # position of the only bit of a word, by the first bits of its product
-    short: cython.longlong[::1]  # what the supports of each cluster, alone and in pairs, lack in total
-    cube: cython.int[::1]  # support of each triple of clusters, by `spot`
-    short_pairs: cython.longlong[:, ::1]  # what the triples with each pair of clusters lack, the larger first
-    short_triples: cython.longlong[::1]  # what the triples with each cluster lack in total
-    home: cython.longlong[::1]  # block of each cluster
+    k: int64
+    triples: bint  # whether triples of clusters must not be rare
+    lack = declare(int64, visibility="readonly")  # what rare supports lack to k
+    top: int64  # clusters from here on are empty
+    label: int64[::1]  # cluster of each item, -1 if it is suppressed
+    size: int64[::1]  # members of each cluster, of all its items
+    held: float64[::1]  # sum of the worth of the members
+    squares: float64[::1]  # sum of the squared worths
+    cost: float64[::1]  # loss of each cluster
+    total: float64  # loss of all
+    support: int64[::1]  # support of each cluster
+    co: int32[:, ::1]  # support of each pair of clusters
+    low: uint64[:, ::1]  # bits of the clusters whose support with each cluster is below k
+    bit: uint8[::1]  # position of the only bit of a word, by the first bits of its product
+    short: int64[::1]  # what the supports of each cluster, alone and in pairs, lack in total
+    cube: int32[::1]  # support of each triple of clusters, by `spot`
+    short_pairs: int64[:, ::1]  # what the triples with each pair of clusters lack, the larger first
+    short_triples: int64[::1]  # what the triples with each cluster lack in total
+    home: int64[::1]  # block of each cluster
     singles: Number[::1]
     worth: Number[::1]
     mass: Number[::1]  # number of members that each item stands for
-    square: cython.double[::1]  # sum of the squared worth of its members
+    square: float64[::1]  # sum of the squared worth of its members
     block: Number[::1]
-    change: cython.double
-    order: cython.longlong[::1]  # the items that move
-    random: cython.ulonglong
-    found: cython.longlong[::1]  # labels of the best safe clusters
-    least: cython.double  # their loss
+    change: float64
+    order: int64[::1]  # the items that move
+    random: uint64
+    found: int64[::1]  # labels of the best safe clusters
+    least: float64  # their loss
     # Work space; `brought` is 0 between two moves.
-    brought: cython.longlong[::1]  # support of each cluster in the rows of the item without the new cluster
-    changes: cython.longlong[::1]  # change of `lack` by pairs, for each new cluster
-    pairs: cython.int[:, ::1]  # pairs of clusters in rows of the item, and their number of rows
-    targets: cython.longlong[::1]  # clusters that the item may move to
-    costs: cython.double[::1]  # costs of moves to them
-    odds: cython.double[::1]
+    brought: int64[::1]  # support of each cluster in the rows of the item without the new cluster
+    changes: int64[::1]  # change of `lack` by pairs, for each new cluster
+    pairs: int32[:, ::1]  # pairs of clusters in rows of the item, and their number of rows
+    targets: int64[::1]  # clusters that the item may move to
+    costs: float64[::1]  # costs of moves to them
+    odds: float64[::1]
 
     def __init__(
         self,
@@ -152,55 +171,53 @@ class Annealing:
 # --- Supports
 
 
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def _flip(c: cython.longlong, d: cython.longlong, clusters: Annealing) -> cython.void:
+@cfunc
+@inline
+@nogil
+@exceptval(check=False)
+def _flip(c: int64, d: int64, clusters: Annealing) -> void:
     """Flip the bit of cluster d in ``low`` of cluster c."""
-    clusters.low[c, d >> 6] ^= cython.cast(cython.ulonglong, 1) << (d & 63)
+    clusters.low[c, d >> 6] ^= cast(uint64, 1) << (d & 63)
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _add(c: cython.longlong, d: cython.longlong, rows: cython.longlong, clusters: Annealing) -> cython.void:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _add(c: int64, d: int64, rows: int64, clusters: Annealing) -> void:
     """Add rows to the support of two clusters; the number may be negative."""
-    before: cython.longlong = lacking(clusters.co[c, d], clusters.k)
-    old: cython.longlong = clusters.co[c, d]
-    clusters.co[c, d] = clusters.co[d, c] = cython.cast(cython.int, old + rows)
+    before: int64 = lacking(clusters.co[c, d], clusters.k)
+    old: int64 = clusters.co[c, d]
+    clusters.co[c, d] = clusters.co[d, c] = cast(int32, old + rows)
     if (old < clusters.k) != (old + rows < clusters.k):
         _flip(c, d, clusters)
         _flip(d, c, clusters)
-    after: cython.longlong = lacking(clusters.co[c, d], clusters.k)
+    after: int64 = lacking(clusters.co[c, d], clusters.k)
     clusters.lack += after - before
     clusters.short[c] += after - before
     clusters.short[d] += after - before
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _add_single(c: cython.longlong, rows: cython.longlong, clusters: Annealing) -> cython.void:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _add_single(c: int64, rows: int64, clusters: Annealing) -> void:
     """Add rows to the support of a cluster."""
-    before: cython.longlong = lacking(clusters.support[c], clusters.k)
+    before: int64 = lacking(clusters.support[c], clusters.k)
     clusters.support[c] += rows
-    after: cython.longlong = lacking(clusters.support[c], clusters.k)
+    after: int64 = lacking(clusters.support[c], clusters.k)
     clusters.lack += after - before
     clusters.short[c] += after - before
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _add_triple(
-    c: cython.longlong, d: cython.longlong, e: cython.longlong, rows: cython.longlong, clusters: Annealing
-) -> cython.void:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _add_triple(c: int64, d: int64, e: int64, rows: int64, clusters: Annealing) -> void:
     """Add rows to the support of three clusters; the number may be negative."""
     at = spot(c, d, e)
-    before: cython.longlong = lacking(clusters.cube[at], clusters.k)
-    clusters.cube[at] += cython.cast(cython.int, rows)
-    change: cython.longlong = lacking(clusters.cube[at], clusters.k) - before
+    before: int64 = lacking(clusters.cube[at], clusters.k)
+    clusters.cube[at] += cast(int32, rows)
+    change: int64 = lacking(clusters.cube[at], clusters.k) - before
     if change:
         clusters.lack += change
         clusters.short_triples[c] += change
@@ -213,8 +230,8 @@ def _add_triple(
 
 def count(clusters: Annealing, rows: Rows, space: Space) -> None:
     """Count the supports for the first time. The clusters must be safe: they are the best so far."""
-    row: cython.longlong
-    with cython.nogil:
+    row: int64
+    with nogil:
         for c in range(clusters.co.shape[0]):
             _flip(c, c, clusters)
             clusters.cost[c] = cluster_cost(
@@ -237,15 +254,13 @@ def count(clusters: Annealing, rows: Rows, space: Space) -> None:
 # --- Moves
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _lack_after_leaving(
-    a: cython.longlong, n_touched: cython.longlong, lost: cython.longlong, clusters: Annealing, space: Space
-) -> cython.longlong:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _lack_after_leaving(a: int64, n_touched: int64, lost: int64, clusters: Annealing, space: Space) -> int64:
     """Return the change of ``lack`` when the item leaves its cluster."""
-    k: cython.longlong = clusters.k
-    change: cython.longlong = lacking(clusters.support[a] - lost, k) - lacking(clusters.support[a], k)
+    k: int64 = clusters.k
+    change: int64 = lacking(clusters.support[a] - lost, k) - lacking(clusters.support[a], k)
     for i in range(n_touched):
         c = space.touched[i]
         if space.alone[c] and c != a:
@@ -253,29 +268,27 @@ def _lack_after_leaving(
     return change
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-@cython.overflowcheck(False)
-def _fill_changes(
-    a: cython.longlong, n_touched: cython.longlong, clusters: Annealing, space: Space
-) -> cython.void:
+@cfunc
+@nogil
+@exceptval(check=False)
+@overflowcheck(False)
+def _fill_changes(a: int64, n_touched: int64, clusters: Annealing, space: Space) -> void:
     """Fill ``changes`` for clusters that the item may move to: only their pairs with clusters beside it.
 
     Pairs with ``a`` are left out.
     """
-    k: cython.longlong = clusters.k
-    n: cython.longlong = min(clusters.top + 1, clusters.size.shape[0])
-    n_words: cython.longlong = (n + 63) // 64
-    cython.declare(b=cython.longlong, before=cython.longlong, i=cython.longlong, j=cython.longlong)
-    cython.declare(word=cython.ulonglong, lowest=cython.ulonglong)
-    every: cython.ulonglong = ~cython.cast(cython.ulonglong, 0)
-    last: cython.ulonglong = every >> (64 * n_words - n)  # no clusters from n on
+    k: int64 = clusters.k
+    n: int64 = min(clusters.top + 1, clusters.size.shape[0])
+    n_words: int64 = (n + 63) // 64
+    declare(b=int64, before=int64, i=int64, j=int64)
+    declare(word=uint64, lowest=uint64)
+    every: uint64 = ~cast(uint64, 0)
+    last: uint64 = every >> (64 * n_words - n)  # no clusters from n on
     for b in range(n):
         clusters.changes[b] = 0
     for i in range(n_touched):
         c = space.touched[i]
-        beside: cython.longlong = space.beside[c]
+        beside: int64 = space.beside[c]
         if c == a or (beside >= k and clusters.short[c] == 0):
             continue
         for j in range(n_words):
@@ -283,39 +296,39 @@ def _fill_changes(
             while word:
                 lowest = word & (~word + 1)
                 word ^= lowest
-                b = 64 * j + clusters.bit[cython.cast(cython.Py_ssize_t, (lowest * _SEQUENCE) >> 58)]
+                b = 64 * j + clusters.bit[cast(Py_ssize_t, (lowest * _SEQUENCE) >> 58)]
                 before = k - clusters.co[c, b]
                 clusters.changes[b] += max(before - beside, 0) - (before if before < k else 0)
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
+@cfunc
+@nogil
+@exceptval(check=False)
 def _list_targets(
-    x: cython.longlong,
-    leaving: cython.longlong,
-    penalty: cython.double,
-    most: cython.double,
+    x: int64,
+    leaving: int64,
+    penalty: float64,
+    most: float64,
     clusters: Annealing,
     space: Space,
-) -> cython.longlong:
+) -> int64:
     """List in ``targets`` the clusters that x may move to with costs of less than ``most``.
 
     ``costs`` has their costs. No triple of clusters counts as rare after the move.
     """
-    a: cython.longlong = clusters.label[x]
-    k: cython.longlong = clusters.k
-    worth: cython.double = clusters.worth[x]
-    mass: cython.longlong = clusters.mass[x]
-    square: cython.double = clusters.square[x]
+    a: int64 = clusters.label[x]
+    k: int64 = clusters.k
+    worth: float64 = clusters.worth[x]
+    mass: int64 = clusters.mass[x]
+    square: float64 = clusters.square[x]
     empty = first_empty(clusters.top, clusters.size)
-    n: cython.longlong = 0
-    left: cython.double = penalty * leaving - clusters.cost[a]
+    n: int64 = 0
+    left: float64 = penalty * leaving - clusters.cost[a]
     left += cluster_cost(
         clusters.size[a] - mass, clusters.held[a] - worth, clusters.squares[a] - square, clusters.change
     )
-    cython.declare(cost=cython.double, least=cython.double, lack=cython.longlong)
-    b: cython.longlong
+    declare(cost=float64, least=float64, lack=int64)
+    b: int64
     for b in range(min(clusters.top + 1, clusters.size.shape[0])):
         if b == a or (b != empty if clusters.size[b] == 0 else clusters.home[b] != clusters.block[x]):
             continue
@@ -344,18 +357,16 @@ def _list_targets(
     return n
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _list_pairs(
-    a: cython.longlong, n_pairs: cython.longlong, clusters: Annealing, space: Space
-) -> tuple[cython.longlong, cython.longlong]:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _list_pairs(a: int64, n_pairs: int64, clusters: Annealing, space: Space) -> tuple[int64, int64]:
     """List in ``pairs`` those whose triples can change ``lack`` when the item joins a cluster.
 
     Return their number, and the change of ``lack`` by triples when the item leaves its cluster.
     """
-    cython.declare(i=cython.longlong, n=cython.longlong, change=cython.longlong, lone=cython.longlong)
-    k: cython.longlong = clusters.k
+    declare(i=int64, n=int64, change=int64, lone=int64)
+    k: int64 = clusters.k
     n, change = 0, 0
     for i in range(n_pairs):
         high, low = space.pairs[i, 0], space.pairs[i, 1]
@@ -367,40 +378,40 @@ def _list_pairs(
             at = spot(a, c, d)
             change += lacking(clusters.cube[at] - lone, k) - lacking(clusters.cube[at], k)
         if space.joint[high, low] < k or clusters.short_pairs[max(c, d), min(c, d)]:
-            clusters.pairs[n, 0] = cython.cast(cython.int, c)
-            clusters.pairs[n, 1] = cython.cast(cython.int, d)
+            clusters.pairs[n, 0] = cast(int32, c)
+            clusters.pairs[n, 1] = cast(int32, d)
             clusters.pairs[n, 2] = space.joint[high, low]
             n += 1
     return n, change
 
 
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def _at_places(i: cython.longlong, j: cython.longlong, counts: cython.int[:, ::1]) -> cython.longlong:
+@cfunc
+@inline
+@nogil
+@exceptval(check=False)
+def _at_places(i: int64, j: int64, counts: int32[:, ::1]) -> int64:
     """Return the count of two clusters at positions in ``touched``; -1 is the position of a missing one."""
     return counts[max(i, j), min(i, j)] if min(i, j) >= 0 else 0
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
+@cfunc
+@nogil
+@exceptval(check=False)
 def _lack_after_joining(
-    a: cython.longlong,
-    b: cython.longlong,
-    n_touched: cython.longlong,
-    n: cython.longlong,
+    a: int64,
+    b: int64,
+    n_touched: int64,
+    n: int64,
     clusters: Annealing,
     space: Space,
-) -> cython.longlong:
+) -> int64:
     """Return the change of ``lack`` by triples when the item comes to b, the first n ``pairs`` given.
 
     The triples with both clusters count as changed by the item from the time when it has left a.
     """
-    cython.declare(i=cython.longlong, change=cython.longlong, before=cython.longlong, c=cython.longlong)
-    cython.declare(d=cython.longlong, left=cython.longlong)
-    k: cython.longlong = clusters.k
+    declare(i=int64, change=int64, before=int64, c=int64)
+    declare(d=int64, left=int64)
+    k: int64 = clusters.k
     change = 0
     for i in range(n):
         c, d = clusters.pairs[i, 0], clusters.pairs[i, 1]
@@ -408,8 +419,8 @@ def _lack_after_joining(
             before = clusters.cube[spot(b, c, d)]
             if before < k:
                 change += lacking(before + clusters.pairs[i, 2], k) - lacking(before, k)
-    at_a: cython.longlong = space.place[a] - 1
-    at_b: cython.longlong = space.place[b] - 1
+    at_a: int64 = space.place[a] - 1
+    at_b: int64 = space.place[b] - 1
     for i in range(n_touched if max(at_a, at_b) >= 0 else 0):
         c = space.touched[i]
         if c != a and c != b:
@@ -420,49 +431,49 @@ def _lack_after_joining(
     return change
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
+@cfunc
+@nogil
+@exceptval(check=False)
 def _price_triples(
-    a: cython.longlong,
-    n: cython.longlong,
-    n_touched: cython.longlong,
-    n_pairs: cython.longlong,
-    penalty: cython.double,
-    most: cython.double,
+    a: int64,
+    n: int64,
+    n_touched: int64,
+    n_pairs: int64,
+    penalty: float64,
+    most: float64,
     clusters: Annealing,
     space: Space,
-) -> cython.longlong:
+) -> int64:
     """Add what triples lack to the costs of the n targets; keep those below ``most``, return their number."""
-    cython.declare(j=cython.longlong, kept=cython.longlong, lack=cython.longlong, b=cython.longlong)
-    cython.declare(n_listed=cython.longlong, leaving=cython.longlong)
+    declare(j=int64, kept=int64, lack=int64, b=int64)
+    declare(n_listed=int64, leaving=int64)
     n_listed, leaving = _list_pairs(a, n_pairs, clusters, space)
     kept = 0
     for j in range(n):
         b = clusters.targets[j]
         lack = leaving + _lack_after_joining(a, b, n_touched, n_listed, clusters, space)
         lack += clusters.short_triples[a] + clusters.short_triples[b]
-        cost: cython.double = clusters.costs[j] + penalty * lack
+        cost: float64 = clusters.costs[j] + penalty * lack
         if cost < most:
             clusters.costs[kept], clusters.targets[kept] = cost, b
             kept += 1
     return kept
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
+@cfunc
+@nogil
+@exceptval(check=False)
 def _move_triples(
-    a: cython.longlong,
-    b: cython.longlong,
-    n: cython.longlong,
-    weight: cython.longlong,
+    a: int64,
+    b: int64,
+    n: int64,
+    weight: int64,
     clusters: Annealing,
     space: Space,
-) -> cython.void:
+) -> void:
     """Move the triples of a row with n clusters in ``near`` from a to b, if the row leaves or joins them."""
-    leaves: cython.bint = space.stamp[a] != space.token
-    joins: cython.bint = space.stamp[b] != space.token
+    leaves: bint = space.stamp[a] != space.token
+    joins: bint = space.stamp[b] != space.token
     for i in range(n if leaves or joins else 0):
         for j in range(i):
             if leaves:
@@ -471,23 +482,23 @@ def _move_triples(
                 _add_triple(b, space.near[i], space.near[j], weight, clusters)
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
+@cfunc
+@nogil
+@exceptval(check=False)
 def _move(
-    x: cython.longlong,
-    b: cython.longlong,
-    n_touched: cython.longlong,
-    lost: cython.longlong,
+    x: int64,
+    b: int64,
+    n_touched: int64,
+    lost: int64,
     clusters: Annealing,
     rows: Rows,
     space: Space,
-) -> cython.void:
+) -> void:
     """Move an item to another cluster, with all supports."""
-    a: cython.longlong = clusters.label[x]
-    gained: cython.longlong = 0
+    a: int64 = clusters.label[x]
+    gained: int64 = 0
     for slot in range(rows.starts[x], rows.starts[x + 1]):
-        row: cython.longlong = rows.tids[slot]
+        row: int64 = rows.tids[slot]
         n = clusters_beside(x, row, clusters.label, rows, space)
         if clusters.triples:
             _move_triples(a, b, n, rows.weights[row], clusters, space)
@@ -506,7 +517,7 @@ def _move(
         clusters.brought[c] = 0
     _add_single(a, -lost, clusters)
     _add_single(b, gained, clusters)
-    worth: cython.double = clusters.worth[x]
+    worth: float64 = clusters.worth[x]
     clusters.size[a] -= clusters.mass[x]
     clusters.held[a] -= worth
     clusters.squares[a] -= clusters.square[x]
@@ -525,61 +536,57 @@ def _move(
         clusters.found[:] = clusters.label
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _worst(clusters: Annealing) -> cython.longlong:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _worst(clusters: Annealing) -> int64:
     """Return the largest sum of what the supports of one cluster lack."""
-    worst: cython.longlong = 0
-    c: cython.longlong
+    worst: int64 = 0
+    c: int64
     for c in range(clusters.top):
         worst = max(worst, clusters.short[c] + clusters.short_triples[c])
     return worst
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
+@cfunc
+@nogil
+@exceptval(check=False)
 def _step(
-    x: cython.longlong,
-    temperature: cython.double,
-    penalty: cython.double,
+    x: int64,
+    temperature: float64,
+    penalty: float64,
     clusters: Annealing,
     rows: Rows,
     space: Space,
-) -> cython.void:
+) -> void:
     """Move an item to a cluster that is chosen at random, or leave it where it is."""
-    cython.declare(n_touched=cython.longlong, lost=cython.longlong, n_pairs=cython.longlong)
-    a: cython.longlong = clusters.label[x]
+    declare(n_touched=int64, lost=int64, n_pairs=int64)
+    a: int64 = clusters.label[x]
     n_touched, lost = tally(x, clusters.label, rows, space)
     leaving = _lack_after_leaving(a, n_touched, lost, clusters, space)
-    most: cython.double = COLD * temperature
+    most: float64 = COLD * temperature
     _fill_changes(a, n_touched, clusters, space)
     n = _list_targets(x, leaving, penalty, most, clusters, space)
     n_pairs = 0
     if clusters.triples and n:  # counted late: few items have targets
         n_pairs = tally_pairs(x, clusters.label, rows, space)
         n = _price_triples(a, n, n_touched, n_pairs, penalty, most, clusters, space)
-    j: cython.longlong = choose(
-        clusters.costs, clusters.odds, n, temperature, cython.address(clusters.random)
-    )
+    j: int64 = choose(clusters.costs, clusters.odds, n, temperature, address(clusters.random))
     if j >= 0:
         _move(x, clusters.targets[j], n_touched, lost, clusters, rows, space)
     clear(n_touched, n_pairs, space)
 
 
-def sweep(
-    temperature: cython.double, penalty: cython.double, clusters: Annealing, rows: Rows, space: Space
-) -> None:
+def sweep(temperature: float64, penalty: float64, clusters: Annealing, rows: Rows, space: Space) -> None:
     """Move each item once, in random order."""
-    cython.declare(i=cython.longlong, j=cython.longlong, x=cython.longlong)
-    with cython.nogil:
+    declare(i=int64, j=int64, x=int64)
+    with nogil:
         for i in range(clusters.order.shape[0] - 1, 0, -1):
-            j = cython.cast(cython.longlong, uniform(cython.address(clusters.random)) * (i + 1))
+            j = cast(int64, uniform(address(clusters.random)) * (i + 1))
             x = clusters.order[i]
             clusters.order[i] = clusters.order[j]
             clusters.order[j] = x
-        bound: cython.double = COLD * temperature + penalty * _worst(clusters)
+        bound: float64 = COLD * temperature + penalty * _worst(clusters)
         for i in range(clusters.order.shape[0]):
             x = clusters.order[i]
             a = clusters.label[x]

@@ -10,8 +10,24 @@ another, and only the last one has to reach a safe state.
 from math import comb
 from typing import Any
 
-import cython
 import numpy as np
+from cython import (
+    Py_ssize_t,
+    bint,
+    cast,
+    cclass,
+    cfunc,
+    declare,
+    double as float64,
+    exceptval,
+    final,
+    inline,
+    int as int32,
+    longlong as int64,
+    nogil,
+    ulonglong as uint64,
+    void,
+)
 from cython.cimports.libc.math import ldexp, log2, sqrt
 from cython.cimports.pdanon._kernels.counting import Code, Number, Rows
 from cython.cimports.pdanon._kernels.larger_itemsets import LargerItemsets
@@ -26,8 +42,8 @@ Array = NDArray[Any]
 # --- The state
 
 
-@cython.final
-@cython.cclass
+@final
+@cclass
 class State:
     """Clusters and supports, all 0 until they are counted.
 
@@ -77,8 +93,8 @@ class State:
         self.bits = np.zeros((slots if words else 0, words), np.uint64)
 
 
-@cython.final
-@cython.cclass
+@final
+@cclass
 class Space:
     """Work space.
 
@@ -103,16 +119,14 @@ class Space:
         self.brought, self.left = np.zeros((2, 2, words), np.uint64)
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _count(
-    c: cython.longlong, weight: cython.longlong, n: cython.longlong, state: State, space: Space
-) -> cython.void:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _count(c: int64, weight: int64, n: int64, state: State, space: Space) -> void:
     """Add a row to the supports of a cluster, alone and with the first n others in ``near``."""
-    k: cython.longlong = state.k
-    short: cython.longlong = 0
-    cython.declare(old=cython.longlong, i=cython.longlong)
+    k: int64 = state.k
+    short: int64 = 0
+    declare(old=int64, i=int64)
     if state.largest:
         short = lacking(state.support[c] + weight, k) - lacking(state.support[c], k)
     state.support[c] += weight
@@ -120,32 +134,30 @@ def _count(
         d = space.near[i]
         old = state.co[c, d]
         short += lacking(old + weight, k) - lacking(old, k)
-        state.co[c, d] = state.co[d, c] = cython.cast(cython.int, old + weight)
+        state.co[c, d] = state.co[d, c] = cast(int32, old + weight)
         for j in range(i if state.largest == 3 else 0):
             at = spot(c, d, space.near[j])
             old = state.cube[at]
             short += lacking(old + weight, k) - lacking(old, k)
-            state.cube[at] = cython.cast(cython.int, old + weight)
+            state.cube[at] = cast(int32, old + weight)
     state.lack += short
 
 
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def _flip(cluster: cython.longlong, row: cython.longlong, state: State) -> cython.void:
+@cfunc
+@inline
+@nogil
+@exceptval(check=False)
+def _flip(cluster: int64, row: int64, state: State) -> void:
     """Flip the bit of a row in the rows of a cluster."""
-    state.bits[cluster, row >> 6] ^= cython.cast(cython.ulonglong, 1) << (row & 63)
+    state.bits[cluster, row >> 6] ^= cast(uint64, 1) << (row & 63)
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def weigh(
-    word: cython.ulonglong, row: cython.longlong, enough: cython.longlong, rows: Rows
-) -> cython.longlong:
+@cfunc
+@nogil
+@exceptval(check=False)
+def weigh(word: uint64, row: int64, enough: int64, rows: Rows) -> int64:
     """Sum the weights of the rows marked in a word, from ``row`` on; stop at ``enough``."""
-    total: cython.longlong = 0
+    total: int64 = 0
     while word and total < enough:
         if word & 1:
             total += rows.weights[row]
@@ -154,24 +166,24 @@ def weigh(
     return total
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _recount(constraint: cython.longlong, state: State, rows: Rows) -> cython.void:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _recount(constraint: int64, state: State, rows: Rows) -> void:
     """Count the support of the image of a constraint again, up to k.
 
     A constraint without a published item has support 0.
     """
-    k: cython.longlong = state.k
-    total: cython.longlong = 0
-    constraint_end: cython.longlong = state.bounds[constraint + 1]
-    cython.declare(word=cython.ulonglong, i=cython.longlong)
-    published: cython.bint = False
+    k: int64 = state.k
+    total: int64 = 0
+    constraint_end: int64 = state.bounds[constraint + 1]
+    declare(word=uint64, i=int64)
+    published: bint = False
     for position in range(state.bounds[constraint], constraint_end):
         if state.label[state.itemsets[position]] >= 0:
             published = True
     for i in range(state.bits.shape[1] if published else 0):
-        word = ~cython.cast(cython.ulonglong, 0)
+        word = ~cast(uint64, 0)
         for position in range(state.bounds[constraint], constraint_end):
             cluster = state.label[state.itemsets[position]]
             if cluster >= 0:
@@ -184,14 +196,12 @@ def _recount(constraint: cython.longlong, state: State, rows: Rows) -> cython.vo
     state.met[constraint] = total
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _recount_constraints(
-    x: cython.longlong, a: cython.longlong, b: cython.longlong, state: State, rows: Rows
-) -> cython.void:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _recount_constraints(x: int64, a: int64, b: int64, state: State, rows: Rows) -> void:
     """Count each constraint again that contains x, or an item of cluster a or b."""
-    constraint: cython.longlong
+    constraint: int64
     for constraint in range(state.met.shape[0]):
         for position in range(state.bounds[constraint], state.bounds[constraint + 1]):
             item = state.itemsets[position]
@@ -201,11 +211,11 @@ def _recount_constraints(
                 break
 
 
-def move_to(x: cython.longlong, b: cython.longlong, state: State, rows: Rows, space: Space) -> cython.void:
+def move_to(x: int64, b: int64, state: State, rows: Rows, space: Space) -> void:
     """Move an item to cluster b, which may be empty; -1 suppresses the item."""
-    constrained: cython.bint = state.largest == 0
-    a: cython.longlong = state.label[x]
-    row: cython.longlong
+    constrained: bint = state.largest == 0
+    a: int64 = state.label[x]
+    row: int64
     for slot in range(rows.starts[x], rows.starts[x + 1]):
         row = rows.tids[slot]
         n = clusters_beside(x, row, state.label, rows, space)
@@ -232,7 +242,7 @@ def move_to(x: cython.longlong, b: cython.longlong, state: State, rows: Rows, sp
         _recount_constraints(x, a, b, state, rows)
 
 
-def changed(cluster: cython.longlong, state: State) -> cython.void:
+def changed(cluster: int64, state: State) -> void:
     """Note the change of a cluster, and wake its members."""
     if cluster >= 0:
         state.clock += 1
@@ -251,7 +261,7 @@ def wake(state: State) -> None:
 
 def relocate(labels: Number[::1], state: State, rows: Rows, space: Space) -> None:
     """Move each item to the cluster given by ``labels``, and wake all."""
-    with cython.nogil:
+    with nogil:
         for x in range(labels.shape[0]):
             if labels[x] != state.label[x]:
                 move_to(x, labels[x], state, rows, space)
@@ -260,13 +270,13 @@ def relocate(labels: Number[::1], state: State, rows: Rows, space: Space) -> Non
     wake(state)
 
 
-def count(begin: cython.longlong, end: cython.longlong, state: State, rows: Rows, space: Space) -> None:
+def count(begin: int64, end: int64, state: State, rows: Rows, space: Space) -> None:
     """Count the supports of the rows from ``begin`` to ``end`` for the first time.
 
     Labels, sizes and the worth of clusters are already set.
     """
-    row: cython.longlong
-    with cython.nogil:
+    row: int64
+    with nogil:
         for row in range(begin, end):
             n = clusters_beside(-1, row, state.label, rows, space)
             # Each cluster counts with those before it, so each pair and each triple counts once.
@@ -278,8 +288,8 @@ def count(begin: cython.longlong, end: cython.longlong, state: State, rows: Rows
 
 def count_constraints(state: State, rows: Rows) -> None:
     """Count the supports of all constraints; needs the rows of all clusters."""
-    constraint: cython.longlong
-    with cython.nogil:
+    constraint: int64
+    with nogil:
         for constraint in range(state.met.shape[0]):
             _recount(constraint, state, rows)
 
@@ -291,17 +301,15 @@ def count_constraints(state: State, rows: Rows) -> None:
 # that contain another item of its cluster, and those with support 0.
 
 
-def mark_rows(
-    x: cython.longlong, side: cython.longlong, state: State, rows: Rows, space: Space
-) -> cython.void:
+def mark_rows(x: int64, side: int64, state: State, rows: Rows, space: Space) -> void:
     """Mark the rows of an item, and the rows of its cluster without it, on one side of an exchange."""
     a = state.label[x]
     for i in range(state.bits.shape[1]):
         space.brought[side, i] = 0
         space.left[side, i] = state.bits[a, i] if a >= 0 else 0
     for slot in range(rows.starts[x], rows.starts[x + 1]):
-        row: cython.longlong = rows.tids[slot]
-        bit: cython.ulonglong = cython.cast(cython.ulonglong, 1) << (row & 63)
+        row: int64 = rows.tids[slot]
+        bit: uint64 = cast(uint64, 1) << (row & 63)
         space.brought[side, row >> 6] |= bit
         for position in range(rows.offsets[row], rows.offsets[row + 1]):
             y = rows.codes[position]
@@ -311,19 +319,19 @@ def mark_rows(
             space.left[side, row >> 6] &= ~bit
 
 
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
+@cfunc
+@inline
+@nogil
+@exceptval(check=False)
 def _changed_word(
-    i: cython.Py_ssize_t,
-    c: cython.longlong,
-    a: cython.longlong,
-    b: cython.longlong,
-    exchanged: cython.bint,
+    i: Py_ssize_t,
+    c: int64,
+    a: int64,
+    b: int64,
+    exchanged: bint,
     state: State,
     space: Space,
-) -> cython.ulonglong:
+) -> uint64:
     """Return a word of the rows of cluster c as they would be after a move.
 
     The first item moves from a to b. With ``exchanged``, the second one moves from b to a.
@@ -335,35 +343,35 @@ def _changed_word(
     return state.bits[c, i]
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
+@cfunc
+@nogil
+@exceptval(check=False)
 def _is_rare(
-    constraint: cython.longlong,
-    x: cython.longlong,
-    y: cython.longlong,
-    b: cython.longlong,
+    constraint: int64,
+    x: int64,
+    y: int64,
+    b: int64,
     state: State,
     rows: Rows,
     space: Space,
-) -> cython.bint:
+) -> bint:
     """Return whether a constraint is rare after a move of x to b.
 
     If y is not -1, it moves to the old cluster of x.
     """
-    a: cython.longlong = state.label[x]
-    c: cython.longlong
+    a: int64 = state.label[x]
+    c: int64
     start, stop = state.bounds[constraint], state.bounds[constraint + 1]
-    k: cython.longlong = state.k
-    total: cython.longlong = 0
-    published: cython.bint = False
-    i: cython.Py_ssize_t
+    k: int64 = state.k
+    total: int64 = 0
+    published: bint = False
+    i: Py_ssize_t
     for position in range(start, stop):
         z = state.itemsets[position]
         if (b if z == x else state.label[z]) >= 0:
             published = True
     for i in range(state.bits.shape[1] if published else 0):
-        word: cython.ulonglong = ~cython.cast(cython.ulonglong, 0)
+        word: uint64 = ~cast(uint64, 0)
         for position in range(start, stop):
             z = state.itemsets[position]
             c = b if z == x else a if z == y else state.label[z]
@@ -375,10 +383,10 @@ def _is_rare(
     return total > 0
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _contains_member(cluster: cython.longlong, constraint: cython.longlong, state: State) -> cython.bint:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _contains_member(cluster: int64, constraint: int64, state: State) -> bint:
     """Return whether a constraint contains an item of a cluster."""
     for position in range(state.bounds[constraint], state.bounds[constraint + 1]):
         if state.label[state.itemsets[position]] == cluster:
@@ -386,10 +394,10 @@ def _contains_member(cluster: cython.longlong, constraint: cython.longlong, stat
     return False
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _contains(item: cython.longlong, constraint: cython.longlong, state: State) -> cython.bint:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _contains(item: int64, constraint: int64, state: State) -> bint:
     """Return whether a constraint contains an item."""
     for position in range(state.bounds[constraint], state.bounds[constraint + 1]):
         if state.itemsets[position] == item:
@@ -397,15 +405,15 @@ def _contains(item: cython.longlong, constraint: cython.longlong, state: State) 
     return False
 
 
-def refuse(x: cython.longlong, state: State, rows: Rows, space: Space) -> cython.void:
+def refuse(x: int64, state: State, rows: Rows, space: Space) -> void:
     """Mark in ``refused`` the clusters that x cannot move to.
 
     A move needs a gain, and must not make a constraint rare.
     """
     a = state.label[x]
     empty = first_empty(state.top, state.size)
-    n: cython.longlong = min(state.top + 1, state.size.shape[0])
-    constraint: cython.longlong
+    n: int64 = min(state.top + 1, state.size.shape[0])
+    constraint: int64
     for b in range(n):  # `fill_gains` computes none for further slots
         space.refused[b] = space.gains[b] <= 0.0 or b == a or (state.size[b] == 0 and b != empty)
     mark_rows(x, 0, state, rows, space)
@@ -415,7 +423,7 @@ def refuse(x: cython.longlong, state: State, rows: Rows, space: Space) -> cython
                 if not space.refused[b]:
                     space.refused[b] = _is_rare(constraint, x, -1, b, state, rows, space)
             continue
-        holds_a: cython.bint = a >= 0 and _contains_member(a, constraint, state)
+        holds_a: bint = a >= 0 and _contains_member(a, constraint, state)
         if not holds_a and state.met[constraint]:
             continue
         if holds_a and _is_rare(constraint, x, -1, -1, state, rows, space):
@@ -427,15 +435,13 @@ def refuse(x: cython.longlong, state: State, rows: Rows, space: Space) -> cython
                 space.refused[b] = _is_rare(constraint, x, -1, b, state, rows, space)
 
 
-def constraints_stay(
-    x: cython.longlong, y: cython.longlong, state: State, rows: Rows, space: Space
-) -> cython.bint:
+def constraints_stay(x: int64, y: int64, state: State, rows: Rows, space: Space) -> bint:
     """Return whether no constraint becomes rare when x is exchanged with y.
 
     The rows of x are already marked.
     """
     a, b = state.label[x], state.label[y]
-    constraint: cython.longlong
+    constraint: int64
     mark_rows(y, 1, state, rows, space)
     for constraint in range(state.met.shape[0]):
         if _contains_member(a, constraint, state) or _contains_member(b, constraint, state):
@@ -453,8 +459,8 @@ def constraints_stay(
 MOST = 64 * 2**20  # bytes of all entries
 
 
-@cython.final
-@cython.cclass
+@final
+@cclass
 class Tallies:
     """Stored tallies of items: support with each cluster in their rows.
 
@@ -468,85 +474,79 @@ class Tallies:
         self.entries = np.empty((n, room, 3), np.int32)
 
 
-def note(
-    x: cython.longlong, n_touched: cython.longlong, tallies: Tallies, state: State, space: Space
-) -> cython.void:
+def note(x: int64, n_touched: int64, tallies: Tallies, state: State, space: Space) -> void:
     """Store what ``tally`` has counted for an item."""
-    n: cython.longlong = min(n_touched, tallies.entries.shape[1])
+    n: int64 = min(n_touched, tallies.entries.shape[1])
     for i in range(n):
         c = space.touched[i]
-        tallies.entries[x, i, 0] = cython.cast(cython.int, c)
-        tallies.entries[x, i, 1] = cython.cast(cython.int, space.beside[c])
-        tallies.entries[x, i, 2] = cython.cast(cython.int, space.alone[c])
+        tallies.entries[x, i, 0] = cast(int32, c)
+        tallies.entries[x, i, 1] = cast(int32, space.beside[c])
+        tallies.entries[x, i, 2] = cast(int32, space.alone[c])
     tallies.when[x], tallies.filled[x], tallies.is_whole[x] = state.clock, n, n == n_touched
 
 
 # --- Losses of clusters, and counts that decide whether a move is safe
 
 
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def _power_of_two(exponent: cython.longlong) -> cython.double:
+@cfunc
+@inline
+@nogil
+@exceptval(check=False)
+def _power_of_two(exponent: int64) -> float64:
     """Return a power of two exactly, or 0 for an exponent of -1024 or less."""
-    return ldexp(1.0, cython.cast(cython.int, exponent)) if exponent > -1024 else 0.0
+    return ldexp(1.0, cast(int32, exponent)) if exponent > -1024 else 0.0
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
+@cfunc
+@nogil
+@exceptval(check=False)
 def _price(
-    size: cython.longlong,
-    held: cython.longlong,
-    squares: cython.double,
-    support: cython.longlong,
-    scale: cython.longlong,
+    size: int64,
+    held: int64,
+    squares: float64,
+    support: int64,
+    scale: int64,
     state: State,
-) -> cython.double:
+) -> float64:
     """Return the loss of a cluster; UL is divided by ``2**scale``."""
     if state.loss == 2:
         return (_power_of_two(size - scale) - _power_of_two(-scale)) * support
     if size <= 1:
         return 0.0
     if state.loss == 3:
-        sum_of_worth: cython.double = cython.cast(cython.double, held)
-        spread: cython.double = size * squares - sum_of_worth * sum_of_worth
+        sum_of_worth: float64 = cast(float64, held)
+        spread: float64 = size * squares - sum_of_worth * sum_of_worth
         return (size + state.change) * sum_of_worth + state.change * sqrt(max(spread, 0.0))
-    return cython.cast(cython.double, size - state.loss) * held
+    return cast(float64, size - state.loss) * held
 
 
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def _price_of(c: cython.longlong, scale: cython.longlong, state: State) -> cython.double:
+@cfunc
+@inline
+@nogil
+@exceptval(check=False)
+def _price_of(c: int64, scale: int64, state: State) -> float64:
     """Return the loss of a cluster as it is; UL is divided by ``2**scale``."""
     return _price(state.size[c], state.held[c], state.squares[c], state.support[c], scale, state)
 
 
-def price_of_two(
-    a: cython.longlong, b: cython.longlong, scale: cython.longlong, state: State
-) -> cython.double:
+def price_of_two(a: int64, b: int64, scale: int64, state: State) -> float64:
     """Return the sum of the losses of two clusters; UL is divided by ``2**scale``."""
     return _price_of(a, scale, state) + _price_of(b, scale, state)
 
 
-def tally(
-    x: cython.longlong, label: cython.longlong[::1], rows: Rows, space: Space
-) -> tuple[cython.longlong, cython.longlong]:
+def tally(x: int64, label: int64[::1], rows: Rows, space: Space) -> tuple[int64, int64]:
     """Count the clusters in the rows of x, in ``beside``, ``alone``, ``touched`` and ``place``.
 
     Return the number of clusters touched, and the support that the cluster of x loses without x.
     """
     a = label[x]
-    n_touched: cython.longlong = 0
-    lost: cython.longlong = 0
+    n_touched: int64 = 0
+    lost: int64 = 0
     for slot in range(rows.starts[x], rows.starts[x + 1]):
         row = rows.tids[slot]
-        weight: cython.longlong = rows.weights[row]
+        weight: int64 = rows.weights[row]
         n = clusters_beside(x, row, label, rows, space)
-        leaves: cython.bint = a >= 0 and space.stamp[a] != space.token
+        leaves: bint = a >= 0 and space.stamp[a] != space.token
         if leaves:
             lost += weight
         for i in range(n):
@@ -561,24 +561,24 @@ def tally(
     return n_touched, lost
 
 
-def tally_pairs(x: cython.longlong, label: cython.longlong[::1], rows: Rows, space: Space) -> cython.longlong:
+def tally_pairs(x: int64, label: int64[::1], rows: Rows, space: Space) -> int64:
     """Count the pairs of clusters in the rows of x, in ``joint`` and ``lone``; return their number."""
     a = label[x]
-    n_pairs: cython.longlong = 0
-    cython.declare(here=cython.longlong, there=cython.longlong)
+    n_pairs: int64 = 0
+    declare(here=int64, there=int64)
     for slot in range(rows.starts[x], rows.starts[x + 1]):
         row = rows.tids[slot]
-        weight: cython.int = cython.cast(cython.int, rows.weights[row])
+        weight: int32 = cast(int32, rows.weights[row])
         n = clusters_beside(x, row, label, rows, space)
-        leaves: cython.bint = a >= 0 and space.stamp[a] != space.token
+        leaves: bint = a >= 0 and space.stamp[a] != space.token
         for i in range(n):
             here = space.place[space.near[i]] - 1
             for j in range(i):
                 there = space.place[space.near[j]] - 1
                 high, low = max(here, there), min(here, there)
                 if space.joint[high, low] == 0:
-                    space.pairs[n_pairs, 0] = cython.cast(cython.int, high)
-                    space.pairs[n_pairs, 1] = cython.cast(cython.int, low)
+                    space.pairs[n_pairs, 0] = cast(int32, high)
+                    space.pairs[n_pairs, 1] = cast(int32, low)
                     n_pairs += 1
                 space.joint[high, low] += weight
                 if leaves:
@@ -586,7 +586,7 @@ def tally_pairs(x: cython.longlong, label: cython.longlong[::1], rows: Rows, spa
     return n_pairs
 
 
-def clear(n_touched: cython.longlong, n_pairs: cython.longlong, space: Space) -> cython.void:
+def clear(n_touched: int64, n_pairs: int64, space: Space) -> void:
     """Reset the counts of ``tally`` and ``tally_pairs``."""
     for i in range(n_touched):
         cluster = space.touched[i]
@@ -596,16 +596,14 @@ def clear(n_touched: cython.longlong, n_pairs: cython.longlong, space: Space) ->
         space.joint[high, low] = space.lone[high, low] = 0
 
 
-def list_pairs(
-    a: cython.longlong, n_pairs: cython.longlong, state: State, space: Space
-) -> tuple[cython.longlong, cython.longlong]:
+def list_pairs(a: int64, n_pairs: int64, state: State, space: Space) -> tuple[int64, int64]:
     """List the pairs of clusters that a move of the item can make rare; return the length of both lists.
 
     ``few_pairs`` has those in fewer than k rows of the item, ``broken_pairs`` those that become rare with
     cluster a when the item leaves it.
     """
-    n_few: cython.longlong = 0
-    n_broken: cython.longlong = 0
+    n_few: int64 = 0
+    n_broken: int64 = 0
     for i in range(n_pairs):
         high, low = space.pairs[i, 0], space.pairs[i, 1]
         c, d = space.touched[high], space.touched[low]
@@ -614,39 +612,37 @@ def list_pairs(
         if space.joint[high, low] < state.k:
             _write_pair(c, d, n_few, space.few_pairs)
             n_few += 1
-        lone: cython.longlong = space.lone[high, low]
+        lone: int64 = space.lone[high, low]
         if lone and 0 < state.cube[spot(a, c, d)] - lone < state.k:
             _write_pair(c, d, n_broken, space.broken_pairs)
             n_broken += 1
     return n_few, n_broken
 
 
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def _write_pair(
-    c: cython.longlong, d: cython.longlong, i: cython.longlong, pairs: cython.int[:, ::1]
-) -> cython.void:
-    pairs[i, 0], pairs[i, 1] = cython.cast(cython.int, c), cython.cast(cython.int, d)
+@cfunc
+@inline
+@nogil
+@exceptval(check=False)
+def _write_pair(c: int64, d: int64, i: int64, pairs: int32[:, ::1]) -> void:
+    pairs[i, 0], pairs[i, 1] = cast(int32, c), cast(int32, d)
 
 
-def fill_gains(x: cython.longlong, lost: cython.longlong, state: State, space: Space) -> cython.void:
+def fill_gains(x: int64, lost: int64, state: State, space: Space) -> void:
     """Compute the gain of a move of x to each cluster; 0 if there is none.
 
     The values of UL differ by orders of magnitude. So its gain is the logarithm, plus a constant that makes
     it positive. A gain within the rounding error counts as 0.
     """
-    a: cython.longlong = state.label[x]
-    b: cython.longlong
-    n: cython.longlong = state.n_members
-    loss: cython.longlong = state.loss
-    worth: cython.longlong = state.worth[x]
-    singles: cython.longlong = state.singles[x]
-    scale: cython.longlong = 0
-    mass: cython.longlong = state.mass[x]
-    square: cython.double = state.square[x]
-    cython.declare(size=cython.longlong, before=cython.double, after=cython.double)
+    a: int64 = state.label[x]
+    b: int64
+    n: int64 = state.n_members
+    loss: int64 = state.loss
+    worth: int64 = state.worth[x]
+    singles: int64 = state.singles[x]
+    scale: int64 = 0
+    mass: int64 = state.mass[x]
+    square: float64 = state.square[x]
+    declare(size=int64, before=float64, after=float64)
     for b in range(min(state.top + 1, state.size.shape[0])):
         size = state.size[b]
         if loss == 2:
@@ -655,7 +651,7 @@ def fill_gains(x: cython.longlong, lost: cython.longlong, state: State, space: S
         together = state.support[b] + singles - space.beside[b]
         after = _price(size + mass, state.held[b] + worth, state.squares[b] + square, together, scale, state)
         if a >= 0:
-            left: cython.longlong = state.support[a] - lost
+            left: int64 = state.support[a] - lost
             before += _price_of(a, scale, state)
             after += _price(
                 state.size[a] - mass, state.held[a] - worth, state.squares[a] - square, left, scale, state
@@ -665,8 +661,8 @@ def fill_gains(x: cython.longlong, lost: cython.longlong, state: State, space: S
         elif loss == 3:
             before += (n + state.change) * worth
         else:
-            before += cython.cast(cython.double, n - loss) * worth
-        gain: cython.double = before - after
+            before += cast(float64, n - loss) * worth
+        gain: float64 = before - after
         if loss == 2:
             gain = log2(gain) + scale + 64.0 if gain > 1e-12 * before else 0.0
         elif loss == 3 and gain <= 1e-12 * before:
@@ -674,9 +670,9 @@ def fill_gains(x: cython.longlong, lost: cython.longlong, state: State, space: S
         space.gains[b] = gain
 
 
-def list_few(a: cython.longlong, n_touched: cython.longlong, state: State, space: Space) -> cython.longlong:
+def list_few(a: int64, n_touched: int64, state: State, space: Space) -> int64:
     """List in ``few`` the clusters other than a in fewer than k rows of the item; return their number."""
-    n_few: cython.longlong = 0
+    n_few: int64 = 0
     for i in range(n_touched if state.largest >= 2 else 0):
         c = space.touched[i]
         if c != a and space.beside[c] < state.k:
@@ -685,11 +681,9 @@ def list_few(a: cython.longlong, n_touched: cython.longlong, state: State, space
     return n_few
 
 
-def list_broken(
-    a: cython.longlong, n_touched: cython.longlong, state: State, space: Space
-) -> cython.longlong:
+def list_broken(a: int64, n_touched: int64, state: State, space: Space) -> int64:
     """List in ``broken`` the clusters that become rare with a when the item leaves; return their number."""
-    n: cython.longlong = 0
+    n: int64 = 0
     for i in range(n_touched if state.largest >= 2 and a >= 0 else 0):
         c = space.touched[i]
         if c != a and 0 < state.co[a, c] - space.alone[c] < state.k:
@@ -698,9 +692,7 @@ def list_broken(
     return n
 
 
-def meets_new_pair(
-    b: cython.longlong, few: Code[:, ::1], n_few: cython.longlong, state: State
-) -> cython.bint:
+def meets_new_pair(b: int64, few: Code[:, ::1], n_few: int64, state: State) -> bint:
     """Return whether b would get a rare triple of clusters by receiving the item.
 
     ``few`` lists the pairs of clusters in fewer than k rows of the item. Such a triple is rare if it had no
@@ -713,7 +705,7 @@ def meets_new_pair(
     return False
 
 
-def first_new(b: cython.longlong, few: Number[::1], n_few: cython.longlong, state: State) -> cython.longlong:
+def first_new(b: int64, few: Number[::1], n_few: int64, state: State) -> int64:
     """Find the first cluster that becomes rare with b when b receives the item; return -1 if there is none.
 
     ``few`` lists the clusters in fewer than k rows of the item. Such a cluster becomes rare with b if it had
@@ -726,24 +718,22 @@ def first_new(b: cython.longlong, few: Number[::1], n_few: cython.longlong, stat
     return -1
 
 
-def keeps_larger(
-    a: cython.longlong, b: cython.longlong, n_moved: cython.longlong, state: State, space: Space
-) -> cython.bint:
+def keeps_larger(a: int64, b: int64, n_moved: int64, state: State, space: Space) -> bint:
     """Return whether no larger itemset is rare after the items in ``larger.moved`` moved between a and b."""
     if space.larger is None:
         return True
     return space.larger.is_safe(a, n_moved, state.label) and space.larger.is_safe(b, n_moved, state.label)
 
 
-def leaving_keeps_larger(x: cython.longlong, state: State, space: Space) -> cython.bint:
+def leaving_keeps_larger(x: int64, state: State, space: Space) -> bint:
     """Return whether no larger itemset becomes rare when the item leaves its cluster.
 
     If one does, the item can only move to one of its clusters: ``refused`` marks all others.
     """
-    a: cython.longlong = state.label[x]
-    safe: cython.bint = True
+    a: int64 = state.label[x]
+    safe: bint = True
     if a >= 0:
-        state.label[x], space.larger.moved[0] = -1, cython.cast(cython.int, x)
+        state.label[x], space.larger.moved[0] = -1, cast(int32, x)
         safe = space.larger.is_safe(a, 1, state.label)
         state.label[x] = a
     space.refused[:] = not safe
@@ -752,16 +742,14 @@ def leaving_keeps_larger(x: cython.longlong, state: State, space: Space) -> cyth
     return safe
 
 
-def joining_keeps_larger(
-    x: cython.longlong, b: cython.longlong, leaves: cython.bint, state: State, space: Space
-) -> cython.bint:
+def joining_keeps_larger(x: int64, b: int64, leaves: bint, state: State, space: Space) -> bint:
     """Return whether no larger itemset becomes rare when the item moves to b.
 
     ``leaves`` is the result of `leaving_keeps_larger`: if it is true, only itemsets with b need a check.
     """
-    a: cython.longlong = state.label[x]
-    state.label[x], space.larger.moved[0] = b, cython.cast(cython.int, x)
-    safe: cython.bint = leaves or space.larger.is_safe(a, 1, state.label)
+    a: int64 = state.label[x]
+    state.label[x], space.larger.moved[0] = b, cast(int32, x)
+    safe: bint = leaves or space.larger.is_safe(a, 1, state.label)
     safe = safe and space.larger.is_safe(b, 1, state.label)
     state.label[x] = a
     return safe

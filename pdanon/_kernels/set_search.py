@@ -6,8 +6,22 @@ The checks visit the clusters, or pairs of clusters, in the rows of the item. If
 move that passes them is checked by ``larger_itemsets``.
 """
 
-import cython
 import numpy as np
+from cython import (
+    bint,
+    cast,
+    cclass,
+    cfunc,
+    declare,
+    double as float64,
+    exceptval,
+    final,
+    inline,
+    int as int32,
+    longlong as int64,
+    nogil,
+    void,
+)
 from cython.cimports.pdanon._kernels.counting import Code, Number, Rows
 from cython.cimports.pdanon._kernels.set_moves import (
     Space,
@@ -42,21 +56,19 @@ __all__ = ["descend", "split_each", "swap_each"]
 # --- Moves of single items, each to the cluster with the largest gain
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _move_keeps_triples(
-    a: cython.longlong, b: cython.longlong, n_touched: cython.longlong, state: State, space: Space
-) -> cython.bint:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _move_keeps_triples(a: int64, b: int64, n_touched: int64, state: State, space: Space) -> bint:
     """Return whether no triple of a, b and a third cluster becomes rare when the item moves from a to b."""
-    at_a: cython.longlong = space.place[a] - 1
-    at_b: cython.longlong = space.place[b] - 1
-    i: cython.longlong
+    at_a: int64 = space.place[a] - 1
+    at_b: int64 = space.place[b] - 1
+    i: int64
     for i in range(n_touched):
         c = space.touched[i]
         if c in (a, b):
             continue
-        change: cython.longlong = space.joint[max(i, at_a), min(i, at_a)] if at_a >= 0 else 0
+        change: int64 = space.joint[max(i, at_a), min(i, at_a)] if at_a >= 0 else 0
         if at_b >= 0:
             change -= space.joint[max(i, at_b), min(i, at_b)]
         if 0 < state.cube[spot(a, b, c)] + change < state.k:
@@ -64,10 +76,10 @@ def _move_keeps_triples(
     return True
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _is_in_each_pair(b: cython.longlong, n_broken: cython.longlong, space: Space) -> cython.bint:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _is_in_each_pair(b: int64, n_broken: int64, space: Space) -> bint:
     """Return whether b is in each pair of clusters that becomes rare with the item's own cluster."""
     for i in range(n_broken):
         if space.broken_pairs[i, 0] != b and space.broken_pairs[i, 1] != b:
@@ -75,21 +87,19 @@ def _is_in_each_pair(b: cython.longlong, n_broken: cython.longlong, space: Space
     return True
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _note_stuck(
-    x: cython.longlong, one: cython.longlong, other: cython.longlong, state: State
-) -> cython.void:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _note_stuck(x: int64, one: int64, other: int64, state: State) -> void:
     """Note that an item cannot leave its cluster, and the two clusters that prevent it."""
     state.stuck[x] = state.clock
     state.stuck_by[x, 0], state.stuck_by[x, 1] = one, other
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _note_obstacle(x: cython.longlong, n_few: cython.longlong, state: State, space: Space) -> cython.void:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _note_obstacle(x: int64, n_few: int64, state: State, space: Space) -> void:
     """Note why an item cannot move to the only admissible cluster.
 
     That cluster is the only one that becomes rare with the item's own cluster, and so the only one that may
@@ -105,10 +115,10 @@ def _note_obstacle(x: cython.longlong, n_few: cython.longlong, state: State, spa
         _note_stuck(x, b, b, state)
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _is_stuck(x: cython.longlong, state: State) -> cython.bint:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _is_stuck(x: int64, state: State) -> bint:
     """Return whether an item could not leave its cluster, and no cluster involved has changed since."""
     a, then = state.label[x], state.stuck[x]
     if a < 0 or then < state.since[a]:
@@ -116,10 +126,10 @@ def _is_stuck(x: cython.longlong, state: State) -> cython.bint:
     return then > 0 and then >= max(state.since[state.stuck_by[x, 0]], state.since[state.stuck_by[x, 1]])
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _best_target(x: cython.longlong, state: State, rows: Rows, space: Space) -> cython.longlong:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _best_target(x: int64, state: State, rows: Rows, space: Space) -> int64:
     """Find the cluster with the largest gain that an item can safely move to; return -1 if there is none.
 
     Of equal gains the cluster with the lowest number wins, and an empty cluster comes last.
@@ -127,19 +137,19 @@ def _best_target(x: cython.longlong, state: State, rows: Rows, space: Space) -> 
     a = state.label[x]
     if a >= 0 and state.size[a] == state.mass[x]:
         return -1
-    cython.declare(n_touched=cython.longlong, lost=cython.longlong)
+    declare(n_touched=int64, lost=int64)
     n_touched, lost = tally(x, state.label, rows, space)
     # If a cluster becomes rare with a when the item leaves, only that cluster may receive the item.
     n_broken = list_broken(a, n_touched, state, space)
     n_few = list_few(a, n_touched, state, space)
-    n_pairs: cython.longlong = -1
-    n_few_pairs: cython.longlong = 0
-    n_broken_pairs: cython.longlong = 0
-    best: cython.longlong = -1
-    most: cython.double = 0.0
-    leaves: cython.int = -1  # whether leaving makes no larger itemset rare; -1: unknown
-    gets_rare: cython.bint = state.largest > 0 and a >= 0 and 0 < state.support[a] - lost < state.k
-    stays: cython.bint = n_broken > 1 or gets_rare
+    n_pairs: int64 = -1
+    n_few_pairs: int64 = 0
+    n_broken_pairs: int64 = 0
+    best: int64 = -1
+    most: float64 = 0.0
+    leaves: int32 = -1  # whether leaving makes no larger itemset rare; -1: unknown
+    gets_rare: bint = state.largest > 0 and a >= 0 and 0 < state.support[a] - lost < state.k
+    stays: bint = n_broken > 1 or gets_rare
     if gets_rare:
         _note_stuck(x, a, a, state)
     elif stays:
@@ -190,7 +200,7 @@ def descend(order: Number[::1], state: State, rows: Rows, space: Space) -> None:
 
     An item without a safe move with a gain falls asleep until its cluster changes.
     """
-    with cython.nogil:
+    with nogil:
         for i in range(order.shape[0]):
             x = order[i]
             if state.asleep[x]:
@@ -212,18 +222,18 @@ def descend(order: Number[::1], state: State, rows: Rows, space: Space) -> None:
 # support. If nothing is rare in the end and the loss is lower, the parts stay; otherwise all items go back.
 
 
-PASSES = cython.declare(cython.int, 6)
+PASSES = declare(int32, 6)
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _may_split(c: cython.longlong, state: State) -> cython.bint:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _may_split(c: int64, state: State) -> bint:
     """Return whether the parts of a cluster could have enough rows if almost no row contains both.
 
     A filter: the parts of most clusters cannot. ``split_each`` skips it with ``any_rows``.
     """
-    together: cython.longlong
+    together: int64
     if state.largest and state.support[c] < 2 * state.k:
         return False
     for d in range(state.top if state.largest >= 2 else 0):
@@ -233,18 +243,16 @@ def _may_split(c: cython.longlong, state: State) -> cython.bint:
     return True
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _list_shares(
-    n: cython.longlong, c: cython.longlong, state: State, rows: Rows, space: Space
-) -> cython.longlong:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _list_shares(n: int64, c: int64, state: State, rows: Rows, space: Space) -> int64:
     """Count the rows of each of the first n members with each other cluster, in ``shares``.
 
     List these clusters in ``few``, and return their number. The last line of ``shares`` has the sums.
     """
-    last: cython.longlong = space.shares.shape[0] - 1
-    n_seen: cython.longlong = 0
+    last: int64 = space.shares.shape[0] - 1
+    n_seen: int64 = 0
     for i in range(n):
         n_touched, _ = tally(space.members[i], state.label, rows, space)
         for j in range(n_touched):
@@ -259,19 +267,17 @@ def _list_shares(
     return n_seen
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _gets_rare(
-    part: cython.longlong, n: cython.longlong, n_seen: cython.longlong, state: State, space: Space
-) -> cython.bint:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _gets_rare(part: int64, n: int64, n_seen: int64, state: State, space: Space) -> bint:
     """Return whether a part or its complement is in too few rows with another cluster.
 
     ``part`` has the members as bits. A row with several members counts for each of them, so the count is an
     upper bound: a count below k proves that the support is rare.
     """
-    last: cython.longlong = space.shares.shape[0] - 1
-    cython.declare(held=cython.longlong, j=cython.longlong)
+    last: int64 = space.shares.shape[0] - 1
+    declare(held=int64, j=int64)
     for i in range(n_seen):
         d = space.few[i]
         held = 0
@@ -283,21 +289,19 @@ def _gets_rare(
     return False
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _is_unsplittable(
-    n: cython.longlong, c: cython.longlong, state: State, rows: Rows, space: Space
-) -> cython.bint:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _is_unsplittable(n: int64, c: int64, state: State, rows: Rows, space: Space) -> bint:
     """Return whether each split of the first n members is proven unsafe.
 
     The proof uses upper bounds of the supports (``_gets_rare``), so a False does not mean that a safe split
     exists.
     """
     n_seen = _list_shares(n, c, state, rows, space)
-    rare: cython.bint = True
-    part: cython.longlong
-    for part in range(1, cython.cast(cython.longlong, 1) << (n - 1)):
+    rare: bint = True
+    part: int64
+    for part in range(1, cast(int64, 1) << (n - 1)):
         rare = _gets_rare(part, n, n_seen, state, space)
         if not rare:
             break
@@ -306,17 +310,15 @@ def _is_unsplittable(
     return rare
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _distribute(
-    n: cython.longlong, c: cython.longlong, new: cython.longlong, state: State, rows: Rows, space: Space
-) -> cython.void:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _distribute(n: int64, c: int64, new: int64, state: State, rows: Rows, space: Space) -> void:
     """Distribute the first n members over two clusters until nothing is rare.
 
     Give up after ``PASSES`` passes, or when a pass does not halve the missing support.
     """
-    half: cython.longlong = state.held[c] // 2
+    half: int64 = state.held[c] // 2
     for i in range(n - 1):
         x = space.members[i]
         if state.held[new] + state.worth[x] // 2 > half and state.size[new]:
@@ -337,38 +339,36 @@ def _distribute(
             return
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _split_keeps_larger(
-    n: cython.longlong, c: cython.longlong, new: cython.longlong, state: State, space: Space
-) -> cython.bint:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _split_keeps_larger(n: int64, c: int64, new: int64, state: State, space: Space) -> bint:
     """Return whether no larger itemset is rare after some of the first n members moved from c to new."""
-    n_moved: cython.longlong = 0
+    n_moved: int64 = 0
     for i in range(n if space.larger is not None else 0):
         if state.label[space.members[i]] == new:
-            space.larger.moved[n_moved] = cython.cast(cython.int, space.members[i])
+            space.larger.moved[n_moved] = cast(int32, space.members[i])
             n_moved += 1
     return keeps_larger(c, new, n_moved, state, space)
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
+@cfunc
+@nogil
+@exceptval(check=False)
 def _split(
-    c: cython.longlong,
+    c: int64,
     order: Number[::1],
-    any_rows: cython.bint,
+    any_rows: bint,
     state: State,
     rows: Rows,
     space: Space,
-) -> cython.bint:
+) -> bint:
     """Split a cluster in two if that is safe and lowers the loss; return whether it was split."""
     new, top = first_empty(state.top, state.size), state.top
     if new < 0 or state.size[c] < 2 or state.tried[c] or not (any_rows or _may_split(c, state)):
         return False
-    n: cython.longlong = 0
-    scale: cython.longlong = state.size[c]
+    n: int64 = 0
+    scale: int64 = state.size[c]
     for i in range(order.shape[0]):
         if state.label[order[i]] == c:
             space.members[n] = order[i]
@@ -376,10 +376,10 @@ def _split(
     if state.largest >= 2 and n < space.shares.shape[0] and _is_unsplittable(n, c, state, rows, space):
         state.tried[c] = True
         return False
-    before: cython.double = price_of_two(c, new, scale, state)
+    before: float64 = price_of_two(c, new, scale, state)
     _distribute(n, c, new, state, rows, space)
     # A margin: rounding errors must not count as gains, or steps could alternate forever.
-    gains: cython.bint = price_of_two(c, new, scale, state) < before - 1e-12 * before
+    gains: bint = price_of_two(c, new, scale, state) < before - 1e-12 * before
     if state.lack == 0 and gains and _split_keeps_larger(n, c, new, state, space):
         changed(c, state)
         changed(new, state)
@@ -395,7 +395,7 @@ def _split(
 def split_each(
     clusters: Number[::1],
     order: Number[::1],
-    any_rows: cython.bint,
+    any_rows: bint,
     state: State,
     rows: Rows,
     space: Space,
@@ -404,8 +404,8 @@ def split_each(
 
     With ``any_rows``, also try clusters whose parts have enough rows only if many rows contain both.
     """
-    done: cython.longlong = 0
-    with cython.nogil:
+    done: int64 = 0
+    with nogil:
         for i in range(clusters.shape[0]):
             done += _split(clusters[i], order, any_rows, state, rows, space)
     return done
@@ -417,21 +417,21 @@ def split_each(
 # almost all unsafe exchanges. The tallies reject most items even without reading their rows.
 
 
-@cython.final
-@cython.cclass
+@final
+@cclass
 class Leaver:
     """Counts that an item would bring to another cluster, and that its own cluster would keep without it."""
 
-    cython.declare(n_few=cython.longlong, n_needing=cython.longlong, n_few_pairs=cython.longlong)
-    cython.declare(n_lacking=cython.longlong, n_tried=cython.longlong)  # exchanges tried, of all leavers
-    beside: cython.longlong[::1]  # rows that contain it and another item of each cluster
-    few: cython.longlong[::1]  # clusters in fewer than k of its rows
-    kept: cython.longlong[::1]  # rows of its own cluster and each other one, without it
-    needing: cython.longlong[::1]  # clusters that become rare with its own
-    needs: cython.longlong[::1]  # whether a cluster is in ``needing``
-    few_pairs: cython.int[:, ::1]  # pairs of clusters in fewer than k of its rows
-    lacking: cython.int[:, ::1]  # pairs of clusters that become rare with its own
-    left: cython.longlong[::1]  # rows of its own cluster and each such pair, without it
+    declare(n_few=int64, n_needing=int64, n_few_pairs=int64)
+    declare(n_lacking=int64, n_tried=int64)  # exchanges tried, of all leavers
+    beside: int64[::1]  # rows that contain it and another item of each cluster
+    few: int64[::1]  # clusters in fewer than k of its rows
+    kept: int64[::1]  # rows of its own cluster and each other one, without it
+    needing: int64[::1]  # clusters that become rare with its own
+    needs: int64[::1]  # whether a cluster is in ``needing``
+    few_pairs: int32[:, ::1]  # pairs of clusters in fewer than k of its rows
+    lacking: int32[:, ::1]  # pairs of clusters that become rare with its own
+    left: int64[::1]  # rows of its own cluster and each such pair, without it
 
     def __init__(self, slots: int, pairs: int) -> None:
         self.beside, self.few, self.kept, self.needing, self.needs = np.zeros((5, slots), np.int64)
@@ -439,33 +439,33 @@ class Leaver:
         self.left, self.n_tried = np.empty(pairs, np.int64), 0
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _joint(c: cython.longlong, d: cython.longlong, joint: Code[:, ::1], space: Space) -> cython.longlong:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _joint(c: int64, d: int64, joint: Code[:, ::1], space: Space) -> int64:
     """Return the support of two clusters in the rows of the current item.
 
     ``joint`` is ``space.joint`` or ``space.lone``.
     """
-    one: cython.longlong = space.place[c] - 1
-    other: cython.longlong = space.place[d] - 1
+    one: int64 = space.place[c] - 1
+    other: int64 = space.place[d] - 1
     return joint[max(one, other), min(one, other)] if min(one, other) >= 0 else 0
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _fill_leaver(x: cython.longlong, leaver: Leaver, state: State, rows: Rows, space: Space) -> cython.void:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _fill_leaver(x: int64, leaver: Leaver, state: State, rows: Rows, space: Space) -> void:
     """Count the rows of an item, and store the counts in the leaver."""
     a = state.label[x]
     n_touched, _ = tally(x, state.label, rows, space)
-    n_pairs: cython.longlong = 0
+    n_pairs: int64 = 0
     if state.largest == 3:
         n_pairs = tally_pairs(x, state.label, rows, space)
     leaver.n_few_pairs, leaver.n_lacking = list_pairs(a, n_pairs, state, space)
     for i in range(leaver.n_few_pairs):
         leaver.few_pairs[i, 0], leaver.few_pairs[i, 1] = space.few_pairs[i, 0], space.few_pairs[i, 1]
-    cython.declare(c=cython.int, d=cython.int)
+    declare(c=int32, d=int32)
     for i in range(leaver.n_lacking):
         c, d = space.broken_pairs[i, 0], space.broken_pairs[i, 1]
         leaver.lacking[i, 0], leaver.lacking[i, 1] = c, d
@@ -485,10 +485,10 @@ def _fill_leaver(x: cython.longlong, leaver: Leaver, state: State, rows: Rows, s
     clear(n_touched, n_pairs, space)
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _may_leave_for(b: cython.longlong, leaver: Leaver, state: State) -> cython.bint:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _may_leave_for(b: int64, leaver: Leaver, state: State) -> bint:
     """Return whether an item of cluster b can possibly replace the leaver."""
     if first_new(b, leaver.few, leaver.n_few, state) >= 0:
         return False
@@ -505,11 +505,11 @@ def _may_leave_for(b: cython.longlong, leaver: Leaver, state: State) -> cython.b
     return True
 
 
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def _brings_few(c: cython.longlong, beside: cython.longlong, leaver: Leaver, state: State) -> cython.bint:
+@cfunc
+@inline
+@nogil
+@exceptval(check=False)
+def _brings_few(c: int64, beside: int64, leaver: Leaver, state: State) -> bint:
     """Return whether c would become rare with the leaver's cluster.
 
     ``beside`` is the support of c in the rows of the replacing item.
@@ -517,13 +517,11 @@ def _brings_few(c: cython.longlong, beside: cython.longlong, leaver: Leaver, sta
     return leaver.kept[c] + beside < state.k
 
 
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def _leaves_few(
-    c: cython.longlong, b: cython.longlong, alone: cython.longlong, leaver: Leaver, state: State
-) -> cython.bint:
+@cfunc
+@inline
+@nogil
+@exceptval(check=False)
+def _leaves_few(c: int64, b: int64, alone: int64, leaver: Leaver, state: State) -> bint:
     """Return whether c would become rare with b.
 
     ``alone`` is the support of c in the rows where the replacing item is the only item of b.
@@ -531,36 +529,34 @@ def _leaves_few(
     return 0 < state.co[b, c] - alone + leaver.beside[c] < state.k
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _n_required(b: cython.longlong, then: cython.longlong, leaver: Leaver, state: State) -> cython.longlong:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _n_required(b: int64, then: int64, leaver: Leaver, state: State) -> int64:
     """Count the clusters that the replacing item must share a row with.
 
     Without such a row they become rare with the leaver's cluster. Clusters changed after ``then`` do not
     count.
     """
-    n: cython.longlong = 0
+    n: int64 = 0
     for i in range(leaver.n_needing):
         c = leaver.needing[i]
         n += c != b and state.since[c] <= then
     return n
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _is_known_unfit(
-    y: cython.longlong, a: cython.longlong, leaver: Leaver, tallies: Tallies, state: State
-) -> cython.bint:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _is_known_unfit(y: int64, a: int64, leaver: Leaver, tallies: Tallies, state: State) -> bint:
     """Return whether the stored tally of an item proves that an exchange makes a pair of clusters rare.
 
     The entry with the proof moves to the front: it probably also rules out an exchange with the next leaver.
     """
     b, then = state.label[y], tallies.when[y]
-    knows_own: cython.bint = state.since[b] <= then
-    c: cython.longlong
-    n_met: cython.longlong = 0
+    knows_own: bint = state.since[b] <= then
+    c: int64
+    n_met: int64 = 0
     for i in range(tallies.filled[y]):
         c = tallies.entries[y, i, 0]
         if c in (a, b) or state.since[c] > then:
@@ -577,17 +573,17 @@ def _is_known_unfit(
     return n_met < _n_required(b, then, leaver, state) if tallies.is_whole[y] else False
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
+@cfunc
+@nogil
+@exceptval(check=False)
 def _swap_keeps_pairs(
-    y: cython.longlong,
-    a: cython.longlong,
+    y: int64,
+    a: int64,
     leaver: Leaver,
-    n_touched: cython.longlong,
+    n_touched: int64,
     state: State,
     space: Space,
-) -> cython.bint:
+) -> bint:
     """Return whether the exchange can leave all pairs of clusters safe.
 
     The check uses the rows of each of the two items separately. So it is necessary, but not sufficient.
@@ -609,46 +605,46 @@ def _swap_keeps_pairs(
     return True
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
+@cfunc
+@nogil
+@exceptval(check=False)
 def _swap_keeps_triples(
-    y: cython.longlong,
-    a: cython.longlong,
+    y: int64,
+    a: int64,
     leaver: Leaver,
-    n_pairs: cython.longlong,
+    n_pairs: int64,
     state: State,
     space: Space,
-) -> cython.bint:
+) -> bint:
     """Return whether the exchange can leave all triples of clusters safe; see ``_swap_keeps_pairs``."""
     b = state.label[y]
-    cython.declare(c=cython.int, d=cython.int)
+    declare(c=int32, d=int32)
     for i in range(leaver.n_lacking):
         c, d = leaver.lacking[i, 0], leaver.lacking[i, 1]
         if c != b and d != b and leaver.left[i] + _joint(c, d, space.joint, space) < state.k:
             return False
-    cython.declare(n_few=cython.longlong, n_broken=cython.longlong)
+    declare(n_few=int64, n_broken=int64)
     n_few, n_broken = list_pairs(b, n_pairs, state, space)
     for i in range(n_broken):
         c, d = space.broken_pairs[i, 0], space.broken_pairs[i, 1]
-        left: cython.longlong = state.cube[spot(b, c, d)] - _joint(c, d, space.lone, space)
+        left: int64 = state.cube[spot(b, c, d)] - _joint(c, d, space.lone, space)
         if c != a and d != a and left + min(leaver.beside[c], leaver.beside[d]) < state.k:
             return False
     return not meets_new_pair(a, space.few_pairs, n_few, state)
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
+@cfunc
+@nogil
+@exceptval(check=False)
 def _may_replace(
-    y: cython.longlong,
-    x: cython.longlong,
+    y: int64,
+    x: int64,
     leaver: Leaver,
     tallies: Tallies,
     state: State,
     rows: Rows,
     space: Space,
-) -> cython.bint:
+) -> bint:
     """Return whether an item can possibly replace the leaver x."""
     if state.largest == 0:
         return constraints_stay(x, y, state, rows, space)
@@ -657,7 +653,7 @@ def _may_replace(
         return False
     n_touched, _ = tally(y, state.label, rows, space)
     note(y, n_touched, tallies, state, space)
-    n_pairs: cython.longlong = 0
+    n_pairs: int64 = 0
     safe = _swap_keeps_pairs(y, a, leaver, n_touched, state, space)
     if safe and state.largest == 3:
         n_pairs = tally_pairs(y, state.label, rows, space)
@@ -666,21 +662,21 @@ def _may_replace(
     return safe
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _exchange(x: cython.longlong, y: cython.longlong, state: State, rows: Rows, space: Space) -> cython.bint:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _exchange(x: int64, y: int64, state: State, rows: Rows, space: Space) -> bint:
     """Exchange two items if that is safe and lowers the loss; return whether they were exchanged."""
     a, b = state.label[x], state.label[y]
     scale = max(state.size[a], state.size[b])
-    before: cython.double = price_of_two(a, b, scale, state)
+    before: float64 = price_of_two(a, b, scale, state)
     move_to(x, b, state, rows, space)
     move_to(y, a, state, rows, space)
     # A margin: rounding errors must not count as gains, or steps could alternate forever.
     if space.larger is not None:
-        space.larger.moved[0] = cython.cast(cython.int, x)
-        space.larger.moved[1] = cython.cast(cython.int, y)
-    gains: cython.bint = price_of_two(a, b, scale, state) < before - 1e-12 * before
+        space.larger.moved[0] = cast(int32, x)
+        space.larger.moved[1] = cast(int32, y)
+    gains: bint = price_of_two(a, b, scale, state) < before - 1e-12 * before
     if state.lack == 0 and gains and keeps_larger(a, b, 2, state, space):
         changed(a, state)
         changed(b, state)
@@ -690,25 +686,25 @@ def _exchange(x: cython.longlong, y: cython.longlong, state: State, rows: Rows, 
     return False
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
+@cfunc
+@nogil
+@exceptval(check=False)
 def _replace_leaver(
-    x: cython.longlong,
+    x: int64,
     starts: Number[::1],
     leaver: Leaver,
     tallies: Tallies,
     state: State,
     rows: Rows,
     space: Space,
-) -> cython.bint:
+) -> bint:
     """Exchange the leaver x with the first item that fits; return whether one does.
 
     An item fits if the exchange is safe and lowers the loss.
     """
     a = state.label[x]
-    by_support: cython.bint = state.loss == 2
-    b: cython.longlong
+    by_support: bint = state.loss == 2
+    b: int64
     for b in range(state.top):
         if b == a or state.size[b] == 0 or state.home[b] != state.block[x]:
             continue
@@ -730,18 +726,18 @@ def _replace_leaver(
     return False
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
+@cfunc
+@nogil
+@exceptval(check=False)
 def _swap(
-    x: cython.longlong,
+    x: int64,
     starts: Number[::1],
     leaver: Leaver,
     tallies: Tallies,
     state: State,
     rows: Rows,
     space: Space,
-) -> cython.bint:
+) -> bint:
     """Exchange an item with one of another cluster if that is safe and lowers the loss.
 
     Return whether it was exchanged. ``members`` lists the members of each cluster by ascending worth.
@@ -755,18 +751,18 @@ def _swap(
     return _replace_leaver(x, starts, leaver, tallies, state, rows, space)
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
+@cfunc
+@nogil
+@exceptval(check=False)
 def _list_members(
     order: Number[::1],
-    starts: cython.longlong[::1],
-    free: cython.longlong[::1],
+    starts: int64[::1],
+    free: int64[::1],
     state: State,
     space: Space,
-) -> cython.void:
+) -> void:
     """List the members of each cluster by ascending worth, and where each list starts."""
-    cython.declare(c=cython.longlong, i=cython.longlong)
+    declare(c=int64, i=int64)
     starts[0] = 0
     for c in range(state.size.shape[0]):
         free[c] = starts[c]
@@ -788,10 +784,10 @@ def swap_each(
 ) -> int:
     """Exchange items, one by one, where that is safe and lowers the loss; return the number of tries."""
     slots = len(state.size)
-    starts: cython.longlong[::1] = np.zeros(slots + 1, np.int64)
-    free: cython.longlong[::1] = np.zeros(slots, np.int64)
+    starts: int64[::1] = np.zeros(slots + 1, np.int64)
+    free: int64[::1] = np.zeros(slots, np.int64)
     leaver = Leaver(slots, len(space.pairs))
-    with cython.nogil:
+    with nogil:
         _list_members(order, starts, free, state, space)
         for i in range(items.shape[0]):
             if _swap(items[i], starts, leaver, tallies, state, rows, space):
