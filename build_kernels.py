@@ -34,6 +34,7 @@ DIRECTIVES = {
     "wraparound": False,
     "initializedcheck": False,
     "cdivision": True,
+    "infer_types": True,
     "embedsignature": True,
     # Less code: nothing inspects a kernel, or pickles its objects.
     "binding": False,
@@ -53,8 +54,6 @@ AS_FAST = {
     "cuts",
     "row_groups",
     "row_partitions",
-    "row_splits",
-    "rules",
     "set_search",
 }
 ZIG = f"{shlex.quote(sys.executable)} -m ziglang cc -mcpu=baseline"

@@ -17,10 +17,8 @@ import pyarrow as pa
 from pdanon.algorithms.choice import anonymize
 from pdanon.algorithms.items.lcg import lcg
 from pdanon.algorithms.refinement import refine
-from pdanon.algorithms.registry import Algorithm, of_lists, watch
-from pdanon.algorithms.registry import algorithm as find_algorithm
-from pdanon.algorithms.requests import split_request
-from pdanon.cards import Share, card
+from pdanon.algorithms.registry import Algorithm, watch
+from pdanon.cards import Share, card, listing
 from pdanon.errors import ColumnError, ParameterError, PdanonError, one_line
 from pdanon.evaluation.after import after
 from pdanon.evaluation.comparison import compare, tradeoff
@@ -31,7 +29,6 @@ from pdanon.evaluation.metrics.risk import breach, risk, risk_of
 from pdanon.evaluation.profile import profile
 from pdanon.guarantees import KmAnonymity, audit, read_guarantee
 from pdanon.guarantees.parameters import DEFAULT_M, ItemLimit
-from pdanon.guarantees.promises import requested_guarantee
 from pdanon.guarantees.unit_audit import audit_units
 from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.hierarchy import Hierarchy, HierarchyLike
@@ -251,9 +248,7 @@ class ByPerson:
         other columns.
         """
         unit, item, column = self._names
-        guarantee, _ = read_guarantee(guarantee, None, k, m)
-        if mapping is not None:
-            guarantee = guarantee.with_mapping(mapping)
+        guarantee, _ = read_guarantee(guarantee, None, k, m, mapping=mapping)
         with show_activity("audit"):
             return audit_units(guarantee, self._frame, column, unit=unit, item=item, counts=self._counts)
 
@@ -298,29 +293,6 @@ def _offer_for_persons(record: Algorithm) -> None:
         setattr(ByPerson, record.name, _of_persons(record.function))
 
 
-def release_table(
-    frame: pd.DataFrame,
-    algorithm: str | None,
-    column: Hashable | None,
-    persons: Mapping[str, Any],
-    options: Mapping[str, Any],
-) -> Anonymized:
-    """Release a table as a command or a policy asks for it.
-
-    Without an algorithm, the one that loses least; ``options`` are then those of a request, which name no
-    guarantee. ``persons`` are the parameters of `by`, empty for one row per person.
-    """
-    function: Callable[..., Anonymized] = anonymize if algorithm is None else find_algorithm(algorithm)
-    if algorithm is None:
-        asked, others = split_request(options)
-        lists = bool(persons) or column is not None or any(is_list_column(each) for _, each in frame.items())
-        options = {"guarantee": requested_guarantee(**asked, lists=lists), **others}
-    if persons:
-        function = getattr(by(frame, column=column, **persons), function.__name__)
-        return function(**options)
-    return function(frame, **({"column": column} if of_lists(function) else {}), **options)
-
-
 # --- Accessors
 
 
@@ -349,7 +321,7 @@ class TxanonAccessor:
         self._obj = frame
 
     def __repr__(self) -> str:
-        return "\n".join(["df.txanon", *(f"  {name:<10} {text}" for name, text in overview(self._obj).lines)])
+        return listing("df.txanon", overview(self._obj).lines)
 
     def _repr_html_(self) -> str:
         found = overview(self._obj)

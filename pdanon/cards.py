@@ -91,16 +91,23 @@ def card(
     if verdict is not None:
         kind, sentence = verdict
         parts.append(f'<p class="verdict {kind}">{SIGNS[kind]} {escape_html(sentence)}</p>')
-    if rows := "".join(_line_html(name, text, (shares or {}).get(name, ())) for name, text in lines):
-        parts.append(f'<table class="facts"><tbody>{rows}</tbody></table>')
+    parts.append(facts("", lines, shares))
     wide = "" if title else " wide"
-    return "\n".join([f'<div class="pdanon{wide}">{_STYLE}', *parts, *tables, "</div>"])
+    return "\n".join([f'<div class="pdanon{wide}">{_STYLE}', *filter(None, parts), *tables, "</div>"])
 
 
-def facts(title: str, lines: Iterable[tuple[str, str]]) -> str:
-    """Return a table of names and texts."""
-    rows = "".join(_line_html(name, text, ()) for name, text in lines)
-    return f'<table class="facts"><caption>{escape_html(title)}</caption><tbody>{rows}</tbody></table>'
+def listing(title: str, lines: Iterable[tuple[str, str]]) -> str:
+    """Return named lines below a title as text, as a card shows them."""
+    return escape_controls("\n".join([title, *(f"  {name:<10} {text}" for name, text in lines)]))
+
+
+def facts(
+    title: str, lines: Iterable[tuple[str, str]], shares: Mapping[str, Sequence[Share]] | None = None
+) -> str:
+    """Return a table of names and texts, with bars for the shares in a text; empty if there is no line."""
+    rows = "".join(_line_html(name, text, (shares or {}).get(name, ())) for name, text in lines)
+    caption = f"<caption>{escape_html(title)}</caption>" if title else ""
+    return f'<table class="facts">{caption}<tbody>{rows}</tbody></table>' if rows else ""
 
 
 def _line_html(name: str, text: str, shares: Sequence[Share]) -> str:
@@ -137,9 +144,8 @@ class Measures(pd.DataFrame):
 
 def _frame_html(frame: pd.DataFrame) -> str:
     """Return a table of the first rows of a frame, without its index and without columns that are empty."""
-    shown = frame.head(_MOST_ROWS)
-    places = [place for place in range(frame.shape[1]) if not frame.iloc[:, place].isna().all()]
-    columns = [_column_html(str(frame.columns[place]), shown.iloc[:, place]) for place in places]
+    shown = frame.dropna(axis="columns", how="all").head(_MOST_ROWS)
+    columns = [_column_html(str(label), values) for label, values in shown.items()]
     heads = "".join(head for head, _ in columns)
     lines = zip(*(cells for _, cells in columns), strict=True) if columns else ()
     rows = "".join(f"<tr>{''.join(line)}</tr>" for line in lines)

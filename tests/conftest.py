@@ -18,15 +18,16 @@ from threading import Event
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, settings, strategies as st
 from object_storage import bucket, server  # noqa: F401 - fixtures
 
 import pdanon
 from examples import examples
+from pdanon.accessors import TxanonAccessor
 from pdanon.algorithms import choice
 from pdanon.algorithms.registry import ALGORITHMS, Algorithm
 from pdanon.cli import main, output
+from pdanon.itemsets.arguments import as_method
 
 # The first example of a test loads what it needs, and other work may keep a machine busy.
 settings.register_profile(
@@ -168,6 +169,7 @@ def stand_in(monkeypatch):
     def put(name, function):
         known = ALGORITHMS.get(name) or Algorithm(function, (pdanon.KmAnonymity,), recodes="items")
         monkeypatch.setitem(ALGORITHMS, name, replace(known, function=function))
+        monkeypatch.setattr(TxanonAccessor, name, as_method(function), raising=False)
 
     return put
 

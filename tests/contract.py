@@ -15,10 +15,12 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from families import ALGORITHMS, IN_CHUNKS
-from naive import coherence as naive_coherence
-from naive import inferences as naive_inferences
-from naive import itemsets as naive
-from naive import losses as naive_losses
+from naive import (
+    coherence as naive_coherence,
+    inferences as naive_inferences,
+    itemsets as naive,
+    losses as naive_losses,
+)
 
 from pdanon import (
     Coherence,

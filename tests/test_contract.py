@@ -34,8 +34,7 @@ from contract import (
 )
 from families import IN_CHUNKS, OF_ROWS
 from frames import BASE, FRAMES, NULLS, chunked, many_items, objects
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 from naive import itemsets as naive
 
 import pdanon

@@ -10,8 +10,7 @@ from contract import (
     LOCAL,
 )
 from families import ALGORITHMS
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 from naive import itemsets as naive
 
 from examples import examples

@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pdanon
 from pdanon.algorithms.registry import ALGORITHMS
-from pdanon.evaluation.metrics import association_rules, patterns
-from pdanon.evaluation.metrics import equivalence_classes as classes
+from pdanon.evaluation.metrics import association_rules, equivalence_classes as classes, patterns
 
 PAGE = Path(__file__).parents[1] / "docs" / "costs.md"
 TABLES = {"frame", "original", "series"}

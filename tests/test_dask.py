@@ -17,8 +17,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from conftest import SECRET, frame_of
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from test_stream import ALGORITHMS, KINDS, TYPES, frame_in_memory, released_in_memory, rows, table_of
 
 import pdanon

@@ -8,8 +8,7 @@ import dask.dataframe as dd
 import pandas as pd
 import pytest
 from conftest import frame_of, rows_of
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from naive.emptied import few_without_public, singled_out
 
 import pdanon

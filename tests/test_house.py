@@ -16,6 +16,7 @@ ROOT = [
     *(
         "errors.py",
         "evaluation",
+        "frozen.py",
         "guarantees",
         "hierarchy",
         "io",

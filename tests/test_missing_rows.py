@@ -9,8 +9,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from conftest import frame_of
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import pdanon
 import pdanon.stream

@@ -17,8 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 from conftest import frame_of
 from frames import collapse
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from pyarrow import fs
 
 import pdanon
@@ -437,7 +436,9 @@ def test_recoding_alone_is_that_of_a_frame(suppressed, tmp_path):
         {"item": "string[pyarrow]", "generalized": "string[pyarrow]"}
     )
     tree = ParquetTree.find(one_file(table, tmp_path))
-    stream.list_files.recode_files(tree, target, (1,), Recoder(mapping, missing_as_empty=bool(suppressed)))
+    stream.list_files.recode_files(
+        tree, target, ["items"], Recoder(mapping, missing_as_empty=bool(suppressed))
+    )
     expected = pdanon.apply_mapping(frame_in_memory(table), mapping)
     assert read(target)["items"].to_pylist() == lists_of(expected)
     assert (None in lists_of(expected)) == (not suppressed)
@@ -651,7 +652,7 @@ def test_a_target_that_exists_or_is_within_the_source_is_refused(tmp_path):
 
 def test_a_name_that_is_too_long_is_refused_before_anything_is_read(tmp_path, monkeypatch):
     source, long = one_file(table_of(), tmp_path), tmp_path / ("x" * 300 + ".csv")
-    monkeypatch.setattr(ParquetTree, "stamps", lambda tree: pytest.fail("the files are read"))
+    monkeypatch.setattr(ParquetTree, "schema", lambda tree: pytest.fail("the files are read"))
     for target, mapping in ((long, None), (long / "out", None), (tmp_path / "out", long)):
         with pytest.raises(FormatError, match=r"File name too long\n  hint:  choose a shorter name"):
             stream.pcta(source, target, k=2, mapping=mapping)
@@ -720,12 +721,12 @@ def test_files_that_change_meanwhile_are_noticed(name, asked, tmp_path, monkeypa
     others += [table.drop_columns("items"), table.drop_columns("number"), table_of(KINDS["integers"]), None]
     for changed in others:
 
-        def change_too(*args, changed=changed):
+        def change_too(*args, changed=changed, **given):
             if changed is None:
                 source.unlink()
             else:
                 pq.write_table(changed, source)
-            return decide(*args)
+            return decide(*args, **given)
 
         pq.write_table(table, source)
         monkeypatch.setattr(engines, "decide", change_too)

@@ -187,7 +187,7 @@ pdanon.stream.pcta(sys.argv[1], sys.argv[2], mapping=sys.argv[3], k=3)
         pytest.param("pdanon.recoding.release", "warn_if_short", marks=pytest.mark.slow),  # audited
         pytest.param("os", "fsync", marks=pytest.mark.slow),
         pytest.param("pdanon.algorithms.engines", "relabel", marks=pytest.mark.slow),
-        ("pdanon.stream.list_files", "write_mapping"),
+        ("pdanon.stream.streamed", "write_mapping"),
     ],
 )
 def test_killed_while_files_are_written(module, name, tmp_path):

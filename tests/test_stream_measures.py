@@ -6,8 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import frame_of, rows_of
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import pdanon
 from pdanon import ColumnError, FormatError, ParameterError, stream

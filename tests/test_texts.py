@@ -10,8 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from conftest import frame_of
-from contract import ARGUMENTS
-from contract import run as release
+from contract import ARGUMENTS, run as release
 from families import RT
 
 import pdanon

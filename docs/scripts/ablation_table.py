@@ -222,7 +222,7 @@ def stages() -> None:
 
 def larger() -> None:
     descend = Refinement.descend
-    Refinement.descend = lambda self, limit=None: descend(self, limit) if self._is_exact else None
+    Refinement.descend = lambda self: descend(self) if self._is_exact else None
 
 
 def rule_sets() -> None:
@@ -383,7 +383,7 @@ MECHANISMS = [
         "checks of larger itemsets",
         "refine, m > 3",
         (
-            "_kernels/larger_itemsets.py",
+            "_kernels/rare_clusters.py",
             f"{MOVES}keeps_larger leaving_keeps_larger joining_keeps_larger",
             f"{STATE}_larger_are_safe",
         ),

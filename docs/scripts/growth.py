@@ -68,7 +68,7 @@ def pcta(source: Path, directory: Path, millions: int) -> Figures:
 def recode(source: Path, directory: Path, millions: int) -> Figures:
     target = directory / f"recoded{millions}.parquet"
     recoder = pickle.loads((directory / f"recoder{millions}.pickle").read_bytes())
-    stream.list_files.recode_files(ParquetTree.find(source), target, (1,), recoder)
+    stream.list_files.recode_files(ParquetTree.find(source), target, ["items"], recoder)
     return {"bytes": target.stat().st_size}
 
 

@@ -56,6 +56,8 @@ def on_files(files: Any, config: Any) -> None:
             parts.append(f"::: pdanon.{path}\n    options:\n      heading_level: {min(level, 2)}")
             if package[path].is_module:  # its functions have pages
                 parts[-1] += "\n      members: false"
+            elif "with_mapping" in package[path].all_members:  # of guarantees, which inherit it
+                parts[-1] += "\n      inherited_members: true"
         files.append(File.generated(config, page, content="\n".join(parts)))
 
 

@@ -39,7 +39,7 @@ class Piece(NamedTuple):
 
 PAGE = {
     "evaluation/evidence/page": "",
-    "evaluation/report/html": "table _row_html _cell_html _attributes paragraph section _head_table document",
+    "evaluation/report/html": "table _row_html _cell_html _attributes paragraph section document",
 }
 CARDS = {
     "cards": "escape_html Share _rectangle card facts _line_html _named_bar Measures _frame_html _column_html"
@@ -59,7 +59,7 @@ PIECES = [
         "jsonschema",
         175,
         "6, 3.1 MB",
-        {"evaluation/evidence/facts": "_TYPES first_violation _has_type"},
+        {"evaluation/evidence/facts": "_TYPES first_violation"},
         "by hand",
     ),
     Piece("`risk` and all options", "cyclopts", 1538, "8, 17 MB", COMMANDS, "`argparse`"),

@@ -71,8 +71,7 @@ class Optimum:
             self.rules = concatenate(
                 [self.rules, rules.take(np.arange(0, len(rules), 1 + len(rules) // MOST))]
             )
-            shape = (np.ones(len(self.rules.codes)), self.rules.codes, self.rules.offsets)
-            sums = csr(shape, len(self.rules), len(kept))
+            sums = csr(self.rules.codes, self.rules.offsets, len(kept))
             gone, least, solved = solve_program(self.rows.singles, sums, 1, np.inf, seconds)
             bound = max(bound, least)
             if gone is None or not solved:

@@ -21,8 +21,9 @@ How to write a kernel:
   converts.
 - Cython's types are imported under NumPy's names. The import has no effect when the kernel runs, as long as
   Cython knows each name; it does not know ``const``.
-- Indices, positions and sizes are ``Py_ssize_t``; supports and weights are ``int64``. Declare each operand
-  of a sum or product: a product or sum of two ``int32`` is an ``int32``.
+- A local variable has the type of what is assigned to it. Declare it only if that type is too narrow: a
+  sum or product of two ``int32`` is an ``int32``, and a number in the code a C ``long``: 32 bits on Windows.
+  Then indices, positions and sizes are ``Py_ssize_t``; supports and weights are ``int64``.
 - No index is negative. Division and remainder of negative numbers are those of C. Words of bits are
   ``uint64``. Pass a part of an array as the array, its start, and its end.
 - A state is a final ``cclass`` with a typed attribute for each array. The ``.pxd`` of the family declares its

@@ -1,6 +1,6 @@
 """Breaches of diversity and coherence: known items with a sensitive item in too many of their rows.
 
-It shares no code with ``moles``, so that an audit does not repeat an error of the algorithm that it checks.
+It shares no code with ``conflicts``: an audit must not repeat an error of the algorithm that it checks.
 """
 
 from typing import Any
@@ -9,10 +9,8 @@ import numpy as np
 from cython import (
     Py_ssize_t,
     bint,
-    cast,
     cclass,
     cfunc,
-    declare,
     exceptval,
     final,
     int as int32,
@@ -54,8 +52,12 @@ class Breaches:
     the current itemset is ``rows[start:stop]`` and ``after[start:stop]``.
     """
 
-    declare(k=int64, above=int64, below=int64, m=Py_ssize_t)
-    declare(listing=bint, room=int64[::1])
+    k: int64
+    above: int64
+    below: int64
+    m: Py_ssize_t
+    listing: bint
+    room: int64[::1]
     halt: Flag[::1]
     weights: Number[::1]
     held: uint8[::1]
@@ -65,21 +67,37 @@ class Breaches:
     secret_offsets: Number[::1]
     # By known item, 0 between nodes: support in the node with the current secret item, the maximum over
     # secret items, support in the node, and its unweighted number of rows.
-    declare(count=int64[::1], most=int64[::1], support=int64[::1])
+    count: int64[::1]
+    most: int64[::1]
+    support: int64[::1]
     n_rows: int64[::1]
     names: int32[::1]  # the items tested in the node
     # By secret item: support in the node, and its unweighted number of rows; items with rows; the end of the
     # rows of each, their positions in the node, and the end of its rows where it is secret.
-    declare(shared=int64[::1], slots=int64[::1], ends=int64[::1])
-    declare(met=int32[::1], members=int32[::1], splits=int64[::1])
-    declare(n_secrets=int32, has_public=bint)
+    shared: int64[::1]
+    slots: int64[::1]
+    ends: int64[::1]
+    met: int32[::1]
+    members: int32[::1]
+    splits: int64[::1]
+    n_secrets: int32
+    has_public: bint
     # For itemsets of each size: the items that extend it, their number, the start of the rows of each, the
     # current one, and a flag for each item. Then the nodes, one after the other; the first has all rows.
-    declare(following=int32[:, ::1], n_following=int64[::1])
-    declare(cursor=int64[::1], bounds=int64[::1], supports=int64[::1])
-    declare(begins=int64[:, ::1], follows=uint8[:, ::1], rows=int32[::1])
-    declare(after=int32[::1], itemset=int32[::1], found=int32[::1])
-    declare(start=Py_ssize_t, stop=Py_ssize_t, n_found=Py_ssize_t)
+    following: int32[:, ::1]
+    n_following: int64[::1]
+    cursor: int64[::1]
+    bounds: int64[::1]
+    supports: int64[::1]
+    begins: int64[:, ::1]
+    follows: uint8[:, ::1]
+    rows: int32[::1]
+    after: int32[::1]
+    itemset: int32[::1]
+    found: int32[::1]
+    start: Py_ssize_t
+    stop: Py_ssize_t
+    n_found: Py_ssize_t
     widest: int64
 
     def __init__(
@@ -140,9 +158,8 @@ class Breaches:
         self, singles: Breaches, begin: Py_ssize_t, end: Py_ssize_t
     ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
         """Find larger itemsets whose first item is number ``begin..end - 1`` of the search of singles."""
-        start: Py_ssize_t = singles.begins[0, begin]
-        stop: Py_ssize_t = singles.begins[0, end]
-        i: Py_ssize_t
+        start = singles.begins[0, begin]
+        stop = singles.begins[0, end]
         self._take_room(stop - start + (self.m - 2) * singles.widest)
         with nogil:
             self.rows[: stop - start] = singles.rows[start:stop]
@@ -161,7 +178,7 @@ class Breaches:
 
     def _result(self) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
         """Return the itemsets found as codes, bounds and supports."""
-        n: Py_ssize_t = self.n_found
+        n = self.n_found
         found, bounds = np.asarray(self.found), np.asarray(self.bounds)
         return found[: self.bounds[n]], bounds[: n + 1], np.asarray(self.supports)[:n]
 
@@ -170,8 +187,7 @@ class Breaches:
     @exceptval(check=False)
     def _widest(self) -> int64:
         """Return the maximum over items of the number of items that follow it in its rows; uses ``most``."""
-        widest: int64 = 0
-        declare(row=Py_ssize_t, place=Py_ssize_t)
+        widest = 0
         for row in range(self.weights.shape[0]):
             for place in range(self.offsets[row], self.offsets[row + 1]):
                 item = self.codes[place]
@@ -185,7 +201,7 @@ class Breaches:
     @exceptval(-1)
     def _run(self) -> int32:
         """Visit all itemsets that begin with one of the first items."""
-        size: Py_ssize_t = self._next(0)
+        size = self._next(0)
         while size >= 0 and not self.halt[0] and self.room[0] >= 0:
             self.itemset[size] = self.following[size, self.cursor[size]]
             size += 1
@@ -198,9 +214,7 @@ class Breaches:
     @exceptval(-1)
     def _visit(self, size: Py_ssize_t) -> int32:
         """Test all extensions of the current itemset of ``size`` items."""
-        i: Py_ssize_t
-        n: Py_ssize_t = self._count_shares(self._group(), size)
-        declare(n_left=Py_ssize_t, n_broken=Py_ssize_t)
+        n = self._count_shares(self._group(), size)
         n_left, n_broken = self._judge(n)
         if n_broken and not self.listing:
             self._mark()
@@ -219,9 +233,8 @@ class Breaches:
     @exceptval(-1)
     def _list(self, size: Py_ssize_t) -> int32:
         """Append the current itemset of ``size`` items to those found."""
-        n: Py_ssize_t = self.n_found
-        begin: Py_ssize_t = self.bounds[n]
-        i: Py_ssize_t
+        n = self.n_found
+        begin = self.bounds[n]
         if n + 2 > self.bounds.shape[0]:
             self.bounds = grown(self.bounds, n + 1, 2 * self.bounds.shape[0])
             self.supports = grown(self.supports, n, self.bounds.shape[0])
@@ -245,7 +258,7 @@ class Breaches:
         """
         n_met: Py_ssize_t = 0
         n_blocks: Py_ssize_t = 0
-        declare(row=Py_ssize_t, i=Py_ssize_t)
+        row: Py_ssize_t
         for i in range(self.start, self.stop):
             row = self.rows[i]
             for place in range(self.secret_offsets[row], self.secret_offsets[row + 1]):
@@ -283,7 +296,8 @@ class Breaches:
     @exceptval(check=False)
     def _add_public(self) -> void:
         """Count the rows of the node in which a secret item of other rows is public."""
-        declare(row=Py_ssize_t, i=Py_ssize_t, item=Py_ssize_t)
+        row: Py_ssize_t
+        item: Py_ssize_t
         for i in range(self.start, self.stop):
             row = self.rows[i]
             for place in range(self.secret_offsets[row], self.secret_offsets[row + 1]):
@@ -297,7 +311,8 @@ class Breaches:
     @exceptval(check=False)
     def _place(self, public: bint) -> void:
         """List the rows of the node in which each secret item is secret, or those in which it is public."""
-        declare(row=Py_ssize_t, i=Py_ssize_t, item=Py_ssize_t)
+        row: Py_ssize_t
+        item: Py_ssize_t
         for i in range(self.start, self.stop):
             row = self.rows[i]
             for place in range(self.secret_offsets[row], self.secret_offsets[row + 1]):
@@ -305,7 +320,7 @@ class Breaches:
                 if (item >= self.n_secrets) == public:
                     item -= self.n_secrets if public else 0
                     if self.shared[item] and self.slots[item] >= 0:
-                        self.members[self.slots[item]] = cast(int32, i)
+                        self.members[self.slots[item]] = i
                         self.slots[item] += 1
 
     @cfunc
@@ -318,7 +333,8 @@ class Breaches:
         which the secret item is public counts after one in which it is secret.
         """
         n: Py_ssize_t = 0
-        declare(row=Py_ssize_t, member=Py_ssize_t, block=Py_ssize_t)
+        row: Py_ssize_t
+        member: Py_ssize_t
         for block in range(n_blocks):
             for i in range(self.ends[block], self.ends[block + 1]):
                 member = self.members[i]
@@ -350,7 +366,7 @@ class Breaches:
         """
         n_left: Py_ssize_t = 0
         n_enough: Py_ssize_t = 0
-        declare(row=Py_ssize_t, i=Py_ssize_t)
+        row: Py_ssize_t
         for i in range(self.start, self.stop if n else self.start):
             row = self.rows[i]
             for place in range(self.offsets[row] + self.after[i], self.offsets[row + 1]):
@@ -393,8 +409,8 @@ class Breaches:
     @exceptval(check=False)
     def _divide(self, n: Py_ssize_t, size: Py_ssize_t) -> void:
         """Extend the itemset by the first n listed items; write their rows after those of its prefixes."""
-        free: int64[::1] = self.n_rows  # from here on the position of the next row of each item
-        declare(row=Py_ssize_t, i=Py_ssize_t, place=Py_ssize_t)
+        free = self.n_rows  # from here on the position of the next row of each item
+        row: Py_ssize_t
         for i in range(self.n_following[size]):
             self.follows[size + 1, self.following[size, i]] = False
         if size:
@@ -413,7 +429,7 @@ class Breaches:
                 item = self.codes[place]
                 if self.most[item] > 0:
                     self.rows[free[item]] = self.rows[i]
-                    self.after[free[item]] = cast(int32, place + 1 - self.offsets[row])
+                    self.after[free[item]] = place + 1 - self.offsets[row]
                     free[item] += 1
 
     @cfunc
@@ -425,13 +441,12 @@ class Breaches:
         It extends the current prefix of ``size`` items or a shorter one. Return the length of that prefix, or
         -1.
         """
-        i: Py_ssize_t
         while size >= 0:
             self.cursor[size] += 1
             if self.cursor[size] == self.n_following[size]:
                 size -= 1
                 continue
-            now: Py_ssize_t = self.cursor[size]
+            now = self.cursor[size]
             self.start, self.stop = self.begins[size, now], self.begins[size, now + 1]
             for i in range(self.start, self.stop):
                 if not self.held[self.rows[i]]:

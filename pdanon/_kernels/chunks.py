@@ -10,7 +10,6 @@ import numpy as np
 from cython import (
     Py_ssize_t,
     bint,
-    cast,
     cclass,
     cfunc,
     declare,
@@ -23,7 +22,7 @@ from cython import (
     void,
     with_gil,
 )
-from cython.cimports.pdanon._kernels.counting import Code, Flag, Number, count_bits, grown
+from cython.cimports.pdanon._kernels.counting import Code, Flag, Number, count_bits, grown, sort_by
 from numpy.typing import NDArray
 
 __all__ = ["JointClusters", "Terms", "split_terms"]
@@ -54,9 +53,8 @@ class Terms:
 
     def open(self, n_terms: Py_ssize_t, n_rows: Py_ssize_t) -> int32:
         """Make room for ``n_terms`` terms, and clear their rows."""
-        word: Py_ssize_t
-        n_words: Py_ssize_t = (n_rows + 63) // 64
-        needed: Py_ssize_t = (n_terms + 1) * n_words
+        n_words = (n_rows + 63) // 64
+        needed = (n_terms + 1) * n_words
         if n_terms > self.items.shape[0] or needed > self.words.shape[0]:
             self._make_room(max(2 * n_terms, self.items.shape[0]), max(2 * needed, self.words.shape[0]))
         self.n_terms, self.n_words, self.n_chunks = n_terms, n_words, 0
@@ -75,7 +73,6 @@ class Terms:
         All terms of a chunk have the same block. Chunks are filled one after the other, each in the order of
         the terms.
         """
-        declare(term=Py_ssize_t, leader=Py_ssize_t)
         for term in range(self.n_terms):
             self.chunk[term] = 0 if self.supports[term] < self.k else -1
         while True:
@@ -103,7 +100,6 @@ class Terms:
         Such a term fits: it can replace the member in any itemset without a change of support. For the same
         reason it is not listed as a member.
         """
-        declare(number=Py_ssize_t, word=Py_ssize_t, other=int64)
         for number in range(self.n_members - 1, -1, -1):
             other = self.members[number]
             if self.supports[other] != self.supports[term]:
@@ -117,7 +113,6 @@ class Terms:
 
     def _fits(self, term: Py_ssize_t) -> bint:
         """Return whether the current chunk stays k^m-anonymous if a term is added."""
-        word: Py_ssize_t
         if self.m == 1 or self.n_members == 0:
             return True
         if self.m > 2 or self.n_members == 1:
@@ -135,8 +130,6 @@ class Terms:
         The support of a row is the number of rows that contain the term and all members that the row
         contains.
         """
-        declare(row=Py_ssize_t, word=Py_ssize_t, number=Py_ssize_t)
-        other: Py_ssize_t
         for row in range(64 * self.n_words):
             if not self.has(term, row):
                 continue
@@ -162,7 +155,6 @@ class Terms:
         ``held[depth]`` has the rows of the current itemset, ``support`` counts them, and ``left`` is the
         number of members that may still be added, from ``begin`` on.
         """
-        declare(number=Py_ssize_t, found=int64)
         for number in range(begin, self.n_members):
             self._meet(depth, self.members[number], depth + 1)
             found = self._count(depth + 1)
@@ -179,7 +171,6 @@ class Terms:
 
     def _meet(self, depth: Py_ssize_t, term: Py_ssize_t, to: Py_ssize_t) -> void:
         """Intersect the rows of the current itemset with those of a term."""
-        word: Py_ssize_t
         for word in range(self.n_words):
             self.held[to * self.n_words + word] = (
                 self.held[depth * self.n_words + word] & self.words[term * self.n_words + word]
@@ -187,15 +178,13 @@ class Terms:
 
     def _count(self, depth: Py_ssize_t) -> int64:
         """Count the rows of the current itemset."""
-        word: Py_ssize_t
-        total: int64 = 0
+        total = 0
         for word in range(depth * self.n_words, (depth + 1) * self.n_words):
             total += count_bits(self.held[word])
         return total
 
     def rows_of(self, chunk: int64) -> int64:
         """Count the rows that contain a term of a chunk."""
-        declare(word=Py_ssize_t, term=Py_ssize_t)
         for word in range(self.n_words):
             self.held[word] = 0
         for term in range(self.n_terms):
@@ -227,17 +216,19 @@ def split_terms(
     also the number of sub-records and of chunks of each cluster.
     """
     chunk_of: int32[::1] = np.zeros(len(codes), np.int32)
-    declare(totals=int64[::1], n_chunks=int64[::1])
+    totals: int64[::1]
+    n_chunks: int64[::1]
     totals, n_chunks = np.zeros((2, len(starts) - 1), np.int64)
-    declare(count=int64[::1], slot_of=int64[::1], found=int64[::1])
-    count, slot_of, found = np.zeros((3, len(block)), np.int64)
+    count: int64[::1]
+    slot_of: int64[::1]
+    found: int32[::1] = np.empty(len(block), np.int32)
+    count, slot_of = np.zeros((2, len(block)), np.int64)
     terms = Terms(k, m)
-    declare(cluster=Py_ssize_t, n_found=Py_ssize_t)
     with nogil:
         for cluster in range(starts.shape[0] - 1):
             n_found = _gather(cluster, rows, starts, codes, offsets, count, found)
             terms.open(n_found, starts[cluster + 1] - starts[cluster])
-            sort_terms(found, n_found, count)
+            sort_by(found, 0, n_found, count, -1)
             _fill(terms, cluster, n_found, rows, starts, codes, offsets, block, count, slot_of, found)
             terms.divide()
             _leave_none_empty(terms, starts[cluster + 1] - starts[cluster])
@@ -260,11 +251,10 @@ def _gather(
     codes: Code[::1],
     offsets: Number[::1],
     count: int64[::1],
-    found: int64[::1],
+    found: int32[::1],
 ) -> Py_ssize_t:
     """Count and list the terms of a cluster; return their number."""
     n_found: Py_ssize_t = 0
-    declare(at=Py_ssize_t, slot=Py_ssize_t)
     for at in range(starts[cluster], starts[cluster + 1]):
         for slot in range(offsets[rows[at]], offsets[rows[at] + 1]):
             if count[codes[slot]] == 0:
@@ -288,10 +278,9 @@ def _fill(
     block: Code[::1],
     count: Number[::1],
     slot_of: int64[::1],
-    found: Number[::1],
+    found: Code[::1],
 ) -> void:
     """Enter the terms of a cluster with their supports, blocks and rows."""
-    declare(number=Py_ssize_t, at=Py_ssize_t, slot=Py_ssize_t)
     for number in range(n_found):
         slot_of[found[number]] = number
         terms.items[number] = found[number]
@@ -315,10 +304,9 @@ def _write(
     slot_of: Number[::1],
     chunk_of: int32[::1],
 ) -> void:
-    declare(at=Py_ssize_t, slot=Py_ssize_t)
     for at in range(starts[cluster], starts[cluster + 1]):
         for slot in range(offsets[rows[at]], offsets[rows[at] + 1]):
-            chunk_of[slot] = cast(int32, terms.chunk[slot_of[codes[slot]]])
+            chunk_of[slot] = terms.chunk[slot_of[codes[slot]]]
 
 
 @cfunc
@@ -330,7 +318,6 @@ def _leave_none_empty(terms: Terms, n_rows: int64) -> void:
     No row is empty. If k sub-records of several chunks are joined on the same k rows, the others must still
     suffice for all other rows.
     """
-    term: Py_ssize_t
     for term in range(terms.n_terms):
         if terms.chunk[term] == 0:
             return
@@ -344,8 +331,7 @@ def _leave_none_empty(terms: Terms, n_rows: int64) -> void:
 @exceptval(check=False)
 def _counted(terms: Terms) -> tuple[int64, int64]:
     """Count the sub-records, and the chunks that have any."""
-    declare(chunk=int64, rows=int64)
-    total: int64 = 0
+    total = 0
     n_chunks: int64 = 0
     for chunk in range(1, terms.n_chunks + 1):
         rows = terms.rows_of(chunk)
@@ -363,7 +349,6 @@ def _uncover(terms: Terms, n_rows: int64) -> void:
     Two terms must share a row if the sum of their supports exceeds the number of rows. A term chunk publishes
     no supports, so each of its terms counts as one row.
     """
-    declare(term=Py_ssize_t, first=Py_ssize_t, second=int64)
     while True:
         first, second = -1, 0
         for term in range(terms.n_terms):
@@ -376,48 +361,6 @@ def _uncover(terms: Terms, n_rows: int64) -> void:
         if first < 0 or terms.supports[first] + second <= n_rows:
             return
         terms.chunk[first] = 0
-
-
-@cfunc
-@nogil
-@exceptval(check=False)
-def sort_terms(found: int64[::1], n_found: Py_ssize_t, count: Number[::1]) -> void:
-    """Sort terms by descending count, ties by ascending term.
-
-    A heap sort: in place, and without the interpreter lock.
-    """
-    declare(number=Py_ssize_t, item=int64)
-    for number in range(n_found // 2 - 1, -1, -1):
-        _sift(found, number, n_found, count)
-    for number in range(n_found - 1, 0, -1):
-        item = found[0]
-        found[0], found[number] = found[number], item
-        _sift(found, 0, number, count)
-
-
-@cfunc
-@nogil
-@exceptval(check=False)
-def _sift(found: int64[::1], number: Py_ssize_t, n_found: Py_ssize_t, count: Number[::1]) -> void:
-    """Move an entry of the heap down to its position."""
-    declare(below=Py_ssize_t, item=int64)
-    while 2 * number + 1 < n_found:
-        below = 2 * number + 1
-        if below + 1 < n_found and _comes_after(found[below + 1], found[below], count):
-            below += 1
-        if not _comes_after(found[below], found[number], count):
-            return
-        item = found[number]
-        found[number], found[below] = found[below], item
-        number = below
-
-
-@cfunc
-@nogil
-@exceptval(check=False)
-def _comes_after(one: int64, other: int64, count: Number[::1]) -> bint:
-    """Return whether a term follows another one in the order of ``sort_terms``."""
-    return count[one] < count[other] or (count[one] == count[other] and one > other)
 
 
 # --- Joint clusters: share chunks of the terms that term chunks have in common
@@ -438,7 +381,8 @@ class JointClusters:
     support of each in the cluster, and whether it is open.
     """
 
-    declare(k=int64, safe=bint)
+    k: int64
+    safe: bint
     rows: Number[::1]
     starts: Number[::1]  # cluster c is `rows[starts[c]:starts[c + 1]]`
     codes: Code[::1]
@@ -465,7 +409,9 @@ class JointClusters:
     shown: int64[::1]  # published support of each: 1 in a term chunk
     end: Py_ssize_t
     count: int64[::1]  # support of each term to share, 0 of all others
-    declare(slot=int64[::1], found=int64[::1], n_found=Py_ssize_t)
+    slot: int64[::1]
+    found: int32[::1]
+    n_found: Py_ssize_t
     terms: Terms
 
     def __init__(
@@ -499,13 +445,13 @@ class JointClusters:
             self.most = np.append(np.maximum.reduceat(np.where(is_open, 1, supports), first[:n]), more)
         self.items, self.supports, self.open = items.copy(), supports.copy(), is_open.copy()
         self.shown, self.end = np.where(is_open, 1, supports), len(items)
-        self.count, self.found = np.zeros((2, n_items), np.int64)
+        self.count, self.found = np.zeros(n_items, np.int64), np.empty(n_items, np.int32)
         self.slot, self.n_found = np.full(n_items, -1, np.int64), 0
 
     def join_neighbours(self, order: Number[::1]) -> int:
         """Join adjacent groups that have terms to share; return the number of joint clusters made."""
         at: Py_ssize_t = 0
-        before: Py_ssize_t = self.n_groups
+        before = self.n_groups
         with nogil:
             while at + 1 < order.shape[0]:
                 at += 2 if self._join(order[at], order[at + 1]) else 1
@@ -516,7 +462,6 @@ class JointClusters:
     @exceptval(-1)
     def _join(self, one: int64, other: int64) -> int32:
         """Join two groups if they have terms to share; return whether they have."""
-        number: Py_ssize_t
         self._find_terms(one, other)
         self._spare_term_chunks(one)
         self._spare_term_chunks(other)
@@ -543,13 +488,12 @@ class JointClusters:
         The support must be at least k, and more than the number of clusters. Otherwise the term chunks
         publish as much, and the cluster in addition.
         """
-        a: int64 = self.first[one]
-        b: int64 = self.first[other]
-        end_a: int64 = a + self.length[one]
-        end_b: int64 = b + self.length[other]
-        n_rows: int64 = self.size[one] + self.size[other]
-        least: int64 = max(self.k, self.n_clusters[one] + self.n_clusters[other] + 1)
-        support: int64
+        a = self.first[one]
+        b = self.first[other]
+        end_a = a + self.length[one]
+        end_b = b + self.length[other]
+        n_rows = self.size[one] + self.size[other]
+        least = max(self.k, self.n_clusters[one] + self.n_clusters[other] + 1)
         self.n_found = 0
         while a < end_a and b < end_b:
             if self.items[a] < self.items[b]:
@@ -575,8 +519,7 @@ class JointClusters:
 
         Two terms must share a row if the sum of their published supports exceeds the number of rows.
         """
-        number: Py_ssize_t
-        most: int64 = self.most[one] + self.most[other]
+        most = self.most[one] + self.most[other]
         for number in range(self.n_found - 1, -1, -1):
             if self.count[self.found[number]] + max(most, self.count[self.found[number]]) > n_rows:
                 self._leave(self.found[number])
@@ -586,9 +529,8 @@ class JointClusters:
     @exceptval(check=False)
     def _spare_term_chunks(self, group: int64) -> void:
         """Leave the rarest shared term in its cluster if a term chunk would become empty that must not."""
-        declare(place=int64, item=int64, rarest=int64)
         n_shared: int64
-        cluster: int64 = self.head[group]
+        cluster = self.head[group]
         while cluster >= 0 and self.n_found > 0:
             rarest, n_shared = -1, 0
             for place in range(self.first[cluster], self.first[cluster] + self.length[cluster]):
@@ -606,7 +548,6 @@ class JointClusters:
     @exceptval(check=False)
     def _leave(self, item: int64) -> void:
         """Remove a term from the list of terms to share."""
-        number: Py_ssize_t
         kept: Py_ssize_t = 0
         self.count[item] = 0
         for number in range(self.n_found):
@@ -620,10 +561,9 @@ class JointClusters:
     @exceptval(-1)
     def _share(self, group: Py_ssize_t) -> int32:
         """Divide the shared terms into chunks, and write the chunk of each occurrence."""
-        declare(number=Py_ssize_t, place=int64, item=int64)
-        declare(n_shared=int64, cluster=int64)
-        begin: int64 = 0
-        sort_terms(self.found, self.n_found, self.count)
+        n_shared: int64
+        begin = 0
+        sort_by(self.found, 0, self.n_found, self.count, -1)
         self.terms.open(self.n_found, self.size[group])
         for number in range(self.n_found):
             item = self.found[number]
@@ -657,7 +597,6 @@ class JointClusters:
 
         With ``group`` -1, note the row of each. Otherwise, write its group and chunk.
         """
-        declare(at=int64, place=int64, number=int64)
         for at in range(self.starts[cluster], self.starts[cluster + 1]):
             for place in range(self.offsets[self.rows[at]], self.offsets[self.rows[at] + 1]):
                 number = self.slot[self.codes[place]]
@@ -666,8 +605,8 @@ class JointClusters:
                 if group < 0:
                     self.terms.note(number, begin + at - self.starts[cluster])
                 else:
-                    self.owner_of[place] = cast(int32, group)
-                    self.chunk_of[place] = cast(int32, self.terms.chunk[number])
+                    self.owner_of[place] = group
+                    self.chunk_of[place] = self.terms.chunk[number]
 
     @cfunc
     @nogil
@@ -677,13 +616,11 @@ class JointClusters:
 
         A term is closed if the joint cluster shares it, or if it is closed in one of the two groups.
         """
-        a: int64 = self.first[one]
-        b: int64 = self.first[other]
-        end_a: int64 = a + self.length[one]
-        end_b: int64 = b + self.length[other]
-        declare(item=int64, support=int64, shown=int64)
-        is_open: int64
-        needed: Py_ssize_t = self.end + self.length[one] + self.length[other]
+        a = self.first[one]
+        b = self.first[other]
+        end_a = a + self.length[one]
+        end_b = b + self.length[other]
+        needed = self.end + self.length[one] + self.length[other]
         if needed > self.items.shape[0]:
             self.items = grown(self.items, self.end, 2 * needed)
             self.supports = grown(self.supports, self.end, 2 * needed)

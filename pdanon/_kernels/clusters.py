@@ -9,7 +9,6 @@ from cython import (
     Py_ssize_t,
     address,
     bint,
-    cast,
     ccall,
     cclass,
     cfunc,
@@ -155,7 +154,6 @@ class State:
 
 def begin_lines(state: State) -> bool:
     """Give each item an empty line; return False if there are too few lines, or one is in use."""
-    a: int32
     if state.n_lines or state.holder.shape[0] < state.label.shape[0]:
         return False
     state.co[:, :] = 0
@@ -170,21 +168,13 @@ def begin_lines(state: State) -> bool:
 def count_rows(begin: Py_ssize_t, end: Py_ssize_t, state: State) -> None:
     """Add the rows ``begin..end - 1`` to the lines of all items."""
     with nogil:
-        _count_rows(begin, end, state)
-
-
-@cfunc
-@nogil
-@exceptval(check=False)
-def _count_rows(begin: Py_ssize_t, end: Py_ssize_t, state: State) -> void:
-    declare(row=Py_ssize_t, p=Py_ssize_t, q=Py_ssize_t)
-    for row in range(begin, end):
-        weight: int32 = cast(int32, state.rows[row, WEIGHT])
-        for p in range(state.rows[row, BEGIN], state.rows[row, END]):
-            a = state.cells[p]
-            for q in range(state.rows[row, BEGIN], state.rows[row, END]):
-                state.co[a, state.cells[q]] += weight
-            state.co[a, a] -= weight
+        for row in range(begin, end):
+            weight: int32 = state.rows[row, WEIGHT]
+            for p in range(state.rows[row, BEGIN], state.rows[row, END]):
+                a = state.cells[p]
+                for q in range(state.rows[row, BEGIN], state.rows[row, END]):
+                    state.co[a, state.cells[q]] += weight
+                state.co[a, a] -= weight
 
 
 @cfunc
@@ -195,7 +185,8 @@ def count(a: int32, state: State) -> int32:
 
     The counts stay until ``forget``. They come from the line of a, if it has one or is worth one.
     """
-    declare(i=int32, y=int32, cell=int32)
+    i: int32
+    cell: int32
     n: int32 = 0
     if state.line[a] < 0 and READ * state.walk[a] >= state.n_active:
         _take_line(a, state)
@@ -213,7 +204,7 @@ def count(a: int32, state: State) -> int32:
                 state.touched[n] = y
                 n += 1
         return n
-    kept: int32[::1] = state.co[line]
+    kept = state.co[line]
     for cell in range(kept.shape[0]):
         if kept[cell] and state.owner[cell] >= 0:
             state.counts[cell] = kept[cell]
@@ -227,20 +218,20 @@ def count(a: int32, state: State) -> int32:
 @exceptval(check=False)
 def _count_in_rows(a: int32, counts: int32[::1], state: State) -> int32:
     """Count the other cells in the rows of a; list the cells, and return their number."""
-    declare(slot=Py_ssize_t, row=Py_ssize_t, position=Py_ssize_t)
+    row: Py_ssize_t
     # Local names for the arrays of the inner loop: they stay in registers.
-    cells: int32[::1] = state.cells
-    touched: int32[::1] = state.touched
+    cells = state.cells
+    touched = state.touched
     n: int32 = 0
-    own: int32 = state.cell[a]
-    member: int32 = a
+    own = state.cell[a]
+    member = a
     while member >= 0:
         for slot in range(state.starts[member], state.ends[member]):
             row = state.tids[slot]
-            weight: int32 = cast(int32, state.rows[row, WEIGHT])
+            weight: int32 = state.rows[row, WEIGHT]
             for position in range(state.rows[row, BEGIN], state.rows[row, END]):
                 cell = cells[position]
-                before: int32 = counts[cell]
+                before = counts[cell]
                 counts[cell] = before + weight
                 if before == 0 and cell != own and n < touched.shape[0]:  # interim counts may return to 0
                     touched[n] = cell
@@ -255,7 +246,6 @@ def _count_in_rows(a: int32, counts: int32[::1], state: State) -> int32:
 @exceptval(check=False)
 def forget(n: int32, state: State) -> void:
     """Reset the counts of n clusters."""
-    i: int32
     for i in range(n):
         state.counts[state.cell[state.touched[i]]] = 0
 
@@ -268,7 +258,7 @@ def _take_line(a: int32, state: State) -> void:
 
     If no line is free, the cluster that is fastest to count again loses its line, unless that is a itself.
     """
-    declare(i=int32, found=int32)
+    found: int32
     found = -1
     if state.n_lines < state.holder.shape[0]:
         found = state.n_lines
@@ -295,20 +285,20 @@ def _take_line(a: int32, state: State) -> void:
 @exceptval(check=False)
 def together(a: int32, b: int32, state: State) -> int32:
     """Return the support of two clusters together."""
-    declare(slot=Py_ssize_t, row=Py_ssize_t, position=Py_ssize_t)
+    row: Py_ssize_t
     if state.line[a] < 0 and (state.line[b] >= 0 or is_longer(a, b, state)):
         a, b = b, a
-    cell: int32 = state.cell[b]
+    cell = state.cell[b]
     if state.line[a] >= 0:
         return state.co[state.line[a], cell]
     found: int32 = 0
-    member: int32 = a
+    member = a
     while member >= 0:
         for slot in range(state.starts[member], state.ends[member]):
             row = state.tids[slot]
             for position in range(state.rows[row, BEGIN], state.rows[row, END]):
                 if state.cells[position] == cell:
-                    found += cast(int32, state.rows[row, WEIGHT])
+                    found += state.rows[row, WEIGHT]
                     break
         member = state.after[member]
     return found
@@ -335,17 +325,17 @@ def _compare_loss(size_1: int64, rows_1: int64, size_2: int64, rows_2: int64) ->
         return -_compare_loss(size_2, rows_2, size_1, rows_1)
     if rows_1 <= 0 or rows_2 <= 0:
         return (rows_1 > 0) - (rows_2 > 0)
-    shift: int64 = size_1 - size_2
+    shift = size_1 - size_2
     if shift >= 54 or rows_1 > (rows_2 >> shift):
         return 1
     # Now 2**shift * rows_1 <= rows_2; the leading terms differ by -lead, the subtracted ones by rest.
-    lead: int64 = rows_2 - (rows_1 << shift)
-    rest: int64 = rows_2 - rows_1
+    lead = rows_2 - (rows_1 << shift)
+    rest = rows_2 - rows_1
     if size_2 >= 54:
         if lead:
             return -1
         return 1 if rest > 0 else 0
-    quotient: int64 = rest >> size_2
+    quotient = rest >> size_2
     if lead != quotient:
         return -1 if lead > quotient else 1
     return 1 if (quotient << size_2) != rest else 0
@@ -359,7 +349,8 @@ def _cheapest_merge(begin: int32, end: int32, state: State) -> tuple[int32, int3
 
     Only positions ``begin..end - 1`` of the image count. Ties: the smaller union, then the labels.
     """
-    declare(place=int32, first=int32, x=int32)
+    place: int32
+    first: int32
     state.best_x = state.best_y = -1
     first = begin
     for place in range(begin + 1, end):  # the lowest bound first: it may rule out the others
@@ -397,10 +388,9 @@ def _offer_merges(x: int32, state: State) -> void:
     These are the merges with all clusters that share a row with x, and with the first other cluster of each
     kind. Without a common row, and with equal block, size and importance, a lower support means a lower loss.
     """
-    declare(i=int32, place=int32, last=int32, y=int32)
-    declare(size=int64, rows=int64)
+    place: int32
     first: int32 = state.label.shape[0]
-    n: int32 = count(x, state)
+    n = count(x, state)
     for i in range(n):
         y = state.touched[i]
         if first < y or state.block[y] != state.block[x]:
@@ -441,9 +431,9 @@ def _costs_more(size: int64, rows: int64, state: State) -> bint:
 @exceptval(check=False)
 def _offer(x: int32, y: int32, both: int64, state: State) -> void:
     """Store the merge of x and y if it comes before the best so far."""
-    size: int64 = state.size[x] + state.size[y]
-    rows: int64 = state.support[x] + state.support[y] - both
-    order: int64 = 0
+    size = state.size[x] + state.size[y]
+    rows = state.support[x] + state.support[y] - both
+    order = 0
     rows *= max(state.weight[x], state.weight[y])
     if state.best_x >= 0:
         if size >= state.best_size and rows >= state.best_rows:  # the common case needs no exact comparison
@@ -498,7 +488,9 @@ def _end_of_kind(place: int32, state: State) -> int32:
 
     A galloping search, because most kinds are short.
     """
-    declare(y=int32, low=int32, high=int32, step=int32)
+    low: int32
+    high: int32
+    step: int32
     y, low, step = state.active[place], place + 1, 1
     while low < state.n_active and _are_of_kind(y, state.active[low], state):
         place = low
@@ -514,23 +506,19 @@ def _end_of_kind(place: int32, state: State) -> int32:
     return low
 
 
-def merge(a: int32, b: int32, state: State) -> None:
-    """Merge two clusters; the result has the smaller label."""
-    _merge(min(a, b), max(a, b), state)
-
-
-@cfunc
+@ccall
 @nogil
 @exceptval(check=False)
-def _merge(a: int32, b: int32, state: State) -> void:
-    """Merge cluster b into a, where a < b.
+def merge(a: int32, b: int32, state: State) -> void:
+    """Merge two clusters; the result has the smaller label.
 
     The cluster with the longer rows keeps its cell, so only the shorter rows are rewritten.
     """
+    a, b = min(a, b), max(a, b)
     state.strike(a)
     state.strike(b)
-    both: int64 = _unite_rows(a, b, state) if is_longer(a, b, state) else _unite_rows(b, a, state)
-    member: int32 = b
+    both = _unite_rows(a, b, state) if is_longer(a, b, state) else _unite_rows(b, a, state)
+    member = b
     while member >= 0:
         state.label[member] = a
         member = state.after[member]
@@ -551,18 +539,17 @@ def _unite_rows(x: int32, y: int32, state: State) -> int64:
 
     The smaller label gets the cell and the line of x.
     """
-    declare(slot=Py_ssize_t, kept=Py_ssize_t, row=Py_ssize_t)
-    declare(weight=int32, cell=int32, line=int32)
+    row: Py_ssize_t
     both: int64 = 0
-    cells: int32[::1] = state.cells
+    cells = state.cells
     cell, line = state.cell[x], state.line[x]
     state.release_line(y)
-    member: int32 = y
+    member = y
     while member >= 0:
         kept = state.starts[member]
         for slot in range(state.starts[member], state.ends[member]):
             row = state.tids[slot]
-            weight = cast(int32, state.rows[row, WEIGHT])
+            weight: int32 = state.rows[row, WEIGHT]
             if _replace(state.cell[y], cell, row, cells, state):
                 both += weight
             else:
@@ -591,9 +578,8 @@ def _replace(old: int32, new: int32, row: Py_ssize_t, cells: int32[::1], state: 
 
     It gets shorter if it already contains the new cell, or if the new cell is negative.
     """
-    position: Py_ssize_t
-    end: Py_ssize_t = state.rows[row, END]
-    place: Py_ssize_t = end
+    end = state.rows[row, END]
+    place = end
     there: bint = new < 0
     for position in range(state.rows[row, BEGIN], end):
         if cells[position] == old:
@@ -613,7 +599,6 @@ def _replace(old: int32, new: int32, row: Py_ssize_t, cells: int32[::1], state: 
 @exceptval(check=False)
 def _add_to_lines(cell: int32, line: int32, row: Py_ssize_t, weight: int32, state: State) -> void:
     """Add a row with a new cell to the line of its cluster, and to the lines of the others in the row."""
-    position: Py_ssize_t
     for position in range(state.rows[row, BEGIN], state.rows[row, END]):
         other = state.cells[position]
         if other == cell:
@@ -629,8 +614,7 @@ def _add_to_lines(cell: int32, line: int32, row: Py_ssize_t, weight: int32, stat
 @exceptval(check=False)
 def drop(a: int32, state: State) -> void:
     """Suppress a cluster with all its members; supports of other clusters do not change."""
-    slot: Py_ssize_t
-    member: int32 = a
+    member = a
     while member >= 0:
         state.label[member] = -1
         for slot in range(state.starts[member], state.ends[member]):
@@ -650,7 +634,6 @@ def _least_supported(n: int32, state: State) -> int32:
     Ties: fewer members, then the smaller label.
     """
     best: int32 = 0
-    order: int64
     for i in range(1, n):
         x, y = state.image[i], state.image[best]
         order = state.support[x] - state.support[y]
@@ -672,10 +655,10 @@ def coarsen(n: int32, least_first: bint, state: State) -> tuple[int32, int32]:
     a, a if a was suppressed. If more than ``spare`` items would be suppressed, set ``refused`` and return -1,
     -1.
     """
-    least: int32 = _least_supported(n, state)
+    least = _least_supported(n, state)
     a, b = _cheapest_merge(least, least + 1, state) if least_first else _cheapest_merge(0, n, state)
     if a >= 0:
-        _merge(a, b, state)
+        merge(a, b, state)
         return a, b
     a = state.image[least]
     if state.size[a] > state.spare:

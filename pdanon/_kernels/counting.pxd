@@ -15,6 +15,10 @@ cdef Growing[::1] grown(Growing[::1] array, Py_ssize_t size, Py_ssize_t capacity
 
 cdef long long total(Number[::1] numbers) noexcept nogil
 
+cdef void sort_by(
+    int[::1] items, Py_ssize_t start, Py_ssize_t stop, Number[::1] values, long long sign
+) noexcept nogil
+
 cdef void sort_part(int[::1] codes, Py_ssize_t start, Py_ssize_t stop) noexcept nogil
 
 
@@ -67,6 +71,18 @@ cdef inline bint contains(
     return True
 
 
+cdef inline Py_ssize_t find(Code[::1] codes, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t code) noexcept nogil:
+    """Return the position of a code in the ascending codes[start:stop], -1 if it is not there."""
+    cdef Py_ssize_t middle, last = stop
+    while start < stop:
+        middle = (start + stop) // 2
+        if codes[middle] < code:
+            start = middle + 1
+        else:
+            stop = middle
+    return start if start < last and codes[start] == code else -1
+
+
 @cython.overflowcheck(False)
 cdef inline long long count_bits(unsigned long long word) noexcept nogil:
     """Count the set bits of a word."""
@@ -75,3 +91,31 @@ cdef inline long long count_bits(unsigned long long word) noexcept nogil:
     word = (word & <unsigned long long>0x3333333333333333) + ((word >> 2) & <unsigned long long>0x3333333333333333)
     word = (word + (word >> 4)) & <unsigned long long>0x0F0F0F0F0F0F0F0F
     return (word * <unsigned long long>0x0101010101010101) >> 56
+
+
+cdef extern from *:
+    """
+    static const unsigned char first_bits[64] = {
+        0, 1, 48, 2, 57, 49, 28, 3, 61, 58, 50, 42, 38, 29, 17, 4, 62, 55, 59, 36, 53, 51, 43, 22, 45, 39, 33, 30, 24, 18, 12, 5,
+        63, 47, 56, 27, 60, 41, 37, 16, 54, 35, 52, 21, 44, 32, 23, 11, 46, 26, 40, 15, 34, 20, 31, 10, 25, 14, 19, 9, 13, 8, 7, 6
+    };
+    """
+    const unsigned char first_bits[64]  # position of the only bit of a word, by the first bits of its product
+
+
+@cython.overflowcheck(False)
+cdef inline long long first_bit(unsigned long long word) noexcept nogil:
+    """Return the position of the lowest bit of a word that is not 0."""
+    # The factor is a sequence of de Bruijn: it contains all words of 6 bits.
+    return first_bits[((word & (~word + 1)) * <unsigned long long>0x03F79D71B4CB0A89) >> 58]
+
+
+cdef inline long long weigh(
+    unsigned long long word, long long row, long long enough, Rows rows
+) noexcept nogil:
+    """Sum the weights of the rows marked in a word, from ``row`` on; stop at ``enough``."""
+    cdef long long total = 0
+    while word and total < enough:
+        total += rows.weights[row + first_bit(word)]
+        word &= word - 1
+    return total

@@ -92,40 +92,24 @@ def canonical_rows(
     Negative codes and targets are left out. Targets that remain are marked in ``is_used``. Return the number
     of codes.
     """
-    with nogil:
-        size = _canonical_rows(codes, offsets, targets, is_used, repeats, found, ends)
-    return size
-
-
-@cfunc
-@nogil
-@exceptval(check=False)
-def _canonical_rows(
-    codes: Code[::1],
-    offsets: Number[::1],
-    targets: Code[::1],
-    is_used: uint8[::1],
-    repeats: bint,
-    found: int32[::1],
-    ends: int64[::1],
-) -> Py_ssize_t:
-    declare(row=Py_ssize_t, position=Py_ssize_t, code=int32, last=int32)
+    last: int32
     size: Py_ssize_t = 0
-    for row in range(offsets.shape[0] - 1):
-        start, last = size, -1
-        in_order: bint = True
-        for position in range(offsets[row], offsets[row + 1]):
-            if codes[position] >= 0:
-                code = targets[codes[position]]
-                if code >= 0:
-                    in_order &= last < code
-                    found[size] = last = code
-                    is_used[code] = True
-                    size += 1
-        if not in_order:
-            sort_part(found, start, size)
-            size = size if repeats else _drop_duplicates(found, start, size)
-        ends[row] = size
+    with nogil:
+        for row in range(offsets.shape[0] - 1):
+            start, last = size, -1
+            in_order: bint = True
+            for position in range(offsets[row], offsets[row + 1]):
+                if codes[position] >= 0:
+                    code = targets[codes[position]]
+                    if code >= 0:
+                        in_order &= last < code
+                        found[size] = last = code
+                        is_used[code] = True
+                        size += 1
+            if not in_order:
+                sort_part(found, start, size)
+                size = size if repeats else _drop_duplicates(found, start, size)
+            ends[row] = size
     return size
 
 
@@ -135,8 +119,7 @@ def _canonical_rows(
 @exceptval(check=False)
 def _drop_duplicates(codes: int32[::1], start: Py_ssize_t, stop: Py_ssize_t) -> Py_ssize_t:
     """Drop duplicates from the sorted ``codes[start:stop]``; return the new end."""
-    position: Py_ssize_t
-    size: Py_ssize_t = start
+    size = start
     for position in range(start, stop):
         if size == start or codes[position] != codes[size - 1]:
             codes[size] = codes[position]
@@ -151,7 +134,6 @@ def sort_rows(codes: int32[::1], starts: Number[::1], lengths: Number[::1]) -> N
     """
     again = np.empty(total(lengths), np.int64)
     found: int64[::1] = again
-    declare(row=Py_ssize_t, position=Py_ssize_t)
     count: Py_ssize_t = 0
     with nogil:
         for row in range(starts.shape[0]):
@@ -171,7 +153,6 @@ def sort_part(codes: int32[::1], start: Py_ssize_t, stop: Py_ssize_t) -> void:
 
     Shellsort; in short rows, that is insertion sort.
     """
-    declare(i=Py_ssize_t, place=Py_ssize_t)
     gap: Py_ssize_t = 1
     while 9 * gap < stop - start:
         gap = 3 * gap + 1
@@ -186,10 +167,33 @@ def sort_part(codes: int32[::1], start: Py_ssize_t, stop: Py_ssize_t) -> void:
         gap //= 3
 
 
+def sort_by(items: int32[::1], start: Py_ssize_t, stop: Py_ssize_t, values: Number[::1], sign: int64) -> void:
+    """Sort ``items[start:stop]`` by value, or with ``sign`` -1 by descending value; ties by item.
+
+    Shellsort, as in ``sort_part``.
+    """
+    gap: Py_ssize_t = 1
+    while gap < (stop - start) // 3:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for i in range(start + gap, stop):
+            item = items[i]
+            place = i
+            while place >= start + gap:
+                other = items[place - gap]
+                if sign * values[other] < sign * values[item]:
+                    break
+                if values[other] == values[item] and other < item:
+                    break
+                items[place] = other
+                place -= gap
+            items[place] = item
+        gap //= 3
+
+
 def total(numbers: Number[::1]) -> int64:
     """Return the sum."""
-    i: Py_ssize_t
-    found: int64 = 0
+    found = 0
     for i in range(numbers.shape[0]):
         found += numbers[i]
     return found
@@ -199,7 +203,6 @@ def gather(codes: Code[::1], starts: Number[::1], lengths: Number[::1]) -> NDArr
     """Concatenate ``codes[start:start + length]`` for each start and length."""
     gathered = np.empty(total(lengths), np.int32)
     found: int32[::1] = gathered
-    declare(row=Py_ssize_t, position=Py_ssize_t)
     size: Py_ssize_t = 0
     with nogil:
         for row in range(starts.shape[0]):
@@ -211,11 +214,10 @@ def gather(codes: Code[::1], starts: Number[::1], lengths: Number[::1]) -> NDArr
 
 def copy_texts(codes: Code[::1], starts: Number[::1], texts: Flag[::1], found: uint8[::1]) -> None:
     """Concatenate the text of each code; text ``c`` is ``texts[starts[c]:starts[c + 1]]``."""
-    i: Py_ssize_t
-    size: Py_ssize_t = 0
+    size = 0
     with nogil:
         for i in range(codes.shape[0]):
-            length: Py_ssize_t = starts[codes[i] + 1] - starts[codes[i]]
+            length = starts[codes[i] + 1] - starts[codes[i]]
             if length:
                 memcpy(address(found[size]), address(texts[starts[codes[i]]]), length)
             size += length
@@ -238,8 +240,7 @@ def collect_rows(
     """
     result = np.empty(len(weights), np.int32)
     numbers: int32[::1] = result
-    declare(row=Py_ssize_t, position=Py_ssize_t, key=int64)
-    size: Py_ssize_t = kept_offsets[count]
+    size = kept_offsets[count]
     with nogil:
         for row in range(weights.shape[0]):
             start, stop = offsets[row], offsets[row + 1]
@@ -266,14 +267,13 @@ def _place(
     codes: Code[::1],
     start: Py_ssize_t,
     stop: Py_ssize_t,
-    kept_codes: int32[::1],
-    kept_offsets: int64[::1],
-    table: int64[::1],
+    kept_codes: Code[::1],
+    kept_offsets: Number[::1],
+    table: Number[::1],
 ) -> Py_ssize_t:
     """Return the position of a row in the hash table, or the empty position where it belongs."""
-    last: Py_ssize_t = table.shape[0] - 1
-    place: Py_ssize_t = key & last
-    other: Py_ssize_t
+    last = table.shape[0] - 1
+    place = key & last
     while table[place] >= 0:
         if table[place] >> NUMBER == key:  # compare hashes first: the other row may not be in the cache
             other = table[place] & MOST
@@ -285,7 +285,6 @@ def _place(
 
 def hashes(codes: Code[::1], offsets: Number[::1], found: int64[::1]) -> None:
     """Write the 32-bit hash of each row."""
-    row: Py_ssize_t
     with nogil:
         for row in range(found.shape[0]):
             found[row] = _hash(codes, offsets[row], offsets[row + 1])
@@ -303,28 +302,18 @@ def first_alike(
 
     Threads share the work by ranges of hashes: equal rows have equal hashes.
     """
-    declare(row=Py_ssize_t, place=Py_ssize_t, other=Py_ssize_t)
     n_rows: Py_ssize_t = 0
     with nogil:
         for row in range(keys.shape[0]):
             n_rows += least <= keys[row] < above
     table: int64[::1] = np.full(1 << (3 * n_rows // 2).bit_length(), -1, np.int64)
-    last: Py_ssize_t = table.shape[0] - 1
     with nogil:
         for row in range(keys.shape[0]):
-            if not least <= keys[row] < above:
-                continue
-            place = keys[row] & last
-            while table[place] >= 0:
-                other = table[place] & MOST
-                if table[place] >> NUMBER == keys[row] and _are_equal(
-                    codes, offsets[row], offsets[row + 1], codes, offsets[other], offsets[other + 1]
-                ):
-                    break
-                place = (place + 1) & last
-            if table[place] < 0:
-                table[place] = keys[row] << NUMBER | row
-            first[row] = table[place] & MOST
+            if least <= keys[row] < above:
+                place = _place(keys[row], codes, offsets[row], offsets[row + 1], codes, offsets, table)
+                if table[place] < 0:
+                    table[place] = keys[row] << NUMBER | row
+                first[row] = table[place] & MOST
 
 
 def numbered(
@@ -339,7 +328,6 @@ def numbered(
     numbers: int32[::1] = given
     firsts: int64[::1] = chosen
     joint: int64[::1] = sums
-    row: Py_ssize_t
     count: Py_ssize_t = 0
     with nogil:
         for row in range(first.shape[0]):
@@ -355,8 +343,7 @@ def numbered(
 
 def copy_places(table: Number[::1], larger: int64[::1]) -> None:
     """Insert the entries of a hash table into a larger, empty one."""
-    declare(i=Py_ssize_t, place=Py_ssize_t)
-    last: Py_ssize_t = larger.shape[0] - 1
+    last = larger.shape[0] - 1
     with nogil:
         for i in range(table.shape[0]):
             if table[i] >= 0:
@@ -393,7 +380,6 @@ def _are_equal(
     end: Py_ssize_t,
 ) -> bint:
     """Return whether two rows are equal."""
-    i: Py_ssize_t
     if stop - start != end - other:
         return False
     for i in range(stop - start):
@@ -432,7 +418,6 @@ def item_supports(
     """Count the support of each item."""
     result = np.zeros(n_items, np.int64)
     supports: int64[::1] = result
-    declare(row=Py_ssize_t, position=Py_ssize_t)
     with nogil:
         for row in range(weights.shape[0]):
             for position in range(offsets[row], offsets[row + 1]):
@@ -444,7 +429,6 @@ def followers(codes: Code[::1], offsets: Number[::1], n_items: Py_ssize_t) -> ND
     """Count the codes that follow each item, over all of its rows."""
     result = np.zeros(n_items, np.int64)
     following: int64[::1] = result
-    declare(row=Py_ssize_t, position=Py_ssize_t)
     with nogil:
         for row in range(offsets.shape[0] - 1):
             for position in range(offsets[row], offsets[row + 1]):
@@ -456,7 +440,6 @@ def occurrences(codes: Code[::1], n_items: Py_ssize_t) -> NDArray[np.int64]:
     """Count the rows that contain each item, without weights."""
     result = np.zeros(n_items, np.int64)
     counts: int64[::1] = result
-    position: Py_ssize_t
     with nogil:
         for position in range(codes.shape[0]):
             counts[codes[position]] += 1
@@ -476,8 +459,7 @@ def transpose(
 
     ``free`` has the position of the next entry of each item, and is updated. Empty ``positions`` stay empty.
     """
-    declare(row=Py_ssize_t, item=Py_ssize_t, position=Py_ssize_t)
-    slot: Py_ssize_t
+    item: Py_ssize_t
     written: bint = positions.shape[0] > 0
     with nogil:
         for row in range(begin, end):
@@ -501,10 +483,9 @@ def pair_supports(
 
     The length of ``indptr`` determines the number of rows. Columns are unordered within a row.
     """
-    n_items: Py_ssize_t = rows.starts.shape[0] - 1
+    n_items = rows.starts.shape[0] - 1
     count: int64[::1] = np.zeros(n_items, np.int64)
     touched: int32[::1] = np.empty(n_items, np.int32)
-    declare(a=Py_ssize_t, i=Py_ssize_t)
     size: Py_ssize_t = 0
     with nogil:
         for a in range(indptr.shape[0] - 1):
@@ -523,8 +504,7 @@ def pair_supports(
 @exceptval(check=False)
 def _count_partners(a: Py_ssize_t, rows: Rows, count: int64[::1], touched: int32[::1]) -> Py_ssize_t:
     """Count the items b > a in the rows of a; list them in ``touched``, and return their number."""
-    declare(slot=Py_ssize_t, row=Py_ssize_t, position=Py_ssize_t)
-    weight: int64
+    row: Py_ssize_t
     n_touched: Py_ssize_t = 0
     for slot in range(rows.starts[a], rows.starts[a + 1]):
         row = rows.tids[slot]
@@ -556,11 +536,11 @@ def itemset_supports(
 
 def support(sets: Code[::1], first: Py_ssize_t, last: Py_ssize_t, rows: Rows, enough: int64) -> int64:
     """Return the support of the itemset ``sets[first:last]``, or a part of it that reaches ``enough``."""
-    declare(slot=Py_ssize_t, row=Py_ssize_t)
+    row: Py_ssize_t
     if first == last:
         return total(rows.weights)
-    item: Py_ssize_t = rarest(sets, first, last, rows.starts)
-    held: int64 = 0
+    item = rarest(sets, first, last, rows.starts)
+    held = 0
     for slot in range(rows.starts[item], rows.starts[item + 1]):
         row = rows.tids[slot]
         if contains(rows.codes, rows.offsets[row], rows.offsets[row + 1], sets, first, last):
@@ -572,7 +552,7 @@ def support(sets: Code[::1], first: Py_ssize_t, last: Py_ssize_t, rows: Rows, en
 
 def mark_itemsets(sets: Code[::1], set_offsets: Number[::1], rows: Rows, held: uint8[::1]) -> None:
     """Set ``held[row]`` in the rows that contain at least one of the given non-empty itemsets."""
-    declare(i=Py_ssize_t, item=Py_ssize_t, slot=Py_ssize_t, row=Py_ssize_t)
+    row: Py_ssize_t
     with nogil:
         for i in range(set_offsets.shape[0] - 1):
             first, last = set_offsets[i], set_offsets[i + 1]
@@ -593,7 +573,6 @@ def mark_shortened(
     shortened: uint8[::1],
 ) -> None:
     """Set ``shortened[row]`` in the rows in which two codes have the same label."""
-    declare(row=Py_ssize_t, p=Py_ssize_t)
     stamp: int64[::1] = np.full(n_labels, -1, np.int64)  # the last row with each label
     with nogil:
         for row in range(offsets.shape[0] - 1):
@@ -632,7 +611,6 @@ def count_local_pairs(
     Row i is ``items[bounds[i]:bounds[i + 1]]``, with the weight of row ``sources[i]``. The sum of all weights
     is below 2**31, so a support fits an entry.
     """
-    declare(i=Py_ssize_t, p=Py_ssize_t, q=Py_ssize_t, line=size_t)
     weight: int32
     count[: d * d] = 0
     for i in range(n_rows):
@@ -679,7 +657,8 @@ class _Queries:
     """Queries, with the current one in ``sets[first:last]``, and the released rows that answer them."""
 
     sets: Code[::1]
-    declare(first=Py_ssize_t, last=Py_ssize_t)
+    first: Py_ssize_t
+    last: Py_ssize_t
     labels: Code[::1]
     label_starts: Number[::1]
     odds: Real[:, ::1]
@@ -698,9 +677,8 @@ class _Queries:
     @exceptval(check=False)
     def answer(self, classes: Number[::1], factors: Real[::1]) -> float64:
         """Return the estimate for the current query."""
-        declare(row=Py_ssize_t, slot=Py_ssize_t, place=Py_ssize_t)
-        declare(label=Py_ssize_t, item=Py_ssize_t, factor=float64)
-        total: float64 = 0.0
+        label: Py_ssize_t
+        total = 0.0
         if self.first == self.last:
             for row in range(classes.shape[0]):
                 total += self.rows.weights[row] * factors[classes[row]]
@@ -721,11 +699,10 @@ class _Queries:
     @exceptval(check=False)
     def _rarest(self) -> Py_ssize_t:
         """Return the item whose labels have the lowest total support."""
-        declare(i=Py_ssize_t, slot=Py_ssize_t, label=Py_ssize_t)
+        label: Py_ssize_t
         item: Py_ssize_t
         rarest: Py_ssize_t = self.sets[self.first]
-        fewest: int64 = -1
-        held: int64
+        fewest = -1
         for i in range(self.first, self.last):
             item = self.sets[i]
             held = 0
@@ -741,18 +718,9 @@ class _Queries:
     @exceptval(check=False)
     def _label_in(self, item: Py_ssize_t, row: Py_ssize_t) -> Py_ssize_t:
         """Return the first label of an item in a row, -1 if there is none."""
-        declare(slot=Py_ssize_t, low=Py_ssize_t, high=Py_ssize_t)
-        middle: Py_ssize_t
         for slot in range(self.label_starts[item], self.label_starts[item + 1]):
             label = self.labels[slot]
-            low, high = self.rows.offsets[row], self.rows.offsets[row + 1]
-            while low < high:
-                middle = (low + high) // 2
-                if self.rows.codes[middle] < label:
-                    low = middle + 1
-                else:
-                    high = middle
-            if low < self.rows.offsets[row + 1] and self.rows.codes[low] == label:
+            if find(self.rows.codes, self.rows.offsets[row], self.rows.offsets[row + 1], label) >= 0:
                 return label
         return -1
 
@@ -761,9 +729,9 @@ class _Queries:
     @exceptval(check=False)
     def _odds_in(self, row: Py_ssize_t) -> float64:
         """Return the odds that a released row contained all items of the query."""
-        declare(i=Py_ssize_t, j=Py_ssize_t)
-        size: Py_ssize_t = self.last - self.first
-        declare(times=Py_ssize_t, seen=bint)
+        size = self.last - self.first
+        times: Py_ssize_t
+        seen: bint
         product: float64 = 1.0
         for i in range(size):
             self.chosen[i] = self._label_in(self.sets[self.first + i], row)
@@ -789,7 +757,7 @@ def look_up(
     """Sum, for some rows, the table entries of their values in all columns."""
     losses = np.empty(len(rows), np.int64)
     found: int64[::1] = losses
-    declare(place=Py_ssize_t, column=Py_ssize_t, loss=int64)
+    loss: int64
     with nogil:
         for place in range(rows.shape[0]):
             loss = 0

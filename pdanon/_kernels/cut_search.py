@@ -18,7 +18,7 @@ from cython import (
     void,
 )
 from cython.cimports.pdanon._kernels.counting import Code, Flag, Number, Rows, contains, grown, rarest
-from cython.cimports.pdanon._kernels.cuts import Space, Supports, maximal, reached, slot_of
+from cython.cimports.pdanon._kernels.cuts import Space, Supports, raise_nodes, reached, slot_of
 from cython.cimports.pdanon._kernels.itemset_search import Nodes
 from numpy.typing import NDArray
 
@@ -33,7 +33,6 @@ __all__ = ["Threats", "find_threats", "keep", "node_supports", "pair_clauses", "
 
 def node_supports(first: Number[::1], last: Number[::1], rows: Rows) -> NDArray[np.int64]:
     """Return the support of each node."""
-    declare(node=Py_ssize_t, slot=Py_ssize_t)
     result = np.zeros(len(first), np.int64)
     supports: int64[::1] = result
     seen: int64[::1] = np.full(len(rows.weights), -1, np.int64)
@@ -82,7 +81,6 @@ def keep(
     Rare nodes are never kept, and ``cost`` includes them. Each other node that is not kept adds its penalty.
     The scan stops when the cost reaches ``bound``. No threat is within ``safe``.
     """
-    place: Py_ssize_t
     within: bint = True
     result = np.zeros(len(cut), np.bool_)
     kept: uint8[::1] = result
@@ -106,8 +104,8 @@ def keep(
 @exceptval(check=False)
 def _completes(node: Py_ssize_t, kept: Flag[::1], known: Threats) -> bint:
     """Return whether all other nodes of a threat with this last node are kept."""
-    declare(position=Py_ssize_t, lacking=Py_ssize_t)
-    threat: Py_ssize_t = known.newest[node]
+    lacking: Py_ssize_t
+    threat = known.newest[node]
     while threat >= 0:
         lacking = 0
         for position in range(known.offsets[threat], known.offsets[threat + 1]):
@@ -137,9 +135,8 @@ def find_threats(
     Return the sets found, as positions in ``nodes``, a mask of the nodes that are not suppressed, and the
     largest number of nodes of a row with a pivot.
     """
-    i: Py_ssize_t
     kept = np.ones(len(nodes), np.bool_)
-    search: _Search = _Search(size, k, rank, kept, rows)
+    search = _Search(size, k, rank, kept, rows)
     search.halt = halt
     search.number(nodes, first, last)
     with nogil:
@@ -147,7 +144,7 @@ def find_threats(
             if halt[0]:
                 break
             search.search_pivot(pivots[i])
-    n: Py_ssize_t = search.n_found
+    n = search.n_found
     return (
         np.asarray(search.found[: search.starts[n]]),
         np.asarray(search.starts[: n + 1]),
@@ -161,7 +158,8 @@ def find_threats(
 class _Search:
     """The search for rare sets of up to ``size`` items with a pivot."""
 
-    declare(size=Py_ssize_t, k=int64)
+    size: Py_ssize_t
+    k: int64
     rank: Number[::1]
     kept: uint8[::1]
     rows: Rows
@@ -171,7 +169,9 @@ class _Search:
     end: int64[::1]
     is_candidate: uint8[::1]  # candidates: items that are kept, and were no pivots so far
     found: int32[::1]  # items of the sets found
-    declare(starts=int64[::1], n_found=Py_ssize_t, longest=Py_ssize_t)
+    starts: int64[::1]
+    n_found: Py_ssize_t
+    longest: Py_ssize_t
     seen: int32[::1]  # the last pivot found in each row
     n_rows: Py_ssize_t
     sources: int32[::1]  # the rows with the pivot
@@ -179,7 +179,8 @@ class _Search:
     bounds: int64[::1]  # start of each row in `sets`
     count: int64[::1]  # support of each candidate in them
     local: int32[::1]  # local number of each item, -1 between steps
-    declare(prefix=int32[::1], cursor=int64[::1])
+    prefix: int32[::1]
+    cursor: int64[::1]
     nodes: Nodes
     halt: Flag[::1]
 
@@ -208,7 +209,6 @@ class _Search:
 
     def number(self, nodes: Number[::1], first: Number[::1], last: Number[::1]) -> None:
         """Write the range of row codes of each item."""
-        declare(item=Py_ssize_t, place=Py_ssize_t)
         self.item_of = np.full(len(self.rows.starts) - 1, -1, np.int32)
         for item in range(self.n_items):
             self.begin[item], self.end[item] = first[nodes[item]], last[nodes[item]]
@@ -220,7 +220,6 @@ class _Search:
     @exceptval(-1)
     def search_pivot(self, pivot: Py_ssize_t) -> int32:
         """Find the rare sets of a pivot and candidates."""
-        declare(row=Py_ssize_t, item=Py_ssize_t)
         self.is_candidate[pivot] = False
         if not self.kept[pivot]:
             return 0
@@ -242,10 +241,10 @@ class _Search:
     @exceptval(-1)
     def gather(self, pivot: Py_ssize_t, rows: Rows) -> int32:
         """List the rows with the pivot as sets of candidates, and count the candidates."""
-        declare(slot=Py_ssize_t, row=Py_ssize_t)
+        row: Py_ssize_t
         n: Py_ssize_t = 0
-        size: Py_ssize_t = 0
-        most: Py_ssize_t = rows.starts[self.end[pivot]] - rows.starts[self.begin[pivot]]
+        size = 0
+        most = rows.starts[self.end[pivot]] - rows.starts[self.begin[pivot]]
         if most > self.sources.shape[0]:
             self.sources = grown(self.sources, 0, 2 * most)
             self.bounds = grown(self.bounds, 1, 2 * most + 1)
@@ -267,7 +266,7 @@ class _Search:
     @exceptval(check=False)
     def list_sets(self, rows: Rows) -> void:
         """Write the candidates of each listed row, and count them."""
-        declare(i=Py_ssize_t, position=Py_ssize_t, row=Py_ssize_t)
+        row: Py_ssize_t
         before: int32
         at: Py_ssize_t = 0
         self.count[:] = 0
@@ -287,7 +286,6 @@ class _Search:
     @exceptval(check=False)
     def test_pairs_of_pivot(self) -> void:
         """Suppress an item of each rare pair of the pivot and a candidate."""
-        item: Py_ssize_t
         for item in range(self.n_items):
             if 0 < self.count[item] < self.k and self.is_candidate[item]:
                 self.prefix[1] = item
@@ -302,9 +300,8 @@ class _Search:
 
         Return the position of that item.
         """
-        place: Py_ssize_t
-        worst: Py_ssize_t = 0
-        start: Py_ssize_t = self.starts[self.n_found]
+        worst = 0
+        start = self.starts[self.n_found]
         for place in range(length):
             self.found[start + place] = self.prefix[place]
             if self.rank[self.prefix[place]] > self.rank[self.prefix[worst]]:
@@ -319,12 +316,11 @@ class _Search:
     @exceptval(-1)
     def make_room(self, nodes: Nodes) -> int32:
         """Allocate larger nodes if the listed rows, reduced to frequent items, do not fit."""
-        item: Py_ssize_t
         n: Py_ssize_t = 0
         for item in range(self.n_items):
             n += self.count[item] >= self.k
-        occurrences: Py_ssize_t = max(self.bounds[self.n_rows], nodes.items.shape[1] - 1)
-        rows: Py_ssize_t = max(self.n_rows, nodes.sources.shape[1])
+        occurrences = max(self.bounds[self.n_rows], nodes.items.shape[1] - 1)
+        rows = max(self.n_rows, nodes.sources.shape[1])
         names: Py_ssize_t = max(n, nodes.names.shape[1])
         if occurrences >= nodes.items.shape[1] or rows > nodes.sources.shape[1] or n > nodes.names.shape[1]:
             with gil:
@@ -336,7 +332,6 @@ class _Search:
     @exceptval(check=False)
     def fill_root(self, nodes: Nodes) -> void:
         """Write the first node: the listed rows, reduced to frequent items."""
-        declare(item=Py_ssize_t, i=Py_ssize_t, p=Py_ssize_t)
         start: Py_ssize_t
         at: Py_ssize_t = 0
         n: int32 = 0
@@ -368,9 +363,8 @@ class _Search:
     @exceptval(check=False)
     def descend(self, nodes: Nodes) -> void:
         """Visit all itemsets that begin with the pivot, depth first, by the pairs that extend a prefix."""
-        b: Py_ssize_t
         depth: Py_ssize_t = 0
-        arrived: bint = True
+        arrived = True
         while depth >= 0 and not self.halt[0]:
             if arrived:
                 nodes.count_pairs(depth, self.rows.weights)
@@ -391,7 +385,7 @@ class _Search:
     @exceptval(check=False)
     def test_pairs(self, depth: Py_ssize_t, nodes: Nodes) -> void:
         """Suppress an item of each rare itemset of the prefix and two items of the node."""
-        declare(row=Py_ssize_t, p=Py_ssize_t, q=Py_ssize_t, line=size_t)
+        line: size_t
         d: size_t = nodes.n_names[depth]
         for row in range(nodes.n_rows[depth]):
             for p in range(nodes.bounds[depth, row], nodes.bounds[depth, row + 1]):
@@ -413,7 +407,6 @@ class _Search:
     @exceptval(check=False)
     def all_kept(self, length: Py_ssize_t) -> bint:
         """Return whether all items of a prefix of this length are kept."""
-        place: Py_ssize_t
         for place in range(length):
             if not self.kept[self.prefix[place]]:
                 return False
@@ -436,7 +429,7 @@ def pair_clauses(
     A path begins at a rare pair that is not rare with a lower node in place of either, and is as long as
     possible.
     """
-    declare(a=int32, slot=Py_ssize_t)
+    a: int32
     n: Py_ssize_t = 0
     rare: uint8[::1] = np.zeros(len(supports.partners), np.uint8)
     within: uint8[::1] = np.zeros(len(supports.partners), np.uint8)
@@ -470,7 +463,6 @@ def pair_clauses(
 @exceptval(check=False)
 def _mark_rare_pairs(k: int64, fit: Flag[::1], size: Code[::1], supports: Supports, rare: uint8[::1]) -> void:
     """Mark the rare pairs of two fit nodes, neither above the other."""
-    declare(a=Py_ssize_t, slot=Py_ssize_t)
     for a in range(fit.shape[0]):
         for slot in range(supports.starts[a], supports.starts[a + 1]):
             b = supports.partners[slot]
@@ -482,7 +474,7 @@ def _mark_rare_pairs(k: int64, fit: Flag[::1], size: Code[::1], supports: Suppor
 @exceptval(check=False)
 def _mark_above(up: Code[::1], rare: Flag[::1], supports: Supports, within: uint8[::1]) -> void:
     """Mark the rare pairs that stay rare with a lower node in place of either."""
-    declare(a=int32, slot=Py_ssize_t, above=Py_ssize_t)
+    a: int32
     for a in range(up.shape[0]):
         for slot in range(supports.starts[a], supports.starts[a + 1]):
             if rare[slot]:
@@ -502,7 +494,7 @@ def _rare_slot(a: int32, b: int32, rare: Flag[::1], supports: Supports) -> Py_ss
     """Return the position of a rare pair, -1 if the pair is not rare."""
     if a < 0 or b < 0:
         return -1
-    slot: Py_ssize_t = slot_of(min(a, b), max(a, b), supports)
+    slot = slot_of(min(a, b), max(a, b), supports)
     return slot if slot >= 0 and rare[slot] else -1
 
 
@@ -521,19 +513,19 @@ def set_clauses(
     clause for each row with all upper ends. The paths of the clause begin as low as possible in the row:
     below the node of the set if the row contains it, otherwise below the upper end.
     """
-    rows: Rows = supports.rows
-    declare(i=Py_ssize_t, length=Py_ssize_t, rarest_node=Py_ssize_t)
-    declare(slot=Py_ssize_t, row=Py_ssize_t, place=Py_ssize_t)
+    rows = supports.rows
+    row: Py_ssize_t
     n: Py_ssize_t = 0
     ends: int32[::1] = np.empty(64, np.int32)
     bounds: int64[::1] = np.zeros(65, np.int64)
     longest = np.diff(set_offsets).max(initial=0)
     at: int32[::1] = np.empty(longest, np.int32)
-    space: Space = Space(longest, supports)
+    space = Space(longest, supports)
     with nogil:
         for i in range(set_offsets.shape[0] - 1):
             length = _shrink(sets, set_offsets[i], set_offsets[i + 1], k, supports, space, at)
-            _raise_nodes(at, length, k, up, size, supports, space)
+            space.at[:length] = at[:length]
+            raise_nodes(length, k, up, size, True, supports, space)
             rarest_node = rarest(space.nodes, 0, length, rows.starts)
             for slot in range(rows.starts[rarest_node], rows.starts[rarest_node + 1]):
                 row = rows.tids[slot]
@@ -566,9 +558,8 @@ def _shrink(
     kept: int32[::1],
 ) -> Py_ssize_t:
     """Write a rare subset of a set, ascending, that has no rare proper subset; return its length."""
-    i: Py_ssize_t
     place: Py_ssize_t = 0
-    n: Py_ssize_t = stop - start
+    n = stop - start
     kept[:n] = sets[start:stop]
     while place < n and n > 1:
         for i in range(n - 1):
@@ -584,43 +575,11 @@ def _shrink(
 @cfunc
 @nogil
 @exceptval(check=False)
-def _raise_nodes(
-    nodes: Code[::1],
-    n: Py_ssize_t,
-    k: int64,
-    up: Code[::1],
-    size: Code[::1],
-    supports: Supports,
-    space: Space,
-) -> void:
-    """Raise each of n nodes of a rare set while the set stays rare and an antichain.
-
-    Write the nodes to ``space.at``, and in ascending order to ``space.nodes``.
-    """
-    declare(place=Py_ssize_t, rare=bint)
-    space.at[:n] = nodes[:n]
-    for place in range(n):
-        rare = True
-        while rare and up[space.at[place]] >= 0:
-            below = space.at[place]
-            space.at[place] = up[below]
-            rare = maximal(space.at, n, size, space.nodes) == n and (
-                reached(space.nodes, n, k, supports, space) < k
-            )
-            if not rare:
-                space.at[place] = below
-    maximal(space.at, n, size, space.nodes)
-
-
-@cfunc
-@nogil
-@exceptval(check=False)
 def _lowest_fit(
     node: int32, top: int32, row: Py_ssize_t, rows: Rows, fit: Flag[::1], size: Code[::1]
 ) -> int32:
     """Return a lowest fit node of a row below ``node``, or below ``top`` if ``node`` is not in the row."""
-    position: Py_ssize_t
-    lowest: int32 = top
+    lowest = top
     for position in range(rows.offsets[row], rows.offsets[row + 1]):
         if rows.codes[position] == node:
             lowest = node

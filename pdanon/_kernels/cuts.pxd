@@ -1,4 +1,4 @@
-from pdanon._kernels.counting cimport Code, Number, Rows
+from pdanon._kernels.counting cimport Code, Number, Rows, find
 
 
 cdef class Supports:
@@ -24,16 +24,11 @@ cdef long long reached(
 ) noexcept nogil
 
 
+cdef Py_ssize_t raise_nodes(
+    Py_ssize_t n, long long k, Code[::1] up, Code[::1] size, bint apart, Supports supports, Space space
+) noexcept nogil
+
+
 cdef inline Py_ssize_t slot_of(Py_ssize_t a, Py_ssize_t b, Supports supports) noexcept nogil:
     """Return the position of a pair a < b, -1 if it is in no row."""
-    cdef Py_ssize_t middle
-    cdef Py_ssize_t slot = supports.starts[a]
-    cdef Py_ssize_t last = supports.starts[a + 1]
-    cdef Py_ssize_t stop = last
-    while slot < stop:
-        middle = (slot + stop) // 2
-        if supports.partners[middle] < b:
-            slot = middle + 1
-        else:
-            stop = middle
-    return slot if slot < last and supports.partners[slot] == b else -1
+    return find(supports.partners, supports.starts[a], supports.starts[a + 1], b)

@@ -11,10 +11,8 @@ import numpy as np
 from cython import (
     Py_ssize_t,
     bint,
-    cast,
     cclass,
     cfunc,
-    declare,
     exceptval,
     final,
     int as int32,
@@ -32,6 +30,7 @@ from cython.cimports.pdanon._kernels.counting import (
     grown,
     rarest,
     sort_part,
+    support,
 )
 from numpy.typing import NDArray
 
@@ -65,7 +64,8 @@ class State:
     size: Code[::1]  # number of nodes of each subtree
     leaves: Code[::1]  # number of leaves of each subtree
     cost: Number[::1]  # loss of publishing each node for all occurrences below it
-    declare(in_cut=uint8[::1], below=int64[::1])
+    in_cut: uint8[::1]
+    below: int64[::1]
 
     def __init__(
         self,
@@ -141,13 +141,12 @@ class Space:
 @exceptval(check=False)
 def _lift(node: Py_ssize_t, state: State) -> void:
     """Replace the cut nodes below a node by the node."""
-    covered: Py_ssize_t
     if state.in_cut[node]:
         return
     for covered in range(node, node + state.size[node]):
         state.in_cut[covered] = False
     state.in_cut[node] = True
-    added: int64 = state.cost[node] - state.below[node]
+    added = state.cost[node] - state.below[node]
     while node >= 0:
         state.below[node] += added
         node = state.parent[node]
@@ -155,7 +154,6 @@ def _lift(node: Py_ssize_t, state: State) -> void:
 
 def lift_all(nodes: Code[::1], state: State) -> None:
     """Raise the cut to nodes, given in ascending order; of a node and its ancestor, to the ancestor."""
-    i: Py_ssize_t
     end: Py_ssize_t = 0
     with nogil:
         for i in range(nodes.shape[0]):
@@ -187,7 +185,6 @@ def _above(node: int32, state: State) -> int32:
 
 def maximal(nodes: Code[::1], n: Py_ssize_t, size: Code[::1], out: int32[::1]) -> Py_ssize_t:
     """Write the distinct nodes without an ancestor among the n nodes, ascending; return their number."""
-    declare(i=Py_ssize_t, slot=Py_ssize_t)
     kept: Py_ssize_t = 0
     for i in range(n):
         slot = i
@@ -207,7 +204,6 @@ def reached(nodes: Code[::1], n: Py_ssize_t, k: int64, supports: Supports, space
 
     If a sensitive item is in too many of its rows, return 1.
     """
-    slot: Py_ssize_t
     if supports.diversity and nodes[0] != 0:  # the caller has checked the root, the last resort
         return _hidden_in(nodes, n, supports, supports.rows, space)
     if n == 1:
@@ -215,24 +211,7 @@ def reached(nodes: Code[::1], n: Py_ssize_t, k: int64, supports: Supports, space
     if n == 2 and supports.starts.shape[0]:
         slot = slot_of(nodes[0], nodes[1], supports)
         return supports.together[slot] if slot >= 0 else 0
-    return _support_up_to(nodes, n, k, supports.rows)
-
-
-@cfunc
-@nogil
-@exceptval(check=False)
-def _support_up_to(nodes: Code[::1], n: Py_ssize_t, k: int64, rows: Rows) -> int64:
-    """Count the support of an antichain of nodes, up to k."""
-    declare(slot=Py_ssize_t, row=Py_ssize_t)
-    node: Py_ssize_t = rarest(nodes, 0, n, rows.starts)
-    support: int64 = 0
-    for slot in range(rows.starts[node], rows.starts[node + 1]):
-        row = rows.tids[slot]
-        if contains(rows.codes, rows.offsets[row], rows.offsets[row + 1], nodes, 0, n):
-            support += rows.weights[row]
-            if support >= k:
-                break
-    return support
+    return support(nodes, 0, n, supports.rows, k)
 
 
 @cfunc
@@ -240,21 +219,21 @@ def _support_up_to(nodes: Code[::1], n: Py_ssize_t, k: int64, rows: Rows) -> int
 @exceptval(check=False)
 def _hidden_in(nodes: Code[::1], n: Py_ssize_t, supports: Supports, rows: Rows, space: Space) -> int64:
     """Return the support of an antichain of nodes, or 1 if a sensitive item is in too many of its rows."""
-    declare(slot=Py_ssize_t, row=Py_ssize_t, place=Py_ssize_t)
+    row: Py_ssize_t
     secret: Py_ssize_t
-    node: Py_ssize_t = rarest(nodes, 0, n, rows.starts)
-    support: int64 = 0
-    most: int64 = 0
+    node = rarest(nodes, 0, n, rows.starts)
+    held = 0
+    most = 0
     space.shared[:] = 0
     for slot in range(rows.starts[node], rows.starts[node + 1]):
         row = rows.tids[slot]
         if contains(rows.codes, rows.offsets[row], rows.offsets[row + 1], nodes, 0, n):
-            support += rows.weights[row]
+            held += rows.weights[row]
             for place in range(supports.secret_offsets[row], supports.secret_offsets[row + 1]):
                 secret = supports.secrets[place]
                 space.shared[secret] += rows.weights[row]
                 most = max(most, space.shared[secret])
-    return 1 if most * supports.diversity > support else support
+    return 1 if most * supports.diversity > held else held
 
 
 @cfunc
@@ -265,10 +244,9 @@ def _cheapest(n: Py_ssize_t, k: int64, state: State, supports: Supports, space: 
 
     Ties: fewer leaves, then the nodes. All combinations of ancestors are compared.
     """
-    declare(place=Py_ssize_t, length=Py_ssize_t)
-    n_best: Py_ssize_t = 0
-    declare(added=int64, affected=int64)
-    best_added: int64 = 0
+    n_best = 0
+    affected: int64
+    best_added = 0
     best_affected: int64 = 0
     better: bint
     space.at[:n] = space.nodes[:n]
@@ -299,7 +277,6 @@ def _cheapest(n: Py_ssize_t, k: int64, state: State, supports: Supports, space: 
 @exceptval(check=False)
 def _precedes(a: Code[::1], n_a: Py_ssize_t, b: Code[::1], n_b: Py_ssize_t) -> bint:
     """Return whether a sequence of nodes precedes another in lexicographic order."""
-    i: Py_ssize_t
     for i in range(min(n_a, n_b)):
         if a[i] != b[i]:
             return a[i] < b[i]
@@ -315,9 +292,8 @@ def _stepwise(n: Py_ssize_t, k: int64, state: State, supports: Supports, space: 
     First, raise the node that adds least loss, until the support suffices. Then lower each node again as far
     as possible.
     """
-    declare(i=Py_ssize_t, up=Py_ssize_t, top=int32)
     space.at[:n] = space.nodes[:n]
-    length: Py_ssize_t = maximal(space.at, n, state.size, space.out)
+    length = maximal(space.at, n, state.size, space.out)
     while reached(space.out, length, k, supports, space) < k:
         up = _cheapest_step(n, state, space)
         space.at[up] = state.parent[space.at[up]]
@@ -337,10 +313,8 @@ def _stepwise(n: Py_ssize_t, k: int64, state: State, supports: Supports, space: 
 @exceptval(check=False)
 def _cheapest_step(n: Py_ssize_t, state: State, space: Space) -> Py_ssize_t:
     """Return the position of the node whose parent adds least loss; not all nodes are the root."""
-    i: Py_ssize_t
-    place: Py_ssize_t = -1
-    added: int64
-    least: int64 = 0
+    place = -1
+    least = 0
     for i in range(n):
         node = space.at[i]
         up = state.parent[node]
@@ -359,7 +333,6 @@ def _generalize(n: Py_ssize_t, k: int64, state: State, supports: Supports, space
 
     Up to three nodes are generalized optimally; for more, the number of combinations is too large.
     """
-    declare(i=Py_ssize_t, length=Py_ssize_t)
     length = _cheapest(n, k, state, supports, space) if n <= 3 else _stepwise(n, k, state, supports, space)
     for i in range(length):
         _lift(space.out[i], state)
@@ -371,9 +344,9 @@ def satisfy_pairs(k: int64, pairs: bint, state: State, supports: Supports) -> in
     Nodes and pairs are visited in pre-order, pass after pass. A node that stays in the cut is visited once.
     If another node enters the cut later, their pair is in no row, or in all rows of a pair that was not rare.
     """
-    declare(a=Py_ssize_t, more=Py_ssize_t)
+    more: Py_ssize_t
     done: Py_ssize_t = 0
-    space: Space = Space(2, supports)
+    space = Space(2, supports)
     counts: int32[::1] = np.zeros(len(state.in_cut), np.int32)
     partners: int32[::1] = np.empty(len(state.in_cut), np.int32)
     checked: uint8[::1] = np.zeros(len(state.in_cut), np.uint8)
@@ -410,9 +383,8 @@ def _satisfy_pairs_of(
 
     A node that enters the cut in the meantime is an ancestor of a visited node, so it precedes the next ones.
     """
-    i: Py_ssize_t
     done: Py_ssize_t = 0
-    n: Py_ssize_t = _rare_partners(a, k, counts, partners, state, supports.rows)
+    n = _rare_partners(a, k, counts, partners, state, supports.rows)
     for i in range(n):
         if not state.in_cut[a]:
             break
@@ -435,13 +407,15 @@ def _rare_partners(
     rows: Rows,
 ) -> Py_ssize_t:
     """List the later cut nodes that form a rare pair with a node, ascending; return their number."""
-    declare(slot=Py_ssize_t, row=Py_ssize_t, position=Py_ssize_t)
-    declare(i=Py_ssize_t, n=Py_ssize_t, kept=Py_ssize_t)
-    codes: Code[::1] = rows.codes
+    row: Py_ssize_t
+    i: Py_ssize_t
+    n: Py_ssize_t
+    kept: Py_ssize_t
+    codes = rows.codes
     n = kept = 0
     for slot in range(rows.starts[a], rows.starts[a + 1]):
         row = rows.tids[slot]
-        weight: int32 = cast(int32, rows.weights[row])
+        weight: int32 = rows.weights[row]
         for position in range(rows.positions[slot] + 1, rows.offsets[row + 1]):
             b = codes[position]
             if counts[b] == 0:
@@ -465,9 +439,8 @@ def satisfy_itemsets(
 
     The sets are visited in the given order.
     """
-    declare(i=Py_ssize_t, place=Py_ssize_t, n=Py_ssize_t)
     done: Py_ssize_t = 0
-    space: Space = Space(np.diff(set_offsets).max(initial=0), supports)
+    space = Space(np.diff(set_offsets).max(initial=0), supports)
     with nogil:
         for i in range(set_offsets.shape[0] - 1):
             n = set_offsets[i + 1] - set_offsets[i]
@@ -495,7 +468,6 @@ def forced_nodes(
 
     With ``pairs``, also the nodes that a rare pair alone demands.
     """
-    node: Py_ssize_t
     result = np.zeros(len(parent), np.bool_)
     forced: uint8[::1] = result
     with nogil:
@@ -517,7 +489,6 @@ def _force_by_pairs(
     k: int64, parent: Code[::1], size: Code[::1], supports: Supports, forced: uint8[::1]
 ) -> void:
     """Mark the nodes that a rare pair demands alone."""
-    declare(a=Py_ssize_t, slot=Py_ssize_t, b=int32, u=int32, v=int32)
     for a in range(parent.shape[0]):
         for slot in range(supports.starts[a], supports.starts[a + 1]):
             b = supports.partners[slot]
@@ -535,10 +506,9 @@ def pair_demands(
 
     Demands that a forced node meets are left out.
     """
-    declare(a=Py_ssize_t, slot=Py_ssize_t)
     n: Py_ssize_t = 0
     demands: int32[::1] = np.empty(64, np.int32)
-    space: Space = Space(2, supports)
+    space = Space(2, supports)
     with nogil:
         for a in range(1, parent.shape[0]):
             if forced[parent[a]]:
@@ -561,8 +531,8 @@ def pair_demands(
 @exceptval(check=False)
 def _is_rare(a: int32, b: int32, k: int64, size: Code[::1], supports: Supports, space: Space) -> bint:
     """Return whether a pair of nodes is rare; it is in a row, and the parents of both are not forced."""
-    first: int32 = min(a, b)
-    last: int32 = max(a, b)
+    first = min(a, b)
+    last = max(a, b)
     if last < first + size[first]:  # the pair is the upper node, which is not rare: its parent is not forced
         return False
     space.nodes[0], space.nodes[1] = first, last
@@ -581,12 +551,11 @@ def set_demands(
 
     A set is left out if an earlier demand implies its own.
     """
-    declare(i=Py_ssize_t, place=Py_ssize_t, length=Py_ssize_t)
     n: Py_ssize_t = 0
     demands: int32[::1] = np.empty(len(sets), np.int32)
     starts: int64[::1] = np.zeros(len(set_offsets), np.int64)
     met_with: int64[::1] = np.full(len(parent), -1, np.int64)
-    space: Space = Space(np.diff(set_offsets).max(initial=0), supports)
+    space = Space(np.diff(set_offsets).max(initial=0), supports)
     with nogil:
         for i in range(set_offsets.shape[0] - 1):
             for place in range(set_offsets[i], set_offsets[i + 1]):
@@ -597,7 +566,8 @@ def set_demands(
                     above = parent[above]
                 space.at[place - set_offsets[i]] = sets[place]
             if not _any_within(demands, starts, n, met_with, i):
-                length = _raise(set_offsets[i + 1] - set_offsets[i], k, parent, size, supports, space)
+                length = set_offsets[i + 1] - set_offsets[i]
+                length = raise_nodes(length, k, parent, size, False, supports, space)
                 starts[n + 1] = _write_lowest_parents(length, parent, size, space, starts[n], demands)
                 n += 1
     return np.asarray(demands[: starts[n]]), np.asarray(starts[: n + 1])
@@ -610,7 +580,6 @@ def _any_within(
     demands: Code[::1], starts: Number[::1], n: Py_ssize_t, mark: Number[::1], value: int64
 ) -> bint:
     """Return whether all nodes of one of the first n demands have a mark."""
-    declare(i=Py_ssize_t, slot=Py_ssize_t)
     for i in range(n):
         slot = starts[i]
         while slot < starts[i + 1] and mark[demands[slot]] == value:
@@ -620,29 +589,28 @@ def _any_within(
     return False
 
 
-@cfunc
-@nogil
-@exceptval(check=False)
-def _raise(
+def raise_nodes(
     n: Py_ssize_t,
     k: int64,
-    parent: Code[::1],
+    up: Code[::1],
     size: Code[::1],
+    apart: bint,
     supports: Supports,
     space: Space,
 ) -> Py_ssize_t:
-    """Raise each of n nodes, ``space.at``, while the set stays rare.
+    """Raise each of n nodes, ``space.at``, while the set stays rare, and with ``apart`` an antichain.
 
-    Write the antichain to ``space.nodes``; return its length.
+    ``up`` is the node to raise each node to, or -1. Write the antichain to ``space.nodes``, ascending; return
+    its length.
     """
-    declare(i=Py_ssize_t, length=Py_ssize_t, rare=bint)
+    rare: bint
     for i in range(n):
         rare = True
-        while rare and space.at[i] > 0:
+        while rare and up[space.at[i]] >= 0:
             below = space.at[i]
-            space.at[i] = parent[below]
+            space.at[i] = up[below]
             length = maximal(space.at, n, size, space.nodes)
-            rare = reached(space.nodes, length, k, supports, space) < k
+            rare = (length == n or not apart) and reached(space.nodes, length, k, supports, space) < k
             if not rare:
                 space.at[i] = below
     return maximal(space.at, n, size, space.nodes)
@@ -660,8 +628,7 @@ def _write_lowest_parents(
     out: int32[::1],
 ) -> Py_ssize_t:
     """Write the parents of an antichain that have no other parent below them, ascending; return their end."""
-    i: Py_ssize_t
-    end: Py_ssize_t = start
+    end = start
     for i in range(n):
         above = parent[space.nodes[i]]
         if end > start and out[end - 1] <= above < out[end - 1] + size[out[end - 1]]:
@@ -685,7 +652,9 @@ def node_counts(
     sizes = np.zeros(len(offsets) - 1, np.int64)
     n_nodes: int64[::1] = sizes
     last: int64[::1] = np.full(len(parent), -1, np.int64)  # last row with each node
-    declare(at=Py_ssize_t, node=Py_ssize_t, row=Py_ssize_t)
+    at: Py_ssize_t
+    node: Py_ssize_t
+    row: Py_ssize_t
     with nogil:
         for row in range(n_nodes.shape[0]):
             for at in range(offsets[row], offsets[row + 1]):
@@ -712,7 +681,7 @@ def node_counts(
                 node = leaves[at]
                 while node >= 0:
                     if place[node] < first:
-                        place[node], nodes[slot] = slot, cast(int32, node)
+                        place[node], nodes[slot] = slot, node
                         slot -= 1
                     counts[place[node]] += 1
                     node = parent[node]

@@ -11,7 +11,6 @@ import numpy as np
 from cython import (
     Py_ssize_t,
     bint,
-    cast,
     cclass,
     cfunc,
     declare,
@@ -24,7 +23,7 @@ from cython import (
     uchar as uint8,
     void,
 )
-from cython.cimports.pdanon._kernels.counting import Code, Flag, Number, Rows, grown
+from cython.cimports.pdanon._kernels.counting import Code, Flag, Number, Rows, grown, sort_by
 from numpy.typing import NDArray
 
 __all__ = ["Found", "Inferences", "Marks", "Path", "Stack", "rows_beyond"]
@@ -47,10 +46,9 @@ def rows_beyond(
     together, apart = np.zeros((2, end - begin), np.int64)
     a: int64[::1] = together
     b: int64[::1] = apart
-    codes: Code[::1] = rows.codes
-    offsets: Number[::1] = rows.offsets
-    declare(first=Py_ssize_t, last=Py_ssize_t, i=Py_ssize_t)
-    declare(slot=Py_ssize_t, row=Py_ssize_t)
+    codes = rows.codes
+    offsets = rows.offsets
+    row: Py_ssize_t
     with nogil:
         for i in range(begin, end):
             first, last = offsets[owners[i]], offsets[owners[i] + 1]
@@ -59,7 +57,7 @@ def rows_beyond(
             rarest: Py_ssize_t = codes[first] if codes[first] != items[i] else codes[first + 1]
             for slot in range(rows.starts[rarest], rows.starts[rarest + 1]):
                 row = rows.tids[slot]
-                held: int32 = _compare_items(codes, offsets[row], offsets[row + 1], first, last, items[i])
+                held = _compare_items(codes, offsets[row], offsets[row + 1], first, last, items[i])
                 if held == 2:
                     a[i - begin] += rows.weights[row]
                 elif held == 1:
@@ -118,9 +116,8 @@ class Found:
         others: int64,
     ) -> int32:
         """Add the first ``size`` members, for a sensitive item."""
-        n: Py_ssize_t = self.n
-        begin: Py_ssize_t = self.bounds[n]
-        i: Py_ssize_t
+        n = self.n
+        begin = self.bounds[n]
         if n + 2 > self.bounds.shape[0]:
             self.bounds = grown(self.bounds, n + 1, 2 * self.bounds.shape[0])
             self.owners = grown(self.owners, n, self.bounds.shape[0])
@@ -138,7 +135,7 @@ class Found:
 
     def arrays(self) -> tuple[Array, ...]:
         """Return codes, bounds, sensitive items, and the numbers of owners and other rows."""
-        n: Py_ssize_t = self.n
+        n = self.n
         codes, bounds = np.asarray(self.codes)[: self.bounds[n]], np.asarray(self.bounds)[: n + 1]
         items, owners, others = np.asarray(self.items), np.asarray(self.owners), np.asarray(self.others)
         return codes, bounds, items[:n], owners[:n], others[:n]
@@ -232,7 +229,7 @@ class Path:
 
     def following_at(self, depth: Py_ssize_t) -> Py_ssize_t:
         """Return the position of the next item that extends a node, -1 if there is none."""
-        now: Py_ssize_t = self.cursor[depth]
+        now = self.cursor[depth]
         if now >= self.begins[depth]:
             self.status[self.following[now]] = BANNED
         self.cursor[depth] = now + 1
@@ -240,7 +237,7 @@ class Path:
 
     def enter(self, depth: Py_ssize_t, now: Py_ssize_t) -> void:
         """Append the child with one more item."""
-        item: int32 = self.following[now]
+        item = self.following[now]
         self.members[self.n_members[depth]] = item
         self.n_members[depth + 1] = self.n_members[depth] + 1
         self.status[item] = MEMBER
@@ -249,7 +246,6 @@ class Path:
 
     def leave(self, depth: Py_ssize_t) -> void:
         """Undo the status that a node gave to items."""
-        i: Py_ssize_t
         for i in range(self.begins[depth], self.ends[depth]):
             self.status[self.following[i]] = FREE
         for i in range(self.n_members[depth - 1] if depth else 0, self.n_members[depth]):
@@ -311,7 +307,7 @@ class Stack:
     def n_items(self, offsets: Number[::1]) -> int64:
         """Count the items of the current rows."""
         row: Py_ssize_t
-        n: int64 = 0
+        n = 0
         for i in range(self.start, self.stop):
             row = self.rows[i]
             n += offsets[row + 1] - offsets[row]
@@ -344,7 +340,7 @@ class Stack:
         places: int64[::1],
     ) -> int64:
         """Copy the current rows to the places of their items with positive values; return the steps."""
-        declare(row=Py_ssize_t, place=Py_ssize_t)
+        row: Py_ssize_t
         for i in range(self.start, self.stop):
             row = self.rows[i]
             for place in range(offsets[row], offsets[row + 1]):
@@ -353,32 +349,6 @@ class Stack:
                     self.rows[places[item]] = self.rows[i]
                     places[item] += 1
         return self.n_items(offsets)
-
-
-@cfunc
-@nogil
-@exceptval(check=False)
-def sort_by(items: int32[::1], begin: Py_ssize_t, end: Py_ssize_t, values: int64[::1]) -> void:
-    """Sort ``items[begin:end]`` by value, ties by item.
-
-    Shellsort: in place, and without the interpreter lock.
-    """
-    gap: Py_ssize_t = 1
-    j: Py_ssize_t
-    while gap < (end - begin) // 3:
-        gap = 3 * gap + 1
-    while gap > 0:
-        for i in range(begin + gap, end):
-            item = items[i]
-            j = i
-            while j >= begin + gap:
-                other = items[j - gap]
-                if values[other] < values[item] or (values[other] == values[item] and other < item):
-                    break
-                items[j] = other
-                j -= gap
-            items[j] = item
-        gap //= 3
 
 
 # --- The search
@@ -474,10 +444,9 @@ class Inferences:
         entry for each item: the number of steps, -1 if that exceeds the limit; and whether larger itemsets
         may exist.
         """
-        n: Py_ssize_t = len(chosen)
+        n = len(chosen)
         outcome = np.zeros((2, n), np.int64)
         answers: int64[:, ::1] = outcome
-        i: Py_ssize_t
         self.limit = limit
         with nogil:
             for i in range(n):
@@ -501,7 +470,7 @@ class Inferences:
         while depth >= 0 and self.steps <= self.limit and not self.halt[0] and self.found.room[0] >= 0:
             if self.m == 0 and self.is_broken:
                 break
-            now: Py_ssize_t = self.path.following_at(depth)
+            now = self.path.following_at(depth)
             if now < 0:
                 self.path.leave(depth)
                 depth -= 1
@@ -522,8 +491,7 @@ class Inferences:
     @exceptval(-1)
     def _begin(self) -> int32:
         """Reset the search, and select all owners."""
-        i: Py_ssize_t
-        n: Py_ssize_t = self.last - self.first
+        n = self.last - self.first
         self.steps = self.was_cut = self.is_broken = 0
         if not self.listing:
             self.marks.begin()
@@ -531,7 +499,7 @@ class Inferences:
         self.a.begin(n)
         self.b.begin(0)
         for i in range(n):
-            self.a.rows[i] = cast(int32, self.first + i)
+            self.a.rows[i] = self.first + i
             self.is_owner[self.owners[self.first + i]] = True
         return 0
 
@@ -541,7 +509,7 @@ class Inferences:
     def _visit(self, depth: Py_ssize_t) -> int32:
         """Test all extensions of the current itemset, and divide its rows among them."""
         item: Py_ssize_t
-        n: Py_ssize_t = self._count_owners()
+        n = self._count_owners()
         if self._can_extend(n, depth):
             if depth == 1:
                 item = self.path.members[0]
@@ -570,12 +538,12 @@ class Inferences:
         List the items; return their number.
         """
         n: Py_ssize_t = 0
-        declare(row=Py_ssize_t, place=Py_ssize_t, weight=int64)
+        row: Py_ssize_t
         self.weight = 0
         for i in range(self.a.start, self.a.stop):
             row = self.owners[self.a.rows[i]]
             weight = self.weights[row]
-            bound: int64 = self.above * self.apart[self.a.rows[i]]
+            bound = self.above * self.apart[self.a.rows[i]]
             self.weight += weight
             self.steps += self.offsets[row + 1] - self.offsets[row]
             for place in range(self.offsets[row], self.offsets[row + 1]):
@@ -614,11 +582,11 @@ class Inferences:
     @exceptval(-1)
     def _add_closure(self, n: Py_ssize_t, depth: Py_ssize_t) -> int32:
         """Add the items that all owners of the node contain, and keep the other rows with all of them."""
-        declare(place=Py_ssize_t, held=Py_ssize_t, row=int32)
-        begin: Py_ssize_t = self.path.n_members[depth]
-        end: Py_ssize_t = begin
-        stop: Py_ssize_t = self.b.start
-        support: int64 = 0
+        held: Py_ssize_t
+        begin = self.path.n_members[depth]
+        end = begin
+        stop = self.b.start
+        support = 0
         for i in range(n):
             item = self.names[i]
             if self.count[item] == self.weight:
@@ -650,7 +618,7 @@ class Inferences:
     @exceptval(check=False)
     def _count_others(self, n: Py_ssize_t, depth: Py_ssize_t) -> void:
         """Count the other rows of the node with each item that can extend it."""
-        declare(item=Py_ssize_t, row=Py_ssize_t, place=Py_ssize_t)
+        declare(item=Py_ssize_t, row=Py_ssize_t)
         if depth == 0:
             for i in range(n):
                 self.others[self.names[i]] = self.supports[self.names[i]] - self.count[self.names[i]]
@@ -681,8 +649,8 @@ class Inferences:
         Read either all items of the other rows, or all rows of the items that can extend the node.
         """
         item: Py_ssize_t
-        of_rows: int64 = self.b.n_items(self.offsets)
-        of_items: int64 = 2 * (self.b.stop - self.b.start)
+        of_rows = self.b.n_items(self.offsets)
+        of_items = 2 * (self.b.stop - self.b.start)
         for i in range(n):
             item = self.names[i]
             of_items += self.starts[item + 1] - self.starts[item] if self.reach[item] else 0
@@ -696,9 +664,9 @@ class Inferences:
     @exceptval(-1)
     def _judge(self, n: Py_ssize_t, depth: Py_ssize_t) -> int32:
         """Find the items that break rho with the current itemset, and the items that extend it."""
-        begin: Py_ssize_t = self.path.begins[depth]
-        middle: Py_ssize_t = begin
-        n_members: Py_ssize_t = self.path.n_members[depth]
+        begin = self.path.begins[depth]
+        middle = begin
+        n_members = self.path.n_members[depth]
         self.path.make_room(begin + n)
         self.a.make_room_for(begin + n)
         self.b.make_room_for(begin + n)
@@ -726,7 +694,7 @@ class Inferences:
         if self.m and depth + 1 == self.m:
             self.was_cut |= self.path.ends[depth] > middle
             self.path.ends[depth] = middle
-        sort_by(self.path.following, middle, self.path.ends[depth], self.reach)
+        sort_by(self.path.following, middle, self.path.ends[depth], self.reach, 1)
         return self._divide(middle, depth)
 
     @cfunc
@@ -734,10 +702,10 @@ class Inferences:
     @exceptval(-1)
     def _divide(self, middle: Py_ssize_t, depth: Py_ssize_t) -> int32:
         """Write the rows of each extension after those of the path."""
-        a_free: int64[::1] = self.number  # from here on the position of the next row of each item
-        declare(i=Py_ssize_t, row=Py_ssize_t, place=Py_ssize_t)
+        a_free = self.number  # from here on the position of the next row of each item
+        row: Py_ssize_t
         item: Py_ssize_t
-        end: Py_ssize_t = self.path.ends[depth]
+        end = self.path.ends[depth]
         for i in range(self.path.begins[depth], middle + 1):
             self.a.begins[i], self.b.begins[i] = self.a.free, self.b.free
         for i in range(middle, end):
@@ -769,7 +737,7 @@ class Inferences:
     @exceptval(check=False)
     def _mark(self, begin: int64, end: int64, depth: int64) -> void:
         """Mark the rows of the current itemset that contain an item with ``reach`` -1."""
-        declare(i=Py_ssize_t, item=Py_ssize_t, row=Py_ssize_t)
+        declare(item=Py_ssize_t, row=Py_ssize_t)
         if depth == 0:
             for i in range(begin, end):
                 item = self.path.following[i]
@@ -790,7 +758,6 @@ class Inferences:
     @exceptval(check=False)
     def _is_marked(self, depth: Py_ssize_t, now: Py_ssize_t) -> bint:
         """Return whether all rows of the extension at position ``now`` are marked."""
-        i: Py_ssize_t
         item: Py_ssize_t = self.path.following[now]
         if depth == 0:
             return self.marks.has_all(self.tids, self.starts[item], self.starts[item + 1])

@@ -7,7 +7,6 @@ import numpy as np
 from cython import (
     Py_ssize_t,
     bint,
-    cast,
     cclass,
     cfunc,
     declare,
@@ -34,7 +33,7 @@ from cython.cimports.pdanon._kernels.counting import (
 )
 from numpy.typing import NDArray
 
-__all__ = ["count_frequent", "minimal", "rare_itemsets"]
+__all__ = ["RareSearch", "count_frequent", "minimal"]
 
 
 # --- Nodes of a search, each with the rows that contain its prefix
@@ -87,14 +86,13 @@ class Nodes:
         An item extends the child if its pair with b has at least support ``floor``. ``keep`` is -1 before and
         after.
         """
-        c: Py_ssize_t
-        d: Py_ssize_t = self.n_names[depth]
+        d = self.n_names[depth]
         n: int32 = 0
         for c in range(b + 1, d):
             if self.counts[depth, b * d + c] >= floor:
                 keep[c] = n
                 self.names[depth + 1, n] = self.names[depth, c]
-                self.origins[depth + 1, n] = cast(int32, c)
+                self.origins[depth + 1, n] = c
                 n += 1
         self.n_names[depth + 1] = n
         self._fill_rows(depth, b, keep)
@@ -104,9 +102,9 @@ class Nodes:
 
     def _fill_rows(self, depth: Py_ssize_t, b: Py_ssize_t, keep: int32[::1]) -> void:
         """Write the rows of a child: those with local item b and at least two of the kept items."""
-        items: uint32[::1] = self.items[depth]
-        found: uint32[::1] = self.items[depth + 1]
-        declare(i=Py_ssize_t, p=Py_ssize_t, item=Py_ssize_t)
+        items = self.items[depth]
+        found = self.items[depth + 1]
+        item: Py_ssize_t
         begin: Py_ssize_t
         at: Py_ssize_t = 0
         n: Py_ssize_t = 0
@@ -134,25 +132,10 @@ class Nodes:
 # --- Rare itemsets
 
 
-def rare_itemsets(
-    k: int64,
-    m: Py_ssize_t,
-    minimal: bint,
-    listing: bint,
-    begin: Py_ssize_t,
-    end: Py_ssize_t,
-    rows: Rows,
-    pair_starts: Number[::1],
-    pair_items: Code[::1],
-    original: Code[::1],
-    exposed: int32[::1],
-    least: int64,
-    largest: int64,
-    counts: int64[::1],
-    room: int64[::1],
-    halt: Flag[::1],
-) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
-    """Find the itemsets of size 3..m with support in (0, k) whose first item is in ``begin..end - 1``.
+@final
+@cclass
+class RareSearch:
+    """Search for the itemsets of size 3..m with support in (0, k) whose first item is in ``begin..end - 1``.
 
     The search is depth first over prefixes in code order. A node has the rows of its prefix, reduced to the
     items that can extend it (``pair_items``, ascending for each item), and counts all their pairs in one
@@ -160,8 +143,8 @@ def rare_itemsets(
     visited. With the pairs of support >= k, the ``minimal`` rare itemsets are found; with all pairs that
     occur, all rare itemsets.
 
-    With ``listing``, itemsets with support ``least`` to ``largest`` are returned in ``original`` codes,
-    ascending, as CSR with supports. If ``counts`` has entries, they are only counted by support.
+    With ``listing``, itemsets with support ``least`` to ``largest`` are listed in ``original`` codes. If
+    ``counts`` has entries, they are only counted by support.
 
     Without ``listing``, ``exposed[row]`` (0: none so far) becomes the size of the smallest rare itemset in
     the row. Items and nodes that cannot lower an entry are skipped. Rows with a rare item or pair must be
@@ -169,38 +152,36 @@ def rare_itemsets(
 
     The search stops when more than ``room[0]`` itemsets are listed, or when ``halt[0]`` is set.
     """
-    nodes = _allocate_nodes(m - 2, rows, pair_starts, begin, end)
-    search = _RareSearch(k, m, minimal, listing, rows, pair_starts, pair_items, original, exposed, nodes)
-    search.least, search.largest, search.counts = least, largest, counts
-    search.room, search.halt = room, halt
-    with nogil:
-        search.run(begin, end)
-    found = np.asarray(search.found)[: search.size]
-    starts, supports = np.asarray(search.found_starts), np.asarray(search.found_supports)
-    return found, starts[: search.n_found + 1], supports[: search.n_found]
 
-
-@final
-@cclass
-class _RareSearch:
-    """A search for rare itemsets: its parameters, its current prefix, and the itemsets found."""
-
-    declare(k=int64, m=Py_ssize_t, minimal=bint, listing=bint)
+    begin: Py_ssize_t
+    end: Py_ssize_t
+    k: int64
+    m: Py_ssize_t
+    minimal: bint
+    listing: bint
     rows: Rows
     pair_starts: Number[::1]
     pair_items: Code[::1]
     original: Code[::1]
-    declare(exposed=int32[::1], least=int64, largest=int64)
-    declare(counts=int64[::1], room=int64[::1])
+    exposed: int32[::1]
+    least: int64
+    largest: int64
+    counts: int64[::1]
+    room: int64[::1]
     halt: Flag[::1]
     nodes: Nodes
     cursor: int64[::1]  # the next child of each node
     prefix: int32[::1]
     local: int32[::1]  # local number of each item, -1 between two nodes
-    declare(wanted=uint8[::1], found=int32[::1], found_starts=int64[::1])
-    declare(found_supports=int64[::1], n_found=Py_ssize_t, size=Py_ssize_t)
+    wanted: uint8[::1]
+    found: int32[::1]
+    found_starts: int64[::1]
+    found_supports: int64[::1]
+    n_found: Py_ssize_t
+    size: Py_ssize_t
     candidates: int32[::1]  # local pairs of a node that may be listed
-    declare(others=int32[::1], here=int32[::1])  # supports of pairs, and items of a row
+    others: int32[::1]  # supports of pairs
+    here: int32[::1]  # items of a row
 
     def __init__(
         self,
@@ -208,13 +189,23 @@ class _RareSearch:
         m: Py_ssize_t,
         minimal: bint,
         listing: bint,
+        begin: Py_ssize_t,
+        end: Py_ssize_t,
         rows: Rows,
         pair_starts: Number[::1],
         pair_items: Code[::1],
         original: Code[::1],
         exposed: int32[::1],
-        nodes: Nodes,
+        least: int64,
+        largest: int64,
+        counts: int64[::1],
+        room: int64[::1],
+        halt: Flag[::1],
     ) -> None:
+        nodes = _allocate_nodes(m - 2, rows, pair_starts, begin, end)
+        self.begin, self.end = begin, end
+        self.least, self.largest, self.counts = least, largest, counts
+        self.room, self.halt = room, halt
         self.k, self.m, self.minimal, self.listing = k, m, minimal, listing
         self.rows, self.pair_starts, self.pair_items = rows, pair_starts, pair_items
         self.original, self.exposed = original, exposed
@@ -232,13 +223,20 @@ class _RareSearch:
         self.others = np.empty(n_names * n_names if tests_subsets else 0, np.int32)
         self.here = np.empty(n_names, np.int32)
 
+    def itemsets(self) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
+        """Search, and return the itemsets as CSR with supports, each ascending."""
+        with nogil:
+            self._run()
+        found = np.asarray(self.found)[: self.size]
+        starts, supports = np.asarray(self.found_starts), np.asarray(self.found_supports)
+        return found, starts[: self.n_found + 1], supports[: self.n_found]
+
     @cfunc
     @nogil
     @exceptval(-1)
-    def run(self, begin: Py_ssize_t, end: Py_ssize_t) -> int32:
-        """Search prefixes whose first item is one of ``begin..end - 1``."""
-        a: Py_ssize_t
-        for a in range(begin, end):
+    def _run(self) -> int32:
+        """Search the prefixes with each first item."""
+        for a in range(self.begin, self.end):
             if self.halt[0]:
                 break
             if self.pair_starts[a + 1] - self.pair_starts[a] >= 2:
@@ -254,7 +252,7 @@ class _RareSearch:
     @exceptval(-1)
     def _descend(self) -> int32:
         """Visit the node of the first item and all nodes below it."""
-        floor: int64 = self.k if self.minimal else 1
+        floor = self.k if self.minimal else 1
         depth: Py_ssize_t = 0
         b: Py_ssize_t
         arrived: bint = True
@@ -296,7 +294,7 @@ class _RareSearch:
     @exceptval(check=False)
     def _mark_wanted(self, a: Py_ssize_t) -> void:
         """Mark the partners of a that could expose a row as part of a triple with a."""
-        declare(slot=Py_ssize_t, row=Py_ssize_t, position=Py_ssize_t)
+        row: Py_ssize_t
         self.wanted[:] = False
         for slot in range(self.pair_starts[a], self.pair_starts[a + 1]):
             self.local[self.pair_items[slot]] = 0
@@ -320,7 +318,6 @@ class _RareSearch:
     @exceptval(check=False)
     def _fill_root(self, a: Py_ssize_t) -> void:
         """Write the node of the prefix (a,): its rows, reduced to the wanted partners of a."""
-        declare(slot=Py_ssize_t, position=Py_ssize_t, i=Py_ssize_t)
         begin: Py_ssize_t
         at: Py_ssize_t = 0
         n: int32 = 0
@@ -352,7 +349,6 @@ class _RareSearch:
     @exceptval(check=False)
     def _has_open_row(self, depth: Py_ssize_t, length: int32) -> bint:
         """Return whether a rare itemset of this length would lower the entry of any row of the node."""
-        i: Py_ssize_t
         for i in range(self.nodes.n_rows[depth]):
             if self._is_open(self.nodes.sources[depth, i], length):
                 return True
@@ -370,10 +366,10 @@ class _RareSearch:
     @exceptval(check=False)
     def _expose(self, depth: Py_ssize_t, length: int32) -> void:
         """Write the length to the open rows that contain a rare itemset of the node."""
-        declare(i=Py_ssize_t, row=Py_ssize_t)
-        d: Py_ssize_t = self.nodes.n_names[depth]
-        items: uint32[::1] = self.nodes.items[depth]
-        count: int32[::1] = self.nodes.counts[depth]
+        row: Py_ssize_t
+        d = self.nodes.n_names[depth]
+        items = self.nodes.items[depth]
+        count = self.nodes.counts[depth]
         for i in range(self.nodes.n_rows[depth]):
             row = self.nodes.sources[depth, i]
             if self._is_open(row, length):
@@ -390,9 +386,10 @@ class _RareSearch:
         The pair itself must be in ``pair_items``. With ``minimal``, no subset without one item of the prefix
         may be rare. The subsets without an item of the pair are not.
         """
-        declare(slot=Py_ssize_t, i=int32, omitted=Py_ssize_t)
-        d: Py_ssize_t = self.nodes.n_names[depth]
-        declare(j=Py_ssize_t, count=int64, n=Py_ssize_t)
+        i: int32
+        d = self.nodes.n_names[depth]
+        j: Py_ssize_t
+        count: int64
         n = 0
         for i in range(d):
             self.local[self.nodes.names[depth, i]] = i
@@ -403,7 +400,7 @@ class _RareSearch:
                 if j >= 0 and self._may_list(depth, i, j):
                     if n + 2 > self.candidates.shape[0]:
                         self.candidates = grown(self.candidates, n, 2 * n + 2)
-                    self.candidates[n], self.candidates[n + 1] = i, cast(int32, j)
+                    self.candidates[n], self.candidates[n + 1] = i, j
                     n += 2
         if self.minimal:  # `pair_items` has no rare pairs then
             for omitted in range(depth):
@@ -441,8 +438,8 @@ class _RareSearch:
 
         Return the number of remaining ones.
         """
-        declare(slot=Py_ssize_t, kept=Py_ssize_t)
-        d: Py_ssize_t = self.nodes.n_names[depth]
+        kept: Py_ssize_t
+        d = self.nodes.n_names[depth]
         self.others[: d * d if n else 0] = 0
         if n:
             self._count_without(depth, omitted)
@@ -459,7 +456,7 @@ class _RareSearch:
     @exceptval(check=False)
     def _count_without(self, depth: Py_ssize_t, omitted: Py_ssize_t) -> void:
         """Count the pairs of a node in the rows that contain its prefix without one item."""
-        declare(slot=Py_ssize_t, position=Py_ssize_t, row=Py_ssize_t)
+        row: Py_ssize_t
         first: Py_ssize_t = 1 if omitted == 0 else 0
         after: Py_ssize_t = 2 if omitted <= 1 else 1
         item: Py_ssize_t = self.prefix[first]
@@ -484,18 +481,16 @@ class _RareSearch:
     @exceptval(check=False)
     def _add_pairs(self, n: Py_ssize_t, depth: Py_ssize_t, weight: int64) -> void:
         """Add the pairs of the first n local items in ``here``, ascending, to ``others``."""
-        declare(p=Py_ssize_t, q=Py_ssize_t, line=Py_ssize_t)
         for p in range(n):
             line = self.here[p] * self.nodes.n_names[depth]
             for q in range(p + 1, n):
-                self.others[line + self.here[q]] += cast(int32, weight)
+                self.others[line + self.here[q]] += weight
 
     @cfunc
     @nogil
     @exceptval(-1)
     def _append(self, length: Py_ssize_t, count: int64) -> int32:
         """Append the prefix to the itemsets found."""
-        i: Py_ssize_t
         if self.size + length > self.found.shape[0]:
             self.found = grown(self.found, self.size, 2 * (self.size + length))
         if self.n_found + 1 == self.found_starts.shape[0]:
@@ -520,10 +515,9 @@ def _allocate_nodes(
     end: Py_ssize_t,
 ) -> Nodes:
     """Allocate one node of each depth, large enough for prefixes that begin in ``begin..end - 1``."""
-    widest: int64 = 0
-    tallest: int64 = 0
-    broadest: int64 = 0
-    declare(width=int64, item=Py_ssize_t, slot=Py_ssize_t)
+    widest = 0
+    tallest = 0
+    broadest = 0
     with nogil:
         for item in range(begin, end):
             width = 0
@@ -547,7 +541,6 @@ def _contains_rare_pair(
     stop: Py_ssize_t,
 ) -> bint:
     """Return whether a row contains a pair with support below k."""
-    declare(p=Py_ssize_t, q=Py_ssize_t, line=size_t)
     for p in range(start, stop):
         line = items[p] * d
         for q in range(p + 1, stop):
@@ -604,12 +597,13 @@ class _FrequentSearch:
 
     words: uint64[:, ::1]  # the rows of each item
     held: uint64[:, ::1]  # the rows of each node
-    declare(extensions=int32[:, ::1], n_extensions=Py_ssize_t[64])
+    extensions: int32[:, ::1]
+    n_extensions: Py_ssize_t[64]
     cursor: Py_ssize_t[64]
 
     def __init__(self, rows: Rows, items: Number[::1]) -> None:
-        n: Py_ssize_t = len(items)
-        width: Py_ssize_t = (len(rows.weights) + 63) // 64
+        n = len(items)
+        width = (len(rows.weights) + 63) // 64
         self.words = np.zeros((n, width), np.uint64)
         held, extensions = np.empty((_DEEPEST, width), np.uint64), np.empty((_DEEPEST, n), np.int32)
         held[0], extensions[0] = ~np.uint64(0), np.arange(n)  # the empty itemset
@@ -621,7 +615,7 @@ class _FrequentSearch:
     @exceptval(check=False)
     def fill_words(self, rows: Rows, items: Number[::1]) -> void:
         """Write the rows of each item as bits."""
-        declare(number=Py_ssize_t, slot=Py_ssize_t, row=Py_ssize_t)
+        row: Py_ssize_t
         one: uint64 = 1
         for number in range(items.shape[0]):
             for slot in range(rows.starts[items[number]], rows.starts[items[number] + 1]):
@@ -639,9 +633,8 @@ class _FrequentSearch:
         halt: Flag[::1],
     ) -> int64:
         """Count the itemsets."""
-        total: int64 = self.words.shape[0]
+        total = self.words.shape[0]
         depth: Py_ssize_t = 0
-        declare(here=Py_ssize_t, found=Py_ssize_t)
         while depth >= 0 and total <= most and not halt[0]:
             here = self.cursor[depth]
             if here >= self.n_extensions[depth] or depth + 1 >= max_size:
@@ -662,7 +655,6 @@ class _FrequentSearch:
     @exceptval(check=False)
     def _extend(self, depth: Py_ssize_t, here: Py_ssize_t, least: int64) -> Py_ssize_t:
         """Write the node with one more item; return the number of items that extend it."""
-        declare(word=Py_ssize_t, slot=Py_ssize_t)
         added: Py_ssize_t = self.extensions[depth, here]
         found: Py_ssize_t = 0
         for word in range(self.words.shape[1]):
@@ -679,8 +671,7 @@ class _FrequentSearch:
 @exceptval(check=False)
 def _count_common(one: uint64[::1], other: uint64[::1]) -> int64:
     """Count the bits that are set in both arrays."""
-    word: Py_ssize_t
-    total: int64 = 0
+    total = 0
     for word in range(one.shape[0]):
         total += count_bits(one[word] & other[word])
     return total
@@ -694,13 +685,12 @@ def minimal(codes: Code[::1], offsets: Number[::1]) -> NDArray[np.bool_]:
 
     The itemsets are ordered by size, then by codes.
     """
-    n: Py_ssize_t = offsets.shape[0] - 1
-    longest: Py_ssize_t = offsets[n] - offsets[n - 1] if n else 0
+    n = offsets.shape[0] - 1
+    longest = offsets[n] - offsets[n - 1] if n else 0
     ends: int64[::1] = np.zeros(longest + 1, np.int64)  # end of the itemsets of each size
     path: int64[:, ::1] = np.zeros((3, longest), np.int64)
     result = np.ones(n, np.bool_)
     kept: uint8[::1] = result
-    declare(i=Py_ssize_t, size=Py_ssize_t, length=Py_ssize_t)
     with nogil:
         for i in range(n):
             length = offsets[i + 1] - offsets[i]
@@ -729,8 +719,7 @@ def _has_subset(
     A depth-first search in the sorted list. ``path`` has three entries for each depth: the position of the
     current item, and the first and last itemset with the current prefix.
     """
-    length: int64 = offsets[itemset + 1] - offsets[itemset]
-    declare(first=Py_ssize_t, after=Py_ssize_t)
+    length = offsets[itemset + 1] - offsets[itemset]
     depth: Py_ssize_t = 0
     path[0, 0], path[1, 0], path[2, 0] = -1, start, stop
     while depth >= 0:
@@ -765,7 +754,6 @@ def _lower_bound(
 
     A binary search: all these itemsets have the same items before that depth.
     """
-    middle: Py_ssize_t
     while start < stop:
         middle = (start + stop) // 2
         if codes[offsets[middle] + depth] < item:

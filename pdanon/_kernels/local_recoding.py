@@ -9,7 +9,6 @@ from cython import (
     cast,
     cclass,
     cfunc,
-    declare,
     exceptval,
     final,
     int as int32,
@@ -21,7 +20,7 @@ from cython import (
 from cython.cimports.pdanon._kernels.counting import Code, Number, Rows, contains, total
 from numpy.typing import NDArray
 
-__all__ = ["BlockCut", "force", "partition", "release_items", "replace"]
+__all__ = ["BlockCut", "Parts", "force", "release_items", "replace"]
 
 Array = NDArray[Any]
 
@@ -50,7 +49,10 @@ class BlockCut:
     # loss of an occurrence by the published node; the last entry is that of a suppressed one
     price: Number[::1]
     rows: Rows  # the items and the block of each row
-    declare(n_items=int32, k=int64, whole=bint, drop=bint)
+    n_items: int32
+    k: int64
+    whole: bint
+    drop: bint
     depths: Py_ssize_t
     turn: int64  # number of searches so far
     stamp: int64[::1]  # the last search that met a row
@@ -98,11 +100,10 @@ def replace(blocks: Number[::1], top: int32, nodes: Code[::1], least: int64, sta
 
     If no more than ``least`` would be saved, nothing changes and 0 is returned.
     """
-    i: Py_ssize_t
     for i in range(blocks.shape[0]):
         if 0 <= state.became[blocks[i], state.first[top]] < top:  # published at an ancestor in the meantime
             return 0
-    saved: int64 = _saving(blocks, top, nodes, state)
+    saved = _saving(blocks, top, nodes, state)
     if saved <= least:
         return 0
     old: int32[:, ::1] = np.empty((len(blocks), state.last[top] - state.first[top]), np.int32)
@@ -125,7 +126,6 @@ def replace(blocks: Number[::1], top: int32, nodes: Code[::1], least: int64, sta
 @exceptval(check=False)
 def _saving(blocks: Number[::1], top: int32, nodes: Code[::1], state: BlockCut) -> int64:
     """Compute the loss saved if blocks publish ``nodes`` below ``top``."""
-    declare(i=Py_ssize_t, place=Py_ssize_t, item=Py_ssize_t)
     saved: int64 = 0
     for i in range(blocks.shape[0]):
         for item in range(state.first[top], state.last[top]):
@@ -149,7 +149,6 @@ def _price(node: int32, state: BlockCut) -> int64:
 @exceptval(check=False)
 def _publish_node(blocks: Number[::1], top: int32, node: int32, state: BlockCut) -> void:
     """Publish a node for all items below ``top`` in some blocks."""
-    i: Py_ssize_t
     for i in range(blocks.shape[0]):
         state.became[blocks[i], state.first[top] : state.last[top]] = node
 
@@ -164,7 +163,6 @@ def _publish_safe(
 
     With ``drop``, an unsafe node is suppressed. Without, the first unsafe node ends the attempt.
     """
-    declare(i=Py_ssize_t, place=Py_ssize_t, item=Py_ssize_t)
     for place in range(nodes.shape[0]):
         if saved <= least:
             break
@@ -186,7 +184,6 @@ def _publish_safe(
 @exceptval(check=False)
 def _is_safe_elsewhere(old: int32[:, ::1], state: BlockCut) -> bint:
     """Return whether the labels that blocks no longer publish are safe in the other blocks."""
-    declare(i=Py_ssize_t, item=Py_ssize_t)
     for i in range(old.shape[0]):
         for item in range(old.shape[1]):
             label = old[i, item]
@@ -208,7 +205,6 @@ def force(top: int32, nodes: Code[::1], state: BlockCut) -> bool:
     """
     if 0 <= state.became[0, state.first[top]] < top:  # published at an ancestor in the meantime
         return False
-    done: bint
     with nogil:
         done = _force(top, nodes, state)
     return done
@@ -219,9 +215,7 @@ def force(top: int32, nodes: Code[::1], state: BlockCut) -> bool:
 @exceptval(check=False)
 def _force(top: int32, nodes: Code[::1], state: BlockCut) -> bint:
     """Publish the nodes, and resolve rare sets until all nodes are safe."""
-    i: Py_ssize_t
     safe: Py_ssize_t = 0  # number of safe nodes since the last change
-    declare(other=int32, above=int32)
     for i in range(nodes.shape[0]):
         state.became[0, state.first[nodes[i]] : state.last[nodes[i]]] = nodes[i]
     i = 0
@@ -246,7 +240,7 @@ def _force(top: int32, nodes: Code[::1], state: BlockCut) -> bint:
 @exceptval(check=False)
 def _find_rare(node: int32, state: BlockCut) -> int32:
     """Return a label of a rare set of ``node`` and up to ``depth`` others; -1 if all such sets are safe."""
-    support: int64 = _list_rows_with(node, state, state.rows)
+    support = _list_rows_with(node, state, state.rows)
     if support < state.k:
         return node if support else -1
     if state.whole:
@@ -267,9 +261,8 @@ def _block_of(row: Py_ssize_t, state: BlockCut) -> Py_ssize_t:
 @exceptval(check=False)
 def _list_rows_with(node: int32, state: BlockCut, rows: Rows) -> int64:
     """List the rows that contain a label; return its support."""
-    declare(item=Py_ssize_t, slot=Py_ssize_t)
     n: Py_ssize_t = 0
-    support: int64 = 0
+    support = 0
     state.turn += 1
     for item in range(state.first[node], state.last[node]):
         for slot in range(rows.starts[item], rows.starts[item + 1]):
@@ -291,9 +284,8 @@ def _rare_in_set(pivot: int32, state: BlockCut) -> int32:
 
     The search is depth first, in ascending order.
     """
-    i: Py_ssize_t
     depth: Py_ssize_t = 0
-    rare: int32 = _tally(pivot, -1, 0, state, state.rows)
+    rare = _tally(pivot, -1, 0, state, state.rows)
     state.place[0] = -1
     while depth >= 0:
         state.place[depth] += 1
@@ -318,8 +310,8 @@ def _tally(pivot: int32, above: int32, depth: Py_ssize_t, state: BlockCut, rows:
 
     Only labels larger than ``above`` count, and not the pivot, so each set is visited once.
     """
-    declare(i=Py_ssize_t, row=Py_ssize_t, position=Py_ssize_t)
-    declare(block=Py_ssize_t, previous=int32)
+    row: Py_ssize_t
+    previous: int32
     n: Py_ssize_t = 0
     for i in range(state.n_held[depth]):
         row = state.held[depth, i]
@@ -344,8 +336,7 @@ def _tally(pivot: int32, above: int32, depth: Py_ssize_t, state: BlockCut, rows:
 @exceptval(check=False)
 def _extend_rows(label: int32, depth: Py_ssize_t, state: BlockCut, rows: Rows) -> void:
     """List, for the next depth, the rows of a depth that contain one more label."""
-    declare(i=Py_ssize_t, row=Py_ssize_t, position=Py_ssize_t)
-    block: Py_ssize_t
+    row: Py_ssize_t
     n: Py_ssize_t = 0
     for i in range(state.n_held[depth]):
         row = state.held[depth, i]
@@ -366,9 +357,8 @@ def _rare_in_row(pivot: int32, state: BlockCut, rows: Rows) -> int32:
 
     Only the rows with the pivot are compared: these are all rows that can contain such a set.
     """
-    declare(i=Py_ssize_t, j=Py_ssize_t)
-    n: Py_ssize_t = state.n_held[0]
-    declare(start=Py_ssize_t, stop=Py_ssize_t, support=int64)
+    n = state.n_held[0]
+    support: int64
     _list_labels(state, rows)
     for i in range(n):
         support = rows.weights[state.held[0, i]]
@@ -390,8 +380,8 @@ def _rare_in_row(pivot: int32, state: BlockCut, rows: Rows) -> int32:
 @exceptval(check=False)
 def _list_labels(state: BlockCut, rows: Rows) -> void:
     """List the labels of the listed rows, ascending, as CSR."""
-    declare(i=Py_ssize_t, row=Py_ssize_t, position=Py_ssize_t)
-    declare(block=Py_ssize_t, previous=int32)
+    row: Py_ssize_t
+    previous: int32
     end: Py_ssize_t = 0
     for i in range(state.n_held[0]):
         row = state.held[0, i]
@@ -414,9 +404,10 @@ def _list_labels(state: BlockCut, rows: Rows) -> void:
 
 @final
 @cclass
-class _Parts:
-    """Rows, their parts so far, the tree, and work space."""
+class Parts:
+    """Rows, their parts so far, the tree, and work space. The nodes of the occurrences of members change."""
 
+    k: int64
     offsets: Number[::1]
     leaves: Code[::1]
     nodes: int32[::1]
@@ -460,38 +451,22 @@ class _Parts:
         self.children = np.empty(len(leaves), np.int32)
         self.table = np.empty(2 << max(n - 1, 1).bit_length(), np.int64)
         self.sizes, self.totals = np.empty((2, n + 1), np.int64)
+        self.k = k
 
-
-def partition(
-    k: int,
-    members: Array,
-    offsets: Array,
-    leaves: Array,
-    nodes: Array,
-    weight: Array,
-    depth: Array,
-    path: Array,
-    size: Array,
-) -> NDArray[np.int32]:
-    """Return the part of each row, -1 for rows that are no members.
-
-    The nodes of the occurrences of members are changed.
-    """
-    parts = _Parts(k, members, offsets, leaves, nodes, weight, depth, path, size)
-    least: int64 = k
-    with nogil:
-        _split_all(least, parts)
-    return np.asarray(parts.part_of)
+    def split(self) -> NDArray[np.int32]:
+        """Return the part of each row, -1 for rows that are no members."""
+        with nogil:
+            _split_all(self.k, self)
+        return np.asarray(self.part_of)
 
 
 @cfunc
 @nogil
 @exceptval(check=False)
-def _split_all(k: int64, parts: _Parts) -> void:
+def _split_all(k: int64, parts: Parts) -> void:
     """Split the members into parts, depth first."""
-    declare(start=Py_ssize_t, stop=Py_ssize_t)
     n_parts: int32 = 0
-    todo: Py_ssize_t = min(parts.order.shape[0], 1)
+    todo = min(parts.order.shape[0], 1)
     parts.bounds[0, 0], parts.bounds[0, 1] = 0, parts.order.shape[0]
     while todo:
         todo -= 1
@@ -518,13 +493,12 @@ def _divide(
     stop: Py_ssize_t,
     n_buckets: Py_ssize_t,
     todo: Py_ssize_t,
-    parts: _Parts,
+    parts: Parts,
 ) -> Py_ssize_t:
     """Append each bucket with rows to the open parts; return the number of open parts."""
-    first: int64 = start
-    i: Py_ssize_t
+    first = start
     for number in range(n_buckets + 1):
-        size: int64 = parts.sizes[number]
+        size = parts.sizes[number]
         if size:
             parts.bounds[todo, 0], parts.bounds[todo, 1] = first, first + size
             todo += 1
@@ -543,13 +517,13 @@ def _divide(
 @cfunc
 @nogil
 @exceptval(check=False)
-def _best_expansion(start: Py_ssize_t, stop: Py_ssize_t, parts: _Parts) -> Py_ssize_t:
+def _best_expansion(start: Py_ssize_t, stop: Py_ssize_t, parts: Parts) -> Py_ssize_t:
     """Return the first node with the largest gain by expansion, -1 if none can be expanded."""
-    first: Py_ssize_t = parts.order[start]
+    first = parts.order[start]
     best: Py_ssize_t = -1
-    most: int64 = -1
+    most = -1
     for i in range(start, stop):
-        row: Py_ssize_t = parts.order[i]
+        row = parts.order[i]
         for place in range(parts.offsets[row], parts.offsets[row + 1]):
             node = parts.nodes[place]
             if node >= 0:
@@ -569,9 +543,9 @@ def _best_expansion(start: Py_ssize_t, stop: Py_ssize_t, parts: _Parts) -> Py_ss
 @cfunc
 @nogil
 @exceptval(check=False)
-def _expand(row: Py_ssize_t, node: Py_ssize_t, parts: _Parts) -> void:
+def _expand(row: Py_ssize_t, node: Py_ssize_t, parts: Parts) -> void:
     """List the children of a node in a row, count them, and compute the gain."""
-    end: Py_ssize_t = parts.offsets[row]
+    end = parts.offsets[row]
     gain: int64 = 0
     for place in range(parts.offsets[row], parts.offsets[row + 1]):
         if parts.nodes[place] == node:
@@ -586,14 +560,15 @@ def _expand(row: Py_ssize_t, node: Py_ssize_t, parts: _Parts) -> void:
 @cfunc
 @nogil
 @exceptval(check=False)
-def _assign_buckets(start: Py_ssize_t, stop: Py_ssize_t, parts: _Parts) -> Py_ssize_t:
+def _assign_buckets(start: Py_ssize_t, stop: Py_ssize_t, parts: Parts) -> Py_ssize_t:
     """Assign each row to the bucket of its set of children; return the number of buckets.
 
     Buckets are numbered in the order of their first rows. A hash table with linear probing finds them.
     """
     size: int64 = 2
     n_buckets: Py_ssize_t = 0
-    declare(row=Py_ssize_t, key=int64, slot=int64)
+    key: int64
+    slot: int64
     while size < 2 * (stop - start):
         size *= 2
     for i in range(size):
@@ -617,9 +592,8 @@ def _assign_buckets(start: Py_ssize_t, stop: Py_ssize_t, parts: _Parts) -> Py_ss
 @cfunc
 @nogil
 @exceptval(check=False)
-def _has_equal_children(a: Py_ssize_t, b: Py_ssize_t, parts: _Parts) -> bint:
+def _has_equal_children(a: Py_ssize_t, b: Py_ssize_t, parts: Parts) -> bint:
     """Return whether two rows have the same children."""
-    i: Py_ssize_t
     if parts.n_children[a] != parts.n_children[b]:
         return False
     for i in range(parts.n_children[a]):
@@ -636,15 +610,14 @@ def _balance(
     start: Py_ssize_t,
     stop: Py_ssize_t,
     n_buckets: Py_ssize_t,
-    parts: _Parts,
+    parts: Parts,
 ) -> void:
     """Collect the rows of small buckets in one more bucket, and count the rows of each bucket.
 
     If the last bucket has fewer than k rows, it receives rows of buckets with more than k, lowest gain first.
     If that does not suffice, it receives whole buckets.
     """
-    rest: int64 = 0
-    least: Py_ssize_t
+    rest = 0
     for number in range(n_buckets + 1):
         parts.sizes[number] = parts.totals[number] = 0
     for i in range(start, stop):
@@ -690,15 +663,15 @@ def _publish(
     stop: Py_ssize_t,
     node: Py_ssize_t,
     n_buckets: Py_ssize_t,
-    parts: _Parts,
+    parts: Parts,
 ) -> void:
     """Replace a node by its children; in rows of the last bucket, block it instead."""
-    blocked: int32 = ~cast(int32, node)
+    blocked = ~cast(int32, node)
     for i in range(start, stop):
-        row: Py_ssize_t = parts.order[i]
+        row = parts.order[i]
         for place in range(parts.offsets[row], parts.offsets[row + 1]):
             if parts.nodes[place] == node:
-                child: int32 = parts.path[parts.depth[node] + 1, parts.leaves[place]]
+                child = parts.path[parts.depth[node] + 1, parts.leaves[place]]
                 if parts.bucket[row] == n_buckets:
                     parts.nodes[place] = blocked
                 else:
@@ -725,7 +698,8 @@ class _Classes:
     """Classes of rows with equal published items."""
 
     rows: Rows
-    declare(class_of=int32[::1], sizes=int64[::1])
+    class_of: int32[::1]
+    sizes: int64[::1]
     holding: int64[::1]  # rows of each class with the item; 0 between two items
     split: int32[::1]  # the class that the rows with the last item became
     n_classes: int32
@@ -746,11 +720,11 @@ class _Classes:
     @exceptval(check=False)
     def refine(self, item: Py_ssize_t, k: int64) -> bint:
         """Publish an item if each class keeps k rows; return whether it is published."""
-        first: int32 = self.n_classes
-        start: Py_ssize_t = self.rows.starts[item]
-        stop: Py_ssize_t = self.rows.starts[item + 1]
+        first = self.n_classes
+        start = self.rows.starts[item]
+        stop = self.rows.starts[item + 1]
         row: Py_ssize_t
-        fits: bint = self._fits(start, stop, k)
+        fits = self._fits(start, stop, k)
         for slot in range(start, stop):
             old = self.class_of[self.rows.tids[slot]]
             # Once for each class, and only if some of its rows do not contain the item.
@@ -778,7 +752,7 @@ class _Classes:
 
         In each class, the rows with the item and the rows without it must be 0 or at least k.
         """
-        declare(row=Py_ssize_t, rest=int64)
+        row: Py_ssize_t
         fits: bint = True
         for slot in range(start, stop):
             row = self.rows.tids[slot]

@@ -1,5 +1,5 @@
 from pdanon._kernels.clusters cimport State
-from pdanon._kernels.counting cimport Number
+from pdanon._kernels.counting cimport Number, Rows
 
 
 cdef class RarePartners:
@@ -35,3 +35,46 @@ cdef class Bitmaps:
     cdef long long support(self, int n, long long enough, State state) noexcept nogil
     cdef void begin(self, int length, State state) noexcept nogil
     cdef bint find_word(self) noexcept nogil
+
+
+cdef class LargerItemsets:
+    cdef long long k
+    cdef long long known  # itemsets of up to so many clusters are safe already
+    cdef bint by_rows  # whether m is at least the length of all rows
+    cdef Rows rows
+    cdef int[::1] moved  # items that have moved
+    cdef unsigned char[::1] has_moved  # whether an item is one of them
+    cdef long long stamp  # the last of all stamps
+    cdef long long changes  # stamp of the changed rows
+    cdef long long[::1] listed  # of each row, the stamp of the last list with it
+    cdef long long[::1] seen  # of each cluster, the stamp of the last row with it
+    cdef long long[::1] used  # of each cluster, the stamp of the last changed rows with it
+    # Listed rows without the current cluster: first the changed rows, then those that contain it.
+    cdef int[::1] codes  # clusters, ascending in each row
+    cdef long long[::1] offsets
+    cdef long long[::1] weights
+    cdef unsigned long long[::1] signs  # bits of the clusters in each row, modulo 64
+    cdef unsigned char[::1] is_whole  # whether a row is listed with all its clusters
+    cdef long long n_changed, n_rows
+    # Nodes of the search: rows, and the position after the last cluster of the itemset in each of them.
+    cdef int[::1] node_rows
+    cdef int[::1] node_places
+    cdef long long[:, ::1] counts  # by depth: support of the itemset with one cluster more
+    cdef long long[:, ::1] ends  # by depth: where the rows of the itemset with one cluster more end
+    cdef int[:, ::1] extensions  # by depth: these clusters
+    cdef unsigned char[:, ::1] extends  # by depth: whether a cluster is one of them
+
+    cdef int[::1] path  # clusters of the current itemset, or of the rare one that was found
+    cdef Py_ssize_t n_path
+
+    cdef bint is_safe(self, long long cluster, Py_ssize_t n_moved, long long[::1] label) noexcept nogil
+    cdef void _list_changed(self, long long cluster, Py_ssize_t n_moved, long long[::1] label) noexcept nogil
+    cdef void _list_rows(self, long long cluster, long long[::1] label) noexcept nogil
+    cdef void _list(self, long long row, long long cluster, bint changed, long long[::1] label) noexcept nogil
+    cdef bint _rows_are_safe(self) noexcept nogil
+    cdef bint _contains(self, long long i, long long j) noexcept nogil
+    cdef bint _visit(self, Py_ssize_t depth, long long begin, long long end, long long free) noexcept nogil
+    cdef long long _count_extensions(self, Py_ssize_t depth, long long begin, long long end) noexcept nogil
+    cdef long long _fill_children(
+        self, Py_ssize_t depth, long long begin, long long end, long long n, long long free
+    ) noexcept nogil

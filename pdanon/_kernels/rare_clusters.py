@@ -1,4 +1,4 @@
-"""Rare clusters, pairs and itemsets: merge or suppress clusters until nothing is rare.
+"""Rare clusters, pairs and itemsets: merge or suppress clusters until nothing is rare, or check a move.
 
 A support in (0, k) is rare. ``clusters`` has the state, and applies one step.
 """
@@ -13,7 +13,6 @@ from cython import (
     declare,
     exceptval,
     final,
-    inline,
     int as int32,
     longlong as int64,
     nogil,
@@ -30,18 +29,18 @@ from cython.cimports.pdanon._kernels.clusters import (
     is_longer,
     together,
 )
-from cython.cimports.pdanon._kernels.counting import Code, Flag, Number
+from cython.cimports.pdanon._kernels.counting import Code, Flag, Number, Rows, contains, first_bit, sort_part
 from numpy.typing import NDArray
 
 __all__ = [
     "Bitmaps",
+    "LargerItemsets",
     "RarePartners",
     "coarsen_each",
     "itemset_supports",
     "satisfy_itemsets",
     "satisfy_pairs",
 ]
-
 
 # --- Clusters, and pairs of them
 
@@ -60,8 +59,8 @@ class RarePartners:
     """
 
     def __init__(self, k: int64, pairs: bint, state: State) -> None:
-        declare(i=int32, a=int32)
-        n: Py_ssize_t = state.label.shape[0]
+        i: int32
+        n = state.label.shape[0]
         self.k, self.pairs = k, pairs
         self.base = 1
         while self.base < n:
@@ -94,13 +93,12 @@ class RarePartners:
 
     def look_up_one(self, state: State) -> void:
         """Find the partner of the next cluster, if it is still unknown."""
-        i: int32
         self.n_unknown -= 1
-        a: int32 = self.unknown[self.n_unknown]
+        a = self.unknown[self.n_unknown]
         if self.partner[a] != UNKNOWN:
             return
         self.partner[a] = -1
-        n: int32 = count(a, state)
+        n = count(a, state)
         for i in range(n):
             if is_longer(state.touched[i], a, state):
                 self.consider(a, state.touched[i], state.counts[state.cell[state.touched[i]]], state)
@@ -121,7 +119,7 @@ class RarePartners:
 
         After a suppression, a is the suppressed cluster, and b equals a.
         """
-        declare(i=int32, r=int32)
+        i: int32
         n: int32 = 0
         self.support[a] = self.support[b] = 0
         self.partner[a] = self.partner[b] = -1
@@ -143,7 +141,7 @@ class RarePartners:
 
     def meet(self, a: int32, b: int32, r: int32, state: State) -> void:
         """Update the partner of r or a for their pair, after b was merged into a."""
-        both: int32 = state.counts[state.cell[r]]
+        both = state.counts[state.cell[r]]
         if self.partner[r] == a or self.partner[r] == b:
             if both < self.k and is_longer(a, r, state):
                 self.support[r], self.partner[r] = both, a  # a merge never lowers a support: it stays first
@@ -164,14 +162,14 @@ class RarePartners:
             return a
         if (self.partner[a] == a) != (self.partner[b] == b):
             return a if self.partner[a] == a else b
-        order: int32 = min(a, self.partner[a]) - min(b, self.partner[b])
+        order = min(a, self.partner[a]) - min(b, self.partner[b])
         if order == 0:
             order = max(a, self.partner[a]) - max(b, self.partner[b])
         return a if order < 0 else b
 
     def enter(self, a: int32) -> void:
         """Update the tournament for a cluster with a new partner or support."""
-        place: Py_ssize_t = (self.base + a) // 2
+        place = (self.base + a) // 2
         while place:
             self.winner[place] = self.better(self.winner[2 * place], self.winner[2 * place + 1])
             place //= 2
@@ -191,7 +189,7 @@ def satisfy_pairs(
     ``halt[0]`` is set.
     """
     itemset: int32[::1] = np.empty(2, np.int32)
-    steps: int64 = 0
+    steps = 0
     with nogil:
         while steps < limit and state.refused < 0:
             while rare.n_unknown:
@@ -213,9 +211,9 @@ def _satisfy_pair(
     itemset: Code[::1], least_first: bint, state: State, rare: RarePartners, halt: Flag[::1]
 ) -> int64:
     """Merge and suppress until a cluster, or a pair of clusters, is not rare; return the number of steps."""
-    support: int64 = 0
+    support = 0
     steps: int64 = 0
-    n: int32 = image_of(itemset, 0, 2, state)
+    n = image_of(itemset, 0, 2, state)
     while n > 0 and support < rare.k and not halt[0]:
         a, b = coarsen(n, least_first, state)
         if a < 0:
@@ -245,7 +243,6 @@ class Bitmaps:
         self, codes: Code[::1], offsets: Number[::1], weights: Number[::1], n_items: Py_ssize_t
     ) -> None:
         one: uint64 = 1
-        row: Py_ssize_t
         n_words = (len(offsets) + 62) // 64
         self.bits = np.zeros((n_items, n_words), np.uint64)
         self.weights = weights
@@ -265,14 +262,14 @@ class Bitmaps:
         """Return the support of an image of n clusters; stop at ``enough``."""
         i: Py_ssize_t = 0
         common: uint64
-        total: int64 = 0
+        total = 0
         if n == 0:
             return 0
         self.begin(max(n - 1, 1), state)
         while (i < self.n_words or self.find_word()) and total < enough:
             common = self.words[i] & self.bits[state.image[n - 1], self.places[i]]
             while common:
-                total += self.weights[64 * self.places[i] + _first_bit(common)]
+                total += self.weights[64 * self.places[i] + first_bit(common)]
                 common &= common - 1
             i += 1
         return total
@@ -294,34 +291,16 @@ class Bitmaps:
             for i in range(1, self.length):
                 common &= self.bits[self.prefix[i], self.scanned]
             self.words[self.n_words] = common
-            self.places[self.n_words] = cast(int32, self.scanned)
+            self.places[self.n_words] = self.scanned
             self.scanned += 1
         self.n_words += common != 0
         return common != 0
-
-
-@cfunc
-@inline
-@nogil
-@exceptval(check=False)
-def _first_bit(word: uint64) -> Py_ssize_t:
-    """Return the position of the lowest bit of a word that is not 0, by bisection."""
-    place: Py_ssize_t = 0
-    half: Py_ssize_t = 32
-    one: uint64 = 1
-    while half:
-        if not word & ((one << half) - 1):
-            word >>= half
-            place += half
-        half //= 2
-    return place
 
 
 def itemset_supports(
     sets: Code[::1], set_offsets: Number[::1], enough: int64, bitmaps: Bitmaps, state: State
 ) -> NDArray[np.int64]:
     """Return the support of the image of each itemset, or any number of at least ``enough``."""
-    n: int32
     result = np.empty(len(set_offsets) - 1, np.int64)
     supports: int64[::1] = result
     i: Py_ssize_t
@@ -347,7 +326,6 @@ def satisfy_itemsets(
     ``bitmaps`` has the rows of the clusters, and is updated. The number of steps is limited to about
     ``limit``, from itemset ``begin`` on. Return the number of steps, and the itemset to continue with.
     """
-    n: int32
     steps: int64 = 0
     with nogil:
         while begin < set_offsets.shape[0] - 1 and steps < limit and state.refused < 0:
@@ -369,7 +347,6 @@ def coarsen_each(sets: Code[::1], set_offsets: Number[::1], state: State) -> int
     Return the number of merges.
     """
     changed: uint8[::1] = np.zeros(state.label.shape[0], np.uint8)
-    i: Py_ssize_t
     merges: int64 = 0
     with nogil:
         for i in range(set_offsets.shape[0] - 1):
@@ -378,8 +355,259 @@ def coarsen_each(sets: Code[::1], set_offsets: Number[::1], state: State) -> int
                 is_changed |= changed[state.label[sets[place]]]
             if is_changed:
                 continue
-            n: int32 = image_of(sets, set_offsets[i], set_offsets[i + 1], state)
+            n = image_of(sets, set_offsets[i], set_offsets[i + 1], state)
             a, _ = coarsen(n, False, state)
             changed[a] = 1
             merges += 1
     return merges
+
+
+# --- Itemsets of many clusters: whether a move of items makes one of them rare
+#
+# Smaller ones are known to be safe, so that only rows with more clusters matter.
+#
+# Before the move, the support of each itemset of up to m clusters is 0 or at least k. The move changes the
+# support of an itemset only if it contains a cluster that gains or loses rows, and a single changed row has
+# all its other clusters. So the search visits the itemsets of the changed rows, depth first, each with the
+# rows that contain it and the cluster.
+#
+# If m is at least the length of all rows, only whole rows count: of all itemsets in a row, the row itself
+# has the least support.
+
+
+@final
+@cclass
+class LargerItemsets:
+    """A check of itemsets of up to m clusters, with its work space; see ``rare_clusters.pxd``.
+
+    Itemsets of more than ``known`` and up to m clusters are checked, in distinct rows of items. A support in
+    (0, k) is rare. ``slots`` is the number of clusters.
+    """
+
+    def __init__(self, *, k: int, known: int, m: int, rows: Rows, slots: int) -> None:
+        n, n_rows, n_codes = len(rows.starts) - 1, len(rows.weights), len(rows.codes)
+        longest = int(np.diff(rows.offsets).max(initial=0))
+        self.k, self.known, self.rows, self.by_rows = k, known, rows, m >= longest
+        levels = 0 if self.by_rows else m - 1
+        self.moved, self.has_moved = np.zeros(n, np.int32), np.zeros(n, np.uint8)
+        self.stamp, self.changes, self.n_changed, self.n_rows = 0, 0, 0, 0
+        self.listed = np.zeros(n_rows, np.int64)
+        self.seen, self.used = np.zeros((2, slots), np.int64)
+        self.codes, self.offsets = np.zeros(2 * n_codes, np.int32), np.zeros(2 * n_rows + 1, np.int64)
+        self.weights, self.signs = np.zeros(2 * n_rows, np.int64), np.zeros(2 * n_rows, np.uint64)
+        self.is_whole = np.zeros(2 * n_rows, np.uint8)
+        room = 2 * n_rows + 2 * n_codes * max(levels - 1, 0) if levels else 0
+        self.node_rows, self.node_places = np.zeros((2, room), np.int32)
+        self.counts, self.ends = np.zeros((2, levels, slots), np.int64)
+        self.extensions = np.zeros((levels, slots), np.int32)
+        self.extends = np.zeros((levels, slots), np.uint8)
+        self.path, self.n_path = np.zeros(slots, np.int32), 0
+
+    def is_safe(self, cluster: int64, n_moved: Py_ssize_t, label: int64[::1]) -> bint:
+        """Return whether no itemset with a cluster is rare after the first ``n_moved`` of ``moved`` moved.
+
+        ``label`` has the clusters of all items after the move; -1 stands for no cluster. If an itemset is
+        rare, ``path`` has its other clusters.
+        """
+        for i in range(n_moved):
+            self.has_moved[self.moved[i]] = True
+        self._list_changed(cluster, n_moved, label)
+        for i in range(n_moved):
+            self.has_moved[self.moved[i]] = False
+        if self.n_changed == 0:
+            return True
+        self._list_rows(cluster, label)
+        if self.by_rows:
+            return self._rows_are_safe()
+        for i in range(self.n_rows):
+            self.node_rows[i] = i
+            self.node_places[i] = self.offsets[i]
+        return self._visit(0, 0, self.n_rows, self.n_rows)
+
+    def _list_changed(self, cluster: int64, n_moved: Py_ssize_t, label: int64[::1]) -> void:
+        """List the rows that the cluster has gained or lost: none of its other items is in them."""
+        row: int64
+        item: int64
+        self.stamp += 1
+        self.changes = self.stamp
+        self.n_rows = 0
+        for i in range(n_moved):
+            for slot in range(self.rows.starts[self.moved[i]], self.rows.starts[self.moved[i] + 1]):
+                row = self.rows.tids[slot]
+                if self.listed[row] == self.changes:
+                    continue
+                self.listed[row] = self.changes
+                keeps = False
+                for position in range(self.rows.offsets[row], self.rows.offsets[row + 1]):
+                    item = self.rows.codes[position]
+                    if label[item] == cluster and not self.has_moved[item]:
+                        keeps = True
+                if not keeps:
+                    self._list(row, cluster, True, label)
+        self.n_changed = self.n_rows
+
+    def _list_rows(self, cluster: int64, label: int64[::1]) -> void:
+        """List the rows of the cluster, reduced to clusters of changed rows."""
+        row: int64
+        self.stamp += 1
+        mark = self.stamp
+        for x in range(label.shape[0]):
+            if label[x] != cluster:
+                continue
+            for slot in range(self.rows.starts[x], self.rows.starts[x + 1]):
+                row = self.rows.tids[slot]
+                if self.listed[row] != mark:
+                    self.listed[row] = mark
+                    self._list(row, cluster, False, label)
+
+    def _list(
+        self,
+        row: int64,
+        cluster: int64,
+        changed: bint,
+        label: int64[::1],
+    ) -> void:
+        """List a row without the cluster if it is long enough: all of it, or its clusters of changed rows."""
+        sign = 0
+        whole = True
+        end = self.offsets[self.n_rows]
+        self.stamp += 1
+        for position in range(self.rows.offsets[row], self.rows.offsets[row + 1]):
+            c = label[self.rows.codes[position]]
+            if c < 0 or c == cluster or self.seen[c] == self.stamp:
+                continue
+            self.seen[c] = self.stamp
+            if not changed and self.used[c] != self.changes:
+                whole = False
+                continue
+            sign |= cast(uint64, 1) << (c & 63)
+            self.codes[end] = c
+            end += 1
+        if end - self.offsets[self.n_rows] < self.known:
+            return
+        for position in range(self.offsets[self.n_rows], end if changed else 0):
+            self.used[self.codes[position]] = self.changes
+        sort_part(self.codes, self.offsets[self.n_rows], end)
+        self.weights[self.n_rows], self.signs[self.n_rows] = self.rows.weights[row], sign
+        self.is_whole[self.n_rows] = whole
+        self.n_rows += 1
+        self.offsets[self.n_rows] = end
+
+    # --- Whole rows
+
+    def _rows_are_safe(self) -> bint:
+        """Return whether each row of the cluster that is part of a changed row is in at least k of them."""
+        for i in range(self.n_changed, self.n_rows):
+            if not self.is_whole[i]:
+                continue
+            for j in range(self.n_changed):
+                if self._contains(j, i):
+                    break
+            else:
+                continue
+            support = 0
+            for j in range(self.n_changed, self.n_rows):
+                if self._contains(j, i):
+                    support += self.weights[j]
+                    if support >= self.k:
+                        break
+            if support < self.k:
+                self.n_path = 0
+                for j in range(self.offsets[i], self.offsets[i + 1]):
+                    self.path[self.n_path] = self.codes[j]
+                    self.n_path += 1
+                return False
+        return True
+
+    def _contains(self, i: int64, j: int64) -> bint:
+        """Return whether listed row i contains all clusters of listed row j."""
+        if self.signs[j] & ~self.signs[i]:
+            return False
+        begin, first = self.offsets[i], self.offsets[j]
+        return contains(self.codes, begin, self.offsets[i + 1], self.codes, first, self.offsets[j + 1])
+
+    # --- Itemsets, depth first
+
+    def _visit(
+        self,
+        depth: Py_ssize_t,
+        begin: int64,
+        end: int64,
+        free: int64,
+    ) -> bint:
+        """Return whether no itemset with one cluster more than a node, or below it, is rare.
+
+        The node has the rows ``node_rows[begin:end]``, and ``depth`` clusters besides the current one. Its
+        children are written from ``free`` on. If an itemset is rare, ``path`` has its other clusters.
+        """
+        n = self._count_extensions(depth, begin, end)
+        safe = True
+        for i in range(n if depth + 2 > self.known else 0):
+            c = self.extensions[depth, i]
+            if 0 < self.counts[depth, c] < self.k:
+                self.path[depth], self.n_path, safe = c, depth + 1, False
+                break
+        if safe and depth + 1 < self.counts.shape[0]:
+            after = self._fill_children(depth, begin, end, n, free)
+            for i in range(n):
+                c = self.extensions[depth, i]
+                self.path[depth] = c
+                if self.counts[depth, c] and not self._visit(depth + 1, free, self.ends[depth, c], after):
+                    safe = False
+                    break
+                free = self.ends[depth, c]
+        for i in range(n):
+            c = self.extensions[depth, i]
+            self.extends[depth, c], self.counts[depth, c], self.ends[depth, c] = False, 0, 0
+        return safe
+
+    def _count_extensions(self, depth: Py_ssize_t, begin: int64, end: int64) -> int64:
+        """List the clusters that changed rows of a node continue with; return their number.
+
+        ``counts`` has their supports, ``ends`` the numbers of rows of the children.
+        """
+        row: int64
+        n: int64
+        n = 0
+        for i in range(begin, end):
+            row = self.node_rows[i]
+            last = self.offsets[row + 1] - max(self.known - depth - 1, 1)
+            for place in range(self.node_places[i], self.offsets[row + 1]):
+                c = self.codes[place]
+                if row >= self.n_changed:
+                    if not self.extends[depth, c]:
+                        continue
+                    self.counts[depth, c] += self.weights[row]
+                elif not self.extends[depth, c]:
+                    self.extends[depth, c], self.extensions[depth, n] = True, c
+                    n += 1
+                self.ends[depth, c] += place < last
+        return n
+
+    def _fill_children(
+        self,
+        depth: Py_ssize_t,
+        begin: int64,
+        end: int64,
+        n: int64,
+        free: int64,
+    ) -> int64:
+        """Write the rows of all children from ``free`` on, child by child; return where all end.
+
+        ``ends`` then has where the rows of each child end. Rows that are too short are left out.
+        """
+        row: int64
+        for i in range(n):
+            size = self.ends[depth, self.extensions[depth, i]]
+            self.ends[depth, self.extensions[depth, i]] = free
+            free += size
+        for i in range(begin, end):
+            row = self.node_rows[i]
+            for place in range(self.node_places[i], self.offsets[row + 1] - max(self.known - depth - 1, 1)):
+                c = self.codes[place]
+                if self.extends[depth, c]:
+                    at = self.ends[depth, c]
+                    self.node_rows[at] = row
+                    self.node_places[at] = place + 1
+                    self.ends[depth, c] = at + 1
+        return free

@@ -1,4 +1,4 @@
-"""Clusters of rows: take the rows nearest to a seed, measure the cover of values, and merge clusters."""
+"""Clusters of rows: take the rows nearest to a seed, measure covers of values, merge and split clusters."""
 
 import numpy as np
 from cython import (
@@ -19,7 +19,7 @@ from cython import (
     void,
 )
 from cython.cimports.libc.string import memmove
-from cython.cimports.pdanon._kernels.counting import Code, Number, sort_part
+from cython.cimports.pdanon._kernels.counting import Code, Number, grown, sort_part
 from numpy.typing import NDArray
 
 __all__ = [
@@ -31,8 +31,8 @@ __all__ = [
     "merge_members",
     "range_losses",
     "set_losses",
+    "split_rows",
 ]
-
 
 # --- The rows nearest to a seed, taken again and again
 #
@@ -116,7 +116,7 @@ class NearestRows:
     @nogil
     @exceptval(check=False)
     def remove(self, row: Py_ssize_t) -> void:
-        place: Py_ssize_t = row + 1
+        place = row + 1
         self.is_left[row] = 0
         self.counts[self.kinds[row]] -= 1
         while place < self.sums.shape[0]:
@@ -128,7 +128,6 @@ class NearestRows:
     @exceptval(check=False)
     def measure(self, tables: Number[::1], starts: Number[::1]) -> void:
         """Compute the distance of each combination with rows left, and forget the others."""
-        declare(i=Py_ssize_t, kind=Py_ssize_t, column=Py_ssize_t)
         declare(kept=Py_ssize_t, loss=int64)
         kept = 0
         for i in range(self.n_live):
@@ -148,8 +147,7 @@ class NearestRows:
     @exceptval(check=False)
     def collect(self, n: int64, taken: int64[::1]) -> void:
         """Take the n nearest rows, from ``taken[1]`` on."""
-        declare(i=Py_ssize_t, j=Py_ssize_t, kind=Py_ssize_t, row=Py_ssize_t)
-        declare(bound=int64, size=Py_ssize_t)
+        size: Py_ssize_t
         bound, size = self.bound(n), 1
         for i in range(self.n_live):
             kind = self.live[i]
@@ -184,7 +182,6 @@ class NearestRows:
     @exceptval(check=False)
     def bound(self, n: int64) -> int64:
         """Return the distance of the n-th nearest row."""
-        declare(i=Py_ssize_t, kind=Py_ssize_t, total=int64)
         total, self.n_heap = 0, 0
         for i in range(self.n_live):
             kind = self.live[i]
@@ -201,8 +198,7 @@ class NearestRows:
     @nogil
     @exceptval(check=False)
     def push(self, entry: int64, key: int64) -> void:
-        place: Py_ssize_t = self.n_heap
-        above: Py_ssize_t
+        place = self.n_heap
         self.n_heap += 1
         while place:
             above = (place - 1) // 2
@@ -220,7 +216,7 @@ class NearestRows:
         place: Py_ssize_t = 0
         below: Py_ssize_t = 1
         self.n_heap -= 1
-        last: Py_ssize_t = self.n_heap
+        last = self.n_heap
         while below < last:
             if below + 1 < last and self.keys[below + 1] > self.keys[below]:
                 below += 1
@@ -242,7 +238,6 @@ def _ends(lines: Code[:, ::1], line: Py_ssize_t, values: Code[::1]) -> tuple[int
     """Return the smallest and the largest of some values and those of a line."""
     low: int32 = lines[line, 0]
     high: int32 = low
-    place: Py_ssize_t
     for place in range(1, lines.shape[1]):
         low, high = min(low, lines[line, place]), max(high, lines[line, place])
     for place in range(values.shape[0]):
@@ -264,7 +259,6 @@ def range_losses(
     """
     losses = np.empty(lines.shape[0], np.int64)
     found: int64[::1] = losses
-    line: Py_ssize_t
     with nogil:
         for line in range(lines.shape[0]):
             low, high = _ends(lines, line, values)
@@ -288,7 +282,6 @@ def ancestor_losses(
     """Return the penalty of the lowest common ancestor of each line; nodes are in pre-order."""
     losses = np.empty(lines.shape[0], np.int64)
     found: int64[::1] = losses
-    declare(line=Py_ssize_t, node=Py_ssize_t)
     with nogil:
         for line in range(lines.shape[0]):
             low, high = _ends(lines, line, values)
@@ -304,7 +297,7 @@ def set_losses(lines: Code[:, ::1], values: Code[::1], prices: Number[::1]) -> N
     losses = np.empty(lines.shape[0], np.int64)
     found: int64[::1] = losses
     is_other: uint8[::1] = np.zeros(prices.shape[0], np.uint8)
-    declare(line=Py_ssize_t, place=Py_ssize_t, size=Py_ssize_t)
+    size: Py_ssize_t
     n_others: Py_ssize_t = 0
     with nogil:
         for place in range(values.shape[0]):
@@ -326,7 +319,7 @@ def distinct_values(codes: Code[::1], starts: Number[::1], n_values: Py_ssize_t)
     last: int64[::1] = np.full(n_values, -1)  # the part in which each value occurred last
     values: int32[::1] = np.empty(len(codes), np.int32)
     ends: int64[::1] = np.zeros(len(starts) + 1, np.int64)
-    declare(part=Py_ssize_t, place=Py_ssize_t, end=Py_ssize_t)
+    place: Py_ssize_t
     declare(n=Py_ssize_t, width=Py_ssize_t)
     n, width = 0, 1
     with nogil:
@@ -366,7 +359,7 @@ def merge_members(
     """
     added = np.array(members[bounds[last] : bounds[last + 1]])
     moved: int64[::1] = added
-    declare(i=Py_ssize_t, j=Py_ssize_t, place=Py_ssize_t, n=Py_ssize_t)
+    declare(j=Py_ssize_t, place=Py_ssize_t, n=Py_ssize_t)
     with nogil:
         n = moved.shape[0]
         i, j, place = bounds[first + 1] - 1, n - 1, bounds[first + 1] + n - 1
@@ -395,7 +388,7 @@ def merge_members(
 @exceptval(check=False)
 def _is_after(one: Py_ssize_t, other: Py_ssize_t, offsets: Number[::1]) -> bint:
     """Return whether a row is shorter than another, or equally long and later."""
-    difference: int64 = offsets[one + 1] - offsets[one] - offsets[other + 1] + offsets[other]
+    difference = offsets[one + 1] - offsets[one] - offsets[other + 1] + offsets[other]
     return difference < 0 or (difference == 0 and one > other)
 
 
@@ -451,8 +444,6 @@ def _farthest(
     best: float64,
 ) -> float64:
     """Return the largest distance of a row to one of ``others[first:last]``, or ``best``."""
-    declare(row=Py_ssize_t, other=Py_ssize_t, size=Py_ssize_t)
-    declare(both=Py_ssize_t, common=Py_ssize_t)
     for i in range(rows.shape[0]):
         row = rows[i]
         size = offsets[row + 1] - offsets[row]
@@ -484,8 +475,323 @@ def joined(
 
     ``own`` is the largest distance within the rows; ``result`` has that of each cluster, and is updated.
     """
-    cluster: Py_ssize_t
     with nogil:
         for cluster in range(bounds.shape[0] - 1):
             first, last = bounds[cluster], bounds[cluster + 1]
             result[cluster] = _farthest(rows, members, first, last, codes, offsets, max(own, result[cluster]))
+
+
+# --- Horizontal partition of disassociation: split rows at the most frequent term
+#
+# A task is a range of rows, and a chain of terms that must not split it again. A split separates the rows
+# with a term from the rows without. The smaller part becomes a new task that counts its terms again; the
+# larger part stays, and the counts of the smaller part are subtracted. So a row is counted again only in a
+# task of at most half as many rows. That bounds the time even if each split removes a single row.
+
+
+def split_rows(
+    least: int64,
+    most: int64,
+    codes: Code[::1],
+    offsets: Number[::1],
+    block: Code[::1],
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the rows by cluster, and where each cluster begins; the last entry is the number of rows.
+
+    A cluster with more than ``most`` rows is split unless its rows are equal. A cluster with fewer than
+    ``least`` rows is joined with the clusters after it. Rows are split at terms with a block before terms
+    without. Terms of the last block come before those of all others.
+    """
+    parts = _Parts(codes, offsets, block)
+    n_rows = len(offsets) - 1
+    begin = 0
+    with nogil:
+        parts.run(most)
+        for row in range(1, n_rows):
+            if parts.begins[row]:
+                if row - begin >= least:
+                    begin = row
+                else:
+                    parts.begins[row] = 0
+        if begin > 0 and n_rows - begin < least:
+            parts.begins[begin] = 0
+    starts = np.flatnonzero(np.asarray(parts.begins[:n_rows]))
+    return np.asarray(parts.rows), np.append(starts, n_rows)
+
+
+@final
+@cclass
+class _Parts:
+    """The rows in their current order, and the terms of the current task as a heap by frequency."""
+
+    codes: Code[::1]
+    offsets: Number[::1]
+    block: Code[::1]
+    rows: int64[::1]
+    place: int64[::1]  # position of each row
+    begins: uint8[::1]  # whether a cluster begins at each position
+    count: int64[::1]  # rows of each term in the task that are not split off
+    known: int64[::1]  # that count when the heap last read it
+    first: int64[::1]  # start of the rows of each term in `holders`
+    total: int64[::1]  # their number, including rows split off
+    declare(holders=int64[::1], heap=int64[::1], touched=int64[::1])
+    closed: int64[::1]  # the last task that a term must not split
+    declare(n_heap=Py_ssize_t, n_touched=Py_ssize_t)
+    current: int64  # block of the last term that split the rows, or -1
+    number: int64  # number of the current task
+    n_tasks: Py_ssize_t
+    tasks: int64[::1]  # begin, end and chain of each
+    n_links: Py_ssize_t
+    links: int64[::1]  # term, and the rest of the chain
+
+    def __init__(self, codes: Code[::1], offsets: Number[::1], block: Code[::1]) -> None:
+        n_rows, n_items = len(offsets) - 1, len(block)
+        self.codes, self.offsets, self.block = codes, offsets, block
+        self.rows, self.place = np.arange(n_rows), np.arange(n_rows)
+        self.begins = np.zeros(n_rows + 1, np.uint8)
+        self.count, self.known, self.first, self.total = np.zeros((4, n_items), np.int64)
+        self.heap, self.touched = np.empty((2, n_items), np.int64)
+        self.closed = np.full(n_items, -1, np.int64)
+        self.holders = np.empty(len(codes), np.int64)
+        self.n_tasks, self.tasks = 0, np.empty(3 * 64, np.int64)
+        self.n_links, self.links = 0, np.empty(2 * 64, np.int64)
+        self.n_heap, self.n_touched, self.current, self.number = 0, 0, -1, 0
+
+    @cfunc
+    @nogil
+    @exceptval(-1)
+    def run(self, most: int64) -> int32:
+        """Split all rows."""
+        self._add_task(0, self.rows.shape[0], -1)
+        while self.n_tasks > 0:
+            self.n_tasks -= 1
+            begin = self.tasks[3 * self.n_tasks]
+            end = self.tasks[3 * self.n_tasks + 1]
+            chain = self.tasks[3 * self.n_tasks + 2]
+            self._begin_task(begin, end, chain)
+            self._split(begin, end, chain, most)
+            self._end_task()
+        return 0
+
+    @cfunc
+    @nogil
+    @exceptval(-1)
+    def _add_task(self, begin: int64, end: int64, chain: int64) -> int32:
+        """Push a task."""
+        if 3 * self.n_tasks + 3 > self.tasks.shape[0]:
+            self.tasks = grown(self.tasks, 3 * self.n_tasks, 2 * self.tasks.shape[0])
+        self.tasks[3 * self.n_tasks] = begin
+        self.tasks[3 * self.n_tasks + 1] = end
+        self.tasks[3 * self.n_tasks + 2] = chain
+        self.n_tasks += 1
+        return 0
+
+    @cfunc
+    @nogil
+    @exceptval(-1)
+    def _extend_chain(self, item: int64, chain: int64) -> int64:
+        """Return the chain with one more term."""
+        if 2 * self.n_links + 2 > self.links.shape[0]:
+            self.links = grown(self.links, 2 * self.n_links, 2 * self.links.shape[0])
+        self.links[2 * self.n_links] = item
+        self.links[2 * self.n_links + 1] = chain
+        self.n_links += 1
+        return self.n_links - 1
+
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def _begin_task(self, begin: int64, end: int64, chain: int64) -> void:
+        """Count the terms of a task, and list the rows of each."""
+        running = 0
+        self.number += 1
+        self.current = -1 if chain < 0 else self.block[self.links[2 * chain]]
+        while chain >= 0:
+            self.closed[self.links[2 * chain]] = self.number
+            chain = self.links[2 * chain + 1]
+        for at in range(begin, end):
+            row = self.rows[at]
+            for slot in range(self.offsets[row], self.offsets[row + 1]):
+                item = self.codes[slot]
+                if self.closed[item] == self.number:
+                    continue
+                if self.count[item] == 0:
+                    self.touched[self.n_touched] = item
+                    self.n_touched += 1
+                self.count[item] += 1
+        for number in range(self.n_touched):
+            item = self.touched[number]
+            self.first[item], self.total[item] = running, 0
+            running += self.count[item]
+        for at in range(begin, end):
+            row = self.rows[at]
+            for slot in range(self.offsets[row], self.offsets[row + 1]):
+                item = self.codes[slot]
+                if self.closed[item] != self.number:
+                    self.holders[self.first[item] + self.total[item]] = row
+                    self.total[item] += 1
+        self._build_heap()
+
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def _end_task(self) -> void:
+        """Reset the counts of the task."""
+        for number in range(self.n_touched):
+            self.count[self.touched[number]] = 0
+        self.n_touched = 0
+
+    @cfunc
+    @nogil
+    @exceptval(-1)
+    def _split(
+        self,
+        begin: int64,
+        end: int64,
+        chain: int64,
+        most: int64,
+    ) -> int32:
+        """Split the rows of a task; rows with the term come first."""
+        self.begins[begin] = 1
+        while end - begin > most:
+            item = self._pop_most_frequent()
+            if item < 0:  # the rows are equal
+                return 0
+            held = self.count[item]
+            if held == end - begin:  # all rows contain it
+                chain = self._close_term(item, chain)
+                continue
+            self._bring_forward(item, begin, end)
+            self.begins[begin + held] = 1
+            if 2 * held <= end - begin:
+                self._subtract_counts(begin, begin + held)
+                if held > most:
+                    self._add_task(begin, begin + held, self._extend_chain(item, chain))
+                begin += held
+            else:
+                self._subtract_counts(begin + held, end)
+                if end - begin - held > most:
+                    self._add_task(begin + held, end, chain)
+                end = begin + held
+                chain = self._close_term(item, chain)
+        return 0
+
+    @cfunc
+    @nogil
+    @exceptval(-1)
+    def _close_term(self, item: int64, chain: int64) -> int64:
+        """Exclude a term that all rows of the task contain; return the chain with it."""
+        self.closed[item] = self.number
+        if self.block[item] != self.current:
+            self.current = self.block[item]
+            self._build_heap()
+        return self._extend_chain(item, chain)
+
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def _bring_forward(self, item: int64, begin: int64, end: int64) -> void:
+        """Move the rows with a term to the front."""
+        to = begin
+        for number in range(self.first[item], self.first[item] + self.total[item]):
+            row = self.holders[number]
+            place = self.place[row]
+            if place < begin or place >= end:  # already split off
+                continue
+            other = self.rows[to]
+            self.rows[to], self.rows[place] = row, other
+            self.place[row], self.place[other] = to, place
+            to += 1
+
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def _subtract_counts(self, begin: int64, end: int64) -> void:
+        """Subtract rows that are split off from the counts."""
+        for at in range(begin, end):
+            for slot in range(self.offsets[self.rows[at]], self.offsets[self.rows[at] + 1]):
+                if self.closed[self.codes[slot]] != self.number:
+                    self.count[self.codes[slot]] -= 1
+
+    # --- The heap. Counts only fall, so an outdated count is too high: update it when it comes to the top.
+
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def _build_heap(self) -> void:
+        """Build a heap of the terms with rows that are not in the chain."""
+        self.n_heap = 0
+        for number in range(self.n_touched):
+            item = self.touched[number]
+            if self.count[item] > 0 and self.closed[item] != self.number:
+                self.known[item] = self.count[item]
+                self.heap[self.n_heap] = item
+                self.n_heap += 1
+        for number in range(self.n_heap // 2 - 1, -1, -1):
+            self._sift(number)
+
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def _pop_most_frequent(self) -> int64:
+        """Remove the first term from the heap and return it; -1 if there is none."""
+        while self.n_heap > 0:
+            item = self.heap[0]
+            if self.known[item] == self.count[item]:
+                break
+            self.known[item] = self.count[item]
+            if self.count[item] == 0:
+                self._pop()
+            else:
+                self._sift(0)
+        if self.n_heap == 0:
+            return -1
+        item = self.heap[0]
+        self._pop()
+        return item
+
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def _pop(self) -> void:
+        """Remove the first entry of the heap."""
+        self.n_heap -= 1
+        self.heap[0] = self.heap[self.n_heap]
+        self._sift(0)
+
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def _sift(self, number: Py_ssize_t) -> void:
+        """Move a term down to its position in the heap."""
+        while 2 * number + 1 < self.n_heap:
+            below = 2 * number + 1
+            if below + 1 < self.n_heap and self._comes_before(self.heap[below + 1], self.heap[below]):
+                below += 1
+            if not self._comes_before(self.heap[below], self.heap[number]):
+                return
+            item = self.heap[number]
+            self.heap[number], self.heap[below] = self.heap[below], item
+            number = below
+
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def _comes_before(self, one: int64, other: int64) -> bint:
+        """Return whether a term comes before another: by block, then by support, then by number."""
+        mine = self._preference(one)
+        yours = self._preference(other)
+        if mine != yours:
+            return mine > yours
+        if self.known[one] != self.known[other]:
+            return self.known[one] > self.known[other]
+        return one < other
+
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def _preference(self, item: int64) -> int64:
+        """Return 2 for a term of the last block, 1 for a term of another block, otherwise 0."""
+        if self.block[item] < 0:
+            return 0
+        return 2 if self.block[item] == self.current else 1

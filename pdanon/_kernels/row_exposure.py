@@ -11,7 +11,6 @@ import numpy as np
 from cython import (
     Py_ssize_t,
     bint,
-    cast,
     cclass,
     cfunc,
     declare,
@@ -26,68 +25,47 @@ from cython import (
 from cython.cimports.pdanon._kernels.counting import Code, Flag, Number, Rows, contains, rarest, sort_part
 from numpy.typing import NDArray
 
-__all__ = ["join_rows", "likeliest_secrets", "mark_items", "mark_pairs", "smallest_rare"]
+__all__ = ["RowSearch", "join_rows", "likeliest_secrets", "mark_items", "mark_pairs"]
 
 WORD = declare(Py_ssize_t, 64)
 ONE = declare(uint64, 1)
 
 
-def smallest_rare(
-    chosen: Number[::1],
-    thresholds: Number[::1],
-    least: Py_ssize_t,
-    m: Py_ssize_t,
-    work: int64,
-    codes: Code[::1],
-    offsets: Number[::1],
-    weights: Number[::1],
-    supports: Number[::1],
-    is_hidden: Flag[::1],
-) -> NDArray[np.int32]:
-    """Return the size of the smallest rare itemset of rows, for descending thresholds of support.
-
-    Rows are searched in the order of ``chosen``. A support below the threshold is rare. Itemsets have
-    ``least`` to m items, and no hidden ones; no smaller itemset is rare.
-
-    The search ends after ``work`` steps of one or two nanoseconds. A row that takes as many steps again is
-    not finished. The result has the shape (finished rows, thresholds); 0 if no itemset is rare.
-    """
-    declare(i=Py_ssize_t, t=Py_ssize_t, n_done=Py_ssize_t)
-    found = np.zeros((len(chosen), len(thresholds)), np.int32)
-    sizes: int32[:, ::1] = found
-    search = _RowSearch(m, work, codes, offsets, weights, supports, is_hidden, chosen)
-    n_done = 0
-    with nogil:
-        for i in range(chosen.shape[0]):
-            if search.steps > work:
-                break
-            search.load(chosen[i])
-            for t in range(thresholds.shape[0]):
-                sizes[i, t] = search.smallest(thresholds[t], sizes[i, t - 1] if t else least)
-                if not sizes[i, t]:
-                    break
-            if search.is_late():
-                break
-            n_done += 1
-    return found[:n_done]
-
-
 @final
 @cclass
-class _RowSearch:
-    """A search for rare itemsets of one row, whose items are sorted by their number of rows."""
+class RowSearch:
+    """A search for rare itemsets of rows, one by one, whose items are sorted by their number of rows.
 
-    declare(m=Py_ssize_t, n=Py_ssize_t, work=int64, steps=int64)
+    The search ends after ``work`` steps of one or two nanoseconds. A row that takes as many steps again is
+    not finished. Hidden items do not count.
+    """
+
+    chosen: Number[::1]
+    m: Py_ssize_t
+    n: Py_ssize_t
+    work: int64
+    steps: int64
     codes: Code[::1]
-    declare(offsets=Number[::1], weights=Number[::1], supports=Number[::1])
-    declare(order=int64[::1], rank=int32[::1], items=int32[::1], prefix=int64[::1])
-    declare(n_words=Py_ssize_t, bitmap_of=int32[::1])  # -1: none
-    declare(bitmaps=uint64[:, ::1], starts=int64[::1], tids=int32[::1])
+    offsets: Number[::1]
+    weights: Number[::1]
+    supports: Number[::1]
+    order: int64[::1]
+    rank: int32[::1]
+    items: int32[::1]
+    prefix: int64[::1]
+    n_words: Py_ssize_t
+    bitmap_of: int32[::1]  # -1: none
+    bitmaps: uint64[:, ::1]
+    starts: int64[::1]
+    tids: int32[::1]
     # The rows of the first items of the prefix, at each depth.
-    declare(bits=uint64[:, ::1], rows=int32[:, ::1], n_rows=int64[::1])
+    bits: uint64[:, ::1]
+    rows: int32[:, ::1]
+    n_rows: int64[::1]
 
     def __init__(
         self,
+        chosen: Number[::1],
         m: Py_ssize_t,
         work: int64,
         codes: Code[::1],
@@ -95,11 +73,9 @@ class _RowSearch:
         weights: Number[::1],
         supports: Number[::1],
         is_hidden: Flag[::1],
-        chosen: Number[::1],
     ) -> None:
-        declare(i=Py_ssize_t, longest=Py_ssize_t, n_items=Py_ssize_t)
         self.m, self.work, self.codes, self.offsets, self.weights = m, work, codes, offsets, weights
-        self.supports = supports
+        self.supports, self.chosen = supports, chosen
         self.n, n_items, longest = 0, len(supports), 1
         counts = np.bincount(codes, minlength=n_items)
         self.order, self.rank = np.argsort(counts, kind="stable"), np.empty(n_items, np.int32)
@@ -122,12 +98,35 @@ class _RowSearch:
             self._place_rows(free)
         self.steps = 2 * codes.shape[0]
 
+    def smallest_rare(self, thresholds: Number[::1], least: Py_ssize_t) -> NDArray[np.int32]:
+        """Return the size of the smallest rare itemset of chosen rows, for descending thresholds of support.
+
+        A support below the threshold is rare. Itemsets have ``least`` to m items; no smaller one is rare. The
+        result has the shape (finished rows, thresholds); 0 if no itemset is rare.
+        """
+        found = np.zeros((len(self.chosen), len(thresholds)), np.int32)
+        sizes: int32[:, ::1] = found
+        n_done: Py_ssize_t = 0
+        with nogil:
+            for i in range(self.chosen.shape[0]):
+                if self.steps > self.work:
+                    break
+                self.load(self.chosen[i])
+                for t in range(thresholds.shape[0]):
+                    sizes[i, t] = self.smallest(thresholds[t], sizes[i, t - 1] if t else least)
+                    if not sizes[i, t]:
+                        break
+                if self.is_late():
+                    break
+                n_done += 1
+        return found[:n_done]
+
     @cfunc
     @nogil
     @exceptval(check=False)
     def _place_rows(self, free: int64[::1]) -> void:
         """Set the bit of each row with an item, or list the row if the item has no bitmap."""
-        declare(row=Py_ssize_t, position=Py_ssize_t, item=Py_ssize_t)
+        item: Py_ssize_t
         own: Py_ssize_t
         for row in range(self.weights.shape[0]):
             for position in range(self.offsets[row], self.offsets[row + 1]):
@@ -151,7 +150,6 @@ class _RowSearch:
     @exceptval(check=False)
     def load(self, row: Py_ssize_t) -> void:
         """Sort the items of a row by their number of rows."""
-        i: Py_ssize_t
         self.n = 0
         for i in range(self.offsets[row], self.offsets[row + 1]):
             self.items[self.n] = self.rank[self.codes[i]]
@@ -166,8 +164,7 @@ class _RowSearch:
     @exceptval(check=False)
     def smallest(self, k: int64, least: Py_ssize_t) -> int32:
         """Return the size of the smallest itemset with a support below k; there is none below ``least``."""
-        size: Py_ssize_t
-        most: Py_ssize_t = min(self.m, self.n)
+        most = min(self.m, self.n)
         if most < least or not self._has_rare(k, most):
             return 0
         for size in range(least, most):
@@ -180,8 +177,7 @@ class _RowSearch:
     @exceptval(check=False)
     def _has_rare(self, k: int64, size: Py_ssize_t) -> bint:
         """Return whether an itemset of a size is rare; then each smaller rare one is part of such a one."""
-        depth: Py_ssize_t
-        changed: Py_ssize_t = 0  # the first place where the prefix differs from the previous one
+        changed = 0  # the first place where the prefix differs from the previous one
         for depth in range(self.n):
             if self.supports[self.items[depth]] < k:
                 return True
@@ -208,7 +204,6 @@ class _RowSearch:
     @exceptval(check=False)
     def _is_rare(self, k: int64, length: Py_ssize_t, changed: Py_ssize_t) -> bint:
         """Return whether the prefix is rare together with a later item of the row."""
-        declare(depth=Py_ssize_t, last=Py_ssize_t)
         is_dense: bint = self.bitmap_of[self.items[self.prefix[0]]] >= 0  # then so is each later item
         for depth in range(changed, length):
             if is_dense:
@@ -228,7 +223,6 @@ class _RowSearch:
     @exceptval(check=False)
     def _intersect_bitmaps(self, depth: Py_ssize_t) -> void:
         """Write the bitmap of the prefix up to a depth."""
-        word: Py_ssize_t
         own: Py_ssize_t = self.bitmap_of[self.items[self.prefix[depth]]]
         if depth:
             for word in range(self.n_words):
@@ -242,8 +236,8 @@ class _RowSearch:
     @exceptval(check=False)
     def _shares_few_bits(self, k: int64, depth: Py_ssize_t, own: Py_ssize_t) -> bint:
         """Return whether the rows that a prefix shares with a bitmap have a weight below k."""
-        declare(word=Py_ssize_t, place=Py_ssize_t, both=uint64)
-        left: int64 = k
+        both: uint64
+        left = k
         for word in range(self.n_words):
             both = self.bits[depth, word] & self.bitmaps[own, word]
             place = word * WORD
@@ -263,7 +257,6 @@ class _RowSearch:
     @exceptval(check=False)
     def _intersect_lists(self, depth: Py_ssize_t) -> void:
         """Write the list of the rows of the prefix up to a depth."""
-        declare(i=Py_ssize_t, place=Py_ssize_t, n=Py_ssize_t)
         item: Py_ssize_t = self.items[self.prefix[depth]]
         place = self.starts[item]
         if not depth:
@@ -288,7 +281,6 @@ class _RowSearch:
     @exceptval(check=False)
     def _shares_few_rows(self, k: int64, depth: Py_ssize_t, item: Py_ssize_t) -> bint:
         """Return whether the rows that a prefix shares with an item have a weight below k."""
-        declare(i=Py_ssize_t, place=Py_ssize_t)
         left: int64 = k
         place = self.starts[item]
         for i in range(self.n_rows[depth]):
@@ -311,7 +303,8 @@ class _RowSearch:
 
         Return its place, or -1 less the place from which to look for later rows.
         """
-        declare(own=Py_ssize_t, end=Py_ssize_t, step=Py_ssize_t)
+        own: Py_ssize_t
+        step: Py_ssize_t
         own = self.bitmap_of[item]
         if own >= 0:
             return place if self.bitmaps[own, row // WORD] >> (row % WORD) & ONE else -1 - place
@@ -331,7 +324,6 @@ class _RowSearch:
 
 def mark_items(codes: Code[::1], offsets: Number[::1], is_rare: Flag[::1], exposed: int32[::1]) -> None:
     """Set ``exposed[row] = 1`` in rows that contain a rare item."""
-    declare(row=Py_ssize_t, position=Py_ssize_t)
     with nogil:
         for row in range(offsets.shape[0] - 1):
             for position in range(offsets[row], offsets[row + 1]):
@@ -352,7 +344,6 @@ def mark_pairs(
     ``rare_items[rare_starts[a]:rare_starts[a + 1]]`` are the partners b > a of the rare pairs.
     """
     last_row: int64[::1] = np.zeros(len(rare_starts) - 1, np.int64)  # with each item, plus one
-    declare(row=Py_ssize_t, position=Py_ssize_t)
     with nogil:
         for row in range(offsets.shape[0] - 1):
             if exposed[row]:
@@ -376,7 +367,6 @@ def _has_partner(
     last_row: int64[::1],
 ) -> bint:
     """Return whether an item forms a rare pair with another item of the row."""
-    slot: Py_ssize_t
     for slot in range(rare_starts[a], rare_starts[a + 1]):
         if last_row[rare_items[slot]] == row + 1:
             return True
@@ -399,15 +389,17 @@ def likeliest_secrets(
     Itemsets are not empty. Of equal secret items the lowest is found, and -1 if there is none. Secret code
     ``n_secrets + s`` marks a row in which ``s`` is public; it counts if ``s`` is secret in another row.
     """
-    n_sets: Py_ssize_t = bounds.shape[0] - 1
+    n_sets = bounds.shape[0] - 1
     items, peaks = np.full(n_sets, -1, np.int32), np.zeros(n_sets, np.int64)
     found: int32[::1] = items
     counts: int64[::1] = peaks
     shared: int64[::1] = np.zeros(n_secrets, np.int64)
     met: int32[::1] = np.empty(n_secrets, np.int32)
-    declare(i=Py_ssize_t, slot=Py_ssize_t, row=Py_ssize_t, item=Py_ssize_t)
-    declare(n_met=Py_ssize_t, place=Py_ssize_t, begin=int64)
-    declare(least=Py_ssize_t, turn=Py_ssize_t, n_turns=Py_ssize_t)
+    row: Py_ssize_t
+    item: Py_ssize_t
+    n_met: Py_ssize_t
+    turn: Py_ssize_t
+    n_turns: Py_ssize_t
     n_turns = 2 if np.asarray(secret_codes).max(initial=0) >= n_secrets else 1
     with nogil:
         for i in range(n_sets):
@@ -423,14 +415,14 @@ def likeliest_secrets(
                             if item < 0 or item >= n_secrets or (turn and shared[item] == 0):
                                 continue
                             if shared[item] == 0:
-                                met[n_met] = cast(int32, item)
+                                met[n_met] = item
                                 n_met += 1
                             shared[item] += known.weights[row]
             for place in range(n_met):
                 item = met[place]
                 if shared[item] > counts[i] or (shared[item] == counts[i] and item < found[i]):
                     counts[i] = shared[item]
-                    found[i] = cast(int32, item)
+                    found[i] = item
                 shared[item] = 0
     return items, peaks
 
@@ -454,7 +446,7 @@ def join_rows(
     extended joint item of each label alone, if some item has no label before; -1 if there is none. These
     items have the lowest codes.
     """
-    declare(row=Py_ssize_t, size=Py_ssize_t)
+    size: Py_ssize_t
     row_of: int64[::1] = np.full(len(first_known), -1, np.int64)  # last row with each label
     ends = np.zeros(len(offsets), np.int64)
     bounds: int64[::1] = ends
@@ -494,7 +486,7 @@ def _join_row(
     begin: Py_ssize_t,
 ) -> Py_ssize_t:
     """Write the extended joint items of a row from ``begin`` on, unless it is -1; return their number."""
-    declare(place=Py_ssize_t, joint=Py_ssize_t, size=Py_ssize_t)
+    size: Py_ssize_t
     size = 0
     for place in range(label_offsets[row], label_offsets[row + 1]):
         row_of[labels[place]] = row

@@ -10,7 +10,6 @@ import numpy as np
 from cython import (
     Py_ssize_t,
     bint,
-    cast,
     cclass,
     cfunc,
     declare,
@@ -50,7 +49,8 @@ class Clumps:
     scale: int64
     weight: Number[::1]
     starts: Number[::1]
-    declare(nodes=int32[::1], counts=int32[::1])
+    nodes: int32[::1]
+    counts: int32[::1]
     lengths: Number[::1]
     group_of: int64[::1]
     seeds: Number[::1]
@@ -106,8 +106,7 @@ def clump(
     filled, one of the next ``ahead`` rows may take its place. With ``increase``, the increase of the
     distortion is compared, otherwise the new distortion.
     """
-    n_rows: Py_ssize_t = clumps.group_of.shape[0]
-    declare(group=Py_ssize_t, row=Py_ssize_t)
+    n_rows = clumps.group_of.shape[0]
     done: int64 = 0
     with nogil:
         if clumps.n_open < 0:
@@ -168,7 +167,6 @@ def _count_saved(clumps: Clumps) -> void:
 def _open_small(k: int64, clumps: Clumps) -> int64:
     """Open the groups with fewer than k rows; return their number."""
     n_open: int64 = 0
-    group: Py_ssize_t
     for group in range(clumps.seeds.shape[0] - 1, -1, -1):
         if clumps.size[group] < k:
             n_open += 1
@@ -237,7 +235,7 @@ def _first_open(group: Py_ssize_t, clumps: Clumps) -> Py_ssize_t:
 @exceptval(check=False)
 def _common(start: Py_ssize_t, end: Py_ssize_t, clumps: Clumps) -> int64:
     """Sum the weights of the items that a row or group has in common with ``have``."""
-    total: int64 = 0
+    total = 0
     for place in range(start, end):
         node = clumps.nodes[place]
         count: int64 = clumps.counts[place]
@@ -259,15 +257,15 @@ def _nearest_group(
 
     Only the first ``examined`` open groups from ``near`` on are compared, in a ring.
     """
-    best: Py_ssize_t = -1
-    least: int64 = 0
-    group: Py_ssize_t = near
+    best = -1
+    least = 0
+    group = near
     for _ in range(examined):
         group = _first_open(group, clumps)
         if group == clumps.seeds.shape[0]:
             group = _first_open(0, clumps)
-        common: int64 = _common(clumps.starts[clumps.seeds[group]], clumps.ends[group], clumps)
-        score: int64 = clumps.scale * (clumps.length[group] + added)
+        common = _common(clumps.starts[clumps.seeds[group]], clumps.ends[group], clumps)
+        score = clumps.scale * (clumps.length[group] + added)
         score -= (clumps.size[group] + 1) * common
         if increase:
             score -= clumps.scale * clumps.length[group] - clumps.size[group] * clumps.saved[group]
@@ -286,14 +284,14 @@ def _best_row(row: Py_ssize_t, group: Py_ssize_t, clumps: Clumps) -> Py_ssize_t:
     The rows from ``row`` to ``last`` are compared, from the shortest to the longest. A row saves at most what
     the group saves, so the search ends at the first one that is too long.
     """
-    first: Py_ssize_t = clumps.starts[clumps.seeds[group]]
+    first = clumps.starts[clumps.seeds[group]]
     _scatter(first, clumps.ends[group], clumps)
-    size: int64 = clumps.size[group] + 1
-    best: Py_ssize_t = -1
-    least: int64 = 0
-    other: Py_ssize_t = clumps.last
+    size = clumps.size[group] + 1
+    best = -1
+    least = 0
+    other = clumps.last
     while True:
-        score: int64 = clumps.scale * clumps.lengths[other]
+        score = clumps.scale * clumps.lengths[other]
         if best >= 0 and score - size * clumps.saved[group] > least:
             break
         score -= size * _common(clumps.starts[other], clumps.starts[other + 1], clumps)
@@ -311,16 +309,16 @@ def _best_row(row: Py_ssize_t, group: Py_ssize_t, clumps: Clumps) -> Py_ssize_t:
 @exceptval(check=False)
 def _insert(row: Py_ssize_t, group: Py_ssize_t, clumps: Clumps) -> void:
     """Put a row into a group, and reduce the counts of the group to what both have in common."""
-    start: Py_ssize_t = clumps.starts[clumps.seeds[group]]
-    end: Py_ssize_t = start
-    saved: int64 = 0
+    start = clumps.starts[clumps.seeds[group]]
+    end = start
+    saved = 0
     _scatter(clumps.starts[row], clumps.starts[row + 1], clumps)
     for place in range(start, clumps.ends[group]):
         node = clumps.nodes[place]
         own: int64 = clumps.counts[place]
-        count: int64 = min(own, clumps.have[node])
+        count = min(own, clumps.have[node])
         if count:
-            clumps.nodes[end], clumps.counts[end] = node, cast(int32, count)
+            clumps.nodes[end], clumps.counts[end] = node, count
             saved += count * clumps.weight[node]
             end += 1
     clumps.ends[group], clumps.saved[group] = end, saved
@@ -348,8 +346,7 @@ def assign(
     place_of: int64[::1] = np.zeros(len(parent), np.int64)
     result = np.full(len(leaves), -1, np.int32)
     became: int32[::1] = result
-    declare(group=Py_ssize_t, row=Py_ssize_t, place=Py_ssize_t)
-    declare(at=Py_ssize_t, wanted=int32)
+    wanted: int32
     with nogil:
         for group in range(seeds.shape[0]):
             for place in range(starts[seeds[group]], ends[group]):
@@ -443,9 +440,8 @@ class Groups:
 @exceptval(check=False)
 def _tally(n: Py_ssize_t, times: int64, groups: Groups) -> void:
     """Count the nodes in the first n ``members``; the first member stands for ``times`` rows."""
-    declare(i=Py_ssize_t, place=Py_ssize_t)
     for i in range(n):
-        row: Py_ssize_t = groups.members[i]
+        row = groups.members[i]
         for place in range(groups.starts[row], groups.starts[row + 1]):
             node = groups.nodes[place]
             count: int64 = groups.counts[place]
@@ -466,7 +462,7 @@ def _tally(n: Py_ssize_t, times: int64, groups: Groups) -> void:
 def _clear_tally(n: Py_ssize_t, groups: Groups) -> void:
     """Reset the counts of ``_tally``."""
     for i in range(n):
-        row: Py_ssize_t = groups.members[i]
+        row = groups.members[i]
         for place in range(groups.starts[row], groups.starts[row + 1]):
             node = groups.nodes[place]
             groups.held[node] = groups.total[node] = 0
@@ -481,9 +477,9 @@ def _cost(n: Py_ssize_t, times: int64, groups: Groups) -> int64:
 
     The first member stands for ``times`` rows.
     """
-    first: Py_ssize_t = groups.members[0]
-    n_rows: int64 = n - 1 + times
-    lost: int64 = 0
+    first = groups.members[0]
+    n_rows = n - 1 + times
+    lost = 0
     end: Py_ssize_t = 0  # end of the subtree of the last published node
     node: Py_ssize_t
     _tally(n, times, groups)
@@ -510,7 +506,7 @@ def _gather(group: Py_ssize_t, without: Py_ssize_t, extra: Py_ssize_t, groups: G
     Leave out row ``without``, and add row ``extra``; -1 for none.
     """
     n: Py_ssize_t = 0
-    row: Py_ssize_t = groups.first[group]
+    row = groups.first[group]
     for _ in range(groups.sizes[group]):
         if row != without:
             groups.members[n] = row
@@ -542,8 +538,8 @@ def costs(groups: Groups) -> None:
 @exceptval(check=False)
 def _transfer(row: Py_ssize_t, group: Py_ssize_t, groups: Groups) -> void:
     """Move a row from its group to another."""
-    own: Py_ssize_t = groups.group_of[row]
-    before: Py_ssize_t = row
+    own = groups.group_of[row]
+    before = row
     while groups.after[before] != row:
         before = groups.after[before]
     groups.after[before] = groups.after[row]
@@ -571,7 +567,7 @@ def move_rows(
     more than ``most`` rows never loses rows, and receives rows only while its rows are equal. ``bounds`` and
     ``holders`` are the groups that contain each node, as CSR.
     """
-    saved: int64 = 0
+    saved = 0
     with nogil:
         for i in range(turns.shape[0]):
             saved += _move(turns[i], k, partners, most, bounds, holders, groups)
@@ -591,19 +587,18 @@ def _move(
     groups: Groups,
 ) -> int64:
     """Apply the best move or swap of one row; return the loss saved."""
-    own: Py_ssize_t = groups.group_of[row]
+    own = groups.group_of[row]
     if groups.cost[own] == 0 or groups.sizes[own] > most:
         return 0
-    best: int64 = 0
-    target: Py_ssize_t = -1
-    partner: Py_ssize_t = -1
-    alone: int64 = 0
-    declare(before=int64, gain=int64)
+    best = 0
+    target = -1
+    partner = -1
+    alone = 0
     may_leave: bint = groups.sizes[own] > k
     if may_leave:
         alone = _cost_of(own, row, -1, groups)
     for i in range(_list_nearest(row, own, bounds, holders, groups)):
-        group: Py_ssize_t = groups.nearest[i]
+        group = groups.nearest[i]
         if groups.sizes[group] > most and groups.cost[group] > 0:
             continue
         before = groups.cost[own] + groups.cost[group]
@@ -614,7 +609,7 @@ def _move(
         if groups.cost[group] == 0:  # its rows are equal and have no loss: no swap is tried
             continue
         for j in range(_list_dissimilar(row, group, partners, groups)):
-            other: Py_ssize_t = groups.unlike[j]
+            other = groups.unlike[j]
             gain = before - _cost_of(group, other, row, groups)
             if gain > best:
                 gain -= _cost_of(own, row, other, groups)
@@ -645,13 +640,12 @@ def _cost_with(row: Py_ssize_t, group: Py_ssize_t, groups: Groups) -> int64:
 @exceptval(check=False)
 def _list_dissimilar(row: Py_ssize_t, group: Py_ssize_t, n: Py_ssize_t, groups: Groups) -> Py_ssize_t:
     """List in ``unlike`` the n rows of a group with the least in common with a row; return their number."""
-    declare(i=Py_ssize_t, j=Py_ssize_t, place=Py_ssize_t)
     for place in range(groups.starts[row], groups.starts[row + 1]):
         groups.total[groups.nodes[place]] = groups.counts[place]
-    n_members: Py_ssize_t = _gather(group, -1, -1, groups)
+    n_members = _gather(group, -1, -1, groups)
     for i in range(n_members):
-        member: Py_ssize_t = groups.members[i]
-        common: int64 = 0
+        member = groups.members[i]
+        common = 0
         for place in range(groups.starts[member], groups.starts[member + 1]):
             node = groups.nodes[place]
             count: int64 = groups.counts[place]
@@ -661,7 +655,7 @@ def _list_dissimilar(row: Py_ssize_t, group: Py_ssize_t, n: Py_ssize_t, groups: 
         groups.total[groups.nodes[place]] = 0
     n = min(n, n_members)
     for i in range(n):
-        least: Py_ssize_t = i
+        least = i
         for j in range(i + 1, n_members):
             if groups.common[j] < groups.common[least]:
                 least = j
@@ -685,14 +679,14 @@ def _list_nearest(
     The nodes of the row in the fewest groups are looked up first, until there are enough groups.
     """
     n: Py_ssize_t = 0
-    below: int64 = 0
-    most: int64 = groups.sizes.shape[0]
+    below = 0
+    most = groups.sizes.shape[0]
     node: Py_ssize_t
     while n < groups.near.shape[0]:
-        shortest: int64 = most + 1  # of all lists longer than the last one
+        shortest = most + 1  # of all lists longer than the last one
         for place in range(groups.starts[row], groups.starts[row + 1]):
             node = groups.nodes[place]
-            length: int64 = bounds[node + 1] - bounds[node]
+            length = bounds[node + 1] - bounds[node]
             if below < length < shortest:
                 shortest = length
         if shortest > most:
@@ -701,7 +695,7 @@ def _list_nearest(
             node = groups.nodes[place]
             if bounds[node + 1] - bounds[node] != shortest:
                 continue
-            worth: int64 = groups.counts[place] * groups.saved[node]
+            worth = groups.counts[place] * groups.saved[node]
             for slot in range(bounds[node], bounds[node + 1]):
                 group = holders[slot]
                 if group == own:
@@ -722,9 +716,8 @@ def _list_nearest(
 @exceptval(check=False)
 def _keep_nearest(n: Py_ssize_t, groups: Groups) -> Py_ssize_t:
     """Sort the best of the n groups in ``near`` into ``nearest``, and reset ``shared``."""
-    kept: Py_ssize_t = 0
-    slot: Py_ssize_t
-    tried: Py_ssize_t = groups.nearest.shape[0]
+    kept = 0
+    tried = groups.nearest.shape[0]
     for i in range(n):
         shared = groups.shared[groups.near[i]]
         if kept == tried and shared <= groups.shared[groups.nearest[kept - 1]]:
@@ -761,10 +754,10 @@ def _cut_of(
     groups: Groups,
 ) -> void:
     """Write the nodes of the occurrences of a group."""
-    n: Py_ssize_t = _gather(group, -1, -1, groups)
+    n = _gather(group, -1, -1, groups)
     _tally(n, 1, groups)
     for i in range(n):
-        row: Py_ssize_t = groups.members[i]
+        row = groups.members[i]
         for at in range(offsets[row], offsets[row + 1]):
             node = upper = leaves[at]
             while upper >= 0:  # publish the highest torn node
@@ -781,11 +774,11 @@ def least_counts(groups: Groups) -> NDArray[np.int32]:
     least: int32[::1] = result
     with nogil:
         for group in range(groups.sizes.shape[0]):
-            n: Py_ssize_t = _gather(group, -1, -1, groups)
+            n = _gather(group, -1, -1, groups)
             _tally(n, 1, groups)
-            first: Py_ssize_t = groups.members[0]
+            first = groups.members[0]
             for place in range(groups.starts[first], groups.starts[first + 1]):
                 node = groups.nodes[place]
-                least[place] = cast(int32, groups.least[node] if groups.held[node] == n else 0)
+                least[place] = groups.least[node] if groups.held[node] == n else 0
             _clear_tally(n, groups)
     return result

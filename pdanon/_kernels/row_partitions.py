@@ -46,7 +46,8 @@ class SensitiveGroups:
     row. The ``n_items`` public items are numbered by descending support, and sensitive items separately.
     """
 
-    declare(p=int64, width=Py_ssize_t)
+    p: int64
+    width: Py_ssize_t
     offsets: Number[::1]
     codes: Code[::1]  # public items of each row
     secret_offsets: Number[::1]
@@ -138,7 +139,6 @@ def _begin_pass(groups: SensitiveGroups) -> void:
     A pivot that failed may succeed now: fewer rows are left, and so fewer sensitive items conflict.
     """
     n: Py_ssize_t = 0
-    i: Py_ssize_t
     for i in range(groups.n_pivots):
         if groups.group_of[groups.pivots[i]] < 0:
             groups.pivots[n] = groups.pivots[i]
@@ -151,8 +151,7 @@ def _begin_pass(groups: SensitiveGroups) -> void:
 @exceptval(check=False)
 def _form_group(row: Py_ssize_t, groups: SensitiveGroups) -> void:
     """Form a group around a row, if there are enough rows and the remaining rows stay safe."""
-    n: int64 = 1
-    declare(i=Py_ssize_t, place=Py_ssize_t)
+    n = 1
     if groups.group_of[row] >= 0:
         return
     groups.tries += 1
@@ -208,9 +207,8 @@ def _is_safe(groups: SensitiveGroups) -> bint:
 
     No sensitive item may be in more than one p-th of the remaining rows.
     """
-    item: Py_ssize_t
-    most: int64 = (groups.remaining - groups.p) // groups.p
-    safe: bint = True
+    most = (groups.remaining - groups.p) // groups.p
+    safe = True
     _count_secrets(-1, groups)
     for item in range(groups.left.shape[0]):
         if groups.left[item] > most:
@@ -226,7 +224,6 @@ def _is_safe(groups: SensitiveGroups) -> bint:
 @exceptval(check=False)
 def _count_secrets(change: int64, groups: SensitiveGroups) -> void:
     """Add ``change`` to the counts of the sensitive items of the group."""
-    declare(i=Py_ssize_t, row=Py_ssize_t)
     for i in range(groups.p):
         row = groups.chosen[i]
         for place in range(groups.secret_offsets[row], groups.secret_offsets[row + 1]):
@@ -238,8 +235,8 @@ def _count_secrets(change: int64, groups: SensitiveGroups) -> void:
 @exceptval(check=False)
 def _unlink(row: Py_ssize_t, groups: SensitiveGroups) -> void:
     """Remove a row from the list of rows without a group."""
-    before: Py_ssize_t = groups.before[row]
-    after: Py_ssize_t = groups.after[row]
+    before = groups.before[row]
+    after = groups.after[row]
     if before >= 0:
         groups.after[before] = after
     if after < groups.before.shape[0]:
@@ -257,21 +254,20 @@ def _choose_neighbors(row: Py_ssize_t, n_chosen: int64, groups: SensitiveGroups)
 
     A tie goes to the nearest candidate; candidates are listed by distance.
     """
-    lacking: int64 = groups.p - n_chosen
-    least: Py_ssize_t = groups.tally.shape[0] - 1
-    i: Py_ssize_t
-    n: Py_ssize_t = _list_neighbors(row, groups)
+    lacking = groups.p - n_chosen
+    least = groups.tally.shape[0] - 1
+    n = _list_neighbors(row, groups)
     if n < lacking:
         return n_chosen
     for i in range(n):
         groups.tally[groups.likeness[i]] += 1
-    more: int64 = 0  # candidates more similar than the last one to choose
+    more = 0  # candidates more similar than the last one to choose
     while more + groups.tally[least] < lacking:
         more += groups.tally[least]
         least -= 1
     for i in range(n):
         groups.tally[groups.likeness[i]] = 0
-    equal: int64 = lacking - more
+    equal = lacking - more
     for i in range(n):
         if groups.likeness[i] < least or (groups.likeness[i] == least and equal == 0):
             continue
@@ -292,12 +288,11 @@ def _list_neighbors(row: Py_ssize_t, groups: SensitiveGroups) -> Py_ssize_t:
     A tie goes to the row before.
     """
     n: Py_ssize_t = 0
-    n_rows: Py_ssize_t = groups.before.shape[0]
-    before: Py_ssize_t = groups.before[row]
-    after: Py_ssize_t = groups.after[row]
-    room_before: Py_ssize_t = groups.width
-    room_after: Py_ssize_t = groups.width
-    candidate: Py_ssize_t
+    n_rows = groups.before.shape[0]
+    before = groups.before[row]
+    after = groups.after[row]
+    room_before = groups.width
+    room_after = groups.width
     while (before >= 0 and room_before) or (after < n_rows and room_after):
         is_before: bint = before >= 0 and room_before > 0
         if is_before and after < n_rows and room_after and after - row < row - before:
@@ -366,7 +361,9 @@ class _Holders:
     firsts: int64[::1]  # the first part of each item
     begins: int64[::1]  # the first entry of each part in ``rows``
     ends: int64[::1]  # end of the rows of each part that may still have no group
-    declare(lengths=int32[::1], places=int32[::1], rows=int32[::1])
+    lengths: int32[::1]
+    places: int32[::1]
+    rows: int32[::1]
     signatures: uint64[::1]  # of each of ``rows``, see ``_signature``
 
     def __init__(self, offsets: Number[::1], codes: Code[::1], n_items: int) -> None:
@@ -403,13 +400,14 @@ class _Holders:
         of the next row of each item.
         """
         last: int64[::1] = np.full(len(free), -1)  # the last kind of rows that had each item
-        declare(i=Py_ssize_t, row=Py_ssize_t, item=Py_ssize_t)
-        declare(stop=Py_ssize_t, part=Py_ssize_t, place=Py_ssize_t)
+        i: Py_ssize_t
+        item: Py_ssize_t
+        stop: Py_ssize_t
         kind: int64 = 0
         begin: Py_ssize_t = 0
         with nogil:
             while begin < order.shape[0]:
-                length: int64 = offsets[order[begin] + 1] - offsets[order[begin]]
+                length = offsets[order[begin] + 1] - offsets[order[begin]]
                 stop = begin
                 while stop < order.shape[0] and offsets[order[stop] + 1] - offsets[order[stop]] == length:
                     stop += 1
@@ -424,10 +422,10 @@ class _Holders:
                             self.firsts[item] = part + 1
                             if write:
                                 self.begins[part] = free[item]
-                                self.lengths[part] = cast(int32, length)
-                                self.places[part] = cast(int32, place)
+                                self.lengths[part] = length
+                                self.places[part] = place
                         if write:
-                            self.rows[free[item]] = cast(int32, row)
+                            self.rows[free[item]] = row
                             self.signatures[free[item]] = words[row]
                             free[item] += 1
                 begin = stop
@@ -442,9 +440,8 @@ def _choose_nearest(row: Py_ssize_t, groups: SensitiveGroups) -> int64:
 
     Return the size of the group, with the row itself.
     """
-    n: Py_ssize_t = _list_nearest(row, groups)
+    n = _list_nearest(row, groups)
     n_chosen: int64 = 1
-    declare(candidate=Py_ssize_t, i=Py_ssize_t)
     for i in range(n // 2 - 1, -1, -1):
         _sink(i, n, groups.near)
     while n_chosen < groups.p and n:
@@ -470,8 +467,6 @@ def _list_nearest(row: Py_ssize_t, groups: SensitiveGroups) -> Py_ssize_t:
     They share a public item with the row. Rows are not listed if p - 1 rows without a sensitive item, which
     never conflict, are nearer.
     """
-    i: Py_ssize_t
-    n: Py_ssize_t
     for i in range(groups.p - 1):
         groups.nearest_free[i] = -FARTHEST
     n = _list_adjacent(row, groups)
@@ -485,9 +480,8 @@ def _list_nearest(row: Py_ssize_t, groups: SensitiveGroups) -> Py_ssize_t:
 @exceptval(check=False)
 def _has_small_parts(row: Py_ssize_t, groups: SensitiveGroups) -> bint:
     """Return whether the parts of the items of a row have few rows on average."""
-    n_parts: int64 = 0
-    n_holders: int64 = 0
-    declare(place=Py_ssize_t, first=Py_ssize_t, end=Py_ssize_t)
+    n_parts = 0
+    n_holders = 0
     for place in range(groups.offsets[row], groups.offsets[row + 1]):
         first = groups.holders.firsts[groups.codes[place]]
         end = groups.holders.firsts[groups.codes[place] + 1]
@@ -504,10 +498,8 @@ def _list_sharing(row: Py_ssize_t, n: Py_ssize_t, groups: SensitiveGroups) -> Py
 
     Until then, the rows are behind the keys.
     """
-    listed: Py_ssize_t = n
-    n_rows: Py_ssize_t = n
-    declare(place=Py_ssize_t, slot=Py_ssize_t, other=Py_ssize_t)
-    declare(begin=Py_ssize_t, end=Py_ssize_t, i=Py_ssize_t)
+    listed = n
+    n_rows = n
     for place in range(groups.offsets[row], groups.offsets[row + 1]):
         begin = groups.holders.begins[groups.holders.firsts[groups.codes[place]]]
         end = groups.holders.begins[groups.holders.firsts[groups.codes[place] + 1]]
@@ -530,10 +522,9 @@ def _list_sharing(row: Py_ssize_t, n: Py_ssize_t, groups: SensitiveGroups) -> Py
 @exceptval(check=False)
 def _search_parts(row: Py_ssize_t, n: Py_ssize_t, groups: SensitiveGroups) -> Py_ssize_t:
     """Add the keys of rows in parts, by ascending bound; return the number of keys."""
-    n_parts: Py_ssize_t = _list_parts(row, groups)
-    signature: uint64 = _signature(row, groups.offsets, groups.codes)
-    all_parts: int64 = groups.parts.shape[0]
-    part: Py_ssize_t
+    n_parts = _list_parts(row, groups)
+    signature = _signature(row, groups.offsets, groups.codes)
+    all_parts = groups.parts.shape[0]
     while n_parts and _remoteness(row, row, groups.parts[0] // all_parts, groups) <= -groups.nearest_free[0]:
         part = groups.parts[0] % all_parts
         n_parts -= 1
@@ -548,9 +539,9 @@ def _search_parts(row: Py_ssize_t, n: Py_ssize_t, groups: SensitiveGroups) -> Py
 @exceptval(check=False)
 def _list_adjacent(row: Py_ssize_t, groups: SensitiveGroups) -> Py_ssize_t:
     """Add the keys of rows beside a row, so that few other rows can be nearer; return their number."""
-    n: Py_ssize_t = 0
-    before: Py_ssize_t = groups.before[row]
-    after: Py_ssize_t = groups.after[row]
+    n = 0
+    before = groups.before[row]
+    after = groups.after[row]
     groups.seen[row] = groups.tries
     for _ in range(groups.width):
         if before >= 0:
@@ -571,10 +562,12 @@ def _list_parts(row: Py_ssize_t, groups: SensitiveGroups) -> Py_ssize_t:
     Return their number.
     """
     n: Py_ssize_t = 0
-    all_parts: int64 = groups.parts.shape[0]
-    start: Py_ssize_t = groups.offsets[row]
-    declare(at=Py_ssize_t, part=Py_ssize_t, item=Py_ssize_t)
-    declare(i=Py_ssize_t, before=int64, bound=int64)
+    all_parts = groups.parts.shape[0]
+    start = groups.offsets[row]
+    item: Py_ssize_t
+    i: Py_ssize_t
+    before: int64
+    bound: int64
     for at in range(start, groups.offsets[row + 1]):
         item = groups.codes[at]
         for part in range(groups.holders.firsts[item], groups.holders.firsts[item + 1]):
@@ -603,8 +596,8 @@ def _list_part(
 
     Rows with a group are removed from the part when they are found.
     """
-    slot: Py_ssize_t = groups.holders.begins[part]
-    end: Py_ssize_t = groups.holders.ends[part]
+    slot = groups.holders.begins[part]
+    end = groups.holders.ends[part]
     other: Py_ssize_t
     while True:
         slot = _skip_far(slot, end, row, signature, groups)
@@ -634,9 +627,8 @@ def _skip_far(
     groups: SensitiveGroups,
 ) -> Py_ssize_t:
     """Return the next slot of a row that may be among the nearest, by its signature."""
-    limit: int64 = -groups.nearest_free[0]
-    most: int64 = limit // (2 * groups.before.shape[0])
-    differing: int64
+    limit = -groups.nearest_free[0]
+    most = limit // (2 * groups.before.shape[0])
     while slot < end:
         differing = count_bits(groups.holders.signatures[slot] ^ signature)
         if differing < most:
@@ -652,10 +644,9 @@ def _skip_far(
 @exceptval(check=False)
 def _list_row(other: Py_ssize_t, row: Py_ssize_t, n: Py_ssize_t, groups: SensitiveGroups) -> Py_ssize_t:
     """Count the shared items of a row that is not listed yet, and add its key; return the number of keys."""
-    start: Py_ssize_t = groups.offsets[other]
-    stop: Py_ssize_t = groups.offsets[other + 1]
+    start = groups.offsets[other]
+    stop = groups.offsets[other + 1]
     shared: int64 = 0
-    place: Py_ssize_t
     groups.seen[other] = groups.tries
     for place in range(start, stop):
         shared += groups.marked[groups.codes[place]]
@@ -673,8 +664,8 @@ def _list_key(
     groups: SensitiveGroups,
 ) -> Py_ssize_t:
     """Add the key of a row that shares an item and may be among the nearest; return the number of keys."""
-    differing: int64 = _length(row, groups) + _length(other, groups) - 2 * shared
-    key: int64 = _remoteness(other, row, differing, groups)
+    differing = _length(row, groups) + _length(other, groups) - 2 * shared
+    key = _remoteness(other, row, differing, groups)
     if not shared or key > -groups.nearest_free[0]:
         return n
     groups.near[n] = key
@@ -689,7 +680,6 @@ def _list_key(
 @exceptval(check=False)
 def _sign_rows(words: uint64[::1], offsets: Number[::1], codes: Code[::1]) -> void:
     """Write the signature of each row."""
-    row: Py_ssize_t
     for row in range(words.shape[0]):
         words[row] = _signature(row, offsets, codes)
 
@@ -704,7 +694,6 @@ def _signature(row: Py_ssize_t, offsets: Number[::1], codes: Code[::1]) -> uint6
     """
     word: uint64 = 0
     one: uint64 = 1
-    place: Py_ssize_t
     for place in range(offsets[row], offsets[row + 1]):
         word ^= one << (codes[place] & 63)
     return word
@@ -718,7 +707,7 @@ def _remoteness(other: Py_ssize_t, row: Py_ssize_t, differing: int64, groups: Se
 
     The key also encodes the row; see ``_row_at``.
     """
-    far: int64 = 2 * (other - row) if other > row else 2 * (row - other) - 1
+    far = 2 * (other - row) if other > row else 2 * (row - other) - 1
     return differing * 2 * groups.before.shape[0] + far
 
 
@@ -727,7 +716,7 @@ def _remoteness(other: Py_ssize_t, row: Py_ssize_t, differing: int64, groups: Se
 @exceptval(check=False)
 def _row_at(remoteness: int64, row: Py_ssize_t, groups: SensitiveGroups) -> Py_ssize_t:
     """Return the row with this key."""
-    far: Py_ssize_t = remoteness % (2 * groups.before.shape[0])
+    far = remoteness % (2 * groups.before.shape[0])
     return row - (far + 1) // 2 if far % 2 else row + far // 2
 
 
@@ -736,8 +725,8 @@ def _row_at(remoteness: int64, row: Py_ssize_t, groups: SensitiveGroups) -> Py_s
 @exceptval(check=False)
 def _sink(place: Py_ssize_t, n: Py_ssize_t, heap: int64[::1]) -> void:
     """Move an entry of a min-heap down to its position."""
-    entry: int64 = heap[place]
-    below: Py_ssize_t = 2 * place + 1
+    entry = heap[place]
+    below = 2 * place + 1
     while below < n:
         if below + 1 < n and heap[below + 1] < heap[below]:
             below += 1

@@ -13,31 +13,30 @@ from typing import Any
 
 import numpy as np
 from cython import (
-    Py_ssize_t,
     address,
     bint,
     cast,
     cclass,
     cfunc,
-    declare,
     double as float64,
     exceptval,
-    final,
     inline,
     int as int32,
     longlong as int64,
     nogil,
     overflowcheck,
-    uchar as uint8,
     ulonglong as uint64,
     void,
 )
-from cython.cimports.pdanon._kernels.counting import Number, Rows
+from cython.cimports.pdanon._kernels.counting import Rows, first_bit
 from cython.cimports.pdanon._kernels.odds import COLD, choose, cluster_cost, uniform
+from cython.cimports.pdanon._kernels.set_annealing import admits, cost_with
 from cython.cimports.pdanon._kernels.set_moves import (
     Space,
+    State,
     clear,
     clusters_beside,
+    enter,
     first_empty,
     lacking,
     spot,
@@ -50,110 +49,43 @@ __all__ = ["Annealing", "count", "sweep"]
 
 Array = NDArray[Any]
 
-_SEQUENCE = declare(uint64, 0x03F79D71B4CB0A89)  # of de Bruijn: all words of 6 bits
+
+# --- The state, and what annealings of supports and of constraints have in common
 
 
-@final
 @cclass
-class Annealing:
-    """Clusters, their supports, and the best safe clusters so far.
+class Annealing(State):
+    """Clusters, their supports, and the best safe clusters so far; a state of the balanced loss.
 
     A set of more than one item costs ``(size + change) * held``. If ``change`` is positive, it also costs
-    ``change * sqrt(size * squares - held**2)``.
+    ``change * sqrt(size * squares - held**2)``. The options are those of `State`, whose clusters are safe.
     """
 
-    k: int64
-    triples: bint  # whether triples of clusters must not be rare
-    lack = declare(int64, visibility="readonly")  # what rare supports lack to k
-    top: int64  # clusters from here on are empty
-    label: int64[::1]  # cluster of each item, -1 if it is suppressed
-    size: int64[::1]  # members of each cluster, of all its items
-    held: float64[::1]  # sum of the worth of the members
-    squares: float64[::1]  # sum of the squared worths
-    cost: float64[::1]  # loss of each cluster
-    total: float64  # loss of all
-    support: int64[::1]  # support of each cluster
-    co: int32[:, ::1]  # support of each pair of clusters
-    low: uint64[:, ::1]  # bits of the clusters whose support with each cluster is below k
-    bit: uint8[::1]  # position of the only bit of a word, by the first bits of its product
-    short: int64[::1]  # what the supports of each cluster, alone and in pairs, lack in total
-    cube: int32[::1]  # support of each triple of clusters, by `spot`
-    short_pairs: int64[:, ::1]  # what the triples with each pair of clusters lack, the larger first
-    short_triples: int64[::1]  # what the triples with each cluster lack in total
-    home: int64[::1]  # block of each cluster
-    singles: Number[::1]
-    worth: Number[::1]
-    mass: Number[::1]  # number of members that each item stands for
-    square: float64[::1]  # sum of the squared worth of its members
-    block: Number[::1]
-    change: float64
-    order: int64[::1]  # the items that move
-    random: uint64
-    found: int64[::1]  # labels of the best safe clusters
-    least: float64  # their loss
-    # Work space; `brought` is 0 between two moves.
-    brought: int64[::1]  # support of each cluster in the rows of the item without the new cluster
-    changes: int64[::1]  # change of `lack` by pairs, for each new cluster
-    pairs: int32[:, ::1]  # pairs of clusters in rows of the item, and their number of rows
-    targets: int64[::1]  # clusters that the item may move to
-    costs: float64[::1]  # costs of moves to them
-    odds: float64[::1]
-
-    def __init__(
-        self,
-        *,
-        k: int,
-        triples: bool,
-        label: Array,
-        slots: int,
-        singles: Array,
-        worth: Array,
-        block: Array,
-        change: float,
-        seed: int,
-        mass: Array | None = None,
-        square: Array | None = None,
-    ) -> None:
-        kept = np.flatnonzero(label >= 0)
-        self.k, self.triples, self.lack, self.top = k, triples, 0, int(label.max(initial=-1)) + 1
-        self.label, self.found = label.copy(), label.copy()
-        floats = worth.astype(np.float64)
-        mass = np.ones(len(label), np.int64) if mass is None else mass
-        square = floats**2 if square is None else square
-        size, self.held, self.squares = (
-            np.bincount(label[kept], each[kept], minlength=slots).astype(np.float64)
-            for each in (mass, floats, square)
-        )
-        self.mass, self.square, self.size = mass, square, size.astype(np.int64)
-        home = np.zeros(slots, np.int64)
-        home[label[kept]] = block[kept]
-        self.home, self.block = home, block
-        self.singles, self.worth = singles, worth
-        self.change = change
-        self.support, self.short = np.zeros((2, slots), np.int64)
-        self.co = np.zeros((slots, slots), np.int32)
-        self.low = np.full((slots, (slots + 63) // 64), np.uint64(2**64 - 1))
-        side = slots if triples else 0
-        self.cube, self.short_triples = np.zeros(comb(side, 3), np.int32), np.zeros(slots, np.int64)
-        self.short_pairs = np.zeros((side, side), np.int64)
-        self.pairs = np.zeros((comb(side, 2), 3), np.int32)
-        bit = np.zeros(64, np.uint8)
-        bit[np.uint64(0x03F79D71B4CB0A89) << np.arange(64, dtype=np.uint64) >> np.uint64(58)] = range(64)
-        self.bit = bit
-        self.order, self.random = kept, seed
-        self.targets, self.brought, self.changes = np.zeros((3, slots), np.int64)
+    def __init__(self, *, seed: int, **options: Any) -> None:
+        State.__init__(self, **options)
+        slots, pairs = len(self.size), len(self.co)
+        side = slots if self.largest == 3 else 0
+        self.found, self.random = np.array(self.label), seed
+        self.order = np.flatnonzero(np.asarray(self.label) >= 0)
+        self.targets, self.short, self.short_triples = np.zeros((3, slots), np.int64)
+        self.brought, self.changes = np.zeros((2, slots), np.int64)
         self.cost, self.costs, self.odds = np.zeros((3, slots))
+        self.low = np.full((pairs, (slots + 63) // 64), np.uint64(2**64 - 1))
+        self.short_pairs = np.zeros((side, side), np.int64)
+        self.triples = np.zeros((comb(side, 2), 3), np.int32)
 
     @property
     def state(self) -> dict[str, Any]:
         """The current labels, supports, and totals."""
         top = self.top
         pairs = np.array(self.co)[:top, :top]
-        np.fill_diagonal(pairs, self.support[:top])
+        if len(pairs):
+            np.fill_diagonal(pairs, self.support[:top])
         return {
             "label": np.array(self.label),
             "pairs": pairs,
             "triples": np.array(self.cube)[: comb(top, 3)],
+            "met": np.array(self.met),
             "short": np.array(self.short)[:top],
             "short_pairs": np.array(self.short_pairs)[:top, :top],
             "short_triples": np.array(self.short_triples)[:top],
@@ -166,6 +98,39 @@ class Annealing:
     def best(self) -> Array:
         """The labels of the best safe clusters."""
         return np.array(self.found)
+
+
+@cfunc
+@nogil
+@exceptval(check=False)
+def _price(c: int64, clusters: Annealing) -> float64:
+    """Compute the loss of a cluster."""
+    clusters.cost[c] = cluster_cost(clusters.size[c], clusters.held[c], clusters.squares[c], clusters.change)
+    return clusters.cost[c]
+
+
+def begin(clusters: Annealing) -> void:
+    """Compute the loss of the clusters, which are the best so far."""
+    for c in range(clusters.size.shape[0]):
+        clusters.total += _price(c, clusters)
+    clusters.least = clusters.total
+
+
+def settle(a: int64, b: int64, clusters: Annealing) -> void:
+    """Compute the loss after a move between two clusters; store the clusters if they are the best so far."""
+    clusters.total -= clusters.cost[a] + clusters.cost[b]
+    clusters.total += _price(a, clusters) + _price(b, clusters)
+    if clusters.lack == 0 and clusters.total < clusters.least * (1.0 - 1e-12):
+        clusters.least = clusters.total
+        clusters.found[:] = clusters.label
+
+
+def shuffle(clusters: Annealing) -> void:
+    """Put the items that move in random order."""
+    j: int64
+    for i in range(clusters.order.shape[0] - 1, 0, -1):
+        j = cast(int64, uniform(address(clusters.random)) * (i + 1))
+        clusters.order[i], clusters.order[j] = clusters.order[j], clusters.order[i]
 
 
 # --- Supports
@@ -185,13 +150,13 @@ def _flip(c: int64, d: int64, clusters: Annealing) -> void:
 @exceptval(check=False)
 def _add(c: int64, d: int64, rows: int64, clusters: Annealing) -> void:
     """Add rows to the support of two clusters; the number may be negative."""
-    before: int64 = lacking(clusters.co[c, d], clusters.k)
+    before = lacking(clusters.co[c, d], clusters.k)
     old: int64 = clusters.co[c, d]
-    clusters.co[c, d] = clusters.co[d, c] = cast(int32, old + rows)
+    clusters.co[c, d] = clusters.co[d, c] = old + rows
     if (old < clusters.k) != (old + rows < clusters.k):
         _flip(c, d, clusters)
         _flip(d, c, clusters)
-    after: int64 = lacking(clusters.co[c, d], clusters.k)
+    after = lacking(clusters.co[c, d], clusters.k)
     clusters.lack += after - before
     clusters.short[c] += after - before
     clusters.short[d] += after - before
@@ -202,9 +167,9 @@ def _add(c: int64, d: int64, rows: int64, clusters: Annealing) -> void:
 @exceptval(check=False)
 def _add_single(c: int64, rows: int64, clusters: Annealing) -> void:
     """Add rows to the support of a cluster."""
-    before: int64 = lacking(clusters.support[c], clusters.k)
+    before = lacking(clusters.support[c], clusters.k)
     clusters.support[c] += rows
-    after: int64 = lacking(clusters.support[c], clusters.k)
+    after = lacking(clusters.support[c], clusters.k)
     clusters.lack += after - before
     clusters.short[c] += after - before
 
@@ -215,9 +180,9 @@ def _add_single(c: int64, rows: int64, clusters: Annealing) -> void:
 def _add_triple(c: int64, d: int64, e: int64, rows: int64, clusters: Annealing) -> void:
     """Add rows to the support of three clusters; the number may be negative."""
     at = spot(c, d, e)
-    before: int64 = lacking(clusters.cube[at], clusters.k)
-    clusters.cube[at] += cast(int32, rows)
-    change: int64 = lacking(clusters.cube[at], clusters.k) - before
+    before = lacking(clusters.cube[at], clusters.k)
+    clusters.cube[at] += rows
+    change = lacking(clusters.cube[at], clusters.k) - before
     if change:
         clusters.lack += change
         clusters.short_triples[c] += change
@@ -230,25 +195,20 @@ def _add_triple(c: int64, d: int64, e: int64, rows: int64, clusters: Annealing) 
 
 def count(clusters: Annealing, rows: Rows, space: Space) -> None:
     """Count the supports for the first time. The clusters must be safe: they are the best so far."""
-    row: int64
     with nogil:
         for c in range(clusters.co.shape[0]):
             _flip(c, c, clusters)
-            clusters.cost[c] = cluster_cost(
-                clusters.size[c], clusters.held[c], clusters.squares[c], clusters.change
-            )
-            clusters.total += clusters.cost[c]
         for row in range(rows.weights.shape[0]):
             n = clusters_beside(-1, row, clusters.label, rows, space)
             for i in range(n):
                 _add_single(space.near[i], rows.weights[row], clusters)
                 for j in range(i):
                     _add(space.near[i], space.near[j], rows.weights[row], clusters)
-                    for one in range(j if clusters.triples else 0):
+                    for one in range(j if clusters.largest == 3 else 0):
                         _add_triple(
                             space.near[i], space.near[j], space.near[one], rows.weights[row], clusters
                         )
-        clusters.least = clusters.total
+        begin(clusters)
 
 
 # --- Moves
@@ -259,8 +219,8 @@ def count(clusters: Annealing, rows: Rows, space: Space) -> None:
 @exceptval(check=False)
 def _lack_after_leaving(a: int64, n_touched: int64, lost: int64, clusters: Annealing, space: Space) -> int64:
     """Return the change of ``lack`` when the item leaves its cluster."""
-    k: int64 = clusters.k
-    change: int64 = lacking(clusters.support[a] - lost, k) - lacking(clusters.support[a], k)
+    k = clusters.k
+    change = lacking(clusters.support[a] - lost, k) - lacking(clusters.support[a], k)
     for i in range(n_touched):
         c = space.touched[i]
         if space.alone[c] and c != a:
@@ -277,26 +237,24 @@ def _fill_changes(a: int64, n_touched: int64, clusters: Annealing, space: Space)
 
     Pairs with ``a`` are left out.
     """
-    k: int64 = clusters.k
-    n: int64 = min(clusters.top + 1, clusters.size.shape[0])
-    n_words: int64 = (n + 63) // 64
-    declare(b=int64, before=int64, i=int64, j=int64)
-    declare(word=uint64, lowest=uint64)
-    every: uint64 = ~cast(uint64, 0)
-    last: uint64 = every >> (64 * n_words - n)  # no clusters from n on
+    k = clusters.k
+    n = min(clusters.top + 1, clusters.size.shape[0])
+    n_words = (n + 63) // 64
+    word: uint64
+    every = ~cast(uint64, 0)
+    last = every >> (64 * n_words - n)  # no clusters from n on
     for b in range(n):
         clusters.changes[b] = 0
     for i in range(n_touched):
         c = space.touched[i]
-        beside: int64 = space.beside[c]
+        beside = space.beside[c]
         if c == a or (beside >= k and clusters.short[c] == 0):
             continue
         for j in range(n_words):
             word = clusters.low[c, j] & (last if j == n_words - 1 else every)
             while word:
-                lowest = word & (~word + 1)
-                word ^= lowest
-                b = 64 * j + clusters.bit[cast(Py_ssize_t, (lowest * _SEQUENCE) >> 58)]
+                b = 64 * j + first_bit(word)
+                word &= word - 1
                 before = k - clusters.co[c, b]
                 clusters.changes[b] += max(before - beside, 0) - (before if before < k else 0)
 
@@ -316,21 +274,14 @@ def _list_targets(
 
     ``costs`` has their costs. No triple of clusters counts as rare after the move.
     """
-    a: int64 = clusters.label[x]
-    k: int64 = clusters.k
-    worth: float64 = clusters.worth[x]
-    mass: int64 = clusters.mass[x]
-    square: float64 = clusters.square[x]
+    a = clusters.label[x]
+    k = clusters.k
     empty = first_empty(clusters.top, clusters.size)
     n: int64 = 0
-    left: float64 = penalty * leaving - clusters.cost[a]
-    left += cluster_cost(
-        clusters.size[a] - mass, clusters.held[a] - worth, clusters.squares[a] - square, clusters.change
-    )
-    declare(cost=float64, least=float64, lack=int64)
-    b: int64
+    left = penalty * leaving - clusters.cost[a]
+    left += cost_with(a, x, -1, clusters)
     for b in range(min(clusters.top + 1, clusters.size.shape[0])):
-        if b == a or (b != empty if clusters.size[b] == 0 else clusters.home[b] != clusters.block[x]):
+        if not admits(b, x, empty, clusters):
             continue
         lack = clusters.changes[b] + lacking(clusters.co[a, b] + space.beside[a] - space.beside[b], k)
         lack -= lacking(clusters.co[a, b] - space.alone[b], k)
@@ -340,17 +291,12 @@ def _list_targets(
         cost = left + penalty * lack
         least = cost  # without the root, which does not fall when an item comes
         if clusters.size[b] == 1:
-            least += (2.0 + clusters.change) * (clusters.held[b] + worth)
+            least += (2.0 + clusters.change) * (clusters.held[b] + clusters.worth[x])
         elif clusters.size[b]:
-            least += clusters.held[b] + (1.0 + clusters.size[b] + clusters.change) * worth
+            least += clusters.held[b] + (1.0 + clusters.size[b] + clusters.change) * clusters.worth[x]
         if least >= most:
             continue
-        cost += cluster_cost(
-            clusters.size[b] + clusters.mass[x],
-            clusters.held[b] + worth,
-            clusters.squares[b] + clusters.square[x],
-            clusters.change,
-        )
+        cost += cost_with(b, x, 1, clusters)
         clusters.costs[n] = cost - clusters.cost[b]
         clusters.targets[n] = b
         n += 1
@@ -361,12 +307,13 @@ def _list_targets(
 @nogil
 @exceptval(check=False)
 def _list_pairs(a: int64, n_pairs: int64, clusters: Annealing, space: Space) -> tuple[int64, int64]:
-    """List in ``pairs`` those whose triples can change ``lack`` when the item joins a cluster.
+    """List in ``triples`` those whose triples can change ``lack`` when the item joins a cluster.
 
     Return their number, and the change of ``lack`` by triples when the item leaves its cluster.
     """
-    declare(i=int64, n=int64, change=int64, lone=int64)
-    k: int64 = clusters.k
+    n: int64
+    lone: int64
+    k = clusters.k
     n, change = 0, 0
     for i in range(n_pairs):
         high, low = space.pairs[i, 0], space.pairs[i, 1]
@@ -378,9 +325,9 @@ def _list_pairs(a: int64, n_pairs: int64, clusters: Annealing, space: Space) -> 
             at = spot(a, c, d)
             change += lacking(clusters.cube[at] - lone, k) - lacking(clusters.cube[at], k)
         if space.joint[high, low] < k or clusters.short_pairs[max(c, d), min(c, d)]:
-            clusters.pairs[n, 0] = cast(int32, c)
-            clusters.pairs[n, 1] = cast(int32, d)
-            clusters.pairs[n, 2] = space.joint[high, low]
+            clusters.triples[n, 0] = c
+            clusters.triples[n, 1] = d
+            clusters.triples[n, 2] = space.joint[high, low]
             n += 1
     return n, change
 
@@ -405,22 +352,21 @@ def _lack_after_joining(
     clusters: Annealing,
     space: Space,
 ) -> int64:
-    """Return the change of ``lack`` by triples when the item comes to b, the first n ``pairs`` given.
+    """Return the change of ``lack`` by triples when the item comes to b, the first n ``triples`` given.
 
     The triples with both clusters count as changed by the item from the time when it has left a.
     """
-    declare(i=int64, change=int64, before=int64, c=int64)
-    declare(d=int64, left=int64)
-    k: int64 = clusters.k
+    d: int64
+    k = clusters.k
     change = 0
     for i in range(n):
-        c, d = clusters.pairs[i, 0], clusters.pairs[i, 1]
+        c, d = clusters.triples[i, 0], clusters.triples[i, 1]
         if c != b and d != b:
             before = clusters.cube[spot(b, c, d)]
             if before < k:
-                change += lacking(before + clusters.pairs[i, 2], k) - lacking(before, k)
-    at_a: int64 = space.place[a] - 1
-    at_b: int64 = space.place[b] - 1
+                change += lacking(before + clusters.triples[i, 2], k) - lacking(before, k)
+    at_a = space.place[a] - 1
+    at_b = space.place[b] - 1
     for i in range(n_touched if max(at_a, at_b) >= 0 else 0):
         c = space.touched[i]
         if c != a and c != b:
@@ -445,15 +391,14 @@ def _price_triples(
     space: Space,
 ) -> int64:
     """Add what triples lack to the costs of the n targets; keep those below ``most``, return their number."""
-    declare(j=int64, kept=int64, lack=int64, b=int64)
-    declare(n_listed=int64, leaving=int64)
+    kept: int64
     n_listed, leaving = _list_pairs(a, n_pairs, clusters, space)
     kept = 0
     for j in range(n):
         b = clusters.targets[j]
         lack = leaving + _lack_after_joining(a, b, n_touched, n_listed, clusters, space)
         lack += clusters.short_triples[a] + clusters.short_triples[b]
-        cost: float64 = clusters.costs[j] + penalty * lack
+        cost = clusters.costs[j] + penalty * lack
         if cost < most:
             clusters.costs[kept], clusters.targets[kept] = cost, b
             kept += 1
@@ -495,12 +440,12 @@ def _move(
     space: Space,
 ) -> void:
     """Move an item to another cluster, with all supports."""
-    a: int64 = clusters.label[x]
-    gained: int64 = 0
+    a = clusters.label[x]
+    gained = 0
     for slot in range(rows.starts[x], rows.starts[x + 1]):
         row: int64 = rows.tids[slot]
         n = clusters_beside(x, row, clusters.label, rows, space)
-        if clusters.triples:
+        if clusters.largest == 3:
             _move_triples(a, b, n, rows.weights[row], clusters, space)
         if space.stamp[b] != space.token:
             gained += rows.weights[row]
@@ -517,23 +462,8 @@ def _move(
         clusters.brought[c] = 0
     _add_single(a, -lost, clusters)
     _add_single(b, gained, clusters)
-    worth: float64 = clusters.worth[x]
-    clusters.size[a] -= clusters.mass[x]
-    clusters.held[a] -= worth
-    clusters.squares[a] -= clusters.square[x]
-    clusters.size[b] += clusters.mass[x]
-    clusters.held[b] += worth
-    clusters.squares[b] += clusters.square[x]
-    clusters.home[b] = clusters.block[x]
-    clusters.label[x] = b
-    clusters.top = max(clusters.top, b + 1)
-    clusters.total -= clusters.cost[a] + clusters.cost[b]
-    clusters.cost[a] = cluster_cost(clusters.size[a], clusters.held[a], clusters.squares[a], clusters.change)
-    clusters.cost[b] = cluster_cost(clusters.size[b], clusters.held[b], clusters.squares[b], clusters.change)
-    clusters.total += clusters.cost[a] + clusters.cost[b]
-    if clusters.lack == 0 and clusters.total < clusters.least * (1.0 - 1e-12):
-        clusters.least = clusters.total
-        clusters.found[:] = clusters.label
+    enter(x, b, clusters)
+    settle(a, b, clusters)
 
 
 @cfunc
@@ -541,8 +471,7 @@ def _move(
 @exceptval(check=False)
 def _worst(clusters: Annealing) -> int64:
     """Return the largest sum of what the supports of one cluster lack."""
-    worst: int64 = 0
-    c: int64
+    worst = 0
     for c in range(clusters.top):
         worst = max(worst, clusters.short[c] + clusters.short_triples[c])
     return worst
@@ -560,18 +489,17 @@ def _step(
     space: Space,
 ) -> void:
     """Move an item to a cluster that is chosen at random, or leave it where it is."""
-    declare(n_touched=int64, lost=int64, n_pairs=int64)
-    a: int64 = clusters.label[x]
+    a = clusters.label[x]
     n_touched, lost = tally(x, clusters.label, rows, space)
     leaving = _lack_after_leaving(a, n_touched, lost, clusters, space)
-    most: float64 = COLD * temperature
+    most = COLD * temperature
     _fill_changes(a, n_touched, clusters, space)
     n = _list_targets(x, leaving, penalty, most, clusters, space)
     n_pairs = 0
-    if clusters.triples and n:  # counted late: few items have targets
+    if clusters.largest == 3 and n:  # counted late: few items have targets
         n_pairs = tally_pairs(x, clusters.label, rows, space)
         n = _price_triples(a, n, n_touched, n_pairs, penalty, most, clusters, space)
-    j: int64 = choose(clusters.costs, clusters.odds, n, temperature, address(clusters.random))
+    j = choose(clusters.costs, clusters.odds, n, temperature, address(clusters.random))
     if j >= 0:
         _move(x, clusters.targets[j], n_touched, lost, clusters, rows, space)
     clear(n_touched, n_pairs, space)
@@ -579,14 +507,9 @@ def _step(
 
 def sweep(temperature: float64, penalty: float64, clusters: Annealing, rows: Rows, space: Space) -> None:
     """Move each item once, in random order."""
-    declare(i=int64, j=int64, x=int64)
     with nogil:
-        for i in range(clusters.order.shape[0] - 1, 0, -1):
-            j = cast(int64, uniform(address(clusters.random)) * (i + 1))
-            x = clusters.order[i]
-            clusters.order[i] = clusters.order[j]
-            clusters.order[j] = x
-        bound: float64 = COLD * temperature + penalty * _worst(clusters)
+        shuffle(clusters)
+        bound = COLD * temperature + penalty * _worst(clusters)
         for i in range(clusters.order.shape[0]):
             x = clusters.order[i]
             a = clusters.label[x]

@@ -1,5 +1,5 @@
 from pdanon._kernels.counting cimport Code, Number, Rows
-from pdanon._kernels.larger_itemsets cimport LargerItemsets
+from pdanon._kernels.rare_clusters cimport LargerItemsets
 
 
 cdef class State:
@@ -26,8 +26,6 @@ cdef class State:
     cdef unsigned char[::1] asleep  # items without a move, while their cluster does not change
     cdef long long clock  # number of changes of clusters, plus 1
     cdef long long[::1] since  # last change of each cluster, by the clock
-    cdef long long[::1] stuck  # time when an item was last found unable to leave its cluster, or 0
-    cdef long long[:, ::1] stuck_by  # two clusters that prevent it, in addition to its own
     cdef readonly unsigned char[::1] tried  # clusters without a safe split, while they do not change
     cdef Code[::1] itemsets  # items of the constraints, one constraint after the other
     cdef Number[::1] bounds  # where each constraint begins
@@ -53,7 +51,6 @@ cdef class Space:
     cdef int[:, ::1] few_pairs  # pairs of clusters in fewer than k rows of the item
     cdef int[:, ::1] broken_pairs  # pairs of clusters that become rare with its own when it leaves
     cdef long long[::1] members  # current items
-    cdef long long[:, ::1] shares  # `beside` of a few items, and their sum in the last row
     cdef unsigned char[::1] refused  # for constraints and larger itemsets: clusters that the item cannot move to
     cdef unsigned long long[:, ::1] brought  # for constraints: rows of each of two items, as bits
     cdef unsigned long long[:, ::1] left  # for constraints: rows of the cluster of each without it, as bits
@@ -99,6 +96,7 @@ cdef inline long long first_empty(long long top, long long[::1] size) noexcept n
     return -1
 
 
+cdef void enter(long long x, long long b, State state) noexcept nogil
 cdef void move_to(long long x, long long b, State state, Rows rows, Space space) noexcept nogil
 cdef void changed(long long cluster, State state) noexcept nogil
 
@@ -126,7 +124,7 @@ cdef long long list_few(long long a, long long n_touched, State state, Space spa
 cdef long long list_broken(long long a, long long n_touched, State state, Space space) noexcept nogil
 cdef void fill_gains(long long x, long long lost, State state, Space space) noexcept nogil
 cdef bint meets_new_pair(long long b, Code[:, ::1] few, long long n_few, State state) noexcept nogil
-cdef long long first_new(long long b, Number[::1] few, long long n_few, State state) noexcept nogil
+cdef bint meets_new(long long b, Number[::1] few, long long n_few, State state) noexcept nogil
 cdef bint keeps_larger(long long a, long long b, long long n_moved, State state, Space space) noexcept nogil
 cdef bint leaving_keeps_larger(long long x, State state, Space space) noexcept nogil
 cdef bint joining_keeps_larger(long long x, long long b, bint leaves, State state, Space space) noexcept nogil

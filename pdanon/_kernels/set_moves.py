@@ -17,7 +17,6 @@ from cython import (
     cast,
     cclass,
     cfunc,
-    declare,
     double as float64,
     exceptval,
     final,
@@ -29,8 +28,8 @@ from cython import (
     void,
 )
 from cython.cimports.libc.math import ldexp, log2, sqrt
-from cython.cimports.pdanon._kernels.counting import Code, Number, Rows
-from cython.cimports.pdanon._kernels.larger_itemsets import LargerItemsets
+from cython.cimports.pdanon._kernels.counting import Code, Number, Rows, weigh
+from cython.cimports.pdanon._kernels.rare_clusters import LargerItemsets
 from cython.cimports.pdanon._kernels.set_moves import clusters_beside, first_empty, lacking, spot
 from numpy.typing import NDArray
 
@@ -42,7 +41,6 @@ Array = NDArray[Any]
 # --- The state
 
 
-@final
 @cclass
 class State:
     """Clusters and supports, all 0 until they are counted.
@@ -57,11 +55,8 @@ class State:
         largest: int,
         loss: int,
         change: float,
-        top: int,
         label: Array,
-        size: Array,
-        held: Array,
-        home: Array,
+        slots: int,
         singles: Array,
         worth: Array,
         block: Array,
@@ -71,24 +66,25 @@ class State:
         mass: Array | None = None,
         square: Array | None = None,
     ) -> None:
-        n, slots = len(label), len(size)
-        self.k, self.largest, self.loss = k, largest, loss
-        self.change = change
-        self.top, self.lack = top, 0
-        self.label, self.size, self.held, self.home = label, size, held, home
+        n, kept = len(label), np.flatnonzero(label >= 0)
+        self.k, self.largest, self.loss, self.change = k, largest, loss, change
+        self.label, self.top, self.lack = label.copy(), int(label.max(initial=-1)) + 1, 0
         self.singles, self.worth, self.block = singles, worth, block
         self.itemsets, self.bounds = itemsets, bounds
-        kept = np.flatnonzero(np.asarray(label) >= 0)
         mass = np.ones(n, np.int64) if mass is None else mass
-        square = np.asarray(worth, np.float64) ** 2 if square is None else square
+        square = worth.astype(np.float64) ** 2 if square is None else square
         self.mass, self.square, self.n_members = mass, square, int(mass.sum())
+        size, held, home = np.zeros((3, slots), np.int64)
+        np.add.at(size, label[kept], mass[kept])
+        np.add.at(held, label[kept], worth[kept])
+        home[label[kept]] = block[kept]
+        self.size, self.held, self.home = size, held, home
         self.squares = np.bincount(label[kept], square[kept], minlength=slots).astype(np.float64)
         self.support = np.zeros(slots, np.int64)
         self.co = np.zeros((slots if largest >= 2 else 0, slots), np.int32)
         self.cube = np.zeros(comb(slots, 3) if largest == 3 else 0, np.int32)
         self.asleep, self.tried = np.zeros(n, np.uint8), np.zeros(slots, np.uint8)
-        self.clock, self.since, self.stuck = 1, np.zeros(slots, np.int64), np.zeros(n, np.int64)
-        self.stuck_by = np.zeros((n, 2), np.int64)
+        self.clock, self.since = 1, np.zeros(slots, np.int64)
         self.met = np.zeros(len(bounds) - 1, np.int64)
         self.bits = np.zeros((slots if words else 0, words), np.uint64)
 
@@ -98,7 +94,7 @@ class State:
 class Space:
     """Work space.
 
-    ``beside``, ``alone``, ``place``, ``joint``, ``lone`` and ``shares`` are 0 between two steps.
+    ``beside``, ``alone``, ``place``, ``joint`` and ``lone`` are 0 between two steps.
     ``larger`` is needed if more items may be known than the state counts.
     """
 
@@ -114,7 +110,6 @@ class Space:
         self.joint, self.lone = np.zeros((2, side, side), np.int32)
         self.pairs, self.few_pairs, self.broken_pairs = np.zeros((3, comb(side, 2), 2), np.int32)
         self.members = np.zeros(n, np.int64)
-        self.shares = np.zeros((9, slots), np.int64)  # of up to 8 items, whose splits are all tested
         self.refused = np.zeros(slots, np.uint8)
         self.brought, self.left = np.zeros((2, 2, words), np.uint64)
 
@@ -124,9 +119,9 @@ class Space:
 @exceptval(check=False)
 def _count(c: int64, weight: int64, n: int64, state: State, space: Space) -> void:
     """Add a row to the supports of a cluster, alone and with the first n others in ``near``."""
-    k: int64 = state.k
-    short: int64 = 0
-    declare(old=int64, i=int64)
+    k = state.k
+    short = 0
+    old: int64
     if state.largest:
         short = lacking(state.support[c] + weight, k) - lacking(state.support[c], k)
     state.support[c] += weight
@@ -134,12 +129,12 @@ def _count(c: int64, weight: int64, n: int64, state: State, space: Space) -> voi
         d = space.near[i]
         old = state.co[c, d]
         short += lacking(old + weight, k) - lacking(old, k)
-        state.co[c, d] = state.co[d, c] = cast(int32, old + weight)
+        state.co[c, d] = state.co[d, c] = old + weight
         for j in range(i if state.largest == 3 else 0):
             at = spot(c, d, space.near[j])
             old = state.cube[at]
             short += lacking(old + weight, k) - lacking(old, k)
-            state.cube[at] = cast(int32, old + weight)
+            state.cube[at] = old + weight
     state.lack += short
 
 
@@ -155,30 +150,16 @@ def _flip(cluster: int64, row: int64, state: State) -> void:
 @cfunc
 @nogil
 @exceptval(check=False)
-def weigh(word: uint64, row: int64, enough: int64, rows: Rows) -> int64:
-    """Sum the weights of the rows marked in a word, from ``row`` on; stop at ``enough``."""
-    total: int64 = 0
-    while word and total < enough:
-        if word & 1:
-            total += rows.weights[row]
-        word >>= 1
-        row += 1
-    return total
-
-
-@cfunc
-@nogil
-@exceptval(check=False)
 def _recount(constraint: int64, state: State, rows: Rows) -> void:
     """Count the support of the image of a constraint again, up to k.
 
     A constraint without a published item has support 0.
     """
-    k: int64 = state.k
-    total: int64 = 0
-    constraint_end: int64 = state.bounds[constraint + 1]
-    declare(word=uint64, i=int64)
-    published: bint = False
+    k = state.k
+    total = 0
+    constraint_end = state.bounds[constraint + 1]
+    word: uint64
+    published = False
     for position in range(state.bounds[constraint], constraint_end):
         if state.label[state.itemsets[position]] >= 0:
             published = True
@@ -201,7 +182,6 @@ def _recount(constraint: int64, state: State, rows: Rows) -> void:
 @exceptval(check=False)
 def _recount_constraints(x: int64, a: int64, b: int64, state: State, rows: Rows) -> void:
     """Count each constraint again that contains x, or an item of cluster a or b."""
-    constraint: int64
     for constraint in range(state.met.shape[0]):
         for position in range(state.bounds[constraint], state.bounds[constraint + 1]):
             item = state.itemsets[position]
@@ -211,10 +191,26 @@ def _recount_constraints(x: int64, a: int64, b: int64, state: State, rows: Rows)
                 break
 
 
+def enter(x: int64, b: int64, state: State) -> void:
+    """Note that an item is in cluster b; no support changes."""
+    a = state.label[x]
+    if a >= 0:
+        state.size[a] -= state.mass[x]
+        state.held[a] -= state.worth[x]
+        state.squares[a] -= state.square[x]
+    if b >= 0:
+        state.size[b] += state.mass[x]
+        state.held[b] += state.worth[x]
+        state.squares[b] += state.square[x]
+        state.home[b] = state.block[x]
+        state.top = max(state.top, b + 1)
+    state.label[x] = b
+
+
 def move_to(x: int64, b: int64, state: State, rows: Rows, space: Space) -> void:
     """Move an item to cluster b, which may be empty; -1 suppresses the item."""
     constrained: bint = state.largest == 0
-    a: int64 = state.label[x]
+    a = state.label[x]
     row: int64
     for slot in range(rows.starts[x], rows.starts[x + 1]):
         row = rows.tids[slot]
@@ -227,17 +223,7 @@ def move_to(x: int64, b: int64, state: State, rows: Rows, space: Space) -> void:
             _count(b, rows.weights[row], n, state, space)
             if constrained:
                 _flip(b, row, state)
-    if a >= 0:
-        state.size[a] -= state.mass[x]
-        state.held[a] -= state.worth[x]
-        state.squares[a] -= state.square[x]
-    if b >= 0:
-        state.size[b] += state.mass[x]
-        state.held[b] += state.worth[x]
-        state.squares[b] += state.square[x]
-        state.home[b] = state.block[x]
-        state.top = max(state.top, b + 1)
-    state.label[x] = b
+    enter(x, b, state)
     if constrained:
         _recount_constraints(x, a, b, state, rows)
 
@@ -275,7 +261,6 @@ def count(begin: int64, end: int64, state: State, rows: Rows, space: Space) -> N
 
     Labels, sizes and the worth of clusters are already set.
     """
-    row: int64
     with nogil:
         for row in range(begin, end):
             n = clusters_beside(-1, row, state.label, rows, space)
@@ -288,7 +273,6 @@ def count(begin: int64, end: int64, state: State, rows: Rows, space: Space) -> N
 
 def count_constraints(state: State, rows: Rows) -> None:
     """Count the supports of all constraints; needs the rows of all clusters."""
-    constraint: int64
     with nogil:
         for constraint in range(state.met.shape[0]):
             _recount(constraint, state, rows)
@@ -309,7 +293,7 @@ def mark_rows(x: int64, side: int64, state: State, rows: Rows, space: Space) -> 
         space.left[side, i] = state.bits[a, i] if a >= 0 else 0
     for slot in range(rows.starts[x], rows.starts[x + 1]):
         row: int64 = rows.tids[slot]
-        bit: uint64 = cast(uint64, 1) << (row & 63)
+        bit = cast(uint64, 1) << (row & 63)
         space.brought[side, row >> 6] |= bit
         for position in range(rows.offsets[row], rows.offsets[row + 1]):
             y = rows.codes[position]
@@ -359,19 +343,17 @@ def _is_rare(
 
     If y is not -1, it moves to the old cluster of x.
     """
-    a: int64 = state.label[x]
-    c: int64
+    a = state.label[x]
     start, stop = state.bounds[constraint], state.bounds[constraint + 1]
-    k: int64 = state.k
-    total: int64 = 0
-    published: bint = False
-    i: Py_ssize_t
+    k = state.k
+    total = 0
+    published = False
     for position in range(start, stop):
         z = state.itemsets[position]
         if (b if z == x else state.label[z]) >= 0:
             published = True
     for i in range(state.bits.shape[1] if published else 0):
-        word: uint64 = ~cast(uint64, 0)
+        word = ~cast(uint64, 0)
         for position in range(start, stop):
             z = state.itemsets[position]
             c = b if z == x else a if z == y else state.label[z]
@@ -412,8 +394,7 @@ def refuse(x: int64, state: State, rows: Rows, space: Space) -> void:
     """
     a = state.label[x]
     empty = first_empty(state.top, state.size)
-    n: int64 = min(state.top + 1, state.size.shape[0])
-    constraint: int64
+    n = min(state.top + 1, state.size.shape[0])
     for b in range(n):  # `fill_gains` computes none for further slots
         space.refused[b] = space.gains[b] <= 0.0 or b == a or (state.size[b] == 0 and b != empty)
     mark_rows(x, 0, state, rows, space)
@@ -441,7 +422,6 @@ def constraints_stay(x: int64, y: int64, state: State, rows: Rows, space: Space)
     The rows of x are already marked.
     """
     a, b = state.label[x], state.label[y]
-    constraint: int64
     mark_rows(y, 1, state, rows, space)
     for constraint in range(state.met.shape[0]):
         if _contains_member(a, constraint, state) or _contains_member(b, constraint, state):
@@ -476,12 +456,12 @@ class Tallies:
 
 def note(x: int64, n_touched: int64, tallies: Tallies, state: State, space: Space) -> void:
     """Store what ``tally`` has counted for an item."""
-    n: int64 = min(n_touched, tallies.entries.shape[1])
+    n = min(n_touched, tallies.entries.shape[1])
     for i in range(n):
         c = space.touched[i]
-        tallies.entries[x, i, 0] = cast(int32, c)
-        tallies.entries[x, i, 1] = cast(int32, space.beside[c])
-        tallies.entries[x, i, 2] = cast(int32, space.alone[c])
+        tallies.entries[x, i, 0] = c
+        tallies.entries[x, i, 1] = space.beside[c]
+        tallies.entries[x, i, 2] = space.alone[c]
     tallies.when[x], tallies.filled[x], tallies.is_whole[x] = state.clock, n, n == n_touched
 
 
@@ -514,8 +494,8 @@ def _price(
     if size <= 1:
         return 0.0
     if state.loss == 3:
-        sum_of_worth: float64 = cast(float64, held)
-        spread: float64 = size * squares - sum_of_worth * sum_of_worth
+        sum_of_worth = cast(float64, held)
+        spread = size * squares - sum_of_worth * sum_of_worth
         return (size + state.change) * sum_of_worth + state.change * sqrt(max(spread, 0.0))
     return cast(float64, size - state.loss) * held
 
@@ -541,10 +521,10 @@ def tally(x: int64, label: int64[::1], rows: Rows, space: Space) -> tuple[int64,
     """
     a = label[x]
     n_touched: int64 = 0
-    lost: int64 = 0
+    lost = 0
     for slot in range(rows.starts[x], rows.starts[x + 1]):
         row = rows.tids[slot]
-        weight: int64 = rows.weights[row]
+        weight = rows.weights[row]
         n = clusters_beside(x, row, label, rows, space)
         leaves: bint = a >= 0 and space.stamp[a] != space.token
         if leaves:
@@ -565,10 +545,9 @@ def tally_pairs(x: int64, label: int64[::1], rows: Rows, space: Space) -> int64:
     """Count the pairs of clusters in the rows of x, in ``joint`` and ``lone``; return their number."""
     a = label[x]
     n_pairs: int64 = 0
-    declare(here=int64, there=int64)
     for slot in range(rows.starts[x], rows.starts[x + 1]):
         row = rows.tids[slot]
-        weight: int32 = cast(int32, rows.weights[row])
+        weight: int32 = rows.weights[row]
         n = clusters_beside(x, row, label, rows, space)
         leaves: bint = a >= 0 and space.stamp[a] != space.token
         for i in range(n):
@@ -577,8 +556,8 @@ def tally_pairs(x: int64, label: int64[::1], rows: Rows, space: Space) -> int64:
                 there = space.place[space.near[j]] - 1
                 high, low = max(here, there), min(here, there)
                 if space.joint[high, low] == 0:
-                    space.pairs[n_pairs, 0] = cast(int32, high)
-                    space.pairs[n_pairs, 1] = cast(int32, low)
+                    space.pairs[n_pairs, 0] = high
+                    space.pairs[n_pairs, 1] = low
                     n_pairs += 1
                 space.joint[high, low] += weight
                 if leaves:
@@ -624,7 +603,7 @@ def list_pairs(a: int64, n_pairs: int64, state: State, space: Space) -> tuple[in
 @nogil
 @exceptval(check=False)
 def _write_pair(c: int64, d: int64, i: int64, pairs: int32[:, ::1]) -> void:
-    pairs[i, 0], pairs[i, 1] = cast(int32, c), cast(int32, d)
+    pairs[i, 0], pairs[i, 1] = c, d
 
 
 def fill_gains(x: int64, lost: int64, state: State, space: Space) -> void:
@@ -633,16 +612,14 @@ def fill_gains(x: int64, lost: int64, state: State, space: Space) -> void:
     The values of UL differ by orders of magnitude. So its gain is the logarithm, plus a constant that makes
     it positive. A gain within the rounding error counts as 0.
     """
-    a: int64 = state.label[x]
-    b: int64
-    n: int64 = state.n_members
+    a = state.label[x]
+    n = state.n_members
     loss: int64 = state.loss
-    worth: int64 = state.worth[x]
-    singles: int64 = state.singles[x]
-    scale: int64 = 0
-    mass: int64 = state.mass[x]
-    square: float64 = state.square[x]
-    declare(size=int64, before=float64, after=float64)
+    worth = state.worth[x]
+    singles = state.singles[x]
+    scale = 0
+    mass = state.mass[x]
+    square = state.square[x]
     for b in range(min(state.top + 1, state.size.shape[0])):
         size = state.size[b]
         if loss == 2:
@@ -651,7 +628,7 @@ def fill_gains(x: int64, lost: int64, state: State, space: Space) -> void:
         together = state.support[b] + singles - space.beside[b]
         after = _price(size + mass, state.held[b] + worth, state.squares[b] + square, together, scale, state)
         if a >= 0:
-            left: int64 = state.support[a] - lost
+            left = state.support[a] - lost
             before += _price_of(a, scale, state)
             after += _price(
                 state.size[a] - mass, state.held[a] - worth, state.squares[a] - square, left, scale, state
@@ -662,7 +639,7 @@ def fill_gains(x: int64, lost: int64, state: State, space: Space) -> void:
             before += (n + state.change) * worth
         else:
             before += cast(float64, n - loss) * worth
-        gain: float64 = before - after
+        gain = before - after
         if loss == 2:
             gain = log2(gain) + scale + 64.0 if gain > 1e-12 * before else 0.0
         elif loss == 3 and gain <= 1e-12 * before:
@@ -705,8 +682,8 @@ def meets_new_pair(b: int64, few: Code[:, ::1], n_few: int64, state: State) -> b
     return False
 
 
-def first_new(b: int64, few: Number[::1], n_few: int64, state: State) -> int64:
-    """Find the first cluster that becomes rare with b when b receives the item; return -1 if there is none.
+def meets_new(b: int64, few: Number[::1], n_few: int64, state: State) -> bint:
+    """Return whether a cluster becomes rare with b when b receives the item.
 
     ``few`` lists the clusters in fewer than k rows of the item. Such a cluster becomes rare with b if it had
     no row with b before.
@@ -714,8 +691,8 @@ def first_new(b: int64, few: Number[::1], n_few: int64, state: State) -> int64:
     for i in range(n_few):
         c = few[i]
         if c != b and state.co[b, c] == 0:
-            return c
-    return -1
+            return True
+    return False
 
 
 def keeps_larger(a: int64, b: int64, n_moved: int64, state: State, space: Space) -> bint:
@@ -730,10 +707,10 @@ def leaving_keeps_larger(x: int64, state: State, space: Space) -> bint:
 
     If one does, the item can only move to one of its clusters: ``refused`` marks all others.
     """
-    a: int64 = state.label[x]
-    safe: bint = True
+    a = state.label[x]
+    safe = True
     if a >= 0:
-        state.label[x], space.larger.moved[0] = -1, cast(int32, x)
+        state.label[x], space.larger.moved[0] = -1, x
         safe = space.larger.is_safe(a, 1, state.label)
         state.label[x] = a
     space.refused[:] = not safe
@@ -747,9 +724,9 @@ def joining_keeps_larger(x: int64, b: int64, leaves: bint, state: State, space: 
 
     ``leaves`` is the result of `leaving_keeps_larger`: if it is true, only itemsets with b need a check.
     """
-    a: int64 = state.label[x]
-    state.label[x], space.larger.moved[0] = b, cast(int32, x)
-    safe: bint = leaves or space.larger.is_safe(a, 1, state.label)
+    a = state.label[x]
+    state.label[x], space.larger.moved[0] = b, x
+    safe = leaves or space.larger.is_safe(a, 1, state.label)
     safe = safe and space.larger.is_safe(b, 1, state.label)
     state.label[x] = a
     return safe

@@ -3,17 +3,15 @@
 All supports are 0 or at least k between two moves. So a move can only make two kinds of support rare: those
 of the cluster that an item leaves, and those with a cluster that its new cluster shared no row with before.
 The checks visit the clusters, or pairs of clusters, in the rows of the item. If more items may be known, a
-move that passes them is checked by ``larger_itemsets``.
+move that passes them is checked by ``rare_clusters``.
 """
 
 import numpy as np
 from cython import (
     bint,
-    cast,
     cclass,
     cfunc,
     declare,
-    double as float64,
     exceptval,
     final,
     inline,
@@ -32,7 +30,6 @@ from cython.cimports.pdanon._kernels.set_moves import (
     constraints_stay,
     fill_gains,
     first_empty,
-    first_new,
     joining_keeps_larger,
     keeps_larger,
     leaving_keeps_larger,
@@ -40,6 +37,7 @@ from cython.cimports.pdanon._kernels.set_moves import (
     list_few,
     list_pairs,
     mark_rows,
+    meets_new,
     meets_new_pair,
     move_to,
     note,
@@ -61,9 +59,8 @@ __all__ = ["descend", "split_each", "swap_each"]
 @exceptval(check=False)
 def _move_keeps_triples(a: int64, b: int64, n_touched: int64, state: State, space: Space) -> bint:
     """Return whether no triple of a, b and a third cluster becomes rare when the item moves from a to b."""
-    at_a: int64 = space.place[a] - 1
-    at_b: int64 = space.place[b] - 1
-    i: int64
+    at_a = space.place[a] - 1
+    at_b = space.place[b] - 1
     for i in range(n_touched):
         c = space.touched[i]
         if c in (a, b):
@@ -90,45 +87,6 @@ def _is_in_each_pair(b: int64, n_broken: int64, space: Space) -> bint:
 @cfunc
 @nogil
 @exceptval(check=False)
-def _note_stuck(x: int64, one: int64, other: int64, state: State) -> void:
-    """Note that an item cannot leave its cluster, and the two clusters that prevent it."""
-    state.stuck[x] = state.clock
-    state.stuck_by[x, 0], state.stuck_by[x, 1] = one, other
-
-
-@cfunc
-@nogil
-@exceptval(check=False)
-def _note_obstacle(x: int64, n_few: int64, state: State, space: Space) -> void:
-    """Note why an item cannot move to the only admissible cluster.
-
-    That cluster is the only one that becomes rare with the item's own cluster, and so the only one that may
-    receive the item.
-    """
-    b = space.broken[0]
-    new = first_new(b, space.few, n_few, state)
-    if new >= 0:
-        _note_stuck(x, b, new, state)
-    elif (
-        state.largest == 2 and space.larger is None
-    ):  # no gain, or its new cluster would be rare with the old one
-        _note_stuck(x, b, b, state)
-
-
-@cfunc
-@nogil
-@exceptval(check=False)
-def _is_stuck(x: int64, state: State) -> bint:
-    """Return whether an item could not leave its cluster, and no cluster involved has changed since."""
-    a, then = state.label[x], state.stuck[x]
-    if a < 0 or then < state.since[a]:
-        return False
-    return then > 0 and then >= max(state.since[state.stuck_by[x, 0]], state.since[state.stuck_by[x, 1]])
-
-
-@cfunc
-@nogil
-@exceptval(check=False)
 def _best_target(x: int64, state: State, rows: Rows, space: Space) -> int64:
     """Find the cluster with the largest gain that an item can safely move to; return -1 if there is none.
 
@@ -137,23 +95,18 @@ def _best_target(x: int64, state: State, rows: Rows, space: Space) -> int64:
     a = state.label[x]
     if a >= 0 and state.size[a] == state.mass[x]:
         return -1
-    declare(n_touched=int64, lost=int64)
     n_touched, lost = tally(x, state.label, rows, space)
     # If a cluster becomes rare with a when the item leaves, only that cluster may receive the item.
     n_broken = list_broken(a, n_touched, state, space)
     n_few = list_few(a, n_touched, state, space)
-    n_pairs: int64 = -1
-    n_few_pairs: int64 = 0
-    n_broken_pairs: int64 = 0
-    best: int64 = -1
-    most: float64 = 0.0
+    n_pairs = -1
+    n_few_pairs = 0
+    n_broken_pairs = 0
+    best = -1
+    most = 0.0
     leaves: int32 = -1  # whether leaving makes no larger itemset rare; -1: unknown
     gets_rare: bint = state.largest > 0 and a >= 0 and 0 < state.support[a] - lost < state.k
     stays: bint = n_broken > 1 or gets_rare
-    if gets_rare:
-        _note_stuck(x, a, a, state)
-    elif stays:
-        _note_stuck(x, space.broken[0], space.broken[1], state)
     if not stays:
         fill_gains(x, lost, state, space)
         if state.largest == 0:
@@ -169,7 +122,7 @@ def _best_target(x: int64, state: State, rows: Rows, space: Space) -> int64:
         if state.largest >= 2 and a >= 0:
             if 0 < state.co[a, b] + space.beside[a] - space.beside[b] < state.k:
                 continue
-        if first_new(b, space.few, n_few, state) >= 0:
+        if meets_new(b, space.few, n_few, state):
             continue
         if state.largest == 0 and space.refused[b]:
             continue
@@ -189,8 +142,6 @@ def _best_target(x: int64, state: State, rows: Rows, space: Space) -> int64:
             if space.refused[b] or not joining_keeps_larger(x, b, leaves, state, space):
                 continue
         best, most = b, space.gains[b]
-    if best < 0 and not stays and n_broken == 1:
-        _note_obstacle(x, n_few, state, space)
     clear(n_touched, n_pairs, space)
     return best
 
@@ -206,7 +157,7 @@ def descend(order: Number[::1], state: State, rows: Rows, space: Space) -> None:
             if state.asleep[x]:
                 continue
             a = state.label[x]
-            b = -1 if _is_stuck(x, state) else _best_target(x, state, rows, space)
+            b = _best_target(x, state, rows, space)
             if b >= 0:
                 move_to(x, b, state, rows, space)
                 changed(a, state)
@@ -217,9 +168,9 @@ def descend(order: Number[::1], state: State, rows: Rows, space: Space) -> None:
 
 # --- Splits: split a cluster in two where no single item can leave it
 #
-# For a small cluster, an exhaustive test first rules out most attempts. Otherwise the items with the largest
-# worth form the new cluster, up to half of the sum. Then items change sides while that lowers the missing
-# support. If nothing is rare in the end and the loss is lower, the parts stay; otherwise all items go back.
+# The items with the largest worth form the new cluster, up to half of the sum. Then items change sides while
+# that lowers the missing support. If nothing is rare in the end and the loss is lower, the parts stay;
+# otherwise all items go back.
 
 
 PASSES = declare(int32, 6)
@@ -246,79 +197,12 @@ def _may_split(c: int64, state: State) -> bint:
 @cfunc
 @nogil
 @exceptval(check=False)
-def _list_shares(n: int64, c: int64, state: State, rows: Rows, space: Space) -> int64:
-    """Count the rows of each of the first n members with each other cluster, in ``shares``.
-
-    List these clusters in ``few``, and return their number. The last line of ``shares`` has the sums.
-    """
-    last: int64 = space.shares.shape[0] - 1
-    n_seen: int64 = 0
-    for i in range(n):
-        n_touched, _ = tally(space.members[i], state.label, rows, space)
-        for j in range(n_touched):
-            d = space.touched[j]
-            if d != c:
-                if space.shares[last, d] == 0:
-                    space.few[n_seen] = d
-                    n_seen += 1
-                space.shares[i, d] = space.beside[d]
-                space.shares[last, d] += space.beside[d]
-        clear(n_touched, 0, space)
-    return n_seen
-
-
-@cfunc
-@nogil
-@exceptval(check=False)
-def _gets_rare(part: int64, n: int64, n_seen: int64, state: State, space: Space) -> bint:
-    """Return whether a part or its complement is in too few rows with another cluster.
-
-    ``part`` has the members as bits. A row with several members counts for each of them, so the count is an
-    upper bound: a count below k proves that the support is rare.
-    """
-    last: int64 = space.shares.shape[0] - 1
-    declare(held=int64, j=int64)
-    for i in range(n_seen):
-        d = space.few[i]
-        held = 0
-        for j in range(n):
-            if part >> j & 1:
-                held += space.shares[j, d]
-        if 0 < held < state.k or 0 < space.shares[last, d] - held < state.k:
-            return True
-    return False
-
-
-@cfunc
-@nogil
-@exceptval(check=False)
-def _is_unsplittable(n: int64, c: int64, state: State, rows: Rows, space: Space) -> bint:
-    """Return whether each split of the first n members is proven unsafe.
-
-    The proof uses upper bounds of the supports (``_gets_rare``), so a False does not mean that a safe split
-    exists.
-    """
-    n_seen = _list_shares(n, c, state, rows, space)
-    rare: bint = True
-    part: int64
-    for part in range(1, cast(int64, 1) << (n - 1)):
-        rare = _gets_rare(part, n, n_seen, state, space)
-        if not rare:
-            break
-    for i in range(n_seen):
-        space.shares[:, space.few[i]] = 0
-    return rare
-
-
-@cfunc
-@nogil
-@exceptval(check=False)
 def _distribute(n: int64, c: int64, new: int64, state: State, rows: Rows, space: Space) -> void:
     """Distribute the first n members over two clusters until nothing is rare.
 
     Give up after ``PASSES`` passes, or when a pass does not halve the missing support.
     """
-    half: int64 = state.held[c] // 2
+    half = state.held[c] // 2
     for i in range(n - 1):
         x = space.members[i]
         if state.held[new] + state.worth[x] // 2 > half and state.size[new]:
@@ -347,7 +231,7 @@ def _split_keeps_larger(n: int64, c: int64, new: int64, state: State, space: Spa
     n_moved: int64 = 0
     for i in range(n if space.larger is not None else 0):
         if state.label[space.members[i]] == new:
-            space.larger.moved[n_moved] = cast(int32, space.members[i])
+            space.larger.moved[n_moved] = space.members[i]
             n_moved += 1
     return keeps_larger(c, new, n_moved, state, space)
 
@@ -368,15 +252,12 @@ def _split(
     if new < 0 or state.size[c] < 2 or state.tried[c] or not (any_rows or _may_split(c, state)):
         return False
     n: int64 = 0
-    scale: int64 = state.size[c]
+    scale = state.size[c]
     for i in range(order.shape[0]):
         if state.label[order[i]] == c:
             space.members[n] = order[i]
             n += 1
-    if state.largest >= 2 and n < space.shares.shape[0] and _is_unsplittable(n, c, state, rows, space):
-        state.tried[c] = True
-        return False
-    before: float64 = price_of_two(c, new, scale, state)
+    before = price_of_two(c, new, scale, state)
     _distribute(n, c, new, state, rows, space)
     # A margin: rounding errors must not count as gains, or steps could alternate forever.
     gains: bint = price_of_two(c, new, scale, state) < before - 1e-12 * before
@@ -422,20 +303,19 @@ def split_each(
 class Leaver:
     """Counts that an item would bring to another cluster, and that its own cluster would keep without it."""
 
-    declare(n_few=int64, n_needing=int64, n_few_pairs=int64)
-    declare(n_lacking=int64, n_tried=int64)  # exchanges tried, of all leavers
+    n_needing: int64
+    n_lacking: int64
+    n_tried: int64  # exchanges tried, of all leavers
     beside: int64[::1]  # rows that contain it and another item of each cluster
-    few: int64[::1]  # clusters in fewer than k of its rows
     kept: int64[::1]  # rows of its own cluster and each other one, without it
     needing: int64[::1]  # clusters that become rare with its own
     needs: int64[::1]  # whether a cluster is in ``needing``
-    few_pairs: int32[:, ::1]  # pairs of clusters in fewer than k of its rows
     lacking: int32[:, ::1]  # pairs of clusters that become rare with its own
     left: int64[::1]  # rows of its own cluster and each such pair, without it
 
     def __init__(self, slots: int, pairs: int) -> None:
-        self.beside, self.few, self.kept, self.needing, self.needs = np.zeros((5, slots), np.int64)
-        self.few_pairs, self.lacking = np.empty((2, pairs, 2), np.int32)
+        self.beside, self.kept, self.needing, self.needs = np.zeros((4, slots), np.int64)
+        self.lacking = np.empty((pairs, 2), np.int32)
         self.left, self.n_tried = np.empty(pairs, np.int64), 0
 
 
@@ -447,8 +327,8 @@ def _joint(c: int64, d: int64, joint: Code[:, ::1], space: Space) -> int64:
 
     ``joint`` is ``space.joint`` or ``space.lone``.
     """
-    one: int64 = space.place[c] - 1
-    other: int64 = space.place[d] - 1
+    one = space.place[c] - 1
+    other = space.place[d] - 1
     return joint[max(one, other), min(one, other)] if min(one, other) >= 0 else 0
 
 
@@ -459,20 +339,14 @@ def _fill_leaver(x: int64, leaver: Leaver, state: State, rows: Rows, space: Spac
     """Count the rows of an item, and store the counts in the leaver."""
     a = state.label[x]
     n_touched, _ = tally(x, state.label, rows, space)
-    n_pairs: int64 = 0
+    n_pairs = 0
     if state.largest == 3:
         n_pairs = tally_pairs(x, state.label, rows, space)
-    leaver.n_few_pairs, leaver.n_lacking = list_pairs(a, n_pairs, state, space)
-    for i in range(leaver.n_few_pairs):
-        leaver.few_pairs[i, 0], leaver.few_pairs[i, 1] = space.few_pairs[i, 0], space.few_pairs[i, 1]
-    declare(c=int32, d=int32)
+    _, leaver.n_lacking = list_pairs(a, n_pairs, state, space)
     for i in range(leaver.n_lacking):
         c, d = space.broken_pairs[i, 0], space.broken_pairs[i, 1]
         leaver.lacking[i, 0], leaver.lacking[i, 1] = c, d
         leaver.left[i] = state.cube[spot(a, c, d)] - _joint(c, d, space.lone, space)
-    leaver.n_few = list_few(a, n_touched, state, space)
-    for i in range(leaver.n_few):
-        leaver.few[i] = space.few[i]
     for i in range(leaver.beside.shape[0]):
         leaver.beside[i] = space.beside[i]
         leaver.kept[i] = state.co[a, i] - space.alone[i] if state.largest >= 2 else 0
@@ -483,26 +357,6 @@ def _fill_leaver(x: int64, leaver: Leaver, state: State, rows: Rows, space: Spac
         leaver.needing[i] = space.broken[i]
         leaver.needs[space.broken[i]] = True
     clear(n_touched, n_pairs, space)
-
-
-@cfunc
-@nogil
-@exceptval(check=False)
-def _may_leave_for(b: int64, leaver: Leaver, state: State) -> bint:
-    """Return whether an item of cluster b can possibly replace the leaver."""
-    if first_new(b, leaver.few, leaver.n_few, state) >= 0:
-        return False
-    if meets_new_pair(b, leaver.few_pairs, leaver.n_few_pairs, state):
-        return False
-    for i in range(leaver.n_needing):
-        c = leaver.needing[i]
-        if c != b and leaver.kept[c] + state.co[b, c] < state.k:
-            return False
-    for i in range(leaver.n_lacking):
-        c, d = leaver.lacking[i, 0], leaver.lacking[i, 1]
-        if c != b and d != b and leaver.left[i] + state.cube[spot(b, c, d)] < state.k:
-            return False
-    return True
 
 
 @cfunc
@@ -618,16 +472,14 @@ def _swap_keeps_triples(
 ) -> bint:
     """Return whether the exchange can leave all triples of clusters safe; see ``_swap_keeps_pairs``."""
     b = state.label[y]
-    declare(c=int32, d=int32)
     for i in range(leaver.n_lacking):
         c, d = leaver.lacking[i, 0], leaver.lacking[i, 1]
         if c != b and d != b and leaver.left[i] + _joint(c, d, space.joint, space) < state.k:
             return False
-    declare(n_few=int64, n_broken=int64)
     n_few, n_broken = list_pairs(b, n_pairs, state, space)
     for i in range(n_broken):
         c, d = space.broken_pairs[i, 0], space.broken_pairs[i, 1]
-        left: int64 = state.cube[spot(b, c, d)] - _joint(c, d, space.lone, space)
+        left = state.cube[spot(b, c, d)] - _joint(c, d, space.lone, space)
         if c != a and d != a and left + min(leaver.beside[c], leaver.beside[d]) < state.k:
             return False
     return not meets_new_pair(a, space.few_pairs, n_few, state)
@@ -653,7 +505,7 @@ def _may_replace(
         return False
     n_touched, _ = tally(y, state.label, rows, space)
     note(y, n_touched, tallies, state, space)
-    n_pairs: int64 = 0
+    n_pairs = 0
     safe = _swap_keeps_pairs(y, a, leaver, n_touched, state, space)
     if safe and state.largest == 3:
         n_pairs = tally_pairs(y, state.label, rows, space)
@@ -669,13 +521,13 @@ def _exchange(x: int64, y: int64, state: State, rows: Rows, space: Space) -> bin
     """Exchange two items if that is safe and lowers the loss; return whether they were exchanged."""
     a, b = state.label[x], state.label[y]
     scale = max(state.size[a], state.size[b])
-    before: float64 = price_of_two(a, b, scale, state)
+    before = price_of_two(a, b, scale, state)
     move_to(x, b, state, rows, space)
     move_to(y, a, state, rows, space)
     # A margin: rounding errors must not count as gains, or steps could alternate forever.
     if space.larger is not None:
-        space.larger.moved[0] = cast(int32, x)
-        space.larger.moved[1] = cast(int32, y)
+        space.larger.moved[0] = x
+        space.larger.moved[1] = y
     gains: bint = price_of_two(a, b, scale, state) < before - 1e-12 * before
     if state.lack == 0 and gains and keeps_larger(a, b, 2, state, space):
         changed(a, state)
@@ -704,15 +556,12 @@ def _replace_leaver(
     """
     a = state.label[x]
     by_support: bint = state.loss == 2
-    b: int64
     for b in range(state.top):
         if b == a or state.size[b] == 0 or state.home[b] != state.block[x]:
             continue
         if state.size[b] >= state.size[a] and not by_support:
             continue  # NCP and LM fall only if the item of more worth gets to the smaller cluster
         if state.worth[space.members[starts[b]]] >= state.worth[x] and not by_support:
-            continue
-        if not _may_leave_for(b, leaver, state):
             continue
         for i in range(starts[b], starts[b + 1]):
             y = space.members[i]
@@ -762,7 +611,6 @@ def _list_members(
     space: Space,
 ) -> void:
     """List the members of each cluster by ascending worth, and where each list starts."""
-    declare(c=int64, i=int64)
     starts[0] = 0
     for c in range(state.size.shape[0]):
         free[c] = starts[c]

@@ -6,8 +6,8 @@ The engine that holds the rows recodes and audits them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -20,41 +20,30 @@ from pdanon.algorithms.items.lra import Parts
 from pdanon.algorithms.registry import (
     ALGORITHMS,
     Recodes,
+    algorithm as find_algorithm,
     functions,
+    of_lists,
     parameters_of,
     region_parameters,
 )
-from pdanon.algorithms.registry import algorithm as find_algorithm
-from pdanon.algorithms.requests import REQUEST_PARAMETERS, split_request
+from pdanon.algorithms.requests import REQUEST_PARAMETERS, read_request
 from pdanon.algorithms.skeleton import Fetch, decide_in_rounds, suffices
 from pdanon.errors import ParameterError
+from pdanon.frozen import frozen
 from pdanon.guarantees.parameters import materialize
-from pdanon.guarantees.promises import requested_guarantee
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.arguments import MOVED, check_call
-from pdanon.itemsets.codes import Codes, Itemsets
-from pdanon.itemsets.encoded_columns import ListColumns, PairCounts
+from pdanon.itemsets.codes import Codes, Itemsets, find_items
+from pdanon.itemsets.encoded_columns import Gathered, ListColumns, PairCounts
 from pdanon.itemsets.mapping import global_mapping, relabel, relabel_by_groups
 from pdanon.itemsets.validation import check_known
-from pdanon.recoding.decision import Decision, ListRows, no_risk
+from pdanon.recoding.decision import Decision, ListDecision, ListRows, no_risk
 
 SAMPLE = 10_000  # rows in which unmodified columns are counted, and rows on which an algorithm is chosen
 _REQUEST = (*REQUEST_PARAMETERS, "hierarchy", "keep")  # parameters without an algorithm
 
 
-class Chosen(NamedTuple):
-    """A decision. Without a named algorithm also those tried on a sample, and its number of rows.
-
-    ``rounds`` lists the interim decisions if the rows are not in one place, as by `decide_in_rounds`.
-    """
-
-    decision: Decision[Recoder]
-    tried: pd.DataFrame | None = None
-    sample: int | None = None
-    rounds: pd.DataFrame | None = None
-
-
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Plan:
     """The decision for rows outside memory, in both forms.
 
@@ -66,10 +55,10 @@ class Plan:
         Decides for the supports of pairs and a function that fetches rows, if that suffices.
     """
 
-    by_rows: Callable[[ListColumns], Chosen]
-    by_pairs: Callable[[PairCounts, Fetch], Chosen] | None = None
+    by_rows: Callable[[ListColumns], Decision[Recoder]]
+    by_pairs: Callable[[PairCounts, Fetch], Decision[Recoder]] | None = None
 
-    def decide(self, rows: ListColumns | PairCounts, fetch: Fetch) -> Chosen:
+    def decide(self, rows: Gathered, fetch: Fetch) -> Decision[Recoder]:
         """Decide for all distinct transactions, or for the supports of pairs."""
         if isinstance(rows, ListColumns):
             return self.by_rows(rows)
@@ -103,22 +92,17 @@ def plan(
         check_algorithm(algorithm, parameters, count_rows)
         # Iterators are read in each round, but `keep` by the release.
         given = {name: each if name == "keep" else materialize(each) for name, each in parameters.items()}
-        by_rows = partial(_decide_by_rows, algorithm, given)
-        if not suffices(algorithm, given):
-            return Plan(by_rows)
-        return Plan(by_rows, partial(_decide_by_pairs, algorithm, given))
+        by_pairs = partial(_decide_by_pairs, algorithm, given) if suffices(algorithm, given) else None
+        return Plan(partial(decide, algorithm=algorithm, parameters=given), by_pairs)
     for name in parameters:
         what = "parameter of anonymize, as no algorithm is named"
         check_known(name, _REQUEST, what, where=name, hint=MOVED.get(name))
-    given, options = split_request(parameters)
-    return Plan(partial(_decide_by_sample, requested_guarantee(**given), options))
+    return Plan(partial(_decide_by_sample, *read_request(parameters)))
 
 
-def _decide_by_rows(algorithm: str, parameters: dict[str, Any], columns: ListColumns) -> Chosen:
-    return Chosen(decide(columns, algorithm, parameters))
-
-
-def _decide_by_pairs(algorithm: str, parameters: dict[str, Any], counts: PairCounts, fetch: Fetch) -> Chosen:
+def _decide_by_pairs(
+    algorithm: str, parameters: dict[str, Any], counts: PairCounts, fetch: Fetch
+) -> Decision[Recoder]:
     def decide_once(columns: ListColumns) -> tuple[Decision[Recoder], Codes]:
         decision = _decide_lists(columns, algorithm, parameters)
         sets = decision.rows.recoding.targets
@@ -126,15 +110,17 @@ def _decide_by_pairs(algorithm: str, parameters: dict[str, Any], counts: PairCou
         return replace(_with_recoder(decision, algorithm), risk=no_risk), sets
 
     decision, rounds = decide_in_rounds(counts, fetch, decide_once)
-    return Chosen(decision, rounds=rounds)
+    return replace(decision, rounds=rounds)
 
 
-def _decide_by_sample(guarantee: Guarantee, options: dict[str, Any], columns: ListColumns) -> Chosen:
+def _decide_by_sample(
+    guarantee: Guarantee, options: dict[str, Any], columns: ListColumns
+) -> Decision[Recoder]:
     """Decide by the algorithm that loses least on a sample of the transactions."""
     sample = pd.DataFrame({"items": columns.sample(SAMPLE).to_pandas()})
     given = {name: value for name, value in options.items() if name != "keep"}
     algorithm, parameters, tried = choose(sample, guarantee, _RECODES, **given)
-    return Chosen(decide(columns, algorithm, parameters), tried, len(sample))
+    return replace(decide(columns, algorithm, parameters), tried=tried, sample=len(sample))
 
 
 _RECODES: tuple[Recodes, ...] = ("items", "rows")  # recodings for which distinct transactions suffice
@@ -226,6 +212,21 @@ def needs_quasi(name: str, parameters: Mapping[str, Any]) -> bool:
     return True
 
 
+def recodes_lists(name: str, column: Hashable | None) -> bool:
+    """Return whether an algorithm for quasi-identifiers also recodes a list column.
+
+    Raises
+    ------
+    ParameterError
+        If a list column is named, and the algorithm does not recode it.
+    """
+    found = of_lists(find_algorithm(name))
+    if column is not None and not found:
+        hint = "leave column= out, and list the quasi-identifiers in quasi="
+        raise ParameterError("the algorithm recodes no list column", where="column", hint=hint)
+    return found
+
+
 def decide(columns: ListColumns, algorithm: str, parameters: dict[str, Any]) -> Decision[Recoder]:
     """Decide for distinct transactions by an algorithm that `check_algorithm` accepted.
 
@@ -240,21 +241,19 @@ def decide(columns: ListColumns, algorithm: str, parameters: dict[str, Any]) -> 
     return _with_recoder(decision, algorithm)
 
 
-def _decide_lists(columns: ListColumns, algorithm: str, parameters: dict[str, Any]) -> Decision[ListRows]:
+def _decide_lists(columns: ListColumns, algorithm: str, parameters: dict[str, Any]) -> ListDecision:
     record = ALGORITHMS[algorithm]
-    assert record.decide is not None  # required of all algorithms for list columns
     given = {name: each.default for name, each in parameters_of(record.function).items()} | parameters
-    labels = given.pop("labels", "set")
     given.pop("keep", None)  # a parameter of the release
-    return record.decision(columns, partial(record.decide, **given), labels)
+    return record.decision(columns, given)
 
 
-def _with_recoder(decision: Decision[ListRows], algorithm: str) -> Decision[Recoder]:
+def _with_recoder(decision: ListDecision, algorithm: str) -> Decision[Recoder]:
     keeps_type = ALGORITHMS[algorithm].keeps_type
     return decision.with_rows(Recoder.of(decision.rows, decision.mapping, keeps_type=keeps_type))
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Recoder:
     """The recoding of rows, without the transactions that it was decided for.
 
@@ -282,16 +281,16 @@ class Recoder:
         parts = None if groups is None else Parts(itemsets, groups)
         return cls(mapping, keeps_type, not itemsets.nulls.any(), parts)
 
-    def labels(self) -> tuple[Itemsets, pa.DictionaryArray]:
+    def labels(self) -> tuple[pa.Array, pa.DictionaryArray]:
         """Return the items and their labels, as for `pdanon.itemsets.mapping.relabel`."""
         items, labels = global_mapping(self.mapping)
         if self.keeps_type:  # including large text types
-            values = labels.dictionary.cast(items.vocabulary.type)
+            values = labels.dictionary.cast(items.type)
             labels = pa.DictionaryArray.from_arrays(labels.indices, values)
         return items, labels
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Publisher:
     """Recodes rows by a recoding, in any process.
 
@@ -299,14 +298,14 @@ class Publisher:
     ----------
     recoder : Recoder
         The recoding.
-    items : Itemsets
-        The items that were counted, without rows.
+    items : pyarrow.Array
+        The items that were counted.
     labels : pyarrow.DictionaryArray or None
         The label of each item, if it is the same in all rows.
     """
 
     recoder: Recoder
-    items: Itemsets
+    items: pa.Array
     labels: pa.DictionaryArray | None
 
     @classmethod
@@ -328,6 +327,14 @@ class Publisher:
 
     def count_new(self, rows: Itemsets) -> int:
         """Count the items of rows that were not counted."""
-        unknown = self.items.lookup(rows.vocabulary) < 0
+        unknown = find_items(rows.vocabulary, self.items) < 0
         # The dictionary of a file may have items that are in no row.
         return len(np.unique(rows.codes[unknown[rows.codes]])) if unknown.any() else 0
+
+
+class RecodedRows(NamedTuple):
+    """Rows outside memory, and their recoding."""
+
+    n_rows: int
+    recoder: Recoder
+    fingerprint: int = 0  # of rows that may be others when they are read again

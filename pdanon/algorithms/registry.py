@@ -9,16 +9,16 @@ from __future__ import annotations
 import inspect
 import re
 import sys
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-import pandas as pd
 
 from pdanon import guarantees
 from pdanon.errors import ParameterError
+from pdanon.frozen import frozen
 from pdanon.guarantees.parameters import DefaultNumber, materialize
 from pdanon.itemsets.codes import Codes
 from pdanon.itemsets.columns import check_free, find_columns
@@ -26,8 +26,8 @@ from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.memory import require_memory
 from pdanon.itemsets.timing import progress_bar
 from pdanon.itemsets.validation import check_known
-from pdanon.recoding.decision import Decision, ListRows, relabel
-from pdanon.recoding.labels import Labels, check_labels
+from pdanon.recoding.decision import ListDecision, relabel
+from pdanon.recoding.labels import check_labels
 from pdanon.recoding.release import FrameWriter, release
 from pdanon.recoding.result import Anonymized
 
@@ -62,7 +62,7 @@ class Way:
     most: float = np.inf
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Algorithm:
     """The record of an algorithm.
 
@@ -87,9 +87,9 @@ class Algorithm:
     by_pairs : bool
         Whether each step depends only on the supports of one and two sets, if m is at most 2.
     nodes : callable, optional
-        Generalizes the items of a cluster of rows: ``nodes(task, **options)`` returns the node of each
-        occurrence, -1 if it is suppressed; ``task`` is a ``CutTask``. An algorithm with this, or with
-        ``sets``, can be the ``transaction=`` of algorithms that recode both.
+        Generalizes the items of a cluster of rows: ``nodes(task, **options)`` returns the node of each item,
+        or of each occurrence unless items are recoded; -1 if it is suppressed. ``task`` is a ``CutTask``. An
+        algorithm with this, or with ``sets``, can be the ``transaction=`` of algorithms that recode both.
     sets : callable, optional
         Merges the items of a cluster of rows: ``sets(index, blocks, spare, k, m, report)`` returns the set of
         each occurrence, -1 if it is suppressed.
@@ -112,8 +112,8 @@ class Algorithm:
 
     function: Callable[..., Anonymized]
     guarantees: tuple[type, ...]
-    recodes: Recodes
-    decide: Callable[..., Decision[ListRows]] | None = None
+    recodes: Recodes = "items"
+    decide: Callable[..., ListDecision] | None = None
     unit: str = "steps"
     keeps_type: bool = False
     repeats: bool = False
@@ -138,47 +138,34 @@ class Algorithm:
         """Whether it recodes the sets of persons, so that their labels can go back to several rows."""
         return self.recodes in ("items", "rows", "groups") and not self.adds
 
-    def release(
-        self,
-        frame: pd.DataFrame,
-        column: Hashable | None,
-        decide: partial[Decision[ListRows]],
-        *,
-        labels: Labels = "set",
-        keep: Sequence[Hashable] = (),
-    ) -> Anonymized:
+    def release(self, arguments: Mapping[str, Any]) -> Anonymized:
         """Release a frame with a recoded list column.
 
-        Parameters
-        ----------
-        frame, column, labels, keep
-            Parameters of the function.
-        decide : partial
-            The decision with all other parameters of the function, which are recorded.
+        ``arguments`` are those of the function by name, its ``locals()``. All are recorded but the frame, the
+        column and ``keep``.
         """
-        position, *private = find_columns(frame, column, decide.keywords.get("private"))
+        given = dict(arguments)
+        frame, column, keep = (given.pop(name) for name in ("frame", "column", "keep"))
+        position, *private = find_columns(frame, column, given.get("private"))
         check_free(frame, self.adds)
         columns = ListColumns.of(frame, [position, *private])
         rows = columns.itemsets
         require_memory(BYTES_OF_SUPPORTS * (len(rows.codes) + rows.n_rows), self.name)
-        writer = FrameWriter(frame, [position], private)
-        return release(writer, partial(self.decision, columns, decide, labels), keep)
+        return release(FrameWriter(frame, [position], private), partial(self.decision, columns, given), keep)
 
-    def decision(
-        self, columns: ListColumns, decide: partial[Decision[ListRows]], labels: Labels = "set"
-    ) -> Decision[ListRows]:
-        """Decide for list columns, wherever their rows are; parameters as in `release`."""
-        given = {name: materialize(value) for name, value in decide.keywords.items()}
-        names = check_labels(labels)
+    def decision(self, columns: ListColumns, arguments: Mapping[str, Any]) -> ListDecision:
+        """Decide for list columns, wherever their rows are; ``arguments`` are those that are recorded."""
+        assert self.decide is not None  # required of all algorithms for list columns
+        given = {name: materialize(value) for name, value in arguments.items()}
+        labels = check_labels(given.pop("labels", "set"))
         with progress_bar(self.name, self.unit) as report:
-            decided = decide.func(*decide.args, columns, report, **given)
-        if "labels" in parameters_of(self.function):
-            given["labels"] = names
-        decision = relabel(decided, names)
+            decision = relabel(self.decide(columns, report, **given), labels)
+        if "labels" in arguments:
+            given["labels"] = labels
         return replace(decision, parameters={"algorithm": self.name, **_recorded_parameters(given, decision)})
 
 
-def _recorded_parameters(given: Mapping[str, Any], decision: Decision[ListRows]) -> dict[str, Any]:
+def _recorded_parameters(given: Mapping[str, Any], decision: ListDecision) -> dict[str, Any]:
     """Return the parameters to record: numbers as the guarantee read them, none that was left out."""
     named = [name for name in ("k", "m", "p") if given.get(name) is not None]  # None: any number
     numbers = {name: getattr(decision.guarantee, name, given[name]) for name in named}

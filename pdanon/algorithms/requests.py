@@ -7,6 +7,7 @@ from inspect import signature
 from typing import Any
 
 from pdanon.guarantees.promises import requested_guarantee
+from pdanon.guarantees.verdict import Guarantee
 
 # Parameters of a request, besides the roles of columns.
 REQUEST_PARAMETERS = (
@@ -15,8 +16,12 @@ REQUEST_PARAMETERS = (
 )
 
 
-def split_request(request: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Split the parameters of a request into those of `requested_guarantee`, and all others."""
+def read_request(request: Mapping[str, Any], *, lists: bool = True) -> tuple[Guarantee, dict[str, Any]]:
+    """Return the guarantee that a request describes, and its other parameters.
+
+    ``lists`` tells whether there is a list column.
+    """
     own = signature(requested_guarantee).parameters
-    guarantee = {name: value for name, value in request.items() if name in own}
-    return guarantee, {name: value for name, value in request.items() if name not in own}
+    asked = {name: value for name, value in request.items() if name in own}
+    others = {name: value for name, value in request.items() if name not in own}
+    return requested_guarantee(**asked, lists=lists), others

@@ -17,7 +17,7 @@ nodes that they do not publish, and these may shorten rows that were not fetched
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, TypeAlias, TypeVar
 
@@ -27,6 +27,7 @@ import pyarrow as pa
 
 from pdanon.algorithms.registry import ALGORITHMS, parameters_of
 from pdanon.errors import InfeasibleError
+from pdanon.frozen import frozen
 from pdanon.itemsets import row_loops
 from pdanon.itemsets.codes import Codes, Itemsets, find_items
 from pdanon.itemsets.encoded_columns import ListColumns, PairCounts
@@ -66,7 +67,7 @@ def suffices(algorithm: str | None, parameters: Mapping[str, Any]) -> bool:
     )
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Request:
     """Which rows a decision lacks: those with at least three items that its labels shorten."""
 
@@ -87,7 +88,7 @@ class Request:
         shortened = row_loops.mark_shortened(rows.codes, rows.offsets, latest, n)  # or with duplicate items
         some = rows.take(np.flatnonzero((lengths >= _LEAST) & (shortened | (lengths > self.longest[-1]))))
         found = SupportIndex(some.codes, some.offsets, rows.n_items, some.weights).recode(code, n)
-        lengths = np.diff(found.offsets)
+        lengths = found.lengths
         *earlier, now = (
             row_loops.mark_shortened(found.codes, found.offsets, labels, n) | (lengths > longest)
             for labels, longest in zip(self.labels, self.longest, strict=True)

@@ -6,12 +6,11 @@ gathers the distinct ones and their numbers, and the recoded ones are the lines:
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 from pandas.api.types import is_hashable
 
@@ -26,7 +25,7 @@ from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import same_label
 from pdanon.itemsets.encoded_columns import ListColumns, collapse_columns
 from pdanon.itemsets.mapping import relabel
-from pdanon.itemsets.multisets import Multisets, encode_visible
+from pdanon.itemsets.multisets import encode_visible
 from pdanon.itemsets.validation import check_flag
 from pdanon.recoding.decision import Decision
 from pdanon.recoding.unit_lines import (
@@ -95,64 +94,47 @@ class Units:
             raise ParameterError(what, where="unit", got=f"columns {others}", hint=hint)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class DecidedLines:
-    """The lines of a release, and the choice of its algorithm on a sample."""
-
-    lines: UnitLines
-    tried: pd.DataFrame | None = None
-    sample: int | None = None
-
-
-def collapse_units(lists: Iterable[pa.Array], *, repeats: bool) -> ListColumns:
-    """Collect the distinct sets of persons, or bags, from list arrays with the items of some persons each."""
-    read = encode_visible if repeats else Itemsets.from_arrow
-    return collapse_columns(([read(each)] for each in lists), 1)
-
-
 def encode_units(rows: UnitRows, *, repeats: bool) -> Itemsets:
     """Return the sets of persons, or their bags, for the rows of a part of a table with whole persons."""
-    if not repeats:
-        return rows.sets()
-    bags = rows.gather()
-    return encode_visible(Itemsets(bags.codes, bags.offsets, bags.vocabulary, bags.nulls).to_arrow())
+    return encode_visible(rows.gather().to_arrow()) if repeats else rows.sets()
 
 
-def decide_lines(units: ListColumns, decide: Plan, *, counts: bool) -> Decision[DecidedLines]:
+def decide_lines(found: ListColumns, decide: Plan, units: Units) -> Decision[UnitLines]:
     """Decide for the sets of persons, and make the lines.
 
     Parameters
     ----------
-    units : ListColumns
-        The distinct sets of persons or, with ``counts``, their bags, with weights.
+    found : ListColumns
+        The distinct sets of persons or, if lines count, their bags, with weights.
     decide : Plan
         What decides for distinct transactions.
-    counts : bool
-        Whether each line with an item is published.
+    units : Units
+        The columns of the lines.
 
     Raises
     ------
     InfeasibleError
         If there is no release, or persons are at risk by how often they have a label.
     ParameterError
-        With ``counts``, if the guarantee does not cover it, or the algorithm recodes groups of persons.
+        If lines count, and the guarantee does not cover it, or the algorithm recodes groups of persons.
     """
-    decision, tried, sample, _ = decide.by_rows(_as_sets(units) if counts else units)
-    weights = units.itemsets.weights
+    decision = decide.by_rows(_as_sets(found) if units.counts else found)
+    weights = found.itemsets.weights
     assert weights is not None  # of distinct sets
-    if counts:
+    if units.counts:
         check_countable(decision.guarantee)
-        rows = _label_lines(units.itemsets, decision.rows, decision.parameters.get("algorithm"))
+        rows = _label_lines(found.itemsets, decision.rows, decision.parameters.get("algorithm"))
         shown = replace(encode_units(rows, repeats=True), weights=weights)
         audit = check_recountable(decision.guarantee).recount(collapse_columns([[shown]], 1))
         if not audit.holds:
             exposures = [f"how often: {audit.rows_at_risk:,}"]
             raise exposure_error(int(weights.sum()), exposures, counts=True)
     else:
-        published = Publisher.of(decision.rows).publish(units.itemsets)
+        published = Publisher.of(decision.rows).publish(found.itemsets)
         assert published is not None  # all items were counted
-        rows, _ = lines_of(Multisets.from_arrow(published.to_arrow()))
-    return decision.with_rows(DecidedLines(UnitLines.of(rows, weights), tried, sample))
+        rows, _ = lines_of(Itemsets.from_arrow(published.to_arrow(), repeats=True))
+    parameters = {**decision.parameters, **units.parameters}
+    return replace(decision.with_rows(UnitLines.of(rows, weights)), parameters=parameters)
 
 
 def _as_sets(units: ListColumns) -> ListColumns:
@@ -172,4 +154,4 @@ def _label_lines(bags: Itemsets, recoder: Recoder, algorithm: object) -> UnitRow
     labels = relabel(items, *recoder.labels(), missing_as_empty=True)
     offsets = labels.offsets[bags.offsets]
     lists = pa.LargeListArray.from_arrays(offsets, labels.vocabulary.take(pa.array(labels.codes)))
-    return lines_of(Multisets.from_arrow(lists))[0]
+    return lines_of(Itemsets.from_arrow(lists, repeats=True))[0]

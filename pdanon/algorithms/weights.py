@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from pdanon.errors import ParameterError
 from pdanon.itemsets.codes import Itemsets, Mask, Numbers, item_array
+from pdanon.itemsets.lists import Floats
 from pdanon.itemsets.validation import describe, format_positions, is_number
 
 WEIGHT_STEPS = 2**16 - 1  # weights are compared as integers: the number of steps from 0 to 1
@@ -39,7 +40,7 @@ def item_weights(weights: Any, itemsets: Itemsets) -> Numbers | None:
     return steps
 
 
-def importance(weights: Any, itemsets: Itemsets) -> NDArray[np.float64] | None:
+def importance(weights: Any, itemsets: Itemsets) -> Floats | None:
     """Return the importance of each item in [0, 1], in the steps of `item_weights`; None without weights."""
     steps = item_weights(weights, itemsets)
     return None if steps is None else steps / WEIGHT_STEPS

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import tempfile
 from collections.abc import Iterator
@@ -14,7 +13,7 @@ from typing import Any
 import pandas as pd
 
 from pdanon.algorithms.registry import ALGORITHMS, functions
-from pdanon.cli.options import flag, is_table
+from pdanon.cli.options import Arguments, flag, is_table
 from pdanon.cli.output import note, stage
 from pdanon.errors import ParameterError, mask_credentials, read_safely
 from pdanon.evaluation.evidence.page import paths_of as evidence_paths
@@ -45,9 +44,9 @@ _SEPARATOR = "pass the separator of the items, such as --separator ' '; it is ne
 _STREAMS = "--stream reads directories of Parquet files, in anonymize, audit, profile and risk"
 
 
-def form_of(arguments: argparse.Namespace) -> Form:
+def form_of(arguments: Arguments) -> Form:
     """Return the form of a table as the arguments specify it."""
-    form = {name: getattr(arguments, name, None) for name in _FORM}
+    form = {name: getattr(arguments, name) for name in _FORM}
     types = dict(form["types"] or ())
     if arguments.command == "audit" and is_text(arguments.source):
         types |= number_types(chunks=arguments.chunks, groups=arguments.classes is not None)
@@ -59,26 +58,26 @@ def number_types(*, chunks: bool, groups: bool) -> dict[str, str]:
     return dict.fromkeys(NAMES if chunks else (GROUP,) if groups else (), "integer")
 
 
-def unit_of(arguments: argparse.Namespace) -> dict[str, Any]:
+def unit_of(arguments: Arguments) -> dict[str, Any]:
     """Return the parameters of a table in which a person has several rows, or none."""
     if arguments.unit is None:
         return {}
     names = ("unit", "item", "counts")
-    return {name: getattr(arguments, name) for name in names if hasattr(arguments, name)}
+    return {name: getattr(arguments, name) for name in names if name in arguments}
 
 
-def repeated_words(arguments: argparse.Namespace) -> list[str]:
+def repeated_words(arguments: Arguments) -> list[str]:
     """Return the input, a placeholder for the output and the options of the form, for another command."""
     words = [mask_credentials(str(arguments.source)), "OUT"]
     for name in (*_FORM, "keep") if form_of(arguments).drops_columns else _FORM:
-        value = getattr(arguments, name, None)
+        value = getattr(arguments, name)
         if value is not None and not (name == "column" and form_of(arguments).has_no_lists):
             values = [value] if isinstance(value, str) else value
             words += [flag(name), *("=".join(each) if name == "types" else str(each) for each in values)]
-    return [*words, "--stream"] if getattr(arguments, "stream", False) else words
+    return [*words, "--stream"] if arguments.stream else words
 
 
-def check_form(arguments: argparse.Namespace) -> None:
+def check_form(arguments: Arguments) -> None:
     """Check the form of a table, and note the name of its list column."""
     check_table(arguments)
     form = form_of(arguments)
@@ -87,22 +86,22 @@ def check_form(arguments: argparse.Namespace) -> None:
     arguments.column = form.lists
 
 
-def check_unit(arguments: argparse.Namespace) -> None:
+def check_unit(arguments: Arguments) -> None:
     """Check that all options go with a table in which a person has several rows."""
-    if getattr(arguments, "unit", None) is None:
-        if getattr(arguments, "counts", False):
+    if arguments.unit is None:
+        if arguments.counts:
             hint = "pass the column that identifies the person of a row, such as --unit customer"
             raise ParameterError("--counts needs --unit", hint=hint)
         return
     for name in _OF_ROWS:
-        if getattr(arguments, name, None):
+        if getattr(arguments, name):
             hint = "pass --by instead, which gathers the lines to one row per person"
             raise ParameterError(f"{flag(name)} and --unit do not go together", hint=hint)
-    if arguments.item is not None and getattr(arguments, "join", None) is not None:
+    if arguments.item is not None and arguments.join is not None:
         raise ParameterError("--join is of lists, and lines are published", hint="leave it out")
 
 
-def check_table(arguments: argparse.Namespace) -> None:
+def check_table(arguments: Arguments) -> None:
     """Check that the input and the output are single tables, as required without --stream."""
     path = arguments.source
     if not is_lines(path):
@@ -111,7 +110,7 @@ def check_table(arguments: argparse.Namespace) -> None:
     if not is_uri(path):  # a missing file is reported before a wrong form
         kind = "CSV" if is_text(path) else "Parquet" if is_parquet(path) else "JSON lines"
         read_safely(lambda: os.stat(path), path, kind)
-    target = getattr(arguments, "target", None)
+    target = arguments.target
     if isinstance(target, Path) and target.is_dir():
         hint = "name a file in it; with --stream, a path that does not exist yet"
         raise ParameterError(f"'{target}' is a directory", where="OUT", hint=hint)
@@ -121,9 +120,9 @@ def check_table(arguments: argparse.Namespace) -> None:
     arguments.source = locate(path)
 
 
-def check_files(arguments: argparse.Namespace) -> None:
+def check_files(arguments: Arguments) -> None:
     """Check the paths of all files before any is read."""
-    if getattr(arguments, "target", None) is not None:
+    if arguments.target is not None:
         arguments.target = locate_target(arguments.target, "OUT")
     files = dict(_files_among(vars(arguments)))
     if is_uri(arguments.source or ""):
@@ -140,21 +139,21 @@ def check_files(arguments: argparse.Namespace) -> None:
             check_absent(path)
         else:
             check_replaceable(path, overwrite=arguments.overwrite)
-    if getattr(arguments, "join", None) is not None and not is_csv(arguments.target):
+    if arguments.join is not None and not is_csv(str(arguments.target)):
         raise ParameterError("--join needs a release in CSV", where=str(arguments.target))
-    if getattr(arguments, "head", None) and not (arguments.report or arguments.evidence):
+    if arguments.head and not (arguments.report or arguments.evidence):
         hint = "pass --evidence evidence.json, --report release.html or both"
         raise ParameterError("--head is of a page, and none is written", hint=hint)
     if is_text(arguments.source) and not form_of(arguments).has_no_lists:
         _check_separator(arguments)
-    if arguments.separator is not None or getattr(arguments, "join", None) is not None:
+    if arguments.separator is not None or arguments.join is not None:
         return
     for name in ("threats",) if form_of(arguments).has_lines else ("target", "threats"):
         if name in files and is_csv(files[name]):
             raise lacks_separator(str(files[name]))
 
 
-def outputs_of(arguments: argparse.Namespace) -> dict[str, Path | str]:
+def outputs_of(arguments: Arguments) -> dict[str, Path | str]:
     """Return the files that a command writes, by their arguments. The release may be a URI."""
     paths = {name: getattr(arguments, name) for name in arguments.written}
     if paths.get("evidence"):
@@ -162,7 +161,7 @@ def outputs_of(arguments: argparse.Namespace) -> dict[str, Path | str]:
     return {name: path for name, path in paths.items() if path is not None}
 
 
-def inputs_of(arguments: argparse.Namespace) -> list[Path | str]:
+def inputs_of(arguments: Arguments) -> list[Path | str]:
     """Return the files that a command reads."""
     files = _files_among(vars(arguments))
     return [arguments.source, *(file for name, file in files if name not in (*arguments.written, "source"))]
@@ -181,7 +180,7 @@ def lacks_separator(path: str) -> ParameterError:
     return ParameterError("a CSV file needs --separator", where=path, hint=_SEPARATOR)
 
 
-def _check_separator(arguments: argparse.Namespace) -> None:
+def _check_separator(arguments: Arguments) -> None:
     """Check that the column and the separator of items in one text are specified."""
     lacks = [name for name in ("column", "separator") if getattr(arguments, name) is None]
     if lacks:
@@ -195,7 +194,7 @@ def _check_separator(arguments: argparse.Namespace) -> None:
         raise ParameterError(f"a CSV file needs {flags}", where=str(arguments.source), hint=hint)
 
 
-def check_audit_options(arguments: argparse.Namespace) -> None:
+def check_audit_options(arguments: Arguments) -> None:
     """Check that the arguments of an audit specify one guarantee completely."""
     names = ("quasi", "sensitive", "l", "p", "rho", "classes", "constraints", "rules", "c", "mapping")
     passed = {name for name in names if getattr(arguments, name) is not None}
@@ -225,7 +224,7 @@ def check_audit_options(arguments: argparse.Namespace) -> None:
         raise ParameterError("--constraints and --mapping go together", hint=hint)
 
 
-def _check_series_options(arguments: argparse.Namespace) -> None:
+def _check_series_options(arguments: Arguments) -> None:
     """Check the arguments about several releases, and tell the newest mapping from the earlier ones."""
     files = {"links": arguments.links, "mapping": arguments.mapping}
     n_releases = 1 + len(arguments.previous or ())
@@ -249,7 +248,7 @@ def _check_series_options(arguments: argparse.Namespace) -> None:
             raise ParameterError(f"{flag(name)} does not fit the releases", got=got, hint=hint)
 
 
-def _check_chunk_options(arguments: argparse.Namespace, passed: set[str]) -> None:
+def _check_chunk_options(arguments: Arguments, passed: set[str]) -> None:
     if not arguments.chunks:
         hint = "--safe concerns items of different chunks in a release by disassociate"
         raise ParameterError("--safe goes with --chunks", hint=hint)
@@ -267,7 +266,7 @@ def _check_rule_options(passed: set[str]) -> None:
         raise ParameterError("--rules goes with -k, -c and --mapping alone", hint=hint)
 
 
-def _check_group_options(arguments: argparse.Namespace, passed: set[str]) -> None:
+def _check_group_options(arguments: Arguments, passed: set[str]) -> None:
     if not passed >= {"p", "sensitive", "classes"}:
         hint = "such as -p 4 --sensitive flu gout --classes counts.parquet"
         raise ParameterError("-p, --sensitive and --classes go together", hint=hint)
@@ -279,7 +278,7 @@ def _check_group_options(arguments: argparse.Namespace, passed: set[str]) -> Non
         raise ParameterError("-m goes with -k", hint=hint)
 
 
-def _check_rho_options(arguments: argparse.Namespace, passed: set[str]) -> None:
+def _check_rho_options(arguments: Arguments, passed: set[str]) -> None:
     if "sensitive" not in passed:
         hint = "such as --rho 0.5 --sensitive flu gout"
         raise ParameterError("--rho and --sensitive go together", hint=hint)
@@ -288,7 +287,7 @@ def _check_rho_options(arguments: argparse.Namespace, passed: set[str]) -> None:
         raise ParameterError("--rho goes with --sensitive, -m and --mapping alone", hint=hint)
 
 
-def check_links(arguments: argparse.Namespace) -> None:
+def check_links(arguments: Arguments) -> None:
     """Check the arguments of links, and count a secret key that does not exist among the written files."""
     if arguments.links is None and arguments.secret is None:
         return
@@ -310,43 +309,44 @@ def check_links(arguments: argparse.Namespace) -> None:
         arguments.written = [*arguments.written, "secret"]
 
 
-def check_classes(arguments: argparse.Namespace, adds: bool, repeats: bool) -> None:
-    """Check that the second table of a release has a file, unless the rows repeat its counts."""
+def check_classes(arguments: Arguments, groups: bool) -> None:
+    """Check that the second table of a release has a file, unless the rows repeat its counts.
+
+    Without an algorithm, ``groups`` tells whether a release by groups is requested.
+    """
+    record = ALGORITHMS.get(arguments.algorithm)
+    adds = groups if record is None else bool(record.adds)
     if adds and arguments.classes is None:
         hint = "name its file, such as --classes counts.parquet"
         name = arguments.algorithm or "cahd"
         raise ParameterError(f"{name} publishes a second table, of counts", hint=hint)
-    if arguments.classes and not adds and not repeats:
+    if arguments.classes and not adds and not (record is not None and record.recodes == "chunks"):
         hint = "releases by cahd and disassociate have one"
         raise ParameterError("this release has no second table for --classes", hint=hint)
 
 
-def check_parts(arguments: argparse.Namespace) -> None:
+def check_parts(arguments: Arguments) -> None:
     """Check that the input of --stream is Parquet with list columns, or lines with one item each."""
     check_unit(arguments)
-    has_unit = getattr(arguments, "unit", None) is not None
+    has_unit = arguments.unit is not None
     lines = not has_unit and arguments.item is not None and arguments.command != "audit"
     others = ("conflicts", "onehot", "prefix", "tick", "join")
-    unread = (
-        ("by", "types", "delimiter", "encoding", *others)
-        if has_unit
-        else ("by", "item", "types", "delimiter", "encoding", *others)
-    )
+    unread = ("by", *(() if has_unit else ("item",)), "types", "delimiter", "encoding", *others)
     for name in others if lines else unread:
-        if getattr(arguments, name, None) is not None:
+        if getattr(arguments, name) is not None:
             hint = "drop --stream if the table fits into memory, or write lists with pdanon.to_parquet"
             what = f"--stream reads lists, or lines by --by or --unit and --item, and takes no {flag(name)}"
             raise ParameterError(what, hint=hint)
     if lines:
         form_of(arguments).check(arguments.source, flag)
-    paths = [*([] if lines else [arguments.source]), getattr(arguments, "target", "")]
+    paths = [*([] if lines else [arguments.source]), arguments.target or ""]
     if csv := [path for path in paths if is_text(path)]:
         convert = "convert the file with pdanon.read_csv and pdanon.to_parquet"
         hint = f"{convert}; only Parquet can be read in parts"
         raise ParameterError("--stream reads no CSV", where=str(csv[0]), hint=hint)
     counted = ("quasi",) if lines else ("quasi", "keep")
     for name in counted if arguments.command in ("profile", "risk") else ():
-        if getattr(arguments, name, None):
+        if getattr(arguments, name):
             hint = "drop --stream if the table fits into memory"
             what = f"--stream takes no {flag(name)}: it counts list columns"
             raise ParameterError(what, hint=hint)
@@ -354,10 +354,10 @@ def check_parts(arguments: argparse.Namespace) -> None:
         arguments.source = Path(arguments.source)
 
 
-def check_stream(arguments: argparse.Namespace) -> None:
+def check_stream(arguments: Arguments) -> None:
     """Check that no option needs all rows at once, and that an algorithm is named if it must be."""
     check_parts(arguments)
-    if getattr(arguments, "quasi", None) and arguments.algorithm is None:
+    if arguments.quasi and arguments.algorithm is None:
         hint = f"pass one of {', '.join(functions('both', 'values'))}; a sample chooses only for items"
         raise ParameterError("--stream with --quasi needs --algorithm", hint=hint)
     for name in ("report", "evidence"):
@@ -372,14 +372,14 @@ def check_stream(arguments: argparse.Namespace) -> None:
 # --- Input of a command: its table in any form, and the files that its options name
 
 
-def read(path: Path | str, arguments: argparse.Namespace, form: Form | None = None) -> pd.DataFrame:
+def read(path: Path | str, arguments: Arguments, form: Form | None = None) -> pd.DataFrame:
     """Read the table of a command, with one row per person; by default in the form of the arguments."""
     with stage(f"reading {path}"):
         table = (form or form_of(arguments)).read(path, _columns_of(arguments))
     return _note(table, path, arguments)
 
 
-def read_with_persons(arguments: argparse.Namespace) -> tuple[pd.DataFrame, list[str]]:
+def read_with_persons(arguments: Arguments) -> tuple[pd.DataFrame, list[str]]:
     """Read the table of a command, and the persons of its rows if it writes links."""
     path = arguments.source
     if arguments.links is None:
@@ -389,42 +389,50 @@ def read_with_persons(arguments: argparse.Namespace) -> tuple[pd.DataFrame, list
     return _note(table, path, arguments), person_texts(persons)
 
 
-def _note(table: Table, path: Path | str, arguments: argparse.Namespace) -> pd.DataFrame:
+def _note(table: Table, path: Path | str, arguments: Arguments) -> pd.DataFrame:
     """Print the notes of a table, and return its frame."""
     for each in (*table.notes, *_describe_quasi(table.frame, arguments)):
         note(f"{mask_credentials(str(path))}: {each}")
     return table.frame
 
 
-def _describe_quasi(frame: pd.DataFrame, arguments: argparse.Namespace) -> list[str]:
+def _describe_quasi(frame: pd.DataFrame, arguments: Arguments) -> list[str]:
     """Return notes on quasi-identifiers of a command that generalizes them, and that may lack a type."""
-    files = {name for name, tree in getattr(arguments, "hierarchies", ()) if isinstance(tree, Path)}
-    labels = [name for name in getattr(arguments, "quasi", None) or () if name not in files]
+    files = {name for name, tree in arguments.hierarchies or () if isinstance(tree, Path)}
+    labels = [name for name in arguments.quasi or () if name not in files]
     if arguments.command != "anonymize" or is_parquet(arguments.source):
         return []
     times = arguments.unit is not None
-    kept = [*(getattr(arguments, "keep", None) or ())]
+    kept = [*(arguments.keep or ())]
     return describe_texts(frame, kept if times else labels, "--types {}={}", only_times=times)
 
 
-def _columns_of(arguments: argparse.Namespace) -> list[str]:
+def _columns_of(arguments: Arguments) -> list[str]:
     """Return the other columns of a table without lists that a command reads."""
-    return [*(getattr(arguments, "quasi", None) or ()), *(getattr(arguments, "keep", None) or ())]
+    return [*(arguments.quasi or ()), *(arguments.keep or ())]
 
 
 @contextmanager
-def grouped_lines(arguments: argparse.Namespace) -> Iterator[None]:
-    """Replace lines of --stream by a temporary file with one row per person while the block runs."""
-    if getattr(arguments, "item", None) is None or getattr(arguments, "unit", None) is not None:
-        yield
+def open_table(arguments: Arguments) -> Iterator[pd.DataFrame | Path | str]:
+    """Read the table of a command; with --stream, yield its files.
+
+    A temporary file with one row per person replaces lines of --stream while the block runs.
+    """
+    source = arguments.source
+    if not arguments.stream:
+        yield read(source, arguments)
         return
-    source, target = arguments.source, getattr(arguments, "target", None)
+    if arguments.item is None or arguments.unit is not None:
+        yield source
+        return
+    target = arguments.target
     near = target.absolute().parent if isinstance(target, Path) else tempfile.gettempdir()
     with tempfile.TemporaryDirectory(prefix=".pdanon-", dir=near) as directory:
+        rows = Path(directory, "rows.parquet")
         with stage("grouping lines"):
             notes = group_lines(
                 source,
-                Path(directory, "rows.parquet"),
+                rows,
                 by=arguments.by,
                 item=arguments.item,
                 keep=_columns_of(arguments),
@@ -435,14 +443,11 @@ def grouped_lines(arguments: argparse.Namespace) -> Iterator[None]:
             )
         for each in notes:
             note(f"{mask_credentials(str(source))}: {each}")
-        arguments.source, arguments.column = Path(directory, "rows.parquet"), arguments.item
-        try:
-            yield
-        finally:
-            arguments.source = source
+        arguments.column = arguments.item
+        yield rows
 
 
-def read_options(options: dict[str, Any], arguments: argparse.Namespace) -> None:
+def read_options(options: dict[str, Any], arguments: Arguments) -> None:
     """Read the files among the options of an algorithm."""
     for name, value in options.items():
         if isinstance(value, Path):

@@ -11,12 +11,11 @@ Exit codes:
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 import traceback
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
@@ -27,8 +26,7 @@ from typing import Any
 
 import pandas as pd
 
-from pdanon import guarantees, stream
-from pdanon.accessors import by, release_table
+from pdanon import guarantees
 from pdanon.algorithms.registry import ALGORITHMS
 from pdanon.cli.checks import (
     check_audit_options,
@@ -39,10 +37,10 @@ from pdanon.cli.checks import (
     check_parts,
     check_stream,
     form_of,
-    grouped_lines,
     inputs_of,
     lacks_separator,
     number_types,
+    open_table,
     outputs_of,
     read,
     read_options,
@@ -51,11 +49,11 @@ from pdanon.cli.checks import (
     unit_of,
 )
 from pdanon.cli.options import (
-    algorithm_options,
+    Arguments,
     describe,
     facts_of_algorithm,
     flag,
-    guarantee_options,
+    passed_options,
     summarize,
 )
 from pdanon.cli.output import (
@@ -71,15 +69,13 @@ from pdanon.cli.output import (
     plan,
     print_comparison,
     print_profile,
-    print_result,
+    print_release,
     print_risk,
     print_stderr,
-    print_streamed,
     print_tradeoff,
     report,
     show_warnings,
     stage,
-    written,
 )
 from pdanon.cli.parser import Command, parser_of
 from pdanon.cli.signals import exit_code, ignore_signals, raise_at_signals
@@ -87,27 +83,22 @@ from pdanon.errors import GuaranteeError, InfeasibleError, ParameterError, Pdano
 from pdanon.evaluation import plotting
 from pdanon.evaluation.after import after
 from pdanon.evaluation.comparison import tradeoff
-from pdanon.evaluation.evidence.facts import Evidence, collect, read_json
-from pdanon.evaluation.evidence.page import evidence_files
+from pdanon.evaluation.evidence.facts import Evidence, read_json
 from pdanon.evaluation.evidence.verification import verify
 from pdanon.evaluation.fingerprint import column_contents, fingerprint
-from pdanon.evaluation.metrics.risk import risk
 from pdanon.evaluation.profile import Profile, profile
-from pdanon.evaluation.report.release_report import write_page
-from pdanon.guarantees.parameters import DefaultNumber, check_m_omitted, constraint_list
+from pdanon.guarantees.promises import requested_guarantee
 from pdanon.guarantees.sensitive_groups import COUNTS
 from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.io.files import remove_drafts
 from pdanon.io.lines import is_text, typed_columns
 from pdanon.io.tables import (
     Form,
-    link_files,
     persons_of,
     read_columns,
     read_links,
     write_confidential,
     write_plain,
-    write_table,
     write_threats,
     write_whole,
 )
@@ -118,9 +109,10 @@ from pdanon.itemsets.config import config
 from pdanon.itemsets.memory import out_of_memory
 from pdanon.itemsets.validation import is_uri
 from pdanon.policy import Policy
+from pdanon.policy.releases import bound_function, release_table, release_writers
 from pdanon.recoding.result import Anonymized, in_chunks
-from pdanon.recoding.unmodified_columns import check_max_risk, refuse_risk
-from pdanon.recoding.upper_bounds import check_max_loss, refuse_loss
+from pdanon.recoding.unmodified_columns import check_max_risk
+from pdanon.recoding.upper_bounds import check_max_loss
 from pdanon.recoding.warnings import shortfall
 
 
@@ -153,7 +145,7 @@ def _print_outcome(words: list[str]) -> int:
     outcome = failure = None
     with collect_messages(quiet="--quiet" in options) as messages:
         try:
-            arguments = parser_of(_COMMANDS).parse_args(words)
+            arguments = Arguments(**vars(parser_of(_COMMANDS).parse_args(words)))
             if sys.stdout is None:
                 hint = "redirect it if it is not wanted: > /dev/null"
                 raise ParameterError("the standard output is closed", hint=hint)
@@ -204,43 +196,45 @@ _PANELS = ("below_k", "occurrences")  # panels of the picture: the remaining ris
 _PANEL_WIDTH, _PANEL_HEIGHT = 5.0, 4.0  # inches
 
 
-def _plan(arguments: argparse.Namespace) -> Outcome | None:
+def _plan(arguments: Arguments) -> Outcome | None:
     """Check the files of a command, and return its plan if nothing but the plan is requested."""
     check_files(arguments)
     return plan(inputs_of(arguments), outputs_of(arguments).values()) if arguments.dry_run else None
 
 
-def _profile(arguments: argparse.Namespace) -> Outcome:
+def _profile(arguments: Arguments) -> Outcome:
     """Print a profile, and write its page if requested."""
     (check_parts if arguments.stream else check_form)(arguments)
     if planned := _plan(arguments):
         return planned
-    if arguments.stream:
-        with grouped_lines(arguments), stage("counting", has_bar=True):
-            found = stream.profile(arguments.source, arguments.column, k=arguments.k, m=arguments.m)
-    else:
-        frame = read(arguments.source, arguments)
-        if arguments.keep and not form_of(arguments).drops_columns:
-            places = {find_column(frame, arguments.column), *label_positions(frame, arguments.keep)}
-            frame = frame.iloc[:, sorted(places)]
-        with stage("counting", has_bar=True):
-            found = profile(frame, arguments.column, k=arguments.k, m=arguments.m)
+    with open_table(arguments) as table, stage("counting", has_bar=True):
+        if isinstance(table, pd.DataFrame) and arguments.keep and not form_of(arguments).drops_columns:
+            places = {find_column(table, arguments.column), *label_positions(table, arguments.keep)}
+            table = table.iloc[:, sorted(places)]
+        found = bound_function("profile", table, arguments.column, {})(k=arguments.k, m=arguments.m)
     look = _with_commands(found, arguments)
     if arguments.report:
         with stage("writing"):
             look.report(arguments.report)
-
-    def show() -> None:
-        print_profile(look)
-        _print_written(arguments)
-
-    return Outcome(facts_of_profile(look) | {"files": written(_files_of(arguments))}, show)
+    return _outcome(arguments, facts_of_profile(look), partial(print_profile, look))
 
 
-def _tradeoff(arguments: argparse.Namespace) -> Outcome:
+def _outcome(arguments: Arguments, facts: dict[str, Any], show: Callable[[], object]) -> Outcome:
+    """Return an outcome whose text ends with the written files."""
+    files = _files_of(arguments)
+
+    def show_all() -> None:
+        show()
+        for name, path in files.items():
+            print(f"  {'written' if name in ('release', 'table') else name:<10} {path}")
+
+    return Outcome(facts, show_all, files=files)
+
+
+def _tradeoff(arguments: Arguments) -> Outcome:
     """Make a release for each k and m, print the loss and the risk, and write the requested files."""
     check_form(arguments)
-    options = guarantee_options(arguments) if arguments.algorithm is None else algorithm_options(arguments)
+    options = passed_options(arguments)
     if planned := _plan(arguments):
         return planned
     if arguments.picture and find_spec("matplotlib") is None:  # fail before the work, not after it
@@ -251,15 +245,10 @@ def _tradeoff(arguments: argparse.Namespace) -> Outcome:
         trials = tradeoff(frame, arguments.column, algorithm=arguments.algorithm, **options)
     with stage("writing"):
         _write_trials(trials, frame, arguments)
-
-    def show() -> None:
-        print_tradeoff(trials)
-        _print_written(arguments)
-
-    return Outcome({"trials": trials, "files": written(_files_of(arguments))}, show)
+    return _outcome(arguments, {"trials": trials}, partial(print_tradeoff, trials))
 
 
-def _write_trials(trials: pd.DataFrame, frame: pd.DataFrame, arguments: argparse.Namespace) -> None:
+def _write_trials(trials: pd.DataFrame, frame: pd.DataFrame, arguments: Arguments) -> None:
     """Write the requested table, picture and page: all or none."""
     files: dict[Path | str, Callable[[Path], object]] = {}
     if arguments.out:
@@ -273,7 +262,7 @@ def _write_trials(trials: pd.DataFrame, frame: pd.DataFrame, arguments: argparse
     write_whole(files, confidential=files, overwrite=arguments.overwrite)
 
 
-def _with_commands(look: Profile, arguments: argparse.Namespace) -> Profile:
+def _with_commands(look: Profile, arguments: Arguments) -> Profile:
     """Return a profile whose hints are commands for a shell."""
     words = " ".join(map(quote, repeated_words(arguments)))
     commands = [alert.command.replace("IN OUT", words, 1) for alert in look.alerts]
@@ -296,76 +285,73 @@ _TO_KEEP = (
 )
 
 
-def _anonymize(arguments: argparse.Namespace) -> Outcome:
+def _anonymize(arguments: Arguments) -> Outcome:
     check_links(arguments)
-    if arguments.stream:
-        return _anonymize_files(arguments)
-    check_form(arguments)
-    name = arguments.algorithm
-    options = guarantee_options(arguments) if name is None else algorithm_options(arguments)
-    most, risk = check_max_loss(dict(arguments.max_loss) or None), check_max_risk(arguments.max_risk)
-    if name is None and most:
-        options["max_loss"] = most
-    record = ALGORITHMS.get(name)
-    adds = "p" in options if record is None else bool(record.adds)
-    check_classes(arguments, adds, repeats=record is not None and record.recodes == "chunks")
-    if planned := _plan(arguments):
-        return planned
-    read_options(options, arguments)
-    frame, linked = read_with_persons(arguments)
-    with stage(f"running {name or 'the algorithms'}", has_bar=True), show_warnings(_TO_KEEP):
-        result = release_table(frame, name, arguments.column, unit_of(arguments), options)
-    refuse_loss(result.loss, result.useless, most)
-    refuse_risk(result.unmodified, risk)
-    with stage(f"writing {arguments.target}"):
-        _write_release(result, arguments, frame, linked)
-    if in_chunks(result) and options.get("keep"):
-        note(f"{name} publishes no other column, not even those of --keep")
-
-    def show() -> None:
-        print_result(result)
-        _print_written(arguments)
-
-    return Outcome(facts_of_release(result, _files_of(arguments)), show)
-
-
-def _anonymize_files(arguments: argparse.Namespace) -> Outcome:
-    """Anonymize Parquet files, one row group after the other."""
-    check_stream(arguments)
-    name = arguments.algorithm
-    options = guarantee_options(arguments) if name is None else algorithm_options(arguments)
+    (check_stream if arguments.stream else check_form)(arguments)
+    name, options = arguments.algorithm, passed_options(arguments)
+    most = dict(arguments.max_loss) or None
+    if not arguments.stream:
+        check_max_loss(most)
+        check_max_risk(arguments.max_risk)
+        check_classes(arguments, "p" in options)
     if planned := _plan(arguments):
         return planned
     read_options(options, arguments)
     running = stage(f"running {name or 'the algorithms'}", has_bar=True)
-    with grouped_lines(arguments), running, show_warnings(_TO_KEEP):
-        request = {"mapping": arguments.mapping, **options}
-        request["max_loss"] = dict(arguments.max_loss) or None
-        if persons := unit_of(arguments):
-            lines = stream.by(arguments.source, **persons)
-            result = getattr(lines, name or "anonymize")(arguments.target, **request)
-        else:
-            request |= {"column": arguments.column, "max_risk": arguments.max_risk}
-            result = getattr(stream, name or "anonymize")(arguments.source, arguments.target, **request)
+    if arguments.stream:
+        return _anonymize_files(arguments, options | {"max_loss": most}, running)
+    frame, linked = read_with_persons(arguments)
+    with running, show_warnings(_TO_KEEP):
+        request = options | {"max_loss": most}
+        persons, risk = unit_of(arguments), arguments.max_risk
+        result = release_table(frame, name, arguments.column, persons, request, risk)
+    with stage(f"writing {arguments.target}"):
+        files, confidential = release_writers(
+            result,
+            frame,
+            _files_of(arguments) | ({"secret": arguments.secret} if arguments.links else {}),
+            linked,
+            form=form_of(arguments),
+            separator=arguments.join or arguments.separator,
+            head=dict(arguments.head),
+            escape_formulas=arguments.escape_formulas,
+        )
+        write_whole(files, confidential, overwrite=arguments.overwrite)
+    if in_chunks(result) and options.get("keep"):
+        note(f"{name} publishes no other column, not even those of --keep")
+    return _outcome(arguments, facts_of_release(result), partial(print_release, result))
+
+
+def _anonymize_files(
+    arguments: Arguments, options: dict[str, Any], running: AbstractContextManager[None]
+) -> Outcome:
+    """Anonymize Parquet files, one row group after the other."""
+    persons = unit_of(arguments)
+    if not persons:
+        options |= {"max_risk": arguments.max_risk}
+    with open_table(arguments) as source, running, show_warnings(_TO_KEEP):
+        release = bound_function(arguments.algorithm or "anonymize", source, arguments.column, persons)
+        result = release(arguments.target, mapping=arguments.mapping, **options)
 
     def show() -> None:
-        print_streamed(result)
+        print_release(result)
         print(f"  written    {arguments.target}, {_count_files(len(result.paths))}")
         if arguments.mapping:
             print(f"  mapping    {arguments.mapping}")
 
-    return Outcome(facts_of_release(result, _files_of(arguments)), show)
+    return Outcome(facts_of_release(result), show, files=_files_of(arguments))
 
 
-def _audit(arguments: argparse.Namespace) -> Outcome:
+def _audit(arguments: Arguments) -> Outcome:
     (check_parts if arguments.stream else check_form)(arguments)
     check_audit_options(arguments)
     if planned := _plan(arguments):
         return planned
     guarantee = _guarantee(arguments)
-    audit, n_rows, counted, hashed = (_audit_files if arguments.stream else _audit_table)(
-        arguments, guarantee
-    )
+    with open_table(arguments) as table:
+        with stage("auditing", has_bar=True):
+            audit = _audit_table(table, arguments, guarantee)
+        n_rows, counted, hashed = _describe_audited(table, arguments)
     short = shortfall({"m": getattr(guarantee, "m", None)}, audit.guarantee)
     threats = None
     if arguments.threats:
@@ -393,58 +379,45 @@ def _audit(arguments: argparse.Namespace) -> Outcome:
     facts = {
         **{"guarantee": audit.guarantee, "holds": audit.holds, "rows_at_risk": audit.rows_at_risk},
         **{"counted": _counted(arguments), "rows": n_rows, "proven": short or None, "sha256": hashed},
-        **{"threats": None if threats is None else len(threats), "files": written(_files_of(arguments))},
+        "threats": None if threats is None else len(threats),
     }
-    return Outcome(facts, show, 0 if audit.holds else 1)
+    return Outcome(facts, show, 0 if audit.holds else 1, files=_files_of(arguments))
 
 
-def _audit_table(arguments: argparse.Namespace, guarantee: Guarantee) -> tuple[Audit, int, str, str | None]:
-    """Audit a table, and return the audit, the number of rows, the size as text and the fingerprint."""
-    frame = read(arguments.source, arguments)
-    with stage("auditing", has_bar=True):
-        audit = _audit_frame(frame, arguments, guarantee)
-    if not arguments.chunks:
-        _note_chunks(frame.columns)
-    counted = f"{len(frame)} rows"
+def _describe_audited(table: pd.DataFrame | Path | str, arguments: Arguments) -> tuple[int, str, str | None]:
+    """Return the number of rows of an audited table, its size as text, and the fingerprint of a frame."""
+    if not isinstance(table, pd.DataFrame):
+        tree = ParquetTree.find(table)
+        _note_chunks(tree.schema().names)
+        return tree.rows(), f"{tree.rows()} rows, {_count_files(len(tree.names))}", None
+    counted = f"{len(table)} rows"
     if arguments.unit is not None:
-        counted = f"{counted} of {frame[arguments.unit].nunique()} persons"
+        counted = f"{counted} of {table[arguments.unit].nunique()} persons"
     if arguments.chunks:
-        counted = f"{ChunkTable.of(frame, arguments.column).n_records} records in {len(frame)} parts"
-    return audit, len(frame), counted, fingerprint(frame)
+        counted = f"{ChunkTable.of(table, arguments.column).n_records} records in {len(table)} parts"
+    else:
+        _note_chunks(table.columns)
+    return len(table), counted, fingerprint(table)
 
 
-def _audit_frame(frame: pd.DataFrame, arguments: argparse.Namespace, guarantee: Guarantee) -> Audit:
-    """Audit a table alone, or with the earlier releases of the same persons."""
-    if persons := unit_of(arguments):
-        return by(frame, column=arguments.column, **persons).audit(guarantee)
-    if arguments.previous is None:
-        return guarantees.audit(frame, guarantee, arguments.column)
+def _audit_table(table: pd.DataFrame | Path | str, arguments: Arguments, guarantee: Guarantee) -> Audit:
+    """Audit a table, or with the earlier releases of the same persons."""
+    if arguments.previous is None or not isinstance(table, pd.DataFrame):
+        audit: Audit = bound_function("audit", table, arguments.column, unit_of(arguments))(guarantee)
+        return audit
     previous: list[Any] = [read(source, arguments) for source in arguments.previous]
     key = arguments.key
     if arguments.links:
-        tables = zip(arguments.links, [*previous, frame], strict=True)
-        key = persons_of([read_links(path, table, arguments.column) for path, table in tables])
+        tables = zip(arguments.links, [*previous, table], strict=True)
+        key = persons_of([read_links(path, each, arguments.column) for path, each in tables])
     *earlier, mapping = [_read_mapping(each) for each in (*arguments.earlier_mappings, arguments.mapping)]
     if earlier:
         previous = [*zip(previous, earlier, strict=True)]
-    return after(frame, previous, key=key, mapping=mapping).audit(guarantee, arguments.column)
+    return after(table, previous, key=key, mapping=mapping).audit(guarantee, arguments.column)
 
 
 def _read_mapping(path: Path | None) -> pd.DataFrame | None:
     return None if path is None else read_columns(path, ["group", "item", "generalized"])
-
-
-def _audit_files(arguments: argparse.Namespace, guarantee: Guarantee) -> tuple[Audit, int, str, str | None]:
-    """Audit Parquet files, one row group after the other, and return the same as `_audit_table`."""
-    with stage("auditing", has_bar=True):
-        if persons := unit_of(arguments):
-            audit = stream.by(arguments.source, **persons).audit(guarantee)
-        else:
-            audit = stream.audit(arguments.source, guarantee, arguments.column)
-    tree = ParquetTree.find(arguments.source)
-    _note_chunks(tree.schema().names)
-    n_rows = tree.rows()
-    return audit, n_rows, f"{n_rows} rows, {_count_files(len(tree.names))}", None
 
 
 def _note_chunks(columns: Iterable[Hashable]) -> None:
@@ -454,7 +427,7 @@ def _note_chunks(columns: Iterable[Hashable]) -> None:
         note(f"columns {names} are those of a release by disassociate: audit it with --chunks")
 
 
-def _counted(arguments: argparse.Namespace) -> str:
+def _counted(arguments: Arguments) -> str:
     return "records" if arguments.chunks else "rows" if arguments.unit is None else "persons"
 
 
@@ -462,7 +435,7 @@ def _count_files(number: int) -> str:
     return "1 file" if number == 1 else f"{number} files"
 
 
-def _verify(arguments: argparse.Namespace) -> Outcome:
+def _verify(arguments: Arguments) -> Outcome:
     """Compare evidence with the files of a release."""
     stored, _ = read_json(arguments.evidence)
     form = form_of(arguments)
@@ -481,7 +454,7 @@ def _verify(arguments: argparse.Namespace) -> Outcome:
     return Outcome(facts, partial(print, found), 0 if found.matches else 1)
 
 
-def _read_original(stored: Evidence, arguments: argparse.Namespace, form: Form) -> pd.DataFrame | None:
+def _read_original(stored: Evidence, arguments: Arguments, form: Form) -> pd.DataFrame | None:
     """Read the original of a release, with the columns that the evidence lists."""
     if arguments.original is None:
         return None
@@ -498,7 +471,7 @@ def _column_names(described: dict[str, Any]) -> list[str]:
     return [each["name"] for each in described["columns"] if not each["index"]]
 
 
-def _read_verified(path: str, arguments: argparse.Namespace, form: Form) -> pd.DataFrame:
+def _read_verified(path: str, arguments: Arguments, form: Form) -> pd.DataFrame:
     form.check(path, flag)
     if is_text(path) and form.separator is None and not form.has_no_lists:
         raise lacks_separator(path)
@@ -520,7 +493,7 @@ def _hash_of(column: pd.Series[Any]) -> str:
     return column_contents(column.to_frame())[1][0].fingerprint
 
 
-def _read_described(stored: Evidence, arguments: argparse.Namespace, name: str) -> pd.DataFrame | None:
+def _read_described(stored: Evidence, arguments: Arguments, name: str) -> pd.DataFrame | None:
     """Read a further table of a release, with the columns that the evidence lists."""
     path, columns = getattr(arguments, name), ["group", "item", "generalized"]
     if name in stored.tables:
@@ -528,34 +501,23 @@ def _read_described(stored: Evidence, arguments: argparse.Namespace, name: str) 
     return None if path is None else read_columns(path, columns)
 
 
-def _risk(arguments: argparse.Namespace) -> Outcome:
+def _risk(arguments: Arguments) -> Outcome:
     (check_parts if arguments.stream else check_form)(arguments)
-    check_files(arguments)
-    if arguments.dry_run:
-        return plan(inputs_of(arguments), outputs_of(arguments).values())
+    if planned := _plan(arguments):
+        return planned
     request: dict[str, Any] = {"k": arguments.k, "m": arguments.m}
-    persons = unit_of(arguments)
-    if arguments.stream:
-        with grouped_lines(arguments), stage("counting", has_bar=True):
-            if persons:
-                table = stream.by(arguments.source, **persons).risk(**request)
-            else:
-                table = stream.risk(arguments.source, arguments.column, **request)
-    else:
-        frame = read(arguments.source, arguments)
-        with stage("counting", has_bar=True):
-            if persons:
-                table = by(frame, column=arguments.column, **persons).risk(**request)
-            else:
-                table = risk(frame, arguments.column, **request, quasi=arguments.quasi)
+    quasi = {"quasi": arguments.quasi} if arguments.quasi else {}
+    with open_table(arguments) as table, stage("counting", has_bar=True):
+        count = bound_function("risk", table, arguments.column, unit_of(arguments))
+        risk = count(**request, **quasi)
     if arguments.out:
-        write_confidential(table, arguments.out, overwrite=arguments.overwrite)
-    facts = {"k": arguments.k, "m": arguments.m, "quasi": arguments.quasi or [], "risk": table}
-    show = partial(print_risk, table, whole=arguments.all, path=arguments.out)
-    return Outcome(facts | {"files": written(_files_of(arguments))}, show)
+        write_confidential(risk, arguments.out, overwrite=arguments.overwrite)
+    show = partial(print_risk, risk, whole=arguments.all, path=arguments.out)
+    facts = {**request, "quasi": arguments.quasi or [], "risk": risk}
+    return Outcome(facts, show, files=_files_of(arguments))
 
 
-def _run(arguments: argparse.Namespace) -> Outcome:
+def _run(arguments: Arguments) -> Outcome:
     policy = Policy.from_toml(arguments.policy)
     if "release" not in policy.outputs:
         where = f"{arguments.policy}, [outputs]"
@@ -566,33 +528,25 @@ def _run(arguments: argparse.Namespace) -> Outcome:
     if arguments.dry_run:
         return plan(policy.inputs, outputs.values())
     announce_files(outputs.values())
-    if policy.is_streamed:
-        with stage(f"running {arguments.policy}", has_bar=True):
-            streamed = policy.run_stream(**allowed)
-
-        def show_files() -> None:
-            print_streamed(streamed)
-            for name, path in outputs.items():
-                print(f"  {name:10} {path}")
-
-        return Outcome(facts_of_release(streamed, outputs), show_files)
     with stage(f"running {arguments.policy}", has_bar=True):
-        original = policy.read()
-        result = policy.run(original)
-    with stage("writing"):
-        policy.write(result, original, **allowed)
+        original = None if policy.is_streamed else policy.read()
+        result = policy.run_stream(**allowed) if original is None else policy.run(original)
+    shown: Iterable[str] = outputs
+    if isinstance(result, Anonymized):
+        with stage("writing"):
+            policy.write(result, original, **allowed)
+        shown = ("release", "classes", "mapping", "legend", "loss", "report", "evidence", "page")
+        shown = [name for name in (*shown, "links", "secret") if name in outputs]
 
     def show() -> None:
-        print_result(result)
-        shown = ("release", "classes", "mapping", "legend", "loss", "report", "evidence", "page")
-        for name in (*shown, "links", "secret"):
-            if name in outputs:
-                print(f"  {name:10} {outputs[name]}")
+        print_release(result)
+        for name in shown:
+            print(f"  {name:10} {outputs[name]}")
 
-    return Outcome(facts_of_release(result, outputs), show)
+    return Outcome(facts_of_release(result), show, files=outputs)
 
 
-def _compare(arguments: argparse.Namespace) -> Outcome:
+def _compare(arguments: Arguments) -> Outcome:
     policy = Policy.from_toml(arguments.policy)
     allowed = {"overwrite": arguments.overwrite, "allow_outside": arguments.allow_outside}
     outputs = [file for name, file in policy.outputs.items() if name == "comparison"]
@@ -608,10 +562,10 @@ def _compare(arguments: argparse.Namespace) -> Outcome:
     policy.write_comparison(table, **allowed)
     files = {"comparison": next(iter(outputs), None), "resume": next(iter(resumed), None)}
     show = partial(print_comparison, table, whole=arguments.all)
-    return Outcome({"configurations": table, "files": written(files)}, show)
+    return Outcome({"configurations": table}, show, files=files)
 
 
-def _algorithms(arguments: argparse.Namespace) -> Outcome:
+def _algorithms(arguments: Arguments) -> Outcome:
     known = [facts_of_algorithm(name) for name in ([arguments.name] if arguments.name else ALGORITHMS)]
 
     def show() -> None:
@@ -628,81 +582,23 @@ def _algorithms(arguments: argparse.Namespace) -> Outcome:
     return Outcome({"algorithms": known}, show)
 
 
-def _guarantee(arguments: argparse.Namespace) -> Guarantee:
-    k, m, quasi, sensitive = arguments.k, arguments.m, arguments.quasi, arguments.sensitive
+def _guarantee(arguments: Arguments) -> Guarantee:
     if arguments.chunks:
-        return guarantees.DisassociatedKm(k=k, m=m, safe=arguments.safe)
+        return guarantees.DisassociatedKm(k=arguments.k, m=arguments.m, safe=arguments.safe)
     mapping = _read_mapping(arguments.mapping)
-    if arguments.classes is not None:
-        counts = read_columns(arguments.classes, [*COUNTS])
-        return guarantees.SensitiveGroups(
-            p=arguments.p, sensitive=sensitive, classes=counts, mapping=mapping, k=k, m=m
-        )
-    if arguments.rules is not None:
-        check_m_omitted(m, "rules")
-        return guarantees.PSRules(rules=arguments.rules, k=k, c=arguments.c, mapping=mapping)
-    if arguments.constraints is not None:
-        check_m_omitted(m)
-        protected = constraint_list(arguments.constraints, arguments.column)
-        return guarantees.PrivacyConstraints(constraints=protected, k=k, mapping=mapping)
-    if arguments.rho is not None:
-        most = None if isinstance(m, DefaultNumber) else m
-        return guarantees.RhoUncertainty(rho=arguments.rho, sensitive=sensitive, m=most, mapping=mapping)
-    if sensitive is None:
-        if quasi is None:
-            return guarantees.KmAnonymity(k, m, mapping)
-        return guarantees.KKm(k=k, m=m, quasi=quasi, mapping=mapping)
-    if quasi is None:
-        return guarantees.LmDiversity(l=arguments.l, m=m, sensitive=sensitive, k=k, mapping=mapping)
-    return guarantees.KLm(k=k, l=arguments.l, m=m, quasi=quasi, sensitive=sensitive, mapping=mapping)
+    names = ("k", "m", "constraints", "rules", "c", "rho", "p", "l", "sensitive", "quasi")
+    request = {name: getattr(arguments, name) for name in names}
+    read_options(request, arguments)
+    guarantee = requested_guarantee(**request)
+    if isinstance(guarantee, guarantees.SensitiveGroups):
+        guarantee = guarantee.with_classes(read_columns(arguments.classes, [*COUNTS]))
+    return guarantee if mapping is None else guarantee.with_mapping(mapping)
 
 
-def _files_of(arguments: argparse.Namespace) -> dict[str, Path | str]:
-    """Return the files that a command wrote: the release, the table, and then all others."""
-    names, files = {"target": "release", "out": "table"}, outputs_of(arguments)
-    first = {names[name]: files.pop(name) for name in names if name in files}
-    return first | files
-
-
-def _print_written(arguments: argparse.Namespace) -> None:
-    for name, path in _files_of(arguments).items():
-        print(f"  {'written' if name in ('release', 'table') else name:<10} {path}")
-
-
-def _write_release(
-    result: Anonymized,
-    arguments: argparse.Namespace,
-    original: pd.DataFrame,
-    persons: list[str],
-) -> None:
-    """Write all requested files or none, and the release last."""
-    files: dict[Path | str, Callable[[Path], object]] = {}
-    if arguments.links:
-        files |= link_files(persons, result.frame, arguments.column, arguments.links, arguments.secret)
-    confidential = [*files]
-    head = dict(arguments.head)
-    plain = partial(write_plain, escape_formulas=arguments.escape_formulas)
-    if arguments.mapping:
-        files[arguments.mapping] = partial(plain, result.mapping)
-        confidential.append(arguments.mapping)
-    if arguments.legend:
-        files[arguments.legend] = partial(plain, result.legend)
-    if arguments.classes:
-        files[arguments.classes] = partial(plain, result.published["classes"])
-    if arguments.report:
-        files[arguments.report] = partial(write_page, result, original=original, head=head)
-    if arguments.evidence:
-        writers, theirs = evidence_files(collect(result, original, head=head), arguments.evidence)
-        files |= writers
-        confidential += theirs
-    lists = {"column": arguments.column, "separator": arguments.join or arguments.separator}
-    write = (
-        plain
-        if form_of(arguments).has_lines
-        else partial(write_table, **lists, escape_formulas=arguments.escape_formulas)
-    )
-    files[arguments.target] = partial(write, result.frame)
-    write_whole(files, confidential, overwrite=arguments.overwrite)
+def _files_of(arguments: Arguments) -> dict[str, Path | str]:
+    """Return the files that a command writes, by their names in its output."""
+    names = {"target": "release", "out": "table"}
+    return {names.get(name, name): path for name, path in outputs_of(arguments).items()}
 
 
 _COMMANDS: dict[str, Command] = {

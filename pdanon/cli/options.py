@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import argparse
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from pdanon.accessors import ByPerson
 from pdanon.algorithms.registry import (
@@ -21,6 +22,7 @@ from pdanon.algorithms.registry import (
     parameters_of,
     region_parameters,
 )
+from pdanon.algorithms.requests import REQUEST_PARAMETERS
 from pdanon.algorithms.rt.merging import MEASURES
 from pdanon.algorithms.rt.transaction import Transaction
 from pdanon.errors import ParameterError, mask_credentials
@@ -36,6 +38,13 @@ from pdanon.recoding.result import Anonymized
 HINT = "\n  hint:  "
 
 
+class Arguments(argparse.Namespace):
+    """The arguments of a command. Those that it does not have are None."""
+
+    def __getattr__(self, name: str) -> Any:
+        return None
+
+
 # --- Paths: files that a command reads or writes, and the place of a release
 
 
@@ -49,20 +58,19 @@ def table_file(text: str, *, written: bool = False) -> Path:
     if is_uri(text):
         masked = mask_credentials(text)
         raise argparse.ArgumentTypeError(f"{masked!r} is a URI{HINT}copy the file to this machine first")
-    if not is_table(text):
-        hint = suffix_hint(text, written=written)
-        more = f"{HINT}{hint}" if hint else ""
-        raise argparse.ArgumentTypeError(f"{text!r} must end in .parquet or .csv{more}")
+    _check_suffix(text, (".parquet", ".csv"), suffix_hint(text, written=written))
     return Path(text)
 
 
 def rules_file(text: str) -> Path:
     """Parse the path of a file of rules to read."""
-    return Path(text) if Path(text).suffix.lower() == ".toml" and not is_uri(text) else table_file(text)
+    return Path(text) if suffix_of(text) == ".toml" and not is_uri(text) else table_file(text)
 
 
-def new(text: str) -> Path:
-    """Parse the path of a file to write."""
+def new(text: str, suffixes: Sequence[str] = ()) -> Path:
+    """Parse the path of a file to write, with one of the suffixes if there are any."""
+    if suffixes:
+        _check_suffix(text, suffixes)
     if is_uri(text):
         hint = "name a file on this machine; only the release is written to a URI"
         masked = mask_credentials(text)
@@ -73,30 +81,14 @@ def new(text: str) -> Path:
     return path
 
 
-def release(text: str) -> Path | str:
-    """Parse the path or URI of a release; `check_files` checks later whether it exists already."""
-    return _in_a_directory(text) if not is_uri(text) else text
-
-
-def _in_a_directory(text: str) -> Path:
-    path = Path(text)
-    if not path.absolute().parent.is_dir():
-        hint = f"make {str(path.parent)!r} first"
-        raise argparse.ArgumentTypeError(f"{text!r} is in a directory that does not exist{HINT}{hint}")
-    return path
+new_page = partial(new, suffixes=(".html",))
+new_picture = partial(new, suffixes=(".png", ".svg", ".pdf"))
 
 
 def new_table(text: str) -> Path:
     """Parse the path of a table to write."""
     if not is_uri(text):  # `new` reports a URI as a target that cannot be written
         table_file(text, written=True)
-    return new(text)
-
-
-def new_page(text: str) -> Path:
-    """Parse the path of a page to write."""
-    if Path(text).suffix.lower() != ".html":
-        raise argparse.ArgumentTypeError(f"{text!r} must end in .html")
     return new(text)
 
 
@@ -108,11 +100,24 @@ def new_evidence(text: str) -> Path:
     return new(text).with_suffix(".json")
 
 
-def new_picture(text: str) -> Path:
-    """Parse the path of a picture to write."""
-    if Path(text).suffix.lower() not in (".png", ".svg", ".pdf"):
-        raise argparse.ArgumentTypeError(f"{text!r} must end in .png, .svg or .pdf")
-    return new(text)
+def release(text: str) -> Path | str:
+    """Parse the path or URI of a release; `check_files` checks later whether it exists already."""
+    return _in_a_directory(text) if not is_uri(text) else text
+
+
+def _check_suffix(text: str, suffixes: Sequence[str], hint: str | None = None) -> None:
+    if suffix_of(text) not in suffixes:
+        *others, last = suffixes
+        known = f"{', '.join(others)} or {last}" if others else last
+        raise argparse.ArgumentTypeError(f"{text!r} must end in {known}{f'{HINT}{hint}' if hint else ''}")
+
+
+def _in_a_directory(text: str) -> Path:
+    path = Path(text)
+    if not path.absolute().parent.is_dir():
+        hint = f"make {str(path.parent)!r} first"
+        raise argparse.ArgumentTypeError(f"{text!r} is in a directory that does not exist{HINT}{hint}")
+    return path
 
 
 # --- Types of options
@@ -177,191 +182,176 @@ def head_text(text: str) -> tuple[str, str]:
     return name, value
 
 
+# --- Declarations of options: the arguments of `add_argument`
+
+Option: TypeAlias = dict[str, Any]
+
+
+def one(
+    text: str, metavar: str | None = None, kind: Callable[[str], Any] | None = None, **more: Any
+) -> Option:
+    """Return an option with one value, and its help."""
+    known = {"metavar": metavar, "type": kind, **more, "help": text}
+    return {name: value for name, value in known.items() if value is not None}
+
+
+def several(text: str, metavar: str, kind: Callable[[str], Any] | None = None) -> Option:
+    """Return an option with several values, which can be repeated."""
+    return one(text, metavar, kind, nargs="+", action="extend")
+
+
+def choice(text: str, names: Iterable[str], metavar: str | None = None) -> Option:
+    """Return an option with one of several values."""
+    return one(text, metavar, choices=[*names])
+
+
+def file(text: str, kind: Callable[[str], Path]) -> Option:
+    """Return an option that names a file to read or write."""
+    return one(text, "FILE", kind)
+
+
+def switch(text: str) -> Option:
+    """Return an option without a value."""
+    return one(text, action="store_true")
+
+
 # --- Parameters, with the names that they have in the library
 
 KNOWN_HELP = "maximum number of items that the attacker knows"
 QUASI_HELP = "quasi-identifiers: other columns that the attacker knows"
 
-DEMANDS: dict[str, dict[str, Any]] = {
-    "k": {"type": int, "help": "minimum number of rows that match the attacker's knowledge"},
-    "m": {
-        "type": items_known,
-        "help": f"{KNOWN_HELP}; 'all': every item of a row (default: 2; of hghs, mhghs and with --rho: all)",
-    },
-    "constraints": {
-        "type": table_file,
-        "metavar": "FILE",
-        "help": "protect only these itemsets: .csv without a header, one itemset per line and one item per "
+DEMANDS = {
+    "k": one("minimum number of rows that match the attacker's knowledge", kind=int),
+    "m": one(
+        f"{KNOWN_HELP}; 'all': every item of a row (default: 2; of hghs, mhghs and with --rho: all)",
+        kind=items_known,
+    ),
+    "constraints": file(
+        "protect only these itemsets: .csv without a header, one itemset per line and one item per "
         "field, or .parquet with one list column (not with -m)",
-    },
-    "sensitive": {
-        "nargs": "+",
-        "metavar": "ITEM",
-        "help": "sensitive items: published as is with -l, published as is or suppressed with --rho, "
+        table_file,
+    ),
+    "sensitive": one(
+        "sensitive items: published as is with -l, published as is or suppressed with --rho, "
         "published as counts of groups with -p",
-    },
-    "rho": {
-        "type": float,
-        "help": "maximum share of the rows with the known items that also contain a sensitive item, above "
+        "ITEM",
+        nargs="+",
+    ),
+    "rho": one(
+        "maximum share of the rows with the known items that also contain a sensitive item, above "
         "0 and below 1",
-    },
-    "l": {"type": int, "help": "a sensitive item is in at most 1/l of the matching rows"},
-    "private": {"metavar": "NAME", "help": "a second list column with the private items"},
-    "h": {"type": float, "help": "maximum share of the matching rows that contain a private item, 0 to 1"},
-    "rules": {
-        "type": rules_file,
-        "metavar": "FILE",
-        "help": "rules from known to sensitive items: .csv with columns known,sensitive and items joined by "
+        kind=float,
+    ),
+    "l": one("a sensitive item is in at most 1/l of the matching rows", kind=int),
+    "private": one("a second list column with the private items", "NAME"),
+    "h": one("maximum share of the matching rows that contain a private item, 0 to 1", kind=float),
+    "rules": file(
+        "rules from known to sensitive items: .csv with columns known,sensitive and items joined by "
         "';', .parquet with these list columns; or .toml with m and sensitive, for all rules up to a size "
         "(with -c, not with -m)",
-    },
-    "c": {
-        "type": float,
-        "help": "maximum share of the matching rows that contain the sensitive items of a rule, 0 to 1",
-    },
-    "p": {
-        "type": int,
-        "help": "maximum number of public items that the attacker knows; with cahd: a sensitive item is in "
+        rules_file,
+    ),
+    "c": one(
+        "maximum share of the matching rows that contain the sensitive items of a rule, 0 to 1", kind=float
+    ),
+    "p": one(
+        "maximum number of public items that the attacker knows; with cahd: a sensitive item is in "
         "at most 1/p of the rows of a group",
-    },
-    "quasi": {
-        "nargs": "+",
-        "action": "extend",
-        "metavar": "COLUMN",
-        "help": f"{QUASI_HELP}; without --algorithm, they are generalized as well",
-    },
+        kind=int,
+    ),
+    "quasi": several(f"{QUASI_HELP}; without --algorithm, they are generalized as well", "COLUMN"),
 }
-WAYS: dict[str, dict[str, Any]] = {
-    "loss": {
-        "metavar": "NAME",
-        "help": "without --algorithm: the loss to minimize, such as ncp, occurrences, singles or pairs "
+WAYS = {
+    "loss": one(
+        "without --algorithm: the loss to minimize, such as ncp, occurrences, singles or pairs "
         "(default: balanced for k and m, else NCP or counts); with hghs and mhghs: LM or NCP; with "
         "coherence: the cost of suppressing an item, support or unit",
-    },
-    "max_named": {
-        "type": float,
-        "metavar": "SHARE",
-        "help": "without --algorithm: maximum share of persons at risk, 0 to 1, whom an attacker names "
+        "NAME",
+    ),
+    "max_named": one(
+        "without --algorithm: maximum share of persons at risk, 0 to 1, whom an attacker names "
         "who has learned from similar rows; k is raised as needed",
-    },
-    "hierarchy": {
-        "type": fanout_or_file,
-        "metavar": "FILE|FANOUT",
-        "help": "generalization hierarchy of the items: a CSV file with rows leaf;parent;...;root, or the "
+        "SHARE",
+        float,
+    ),
+    "hierarchy": one(
+        "generalization hierarchy of the items: a CSV file with rows leaf;parent;...;root, or the "
         "fan-out of a balanced hierarchy over the sorted items",
-    },
-    "weights": {
-        "type": table_file,
-        "metavar": "FILE",
-        "help": "weights of items, 0 to 1: .csv or .parquet with columns item,weight",
-    },
-    "labels": {"choices": LABELS, "help": "labels of merged items: (a,b), G017 or a +1 (default: set)"},
-    "refine": {
-        "action": argparse.BooleanOptionalAction,
-        "help": "move items between merged sets afterwards, to lower the loss; with disassociate: let "
+        "FILE|FANOUT",
+        fanout_or_file,
+    ),
+    "weights": file("weights of items, 0 to 1: .csv or .parquet with columns item,weight", table_file),
+    "labels": choice("labels of merged items: (a,b), G017 or a +1 (default: set)", LABELS),
+    "refine": one(
+        "move items between merged sets afterwards, to lower the loss; with disassociate: let "
         "clusters share chunks",
-    },
-    "suppress": {
-        "action": "store_true",
-        "help": "suppress nodes of the hierarchy where that lowers the loss; with ps_rules: suppress "
-        "sensitive items that are too frequent to be protected",
-    },
-    "time_limit": {"type": float, "metavar": "SECONDS", "help": "time limit of the search (default: 60)"},
-    "random_state": {
-        "type": int,
-        "metavar": "SEED",
-        "help": "seed of random draws (default: fixed)",
-    },
+        action=argparse.BooleanOptionalAction,
+    ),
+    "suppress": switch(
+        "suppress nodes of the hierarchy where that lowers the loss; with ps_rules: suppress "
+        "sensitive items that are too frequent to be protected"
+    ),
+    "time_limit": one("time limit of the search (default: 60)", "SECONDS", float),
+    "random_state": one("seed of random draws (default: fixed)", "SEED", int),
 }
-OWN: dict[str, dict[str, Any]] = {  # of single algorithms
-    "start": {
-        "type": table_file,
-        "metavar": "FILE",
-        "help": "mapping of an earlier release of the same persons, .csv or .parquet: its sets only grow",
-    },
-    "max_cluster": {"type": int, "metavar": "ROWS", "help": "split clusters with more rows (default: 2 k)"},
-    "safe": {
-        "action": "store_true",
-        "help": "ensure that no two items of different chunks must be in the same record",
-    },
-    "how": {"choices": ("tree", "sample"), "help": "split sets on all rows, or on a sample of them"},
-    "sample": {"type": float, "metavar": "SHARE", "help": "share of the rows in a sample (default: 0.1)"},
-    "parts": {"type": int, "metavar": "N", "help": "number of parts of the work"},
-    "criterion": {
-        "choices": ("mm/il", "mm", "1/il", "optimal"),
-        "help": "criterion for the next item to suppress",
-    },
-    "scope": {"choices": ["all", "sensitive"], "help": "with --rho: the items that may be suppressed"},
-    "r": {"type": int, "help": "number of groups that are examined for each row"},
-    "score": {"choices": ["increase", "total"], "help": "distortion of a group to minimize"},
-    "lookahead": {
-        "type": int,
-        "metavar": "N",
-        "help": "number of following rows that are compared for a place in a group",
-    },
-    "order": {"choices": ["nn", "gray", "rcm"], "help": "order of the rows in which a group is searched"},
-    "alpha": {"type": int, "metavar": "N", "help": "compare a row with N * p neighbors on each side"},
+OWN = {  # of single algorithms
+    "start": file(
+        "mapping of an earlier release of the same persons, .csv or .parquet: its sets only grow", table_file
+    ),
+    "max_cluster": one("split clusters with more rows (default: 2 k)", "ROWS", int),
+    "safe": switch("ensure that no two items of different chunks must be in the same record"),
+    "how": choice("split sets on all rows, or on a sample of them", ("tree", "sample")),
+    "sample": one("share of the rows in a sample (default: 0.1)", "SHARE", float),
+    "parts": one("number of parts of the work", "N", int),
+    "criterion": choice("criterion for the next item to suppress", ("mm/il", "mm", "1/il", "optimal")),
+    "scope": choice("with --rho: the items that may be suppressed", ("all", "sensitive")),
+    "r": one("number of groups that are examined for each row", kind=int),
+    "score": choice("distortion of a group to minimize", ("increase", "total")),
+    "lookahead": one("number of following rows that are compared for a place in a group", "N", int),
+    "order": choice("order of the rows in which a group is searched", ("nn", "gray", "rcm")),
+    "alpha": one("compare a row with N * p neighbors on each side", "N", int),
 }
-COLUMNS: dict[str, dict[str, Any]] = {  # of algorithms for quasi-identifiers
-    "hierarchies": {
-        "nargs": "+",
-        "action": "extend",
-        "type": column_hierarchy,
-        "metavar": "COLUMN=TREE",
-        "help": "hierarchies of quasi-identifiers, files or fan-outs; --hierarchy is that of the items",
-    },
-    "delta": {"type": float, "metavar": "SHARE", "help": "maximum loss of the quasi-identifiers, 0 to 1"},
-    "transaction": {
-        "choices": [name for name, record in ALGORITHMS.items() if record.nodes or record.sets],
-        "metavar": "NAME",
-        "help": "the algorithm for the items of a class (default: pcta); --hierarchy, --sensitive, -l and "
+COLUMNS = {  # of algorithms for quasi-identifiers
+    "hierarchies": several(
+        "hierarchies of quasi-identifiers, files or fan-outs; --hierarchy is that of the items",
+        "COLUMN=TREE",
+        column_hierarchy,
+    ),
+    "delta": one("maximum loss of the quasi-identifiers, 0 to 1", "SHARE", float),
+    "transaction": choice(
+        "the algorithm for the items of a class (default: pcta); --hierarchy, --sensitive, -l and "
         "--labels are of the items, too",
-    },
-    "cluster": {
-        "choices": [name for name, record in ALGORITHMS.items() if record.form],
-        "metavar": "NAME",
-        "help": "the algorithm that forms the first classes (default: cluster)",
-    },
-    "merge": {"choices": ("R", "T", "RT"), "help": "similarity of the classes to merge (default: RT)"},
-    "rum": {
-        "choices": MEASURES,
-        "help": "the loss that --delta bounds (default: NCP)",
-    },
-    "quasi_weights": {
-        "nargs": "+",
-        "action": "extend",
-        "type": column_weight,
-        "metavar": "COLUMN=WEIGHT",
-        "help": "weights of quasi-identifiers in the loss, 0 to 1",
-    },
-    "max_suppressed": {
-        "type": float,
-        "metavar": "SHARE",
-        "help": "maximum share of suppressed rows, or with coat and upcta of suppressed items, 0 to 1 "
-        "(default: 0)",
-    },
-    "block_rows": {
-        "type": int,
-        "metavar": "ROWS",
-        "help": "maximum number of rows that are anonymized together (default with --stream: 10,000)",
-    },
-    "n_jobs": {"type": int, "metavar": "N", "help": "number of processes (default: 1)"},
+        (name for name, record in ALGORITHMS.items() if record.nodes or record.sets),
+        "NAME",
+    ),
+    "cluster": choice(
+        "the algorithm that forms the first classes (default: cluster)",
+        (name for name, record in ALGORITHMS.items() if record.form),
+        "NAME",
+    ),
+    "merge": choice("similarity of the classes to merge (default: RT)", ("R", "T", "RT")),
+    "rum": choice("the loss that --delta bounds (default: NCP)", MEASURES),
+    "quasi_weights": several(
+        "weights of quasi-identifiers in the loss, 0 to 1", "COLUMN=WEIGHT", column_weight
+    ),
+    "max_suppressed": one(
+        "maximum share of suppressed rows, or with coat and upcta of suppressed items, 0 to 1 (default: 0)",
+        "SHARE",
+        float,
+    ),
+    "block_rows": one(
+        "maximum number of rows that are anonymized together (default with --stream: 10,000)", "ROWS", int
+    ),
+    "n_jobs": one("number of processes (default: 1)", "N", int),
 }
-UNMODIFIED: dict[str, dict[str, Any]] = {  # all algorithms take these
-    "keep": {
-        "nargs": "+",
-        "action": "extend",
-        "metavar": "COLUMN",
-        "help": "columns to publish as they are, without a warning",
-    },
+UNMODIFIED = {  # all algorithms take these
+    "keep": several("columns to publish as they are, without a warning", "COLUMN")
 }
 PARAMETERS = DEMANDS | WAYS | OWN | COLUMNS | UNMODIFIED
 _PAIRS = ("hierarchies", "quasi_weights")  # parameters with a value for each column
 _OF_TRANSACTION = ["hierarchy", "sensitive", "l", "labels"]  # parameters of `Transaction` that are options
-_OF_GUARANTEES = (  # options that need no --algorithm
-    *("k", "m", "l", "constraints", "rules", "c", "rho", "p", "sensitive", "quasi"),
-    *("hierarchy", "hierarchies", "loss", "max_named", "time_limit", "labels", "random_state", "keep"),
-)
+# Options that need no --algorithm.
+_OF_GUARANTEES = (*REQUEST_PARAMETERS, "quasi", "hierarchy", "hierarchies", "keep")
 
 
 def flag(parameter: str) -> str:
@@ -375,7 +365,12 @@ def flag(parameter: str) -> str:
 # --- Passed options
 
 
-def guarantee_options(arguments: argparse.Namespace) -> dict[str, Any]:
+def passed_options(arguments: Arguments) -> dict[str, Any]:
+    """Return the passed options of the algorithm, or of the guarantee if none is named, and check them."""
+    return (_guarantee_options if arguments.algorithm is None else _algorithm_options)(arguments)
+
+
+def _guarantee_options(arguments: Arguments) -> dict[str, Any]:
     """Return the passed options, and refuse those that need an algorithm."""
     options = _options(arguments)
     for option in options:
@@ -388,13 +383,13 @@ def guarantee_options(arguments: argparse.Namespace) -> dict[str, Any]:
     return options
 
 
-def algorithm_options(arguments: argparse.Namespace) -> dict[str, Any]:
+def _algorithm_options(arguments: Arguments) -> dict[str, Any]:
     """Return the passed options, and refuse those that the algorithm does not take or that are missing."""
     name, options = arguments.algorithm, _options(arguments)
     accepted, required = _accepted(name), _required(algorithm(name))
-    if getattr(arguments, "stream", False):
+    if arguments.stream:
         accepted += region_parameters(name)
-    if getattr(arguments, "unit", None) is not None and not hasattr(ByPerson, name):
+    if arguments.unit is not None and not hasattr(ByPerson, name):
         hint = "it publishes groups or parts of rows: choose another algorithm, such as pcta"
         raise ParameterError(f"{name} does not take --unit", hint=hint)
     for option in [option for option in options if option not in accepted]:
@@ -407,7 +402,7 @@ def algorithm_options(arguments: argparse.Namespace) -> dict[str, Any]:
     return _with_transaction(options) if "transaction" in accepted else options
 
 
-def _options(arguments: argparse.Namespace) -> dict[str, Any]:
+def _options(arguments: Arguments) -> dict[str, Any]:
     options = {option: value for option, value in vars(arguments).items() if option in PARAMETERS}
     return options | {option: dict(options[option]) for option in _PAIRS if option in options}
 
@@ -423,10 +418,10 @@ def _required(function: Callable[..., Anonymized]) -> set[str]:
     return {option for option, parameter in accepted.items() if parameter.default is parameter.empty}
 
 
-def _check_no_lists(arguments: argparse.Namespace) -> None:
+def _check_no_lists(arguments: Arguments) -> None:
     """Check that no option specifies a list column, for an algorithm that recodes none."""
     options = ("item", "onehot", "prefix", "column")
-    if given := next((each for each in options if getattr(arguments, each, None) is not None), None):
+    if given := next((each for each in options if getattr(arguments, each) is not None), None):
         hint = f"leave out {flag(given)}, or choose an algorithm for both: {', '.join(functions('both'))}"
         raise ParameterError(f"{arguments.algorithm} recodes no list column", where=flag(given), hint=hint)
 
@@ -453,9 +448,11 @@ def facts_of_algorithm(name: str) -> dict[str, Any]:
     guarantee = " ".join(text.partition("Guarantee: ")[2].partition(".")[0].replace("`", "").split())
     required, by_command = _required(function), is_run_by_command(name)
     options = [
-        {"parameter": each, "option": flag(each), "required": each in required}
-        if each in PARAMETERS and by_command
-        else {"parameter": each, "option": None, "required": each in required}
+        {
+            "parameter": each,
+            "option": flag(each) if each in PARAMETERS and by_command else None,
+            "required": each in required,
+        }
         for each in _accepted(name)
         if each != "keep"  # which the command itself handles
     ]

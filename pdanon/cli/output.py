@@ -61,6 +61,7 @@ class Outcome:
     show: Callable[[], object]  # prints them as text
     code: int = 0
     planned: bool = False  # the plan of a dry run
+    files: Mapping[str, str | PathLike[str] | None] | None = None  # that were written, if any could be
 
 
 @dataclass(slots=True)
@@ -191,12 +192,6 @@ def escaped_output() -> Iterator[None]:
         yield
 
 
-def print_result(result: Anonymized) -> None:
-    """Print the algorithms that were tried, and the result."""
-    print_tried(result.tried)
-    print(result)
-
-
 def streamed_lines(result: Streamed) -> Iterator[tuple[str, str]]:
     """Return the lines about the risk, the unmodified columns and the loss of a release of files."""
     yield from risk_lines(result.guarantee, result.risk)
@@ -204,9 +199,12 @@ def streamed_lines(result: Streamed) -> Iterator[tuple[str, str]]:
     yield from loss_lines(result.mapping, result.loss)
 
 
-def print_streamed(result: Streamed) -> None:
-    """Print a release of files."""
+def print_release(result: Anonymized | Streamed) -> None:
+    """Print the algorithms that were tried, and the release."""
     print_tried(result.tried)
+    if isinstance(result, Anonymized):
+        print(result)
+        return
     print(f"Anonymized: {result.rows} rows, {result.parameters['algorithm']}")
     if result.sample is not None:
         print(f"  chosen     on a sample of {result.sample:,} of {result.rows:,} rows")
@@ -309,13 +307,17 @@ def document(
     command: str | None, outcome: Outcome | None, error: Exception | None, code: int, messages: Messages
 ) -> str:
     """Return the JSON document of a command, on one line; an outcome, or the error that ended it."""
+    facts = None if outcome is None else outcome.facts
+    if outcome is not None and outcome.files is not None:
+        files = {name: os.fspath(path) for name, path in outcome.files.items() if path is not None}
+        facts = outcome.facts | {"files": [{"name": name, "path": path} for name, path in files.items()]}
     content = {
         "schema_version": SCHEMA_VERSION,
         "pdanon": version("pdanon"),
         "command": command,
         "exit_code": code,
         "dry_run": outcome is not None and outcome.planned,
-        "result": None if outcome is None else outcome.facts,
+        "result": facts,
         "error": None if error is None else _parts(error),
         "warnings": messages.warnings,
         "notes": messages.notes,
@@ -386,10 +388,8 @@ def _guarantee(guarantee: Guarantee) -> dict[str, Any]:
     return {"name": type(guarantee).__name__, "text": repr(guarantee), **plain(shown)}
 
 
-def facts_of_release(
-    result: Anonymized | Streamed, files: Mapping[str, str | PathLike[str] | None]
-) -> dict[str, Any]:
-    """Return the facts of a release: algorithm, all fields that may be shown, and written files."""
+def facts_of_release(result: Anonymized | Streamed) -> dict[str, Any]:
+    """Return the facts of a release: its algorithm, and all fields that may be shown."""
     shown = {each.name: getattr(result, each.name) for each in fields(result) if each.name not in _WITHHELD}
     refined = isinstance(result, Anonymized) and is_refined(result)
     facts = {"algorithm": result.parameters.get("algorithm"), "refined": refined, **shown}
@@ -398,7 +398,7 @@ def facts_of_release(
         facts |= {"rows": len(result.frame), "records": records, "summary": dict(headline(result))}
     else:
         facts["summary"] = dict(streamed_lines(result))
-    return facts | {"files": written(files)}
+    return facts
 
 
 def facts_of_profile(profile: Profile) -> dict[str, Any]:
@@ -417,8 +417,3 @@ def facts_of_profile(profile: Profile) -> dict[str, Any]:
 
 def _counted(count: int) -> int | None:
     return None if count < 0 else count
-
-
-def written(files: Mapping[str, str | PathLike[str] | None]) -> list[dict[str, str]]:
-    """Return the written files: their names and paths."""
-    return [{"name": name, "path": os.fspath(path)} for name, path in files.items() if path is not None]

@@ -5,9 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
 from importlib.metadata import version
-from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
 from typing import Any, NoReturn, TypeAlias
@@ -23,8 +21,12 @@ from pdanon.cli.options import (
     QUASI_HELP,
     UNMODIFIED,
     WAYS,
+    Arguments,
+    Option,
     bound,
+    choice,
     column_type,
+    file,
     flag,
     head_text,
     is_run_by_command,
@@ -33,7 +35,10 @@ from pdanon.cli.options import (
     new_page,
     new_picture,
     new_table,
+    one,
     release,
+    several,
+    switch,
     table_file,
 )
 from pdanon.cli.output import Outcome
@@ -52,24 +57,15 @@ _ELSEWHERE = {
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that gets its arguments when it is used, and reports wrong usage as a `ParameterError`."""
-
-    fill: Callable[[], None] | None = None
+    """A parser that reports wrong usage as a `ParameterError`."""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Refuse unknown arguments in the parser of the command, which knows similar options."""
-        self.add_own()
         self._words = list(sys.argv[1:] if args is None else args)
         found, unknown = super().parse_known_args(args, namespace)
         if unknown:
             self.error(f"unrecognized arguments: {' '.join(unknown)}")
         return found, unknown
-
-    def add_own(self) -> None:
-        """Add the arguments, unless they have been added."""
-        fill, self.fill = self.fill, None
-        if fill is not None:
-            fill()
 
     def error(self, message: str) -> NoReturn:
         """Raise the error with a hint, instead of printing the usage."""
@@ -107,18 +103,7 @@ class Parser(argparse.ArgumentParser):
 # --- Commands, their arguments and their help
 
 
-class PrintVersion(argparse.Action):
-    """An option that prints the version and exits; only then is it looked up, which takes a millisecond."""
-
-    def __call__(
-        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option: Any = None
-    ) -> None:
-        """Print the version and exit."""
-        print(f"pdanon {version('pdanon')}")
-        parser.exit()
-
-
-Command: TypeAlias = Callable[[argparse.Namespace], Outcome]
+Command: TypeAlias = Callable[[Arguments], Outcome]
 
 
 def parser_of(commands: Mapping[str, Command]) -> argparse.ArgumentParser:
@@ -131,8 +116,7 @@ def parser_of(commands: Mapping[str, Command]) -> argparse.ArgumentParser:
         epilog="example:\n  pdanon anonymize baskets.parquet release.parquet -k 5 -m 2",
         **options,
     )
-    text = "show program's version number and exit"
-    parser.add_argument("--version", action=PrintVersion, nargs=0, default=argparse.SUPPRESS, help=text)
+    parser.add_argument("--version", action="version", version=f"pdanon {version('pdanon')}")
     parser.add_argument(
         "--print-completion",
         action=PrintCompletion,
@@ -142,12 +126,25 @@ def parser_of(commands: Mapping[str, Command]) -> argparse.ArgumentParser:
     )
     added = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for name, run in commands.items():
-        text, words, example, _ = _COMMANDS[name]
+        text, words, example, arguments = _COMMANDS[name]
         description, epilog = f"{text.capitalize()}.", f"example:\n  pdanon {name} {example}".rstrip()
         options["usage"] = f"%(prog)s {words} [options]"
         command = added.add_parser(name, help=text, description=description, epilog=epilog, **options)
-        command.fill = partial(_fill, command, name, run)
+        _add_arguments(command, arguments)
+        written = [action.dest for action in command._actions if action.type in _WRITTEN]
+        command.set_defaults(command=name, run=run, written=written)
+        _add_arguments(command, (_OF_WRITERS if written or "policy" in arguments else {}) | _OF_ALL)
+        _group_options(command)
     return parser
+
+
+# An option, or a function that returns it when the parser is made, after all algorithms are registered.
+_Arguments: TypeAlias = Mapping[str, Option | Callable[[], Option]]
+
+
+def _add_arguments(command: argparse.ArgumentParser, arguments: _Arguments) -> None:
+    for name, known in arguments.items():
+        command.add_argument(name, **(known() if callable(known) else known))
 
 
 _GROUPS: dict[str, Iterable[str]] = {  # of options, in the order of the help
@@ -163,20 +160,8 @@ _GROUPS: dict[str, Iterable[str]] = {  # of options, in the order of the help
 }
 
 
-def _fill(command: argparse.ArgumentParser, name: str, run: Command) -> None:
-    fill = _COMMANDS[name][3]
-    fill(command)
-    written = [action.dest for action in command._actions if action.type in _WRITTEN]
-    command.set_defaults(command=name, run=run, written=written)
-    if written or fill in (_fill_run, _fill_compare):
-        _add_switch(
-            command,
-            "--overwrite",
-            "replace existing files (default: refuse); a release by --stream is never replaced",
-        )
-        _add_switch(command, "--dry-run", "show the files that would be read and written, and do neither")
-    _add_switch(command, "--json", "print the result, or the error, as one line of JSON on standard output")
-    _add_switch(command, "--quiet", "print only warnings and errors: no result, progress or notes")
+def _group_options(command: argparse.ArgumentParser) -> None:
+    """Show the options in groups."""
     groups = {title: command.add_argument_group(title) for title in _GROUPS}
     options, command._optionals._group_actions = command._optionals._group_actions, []
     for option in options:
@@ -184,325 +169,232 @@ def _fill(command: argparse.ArgumentParser, name: str, run: Command) -> None:
         groups[next(named, "input and output")]._group_actions.append(option)
 
 
-def _fill_anonymize(command: argparse.ArgumentParser) -> None:
-    command.add_argument("source", metavar="IN", help=_DATA)
-    command.add_argument("target", metavar="OUT", type=release, help="the release: .parquet or .csv")
-    _add_switch(
-        command,
-        "--stream",
-        "read and write Parquet in parts, for tables larger than memory: IN is a file, a directory, a path "
-        "with wildcards or a URI, and OUT does not exist yet",
+# --- Arguments by command; those of several commands first
+
+# Types of arguments that name files to write.
+_WRITTEN = (release, new_table, new_page, new_evidence, new_picture)
+_OF_WRITERS = {
+    "--overwrite": switch(
+        "replace existing files (default: refuse); a release by --stream is never replaced"
+    ),
+    "--dry-run": switch("show the files that would be read and written, and do neither"),
+}
+_OF_ALL = {
+    "--json": switch("print the result, or the error, as one line of JSON on standard output"),
+    "--quiet": switch("print only warnings and errors: no result, progress or notes"),
+}
+_OUTSIDE = switch("let the policy write outside its own directory (default: refuse)")
+_PATHS = "a file, a directory, a path with wildcards or a URI"
+_STREAM_HELP = f"read Parquet in parts, for tables larger than memory: IN is {_PATHS}"
+_IN = one("the table: .parquet, also as a URI, .csv, .tsv (these also with .gz) or .jsonl", "IN")
+_RELEASE_HELP = "the release: .parquet, also as a URI, .csv, .tsv or .jsonl"
+_QUASI = one(QUASI_HELP, "COLUMN", nargs="+")
+_OUT = file("write the table: .parquet or .csv", new_table)
+_UNIT = {  # of tables in which a person has several rows, which stay rows
+    "--unit": one(
+        "the column that identifies the person of a row, instead of --by: lines are published as lines, "
+        "and persons as numbers",
+        "COLUMN",
     )
-    _add_form(command)
-    command.add_argument(
-        "--join",
-        metavar="TEXT",
-        help="the separator of items in a release in CSV (default: that of --separator)",
-    )
-    _add_switch(
-        command,
-        "--escape-formulas",
-        "in CSV, put ' before text that a spreadsheet would run as a formula; this changes the text",
-    )
-    _add_file(command, "--mapping", new_table, "write the mapping of the items: .parquet or .csv")
-    _add_file(
-        command,
-        "--legend",
-        new_table,
-        "write the items of each label, for publication if you like: .parquet or .csv",
-    )
-    _add_file(
-        command,
-        "--links",
-        new_table,
+}
+_FORM = {
+    "--column": one("the list column (default: the only one)", "NAME"),
+    "--separator": one("the separator of items in CSV files", "TEXT"),
+    "--delimiter": one("the delimiter of fields in CSV (default: the most frequent candidate)", "CHAR"),
+    "--encoding": one("the encoding of CSV (default: utf-8)", "NAME"),
+    "--types": several(
+        f"types of columns of CSV and JSON lines, which are text otherwise: {', '.join(TYPES)}",
+        "COLUMN=TYPE",
+        column_type,
+    ),
+    "--by": one(
+        "the columns that identify the person of a row, such as a customer number; not published, "
+        "like all other columns unless listed in --keep",
+        "COLUMN",
+        nargs="+",
+    ),
+    "--item": one("the column of the item of a row", "COLUMN"),
+    "--conflicts": choice(
+        "the action if rows of a person differ in a column of --keep (default: refuse)", ("refuse", "first")
+    ),
+    "--onehot": one(
+        "columns of 0 and 1, true and false, or counts; each column is an item (default: all but "
+        "those of --by and --keep)",
+        "COLUMN",
+        nargs="*",
+    ),
+    "--prefix": one("prefix of the column names, which is not part of the item", "TEXT"),
+    "--tick": one("the value of a ticked cell, such as x, yes or 1 (default: 1, true, or a count)", "TEXT"),
+}
+
+
+def _algorithm(default: str, names: Iterable[str]) -> Option:
+    text = f"the algorithm; 'pdanon algorithms' lists them (default: {default})"
+    return choice(text, filter(is_run_by_command, names), "NAME")
+
+
+def _parameters(parameters: Mapping[str, Option]) -> dict[str, Option]:
+    """Return the options of parameters, which are absent if they are not passed."""
+    return {flag(name): known | {"default": argparse.SUPPRESS} for name, known in parameters.items()}
+
+
+def _numbers(name: str, *values: int) -> Option:
+    """Return an option with several values of a parameter."""
+    text = f"{DEMANDS[name]['help'].partition(';')[0]} (default: {' '.join(map(str, values))})"
+    return one(text, kind=int, nargs="+", default=list(values))
+
+
+_PROFILE = {
+    "source": _IN,
+    "--stream": switch(f"{_STREAM_HELP}; other columns are counted in the first rows"),
+    "-k": one("minimum number of matching rows (default: 5)", kind=int, default=5),
+    "-m": one(f"{KNOWN_HELP} (default: 3)", kind=int, default=3),
+    **_FORM,
+    "--keep": several("other columns to describe (default: all columns of a table with lists)", "COLUMN"),
+    "--report": file("write the profile as a page, not for publication: .html", new_page),
+}
+_TRADEOFF: _Arguments = {
+    "source": _IN,
+    "-k": _numbers("k", 3, 5, 11),
+    "-m": _numbers("m", 1, 2, 3),
+    "--algorithm": lambda: _algorithm(
+        "the one with the lowest loss among those with the guarantee", functions(*OF_LISTS)
+    ),
+    **_parameters(WAYS | OWN | UNMODIFIED),
+    **_FORM,
+    "--out": _OUT,
+    "--picture": file("draw the table: .png, .svg or .pdf", new_picture),
+    "--report": file("write the table and a profile as a page, not for publication: .html", new_page),
+}
+_ANONYMIZE: _Arguments = {
+    "source": _IN,
+    "target": one("the release: .parquet or .csv", "OUT", release),
+    "--stream": switch(
+        f"read and write Parquet in parts, for tables larger than memory: IN is {_PATHS}, and OUT does not "
+        "exist yet"
+    ),
+    **_FORM,
+    "--join": one("the separator of items in a release in CSV (default: that of --separator)", "TEXT"),
+    "--escape-formulas": switch(
+        "in CSV, put ' before text that a spreadsheet would run as a formula; this changes the text"
+    ),
+    "--mapping": file("write the mapping of the items: .parquet or .csv", new_table),
+    "--legend": file(
+        "write the items of each label, for publication if you like: .parquet or .csv", new_table
+    ),
+    "--links": file(
         "with --by: write the links, which tell an audit of later releases who is in which row; not part of "
         "the release: .parquet or .csv",
-    )
-    _add_file(
-        command,
-        "--secret",
-        new,
+        new_table,
+    ),
+    "--secret": file(
         "with --links: the file with the secret key of all releases of a series; the first one writes it. "
         "Keep it apart from the links",
-    )
-    _add_file(
-        command,
-        "--classes",
-        new_table,
-        "write the second table of a release by cahd, the counts of its groups: .parquet or .csv",
-    )
-    _add_file(command, "--report", new_page, "write a page about the release, for publication: .html")
-    _add_file(
-        command,
-        "--evidence",
-        new_evidence,
-        "write the facts of the release for those who approve it: .json, and .html beside it",
-    )
-    command.add_argument(
-        "--head",
-        metavar="NAME=TEXT",
-        type=head_text,
+        new,
+    ),
+    "--classes": file(
+        "write the second table of a release by cahd, the counts of its groups: .parquet or .csv", new_table
+    ),
+    "--report": file("write a page about the release, for publication: .html", new_page),
+    "--evidence": file(
+        "write the facts of the release for those who approve it: .json, and .html beside it", new_evidence
+    ),
+    "--head": one(
+        f"a text for the head of the report and of the evidence ({', '.join(HEAD)}; can be repeated)",
+        "NAME=TEXT",
+        head_text,
         action="append",
         default=[],
-        help=f"a text for the head of the report and of the evidence ({', '.join(HEAD)}; can be repeated)",
-    )
-    _add_algorithm(command, "try several, and write the release with the lowest loss", ALGORITHMS)
-    _add_parameters(command, PARAMETERS)
-    command.add_argument(
-        "--max-loss",
-        metavar="MEASURE=VALUE",
-        type=bound,
+    ),
+    "--algorithm": lambda: _algorithm("try several, and write the release with the lowest loss", ALGORITHMS),
+    **_parameters(PARAMETERS),
+    "--max-loss": one(
+        "refuse a release that loses more, such as pairs=0.5 (can be repeated)",
+        "MEASURE=VALUE",
+        bound,
         action="append",
         default=[],
-        help="refuse a release that loses more, such as pairs=0.5 (can be repeated)",
-    )
-    command.add_argument(
-        "--max-risk",
-        metavar="SHARE",
-        type=float,
-        help="refuse a release if unmodified columns leave fewer than k rows for a larger share of rows",
-    )
-    _add_unit(command, "with --unit: publish every line, and cover how often a person has a label")
-
-
-def _fill_verify(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "evidence",
-        metavar="EVIDENCE",
-        type=Path,
-        help="the JSON file of --evidence, or of result.evidence in Python",
-    )
-    command.add_argument(
-        "--release",
-        metavar="FILE",
-        required=True,
-        help="the release: .parquet, also as a URI, .csv, .tsv or .jsonl",
-    )
-    command.add_argument("--original", metavar="FILE", help="the original, to compare it and its risk")
-    _add_file(
-        command,
-        "--mapping",
-        table_file,
-        "the mapping of the release; guarantees by constraints or rules need it",
-    )
-    _add_file(command, "--classes", table_file, "the second table of a release by cahd or disassociate")
-    _add_form(command)
-
-
-def _fill_profile(command: argparse.ArgumentParser) -> None:
-    command.add_argument("source", metavar="IN", help=_DATA)
-    _add_switch(command, "--stream", f"{_STREAM_HELP}; other columns are counted in the first rows")
-    command.add_argument("-k", default=5, type=int, help="minimum number of matching rows (default: 5)")
-    command.add_argument("-m", default=3, type=int, help=f"{KNOWN_HELP} (default: 3)")
-    keep = "other columns to describe (default: all columns of a table with lists)"
-    _add_form(command)
-    command.add_argument("--keep", **{**UNMODIFIED["keep"], "help": keep})
-    _add_file(command, "--report", new_page, "write the profile as a page, not for publication: .html")
-
-
-def _fill_tradeoff(command: argparse.ArgumentParser) -> None:
-    command.add_argument("source", metavar="IN", help=_DATA)
-    for name, values in {"k": (3, 5, 11), "m": (1, 2, 3)}.items():
-        default = " ".join(map(str, values))
-        text = f"{DEMANDS[name]['help'].partition(';')[0]} (default: {default})"
-        command.add_argument(f"-{name}", nargs="+", type=int, default=list(values), help=text)
-    _add_algorithm(
-        command, "the one with the lowest loss among those with the guarantee", functions(*OF_LISTS)
-    )
-    _add_parameters(command, WAYS | OWN | UNMODIFIED)
-    _add_form(command)
-    _add_file(command, "--out", new_table, "write the table: .parquet or .csv")
-    _add_file(command, "--picture", new_picture, "draw the table: .png, .svg or .pdf")
-    _add_file(
-        command, "--report", new_page, "write the table and a profile as a page, not for publication: .html"
-    )
-
-
-def _fill_audit(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "source", metavar="RELEASED", help="the release: .parquet, also as a URI, .csv, .tsv or .jsonl"
-    )
-    _add_switch(
-        command,
-        "--stream",
-        "read Parquet in parts: RELEASED is a file, a directory, a path with wildcards or a URI, and rows of "
-        "all files are counted together",
-    )
-    command.add_argument("-k", **DEMANDS["k"])
-    command.add_argument("-m", default=DEFAULT_M, **DEMANDS["m"])
-    _add_form(command)
-    _add_unit(command, "with --unit: the attacker also knows how often a person has a label")
-    command.add_argument("--quasi", nargs="+", metavar="COLUMN", help=QUASI_HELP)
-    command.add_argument(
-        "--sensitive", nargs="+", metavar="ITEM", help="the sensitive items; goes with -l, -p or --rho"
-    )
-    for name in ("l", "rho", "constraints", "rules", "c"):
-        command.add_argument(flag(name), **DEMANDS[name])
-    command.add_argument(
-        "--mapping",
-        metavar="FILE",
-        type=table_file,
-        action="append",
-        help="the mapping of the release: for constraints, rules and suppressed sensitive items, and to "
+    ),
+    "--max-risk": one(
+        "refuse a release if unmodified columns leave fewer than k rows for a larger share of rows",
+        "SHARE",
+        float,
+    ),
+    **_UNIT,
+    "--counts": switch("with --unit: publish every line, and cover how often a person has a label"),
+}
+_AUDIT = {
+    "source": one(_RELEASE_HELP, "RELEASED"),
+    "--stream": switch(
+        f"read Parquet in parts: RELEASED is {_PATHS}, and rows of all files are counted together"
+    ),
+    "-k": DEMANDS["k"],
+    "-m": DEMANDS["m"] | {"default": DEFAULT_M},
+    **_FORM,
+    **_UNIT,
+    "--counts": switch("with --unit: the attacker also knows how often a person has a label"),
+    "--quasi": _QUASI,
+    "--sensitive": one("the sensitive items; goes with -l, -p or --rho", "ITEM", nargs="+"),
+    **{flag(name): DEMANDS[name] for name in ("l", "rho", "constraints", "rules", "c")},
+    "--mapping": one(
+        "the mapping of the release: for constraints, rules and suppressed sensitive items, and to "
         "count rows that suppression emptied; with --previous, repeated for each release, the newest last",
-    )
-    command.add_argument(
-        "--previous",
+        "FILE",
+        table_file,
+        action="append",
+    ),
+    "--previous": one(
+        "the earlier releases of the same persons, the oldest first: an attacker may keep all of them",
+        "RELEASED",
         nargs="+",
-        metavar="RELEASED",
-        help="the earlier releases of the same persons, the oldest first: an attacker may keep all of them",
-    )
-    command.add_argument(
-        "--links",
+    ),
+    "--links": one(
+        "with --previous: the links of each release, the newest last, as anonymize --links wrote them",
+        "FILE",
+        table_file,
         nargs="+",
-        metavar="FILE",
-        type=table_file,
-        help="with --previous: the links of each release, the newest last, as anonymize --links wrote them",
+    ),
+    "--key": one(
+        "with --previous, instead of --links: the column of the releases that identifies a person", "COLUMN"
+    ),
+    "--classes": file("the counts of groups in a release by cahd", table_file),
+    "-p": one("a sensitive item is in at most 1/p of the rows of a group", kind=int),
+    "--chunks": switch("RELEASED is a release by disassociate, of records in chunks"),
+    "--safe": switch(
+        "with --chunks: also check that no two items of different chunks must be in the same record"
+    ),
+    "--threats": file("write the minimal itemsets that break the guarantee", new_table),
+}
+_VERIFY = {
+    "evidence": one("the JSON file of --evidence, or of result.evidence in Python", "EVIDENCE", Path),
+    "--release": one(_RELEASE_HELP, "FILE", required=True),
+    "--original": one("the original, to compare it and its risk", "FILE"),
+    "--mapping": file("the mapping of the release; guarantees by constraints or rules need it", table_file),
+    "--classes": file("the second table of a release by cahd or disassociate", table_file),
+    **_FORM,
+}
+_RISK = {
+    "source": _IN,
+    "--stream": switch(_STREAM_HELP),
+    "-k": DEMANDS["k"] | {"required": True},
+    "-m": one(f"{KNOWN_HELP} (default: 2)", kind=int, default=2),
+    "--quasi": _QUASI,
+    **_FORM,
+    **_UNIT,
+    "--out": _OUT,
+    "--all": switch("print the whole table, not a summary"),
+}
+_RUN = {"policy": one("a TOML file", "POLICY", Path), "--allow-outside": _OUTSIDE}
+_COMPARE = {
+    "policy": one("a TOML file with a table [compare]", "POLICY", Path),
+    "--all": switch("print all configurations, however many"),
+    "--allow-outside": _OUTSIDE,
+}
+_ONE_ALGORITHM: _Arguments = {
+    "name": lambda: one(
+        "the algorithm to describe (default: one line for each)", "NAME", nargs="?", choices=[*ALGORITHMS]
     )
-    command.add_argument(
-        "--key",
-        metavar="COLUMN",
-        help="with --previous, instead of --links: the column of the releases that identifies a person",
-    )
-    _add_file(command, "--classes", table_file, "the counts of groups in a release by cahd")
-    command.add_argument("-p", type=int, help="a sensitive item is in at most 1/p of the rows of a group")
-    _add_switch(command, "--chunks", "RELEASED is a release by disassociate, of records in chunks")
-    _add_switch(
-        command,
-        "--safe",
-        "with --chunks: also check that no two items of different chunks must be in the same record",
-    )
-    _add_file(command, "--threats", new_table, "write the minimal itemsets that break the guarantee")
-
-
-def _fill_risk(command: argparse.ArgumentParser) -> None:
-    command.add_argument("source", metavar="IN", help=_DATA)
-    _add_switch(command, "--stream", _STREAM_HELP)
-    command.add_argument("-k", required=True, **DEMANDS["k"])
-    command.add_argument("-m", default=2, type=int, help=f"{KNOWN_HELP} (default: 2)")
-    command.add_argument("--quasi", nargs="+", metavar="COLUMN", help=QUASI_HELP)
-    _add_form(command)
-    _add_unit(command)
-    _add_file(command, "--out", new_table, "write the table: .parquet or .csv")
-    _add_switch(command, "--all", "print the whole table, not a summary")
-
-
-def _fill_run(command: argparse.ArgumentParser) -> None:
-    command.add_argument("policy", metavar="POLICY", type=Path, help="a TOML file")
-    _add_switch(command, "--allow-outside", _OUTSIDE_HELP)
-
-
-def _fill_compare(command: argparse.ArgumentParser) -> None:
-    command.add_argument("policy", metavar="POLICY", type=Path, help="a TOML file with a table [compare]")
-    _add_switch(command, "--all", "print all configurations, however many")
-    _add_switch(command, "--allow-outside", _OUTSIDE_HELP)
-
-
-def _fill_algorithms(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "name",
-        metavar="NAME",
-        nargs="?",
-        choices=list(ALGORITHMS),
-        help="the algorithm to describe (default: one line for each)",
-    )
-
-
-def _add_switch(command: argparse.ArgumentParser, option: str, text: str) -> None:
-    command.add_argument(option, action="store_true", help=text)
-
-
-def _add_file(command: argparse.ArgumentParser, option: str, kind: Callable[[str], Path], text: str) -> None:
-    command.add_argument(option, metavar="FILE", type=kind, help=text)
-
-
-def _add_algorithm(command: argparse.ArgumentParser, default: str, names: Iterable[str]) -> None:
-    command.add_argument(
-        "--algorithm",
-        choices=[name for name in names if is_run_by_command(name)],
-        metavar="NAME",
-        help=f"the algorithm; 'pdanon algorithms' lists them (default: {default})",
-    )
-
-
-def _add_parameters(command: argparse.ArgumentParser, parameters: dict[str, dict[str, Any]]) -> None:
-    for parameter, known in parameters.items():
-        command.add_argument(flag(parameter), dest=parameter, default=argparse.SUPPRESS, **known)
-
-
-def _add_form(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--column", metavar="NAME", help="the list column (default: the only one)")
-    command.add_argument("--separator", metavar="TEXT", help="the separator of items in CSV files")
-    command.add_argument(
-        "--delimiter",
-        metavar="CHAR",
-        help="the delimiter of fields in CSV (default: the most frequent candidate)",
-    )
-    command.add_argument("--encoding", metavar="NAME", help="the encoding of CSV (default: utf-8)")
-    command.add_argument(
-        "--types",
-        nargs="+",
-        action="extend",
-        metavar="COLUMN=TYPE",
-        type=column_type,
-        help=f"types of columns of CSV and JSON lines, which are text otherwise: {', '.join(TYPES)}",
-    )
-    command.add_argument(
-        "--by",
-        nargs="+",
-        metavar="COLUMN",
-        help="the columns that identify the person of a row, such as a customer number; not published, "
-        "like all other columns unless listed in --keep",
-    )
-    command.add_argument("--item", metavar="COLUMN", help="the column of the item of a row")
-    command.add_argument(
-        "--conflicts",
-        choices=("refuse", "first"),
-        help="the action if rows of a person differ in a column of --keep (default: refuse)",
-    )
-    command.add_argument(
-        "--onehot",
-        nargs="*",
-        metavar="COLUMN",
-        help="columns of 0 and 1, true and false, or counts; each column is an item (default: all but "
-        "those of --by and --keep)",
-    )
-    command.add_argument(
-        "--prefix", metavar="TEXT", help="prefix of the column names, which is not part of the item"
-    )
-    command.add_argument(
-        "--tick",
-        metavar="TEXT",
-        help="the value of a ticked cell, such as x, yes or 1 (default: 1, true, or a count)",
-    )
-
-
-def _add_unit(command: argparse.ArgumentParser, counts: str | None = None) -> None:
-    """Add the options of tables in which a person has several rows, which stay rows."""
-    command.add_argument(
-        "--unit",
-        metavar="COLUMN",
-        help="the column that identifies the person of a row, instead of --by: lines are published as lines, "
-        "and persons as numbers",
-    )
-    if counts is not None:
-        _add_switch(command, "--counts", counts)
-
-
-_WRITTEN = (
-    release,
-    new_table,
-    new_page,
-    new_evidence,
-    new_picture,
-)  # types of arguments that name files to write
-_OUTSIDE_HELP = "let the policy write outside its own directory (default: refuse)"
-_STREAM_HELP = (
-    "read Parquet in parts, for tables larger than memory: IN is a file, a directory, a path with wildcards "
-    "or a URI"
-)
-_DATA = "the table: .parquet, also as a URI, .csv, .tsv (these also with .gz) or .jsonl"
-
+}
 _POLICY = """such a policy.toml:
   input = "patients.parquet"
   parameters = { k = 5, m = 2 }
@@ -510,61 +402,61 @@ _POLICY = """such a policy.toml:
   columns = { items = "diagnoses", quasi = ["age", "sex"], keep = ["district"], drop = [] }
   outputs = { release = "released.parquet", mapping = "mapping.parquet", report = "report.html" }"""
 
-# By command: its help, its most important arguments, an example, and the function that adds its arguments.
-_COMMANDS: dict[str, tuple[str, str, str, Callable[[argparse.ArgumentParser], None]]] = {
+# By command: its help, its most important arguments, an example, and all arguments.
+_COMMANDS: dict[str, tuple[str, str, str, _Arguments]] = {
     "profile": (
         "describe a raw table: its columns, what singles out its rows, and the steps before a release",
         "IN [-k K] [-m M]",
         "invoices.csv --by customer --item product",
-        _fill_profile,
+        _PROFILE,
     ),
     "tradeoff": (
         "show the loss and the remaining risk for each k and m, before a release",
         "IN [-k K ...] [-m M ...]",
         "baskets.parquet -k 3 5 11 -m 1 2 3 --report tradeoff.html",
-        _fill_tradeoff,
+        _TRADEOFF,
     ),
     "anonymize": (
         "write an audited release of a table with the requested guarantee",
         "IN OUT -k K [-m M]",
         "baskets.parquet release.parquet -k 5 -m 2 --mapping mapping.parquet",
-        _fill_anonymize,
+        _ANONYMIZE,
     ),
     "audit": (
         "check whether a release has a guarantee; exit code 1 if not",
         "RELEASED -k K [-m M]",
         "release.parquet -k 5 -m 2 --threats threats.parquet",
-        _fill_audit,
+        _AUDIT,
     ),
     "verify": (
         "compare evidence with the files of a release; exit code 1 if a fact differs",
         "EVIDENCE --release FILE",
         "evidence.json --release release.parquet",
-        _fill_verify,
+        _VERIFY,
     ),
     "risk": (
         "show the share of rows that a few known items single out",
         "IN -k K [-m M]",
         "baskets.parquet -k 5 -m 2",
-        _fill_risk,
+        _RISK,
     ),
     "run": (
         "write the outputs of a policy file: release, mapping and losses, all or none",
         "POLICY",
         f"policy.toml\n\n{_POLICY}",
-        _fill_run,
+        _RUN,
     ),
     "compare": (
         "run the algorithms of a policy file, and compare their loss",
         "POLICY",
         "policy.toml",
-        _fill_compare,
+        _COMPARE,
     ),
     "algorithms": (
         "list the algorithms, or show the guarantee and the options of one",
         "[NAME]",
         "pcta",
-        _fill_algorithms,
+        _ONE_ALGORITHM,
     ),
 }
 
@@ -599,14 +491,11 @@ class PrintCompletion(argparse.Action):
         self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option: Any = None
     ) -> None:
         """Print the script and exit."""
-        if find_spec("shtab") is None:
-            raise ParameterError(
-                "completion needs the package shtab",
-                where="--print-completion",
-                hint="pip install shtab",
-            )
-        from shtab import complete
-
+        try:
+            from shtab import complete
+        except ImportError:
+            what, where = "completion needs the package shtab", "--print-completion"
+            raise ParameterError(what, where=where, hint="pip install shtab") from None
         _complete_files(parser)
         preamble = _bash() if values == "bash" else ""
         print(complete(parser, values, root_prefix="pdanon", preamble=preamble))
@@ -618,7 +507,6 @@ def _complete_files(parser: argparse.ArgumentParser) -> None:
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             for command in action.choices.values():
-                command.add_own()
                 _complete_files(command)
         elif action.dest in _SUFFIXES:
             suffixes = _SUFFIXES[action.dest]

@@ -9,7 +9,7 @@ The import registers ``ddf.txanon`` and ``series.itemset`` with some methods of 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from functools import wraps
+from functools import partial, wraps
 from typing import Any
 
 import numpy as np
@@ -19,11 +19,9 @@ from pdanon.algorithms.engines import SAMPLE, needs_quasi, plan
 from pdanon.algorithms.registry import Algorithm, watch
 from pdanon.errors import ParameterError, require_extra
 from pdanon.evaluation.metrics.attack import Attack, attack_itemsets, check_attacked
-from pdanon.evaluation.metrics.risk import remove_items, risk_of
 from pdanon.evaluation.profile import Profile, profile_of
 from pdanon.guarantees import KmAnonymity
 from pdanon.guarantees.class_audit import ByClasses, check_countable
-from pdanon.guarantees.named import NamedItems
 from pdanon.guarantees.parameters import ItemLimit
 from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.itemsets.arguments import MethodError, as_method, called_by_name, unknown_method
@@ -35,7 +33,9 @@ from pdanon.itemsets.mapping import apply_mapping as recode_frame
 from pdanon.itemsets.multisets import read_visible
 from pdanon.itemsets.support import supports
 from pdanon.itemsets.timing import show_activity
+from pdanon.recoding.release import release
 from pdanon.recoding.result import Anonymized
+from pdanon.recoding.unmodified_columns import RecodedColumns
 from pdanon.recoding.upper_bounds import check_max_loss
 
 __all__ = [
@@ -62,9 +62,9 @@ with require_extra("dask"):
     from dask.dataframe import extensions
 
     from pdanon.dask.lazy import LazyRelease, check_frame
-    from pdanon.dask.list_partitions import anonymize_lists, check_lists, count_transactions, list_columns
-    from pdanon.dask.quasi_partitions import anonymize_table, audit_partition_classes
-    from pdanon.dask.unit_partitions import ByPerson, by
+    from pdanon.dask.list_partitions import ListPartitions, check_lists, count_transactions, list_columns
+    from pdanon.dask.quasi_partitions import TablePartitions, audit_partition_classes
+    from pdanon.dask.unit_partitions import ByPerson, by, measure_risk
 
 
 # Dask dispatches on the class of a dtype.
@@ -165,10 +165,12 @@ def _release(
     """Release a frame by an algorithm, or without one by that which loses least on a sample."""
     most = check_max_loss(max_loss)
     if algorithm is not None and needs_quasi(algorithm, parameters):
-        return anonymize_table(frame, algorithm, parameters, column, most)
+        table = TablePartitions.of(frame, algorithm, parameters, column)
+        return release(table, partial(table.decide, algorithm, parameters), parameters.get("keep", ()), most)
     decide = plan(algorithm, parameters)
-    labels = list_columns(frame, column, parameters.get("private"))
-    return anonymize_lists(frame, labels, decide, parameters.get("keep", ()), most)
+    label, *private = list_columns(frame, column, parameters.get("private"))
+    rows = ListPartitions(frame, RecodedColumns(lists=[label], private=private))
+    return release(rows, partial(rows.decide, decide), parameters.get("keep", ()), most)
 
 
 @called_by_name
@@ -282,11 +284,7 @@ def risk(
     if quasi is not None:
         hint = "compute the columns first: ddf[[...]].compute().txanon.risk(k=..., quasi=[...])"
         raise ParameterError("Dask counts only items", where="quasi", got="columns", hint=hint)
-    rows = count_transactions(frame, labels).itemsets
-    if sensitive is not None:
-        rows = remove_items(rows, NamedItems.some(sensitive, "sensitive"))
-    with show_activity("risk"):
-        return risk_of(rows, k=k, m=m)
+    return measure_risk(count_transactions(frame, labels).itemsets, k, m, sensitive)
 
 
 @called_by_name

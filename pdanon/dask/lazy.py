@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import dask
 import dask.dataframe as dd
@@ -16,12 +16,16 @@ import pyarrow as pa
 from pdanon.algorithms.engines import SAMPLE
 from pdanon.dask.writing import Origin, write_release
 from pdanon.errors import ItemsetDtypeError, ParameterError
-from pdanon.guarantees.verdict import Guarantee
+from pdanon.frozen import frozen
+from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.columns import label_positions
 from pdanon.itemsets.encoded_columns import Reader
 from pdanon.itemsets.lists import read_part
+from pdanon.recoding.decision import Decision
+from pdanon.recoding.release import Facts, Written
 from pdanon.recoding.result import Distant
-from pdanon.recoding.unmodified_columns import UnmodifiedColumns, counts_rows, judged_labels
+from pdanon.recoding.unmodified_columns import RecodedColumns, UnmodifiedColumns, counts_rows
 
 _FAN_IN = 8  # parts that are merged in one task
 
@@ -160,10 +164,43 @@ def merge_parts(parts: list[Any], join: Callable[[list[Any]], Any]) -> Any:
     return parts[0]
 
 
-def check_keep(meta: pd.DataFrame, labels: Sequence[Hashable], keep: Any) -> tuple[Hashable, ...]:
-    """Check the labels of columns that the caller has reviewed. Without values, any index is a column."""
-    columns = meta.reset_index(allow_duplicates=True).columns
-    return judged_labels([label for label in columns if label not in labels], labels, keep)
+@frozen
+class Original:
+    """A Dask DataFrame to release, and the columns that it recodes."""
+
+    frame: dd.DataFrame
+    columns: RecodedColumns
+
+    def check_keep(self, keep: Any) -> tuple[Hashable, ...]:
+        """Check the labels of columns that the caller has reviewed. Without values, any index is a column."""
+        columns = self.frame._meta.reset_index(allow_duplicates=True).columns
+        return self.columns.check_keep(columns, keep)
+
+
+@frozen
+class WrittenPartitions(Written[LazyRelease]):
+    """A released Dask DataFrame before its audit."""
+
+    original: Original
+    decision: Decision[Any]
+    frame: dd.DataFrame
+    first: pd.DataFrame  # its first rows
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows of the original."""
+        return int(self.decision.rows.n_rows)
+
+    def check_unmodified(self, guarantee: Guarantee, judged: Sequence[Hashable]) -> UnmodifiedColumns:
+        """Count rows that the unmodified columns identify among the first ones, and warn."""
+        return self.original.columns.count_others(self.first, self.n_rows, guarantee, judged)
+
+    def lazy(
+        self, facts: Facts, rows: int, recount: Callable[[dd.DataFrame, Guarantee], Audit], **own: Any
+    ) -> LazyRelease:
+        """Return the result for the caller, given the audit of the columns of a written release."""
+        origin = Origin.of(self.original.frame, recount)
+        return LazyRelease(self.frame, **facts.of_distant(rows), origin=origin, **own)
 
 
 def join_first(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
@@ -176,12 +213,32 @@ def join_first(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
     return pd.concat(filled, ignore_index=plain).head(SAMPLE)
 
 
-def item_types(meta: pd.DataFrame, labels: list[Hashable]) -> list[pa.DataType]:
-    """Return the types of the items of columns."""
-    return [Itemsets.from_series(meta[label]).vocabulary.type for label in labels]
+class PartColumns(NamedTuple):
+    """Columns of partitions: quasi-identifiers, and list columns with the types of their items."""
+
+    quasi: list[Hashable]
+    lists: list[Hashable]
+    kinds: list[pa.DataType]
+
+    @classmethod
+    def of(cls, meta: pd.DataFrame, lists: Sequence[Hashable], quasi: Sequence[Hashable] = ()) -> PartColumns:
+        """Read the types of the items of list columns."""
+        columns = (meta.iloc[:, place] for place in label_positions(meta, lists))
+        return cls([*quasi], [*lists], [Itemsets.from_series(each).vocabulary.type for each in columns])
+
+    @property
+    def labels(self) -> list[Hashable]:
+        """All columns."""
+        return [*self.quasi, *self.lists]
+
+    def read(self, part: pd.DataFrame, number: int, read: Reader = Itemsets.from_series) -> list[Itemsets]:
+        """Encode the list columns of a partition, with items of the types of the frame."""
+        columns = (part.iloc[:, place] for place in label_positions(part, self.lists))
+        pairs = zip(columns, self.kinds, strict=True)
+        return [_encode_lists(column, kind, number, read) for column, kind in pairs]
 
 
-def encode_lists(column: pd.Series[Any], kind: pa.DataType, number: int, read: Reader) -> Itemsets:
+def _encode_lists(column: pd.Series[Any], kind: pa.DataType, number: int, read: Reader) -> Itemsets:
     """Encode a column of a partition, with items of a given type."""
     itemsets = read_part(lambda: read(column), f"partition {number}")
     if not itemsets.n_items:  # an empty partition may have any type

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial, reduce
 from itertools import chain, pairwise
 from math import isqrt
@@ -23,7 +23,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pdanon.algorithms.engines import SAMPLE
+from pdanon.algorithms.engines import SAMPLE, recodes_lists
 from pdanon.algorithms.regions import ReleasedTable, decide_table
 from pdanon.algorithms.regions.region_release import (
     ROWS,
@@ -47,28 +47,26 @@ from pdanon.algorithms.regions.table_parts import (
     in_order,
     merge_counts,
 )
-from pdanon.algorithms.registry import algorithm as algorithm_of
-from pdanon.algorithms.registry import of_lists
 from pdanon.dask.lazy import (
     LazyRelease,
+    Original,
+    PartColumns,
+    WrittenPartitions,
     check_frame,
-    check_keep,
-    encode_lists,
-    item_types,
     join_first,
     merge_parts,
 )
 from pdanon.dask.versions import change_error, compute, persist
-from pdanon.dask.writing import Origin
 from pdanon.errors import ItemsetDtypeError, ParameterError
 from pdanon.evaluation.fingerprint import fingerprint
+from pdanon.frozen import frozen
 from pdanon.guarantees.class_audit import (
     HAD_NONE,
     ByClasses,
+    ClassColumns,
     ClassPart,
     PartAudit,
     audit_part,
-    class_columns,
     join_audits,
     list_threats,
     read_classes,
@@ -77,105 +75,63 @@ from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.io.buckets import number_buckets, pack, regroup, unpack
 from pdanon.io.parquet import to_frame
 from pdanon.itemsets.codes import Codes, Itemsets, Numbers
-from pdanon.itemsets.columns import find_column, find_quasi, label_positions, release_copy
-from pdanon.itemsets.lists import QUASI_HINT
+from pdanon.itemsets.columns import find_column, find_quasi, release_copy
+from pdanon.itemsets.lists import QUASI_HINT, Mask
 from pdanon.itemsets.memory import returning_unused
 from pdanon.itemsets.timing import progress_bar, report_nothing
 from pdanon.recoding.decision import Decision
-from pdanon.recoding.release import Facts, release
-from pdanon.recoding.unmodified_columns import UnmodifiedColumns, count_unmodified, judged_columns
-from pdanon.recoding.warnings import columns_left
+from pdanon.recoding.release import Facts
+from pdanon.recoding.unmodified_columns import RecodedColumns
 
 _LEAST_BUCKETS = 16  # groups of regions that workers exchange, unless there are more partitions
 
 
-def anonymize_table(
-    frame: dd.DataFrame,
-    name: str,
-    parameters: dict[str, Any],
-    column: Hashable | None,
-    max_loss: Mapping[str, float] | None,
-) -> LazyRelease:
-    """Release a table by an algorithm for quasi-identifiers, as `pdanon.dask.anonymize`."""
-    if "n_jobs" in parameters:
-        hint = "leave n_jobs out, and start a cluster with more workers"
-        raise ParameterError("the workers of Dask share the work", where="n_jobs", hint=hint)
-    has_lists = of_lists(algorithm_of(name))
-    table = _TablePartitions.of(frame, column, parameters["quasi"], has_lists=has_lists)
-    return release(table, partial(table.decide, name, parameters), parameters.get("keep", ()), max_loss)
-
-
-class _Columns(NamedTuple):
-    """The recoded columns: quasi-identifiers, and the list column if there is one, with its type of items."""
-
-    quasi: list[Hashable]
-    label: Hashable | None
-    kind: pa.DataType | None
-
-    @property
-    def labels(self) -> list[Hashable]:
-        return [*self.quasi, *([] if self.label is None else [self.label])]
-
-    def lists(self, part: pd.DataFrame, number: int) -> Itemsets | None:
-        """Encode the list column of a partition."""
-        if self.label is None:
-            return None
-        position = find_column(part, self.label)
-        return encode_lists(part.iloc[:, position], self.kind, number, Itemsets.from_series)
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class _TablePartitions:
-    """The rows of a Dask DataFrame with quasi-identifiers."""
-
-    frame: dd.DataFrame
-    columns: _Columns
+class TablePartitions(Original):
+    """The rows of a Dask DataFrame with quasi-identifiers, and optionally a list column that is recoded."""
 
     @classmethod
     def of(
-        cls, frame: dd.DataFrame, column: Hashable | None, quasi: Any, *, has_lists: bool
-    ) -> _TablePartitions:
-        """Find the columns."""
+        cls, frame: dd.DataFrame, name: str, parameters: dict[str, Any], column: Hashable | None
+    ) -> TablePartitions:
+        """Find the columns that an algorithm recodes."""
+        if "n_jobs" in parameters:
+            hint = "leave n_jobs out, and start a cluster with more workers"
+            raise ParameterError("the workers of Dask share the work", where="n_jobs", hint=hint)
         check_frame(frame)
-        if column is not None and not has_lists:
-            hint = "leave column= out, and list the quasi-identifiers in quasi="
-            raise ParameterError("the algorithm recodes no list column", where="column", hint=hint)
-        meta = frame._meta
-        labels = [meta.columns[place] for place in find_quasi(meta, quasi)]
-        if not has_lists:
-            return cls(frame, _Columns(labels, None, None))
-        label = meta.columns[find_column(meta, column)]
-        return cls(frame, _Columns(labels, label, *item_types(meta, [label])))
+        has_lists, meta = recodes_lists(name, column), frame._meta
+        quasi = [meta.columns[place] for place in find_quasi(meta, parameters["quasi"])]
+        lists = [meta.columns[find_column(meta, column)]] if has_lists else []
+        return cls(frame, RecodedColumns(quasi, lists))
 
-    def check_keep(self, keep: Any) -> tuple[Hashable, ...]:
-        """Check the labels of columns that the caller has reviewed."""
-        return check_keep(self.frame._meta, self.columns.labels, keep)
+    @property
+    def parts(self) -> PartColumns:
+        """The columns, as workers read them."""
+        return PartColumns.of(self.frame._meta, self.columns.lists, self.columns.quasi)
 
     def decide(self, name: str, given: Mapping[str, Any]) -> Decision[ReleasedTable[_ReleasedPartitions]]:
         """Read the rows, and decide region by region, on the workers."""
-        rows = _PartitionRows.read(self.frame, self.columns)
+        rows = _PartitionRows.read(self.frame, self.parts)
         with progress_bar(name, "steps") as report:
             return decide_table(rows, name, given, rows.share, report)
 
     @contextmanager
     def write(self, decision: Decision[ReleasedTable[_ReleasedPartitions]]) -> Iterator[_WrittenTable]:
         """Recode the partitions once for the audit. Computing the release recodes them again."""
-        released, columns = decision.rows.rows, self.columns
+        released, columns = decision.rows.rows, self.parts
         parts = [*zip(self.frame.to_delayed(), released.parts, released.digests, strict=True)]
         meta = _place(self.frame._meta, released.schema.empty_table(), columns)
         recode, look = dask.delayed(_recode), dask.delayed(_look)
         recoded = [recode(*part, columns) for part in parts]
         frame = dd.from_delayed(recoded, meta=meta, divisions=self.frame.divisions, verify_meta=False)
         looks = persist([look(*part, columns, number, len(parts)) for number, part in enumerate(parts)])
-        shown: _Shown = compute(merge_parts([_pick(each, 0) for each in looks], _merge_shown))
-        pieces = [_pick(each, 1) for each in looks]
-        yield _WrittenTable(decision.rows, columns, self.frame, frame, shown, pieces)
+        before, after = compute(merge_parts([_pick(each, 0) for each in looks], _merge_shown))
+        yield _WrittenTable(self, decision, frame, after, before, [_pick(each, 1) for each in looks])
 
 
 # --- The rows, on the workers
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class _Encoded:
     """A partition as numbers of its values and items, and its fingerprint."""
 
@@ -194,7 +150,7 @@ class _Described(NamedTuple):
 
     first: int
     values: TableValues
-    n_rows: list[int]
+    n_rows: int
     digests: list[str]
 
 
@@ -205,13 +161,13 @@ class _PartitionRows:
     """
 
     def __init__(self, encoded: list[Any], described: _Described) -> None:
-        self.values, self.n_rows, self.digests = described.values, sum(described.n_rows), described.digests
+        self.values, self.n_rows, self.digests = described.values, described.n_rows, described.digests
         self._encoded = encoded
         self._bounds: list[tuple[int, int]] = []
         self._stored: list[Any] = []
 
     @classmethod
-    def read(cls, frame: dd.DataFrame, columns: _Columns) -> _PartitionRows:
+    def read(cls, frame: dd.DataFrame, columns: PartColumns) -> _PartitionRows:
         """Encode the partitions."""
         encode, describe = dask.delayed(_encode), dask.delayed(_describe)
         parts = enumerate(frame[columns.labels].to_delayed())
@@ -221,19 +177,19 @@ class _PartitionRows:
 
     def count(self, encoder: Encoder) -> Histogram:
         """Count the rows with each combination of quasi-identifiers."""
-        histogram: Histogram = compute(merge_parts(self._each(_count_values, _once(encoder)), _merge_values))
+        histogram: Histogram = compute(
+            merge_parts(self._each(_count_values, _once(encoder)), partial(reduce, Histogram.merge))
+        )
         return histogram
 
     def cut(self, encoder: Encoder, most: int) -> _PartitionRegions:
         """Cut the table into regions of a maximum number of rows, and bring the rows of each together."""
         once = _once(encoder)
         counts: Counts = compute(merge_parts(self._each(_count, once), merge_counts))
-        sample = PairSample.of(counts)
-        drawn = sample.draw(compute(_all(self._each(_near_rows, once, _once(sample)))))
-        assignment = assign_regions(encoder.table, counts, most)
+        sample, assignment = PairSample.of(counts), assign_regions(encoder.table, counts, most)
         cutter = _once(assignment)
-        found = compute(_all(self._each(_count_split, once, cutter)))
-        before = np.cumsum([assignment.none, *found[:-1]], axis=0)
+        near, held = zip(*compute(_all(self._each(_look_near, once, _once(sample), cutter))), strict=True)
+        drawn, before = sample.draw(near), np.cumsum([assignment.none, *held[:-1]], axis=0)
         n_buckets = min(assignment.n_regions, max(len(self._encoded), _LEAST_BUCKETS))
         bounds = np.linspace(0, assignment.n_regions, n_buckets + 1).astype(np.int64).tolist()
         split = self._each(
@@ -284,7 +240,7 @@ class _PartitionRows:
         return [call(function, part, digest, *shared, *map(_once, own)) for part, digest, own in parts]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class _PartitionRegions:
     """The rows of a Dask DataFrame in regions, on the workers."""
 
@@ -321,7 +277,7 @@ class _PartitionRegions:
         return _ReleasedPartitions(parts, self.rows.digests, schema, mappings)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class _ReleasedPartitions:
     """The released columns of each partition, on the workers."""
 
@@ -334,7 +290,7 @@ class _ReleasedPartitions:
         """Return the mapping, if items were recoded."""
         if not self.mappings:
             return None
-        meta = compute(dask.delayed(_head)(self.mappings[0]))
+        meta = compute(dask.delayed(pd.DataFrame.head)(self.mappings[0], 0))
         return dd.from_delayed([*self.mappings], meta=meta, verify_meta=False)
 
 
@@ -377,17 +333,17 @@ def _collect(parts: list[list[Any]]) -> list[tuple[Any, ...]]:
     return [*zip(*parts, strict=True)]
 
 
-def _digest(part: pd.DataFrame, columns: _Columns) -> str:
+def _digest(part: pd.DataFrame, columns: PartColumns) -> str:
     rows = part[columns.labels].reset_index(drop=True)
     rows.attrs = {}
     return fingerprint(rows)
 
 
 @returning_unused
-def _encode(part: pd.DataFrame, columns: _Columns, number: int) -> _Encoded:
-    quasi, itemsets = _as_arrow(part[columns.quasi], number), columns.lists(part, number)
-    values = TableValues(quasi.schema, columns.quasi, columns.label)
-    rows = values.add(quasi.columns, itemsets)
+def _encode(part: pd.DataFrame, columns: PartColumns, number: int) -> _Encoded:
+    quasi = _as_arrow(part[columns.quasi], number)
+    values = TableValues(quasi.schema, columns.quasi, next(iter(columns.lists), None))
+    rows = values.add(quasi.columns, next(iter(columns.read(part, number)), None))
     return _Encoded(len(rows), pack(rows), values, _digest(part, columns))
 
 
@@ -404,13 +360,13 @@ def _as_arrow(part: pd.DataFrame, number: int) -> pa.Table:
 
 
 def _describe(encoded: _Encoded, number: int) -> _Described:
-    return _Described(number, encoded.values, [encoded.n_rows], [encoded.digest])
+    return _Described(number, encoded.values, encoded.n_rows, [encoded.digest])
 
 
 def _merge_described(parts: list[_Described]) -> _Described:
     values = TableValues.join([(each.values, f"partition {each.first}") for each in parts])
-    n_rows = [own for each in parts for own in each.n_rows]
-    return _Described(parts[0].first, values, n_rows, [own for each in parts for own in each.digests])
+    n_rows, digests = sum(each.n_rows for each in parts), [*chain(*(each.digests for each in parts))]
+    return _Described(parts[0].first, values, n_rows, digests)
 
 
 @returning_unused
@@ -427,21 +383,16 @@ def _count_values(encoded: _Encoded, encoder: Encoder) -> Histogram:
     return histogram
 
 
-def _merge_values(parts: list[Histogram]) -> Histogram:
-    return reduce(Histogram.merge, parts)
-
-
 def _count(encoded: _Encoded, encoder: Encoder) -> Counts:
     return Counts.of(encoder.sizes, *encoded.codes(encoder))
 
 
-def _near_rows(encoded: _Encoded, encoder: Encoder, sample: PairSample) -> NearRows:
-    return sample.rows(encoded.codes(encoder)[1])
-
-
-def _count_split(encoded: _Encoded, encoder: Encoder, assignment: Assignment) -> Numbers:
-    codes, _ = encoded.codes(encoder)
-    return assignment.count(codes)
+def _look_near(
+    encoded: _Encoded, encoder: Encoder, sample: PairSample, assignment: Assignment
+) -> tuple[NearRows, Numbers]:
+    """Return the rows that may have a sampled pair, and the counts before the next partition."""
+    codes, itemsets = encoded.codes(encoder)
+    return sample.rows(itemsets), assignment.count(codes)
 
 
 def _split(
@@ -518,10 +469,6 @@ def _join_mappings(packed: list[bytes], first: list[int]) -> pd.DataFrame:
     return pa.concat_tables(tables, promote_options="permissive").to_pandas()
 
 
-def _head(frame: pd.DataFrame) -> pd.DataFrame:
-    return frame.head(0)
-
-
 def _schema_of(packed: bytes) -> pa.Schema:
     return unpack(packed).schema
 
@@ -529,7 +476,7 @@ def _schema_of(packed: bytes) -> pa.Schema:
 # --- The released partitions
 
 
-def _place(part: pd.DataFrame, released: pa.Table, columns: _Columns) -> pd.DataFrame:
+def _place(part: pd.DataFrame, released: pa.Table, columns: PartColumns) -> pd.DataFrame:
     """Replace the recoded columns of a partition."""
     values, copy = to_frame(released), release_copy(part)
     for place, label in enumerate(columns.labels):
@@ -538,96 +485,71 @@ def _place(part: pd.DataFrame, released: pa.Table, columns: _Columns) -> pd.Data
 
 
 @returning_unused
-def _recode(part: pd.DataFrame, released: bytes, digest: str, columns: _Columns) -> pd.DataFrame:
+def _recode(part: pd.DataFrame, released: bytes, digest: str, columns: PartColumns) -> pd.DataFrame:
     """Recode a partition, after a check that it is the one that was counted."""
     if _digest(part, columns) != digest:
         raise change_error("rows with other values or items, or in another order")
     return _place(part, unpack(released), columns)
 
 
-class _Shown(NamedTuple):
-    """The first rows: the quasi-identifiers before, and all columns after."""
-
-    n_rows: int
-    before: pd.DataFrame
-    after: pd.DataFrame
-
-
 def _look(
-    part: pd.DataFrame, released: bytes, digest: str, columns: _Columns, number: int, n_buckets: int
-) -> tuple[_Shown, list[bytes]]:
-    """Recode a partition as in the release; return its first rows, and all recoded rows by class."""
+    part: pd.DataFrame, released: bytes, digest: str, columns: PartColumns, number: int, n_buckets: int
+) -> tuple[tuple[pd.DataFrame, pd.DataFrame], list[bytes]]:
+    """Recode a partition as in the release.
+
+    Return its first quasi-identifiers before and all columns after, and all recoded rows by class.
+    """
     recoded = _recode(part, released, digest, columns)
-    itemsets = columns.lists(part, number)
+    itemsets = next(iter(columns.read(part, number)), None)
     had_none = None if itemsets is None else itemsets.lengths == 0
     pieces = _sort_by_class(recoded[columns.labels], len(columns.quasi), number, n_buckets, had_none)
-    return _Shown(len(part), part[columns.quasi].head(SAMPLE), recoded.head(SAMPLE)), pieces
+    return (part[columns.quasi].head(SAMPLE), recoded.head(SAMPLE)), pieces
 
 
-def _merge_shown(parts: list[_Shown]) -> _Shown:
+def _merge_shown(parts: list[tuple[pd.DataFrame, pd.DataFrame]]) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Merge the first rows."""
-    before, after = (join_first(own) for own in zip(*(each[1:] for each in parts), strict=True))
-    return _Shown(sum(each.n_rows for each in parts), before, after)
+    before, after = zip(*parts, strict=True)
+    return join_first(before), join_first(after)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class _WrittenTable:
-    """A released Dask DataFrame before its audit, its first rows, and its rows by class."""
+@frozen
+class _WrittenTable(WrittenPartitions):
+    """A released Dask DataFrame before its audit, its first rows before, and all rows by class."""
 
-    table: ReleasedTable[_ReleasedPartitions]
-    columns: _Columns
-    original: dd.DataFrame
-    frame: dd.DataFrame
-    shown: _Shown
+    before: pd.DataFrame
     pieces: list[Any]
 
-    @property
-    def n_rows(self) -> int:
-        return self.table.n_rows
-
-    def check_unmodified(self, guarantee: Guarantee, judged: Sequence[Hashable]) -> UnmodifiedColumns:
-        first, n_quasi = self.shown.after, len(self.columns.quasi)
-        places = label_positions(first, self.columns.labels)
-        judged = judged_columns(first, places, judged)  # again, as the values can now be checked
-        quasi, lists = places[:n_quasi], places[n_quasi:]
-        return count_unmodified(first, lists, guarantee, judged, quasi=quasi, rows=self.n_rows)
-
     def columns_left(self) -> str:
-        quasi = self.columns.quasi
-        left = columns_left(self.shown.before, self.shown.after[quasi], range(len(quasi)))
-        return ". ".join(filter(None, (self.table.useless, left)))
+        shown: str = self.decision.rows.columns_left(self.before, self.first[[*self.original.columns.quasi]])
+        return shown
 
     def audit(self, guarantee: Guarantee) -> Audit:
         assert isinstance(guarantee, ByClasses)
-        return _audit_pieces(
-            _ClassColumns(self.columns.labels, len(self.columns.quasi)), guarantee, self.pieces
-        )
+        quasi, lists, _ = self.original.columns
+        return _audit_pieces(ClassColumns([*quasi, *lists], len(quasi)), guarantee, self.pieces)
 
     def result(self, facts: Facts) -> LazyRelease:
-        decision = facts.decision
-        known = decision.mapping, facts.guarantee, decision.loss, self.n_rows, dict(decision.parameters)
-        mapping = self.table.rows.mapping()
-        origin = Origin.of(self.original, partial(_recount, self.columns))
-        result = LazyRelease(self.frame, *known, trace=decision.trace, local_mapping=mapping, origin=origin)
-        return replace(result, unmodified=facts.unmodified)
+        mapping = self.decision.rows.rows.mapping()
+        recount = partial(_recount, next(iter(self.original.columns.lists), None))
+        trace = facts.decision.trace
+        return self.lazy(facts, self.n_rows, recount, trace=trace, local_mapping=mapping)
 
 
 # --- Audits by class
 
 
-def _recount(columns: _Columns, frame: dd.DataFrame, guarantee: Guarantee) -> Audit:
+def _recount(column: Hashable | None, frame: dd.DataFrame, guarantee: Guarantee) -> Audit:
     """Recount the columns of a written release."""
     assert isinstance(guarantee, ByClasses)
-    return audit_partition_classes(frame, guarantee, columns.label)
+    return audit_partition_classes(frame, guarantee, column)
 
 
 def audit_partition_classes(frame: dd.DataFrame, guarantee: ByClasses, column: Hashable | None) -> Audit:
     """Recount the classes of a frame, as `pdanon.dask.audit` with quasi-identifiers."""
-    quasi, lists = class_columns(guarantee, frame._meta, column)
-    labels = [frame.columns[place] for place in [*quasi, *lists]]
-    sort, parts = dask.delayed(_sort_by_class), frame[labels].to_delayed()
-    pieces = [sort(part, len(quasi), number, len(parts)) for number, part in enumerate(parts)]
-    return _audit_pieces(_ClassColumns(labels, len(quasi)), guarantee, pieces)
+    columns = ClassColumns.of(guarantee, frame._meta, column)
+    sort, parts = dask.delayed(_sort_by_class), frame[columns.labels].to_delayed()
+    pieces = [sort(part, columns.n_quasi, number, len(parts)) for number, part in enumerate(parts)]
+    return _audit_pieces(columns, guarantee, pieces)
 
 
 @returning_unused
@@ -636,7 +558,7 @@ def _sort_by_class(
     n_quasi: int,
     number: int,
     n_buckets: int,
-    had_none: NDArray[np.bool_] | None = None,
+    had_none: Mask | None = None,
 ) -> list[bytes]:
     """Return quasi-identifiers and lists by bucket; rows with equal quasi-identifiers are in one bucket."""
     table = _as_arrow(part, number).replace_schema_metadata(None)
@@ -651,19 +573,7 @@ def _sort_by_class(
     return _pack_each(rows, np.bincount(bucket_of, minlength=n_buckets))
 
 
-class _ClassColumns(NamedTuple):
-    """The columns of an audit by class: a number of quasi-identifiers, then list columns."""
-
-    labels: list[Hashable]
-    n_quasi: int
-
-    @property
-    def column(self) -> Hashable | None:
-        """The list column, if it is one."""
-        return self.labels[-1] if len(self.labels) == self.n_quasi + 1 else None
-
-
-def _audit_pieces(columns: _ClassColumns, guarantee: ByClasses, pieces: Sequence[Any]) -> Audit:
+def _audit_pieces(columns: ClassColumns, guarantee: ByClasses, pieces: Sequence[Any]) -> Audit:
     """Recount the rows of all buckets, given those of each partition."""
 
     def each(function: Callable[..., list[Any]], *given: Any) -> list[Any]:
@@ -676,20 +586,20 @@ def _audit_pieces(columns: _ClassColumns, guarantee: ByClasses, pieces: Sequence
 
 @returning_unused
 def _audit_bucket(
-    columns: _ClassColumns, guarantee: ByClasses, pieces: list[Sequence[bytes]]
+    columns: ClassColumns, guarantee: ByClasses, pieces: list[Sequence[bytes]]
 ) -> list[PartAudit]:
     return [audit_part(guarantee, columns.column, part) for part in _join_bucket(columns, pieces)]
 
 
 @returning_unused
 def _list_bucket(
-    columns: _ClassColumns, guarantee: ByClasses, emptied: bool, pieces: list[Sequence[bytes]]
+    columns: ClassColumns, guarantee: ByClasses, emptied: bool, pieces: list[Sequence[bytes]]
 ) -> list[pd.DataFrame]:
     parts = _join_bucket(columns, pieces)
     return [list_threats(guarantee, columns.column, part, emptied=emptied) for part in parts]
 
 
-def _join_bucket(columns: _ClassColumns, pieces: list[Sequence[bytes]]) -> Iterator[ClassPart]:
+def _join_bucket(columns: ClassColumns, pieces: list[Sequence[bytes]]) -> Iterator[ClassPart]:
     """Yield the rows of a bucket, given those of each partition, some classes at a time."""
     tables = [*map(unpack, chain(*pieces))]
     for place, label in enumerate(columns.labels):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial, wraps
 from typing import Any, NamedTuple
 
@@ -16,24 +16,26 @@ import pyarrow.compute as pc
 
 from pdanon.algorithms.engines import Plan, plan
 from pdanon.algorithms.registry import Algorithm, watch
-from pdanon.algorithms.unit_engine import DecidedLines, Units, decide_lines, encode_units
-from pdanon.dask.lazy import LazyRelease, check_frame, merge_parts
+from pdanon.algorithms.unit_engine import Units, decide_lines, encode_units
+from pdanon.dask.lazy import LazyRelease, Original, WrittenPartitions, check_frame, merge_parts
 from pdanon.dask.versions import compute
-from pdanon.dask.writing import Origin
-from pdanon.errors import ColumnError, ItemsetDtypeError, ParameterError
+from pdanon.errors import ItemsetDtypeError
 from pdanon.evaluation.metrics.risk import remove_items, risk_of
+from pdanon.frozen import frozen
 from pdanon.guarantees import check_recountable
-from pdanon.guarantees.named import NamedItems
 from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.io.long import (
     number_persons,
     person_types,
+    refuse_list_units,
     refuse_single_lines,
     refuse_types,
+    refuse_unknown_persons,
     without_signs,
 )
 from pdanon.io.units import UnitRows, read_line_items
 from pdanon.itemsets.arguments import called_by_name, unknown_method
+from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import is_list_column, label_position
 from pdanon.itemsets.encoded_columns import ListColumns, collapse_columns
 from pdanon.itemsets.timing import show_activity
@@ -41,7 +43,7 @@ from pdanon.recoding.decision import Decision
 from pdanon.recoding.release import Facts, release
 from pdanon.recoding.result import Anonymized
 from pdanon.recoding.unit_lines import UnitLines
-from pdanon.recoding.unmodified_columns import UnmodifiedColumns
+from pdanon.recoding.unmodified_columns import RecodedColumns, UnmodifiedColumns
 from pdanon.recoding.upper_bounds import check_max_loss
 
 
@@ -132,17 +134,22 @@ class ByPerson:
             As in `pdanon.risk`.
         """
         rows = read_units(self._frame, replace(self._units, counts=False)).itemsets
-        if sensitive is not None:
-            rows = remove_items(rows, NamedItems.some(sensitive, "sensitive"))
-        with show_activity("risk"):
-            return risk_of(rows, k=k, m=m)
+        return measure_risk(rows, k, m, sensitive)
 
     def _release(
         self, algorithm: str | None, max_loss: Mapping[str, float] | None, parameters: dict[str, Any]
     ) -> LazyRelease:
         self._units.check_parameters(parameters)
-        lines, most = _LinePartitions(self._frame, self._units), check_max_loss(max_loss)
+        lines = _LinePartitions(self._frame, RecodedColumns(), self._units)
+        most = check_max_loss(max_loss)
         return release(lines, partial(lines.decide, plan(algorithm, parameters)), (), most)
+
+
+def measure_risk(rows: Itemsets, k: int, m: int, sensitive: Sequence[Any] | None) -> pd.DataFrame:
+    """Measure the risk of distinct rows from an attacker who does not know sensitive items."""
+    rows = remove_items(rows, sensitive)
+    with show_activity("risk"):
+        return risk_of(rows, k=k, m=m)
 
 
 def _as_method(function: Callable[..., Anonymized]) -> Callable[..., LazyRelease]:
@@ -164,54 +171,41 @@ def _offer(record: Algorithm) -> None:
         setattr(ByPerson, record.name, _as_method(record.function))
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class _LinePartitions:
-    """The lines of a Dask DataFrame, and the columns of persons and items."""
+@frozen
+class _LinePartitions(Original):
+    """A Dask DataFrame of lines, whose columns are ``units``."""
 
-    frame: dd.DataFrame
     units: Units
 
-    def check_keep(self, keep: Any) -> tuple[Hashable, ...]:
-        """Return no columns: `Units.check_parameters` refuses them."""
-        return ()
-
-    def decide(self, decide: Plan) -> Decision[DecidedLines]:
+    def decide(self, decide: Plan) -> Decision[UnitLines]:
         """Decide for the distinct sets of persons, on the client."""
-        return decide_lines(read_units(self.frame, self.units), decide, counts=self.units.counts)
+        return decide_lines(read_units(self.frame, self.units), decide, self.units)
 
     @contextmanager
-    def write(self, decision: Decision[DecidedLines]) -> Iterator[_WrittenLines]:
+    def write(self, decision: Decision[UnitLines]) -> Iterator[_WrittenLines]:
         """Make the lines from those of distinct persons: the input is not read again."""
-        yield _WrittenLines(self, decision.rows.lines, _frame_of(decision.rows.lines, self.frame, self.units))
+        frame = _frame_of(decision.rows, self.frame, self.units)
+        yield _WrittenLines(self, decision, frame, frame._meta)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class _WrittenLines:
+class _WrittenLines(WrittenPartitions):
     """A released Dask DataFrame of lines before its audit."""
 
     original: _LinePartitions
-    lines: UnitLines
-    frame: dd.DataFrame
 
     @property
     def n_rows(self) -> int:
-        return self.lines.n_units
+        return int(self.decision.rows.n_units)
 
     def check_unmodified(self, guarantee: Guarantee, judged: Sequence[Hashable]) -> UnmodifiedColumns:
         return UnmodifiedColumns()
-
-    def columns_left(self) -> str:
-        return ""
 
     def audit(self, guarantee: Guarantee) -> Audit:
         return _recount(self.original.units, self.frame, guarantee)
 
     def result(self, facts: Facts) -> LazyRelease:
-        decision, rows = facts.decision, facts.decision.rows
-        parameters = {**decision.parameters, **self.original.units.parameters}
-        known = decision.mapping, facts.guarantee, decision.loss, self.lines.n_lines, parameters
-        origin = Origin.of(self.original.frame, partial(_recount, self.original.units))
-        return LazyRelease(self.frame, *known, rows.tried, rows.sample, facts.risk, origin=origin)
+        recount = partial(_recount, self.original.units)
+        return self.lazy(facts, self.decision.rows.n_lines, recount)
 
 
 def _recount(units: Units, frame: dd.DataFrame, guarantee: Guarantee) -> Audit:
@@ -231,7 +225,7 @@ def _frame_of(lines: UnitLines, original: dd.DataFrame, units: Units) -> dd.Data
 def _part_of(lines: UnitLines, first: int, end: int, labels: list[Hashable], unit: Hashable) -> pd.DataFrame:
     """Return the lines of some persons."""
     persons, shown = lines.read(first, end)
-    items: Any = pd.array(shown, dtype=pd.ArrowDtype(shown.type))
+    items: Any = pd.arrays.ArrowExtensionArray(shown)
     values = [persons if label == unit else items for label in labels]
     part = pd.DataFrame(dict(enumerate(values)))
     part.columns = pd.Index(labels)
@@ -271,31 +265,22 @@ def read_units(frame: dd.DataFrame, units: Units, *, as_shown: bool = False) -> 
     gather = dask.delayed(_gather_part)
     parts = [gather(part, units, as_shown) for part in plain.to_delayed()]
     found: _Gathered = compute(merge_parts(parts, _merge_gathered))
-    if found.n_missing:
-        raise ParameterError(
-            "some lines have no person",
-            where="unit",
-            got=f"{found.n_missing} of {found.n_lines} lines in which a value is missing",
-            hint=f"leave them out, as by frame.dropna(subset={[units.unit]})",
-        )
+    refuse_unknown_persons(found.n_missing, found.n_lines, [units.unit], "unit")
     refuse_types(found.types, units.unit, "unit")
     if not as_shown:
         refuse_single_lines(found.n_lines, found.n_units, "unit")
     return found.columns
 
 
-def check_columns(frame: dd.DataFrame, units: Units) -> list[Hashable]:
-    """Check the columns of persons and items before any partition is read, and return them."""
+def check_columns(frame: dd.DataFrame, units: Units) -> None:
+    """Check the columns of persons and items before any partition is read."""
     check_frame(frame)
     unit, item = (label_position(frame._meta, label) for label in (units.unit, units.item))
-    if is_list_column(frame._meta.iloc[:, unit]):
-        hint = "pass the column that is the same in all rows of a person, such as a customer number"
-        raise ColumnError("the column of units holds lists", where="unit", got=f"{units.unit!r}", hint=hint)
+    refuse_list_units(units.unit, is_list=is_list_column(frame._meta.iloc[:, unit]))
     number_persons([frame._meta.iloc[:, unit]], "unit")  # refuses values that cannot be compared
     if is_list_column(frame._meta.iloc[:, item]):
         hint = "explode the lists first, ddf.explode(column): lists of a person are not merged here"
         raise ItemsetDtypeError("the item column holds lists", where="item", hint=hint)
-    return [units.unit, units.item]
 
 
 def _plain_part(part: pd.DataFrame, expected: Any, number: int | None) -> pd.DataFrame:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from pdanon.cards import Measures
 from pdanon.guarantees import read_guarantee
@@ -20,8 +19,7 @@ from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.libraries import holds_tables
 from pdanon.itemsets.lists import Codes, Mask, Numbers
-from pdanon.itemsets.row_loops import first_equal_rows
-from pdanon.itemsets.support import csr
+from pdanon.itemsets.support import SupportIndex, csr
 from pdanon.itemsets.timing import part_done, show_activity
 from pdanon.itemsets.validation import check_flag, check_known
 from pdanon.recoding.result import Anonymized
@@ -161,10 +159,8 @@ class AfterReleases:
         one. Candidates are the persons in all these releases whose rows hold the label of each known item in
         each of them. Their number must be 0 or at least k.
         """
-        guarantee, column = read_guarantee(guarantee, column, k, m)
+        guarantee, column = read_guarantee(guarantee, column, k, m, mapping=self._releases[-1].mapping)
         check_known(spans, KNOWLEDGE, "knowledge of spans", where="spans")
-        if (mapping := self._releases[-1].mapping) is not None:
-            guarantee = guarantee.with_mapping(mapping)
         with show_activity("audit"):
             return audit_series(guarantee, self._releases, column, key=self._key, spans=spans)
 
@@ -210,30 +206,30 @@ class AfterReleases:
         with show_activity("risk"):
             series = Series.of(self._releases, column, self._key)
             k, m = check_k(k), check_finite_m(m)
-            return _risk_of_spans(series, k, m) if linked else _risk_of_labels(series, k)
+            found = _exposed_in_spans(series, k, m) if linked else _exposed_by_labels(series, k)
+            columns = ["first", "last", "singled_out", "below_k", "rows"]
+            lines = [
+                (*place, *(each.mean() if len(each) else 0.0 for each in exposed), len(exposed[0]))
+                for place, *exposed in found
+            ]
+            return Measures(pd.DataFrame(lines, columns=columns))
 
 
-def _risk_of_spans(series: Series, k: int, m: int) -> pd.DataFrame:
-    """Measure the risk of the persons in each span of releases."""
-    lines = []
+def _exposed_in_spans(series: Series, k: int, m: int) -> Iterator[tuple[tuple[int, int], Mask, Mask]]:
+    """Yield each span, and which of its persons are singled out, and have fewer than k matches."""
     for span in series.spans():
         n = len(span.persons)
-        # Fewer persons than k are at risk without any known item.
-        below_k = np.ones(n, np.bool_) if n < k else span.index.at_risk(k, m)
-        alone = np.ones(n, np.bool_) if n == 1 else span.index.at_risk(2, m)
-        shares = (each.mean() if n else 0.0 for each in (alone, below_k))
-        lines.append((*span.place, *shares, n))
-    return Measures(pd.DataFrame(lines, columns=["first", "last", "singled_out", "below_k", "rows"]))
+        # Fewer persons than needed are at risk without any known item.
+        alone, below_k = (np.ones(n, np.bool_) if n < few else span.index.at_risk(few, m) for few in (2, k))
+        yield span.place, alone, below_k
 
 
-def _risk_of_labels(series: Series, k: int) -> pd.DataFrame:
-    """Measure the risk of the persons of each earlier release whose rows fit by their labels alone."""
-    lines, newest = [], len(series.columns) - 1
+def _exposed_by_labels(series: Series, k: int) -> Iterator[tuple[tuple[int, int], Mask, Mask]]:
+    """Yield as `_exposed_in_spans` each earlier release with the newest, whose rows fit by labels alone."""
+    newest = len(series.columns) - 1
     for release in range(newest):
         fits, own = fitting_rows(series, release)
-        shares = (each.mean() if len(own) else 0.0 for each in (own & (fits == 1), own & (fits < k)))
-        lines.append((release, newest, *shares, len(own)))
-    return Measures(pd.DataFrame(lines, columns=["first", "last", "singled_out", "below_k", "rows"]))
+        yield (release, newest), own & (fits == 1), own & (fits < k)
 
 
 # --- Links of two releases by labels alone, without a key: rows that can stand for the same items
@@ -275,13 +271,11 @@ def fitting_rows(series: Series, release: int) -> tuple[Numbers, Mask]:
     return fits, own
 
 
-def _distinct(rows: Itemsets) -> tuple[Any, NDArray[np.int64], NDArray[np.int64]]:
+def _distinct(rows: Itemsets) -> tuple[Any, Codes, Numbers]:
     """Return the distinct rows as a sparse matrix, the number of each row, and how often each occurs."""
-    first = first_equal_rows(rows.codes, rows.offsets)
-    chosen, number, weights = np.unique(first, return_inverse=True, return_counts=True)
-    some = rows.take(chosen)
-    matrix = csr((np.ones(len(some.codes), np.int32), some.codes, some.offsets), len(chosen), rows.n_items)
-    return matrix, number.reshape(-1), weights
+    numbers, distinct = SupportIndex.of(rows).number_rows()
+    matrix = csr(distinct.codes, distinct.offsets, rows.n_items, np.int32(1))
+    return matrix, numbers, distinct.weights
 
 
 def _links(before: Codes, after: Codes, n_before: int, n_after: int) -> tuple[Any, Mask, Mask]:
@@ -295,4 +289,4 @@ def _links(before: Codes, after: Codes, n_before: int, n_after: int) -> tuple[An
     pairs = np.unique(before[shown] * np.int64(max(n_after, 1)) + after[shown])
     one, other = np.divmod(pairs, max(n_after, 1))
     starts = np.searchsorted(one, np.arange(n_before + 1))
-    return csr((np.ones(len(other), np.int32), other, starts), n_before, n_after), free, open_
+    return csr(other, starts, n_after, np.int32(1)), free, open_

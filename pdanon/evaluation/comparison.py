@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import as_completed
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
 from itertools import islice, product
@@ -21,8 +21,7 @@ import numpy as np
 import pandas as pd
 
 from pdanon.algorithms.choice import anonymize
-from pdanon.algorithms.registry import algorithm as named
-from pdanon.algorithms.registry import of_lists, parameters_of
+from pdanon.algorithms.registry import algorithm as named, of_lists, parameters_of
 from pdanon.algorithms.rt.transaction import Transaction
 from pdanon.algorithms.workers import processes
 from pdanon.cards import Measures
@@ -30,6 +29,7 @@ from pdanon.errors import FormatError, InfeasibleError, ParameterError, PdanonEr
 from pdanon.evaluation.fingerprint import content_hash
 from pdanon.evaluation.metrics.attack import check_sample, share_named
 from pdanon.evaluation.metrics.risk import risk
+from pdanon.frozen import frozen
 from pdanon.guarantees.parameters import DEFAULT_M, DefaultNumber, ItemLimit, check_finite_m, check_k, check_m
 from pdanon.io.files import replace_file
 from pdanon.io.parquet import read_parquet, to_parquet
@@ -46,7 +46,7 @@ _MOST = 100_000  # combinations of parameters
 _ONCE = "pass it in one place: in the configuration, in vary, or as k= and m=, which hold for all"
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Task:
     """One configuration: an algorithm, its parameters, and their display values."""
 
@@ -80,10 +80,9 @@ def list_tasks(
         _check_names(name, label, fixed, vary)
         fixed = {key: list(value) if isinstance(value, Iterator) else value for key, value in fixed.items()}
         shown = {key: _display_value(name, key, value) for key, value in fixed.items()}
-        for combination in product(*(_label_choices(name, key, choices) for key, choices in varied.items())):
-            texts, values = zip(*combination, strict=True) if combination else ((), ())
-            parameters = fixed | dict(zip(vary, values, strict=True))
-            tasks.append(Task(label, name, parameters, shown | dict(zip(vary, texts, strict=True))))
+        for chosen in product(*(_label_choices(name, key, choices) for key, choices in varied.items())):
+            parameters = fixed | {key: value for key, _, value in chosen}
+            tasks.append(Task(label, name, parameters, shown | {key: text for key, text, _ in chosen}))
     return tasks
 
 
@@ -107,13 +106,15 @@ def _choices(key: str, values: Any) -> list[tuple[Any, Any]]:
     return choices
 
 
-def _label_choices(name: str, key: str, choices: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
-    """Pair each value with its display value."""
+def _label_choices(name: str, key: str, choices: list[tuple[Any, Any]]) -> list[tuple[str, Any, Any]]:
+    """Return each value behind its parameter and its display value."""
     if any(text is None and _is_hidden(name, key, value) for text, value in choices):
         hint = 'name each value: {"fine": Hierarchy.of(...), "coarse": Hierarchy.of(...)}'
         raise ParameterError("a table cannot distinguish these values", where=f"vary, {key}", hint=hint)
-    shown = (_display_value(name, key, value) if text is None else str(text) for text, value in choices)
-    return [(text, value) for text, (_, value) in zip(shown, choices, strict=True)]
+    return [
+        (key, _display_value(name, key, value) if text is None else str(text), value)
+        for text, value in choices
+    ]
 
 
 def _check_names(name: Any, label: str, fixed: Mapping[str, Any], vary: Mapping[str, Any]) -> None:
@@ -157,7 +158,6 @@ Row: TypeAlias = dict[str, Any]  # the measurements of one configuration
 
 _NAMING = ("algorithm", "label")
 _COSTS = ("seconds", "memory")
-_VERDICT = ("holds", "reason")
 
 _WARM_UP_ROWS = 200  # enough rows to reach every part of an algorithm
 _loaded: set[str] = set()  # algorithms that already ran in this process
@@ -296,7 +296,7 @@ def compare(
                     to_parquet(pd.DataFrame(finished), draft)
             report(1)
     further = [name for name, given in (("ARE", workload), ("named", sample)) if given is not None]
-    table = _table(tasks, [rows[key] for key in keys], losses, further, extra)
+    table = _table(tasks, [rows[key] for key in keys], losses, [*further, *extra])
     if loss is None or loss not in table:  # no result may have this loss
         return Measures(table)
     return Measures(table.sort_values(loss, kind="stable", ignore_index=True))
@@ -330,7 +330,8 @@ def _measures(measures: Any, tasks: list[Task]) -> tuple[list[str] | None, dict[
             *LOSSES,
             "ARE",
             "named",
-            *_VERDICT,
+            "holds",
+            "reason",
             *(key for task in tasks for key in task.shown),
         }
         for name, measure in measures.items():
@@ -348,7 +349,7 @@ def _measures(measures: Any, tasks: list[Task]) -> tuple[list[str] | None, dict[
 # --- One row
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class _Comparison:
     """The common input of all rows; it is pickled once per process."""
 
@@ -373,8 +374,9 @@ class _Comparison:
         """Measure one configuration, and return its row and whether the row is final."""
         row: Row = {}
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ReleaseWarning)  # a comparison publishes nothing
+            with warnings.catch_warnings(
+                action="ignore", category=ReleaseWarning
+            ):  # a comparison publishes nothing
                 self._fill(row, self.tasks[number])
         except PdanonError as error:
             row["reason"] = one_line(error)
@@ -495,20 +497,14 @@ def _read_rows(path: str | os.PathLike[str]) -> dict[str, Row]:
     return dict(zip(table["key"], present, strict=True))
 
 
-def _table(
-    tasks: list[Task],
-    rows: list[Row],
-    losses: list[str] | None,
-    further: list[str],
-    extra: Mapping[str, Measure],
-) -> pd.DataFrame:
+def _table(tasks: list[Task], rows: list[Row], losses: list[str] | None, further: list[str]) -> pd.DataFrame:
     shown = dict.fromkeys(key for task in tasks for key in task.shown)
     if losses is None:
         losses = [name for name in LOSSES if any(name in row for row in rows)]
     table = pd.DataFrame({name: text_column([getattr(task, name) for task in tasks]) for name in _NAMING})
     for key in shown:
         table[key] = _typed_array([task.shown.get(key, pd.NA) for task in tasks])
-    figures: dict[str, Any] = dict.fromkeys((*losses, *further, *extra), "float64")
+    figures: dict[str, Any] = dict.fromkeys((*losses, *further), "float64")
     kinds = {"seconds": "float64", "memory": "Int64", **figures, "holds": "boolean"}
     for name, kind in kinds.items():
         table[name] = pd.array([row.get(name) for row in rows], dtype=kind)
@@ -634,8 +630,9 @@ def _measure_release(
     """Make and measure one release, or return the reason why it is infeasible."""
     began = perf_counter()
     row: dict[str, Any] = {"k": k, "m": m}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ReleaseWarning)  # the warning comes with the final release
+    with warnings.catch_warnings(
+        action="ignore", category=ReleaseWarning
+    ):  # the warning comes with the final release
         try:
             run = partial(anonymize, frame, None) if algorithm is None else partial(named(algorithm), frame)
             result: Anonymized = run(column, k=k, m=m, **options)

@@ -12,14 +12,15 @@ import numpy as np
 import pandas as pd
 
 from pdanon.errors import GuaranteeError, IdentifierWarning, ParameterError
-from pdanon.evaluation.fingerprint import column_fingerprint, has_default_index, level_names
-from pdanon.guarantees.disassociated import DisassociatedKm
-from pdanon.guarantees.k_anonymity import KAnonymity
-from pdanon.guarantees.sensitive_groups import GROUP, SensitiveGroups
+from pdanon.evaluation.fingerprint import column_fingerprint, has_default_index, index_levels, level_names
+from pdanon.guarantees import DisassociatedKm, SensitiveGroups
+from pdanon.guarantees.kkm import list_labels
+from pdanon.guarantees.sensitive_groups import GROUP
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.chunks import NAMES
 from pdanon.itemsets.codes import Itemsets, Numbers
 from pdanon.itemsets.columns import added_label, find_column, label_key, names_column, same_label
+from pdanon.itemsets.lists import find_numbers
 from pdanon.itemsets.mapping import mapping_labels, mapping_values
 from pdanon.recoding.result import Anonymized, in_chunks, recoded_lists
 from pdanon.recoding.unmodified_columns import UnmodifiedColumns, count_unmodified
@@ -38,7 +39,7 @@ class Own(NamedTuple):
         added: list[Hashable] = [*NAMES] if isinstance(guarantee, DisassociatedKm) else []
         if isinstance(guarantee, SensitiveGroups):
             added = [added_label(frame, GROUP)]
-        labels = (_lists(guarantee, column), getattr(guarantee, "quasi", ()), added)
+        labels = (list_labels(guarantee, column), getattr(guarantee, "quasi", ()), added)
         keys = [{label_key(label) for label in some} for some in labels]
         return cls(
             *([place for place, label in enumerate(frame.columns) if label_key(label) in own] for own in keys)
@@ -59,15 +60,10 @@ def recount_unmodified(
     kept = [find_column(rows, private)] if names_column(private) else []
     known = {label_key(label) for label in (*rows.columns, *rows.index.names, *level_names(rows))}
     present = [label for label in judged if label_key(label) in known]
-    with warnings.catch_warnings():  # evidence and reports state the sentences
-        warnings.simplefilter("ignore", IdentifierWarning)
+    with warnings.catch_warnings(
+        action="ignore", category=IdentifierWarning
+    ):  # evidence and reports state the sentences
         return count_unmodified(rows, lists, guarantee, present, quasi=quasi, private=kept)
-
-
-def _lists(guarantee: Guarantee, column: Hashable | None) -> tuple[Hashable, ...]:
-    if isinstance(guarantee, KAnonymity):
-        return ()
-    return tuple(getattr(guarantee, "columns", None) or (column,))
 
 
 def check_release(result: Anonymized) -> list[Hashable]:
@@ -77,7 +73,7 @@ def check_release(result: Anonymized) -> list[Hashable]:
     Values of unmodified columns may change: they are counted again.
     """
     lists, guarantee = recoded_lists(result), result.guarantee
-    if len(lists) != len(_lists(guarantee, None)):
+    if len(lists) != len(list_labels(guarantee, None)):
         raise _changed(f"{len(lists)} recoded list columns")
     if in_chunks(result):
         return lists
@@ -180,13 +176,10 @@ def _other(got: str) -> ParameterError:
 
 
 def _same_index(frame: pd.DataFrame, original: pd.DataFrame) -> bool:
-    levels = [
-        [table.index.get_level_values(i) for i in range(table.index.nlevels)] for table in (frame, original)
-    ]
-    return len(levels[0]) == len(levels[1]) and all(
-        column_fingerprint(one.to_series()) == column_fingerprint(other.to_series())
-        for one, other in zip(*levels, strict=True)
+    one, other = (
+        [column_fingerprint(values) for _, values in index_levels(table.index)] for table in (frame, original)
     )
+    return one == other
 
 
 def _contain(released: pd.Series, values: pd.Series) -> bool:
@@ -218,12 +211,11 @@ def _check_items(result: Anonymized, label: Hashable, original: Itemsets) -> Non
         of_row = result.groups.to_numpy().astype(np.int64)
     # The label of each occurrence, by its group and item.
     width = max(original.n_items, 1)
-    keys, first = np.unique(groups * width + items, return_index=True)
-    if len(keys) < len(lines):
+    entries = groups * width + items
+    if len(np.unique(entries)) < len(entries):
         return
-    wanted = of_row[original.rows] * width + original.codes
-    places = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    targets = np.where(keys[places] == wanted, labels[first][places], -1)
+    found = find_numbers(entries, of_row[original.rows] * width + original.codes)
+    targets = np.where(found >= 0, labels[found], -1)
     images = original.relabel(np.maximum(targets, -1).astype(np.int32), released.vocabulary)
     same_labels = images.vocabulary.equals(released.vocabulary)
     if not same_labels or not np.isin(_cells(released), _cells(images), assume_unique=True).all():
@@ -239,7 +231,7 @@ def _cells(itemsets: Itemsets) -> Numbers:
 
 
 def _column(frame: pd.DataFrame, label: Hashable) -> pd.Series[Any]:
-    return frame.iloc[:, next(i for i, each in enumerate(frame.columns) if same_label(each, label))]
+    return next(column for each, column in frame.items() if same_label(each, label))
 
 
 def _read(frame: pd.DataFrame, label: Hashable) -> Itemsets:

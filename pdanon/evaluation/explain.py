@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import warnings
+from bisect import bisect
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeAlias, get_args
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from pdanon.algorithms.items.apriori import find_leaves
 from pdanon.algorithms.refinement import refine
 from pdanon.algorithms.registry import algorithm, parameters_of
 from pdanon.errors import ItemsetDtypeError, ParameterError, ReleaseWarning
+from pdanon.frozen import frozen
 from pdanon.guarantees import (
     Coherence,
     KKm,
@@ -27,18 +28,18 @@ from pdanon.guarantees import (
 )
 from pdanon.guarantees.emptied import EMPTY_ROWS, ROWS_WITHOUT_PUBLIC, mark_emptied
 from pdanon.guarantees.k_anonymity import equal_rows
-from pdanon.guarantees.named import NamedItems
 from pdanon.guarantees.parameters import constraint_table
 from pdanon.guarantees.verdict import Guarantee, threat_table
 from pdanon.hierarchy import Hierarchy
-from pdanon.itemsets.codes import Codes, Itemsets, find_items, item_texts
+from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers, find_items, item_texts
 from pdanon.itemsets.columns import find_quasi, is_list_column, with_column
 from pdanon.itemsets.dtype import arrow_values
-from pdanon.itemsets.lists import offsets_of
+from pdanon.itemsets.lists import find_numbers, mask_at, offsets_of
 from pdanon.itemsets.mapping import check_mapping, mapping_labels, mapping_values
 from pdanon.itemsets.support import ItemsetTable, SupportIndex
 from pdanon.recoding.recoding import Recoding, mapping_table
 from pdanon.recoding.result import Anonymized, labels_of, other_frame, recoded_column
+from pdanon.recoding.risk import hidden_items, is_hidden_item
 from pdanon.recoding.views import Explanation
 
 Explained: TypeAlias = KmAnonymity | PrivacyConstraints | KKm | KLm | Coherence | RhoUncertainty | PSRules
@@ -64,13 +65,17 @@ def explain(result: Anonymized, item: Any, original: pd.DataFrame) -> Explanatio
         loss_then = _loss_at(lowest, original, position, result) if 2 <= lowest < guarantee.k else None
     else:
         threats = _audit_original(result, position, itemsets, code, guarantee)
+    exposed = threats.iloc[:0]
+    if restored is not None:  # another audit of the release with the item restored
+        frame = with_column(result.frame, position, restored.apply(itemsets).to_pandas())
+        exposed = _audit(guarantee, frame, position, itemsets, restored)
     return Explanation(
         item=item,
         became=labels.became(code),
         kept=restored is None,
         k=getattr(guarantee, "k", None),
         threats=threats,
-        exposed=_find_exposed(result, position, itemsets, restored, threats, guarantee),
+        exposed=exposed,
         k_alone=k_alone,
         loss=result.loss,
         loss_then=loss_then,
@@ -94,15 +99,15 @@ def _check_explainable(result: Anonymized) -> Explained:
 # --- The labels of a release
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Labels:
     """The labels of items: of each item in a global recoding, of each occurrence in a local one."""
 
     items: Codes  # of each entry
-    numbers: NDArray[np.int64]  # the label of each entry in `texts`; -1: suppressed
+    numbers: Numbers  # the label of each entry in `texts`; -1: suppressed
     texts: list[str]  # distinct labels
-    own: NDArray[np.int64]  # the text of each entry's item in `texts`; -1: not there
-    groups: NDArray[np.int64]  # of each entry
+    own: Numbers  # the text of each entry's item in `texts`; -1: not there
+    groups: Numbers  # of each entry
     of_row: Codes | None  # the group of each row in a local recoding
 
     @classmethod
@@ -123,7 +128,7 @@ class Labels:
         return cls(items, numbers, texts, own[items] if len(own) else own, groups, of_row)
 
     @property
-    def is_kept(self) -> NDArray[np.bool_]:
+    def is_kept(self) -> Mask:
         """Whether the item of each entry is published as is."""
         return (self.numbers == self.own) & (self.numbers >= 0)
 
@@ -135,20 +140,15 @@ class Labels:
         return found[0] if len(found) == 1 else tuple(found)
 
 
-def labels_in_groups(
-    mapping: pd.DataFrame, itemsets: Itemsets, groups: NDArray[np.int64]
-) -> pa.DictionaryArray:
+def labels_in_groups(mapping: pd.DataFrame, itemsets: Itemsets, groups: Numbers) -> pa.DictionaryArray:
     """Return the label of each occurrence of the original, given its group; null if it is suppressed."""
     check_mapping(mapping)
     items = itemsets.lookup(mapping_values(mapping, "item"))
     entries = mapping["group"].to_numpy(np.int64) * itemsets.n_items + items
-    order = np.argsort(entries, kind="stable")
-    wanted = groups * itemsets.n_items + itemsets.codes
-    place = np.minimum(np.searchsorted(entries, wanted, sorter=order), max(len(order) - 1, 0))
-    lines = order[place] if len(order) else place
-    counted = np.bincount(lines, minlength=len(mapping))
-    if (items < 0).any() or not len(order) or (entries[lines] != wanted).any():
+    lines = find_numbers(entries, groups * itemsets.n_items + itemsets.codes)
+    if (items < 0).any() or not len(entries) or (lines < 0).any():
         raise other_frame("other items")
+    counted = np.bincount(lines, minlength=len(mapping))
     if (counted != mapping["support"].to_numpy()).any():
         raise other_frame(f"{int((counted != mapping['support']).sum())} items with other supports")
     return mapping_labels(mapping, itemsets.vocabulary.type).take(pa.array(lines))
@@ -217,7 +217,7 @@ def _find_rare(
 
 def _add_item(code: int, others: ItemsetTable) -> ItemsetTable:
     """Add an item to each itemset."""
-    n_sets, sizes = len(others), np.diff(others.offsets)
+    n_sets, sizes = len(others), others.lengths
     sets = np.append(np.repeat(np.arange(n_sets), sizes), np.arange(n_sets))
     codes = np.append(others.codes, np.full(n_sets, code, np.int32))
     codes = codes[np.lexsort((codes, sets))]
@@ -227,15 +227,10 @@ def _add_item(code: int, others: ItemsetTable) -> ItemsetTable:
 
 def _lowest_support(rows: SupportIndex, m: int, most: int) -> int:
     """Return the lowest support of an occurring itemset of up to m items, or ``most`` if that is lower."""
-    low, high = 1, most
-    # Bisect: if an itemset is rare at some k, it is rare at every larger k.
-    while m and low < high:
-        middle = (low + high + 1) // 2
-        if rows.at_risk(middle, m).any():
-            high = middle - 1
-        else:
-            low = middle
-    return high
+    if not m:
+        return most
+    # If an itemset is rare at some k, it is rare at every larger k.
+    return 1 + bisect(range(2, most + 1), False, key=lambda k: bool(rows.at_risk(k, m).any()))
 
 
 # --- Threats of other guarantees, by an audit of the original
@@ -250,18 +245,16 @@ def _audit_original(
     sensitive item, the other ones are left out, and only its inferences remain.
     """
     name = "private" if isinstance(guarantee, Coherence) else "sensitive"
-    named = getattr(guarantee, name, None)
-    alone = isinstance(guarantee, (KLm, Coherence)) and _mark_named(named, itemsets)[code]
+    hidden = is_hidden_item(itemsets, hidden_items(guarantee))
+    alone = isinstance(guarantee, (KLm, Coherence)) and hidden[code]
     rows = np.arange(itemsets.n_rows)
     if isinstance(guarantee, KKm):  # threats do not span two classes; for KLm, all sensitive items must occur
         of_row = equal_rows(result.frame, find_quasi(result.frame, guarantee.quasi))
         rows = np.flatnonzero(np.isin(of_row, of_row[itemsets.rows[itemsets.codes == code]]))
     item = itemsets.vocabulary.take(pa.array([code]))
     if alone:
-        hidden = _mark_named(named, itemsets)
         hidden[code] = False
-        kept = np.where(hidden, -1, np.arange(itemsets.n_items)).astype(np.int32)
-        itemsets = itemsets.recode(kept, itemsets.vocabulary)
+        itemsets = itemsets.keep_items(~hidden)
         guarantee = replace(guarantee, mapping=None, **{name: item.to_pylist()})
     itemsets = itemsets.take(rows)
     frame = with_column(result.frame.iloc[rows], position, itemsets.to_pandas())
@@ -275,20 +268,12 @@ def _audit_original(
     return listed[has_item].reset_index(drop=True)
 
 
-def _mark_named(named: Any, itemsets: Itemsets) -> NDArray[np.bool_]:
-    """Return whether each item is one of the named items; none is if they are in a column of their own."""
-    if not isinstance(named, NamedItems):
-        return np.zeros(itemsets.n_items, np.bool_)
-    return named.find(itemsets.vocabulary) >= 0
-
-
-def _has_item(column: pd.Series[Any], item: pa.Array) -> NDArray[np.bool_]:
+def _has_item(column: pd.Series[Any], item: pa.Array) -> Mask:
     """Return whether each row of a column of lists, or of items, has an item."""
     if not is_list_column(column):
         return find_items(arrow_values(column).combine_chunks(), item) >= 0
     itemsets = Itemsets.from_series(column)
-    found = np.zeros(itemsets.n_rows, np.bool_)
-    found[itemsets.rows[np.isin(itemsets.codes, itemsets.lookup(item))]] = True
+    found = mask_at(itemsets.n_rows, itemsets.rows[np.isin(itemsets.codes, itemsets.lookup(item))])
     return found
 
 
@@ -298,7 +283,7 @@ def _audit(
     """Return the threats of a frame whose list column has this recoding of the original."""
     mapping = mapping_table(itemsets, recoding)
     if isinstance(guarantee, Coherence):
-        is_known = ~_mark_named(guarantee.private, itemsets)
+        is_known = ~is_hidden_item(itemsets, hidden_items(guarantee))
         if guarantee.effort is not None:
             is_known &= guarantee.effort.find(itemsets.vocabulary) <= guarantee.p
         n_public = np.bincount(itemsets.rows[is_known[itemsets.codes]], minlength=itemsets.n_rows)
@@ -343,12 +328,12 @@ def _restore_nodes(
     itemsets: Itemsets,
     labels: Labels,
     code: int,
-    changed: NDArray[np.bool_],
+    changed: Mask,
     source: Any,
     guarantee: Guarantee,
 ) -> Recoding:
     """Replace the node of an item by its children, for all items of the group below the node."""
-    hidden = _mark_named(getattr(guarantee, "sensitive", None), itemsets)
+    hidden = is_hidden_item(itemsets, hidden_items(guarantee))
     tree, leaf_of, n_leaves = find_leaves(source, itemsets.vocabulary, hidden)
     leaves = leaf_of[labels.items]
     number = {label: node for node, label in enumerate(tree.labels)}
@@ -373,21 +358,6 @@ def _child(tree: Hierarchy, node: int, leaf: int) -> int:
     return int(path[max(path.index(node) - 1, 0)])
 
 
-def _find_exposed(
-    result: Anonymized,
-    position: int,
-    itemsets: Itemsets,
-    restored: Recoding | None,
-    threats: pd.DataFrame,
-    guarantee: Explained,
-) -> pd.DataFrame:
-    """Return the threats that an audit of the release with the item restored finds."""
-    if restored is None:
-        return threats.iloc[:0]
-    frame = with_column(result.frame, position, restored.apply(itemsets).to_pandas())
-    return _audit(guarantee, frame, position, itemsets, restored)
-
-
 def _loss_at(k: int, original: pd.DataFrame, position: int, result: Anonymized) -> pd.Series[float]:
     """Return the loss of the same algorithm with the same parameters and another k."""
     parameters = result.parameters | {"k": k}
@@ -396,8 +366,9 @@ def _loss_at(k: int, original: pd.DataFrame, position: int, result: Anonymized) 
     if refined:
         del parameters["refine"]
     options = {name: parameters[name] for name in parameters_of(function) if name in parameters}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ReleaseWarning)  # an explanation publishes nothing
+    with warnings.catch_warnings(
+        action="ignore", category=ReleaseWarning
+    ):  # an explanation publishes nothing
         other = function(original, original.columns[position], **options)
         if refined:
             refining = {name: parameters[f"refine_{name}"] for name in ("loss", "time_limit", "random_state")}

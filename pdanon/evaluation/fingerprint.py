@@ -22,9 +22,9 @@ from pdanon.errors import PdanonError
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import is_list_column, level_label
-from pdanon.itemsets.dtype import arrow_values
+from pdanon.itemsets.dtype import arrow_values, is_text_type
 from pdanon.itemsets.lists import to_numpy
-from pdanon.itemsets.multisets import Multisets
+from pdanon.itemsets.multisets import read_in_order
 from pdanon.itemsets.validation import check_frame
 
 
@@ -72,7 +72,7 @@ def fingerprint(frame: pd.DataFrame) -> str:
     >>> df.iloc[::-1].txanon.fingerprint() == df.txanon.fingerprint()
     False
     """
-    return _table(check_frame(frame, "frame")).hex()
+    return column_contents(check_frame(frame, "frame"))[0]
 
 
 class Content(NamedTuple):
@@ -91,12 +91,14 @@ def column_contents(frame: pd.DataFrame) -> tuple[str, list[Content]]:
     table: treat its hash like the column.
     """
     digests, contents, levels = [], [], level_names(frame)
-    for label, column, level in _parts(frame):
+    parts: list[tuple[str, Any, Any]] = [(str(label), label, column) for label, column in frame.items()]
+    if levels:
+        parts += [(name, *level) for name, level in zip(levels, index_levels(frame.index), strict=True)]
+    for place, (name, label, column) in enumerate(parts):
         kind, digest = _describe(column)
         digests.append(_hash(repr(label), digest))
-        name = str(label) if level is None else levels[level]
-        contents.append(Content(name, kind, digests[-1].hex(), level is not None))
-    return _whole(frame, digests).hex(), contents
+        contents.append(Content(name, kind, digests[-1].hex(), place >= frame.shape[1]))
+    return _hash("table", *digests, *([_attributes(frame)] if frame.attrs else [])).hex(), contents
 
 
 def column_fingerprint(column: pd.Series[Any]) -> str:
@@ -134,25 +136,15 @@ def rows_fingerprint(columns: Sequence[Itemsets]) -> int:
     A row counts as often as its weight; a missing row counts as an empty row. The hashes of disjoint parts
     add up to the hash of the whole, modulo ``2**64``.
     """
-    rows = np.zeros(columns[0].n_rows, np.uint64)
+    rows = np.ones(columns[0].n_rows, np.uint64)  # an empty row must not be 0, which stays 0
     for column in columns:
         items = pd.util.hash_array(np.array(column.texts(), dtype=object), categorize=False)
         # Sums over the items of a row do not depend on their order; they wrap around modulo 2**64.
         sums = np.append(np.uint64(0), np.cumsum(items[column.codes], dtype=np.uint64))
-        rows = _mix(rows + sums[column.offsets[1:]] - sums[column.offsets[:-1]])
+        # Scrambled one to one: otherwise {a, b} + {c} would equal {a} + {b, c}.
+        rows = pd.util.hash_array(rows + sums[column.offsets[1:]] - sums[column.offsets[:-1]])
     weights = columns[0].weights
     return int(np.sum(rows if weights is None else rows * weights.astype(np.uint64), dtype=np.uint64))
-
-
-def _mix(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Scramble numbers one to one with the finalizer of SplitMix64.
-
-    Without this step, sums would collide: {a, b} + {c} would equal {a} + {b, c}.
-    """
-    values = values + np.uint64(0x9E3779B97F4A7C15)
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1)):
-        values = (values ^ (values >> np.uint64(shift))) * np.uint64(factor)
-    return values
 
 
 def _digest(value: Any) -> bytes:
@@ -169,7 +161,7 @@ def _digest(value: Any) -> bytes:
         case set() | frozenset():
             return _hash(kind, *sorted(map(_digest, value)))
         case pd.DataFrame():
-            return _hash(kind, _table(value))
+            return _hash(kind, bytes.fromhex(column_contents(value)[0]))
         case pd.Series():
             return _hash(kind, _column(value), _levels(value.index))
         case Itemsets():
@@ -185,16 +177,6 @@ def _digest(value: Any) -> bytes:
         return _hash("type", f"{type(value).__module__}.{type(value).__qualname__}".encode())
 
 
-def _table(frame: pd.DataFrame) -> bytes:
-    """Hash the names and values of the columns and of the index, and the attributes."""
-    return _whole(frame, [_hash(repr(label), _column(column)) for label, column, _ in _parts(frame)])
-
-
-def _whole(frame: pd.DataFrame, columns: Sequence[bytes]) -> bytes:
-    """Hash a table, given the hashes of its columns and levels."""
-    return _hash("table", *columns, *([_attributes(frame)] if frame.attrs else []))
-
-
 def _attributes(frame: pd.DataFrame) -> bytes:
     """Hash the attributes as JSON, the form in a Parquet file."""
     try:
@@ -203,20 +185,12 @@ def _attributes(frame: pd.DataFrame) -> bytes:
         return _hash("attributes", _digest(frame.attrs))
 
 
-def _parts(frame: pd.DataFrame) -> Iterator[tuple[Hashable, pd.Series[Any], int | None]]:
-    """Yield the columns, and the levels of an index that is not the default one with their numbers."""
-    for place, label in enumerate(frame.columns):
-        yield label, frame.iloc[:, place], None
-    if not has_default_index(frame):
-        for level, (name, values) in enumerate(_by_level(frame.index)):
-            yield name, values, level
-
-
 def _levels(index: pd.Index[Any]) -> bytes:
-    return _hash("index", *(_hash(repr(name), _column(level)) for name, level in _by_level(index)))
+    return _hash("index", *(_hash(repr(name), _column(level)) for name, level in index_levels(index)))
 
 
-def _by_level(index: pd.Index[Any]) -> Iterator[tuple[Hashable, pd.Series[Any]]]:
+def index_levels(index: pd.Index[Any]) -> Iterator[tuple[Hashable, pd.Series[Any]]]:
+    """Yield the name and the values of each level of an index."""
     for place, name in enumerate(index.names):
         yield name, index.get_level_values(place).to_series()
 
@@ -231,7 +205,7 @@ def _describe(column: pd.Series[Any]) -> tuple[str, bytes]:
         column = column.astype("string")
     try:
         if is_list_column(column):
-            bags = Multisets.from_series_in_order(column)
+            bags = read_in_order(column)
             items = _values(bags.vocabulary.take(pa.array(bags.codes)))
             digest = _hash("lists", items, _array(bags.offsets), _array(bags.nulls))
             return f"lists of {_type_text(bags.vocabulary.type)}", digest
@@ -246,7 +220,7 @@ def _type_text(kind: pa.DataType) -> str:
     """Return an Arrow type with the width of numbers, but without the storage of text and times."""
     if pa.types.is_dictionary(kind):
         return _type_text(kind.value_type)
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+    if is_text_type(kind) or pa.types.is_string_view(kind):
         return "text"
     if pa.types.is_timestamp(kind):
         return "times" if kind.tz is None else f"times of {kind.tz}"
@@ -275,7 +249,7 @@ def _values(values: pa.Array) -> bytes:
 def _plain(values: pa.Array) -> tuple[str, pa.Array]:
     """Return the kind of values, and the values as the widest type of this kind."""
     kind = values.type
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+    if is_text_type(kind) or pa.types.is_string_view(kind):
         return "text", values.cast(pa.large_string())
     if pa.types.is_boolean(kind):
         return "bool", values.cast(pa.int8())

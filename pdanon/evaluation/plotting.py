@@ -7,6 +7,7 @@ labels distinguish the data, so that no reader depends on colors.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from itertools import cycle
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from pdanon.errors import ParameterError
 from pdanon.evaluation.metrics.risk import exposure
 from pdanon.itemsets.arguments import CallError, called_by_name, unknown_method
 from pdanon.itemsets.libraries import takes_tables
+from pdanon.itemsets.lists import Numbers
 from pdanon.itemsets.mapping import is_kept, label_sizes
 from pdanon.itemsets.validation import check_count, check_frame, check_text
 from pdanon.recoding.counts import class_sizes
@@ -77,7 +79,7 @@ def names_beside(ax: Axes, names: Iterable[str]) -> list[str]:
     return [line if len(line) <= most else line[: most - 1] + "…" for line in lines]
 
 
-def bars_across(ax: Axes, sizes: NDArray[np.int64]) -> tuple[list[str], NDArray[np.int64]]:
+def bars_across(ax: Axes, sizes: Numbers) -> tuple[list[str], Numbers]:
     """Count sizes for vertical bars: each size, or bins if the font would have to shrink."""
     names, counts = bin_sizes(sizes)
     texts = [*names, *(f"{count:,}" for count in counts)]
@@ -85,16 +87,29 @@ def bars_across(ax: Axes, sizes: NDArray[np.int64]) -> tuple[list[str], NDArray[
     return bin_sizes(sizes, 1) if crowded else (names, counts)
 
 
-def bin_sizes(sizes: NDArray[np.int64], most: int = _MOST_BARS) -> tuple[list[str], NDArray[np.int64]]:
+def bin_sizes(sizes: Numbers, most: int = _MOST_BARS) -> tuple[list[str], Numbers]:
     """Count each size if at most ``most`` sizes differ; otherwise count the bins 1, 2, 3 to 4, 5 to 8, ..."""
     exact, counts = np.unique(sizes.astype(np.int64), return_counts=True)
     if len(exact) <= most:
         return [f"{size:,}" for size in exact], counts
-    doublings = np.array([(int(size) - 1).bit_length() for size in exact])
-    lowest, highest = doublings.min(), doublings.max()
-    totals = np.bincount(doublings - lowest, weights=counts).astype(np.int64)
-    ends = [(2**place // 2 + 1 if place else 1, 2**place) for place in range(lowest, highest + 1)]
-    return [f"{low:,}" if low == high else f"{low:,}–{high:,}" for low, high in ends], totals
+    bands = doubling_bands(exact)
+    totals = np.bincount(bands - bands[0], weights=counts).astype(np.int64)
+    return [band_name(band) for band in range(bands[0], bands[-1] + 1)], totals
+
+
+def doubling_bands(numbers: Numbers) -> Numbers:
+    """Return the band of each number: band 0 is 0, band 1 is 1, and others end at 2, 4, 8, ..."""
+    return np.array([max(int(number) - 1, 0).bit_length() + (number > 0) for number in numbers], np.int64)
+
+
+def band_name(band: int) -> str:
+    """Return the numbers in a band of `doubling_bands` as text."""
+    return range_name(2**band // 4 + 1, 2**band // 2)
+
+
+def range_name(low: int, high: int) -> str:
+    """Return a range of numbers as text; one of a single number, or an empty one, as its end."""
+    return f"{high:,}" if low >= high else f"{low:,}–{high:,}"
 
 
 def size_across(ax: Axes, texts: Sequence[str], places: int) -> float:
@@ -526,8 +541,8 @@ def draw_lengths(shares: pd.DataFrame, k: int, ax: Axes) -> None:
     """Draw the share of rows with fewer than k matches by row length: a line per number of known items."""
     places = np.arange(len(shares))
     ends: list[tuple[float, float, str]] = []
-    for number, (known, line) in enumerate((100 * shares).items()):
-        ax.plot(places, line, linestyle=_LINES[number % len(_LINES)], marker="o", markersize=4)
+    for (known, line), style in zip((100 * shares).items(), cycle(_LINES)):
+        ax.plot(places, line, linestyle=style, marker="o", markersize=4)
         ends.append((float(places[-1]), float(line.iloc[-1]), f"{known} known"))
     starts = [name.partition("–")[0] for name in shares.index]
     ax.set_xticks(places, starts, fontsize=size_across(ax, starts, len(places)))
@@ -579,9 +594,9 @@ def comparison(
         raise ParameterError(f"several rows have the same {by} and {x}", got=f"{repeated} more", hint=hint)
     ax = axes(ax)
     ends = []
-    for number, (name, line) in enumerate(drawn.groupby(by, sort=False, observed=True)):
+    groups = drawn.groupby(by, sort=False, observed=True)
+    for (name, line), style, marker in zip(groups, cycle(_LINES), cycle(_MARKERS)):
         line = line.sort_values(x)
-        style, marker = _LINES[number % len(_LINES)], _MARKERS[number % len(_MARKERS)]
         ax.plot(line[x], line[y], linestyle=style, marker=marker, markersize=5, label=str(name))
         ends.append((float(line[x].iloc[-1]), float(line[y].iloc[-1]), str(name)))
     ends_at = _start_at_zero(y, drawn[y], ax.set_ylim)
@@ -634,8 +649,7 @@ def frontier(
     best = drawn[risk].astype("float64").cummin().shift(fill_value=np.inf) > drawn[risk]
     ax = axes(ax)
     ax.plot(drawn.loc[best, loss], drawn.loc[best, risk], "-", color="0.6", drawstyle="steps-post", zorder=1)
-    for number, (name, points) in enumerate(drawn.groupby(by, sort=False, observed=True)):
-        marker = _MARKERS[number % len(_MARKERS)]
+    for (name, points), marker in zip(drawn.groupby(by, sort=False, observed=True), cycle(_MARKERS)):
         ax.scatter(points[loss], points[risk], marker=marker, s=36, label=str(name), zorder=2)
     for _, point in drawn[best].iterrows():
         text = f"{point[by]}, k={point['k']}" if "k" in drawn else str(point[by])

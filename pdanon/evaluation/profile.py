@@ -14,10 +14,18 @@ import numpy as np
 import pandas as pd
 import pyarrow.compute as pc
 
-from pdanon.cards import Share, card, facts
-from pdanon.errors import IdentifierWarning, escape_controls
+from pdanon.cards import Share, card, facts, listing
+from pdanon.errors import IdentifierWarning
+from pdanon.evaluation.metrics.estimates import is_continuous
 from pdanon.evaluation.metrics.risk import of_few_known, risk_of
-from pdanon.evaluation.plotting import draw_bands, draw_lengths, draw_shares
+from pdanon.evaluation.plotting import (
+    band_name,
+    doubling_bands,
+    draw_bands,
+    draw_lengths,
+    draw_shares,
+    range_name,
+)
 from pdanon.evaluation.report.html import (
     Cell,
     count,
@@ -37,10 +45,10 @@ from pdanon.guarantees.km import KmAnonymity
 from pdanon.guarantees.parameters import check_k
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.chunks import refuse_chunks
-from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.codes import Itemsets, Numbers
 from pdanon.itemsets.columns import find_column
 from pdanon.itemsets.dtype import text_column
-from pdanon.itemsets.equality import Numbers, value_numbers
+from pdanon.itemsets.equality import value_numbers
 from pdanon.itemsets.libraries import holds_tables
 from pdanon.itemsets.row_loops import first_equal_rows
 from pdanon.itemsets.support import MOST_ROWS, SupportIndex
@@ -117,9 +125,8 @@ class Profile:
     alerts: tuple[Alert, ...]
 
     def __repr__(self) -> str:
-        lines = [self._title(), *(f"  {name:<10} {text}" for name, text in self._facts())]
-        lines += [f"  look at    {alert.what}\n             -> {alert.hint}" for alert in self.alerts]
-        return escape_controls("\n".join(lines))
+        alerts = (("look at", f"{alert.what}\n             -> {alert.hint}") for alert in self.alerts)
+        return listing(self._title(), [*self._facts(), *alerts])
 
     def _repr_html_(self) -> str:
         alerts = [("look at", f"{alert.what} → {alert.hint}") for alert in self.alerts]
@@ -245,7 +252,7 @@ class Profile:
     def _items_by_support(self) -> pd.DataFrame:
         """Return the table of supports by the names of the bands."""
         bounds = zip(self.supports["at_least"], self.supports["at_most"], strict=True)
-        names = [f"{low:,} and more" if high >= MOST_ROWS else _range(low, high) for low, high in bounds]
+        names = [f"{low:,} and more" if high >= MOST_ROWS else range_name(low, high) for low, high in bounds]
         return self.supports[["items", "occurrences"]].set_axis(pd.Index(names, dtype=object))
 
     def _supports_table(self) -> str:
@@ -372,14 +379,12 @@ def profile_of(itemsets: Itemsets, label: Hashable, others: pd.DataFrame, *, k: 
     with show_activity("profile"):
         risks = risk_of(itemsets, k=k, m=m)
     index, n_rows = SupportIndex.of(itemsets), len(others)
-    numbers = [value_numbers(others.iloc[:, place]) for place in range(others.shape[1])]
-    columns = [_column(others.iloc[:, place], each, k) for place, each in enumerate(numbers)]
-    singled_out = [bool(is_nearly_all(each.unique, n_rows)) for each in columns]
-    identifiers = [each.column for each, alone in zip(columns, singled_out, strict=True) if alone]
-    if n_rows < FEW:  # in a small table, almost every column looks like an identifier
-        identifiers = []
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", IdentifierWarning)
+    series = [column for _, column in others.items()]
+    numbers = [*map(value_numbers, series)]
+    columns = [_column(column, each, k) for column, each in zip(series, numbers, strict=True)]
+    # In a small table, almost every column looks like an identifier.
+    identifiers = [each.column for each in columns if n_rows >= FEW and is_nearly_all(each.unique, n_rows)]
+    with warnings.catch_warnings(action="ignore", category=IdentifierWarning):
         together = count_unmodified(others, [], KmAnonymity(k, m), identifiers)
     return Profile(
         column=label,
@@ -430,13 +435,9 @@ def _lengths(itemsets: Itemsets, index: SupportIndex) -> pd.Series[float]:
     lengths, weights = itemsets.lengths[present], index.weights[present]
     shown = {"mean": 0.0, "shortest": 0.0, "median": 0.0, "90 %": 0.0, "longest": 0.0}
     if len(lengths):
-        order = np.argsort(lengths)
-        ranks = np.cumsum(weights[order])
+        ranks = np.cumsum(np.bincount(lengths, weights))
         places = (ranks[-1] - 1) * np.array([0, 0.5, 0.9, 1])  # as np.quantile of the repeated lengths
-        low, high = (
-            lengths[order][np.searchsorted(ranks, rank, side="right")]
-            for rank in (np.floor(places), np.ceil(places))
-        )
+        low, high = (np.searchsorted(ranks, near(places), side="right") for near in (np.floor, np.ceil))
         quantiles = low + (high - low) * (places - np.floor(places))
         shown = dict(zip(shown, [int(lengths @ weights) / int(ranks[-1]), *quantiles], strict=True))
     return pd.Series(shown, name="items of a row", dtype="float64")
@@ -539,7 +540,7 @@ def _quasi_identifier_alerts(frame: pd.DataFrame, columns: Sequence[_Column]) ->
         values, name = frame.iloc[:, place], each.column
         if is_nearly_all(each.unique, len(frame)) or each.values <= 1:
             continue
-        if each.missing and _is_ordered(values):
+        if each.missing and is_continuous(values):
             what = f"{each.missing:,} of {len(frame):,} rows have no value in {name!r}"
             hint = "in quasi=, a class with such a row gets the whole range: drop or fill these rows"
             yield Alert(what, hint, hint.replace("quasi=", "--quasi"))
@@ -550,13 +551,6 @@ def _quasi_identifier_alerts(frame: pd.DataFrame, columns: Sequence[_Column]) ->
             hint = f"{usable}, pass them with quasi=: hierarchies={{{name!r}: {tree}}}"
             command = f"{usable}, list a file of them under hierarchies in a policy"
             yield Alert(f"column {name!r} looks like codes, such as postcodes", hint, command)
-
-
-def _is_ordered(values: pd.Series[Any]) -> bool:
-    """Return whether values are published as intervals: numbers, dates or times."""
-    kinds = pd.api.types
-    numeric = kinds.is_numeric_dtype(values.dtype) and not kinds.is_bool_dtype(values.dtype)
-    return numeric or kinds.is_datetime64_any_dtype(values.dtype)
 
 
 def _are_codes(values: pd.Series[Any]) -> bool:
@@ -594,21 +588,15 @@ def by_length(risk: pd.DataFrame, n_missing: int) -> pd.DataFrame:
     lengths = risk[risk["items"].notna()].astype({"items": "int64"})
     n_items = lengths["items"]
     few = n_items.nunique() <= _MOST_LENGTHS
-    # Bands double: band b > 1 has the lengths from 2**(b - 2) + 1 to 2**(b - 1).
-    doubling = np.where(n_items > 0, np.ceil(np.log2(n_items.clip(lower=1))) + 1, 0).astype(int)
-    band = n_items if few else doubling
+    band = n_items if few else doubling_bands(n_items.to_numpy())
     # Shares must be weighted by their rows before they are added up.
     parts = lengths.assign(below_k=lengths["below_k"] * lengths["rows"], band=band)
     sums = parts.groupby(["band", "known"])[["rows", "below_k"]].sum()
     shares = (sums["below_k"] / sums["rows"]).unstack("known")
     rows = sums["rows"].groupby("band").first() - n_missing * (shares.index == 0)
     shares.insert(0, "rows", rows)
-    names = [str(each) if few else _range(2**each // 4 + 1, 2**each // 2) for each in shares.index]
+    names = [str(each) if few else band_name(each) for each in shares.index]
     return shares.set_axis(pd.Index(names, dtype=object))[(rows > 0).to_numpy()]
-
-
-def _range(low: int, high: int) -> str:
-    return f"{high:,}" if low >= high else f"{low:,}–{high:,}"
 
 
 def _bands_figure(bands: pd.Series[int], of: str, what: str, caption: str) -> str:

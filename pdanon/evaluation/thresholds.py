@@ -91,7 +91,7 @@ class Thresholds:
     def to_frame(self) -> pd.DataFrame:
         """Return a table: ``name, least, authority, rule, source, year, url``."""
         names = ["name", "least", "authority", "rule", "source", "year", "url"]
-        return pd.DataFrame([{name: getattr(each, name) for name in names} for each in self.values()])
+        return pd.DataFrame([*self.values()])[names]
 
     def __repr__(self) -> str:
         return str(self.to_frame()[["name", "least", "year"]].to_string(index=False))

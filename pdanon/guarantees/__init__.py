@@ -96,9 +96,7 @@ def audit(
     >>> df.txanon.audit(pdanon.KmAnonymity(k=2, m=2))
     Audit(holds=False, rows_at_risk=1, guarantee=KmAnonymity(k=2, m=2))
     """
-    guarantee, column = read_guarantee(guarantee, column, k, m)
-    if mapping is not None:
-        guarantee = guarantee.with_mapping(mapping)
+    guarantee, column = read_guarantee(guarantee, column, k, m, mapping=mapping)
     with show_activity("audit"):
         return guarantee.audit(frame, column)
 
@@ -109,10 +107,12 @@ def read_guarantee(
     k: int | None,
     m: ItemLimit,
     quasi: Sequence[Hashable] | None = None,
+    mapping: pd.DataFrame | None = None,
 ) -> tuple[Guarantee, Hashable | None]:
     """Return the guarantee, or that of k, m and quasi-identifiers, and the list column.
 
-    With k or m, a name in the place of the guarantee is the list column, as in the algorithms.
+    The guarantee has the mapping, if there is one. With k or m, a name in the place of the guarantee is the
+    list column, as in the algorithms.
     """
     numbers = k is not None or not isinstance(m, DefaultNumber) or quasi is not None
     if numbers and isinstance(guarantee, str) and column is None:
@@ -122,11 +122,11 @@ def read_guarantee(
         hint = "pass k and m, such as k=5, m=2, or a guarantee, such as pdanon.KKm(k=5, m=2, quasi=['age'])"
         raise ParameterError(problem, where="guarantee, k and m", hint=hint)
     if quasi is not None:
-        return KKm(k=k, m=m, quasi=quasi), column  # type: ignore[arg-type]
-    if numbers:
-        return KmAnonymity(k, m), column  # type: ignore[arg-type]  # which explains a missing k
+        guarantee = KKm(k=k, m=m, quasi=quasi)  # type: ignore[arg-type]
+    elif numbers:
+        guarantee = KmAnonymity(k, m)  # type: ignore[arg-type]  # which explains a missing k
     check_guarantee(guarantee)
-    return guarantee, column
+    return (guarantee if mapping is None else guarantee.with_mapping(mapping)), column
 
 
 def check_recountable(guarantee: Any, others: Sequence[str] = ()) -> Recountable:

@@ -11,12 +11,12 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pdanon._kernels import breaches as kernels
-from pdanon._kernels import row_exposure
+from pdanon._kernels import breaches as kernels, row_exposure
 from pdanon._kernels.itemset_search import minimal
+from pdanon.frozen import frozen
 from pdanon.itemsets.codes import Codes, Itemsets
+from pdanon.itemsets.lists import Mask, Numbers
 from pdanon.itemsets.support import (
     MOST_ITEMSETS,
     ItemsetTable,
@@ -29,77 +29,84 @@ from pdanon.itemsets.threads import count_threads, many_parts, search
 from pdanon.itemsets.timing import halt_flag
 
 
-def split_rows(itemsets: Itemsets, sensitive: NDArray[np.bool_]) -> tuple[SupportIndex, SupportIndex]:
+def split_rows(itemsets: Itemsets, sensitive: Mask) -> tuple[SupportIndex, SupportIndex]:
     """Split the rows into their known and their sensitive items; both keep their codes."""
     rows = SupportIndex.of(itemsets)
     return rows.keep_items(~sensitive), rows.keep_items(sensitive)
 
 
-def rows_at_risk(
-    known: SupportIndex,
-    secrets: SupportIndex,
-    *,
-    share: Fraction,
-    m: int | None,
-    k: int = 1,
-    copies: bool = False,
-) -> NDArray[np.bool_]:
-    """Return whether each row contains an itemset of `threats`; this is faster than listing the threats.
+@frozen
+class Breaches:
+    """The search for itemsets of known items that breach the limits of a guarantee.
 
-    ``known`` and ``secrets`` are the same rows. ``share``, in [0, 1], is the maximum share of a secret item
-    in the rows that contain at most m known items; m is at least 1, None: any. ``k`` is the minimum support.
-
-    With ``copies``, ``secrets`` has two codes for each of its n items. Code ``n + s`` marks a row in which
-    the item ``s`` is public. It counts only together with a row in which ``s`` is secret.
+    ``known`` and ``secrets`` are the same rows. With ``copies``, ``secrets`` has two codes for each of its n
+    items. Code ``n + s`` marks a row in which the item ``s`` is public. It counts only together with a row in
+    which ``s`` is secret.
     """
-    marked = known.at_risk(k, m) if k > 1 else np.zeros(len(known.weights), np.bool_)
-    _search(known, secrets, share, m, k, marked, copies)
-    return marked
 
+    known: SupportIndex
+    secrets: SupportIndex
+    share: Fraction  # maximum share of a secret item in the rows that contain known items; in [0, 1]
+    m: int | None  # maximum number of known items, at least 1; None: any
+    k: int = 1  # minimum support
+    copies: bool = False
 
-def threats(
-    known: SupportIndex,
-    secrets: SupportIndex,
-    *,
-    share: Fraction,
-    m: int | None,
-    k: int = 1,
-    copies: bool = False,
-) -> ItemsetTable:
-    """List the minimal itemsets that have a support below k, or are among `breaches`.
+    def rows_at_risk(self) -> Mask:
+        """Return whether each row contains an itemset of `threats`; faster than listing them."""
+        no_risk = np.zeros(len(self.known.weights), np.bool_)
+        marked = self.known.at_risk(self.k, self.m) if self.k > 1 else no_risk
+        self._search(marked)
+        return marked
 
-    The parameters are those of `rows_at_risk`. Itemsets are ordered by size, then by codes.
-    """
-    tables = [_search(known, secrets, share, m, k, None, copies)]
-    if k > 1:
-        tables.append(known.rare(k, known.longest if m is None else m))
-    return minimal_sets(concatenate(tables))
+    def threats(self) -> ItemsetTable:
+        """List the minimal itemsets that have a support below k, or are among `breaches`; `ordered`."""
+        tables = [self._search()]
+        if self.k > 1:
+            tables.append(self.known.rare(self.k, self.known.longest if self.m is None else self.m))
+        return minimal_sets(concatenate(tables))
 
+    def breaches(self) -> ItemsetTable:
+        """List the minimal itemsets in k rows with a secret item in more than the share; `ordered`."""
+        return minimal_sets(self._search())
 
-def breaches(
-    known: SupportIndex,
-    secrets: SupportIndex,
-    *,
-    share: Fraction,
-    m: int | None,
-    k: int = 1,
-    copies: bool = False,
-) -> ItemsetTable:
-    """List the minimal itemsets in at least k rows, with a secret item in more than a share of the rows.
+    def _search(self, marked: Mask | None = None) -> ItemsetTable:
+        """Mark in ``marked`` the rows of breaching itemsets; without ``marked``, list the itemsets."""
+        known, secrets, share, k = self.known, self.secrets, self.share, self.k
+        # Below one row, every share allows no row at all. With 0, products in the kernel do not overflow.
+        if share * known.n_rows < 1:
+            share = Fraction(0)
+        above, below = share.numerator, share.denominator
+        m = max(known.longest if self.m is None else min(self.m, known.longest), 1)
+        relevant = secret_totals(secrets, self.copies) * below > above * k
+        if share >= 1 or not relevant.any():
+            return no_itemsets()
+        secrets = secrets.keep_items(np.tile(relevant, 2) if self.copies else relevant)
+        rows: Any = known.codes, known.offsets, known.n_items
+        hidden: Any = secrets.codes, secrets.offsets, len(relevant)
+        lists, room = marked is None, np.array([MOST_ITEMSETS])
+        marks = np.zeros(len(known.weights), np.bool_) if marked is None else marked
+        arguments = k, m, above, below, rows, hidden, known.weights, lists, marks, room
+        singles = kernels.Breaches(*arguments, halt_flag())
+        found = [ItemsetTable(*singles.single_items())]
 
-    The parameters are those of `rows_at_risk`. Itemsets are ordered by size, then by codes.
-    """
-    return minimal_sets(_search(known, secrets, share, m, k, None, copies))
+        def part(begin: int, end: int) -> ItemsetTable:
+            # Several threads may write to the same element of `marks`, but all write True.
+            return ItemsetTable(*kernels.Breaches(*arguments, halt_flag()).larger(singles, begin, end))
+
+        found += search(part, many_parts(singles.first_items(), 4 * count_threads()), known.search_bound(m))
+        every = concatenate(found)
+        refuse_long_list(every)
+        return every
 
 
 def likeliest_secrets(
     known: SupportIndex, secrets: SupportIndex, itemsets: ItemsetTable, *, copies: bool = False
-) -> tuple[Codes, NDArray[np.int64]]:
+) -> tuple[Codes, Numbers]:
     """Find the secret item in most of the rows with each itemset of known items, and its number of rows.
 
     Of equal secret items the first is found, and -1 if no row has one.
     """
-    is_empty = np.diff(itemsets.offsets) == 0
+    is_empty = itemsets.lengths == 0
     totals = secret_totals(secrets, copies)
     rows = secrets.codes, secrets.offsets, len(totals)
     larger = itemsets.take(~is_empty)
@@ -111,48 +118,12 @@ def likeliest_secrets(
     return items, counts
 
 
-def secret_totals(secrets: SupportIndex, copies: bool) -> NDArray[np.int64]:
+def secret_totals(secrets: SupportIndex, copies: bool) -> Numbers:
     """Count the rows with each secret item; with ``copies``, also those in which it is public."""
     if not copies:
         return secrets.singles
     hidden, public = np.split(secrets.singles, 2)
     return np.where(hidden > 0, hidden + public, 0)
-
-
-def _search(
-    known: SupportIndex,
-    secrets: SupportIndex,
-    share: Fraction,
-    m: int | None,
-    k: int,
-    marked: NDArray[np.bool_] | None,
-    copies: bool,
-) -> ItemsetTable:
-    """Mark in ``marked`` the rows of breaching itemsets; without ``marked``, list the itemsets."""
-    # Below one row, every share allows no row at all. With 0, products in the kernel do not overflow.
-    if share * known.n_rows < 1:
-        share = Fraction(0)
-    above, below = share.numerator, share.denominator
-    m = max(known.longest if m is None else min(m, known.longest), 1)
-    relevant = secret_totals(secrets, copies) * below > above * k
-    if share >= 1 or not relevant.any():
-        return no_itemsets()
-    secrets = secrets.keep_items(np.tile(relevant, 2) if copies else relevant)
-    rows: Any = [(known.codes, known.offsets, known.n_items), (secrets.codes, secrets.offsets, len(relevant))]
-    lists, room = marked is None, np.array([MOST_ITEMSETS])
-    marks = np.zeros(len(known.weights), np.bool_) if marked is None else marked
-    arguments = k, m, above, below, rows[0], rows[1], known.weights, lists, marks, room
-    singles = kernels.Breaches(*arguments, halt_flag())
-    found = [ItemsetTable(*singles.single_items())]
-
-    def part(begin: int, end: int) -> ItemsetTable:
-        # Several threads may write to the same element of `marks`, but all write True.
-        return ItemsetTable(*kernels.Breaches(*arguments, halt_flag()).larger(singles, begin, end))
-
-    found += search(part, many_parts(singles.first_items(), 4 * count_threads()), known.search_bound(m))
-    every = concatenate(found)
-    refuse_long_list(every)
-    return every
 
 
 def minimal_sets(itemsets: ItemsetTable) -> ItemsetTable:

@@ -9,21 +9,19 @@ from typing import Any, NamedTuple, TypeAlias, get_args
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from pdanon.guarantees import check_recountable
 from pdanon.guarantees.emptied import Suppression
 from pdanon.guarantees.k_anonymity import KAnonymity
-from pdanon.guarantees.kkm import KKm, KLm, QuasiClasses
+from pdanon.guarantees.kkm import KKm, KLm, QuasiClasses, list_labels
 from pdanon.guarantees.named import MappedItems, refuse_overlaps
 from pdanon.guarantees.verdict import Audit, Recountable
 from pdanon.io.buckets import number_buckets
 from pdanon.io.parquet import to_frame
 from pdanon.itemsets.columns import find_column, find_quasi
+from pdanon.itemsets.lists import Mask
 
 ByClasses: TypeAlias = KAnonymity | KKm | KLm
-
-_NOTHING = Suppression(False, 0, 0)
 
 
 def check_countable(guarantee: Any) -> Recountable | ByClasses:
@@ -33,23 +31,30 @@ def check_countable(guarantee: Any) -> Recountable | ByClasses:
     return check_recountable(guarantee, [kind.__name__ for kind in get_args(ByClasses)])
 
 
-def class_columns(
-    guarantee: ByClasses, frame: pd.DataFrame, column: Hashable | None
-) -> tuple[list[int], list[int]]:
-    """Return the positions of the quasi-identifiers and of the list columns that an audit reads."""
-    lists = [] if isinstance(guarantee, KAnonymity) else _list_columns(guarantee, column)
-    return find_quasi(frame, guarantee.quasi), [find_column(frame, each) for each in lists]
+class ClassColumns(NamedTuple):
+    """The columns that an audit by class reads: quasi-identifiers, then list columns."""
 
+    labels: list[Any]
+    n_quasi: int
 
-def _list_columns(guarantee: KKm | KLm, column: Hashable | None) -> Sequence[Hashable | None]:
-    return [column] if isinstance(guarantee, KLm) or guarantee.columns is None else guarantee.columns
+    @classmethod
+    def of(cls, guarantee: ByClasses, frame: pd.DataFrame, column: Hashable | None) -> ClassColumns:
+        """Find the columns of a frame, whose rows are not read."""
+        lists = list_labels(guarantee, column)
+        quasi, found = find_quasi(frame, guarantee.quasi), [find_column(frame, each) for each in lists]
+        return cls([frame.columns[place] for place in [*quasi, *found]], len(quasi))
+
+    @property
+    def column(self) -> Hashable | None:
+        """The list column, if it is one."""
+        return self.labels[-1] if len(self.labels) == self.n_quasi + 1 else None
 
 
 class ClassPart(NamedTuple):
     """All rows of some classes, as released."""
 
     frame: pd.DataFrame
-    had_none: NDArray[np.bool_] | None = None  # whether a row had no item in the original; None: unknown
+    had_none: Mask | None = None  # whether a row had no item in the original; None: unknown
 
 
 class PartAudit(NamedTuple):
@@ -67,13 +72,14 @@ def audit_part(guarantee: ByClasses, column: Hashable | None, part: ClassPart) -
     at_risk = _of_part(guarantee).audit(part.frame, column).rows_at_risk
     if isinstance(guarantee, KAnonymity):
         return PartAudit(at_risk, at_risk)
-    classes = QuasiClasses.of(part.frame, _list_columns(guarantee, column), guarantee.quasi)
+    classes = QuasiClasses.of(part.frame, list_labels(guarantee, column), guarantee.quasi)
     occurring: frozenset[int] = frozenset()
     if isinstance(guarantee, KLm):
         if guarantee.mapping is None:
             refuse_overlaps(classes.crowds.itemsets)
         occurring = frozenset(guarantee.sensitive.find(classes.crowds.itemsets.vocabulary).tolist())
-    few = classes.find_emptied(guarantee.k) if _suppression(guarantee).suppresses else []
+    suppresses = guarantee.mapping is not None and guarantee.mapping.suppresses
+    few = classes.find_emptied(guarantee.k) if suppresses else []
     n_emptied, n_empty = int(np.sum(few)), None
     if part.had_none is not None:
         n_empty = sum(int(np.count_nonzero(each & part.had_none)) for each in few)
@@ -100,13 +106,13 @@ def join_audits(
     if isinstance(guarantee, KLm):
         occurring = frozenset().union(*(each.occurring for each in parts))
         left_out = frozenset() if guarantee.mapping is None else guarantee.mapping.left_out
-        guarantee.sensitive.refuse_unknown({*occurring, *left_out}, "sensitive")
+        guarantee.sensitive.refuse_unknown({*occurring, *left_out})
     emptied = False
-    if isinstance(guarantee, KKm | KLm):
+    if isinstance(guarantee, KKm | KLm) and guarantee.mapping is not None:
         known = [each.n_empty for each in parts if each.n_empty is not None]
         if known:
-            guarantee = _with_suppression(guarantee, replace(_suppression(guarantee), empty_rows=sum(known)))
-        emptied = sum(each.n_emptied for each in parts) > _suppression(guarantee).empty_rows
+            guarantee = replace(guarantee, mapping=replace(guarantee.mapping, empty_rows=sum(known)))
+        emptied = sum(each.n_emptied for each in parts) > guarantee.mapping.empty_rows
 
     def list_all() -> pd.DataFrame:
         found = [*list_parts(emptied)]
@@ -128,24 +134,13 @@ def audit_parts(guarantee: ByClasses, parts: Iterable[ClassPart], column: Hashab
     return join_audits(guarantee, [audit_part(guarantee, column, part) for part in parts], list_parts)
 
 
-def _suppression(guarantee: KKm | KLm) -> Suppression:
-    return Suppression.of(guarantee.mapping) or _NOTHING
-
-
-def _with_suppression(guarantee: KKm | KLm, suppression: Suppression) -> KKm | KLm:
-    known = guarantee.mapping
-    joint = replace(known, suppression=suppression) if isinstance(known, MappedItems) else suppression
-    return replace(guarantee, mapping=joint)
-
-
 def _of_part(guarantee: ByClasses, *, emptied: bool = False) -> ByClasses:
     """Return the guarantee for a part, in which a sensitive item need not occur."""
-    suppression = Suppression(emptied, 0, 0)
     if isinstance(guarantee, KLm):
         plain = frozenset() if guarantee.mapping is None else guarantee.mapping.plain_labels
         everything = frozenset(range(len(guarantee.sensitive)))
-        return replace(guarantee, mapping=MappedItems(everything, plain, suppression))
-    return replace(guarantee, mapping=suppression) if isinstance(guarantee, KKm) else guarantee
+        return replace(guarantee, mapping=MappedItems(emptied, 0, 0, everything, plain))
+    return replace(guarantee, mapping=Suppression(emptied, 0, 0)) if isinstance(guarantee, KKm) else guarantee
 
 
 # --- Rows by class

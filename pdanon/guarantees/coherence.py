@@ -5,7 +5,7 @@ Xu, Wang, Fu, Yu, "Anonymizing Transaction Databases for Publication", KDD 2008.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -13,27 +13,26 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from pdanon.errors import ParameterError
-from pdanon.guarantees.breaches import likeliest_secrets, minimal_sets, rows_at_risk, secret_totals, threats
-from pdanon.guarantees.emptied import Suppression, add_emptied, count_emptied
+from pdanon.frozen import frozen
+from pdanon.guarantees.breaches import Breaches, likeliest_secrets, minimal_sets, secret_totals
+from pdanon.guarantees.emptied import add_emptied, count_emptied
 from pdanon.guarantees.named import MappedItems, NamedItems, named_items, refuse_members, refuse_overlaps
 from pdanon.guarantees.parameters import check_k, check_share, format_share
-from pdanon.guarantees.verdict import Audit, threat_table
+from pdanon.guarantees.verdict import Audit, ListModel, threat_table
 from pdanon.itemsets.arguments import constructed_by_name
-from pdanon.itemsets.codes import Codes, Itemsets, Offsets, find_items, item_array
-from pdanon.itemsets.columns import find_columns, names_column
+from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers, Offsets, find_items, item_array
+from pdanon.itemsets.columns import names_column
 from pdanon.itemsets.encoded_columns import ListColumns
-from pdanon.itemsets.lists import offsets_of
-from pdanon.itemsets.multisets import read_visible
+from pdanon.itemsets.lists import append_rows, offsets_of
 from pdanon.itemsets.support import ItemsetTable, SupportIndex, concatenate, empty_itemset
 from pdanon.itemsets.validation import check_count, format_positions
 
 
 @constructed_by_name
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Coherence:
+class Coherence(ListModel):
     """At least k rows match up to p known public items, and at most a share h of them have a private item.
 
     Precisely: an itemset of at most p public items that occurs is in at least k rows, and no private item is
@@ -109,23 +108,18 @@ class Coherence:
     mapping: Any = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "h", check_share(self.h, "h"))
-        object.__setattr__(self, "k", check_k(self.k))
-        object.__setattr__(self, "p", check_count(self.p, "p", least=1))
-        object.__setattr__(self, "private", private_items(self.private))
-        object.__setattr__(self, "effort", Efforts.of(self.effort))
+        self._store(
+            h=check_share(self.h, "h"),
+            k=check_k(self.k),
+            p=check_count(self.p, "p", least=1),
+            private=private_items(self.private),
+            effort=Efforts.of(self.effort),
+        )
         named = self.private if isinstance(self.private, NamedItems) else NamedItems.of([], "private")
-        object.__setattr__(self, "mapping", MappedItems.of(self.mapping, named, "private"))
+        self._store(mapping=MappedItems.of_named(self.mapping, named))
 
-    def audit(self, frame: pd.DataFrame, column: Hashable | None = None) -> Audit:
-        """Recount a frame from scratch.
-
-        Parameters
-        ----------
-        frame : pandas.DataFrame
-            Any frame with the list column and, if there is one, the private column; released or not.
-        column : hashable, optional
-            The list column. By default the only one, apart from the private column.
+    def recount(self, columns: ListColumns) -> Audit:
+        """Audit encoded list columns; `audit` reads them from a frame and calls this.
 
         Returns
         -------
@@ -148,16 +142,11 @@ class Coherence:
         Exact. Time grows with the number of public itemsets of at most p items that k rows contain. With
         ``effort``, it is the largest number of items with a total effort of at most p.
         """
-        positions = find_columns(frame, column, self.private)
-        return self.recount(ListColumns.of(frame, positions, read=read_visible))
-
-    def recount(self, columns: ListColumns) -> Audit:
-        """Audit encoded list columns; `audit` reads them from a frame and calls this."""
         parts = PublicAndPrivate.of(columns, self.private)
         if self.mapping is None:  # with a mapping, an item has one label in a row
             refuse_overlaps(parts.itemsets)
         if isinstance(self.private, NamedItems):
-            refuse_members(parts.itemsets, self.private, "private", self.mapping)
+            refuse_members(parts.itemsets, self.private, self.mapping)
         # If the empty itemset is a threat, it is the only minimal one.
         for rows in parts.crowds():
             n_rows, most = rows.n_rows, int(rows.totals.max(initial=0))
@@ -165,29 +154,30 @@ class Coherence:
                 return Audit(self, n_rows, partial(self._list_threats, rows, empty_itemset(n_rows)))
         knowable, efforts = knowable_items(self, parts)
         most = self.p if efforts is None else max(most_items(efforts, self.p), 1)
-        bounds: Any = {"share": self.h, "m": most, "k": self.k, "copies": parts.copies}
         crowds, private = [parts], parts.columns.private
         has_private = ~parts.itemsets.nulls if private is None else ~private.nulls
         if private is not None and not has_private.all():
             crowds.append(parts.within_rows(has_private))
-        split = [(each.part(knowable), each.secrets) for each in crowds]
+        searches = [
+            Breaches(each.part(knowable), each.secrets, self.h, most, self.k, parts.copies) for each in crowds
+        ]
 
-        def find_threats(known: SupportIndex, secrets: SupportIndex) -> ItemsetTable:
-            found = threats(known, secrets, **bounds)
+        def find_threats(breaches: Breaches) -> ItemsetTable:
+            found = breaches.threats()
             return found if efforts is None else found.take(affordable(found, efforts, self.p))
 
-        def find_rows(known: SupportIndex, secrets: SupportIndex) -> NDArray[np.bool_]:
+        def find_rows(breaches: Breaches) -> Mask:
             if efforts is None:
-                return rows_at_risk(known, secrets, **bounds)
-            return known.contains_any(find_threats(known, secrets))
+                return breaches.rows_at_risk()
+            return breaches.known.contains_any(find_threats(breaches))
 
         def list_threats() -> pd.DataFrame:
-            found = concatenate([find_threats(*each) for each in split])
+            found = concatenate([*map(find_threats, searches)])
             return self._list_threats(parts, minimal_sets(found.distinct()))
 
-        at_risk = find_rows(*split[0])
-        for each in split[1:]:
-            at_risk[has_private] |= find_rows(*each)
+        at_risk = find_rows(searches[0])
+        for each in searches[1:]:
+            at_risk[has_private] |= find_rows(each)
         audit = Audit(self, int(parts.index.weights[at_risk].sum()), list_threats)
         return add_emptied(audit, self._count_emptied(parts), parts.n_rows, parts.itemsets)
 
@@ -198,15 +188,11 @@ class Coherence:
 
     def _count_emptied(self, parts: PublicAndPrivate) -> int:
         """Count the rows that lost all public items, if fewer than k rows have none; otherwise return 0."""
-        suppression = Suppression.of(self.mapping)
-        if suppression is None:
+        if self.mapping is None:
             return 0
-        bare = suppression.rows_without_public
-        return count_emptied(
-            parts.itemsets_of(knowable_items(self, parts)[0]),
-            self.k - bare,
-            replace(suppression, empty_rows=bare),
-        )
+        bare = self.mapping.rows_without_public
+        known = parts.itemsets_of(knowable_items(self, parts)[0])
+        return count_emptied(known, self.k - bare, replace(self.mapping, empty_rows=bare))
 
     def _list_threats(self, parts: PublicAndPrivate, threats: ItemsetTable) -> pd.DataFrame:
         """Return threats over the public items as a DataFrame, with the likeliest private item of each."""
@@ -220,19 +206,13 @@ class Coherence:
         table["probability"] = counts / threats.supports
         return table
 
-    def with_mapping(self, mapping: pd.DataFrame) -> Coherence:
-        """Return the guarantee for a release with this mapping."""
-        return replace(self, mapping=mapping)
-
     def __repr__(self) -> str:
         private = f"{len(self.private)} items" if isinstance(self.private, NamedItems) else "a column"
         effort = "" if self.effort is None else f", effort={len(self.effort)} items"
         return f"Coherence(h={format_share(self.h)}, k={self.k}, p={self.p}, private={private}{effort})"
 
 
-def knowable_items(
-    guarantee: Coherence, parts: PublicAndPrivate
-) -> tuple[NDArray[np.bool_], NDArray[np.int64] | None]:
+def knowable_items(guarantee: Coherence, parts: PublicAndPrivate) -> tuple[Mask, Numbers | None]:
     """Return whether an attacker can know each item; with efforts, also their efforts."""
     if guarantee.effort is None:
         return ~parts.is_private, None
@@ -250,7 +230,7 @@ def private_items(private: Any) -> Any:
     return private if names_column(private) else NamedItems.of(private, "private")
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class PublicAndPrivate:
     """Rows of public and private items with common codes.
 
@@ -262,7 +242,7 @@ class PublicAndPrivate:
     columns: ListColumns  # the recoded list column, and the private column, if there is one
     codes: Codes  # of the items of each row, in both columns; ascending within a row
     offsets: Offsets
-    is_private: NDArray[np.bool_]  # by code
+    is_private: Mask  # by code
     # number among the private items of each public item that is private in other rows, else -1; None: there
     # is no such item
     twins: Codes | None = None
@@ -275,13 +255,13 @@ class PublicAndPrivate:
         """
         itemsets, hidden = columns.itemsets, columns.private
         if isinstance(private, NamedItems):
-            return cls.within(columns, named_items(itemsets, private, "private"))
+            return cls.within(columns, named_items(itemsets, private))
         if hidden is None:
             hint = "pass both columns to collapse"
             raise ParameterError("the private column was not collapsed", where="private", hint=hint)
-        codes, offsets = _joined(
-            (itemsets.codes, itemsets.offsets), (hidden.codes + np.int32(itemsets.n_items), hidden.offsets)
-        )
+        # The codes of the second column are higher, so those of a row stay ascending.
+        secret = hidden.codes + np.int32(itemsets.n_items), hidden.offsets
+        codes, offsets = append_rows([(itemsets.codes, itemsets.offsets), secret])
         n_items = itemsets.n_items + hidden.n_items
         public_codes = itemsets.lookup(hidden.vocabulary)
         shared = np.flatnonzero(public_codes >= 0).astype(np.int32)
@@ -297,7 +277,7 @@ class PublicAndPrivate:
         """Raise an error if an item is public and private in the same row."""
         own, n_hidden = self.secrets, int(self.is_private.sum())
         items = own.recode(np.tile(np.arange(n_hidden), 2), n_hidden)
-        rows = np.flatnonzero(np.diff(items.offsets) < np.diff(own.offsets))
+        rows = np.flatnonzero(items.lengths < own.lengths)
         if len(rows):
             place = f"private, rows {format_positions(rows)}" if self.itemsets.weights is None else "private"
             raise ParameterError(
@@ -308,7 +288,7 @@ class PublicAndPrivate:
             )
 
     @classmethod
-    def within(cls, columns: ListColumns, is_private: NDArray[np.bool_]) -> PublicAndPrivate:
+    def within(cls, columns: ListColumns, is_private: Mask) -> PublicAndPrivate:
         """Split the items of one column."""
         return cls(columns, columns.itemsets.codes, columns.itemsets.offsets, is_private)
 
@@ -325,14 +305,14 @@ class PublicAndPrivate:
             found += [] if mask.all() else [self.within_rows(mask)]
         return found
 
-    def within_rows(self, chosen: NDArray[np.bool_]) -> PublicAndPrivate:
+    def within_rows(self, chosen: Mask) -> PublicAndPrivate:
         """Select rows by mask."""
         lengths = np.diff(self.offsets)
         columns = ListColumns(*(each.take(np.flatnonzero(chosen)) for each in self.columns.columns))
         codes, offsets = self.codes[np.repeat(chosen, lengths)], offsets_of(lengths[chosen])
         return replace(self, columns=columns, codes=codes, offsets=offsets)
 
-    def itemsets_of(self, chosen: NDArray[np.bool_]) -> Itemsets:
+    def itemsets_of(self, chosen: Mask) -> Itemsets:
         """Return the list column that is recoded with some of its items only, by the same numbers."""
         is_chosen = chosen[self.itemsets.codes]
         offsets = offsets_of(is_chosen)[self.itemsets.offsets]
@@ -357,7 +337,7 @@ class PublicAndPrivate:
         return self.index.n_rows
 
     @property
-    def supports(self) -> NDArray[np.int64]:
+    def supports(self) -> Numbers:
         """Support of each item."""
         return self.index.singles
 
@@ -373,10 +353,12 @@ class PublicAndPrivate:
             return self.part(self.is_private)
         n_hidden = int(self.is_private.sum())
         public = np.where(self.twins >= 0, self.twins + n_hidden, -1)
-        return self.rows(np.where(self.is_private, np.cumsum(self.is_private) - 1, public), 2 * n_hidden)
+        return self.index.recode(
+            np.where(self.is_private, np.cumsum(self.is_private) - 1, public), 2 * n_hidden
+        )
 
     @property
-    def totals(self) -> NDArray[np.int64]:
+    def totals(self) -> Numbers:
         """The rows with each private item, also those in which it is public."""
         return secret_totals(self.secrets, self.copies)
 
@@ -386,29 +368,20 @@ class PublicAndPrivate:
         if self.twins is None:
             return self.index
         n_hidden = int(self.is_private.sum())
-        copies = self.rows(np.where(self.twins >= 0, self.twins + np.int32(n_items), -1), n_items + n_hidden)
-        rows = _joined((self.codes, self.offsets), (copies.codes, copies.offsets))
+        copies = self.index.recode(
+            np.where(self.twins >= 0, self.twins + np.int32(n_items), -1), n_items + n_hidden
+        )
+        rows = append_rows([(self.codes, self.offsets), (copies.codes, copies.offsets)])
         return SupportIndex(*rows, n_items + n_hidden, self.itemsets.weights)
 
-    def without(self, dropped: NDArray[np.bool_]) -> PublicAndPrivate:
+    def without(self, dropped: Mask) -> PublicAndPrivate:
         """Drop items, by code, from the counted rows; the columns stay."""
-        rows = self.rows(np.where(dropped, -1, np.arange(len(dropped))), len(dropped))
+        rows = self.index.keep_items(~dropped)
         return replace(self, codes=rows.codes, offsets=rows.offsets)
 
-    def rows(self, numbers: NDArray[Any], n_items: int) -> SupportIndex:
-        """Return the rows with other item codes; -1 removes an item."""
-        return self.index.recode(numbers, n_items)
-
-    def part(self, wanted: NDArray[np.bool_]) -> SupportIndex:
+    def part(self, wanted: Mask) -> SupportIndex:
         """Return the rows with the wanted items only, recoded from 0 in the same order."""
-        return self.rows(np.where(wanted, np.cumsum(wanted) - 1, -1), int(wanted.sum()))
-
-
-def _joined(first: tuple[Codes, Offsets], second: tuple[Codes, Offsets]) -> tuple[Codes, Offsets]:
-    """Append the codes of each row of the second table, which are higher, to those of the first."""
-    rows = [np.repeat(np.arange(len(offsets) - 1), np.diff(offsets)) for _, offsets in (first, second)]
-    order = np.argsort(np.concatenate(rows), kind="stable")  # the codes of a row stay ascending
-    return np.concatenate((first[0], second[0]))[order], first[1] + second[1]
+        return self.index.select(wanted)
 
 
 # --- Efforts of learning items: an attacker knows itemsets up to a total effort
@@ -424,7 +397,7 @@ class Efforts:
     """
 
     items: pa.Array  # distinct
-    values: NDArray[np.int64]
+    values: Numbers
 
     @classmethod
     def of(cls, effort: Any) -> Efforts | None:
@@ -447,17 +420,17 @@ class Efforts:
     def __len__(self) -> int:
         return len(self.values)
 
-    def find(self, items: pa.Array) -> NDArray[np.int64]:
+    def find(self, items: pa.Array) -> Numbers:
         """Return the effort of each item."""
         return np.append(self.values, 1)[find_items(items, self.items)]
 
 
-def most_items(efforts: NDArray[np.int64], budget: int) -> int:
+def most_items(efforts: Numbers, budget: int) -> int:
     """Return the largest number of items with a total effort of at most a budget."""
     return int(np.searchsorted(np.cumsum(np.sort(efforts)), budget, side="right"))
 
 
-def affordable(itemsets: ItemsetTable, efforts: NDArray[np.int64], budget: int) -> NDArray[np.bool_]:
+def affordable(itemsets: ItemsetTable, efforts: Numbers, budget: int) -> Mask:
     """Return whether the total effort of each itemset is at most a budget."""
-    totals = np.append(0, np.cumsum(efforts[itemsets.codes]))[itemsets.offsets]
+    totals = offsets_of(efforts[itemsets.codes])[itemsets.offsets]
     return np.diff(totals) <= budget

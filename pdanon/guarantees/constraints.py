@@ -8,16 +8,15 @@ list, and `ps_rules` a placeholder for rules, to be passed as ``rules=``.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from pdanon.errors import ParameterError
+from pdanon.frozen import frozen
 from pdanon.guarantees import KmAnonymity, PrivacyConstraints
 from pdanon.guarantees.parameters import (
     ItemLimit,
@@ -29,7 +28,7 @@ from pdanon.guarantees.parameters import (
     constraint_list,
 )
 from pdanon.guarantees.ps import AllRules, ps_rules
-from pdanon.itemsets.codes import Codes, Itemsets
+from pdanon.itemsets.codes import Codes, Itemsets, Numbers
 from pdanon.itemsets.columns import list_column
 from pdanon.itemsets.libraries import takes_tables
 from pdanon.itemsets.support import ItemsetTable, SupportIndex, from_matrices
@@ -86,7 +85,7 @@ def draw_itemsets(itemsets: Itemsets, size: int, count: int, rng: np.random.Gene
     return found[:count]
 
 
-def _distinct_places(lengths: NDArray[np.int64], size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def _distinct_places(lengths: Numbers, size: int, rng: np.random.Generator) -> Numbers:
     """Draw, for each length, a uniform subset of ``size`` numbers below it, by Floyd's algorithm."""
     places = np.empty((len(lengths), size), np.int64)
     for i in range(size):
@@ -103,7 +102,7 @@ def _distinct_places(lengths: NDArray[np.int64], size: int, rng: np.random.Gener
 _LONGEST = 16  # maximum number of items of a constraint whose subsets are listed
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class AllItemsets:
     """A placeholder for all itemsets of 1 to m items; m=None: of any size."""
 
@@ -200,11 +199,10 @@ def pgen(frame: pd.DataFrame, k: int, column: Hashable | None = None) -> pd.Seri
     itemsets = _encode(frame, column)
     rows = SupportIndex.of(itemsets).distinct()
     supports = rows.supports(rows.codes, rows.offsets)
-    table = ItemsetTable(rows.codes, rows.offsets, supports)
     # If the support of a row is the number of its copies, no larger row contains it.
-    largest = (np.diff(rows.offsets) > 0) & (supports < least) & (supports == rows.weights)
-    listed = table.take(largest).ordered()
-    return _decode(listed.take(np.argsort(-np.diff(listed.offsets), kind="stable")), itemsets)
+    largest = (rows.lengths > 0) & (supports < least) & (supports == rows.weights)
+    listed = rows.table(supports).take(largest).ordered()
+    return _decode(listed.take(np.argsort(-listed.lengths, kind="stable")), itemsets)
 
 
 @takes_tables
@@ -381,9 +379,7 @@ def with_subsets(constraints: Any) -> pd.Series[Any]:
         sets = itemsets.codes[starts[:, None] + np.arange(size)]
         # The bits of a number select a subset of the columns.
         parts += [sets[:, (number >> np.arange(size)) & 1 == 1] for number in range(1, 2**size)]
-    table = from_matrices(parts)
-    each = SupportIndex(table.codes, table.offsets, itemsets.n_items).distinct()
-    return _decode(ItemsetTable(each.codes, each.offsets, each.weights).ordered(), itemsets)
+    return _decode(from_matrices(parts).distinct().ordered(), itemsets)
 
 
 def read_constraints(constraints: Any, column: Hashable | None = None) -> pd.Series[Any] | AllItemsets | None:
@@ -416,5 +412,4 @@ def _encode(frame: pd.DataFrame, column: Hashable | None) -> Itemsets:
 
 
 def _decode(table: ItemsetTable, itemsets: Itemsets) -> pd.Series[Any]:
-    nulls = np.zeros(len(table), np.bool_)
-    return pd.Series(Itemsets(table.codes, table.offsets, itemsets.vocabulary, nulls).to_pandas())
+    return pd.Series(table.to_rows(itemsets.vocabulary).to_pandas())

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import combinations, pairwise
 from math import comb, factorial, prod
@@ -18,10 +18,20 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon.guarantees.parameters import ItemLimit, check_k, check_m
-from pdanon.guarantees.verdict import Audit, threat_table
+from pdanon.guarantees.verdict import Audit, Model, threat_table
 from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.chunks import ChunkTable
-from pdanon.itemsets.lists import Codes, Numbers, distinct, offsets_of
+from pdanon.itemsets.lists import (
+    Codes,
+    Mask,
+    Numbers,
+    distinct,
+    inverse_order,
+    mask_at,
+    offsets_of,
+    ranges,
+    sums,
+)
 from pdanon.itemsets.multisets import read_visible
 from pdanon.itemsets.support import ItemsetTable, SupportIndex, empty_itemsets, no_itemsets
 from pdanon.itemsets.validation import check_flag
@@ -52,7 +62,7 @@ class _Tree(NamedTuple):
 
 
 def find_refuted(
-    table: ChunkTable, k: int, m: int | None, safe: bool, doubted: NDArray[np.bool_]
+    table: ChunkTable, k: int, m: int | None, safe: bool, doubted: Mask
 ) -> tuple[Numbers, ItemsetTable]:
     """Find small clusters whose reconstructions violate the guarantee, by exhaustive search.
 
@@ -86,7 +96,7 @@ def find_refuted(
 
 
 def _encode_trees(
-    table: ChunkTable, m: int | None, safe: bool, doubted: NDArray[np.bool_]
+    table: ChunkTable, m: int | None, safe: bool, doubted: Mask
 ) -> tuple[Numbers, Numbers, Codes]:
     """Encode the small trees, and return the topmost cluster, the value and the term of each position.
 
@@ -111,8 +121,7 @@ def _encode_trees(
     part = np.concatenate((np.full(len(nodes), -2), parts, part))
     value = np.concatenate((spans, -counts[parts], term))
     codes = np.concatenate((np.zeros(len(nodes) + len(parts), np.int32), code))
-    rank = np.empty(len(tops), np.int64)
-    rank[np.argsort(tops, kind="stable")] = np.arange(len(tops))
+    rank = inverse_order(np.argsort(tops, kind="stable"))
     keys = rank[node] * np.int64(len(counts) + 2) + part
     order = np.lexsort((value, keys))
     again = (np.diff(keys[order], prepend=-1) == 0) & (np.diff(value[order], prepend=-1) == 0)
@@ -127,8 +136,8 @@ def _terms(
     """Return the terms in some rows of chunks: value, chunk or -1, cluster, and code."""
     rows = rows[np.argsort(table.part_of[rows], kind="stable")]
     within = np.arange(len(rows)) - np.searchsorted(table.part_of[rows], table.part_of[rows])
-    row = np.repeat(np.arange(len(rows)), table.itemsets.lengths[rows])
-    codes = table.itemsets.codes[table.itemsets.places(rows)]
+    row, places = ranges(table.itemsets.offsets[rows], table.itemsets.lengths[rows])
+    codes = table.itemsets.codes[places]
     part, owner = table.part_of[rows][row], table.owners[rows][row]
     n_items = np.int64(max(table.itemsets.n_items, 1))
     labels = np.zeros(len(codes), np.int64)
@@ -278,7 +287,7 @@ _PAIRS = 32  # upper bound on pairs per term for which pairs are counted before 
 
 @constructed_by_name
 @dataclass(frozen=True, kw_only=True)
-class DisassociatedKm:
+class DisassociatedKm(Model):
     """For up to m known items of a record, some reconstruction has at least k records that match.
 
     A reconstruction is a possible original of the release. In it, each record of a cluster has at most one
@@ -329,9 +338,7 @@ class DisassociatedKm:
         def __init__(self, *, k: int, m: ItemLimit = 2, safe: bool = False) -> None: ...
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "k", check_k(self.k))
-        object.__setattr__(self, "m", check_m(self.m))
-        object.__setattr__(self, "safe", check_flag(self.safe, "safe"))
+        self._store(k=check_k(self.k), m=check_m(self.m), safe=check_flag(self.safe, "safe"))
 
     def audit(self, frame: pd.DataFrame, column: Hashable | None = None) -> Audit:
         """Recount a frame of chunks from scratch.
@@ -384,8 +391,7 @@ class DisassociatedKm:
             self._find_few_parts(table),
         ]
         checks += [_find_covered(table)] if self.safe else []
-        failed = np.zeros(len(table.sizes), np.bool_)
-        failed[np.concatenate([clusters for clusters, _, _ in checks])] = True
+        failed = mask_at(len(table.sizes), np.concatenate([clusters for clusters, _, _ in checks]))
         checks += [(*find_refuted(table, self.k, self.m, self.safe, failed), "refuted")]
         at_risk = _clusters_within(table, np.concatenate([clusters for clusters, _, _ in checks]))
 
@@ -417,9 +423,7 @@ class DisassociatedKm:
         rare = no_itemsets()
         if at_risk.any():
             found = index.rare(self.k, self.m)
-            rare = ItemsetTable(
-                (terms % n_items)[found.codes].astype(np.int32), found.offsets, found.supports
-            )
+            rare = replace(found, codes=(terms % n_items)[found.codes].astype(np.int32))
         return table.owners[is_part][at_risk], rare, "rare"
 
     def _find_few_records(self, table: ChunkTable) -> _Check:
@@ -433,12 +437,13 @@ class DisassociatedKm:
         If k records get sub-records of up to m chunks each, every other record still needs a sub-record.
         """
         owners, counts = table.parts
-        total = np.bincount(owners, counts, len(table.sizes)).astype(np.int64)
+        total = sums(owners, counts, len(table.sizes))
         chunks = np.bincount(owners, minlength=len(table.sizes))
         chosen = chunks if self.m is None else np.minimum(chunks, min(self.m, len(table.chunks)))
         needed = table.sizes + self.k * np.maximum(chosen - 1, 0)
-        has_terms = np.zeros(len(table.sizes), np.bool_)
-        has_terms[table.owners[(table.chunks == 0) & (table.itemsets.lengths > 0)]] = True
+        has_terms = mask_at(
+            len(table.sizes), table.owners[(table.chunks == 0) & (table.itemsets.lengths > 0)]
+        )
         few = np.flatnonzero(table.is_cluster & ~has_terms & (total < needed))
         return few, empty_itemsets(total[few]), "few sub-records"
 
@@ -454,8 +459,7 @@ def _find_repeated(table: ChunkTable) -> _Check:
     part, term = np.divmod(distinct(keys), n_items)
     ends = table.first_records + table.sizes
     order = np.lexsort((-ends, table.first_records))  # clusters after the joint clusters around them
-    rank = np.empty(n_clusters, np.int64)
-    rank[order] = np.arange(n_clusters)
+    rank = inverse_order(order)
     owner = np.append(np.arange(n_clusters), table.parts[0])[part]
     term, place = np.divmod(np.sort(term * n_clusters + rank[owner]), max(n_clusters, 1))
     owner = order[place]
@@ -517,7 +521,7 @@ def _most_frequent_below(table: ChunkTable) -> tuple[Numbers, Numbers]:
         keys, totals = np.append(found, cells[level == depth]), np.append(times, counts[level == depth])
         above = table.joints[keys // n_items]
         found, places = np.unique((above * n_items + keys % n_items)[above >= 0], return_inverse=True)
-        times = np.bincount(places.ravel(), totals[above >= 0], len(found)).astype(np.int64)
+        times = sums(places.ravel(), totals[above >= 0], len(found))
     rows = np.flatnonzero((table.chunks == 0) & (table.itemsets.lengths > 0))
     most[table.owners[rows]] = 1
     term[table.owners[rows]] = table.itemsets.codes[table.itemsets.offsets[rows]]
@@ -538,10 +542,9 @@ def _spread(table: ChunkTable, owners: Numbers, values: Numbers) -> Numbers:
     return result
 
 
-def _clusters_within(table: ChunkTable, owners: Numbers) -> NDArray[np.bool_]:
+def _clusters_within(table: ChunkTable, owners: Numbers) -> Mask:
     """Return whether each cluster is one of some clusters, or a part of a joint cluster among them."""
-    among = np.zeros(len(table.sizes), np.bool_)
-    among[owners] = True
+    among = mask_at(len(table.sizes), owners)
     for level in range(1, int(table.levels.max(initial=0)) + 1):
         members = np.flatnonzero(table.levels == level)
         among[members] |= among[table.joints[members]]

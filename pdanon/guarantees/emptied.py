@@ -14,11 +14,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from pdanon.errors import ParameterError
 from pdanon.guarantees.verdict import Audit, threat_table
-from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.codes import Itemsets, Mask, Numbers
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.mapping import check_mapping
 from pdanon.itemsets.support import empty_itemsets
@@ -40,9 +39,6 @@ class Suppression:
         """Read a mapping, or return the value that was read before; return None if there is none."""
         if mapping is None or isinstance(mapping, cls):
             return mapping
-        known: Suppression | None = getattr(mapping, "suppression", None)
-        if known is not None:
-            return known
         check_mapping(mapping)
         gone = mapping["generalized"].isna().to_numpy(bool)
         if "support" in mapping and gone.any():
@@ -59,9 +55,7 @@ def _rows_of(mapping: pd.DataFrame, name: str) -> int:
     return n_rows
 
 
-def mark_emptied(
-    is_empty: NDArray[np.bool_], is_shown: NDArray[np.bool_], class_of: NDArray[np.int64], k: int
-) -> NDArray[np.bool_]:
+def mark_emptied(is_empty: Mask, is_shown: Mask, class_of: Numbers, k: int) -> Mask:
     """Return whether each row is one of fewer than k empty rows of a class with labels.
 
     A missing row is neither empty nor shown.

@@ -8,9 +8,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pdanon.errors import ParameterError
-from pdanon.itemsets.codes import Codes, Itemsets, canonical_rows
+from pdanon.itemsets.codes import Codes, Itemsets, canonical_rows, find_items
 from pdanon.itemsets.dtype import number_texts
-from pdanon.itemsets.lists import offsets_of
+from pdanon.itemsets.lists import append_rows, offsets_of
 from pdanon.itemsets.mapping import global_mapping
 from pdanon.itemsets.support import ItemsetTable
 
@@ -34,9 +34,7 @@ def label_codes(items: pa.Array, published: Itemsets, mapping: pd.DataFrame | No
         raise ParameterError("the frame holds labels that the mapping lacks", where="mapping", hint=hint)
     targets = np.where(codes < 0, published.n_items, codes)
     targets[labels.is_null().to_numpy(zero_copy_only=False)] = SUPPRESSED
-    by_item = np.full(len(targets) + 1, UNKNOWN, np.int32)  # lookup gives -1, the last, for unknown items
-    by_item[mapped.codes] = targets  # row i of the mapping is about the item mapped.codes[i]
-    return by_item[mapped.lookup(items)]
+    return np.append(targets, UNKNOWN)[find_items(items, mapped)].astype(np.int32)
 
 
 def generalize_itemsets(
@@ -57,14 +55,12 @@ def generalize_itemsets(
         raise ParameterError(problem, where=f"{what} {lines[0]}", got=got, hint=hint)
     codes = targets[wanted.codes]
     kept = codes >= 0
-    offsets = offsets_of(np.bincount(wanted.rows[kept], minlength=wanted.n_rows))
+    offsets = offsets_of(kept)[wanted.offsets]
     rows = canonical_rows(codes[kept], offsets, published.n_items + 1)
     return ItemsetTable(*rows, np.zeros(wanted.n_rows, np.int64))
 
 
 def unite_itemsets(first: ItemsetTable, second: ItemsetTable, n_items: int) -> ItemsetTable:
     """Unite the itemsets at the same position of two tables."""
-    tables = (first, second)
-    numbers = np.concatenate([np.repeat(np.arange(len(each)), np.diff(each.offsets)) for each in tables])
-    codes = np.concatenate([each.codes for each in tables])[np.argsort(numbers, kind="stable")]
-    return ItemsetTable(*canonical_rows(codes, first.offsets + second.offsets, n_items), first.supports)
+    rows = append_rows([(each.codes, each.offsets) for each in (first, second)])
+    return ItemsetTable(*canonical_rows(*rows, n_items), first.supports)

@@ -6,28 +6,28 @@ He, Naughton, "Anonymization of Set-Valued Data via Top-Down, Local Generalizati
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from pdanon.errors import ColumnError
 from pdanon.guarantees.named import MappedItems, NamedItems, refuse_members
 from pdanon.guarantees.parameters import check_k
-from pdanon.guarantees.verdict import Audit, read_lists, threat_table
+from pdanon.guarantees.verdict import Audit, ListModel, Model, threat_table
 from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.columns import find_column, find_quasi, quasi_labels
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.equality import pair_numbers, row_numbers, value_numbers
-from pdanon.itemsets.multisets import Multisets
-from pdanon.itemsets.support import ItemsetTable, SupportIndex, concatenate, empty_itemset
+from pdanon.itemsets.lists import Numbers
+from pdanon.itemsets.multisets import read_in_order
+from pdanon.itemsets.support import SupportIndex, concatenate, empty_itemset
 
 
 @constructed_by_name
 @dataclass(frozen=True, kw_only=True)
-class TransactionalK:
+class TransactionalK(Model):
     """Every row occurs, as a list of labels, at least k times.
 
     Parameters
@@ -66,7 +66,7 @@ class TransactionalK:
     k: int
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "k", check_k(self.k))
+        self._store(k=check_k(self.k))
 
     def audit(self, frame: pd.DataFrame, column: Hashable | None = None) -> Audit:
         """Recount a frame from scratch.
@@ -85,7 +85,7 @@ class TransactionalK:
             ``support`` is their number. Missing rows come last, as one missing row.
         """
         position = find_column(frame, column)
-        bags = Multisets.from_series_in_order(frame.iloc[:, position])
+        bags = read_in_order(frame.iloc[:, position])
         numbers = row_numbers(bags)
         numbers[bags.nulls] = len(numbers)  # all missing rows are one class, the last
         _, first, sizes = np.unique(numbers, return_index=True, return_counts=True)
@@ -107,7 +107,7 @@ class TransactionalK:
 
 @constructed_by_name
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class PublicK:
+class PublicK(ListModel):
     """Every row has the same public items as at least k - 1 other rows.
 
     Parameters
@@ -151,19 +151,11 @@ class PublicK:
     mapping: Any = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "k", check_k(self.k))
-        object.__setattr__(self, "public", NamedItems.of(self.public, "public"))
-        object.__setattr__(self, "mapping", MappedItems.of(self.mapping, self.public, "public"))
+        self._store(k=check_k(self.k), public=NamedItems.of(self.public, "public"))
+        self._store(mapping=MappedItems.of_named(self.mapping, self.public))
 
-    def audit(self, frame: pd.DataFrame, column: Hashable | None = None) -> Audit:
-        """Recount a frame from scratch.
-
-        Parameters
-        ----------
-        frame : pandas.DataFrame
-            Any frame with a list column, released or not.
-        column : hashable, optional
-            The list column. By default the only one.
+    def recount(self, columns: ListColumns) -> Audit:
+        """Audit encoded list columns; `audit` reads them from a frame and calls this.
 
         Returns
         -------
@@ -176,17 +168,13 @@ class PublicK:
         ParameterError
             If a public item is a member of a published set.
         """
-        return self.recount(read_lists(frame, column))
-
-    def recount(self, columns: ListColumns) -> Audit:
-        """Audit encoded list columns; `audit` reads them from a frame and calls this."""
         itemsets = columns.itemsets
-        refuse_members(itemsets, self.public, "public", self.mapping)
+        refuse_members(itemsets, self.public, self.mapping)
         public = self.public.find(itemsets.vocabulary) >= 0
-        present = itemsets.take(np.flatnonzero(~itemsets.nulls))
-        classes = SupportIndex.of(present).keep_items(public).distinct()
-        small = ItemsetTable(classes.codes, classes.offsets, classes.weights).take(classes.weights < self.k)
-        missing = SupportIndex.of(itemsets).n_rows - itemsets.n_present
+        rows = SupportIndex.of(itemsets)
+        classes = rows.within(~itemsets.nulls).keep_items(public).distinct()
+        small = classes.table(classes.weights).take(classes.weights < self.k)
+        missing = rows.n_rows - itemsets.n_present
         few = missing if missing < self.k else 0
 
         def list_threats() -> pd.DataFrame:
@@ -194,10 +182,6 @@ class PublicK:
             return threat_table(itemsets, concatenate(listed), "class", missing=bool(few))
 
         return Audit(self, int(small.supports.sum()) + few, list_threats)
-
-    def with_mapping(self, mapping: pd.DataFrame) -> PublicK:
-        """Return the guarantee for a release with this mapping."""
-        return replace(self, mapping=mapping)
 
     def __repr__(self) -> str:
         return f"PublicK(k={self.k}, public={len(self.public)} items)"
@@ -208,7 +192,7 @@ class PublicK:
 
 @constructed_by_name
 @dataclass(frozen=True)
-class KAnonymity:
+class KAnonymity(Model):
     """Every combination of values of the quasi-identifiers that occurs is in at least k rows.
 
     Parameters
@@ -250,8 +234,7 @@ class KAnonymity:
     quasi: Sequence[Hashable]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "k", check_k(self.k))
-        object.__setattr__(self, "quasi", quasi_labels(self.quasi))
+        self._store(k=check_k(self.k), quasi=quasi_labels(self.quasi))
 
     def audit(self, frame: pd.DataFrame, column: Hashable | None = None) -> Audit:
         """Recount a frame from scratch.
@@ -292,7 +275,7 @@ class KAnonymity:
         return self
 
 
-def equal_rows(frame: pd.DataFrame, positions: Sequence[int]) -> NDArray[np.int64]:
+def equal_rows(frame: pd.DataFrame, positions: Sequence[int]) -> Numbers:
     """Number the combinations of values in some columns, and return the number of each row."""
     classes = np.zeros(len(frame), np.int64)
     for position in positions:

@@ -15,24 +15,25 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pdanon.guarantees.breaches import rows_at_risk, threats
+from pdanon.frozen import frozen
+from pdanon.guarantees.breaches import Breaches
 from pdanon.guarantees.emptied import Suppression, mark_emptied
-from pdanon.guarantees.k_anonymity import equal_rows
-from pdanon.guarantees.named import MappedItems, NamedItems, named_items, refuse_ambiguous
+from pdanon.guarantees.k_anonymity import KAnonymity, equal_rows
+from pdanon.guarantees.named import MappedItems, NamedItems, named_labels
 from pdanon.guarantees.parameters import ItemLimit, check_k, check_m
-from pdanon.guarantees.verdict import Audit, threat_table
+from pdanon.guarantees.verdict import Audit, Model, Reasons, threat_table
 from pdanon.itemsets.arguments import constructed_by_name
-from pdanon.itemsets.codes import Codes, Itemsets, join_columns
+from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers, join_columns
 from pdanon.itemsets.columns import find_column, find_quasi, quasi_labels
 from pdanon.itemsets.lists import number_distinct, offsets_of
 from pdanon.itemsets.multisets import read_visible
-from pdanon.itemsets.support import ItemsetTable, SupportIndex, empty_itemsets
+from pdanon.itemsets.support import ItemsetTable, SupportIndex, concatenate, empty_itemsets
 from pdanon.itemsets.validation import check_count
 
 
 @constructed_by_name
 @dataclass(frozen=True, repr=False, kw_only=True)
-class KKm:
+class KKm(Model):
     """Every combination of quasi-identifiers and up to m items that occurs in a row is in at least k rows.
 
     Parameters
@@ -105,12 +106,10 @@ class KKm:
         ) -> None: ...
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "k", check_k(self.k))
-        object.__setattr__(self, "m", check_m(self.m))
-        object.__setattr__(self, "quasi", quasi_labels(self.quasi))
+        self._store(k=check_k(self.k), m=check_m(self.m), quasi=quasi_labels(self.quasi))
         if self.columns is not None:
-            object.__setattr__(self, "columns", quasi_labels(self.columns, "columns"))
-        object.__setattr__(self, "mapping", Suppression.of(self.mapping))
+            self._store(columns=quasi_labels(self.columns, "columns"))
+        self._store(mapping=Suppression.of(self.mapping))
 
     def audit(self, frame: pd.DataFrame, column: Hashable | None = None) -> Audit:
         """Recount a frame from scratch.
@@ -143,7 +142,7 @@ class KKm:
         -----
         Exact. An item has another code in each class, so that no itemset spans two classes.
         """
-        classes = QuasiClasses.of(frame, [column] if self.columns is None else self.columns, self.quasi)
+        classes = QuasiClasses.of(frame, list_labels(self, column), self.quasi)
         index, small = classes.crowds.index, classes.crowds.small(self.k)
         emptied = classes.mark_emptied(self.k, self.mapping)
         exposed = emptied | classes.crowds.at_risk(small, index.at_risk(self.k, self.m))
@@ -153,14 +152,10 @@ class KKm:
 
         return Audit(self, int(np.count_nonzero(exposed)), list_threats)
 
-    def with_mapping(self, mapping: pd.DataFrame) -> KKm:
-        """Return the guarantee for a release with this mapping."""
-        return replace(self, mapping=mapping)
-
 
 @constructed_by_name
 @dataclass(frozen=True, repr=False, kw_only=True)
-class KLm:
+class KLm(Model):
     """At least k rows match known quasi-identifiers and m items, at most 1/l of them with a sensitive item.
 
     All items that are not sensitive may be known. The guarantee is :class:`KKm` for these items. In addition,
@@ -235,12 +230,14 @@ class KLm:
         ) -> None: ...
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "k", check_k(self.k))
-        object.__setattr__(self, "l", check_count(self.l, "l", least=2))
-        object.__setattr__(self, "m", check_m(self.m))
-        object.__setattr__(self, "quasi", quasi_labels(self.quasi))
-        object.__setattr__(self, "sensitive", NamedItems.some(self.sensitive, "sensitive"))
-        object.__setattr__(self, "mapping", MappedItems.of(self.mapping, self.sensitive, "sensitive"))
+        self._store(
+            k=check_k(self.k),
+            l=check_count(self.l, "l", least=2),
+            m=check_m(self.m),
+            quasi=quasi_labels(self.quasi),
+            sensitive=NamedItems.some(self.sensitive, "sensitive"),
+        )
+        self._store(mapping=MappedItems.of_named(self.mapping, self.sensitive))
 
     def audit(self, frame: pd.DataFrame, column: Hashable | None = None) -> Audit:
         """Recount a frame from scratch.
@@ -273,33 +270,32 @@ class KLm:
         """
         classes = QuasiClasses.of(frame, [column], self.quasi)
         crowds = classes.crowds
-        refuse_ambiguous(crowds.itemsets, self.sensitive, "sensitive", self.mapping)
-        named = named_items(crowds.itemsets, self.sensitive, "sensitive", self.mapping)
-        hidden = named[crowds.item_of]
+        hidden = named_labels(crowds.itemsets, self.sensitive, self.mapping)[crowds.item_of]
         known, secrets = crowds.index.keep_items(~hidden), crowds.index.keep_items(hidden)
         # Every l above the number of rows allows no sensitive item at all; a larger one would overflow.
         diversity = min(self.l, len(frame) + 1)
-        bounds: Any = {"share": Fraction(1, diversity), "m": self.m, "k": self.k}
+        breaches = Breaches(known, secrets, Fraction(1, diversity), self.m, self.k)
         lost = crowds.small(self.k)
         lost[crowds.crowd_of[secrets.singles * diversity > crowds.sizes[crowds.crowd_of]]] = True
-        emptied = classes.mark_emptied(self.k, Suppression.of(self.mapping))
-        exposed = emptied | crowds.at_risk(lost, rows_at_risk(known, secrets, **bounds))
+        emptied = classes.mark_emptied(self.k, self.mapping)
+        exposed = emptied | crowds.at_risk(lost, breaches.rows_at_risk())
 
         def list_threats() -> pd.DataFrame:
-            return classes.table(lost, threats(known, secrets, **bounds), self.k, emptied)
+            return classes.table(lost, breaches.threats(), self.k, emptied)
 
         return Audit(self, int(np.count_nonzero(exposed)), list_threats)
-
-    def with_mapping(self, mapping: pd.DataFrame) -> KLm:
-        """Return the guarantee for a release with this mapping."""
-        return replace(self, mapping=mapping)
 
     def __repr__(self) -> str:
         numbers = f"k={self.k}, l={self.l}, m={self.m}"
         return f"KLm({numbers}, quasi={self.quasi}, sensitive={len(self.sensitive)} items)"
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+def list_labels(guarantee: Any, column: Hashable | None) -> Sequence[Hashable | None]:
+    """Return the labels of the list columns of a guarantee; ``column`` if it does not name its own."""
+    return () if isinstance(guarantee, KAnonymity) else getattr(guarantee, "columns", None) or (column,)
+
+
+@frozen
 class Crowds:
     """The candidate rows of each row, given its class and the list columns in which it is not missing.
 
@@ -309,13 +305,13 @@ class Crowds:
     """
 
     itemsets: Itemsets  # the items of all list columns, row by row
-    of_class: NDArray[np.int64]  # the class of each crowd
-    sizes: NDArray[np.int64]  # number of rows of each crowd
-    members: NDArray[np.int64]  # the crowd of each row of `index`
+    of_class: Numbers  # the class of each crowd
+    sizes: Numbers  # number of rows of each crowd
+    members: Numbers  # the crowd of each row of `index`
     # for each row of the table, the row of `index` that represents it in its own crowd
-    own: NDArray[np.int64]
+    own: Numbers
     index: SupportIndex  # the rows of all crowds, with a code for each pair of a crowd and an item
-    crowd_of: NDArray[np.int64]  # the crowd of each code
+    crowd_of: Numbers  # the crowd of each code
     item_of: Codes  # the item of each code
 
     @classmethod
@@ -354,11 +350,11 @@ class Crowds:
             item_of.astype(np.int32),
         )
 
-    def small(self, k: int) -> NDArray[np.bool_]:
+    def small(self, k: int) -> Mask:
         """Return whether each crowd has fewer than k rows."""
         return (self.sizes > 0) & (self.sizes < k)
 
-    def at_risk(self, lost: NDArray[np.bool_], exposed: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    def at_risk(self, lost: Mask, exposed: Mask) -> Mask:
         """Return whether each row of the table has a lost crowd, or contains a threat in its crowd.
 
         The empty itemset is a threat of a ``lost`` crowd. An ``exposed`` row of ``index`` contains another
@@ -367,12 +363,12 @@ class Crowds:
         return (lost[self.members] | exposed)[self.own]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class QuasiClasses:
     """Equivalence classes of the quasi-identifiers, and their crowds."""
 
     quasi: pd.DataFrame
-    of_row: NDArray[np.int64]  # the class of each row
+    of_row: Numbers  # the class of each row
     columns: list[Itemsets]
     crowds: Crowds
 
@@ -385,7 +381,7 @@ class QuasiClasses:
         of_row = equal_rows(frame, positions)
         return cls(frame.iloc[:, positions], of_row, sets, Crowds.of(sets, of_row))
 
-    def mark_emptied(self, k: int, suppression: Suppression | None) -> NDArray[np.bool_]:
+    def mark_emptied(self, k: int, suppression: Suppression | None) -> Mask:
         """Return whether each row is one of fewer than k empty rows of a class with labels.
 
         If the original had as many empty rows, suppression emptied none, and no row is returned.
@@ -396,26 +392,23 @@ class QuasiClasses:
         found = self.find_emptied(k)
         return none if np.sum(found) <= suppression.empty_rows else np.logical_or.reduce(found)
 
-    def find_emptied(self, k: int) -> list[NDArray[np.bool_]]:
+    def find_emptied(self, k: int) -> list[Mask]:
         """Return for each list column whether a row is one of fewer than k empty rows of a class."""
         return [
             mark_emptied((column.lengths == 0) & ~column.nulls, column.lengths > 0, self.of_row, k)
             for column in self.columns
         ]
 
-    def table(
-        self, lost: NDArray[np.bool_], threats: ItemsetTable, k: int, emptied: NDArray[np.bool_]
-    ) -> pd.DataFrame:
+    def table(self, lost: Mask, threats: ItemsetTable, k: int, emptied: Mask) -> pd.DataFrame:
         """List the empty itemset for classes with emptied rows, then the table of `_lost_and_threats`."""
         listed = self._lost_and_threats(lost, threats, k)
         if not emptied.any():
             return listed
-        counts = np.bincount(self.of_row[emptied])
-        owners = np.flatnonzero(counts)
-        found = self._add_quasi(owners, empty_itemsets(counts[owners]), "emptied")
+        owners, counts = np.unique(self.of_row[emptied], return_counts=True)
+        found = self._add_quasi(owners, empty_itemsets(counts), "emptied")
         return pd.concat([found, listed], ignore_index=True) if len(listed) else found
 
-    def _lost_and_threats(self, lost: NDArray[np.bool_], threats: ItemsetTable, k: int) -> pd.DataFrame:
+    def _lost_and_threats(self, lost: Mask, threats: ItemsetTable, k: int) -> pd.DataFrame:
         """List the empty itemset for classes with lost crowds, and the threats of other classes.
 
         Threats are ordered by class, size and items. If an itemset is a threat in several crowds of a class,
@@ -427,24 +420,19 @@ class QuasiClasses:
         few = np.flatnonzero(fewest <= len(self.of_row))
         pairs = crowds.of_class[crowds.crowd_of] * n_items + crowds.item_of
         pairs, codes = np.unique(pairs, return_inverse=True)
-        found = ItemsetTable(codes[threats.codes].astype(np.int32), threats.offsets, threats.supports)
+        found = replace(threats, codes=codes[threats.codes].astype(np.int32))
         class_of, item_of = np.divmod(pairs, n_items)
         # If the empty itemset is a threat of a class, it is the only minimal one.
         found = found.take(~np.isin(class_of[found.codes[found.offsets[:-1]]], few)).distinct().ordered()
         owners = np.concatenate((few, class_of[found.codes[found.offsets[:-1]]]))
         order = np.argsort(owners, kind="stable")
-        listed = ItemsetTable(
-            item_of[found.codes].astype(np.int32),
-            np.concatenate((np.zeros(len(few), np.int64), found.offsets)),
-            np.concatenate((fewest[few], found.supports)),
-        ).take(order)
-        few_rows = np.where(np.diff(listed.offsets) > 0, "rare", "class")
+        found = replace(found, codes=item_of[found.codes].astype(np.int32))
+        listed = concatenate([empty_itemsets(fewest[few]), found]).take(order)
+        few_rows = np.where(listed.lengths > 0, "rare", "class")
         why = np.where(listed.supports < k, few_rows, "diversity")
         return self._add_quasi(owners[order], listed, why)
 
-    def _add_quasi(
-        self, owners: NDArray[np.int64], threats: ItemsetTable, why: str | NDArray[np.str_]
-    ) -> pd.DataFrame:
+    def _add_quasi(self, owners: Numbers, threats: ItemsetTable, why: Reasons) -> pd.DataFrame:
         """Tabulate threats beside the quasi-identifiers of their classes."""
         _, first = np.unique(self.of_row, return_index=True)
         quasi = self.quasi.iloc[first[owners]].reset_index(drop=True)

@@ -5,25 +5,24 @@ Terrovitis, Mamoulis, Kalnis, "Privacy-preserving Anonymization of Set-valued Da
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pandas as pd
 
 from pdanon.guarantees.emptied import Suppression, counts_emptied
 from pdanon.guarantees.parameters import ItemLimit, check_k, check_m, constraint_list, constraint_table
-from pdanon.guarantees.verdict import Audit, read_lists, threat_table
+from pdanon.guarantees.verdict import Audit, Exposure, ListModel
 from pdanon.itemsets.arguments import constructed_by_name
-from pdanon.itemsets.columns import find_columns
+from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.encoded_columns import ListColumns
-from pdanon.itemsets.support import ItemsetTable, SupportIndex, empty_itemset
+from pdanon.itemsets.support import SupportIndex
 
 
 @constructed_by_name
 @dataclass(frozen=True)
-class KmAnonymity:
+class KmAnonymity(ListModel):
     """Every itemset of at most m items that occurs in a row occurs in at least k rows.
 
     This includes the empty itemset: either at least k rows are not missing, or all are missing.
@@ -69,19 +68,11 @@ class KmAnonymity:
         def __init__(self, k: int, m: ItemLimit = 2, mapping: Any = None) -> None: ...
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "k", check_k(self.k))
-        object.__setattr__(self, "m", check_m(self.m))
-        object.__setattr__(self, "mapping", Suppression.of(self.mapping))
+        self._store(k=check_k(self.k), m=check_m(self.m), mapping=Suppression.of(self.mapping))
 
-    def audit(self, frame: pd.DataFrame, column: Hashable | None = None) -> Audit:
-        """Recount a frame from scratch.
-
-        Parameters
-        ----------
-        frame : pandas.DataFrame
-            Any frame with a list column, released or not.
-        column : hashable, optional
-            The list column. By default the only one.
+    @counts_emptied
+    def recount(self, columns: ListColumns) -> Audit:
+        """Audit encoded list columns; `audit` reads them from a frame and calls this.
 
         Returns
         -------
@@ -95,25 +86,16 @@ class KmAnonymity:
         Exact. Time grows with the number of itemsets of at most m labels whose subsets all have support k.
         With ``m=None`` it grows with the sum, over the rows, of the support of the rarest item.
         """
-        return self.recount(read_lists(frame, column))
+        rows = SupportIndex.of(columns.itemsets)
+        found = expose_itemsets(rows, columns.itemsets.n_present, self.k, self.m)
+        return found.audit(self, columns.itemsets, rows)
 
-    @counts_emptied
-    def recount(self, columns: ListColumns) -> Audit:
-        """Audit encoded list columns; `audit` reads them from a frame and calls this."""
-        itemsets = columns.itemsets
-        if 0 < (few := itemsets.n_present) < self.k:
-            return Audit(self, few, lambda: threat_table(itemsets, empty_itemset(few), "rare"))
-        index = SupportIndex.of(itemsets)
-        at_risk = index.at_risk(self.k, self.m)
 
-        def list_threats() -> pd.DataFrame:
-            return threat_table(itemsets, index.rare(self.k, self.m), "rare")
-
-        return Audit(self, int(index.weights[at_risk].sum()), list_threats)
-
-    def with_mapping(self, mapping: pd.DataFrame) -> KmAnonymity:
-        """Return the guarantee for a release with this mapping."""
-        return replace(self, mapping=mapping)
+def expose_itemsets(rows: SupportIndex, n_present: int, k: int, m: int | None) -> Exposure:
+    """Expose rows to an attacker with knowledge of up to m items; ``n_present`` rows are not missing."""
+    if 0 < n_present < k:
+        return Exposure.of_all(rows, n_present, "rare")
+    return Exposure(partial(rows.at_risk, k, m), lambda: (rows.rare(k, m), "rare"))
 
 
 # --- Privacy constraints: k-anonymity of listed itemsets
@@ -121,7 +103,7 @@ class KmAnonymity:
 
 @constructed_by_name
 @dataclass(frozen=True, eq=False, kw_only=True)
-class PrivacyConstraints:
+class PrivacyConstraints(ListModel):
     """Each listed itemset, in its published form, occurs in no row or in at least k rows.
 
     If all items of a listed itemset are suppressed, its published form is the empty itemset: either at least
@@ -167,19 +149,16 @@ class PrivacyConstraints:
     k: int
     mapping: pd.DataFrame | None = None
 
+    _read = staticmethod(Itemsets.from_series)  # a repeated label is one label
+
     def __post_init__(self) -> None:
-        object.__setattr__(self, "k", check_k(self.k))
-        object.__setattr__(self, "constraints", constraint_list(self.constraints))
+        self._store(k=check_k(self.k), constraints=constraint_list(self.constraints))
 
-    def audit(self, frame: pd.DataFrame, column: Hashable | None = None) -> Audit:
-        """Recount a frame from scratch.
+    @counts_emptied
+    def recount(self, columns: ListColumns) -> Audit:
+        """Audit encoded list columns; `audit` reads them from a frame and calls this.
 
-        Parameters
-        ----------
-        frame : pandas.DataFrame
-            A released frame, if ``mapping`` is given; otherwise an original frame.
-        column : hashable, optional
-            The list column. By default the only one.
+        They are those of a release, if ``mapping`` is given; otherwise those of an original.
 
         Returns
         -------
@@ -193,30 +172,23 @@ class PrivacyConstraints:
             If an item of a constraint is neither in the mapping nor, without a mapping, in the frame: a
             support of 0 would prove nothing.
         """
-        return self.recount(ListColumns.of(frame, find_columns(frame, column)))
-
-    @counts_emptied
-    def recount(self, columns: ListColumns) -> Audit:
-        """Audit encoded list columns; `audit` reads them from a frame and calls this."""
         published = columns.itemsets
         # The additional last item is in no row: it stands for labels of the mapping that no row contains.
-        index = SupportIndex(published.codes, published.offsets, published.n_items + 1, published.weights)
-        found = constraint_table(self.constraints, published, self.mapping)
-        if 0 < (few := published.n_present) < self.k:
-            return Audit(self, few, lambda: threat_table(published, empty_itemset(few), "constraint"))
-        each = SupportIndex(found.codes, found.offsets, index.n_items).distinct()
-        supports = index.supports(each.codes, each.offsets)
-        rare = (supports > 0) & (supports < self.k) & (np.diff(each.offsets) > 0)
-        threats = ItemsetTable(each.codes, each.offsets, supports).take(rare)
-        return Audit(
-            self,
-            index.rows_holding(threats),
-            lambda: threat_table(published, threats.ordered(), "constraint"),
-        )
-
-    def with_mapping(self, mapping: pd.DataFrame) -> PrivacyConstraints:
-        """Return the constraints for a release with this mapping."""
-        return replace(self, mapping=mapping)
+        rows = SupportIndex(published.codes, published.offsets, published.n_items + 1, published.weights)
+        wanted = constraint_table(self.constraints, published, self.mapping)
+        each = SupportIndex(wanted.codes, wanted.offsets, rows.n_items)
+        return expose_constraints(rows, published.n_present, self.k, each).audit(self, published, rows)
 
     def __repr__(self) -> str:
         return f"PrivacyConstraints(constraints={len(self.constraints)}, k={self.k})"
+
+
+def expose_constraints(rows: SupportIndex, n_present: int, k: int, constraints: SupportIndex) -> Exposure:
+    """Expose rows to an attacker with knowledge of a constraint; ``n_present`` rows are not missing."""
+    if 0 < n_present < k:
+        return Exposure.of_all(rows, n_present, "constraint")
+    each = constraints.distinct()
+    supports = rows.supports(each.codes, each.offsets)
+    rare = (supports > 0) & (supports < k) & (each.lengths > 0)
+    threats = each.table(supports).take(rare)
+    return Exposure(partial(rows.contains_any, threats), lambda: (threats.ordered(), "constraint"))

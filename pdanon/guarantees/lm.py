@@ -6,30 +6,28 @@ Journal 20(1), 2011.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
-from numpy.typing import NDArray
 
-from pdanon.guarantees.breaches import rows_at_risk, split_rows, threats
+from pdanon.guarantees.breaches import Breaches, split_rows
 from pdanon.guarantees.emptied import counts_emptied
-from pdanon.guarantees.named import MappedItems, NamedItems, named_items, refuse_ambiguous
+from pdanon.guarantees.named import MappedItems, NamedItems, named_items, named_labels
 from pdanon.guarantees.parameters import ItemLimit, check_k, check_m
-from pdanon.guarantees.verdict import Audit, read_lists, threat_table
+from pdanon.guarantees.verdict import Audit, Exposure, ListModel, Threats
 from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.encoded_columns import ListColumns
-from pdanon.itemsets.support import empty_itemset
+from pdanon.itemsets.lists import Mask
+from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.validation import check_count
 
 
 @constructed_by_name
 @dataclass(frozen=True, repr=False, kw_only=True)
-class LmDiversity:
+class LmDiversity(ListModel):
     """No sensitive item is in more than 1/l of the rows that match up to m known items.
 
     All items that are not sensitive may be known; the attacker knows no sensitive item. An attacker without
@@ -108,25 +106,21 @@ class LmDiversity:
         ) -> None: ...
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "l", check_count(self.l, "l", least=2))
-        object.__setattr__(self, "m", check_m(self.m))
-        object.__setattr__(self, "sensitive", NamedItems.some(self.sensitive, "sensitive"))
-        object.__setattr__(self, "k", None if self.k is None else check_k(self.k))
-        object.__setattr__(self, "mapping", MappedItems.of(self.mapping, self.sensitive, "sensitive"))
+        self._store(
+            l=check_count(self.l, "l", least=2),
+            m=check_m(self.m),
+            sensitive=NamedItems.some(self.sensitive, "sensitive"),
+            k=None if self.k is None else check_k(self.k),
+        )
+        self._store(mapping=MappedItems.of_named(self.mapping, self.sensitive))
 
-    def is_sensitive(self, itemsets: Itemsets) -> NDArray[np.bool_]:
+    def is_sensitive(self, itemsets: Itemsets) -> Mask:
         """Return whether each item is sensitive; all must occur, as a support of 0 would prove nothing."""
-        return named_items(itemsets, self.sensitive, "sensitive", self.mapping)
+        return named_items(itemsets, self.sensitive, self.mapping)
 
-    def audit(self, frame: pd.DataFrame, column: Hashable | None = None) -> Audit:
-        """Recount a frame from scratch.
-
-        Parameters
-        ----------
-        frame : pandas.DataFrame
-            Any frame with a list column that contains the sensitive items, released or not.
-        column : hashable, optional
-            The list column. By default the only one.
+    @counts_emptied
+    def recount(self, columns: ListColumns) -> Audit:
+        """Audit encoded list columns; `audit` reads them from a frame and calls this.
 
         Returns
         -------
@@ -146,33 +140,28 @@ class LmDiversity:
         Exact. Time grows with the number of itemsets of fewer than m known items that more than k/l rows with
         the same sensitive item contain, and with the number of items that extend each itemset.
         """
-        return self.recount(read_lists(frame, column))
-
-    @counts_emptied
-    def recount(self, columns: ListColumns) -> Audit:
-        """Audit encoded list columns; `audit` reads them from a frame and calls this."""
         itemsets = columns.itemsets
-        refuse_ambiguous(itemsets, self.sensitive, "sensitive", self.mapping)
-        known, secrets = split_rows(itemsets, self.is_sensitive(itemsets))
-        n_rows = itemsets.n_present
-        rare, frequent = 0 < n_rows < (self.k or 1), int(secrets.singles.max(initial=0)) * self.l > n_rows
-        if rare or frequent:  # the empty itemset is the only minimal threat
-            why = "rare" if rare else "diversity"
-            return Audit(self, n_rows, lambda: threat_table(itemsets, empty_itemset(n_rows), why))
-        bounds: Any = {"share": Fraction(1, self.l), "m": self.m, "k": self.k or 1}
-
-        def list_threats() -> pd.DataFrame:
-            found = threats(known, secrets, **bounds)
-            rare = found.supports < (self.k or 1)
-            return threat_table(itemsets, found, np.where(rare, "rare", "diversity"))
-
-        at_risk = rows_at_risk(known, secrets, **bounds)
-        return Audit(self, int(known.weights[at_risk].sum()), list_threats)
-
-    def with_mapping(self, mapping: pd.DataFrame) -> LmDiversity:
-        """Return the guarantee for a release with this mapping."""
-        return replace(self, mapping=mapping)
+        known, secrets = split_rows(itemsets, named_labels(itemsets, self.sensitive, self.mapping))
+        return expose_secrets(self, known, secrets, itemsets.n_present).audit(self, itemsets, known)
 
     def __repr__(self) -> str:
         k = "" if self.k is None else f", k={self.k}"
         return f"LmDiversity(l={self.l}, m={self.m}, sensitive={len(self.sensitive)} items{k})"
+
+
+def expose_secrets(
+    guarantee: LmDiversity, known: SupportIndex, secrets: SupportIndex, n_present: int
+) -> Exposure:
+    """Expose rows, given their known and sensitive items; ``n_present`` of the rows are not missing."""
+    l, k = guarantee.l, guarantee.k or 1  # noqa: E741
+    if 0 < n_present < k:
+        return Exposure.of_all(known, n_present, "rare")
+    if int(secrets.singles.max(initial=0)) * l > n_present:
+        return Exposure.of_all(known, n_present, "diversity")
+    breaches = Breaches(known, secrets, Fraction(1, l), guarantee.m, k)
+
+    def list_threats() -> Threats:
+        found = breaches.threats()
+        return found, np.where(found.supports < k, "rare", "diversity")
+
+    return Exposure(breaches.rows_at_risk, list_threats)

@@ -7,7 +7,7 @@ set, its rows would not be counted, and the set would count as a known label.
 from __future__ import annotations
 
 from collections.abc import Iterator, Set
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import chain, islice
 from typing import Any
 
@@ -15,11 +15,10 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from pdanon.errors import ParameterError
 from pdanon.guarantees.emptied import Suppression
-from pdanon.itemsets.codes import Itemsets, find_items, item_array, item_texts
+from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers, find_items, item_array, item_texts
 from pdanon.itemsets.dtype import number_texts
 from pdanon.itemsets.lists import distinct, to_numpy
 from pdanon.itemsets.mapping import label_members, mapping_labels, mapping_values
@@ -33,19 +32,20 @@ _HINT = "if labels only look like sets, pass the mapping: guarantee.with_mapping
 class NamedItems:
     """The distinct items of a parameter, with their positions."""
 
+    name: str  # of the parameter, for messages
     values: pa.Array  # ascending
-    positions: NDArray[np.int64]  # of each item in the parameter, from 0
+    positions: Numbers  # of each item in the parameter, from 0
     place: str = "position"  # noun for a position in messages
 
     @classmethod
     def of(cls, items: Any, name: str) -> NamedItems:
         """Read a list of items, or a Series of booleans by item; ``name`` is the parameter, for messages."""
         if isinstance(items, cls):
-            return items
+            return replace(items, name=name)
         if isinstance(items, pd.DataFrame):
             items = None
         if not (isinstance(items, pd.Series) and pd.api.types.is_bool_dtype(items.dtype)):
-            return cls._of_array(item_array(items, name))
+            return cls._of_array(name, item_array(items, name))
         if items.isna().any():
             got = f"{items.isna().sum()} items"
             raise ParameterError(f"{name} is missing for an item", where=name, got=got)
@@ -56,7 +56,7 @@ class NamedItems:
             hint = "list each item once in the index of the Series"
             got = f"{both} items that are {name} and not {name}"
             raise ParameterError("an item is both public and private", where=name, got=got, hint=hint)
-        found = cls._of_array(selected)
+        found = cls._of_array(name, selected)
         return replace(found, positions=np.flatnonzero(mask)[found.positions])
 
     @classmethod
@@ -69,10 +69,10 @@ class NamedItems:
         return found
 
     @classmethod
-    def _of_array(cls, items: pa.Array) -> NamedItems:
+    def _of_array(cls, name: str, items: pa.Array) -> NamedItems:
         distinct = items.unique()
         values = distinct.take(pc.sort_indices(distinct))
-        return cls(values, to_numpy(pc.index_in(values, value_set=items)).astype(np.int64))
+        return cls(name, values, to_numpy(pc.index_in(values, value_set=items)).astype(np.int64))
 
     def __len__(self) -> int:
         return len(self.values)
@@ -89,46 +89,43 @@ class NamedItems:
     def __repr__(self) -> str:
         return f"{len(self)} items"
 
-    def find(self, items: pa.Array) -> NDArray[np.int32]:
+    def find(self, items: pa.Array) -> Codes:
         """Return the number of each item among the named items, or -1."""
         return find_items(items, self.values)
 
     def refuse_unknown(
         self,
         known: Set[int],
-        where: str,
         problem: str = "does not occur in the data",
         hint: str = "if it is suppressed, pass the mapping: guarantee.with_mapping(mapping), --mapping",
     ) -> None:
         """Raise an error if the numbers of the known items lack a named item."""
         unknown = np.sort(np.delete(self.positions, [*known - {-1}]))
         if len(unknown):
-            place = f"{where}, {self.place} {format_positions(unknown)}"
+            place = f"{self.name}, {self.place} {format_positions(unknown)}"
             got = f"{len(unknown)} of {len(self)} items"
             hint = f"check spelling and type of the items; {hint}"
-            raise ParameterError(f"a {where} item {problem}", where=place, got=got, hint=hint)
+            raise ParameterError(f"a {self.name} item {problem}", where=place, got=got, hint=hint)
 
 
 @dataclass(frozen=True, slots=True)
-class MappedItems:
-    """The named items in the mapping of a release."""
+class MappedItems(Suppression):
+    """The named items in the mapping of a release, and what it suppresses."""
 
     left_out: frozenset[int]  # numbers of the named items that are suppressed in all rows
     plain_labels: frozenset[str]  # look like sets with a named member, but are single items in the mapping
-    suppression: Suppression
 
     @classmethod
-    def of(cls, mapping: Any, named: NamedItems, where: str) -> MappedItems | None:
+    def of_named(cls, mapping: Any, named: NamedItems) -> MappedItems | None:
         """Read a mapping; return None if there is none.
 
-        ``where`` is ``sensitive``, ``private`` or ``public``. A mapping that generalizes a named item, or
-        gives its label to another item, is an error.
+        A mapping that generalizes a named item, or gives its label to another item, is an error.
         """
         if mapping is None or isinstance(mapping, cls):
             return mapping
         suppression = Suppression.of(mapping)
         assert suppression is not None  # there is a mapping
-        items = mapping_values(mapping, "item")
+        where, items = named.name, mapping_values(mapping, "item")
         labels = mapping_labels(mapping, items.type)
         label_of = number_texts(labels)
         item, label = named.find(items), np.append(named.find(labels.dictionary), -1)[label_of]
@@ -144,25 +141,34 @@ class MappedItems:
                 raise ParameterError(problem, where="mapping", got=f"{lines.sum()} lines", hint=hint)
         # A local recoding may suppress an item in some groups only.
         left_out = {*item[~published].tolist()} - {*item[published].tolist()}
-        return cls(frozenset(left_out), frozenset(_sets_with(labels.dictionary, named)), suppression)
+        plain = frozenset(_sets_with(labels.dictionary, named))
+        return cls(**asdict(suppression), left_out=frozenset(left_out), plain_labels=plain)
 
 
-def named_items(
-    itemsets: Itemsets, named: NamedItems, where: str, mapping: MappedItems | None = None
-) -> NDArray[np.bool_]:
-    """Return whether each item of a column is a named item; ``where`` is their role, for messages.
+def named_items(itemsets: Itemsets, named: NamedItems, mapping: MappedItems | None = None) -> Mask:
+    """Return whether each item of a column is a named item.
 
     A named item that neither occurs nor is suppressed is an error: a support of 0 would prove nothing.
     """
     found = named.find(itemsets.vocabulary)
-    named.refuse_unknown({*found.tolist()} | (mapping.left_out if mapping else frozenset()), where)
+    named.refuse_unknown({*found.tolist()} | (mapping.left_out if mapping else frozenset()))
     return found >= 0
+
+
+def named_labels(itemsets: Itemsets, named: NamedItems, mapping: MappedItems | None) -> Mask:
+    """Return whether each published label is a named item, as `named_items`, with all of its rows.
+
+    Named items in sets are refused and, as only a mapping gives an item one label in a row, shared items.
+    """
+    refuse_members(itemsets, named, mapping)
+    if mapping is None:
+        refuse_overlaps(itemsets)
+    return named_items(itemsets, named, mapping)
 
 
 def refuse_members(
     itemsets: Itemsets,
     named: NamedItems,
-    where: str,
     mapping: MappedItems | None,
     hint: str = f"publish such items as is, or suppress them; {_HINT}",
 ) -> None:
@@ -171,16 +177,9 @@ def refuse_members(
     found = _sets_with(itemsets.vocabulary, named)
     hidden = [members for label, members in found.items() if label not in plain]
     if hidden:
-        problem = f"a {where} item is a member of a published set, so its rows cannot be counted"
+        problem = f"a {named.name} item is a member of a published set, so its rows cannot be counted"
         got = f"{len(frozenset().union(*hidden))} of {len(named)} items, in {len(hidden)} labels"
-        raise ParameterError(problem, where=where, got=got, hint=hint)
-
-
-def refuse_ambiguous(itemsets: Itemsets, named: NamedItems, where: str, mapping: MappedItems | None) -> None:
-    """Refuse named items in sets and, as only a mapping gives an item one label in a row, shared items."""
-    refuse_members(itemsets, named, where, mapping)
-    if mapping is None:
-        refuse_overlaps(itemsets)
+        raise ParameterError(problem, where=named.name, got=got, hint=hint)
 
 
 def refuse_overlaps(itemsets: Itemsets) -> None:
@@ -195,7 +194,7 @@ def refuse_overlaps(itemsets: Itemsets) -> None:
     # Copies of a label are one label here: only the first copy gets members.
     members = Itemsets.from_arrow(pa.array(labels, pa.list_(pa.large_string())))
     shared = np.bincount(members.codes, minlength=members.n_items) > 1
-    members = members.recode(np.where(shared, np.arange(members.n_items), -1), members.vocabulary)
+    members = members.keep_items(shared)
     rows = np.repeat(itemsets.rows, members.lengths[itemsets.codes])
     cells = rows * members.n_items + members.codes[members.places(itemsets.codes.astype(np.int64))]
     repeated = len(cells) - len(distinct(cells))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from fractions import Fraction
-from functools import singledispatch
 from typing import Any
 
 from pdanon.errors import ParameterError
@@ -29,108 +28,64 @@ from pdanon.guarantees.sensitive_groups import SensitiveGroups
 from pdanon.guarantees.verdict import Guarantee
 
 
-@singledispatch
 def promise(guarantee: Any, column: Hashable | None = None) -> str:
     """Return the promise of a guarantee as one sentence, with numbers and columns, and no text of an item.
 
     A guarantee that is not of pdanon is described by its repr.
     """
+    match guarantee:
+        case KmAnonymity(k=k, m=m):
+            return _matches([_items(m, "", [column])], k) + "."
+        case PrivacyConstraints(k=k, constraints=listed):
+            known = f"all items of {_one_of(listed, 'listed itemset')} in {column}"
+            return f"{_matches([known], k)}, or none."
+        case LmDiversity(k=k, m=m, l=l, sensitive=sensitive):
+            known = _items(m, "that are not sensitive", [column])
+            return f"{_matches([known], k)}, and {_each(sensitive, Fraction(1, l))}."
+        case Coherence(k=k, p=p, h=h, private=private):
+            known = _items(p, "that are public", [column])
+            if guarantee.effort is not None:
+                known = f"items that are public in {column}, with a total effort of up to {p},"
+            share = f"each item in {private} is in at most {_share(h)} of them"
+            if isinstance(private, NamedItems):
+                share = _each(private, h, "private item")
+            return f"{_matches([known], k)}, and {share}."
+        case PublicK(k=k, public=public):
+            known = f"for each of the {_number(public, 'public item')} whether it is in {column}"
+            return _matches([known], k) + "."
+        case TransactionalK(k=k):
+            return f"{_matches([_items(None, '', [column])], k)}, which all have the same items."
+        case PSRules(k=k, c=c, rules=AllRules(m=m, sensitive=sensitive)):
+            known = _items(m, "that are not sensitive", [column])
+            return f"{_matches([known], k)}, or none, and {_each(sensitive, c)}."
+        case PSRules(k=k, c=c, rules=rules):
+            known = f"the known items of {_one_of(rules, 'rule')} for {column}"
+            share = f"at most {_share(c)} of them contain its sensitive items"
+            return f"{_matches([known], k)}, or none, and {share}."
+        case RhoUncertainty(rho=rho, m=m, sensitive=sensitive):
+            known = f"Attackers who know {_items(m, '', [column])} of a person"
+            others = f"any other of the {len(sensitive):,} sensitive items"
+            item = "the sensitive item" if len(sensitive) == 1 else others
+            return f"{known} infer {item} with a confidence of at most {_share(rho)}."
+        case SensitiveGroups(p=p, k=k, m=m):
+            sensitive = _number(guarantee.sensitive, "sensitive item")
+            text = f"No row shows any of the {sensitive} in {column}, and each of them belongs to at most "
+            text += f"{_share(Fraction(1, p))} of the rows of any group"
+            if k is None:
+                return text + "."
+            matches = _matches([_items(m, "that are not sensitive", [column])], k)
+            return f"{text}; {matches[0].lower()}{matches[1:]}."
+        case DisassociatedKm(k=k, m=m):
+            known, least = _items(m, "", [column]), f"at least {k:,} records"
+            return f"For attackers who know {known} of a person, it remains possible that {least} match."
+        case KAnonymity(k=k, quasi=quasi):
+            return _matches(quasi, k) + "."
+        case KKm(k=k, m=m, quasi=quasi, columns=columns):
+            return _matches([*quasi, _items(m, "", columns or [column])], k) + "."
+        case KLm(k=k, m=m, l=l, quasi=quasi, sensitive=sensitive):
+            known = _items(m, "that are not sensitive", [column])
+            return f"{_matches([*quasi, known], k)}, and {_each(sensitive, Fraction(1, l))}."
     return f"The guarantee {guarantee!r} holds."
-
-
-@promise.register
-def _(guarantee: KmAnonymity, column: Hashable | None = None) -> str:
-    return _matches([_items(guarantee.m, "", [column])], guarantee.k) + "."
-
-
-@promise.register
-def _(guarantee: PrivacyConstraints, column: Hashable | None = None) -> str:
-    known = f"all items of {_one_of(guarantee.constraints, 'listed itemset')} in {column}"
-    return f"{_matches([known], guarantee.k)}, or none."
-
-
-@promise.register
-def _(guarantee: LmDiversity, column: Hashable | None = None) -> str:
-    known = [_items(guarantee.m, "that are not sensitive", [column])]
-    return f"{_matches(known, guarantee.k)}, and {_each(guarantee.sensitive, Fraction(1, guarantee.l))}."
-
-
-@promise.register
-def _(guarantee: Coherence, column: Hashable | None = None) -> str:
-    known, private = [_items(guarantee.p, "that are public", [column])], guarantee.private
-    if guarantee.effort is not None:
-        known = [f"items that are public in {column}, with a total effort of up to {guarantee.p},"]
-    if isinstance(private, NamedItems):
-        share = _each(private, guarantee.h, "private item")
-    else:
-        share = f"each item in {private} is in at most {_share(guarantee.h)} of them"
-    return f"{_matches(known, guarantee.k)}, and {share}."
-
-
-@promise.register
-def _(guarantee: PublicK, column: Hashable | None = None) -> str:
-    known = f"for each of the {_number(guarantee.public, 'public item')} whether it is in {column}"
-    return _matches([known], guarantee.k) + "."
-
-
-@promise.register
-def _(guarantee: TransactionalK, column: Hashable | None = None) -> str:
-    return f"{_matches([_items(None, '', [column])], guarantee.k)}, which all have the same items."
-
-
-@promise.register
-def _(guarantee: PSRules, column: Hashable | None = None) -> str:
-    rules = guarantee.rules
-    share = f"at most {_share(guarantee.c)} of them contain its sensitive items"
-    if isinstance(rules, AllRules):
-        known = _items(rules.m, "that are not sensitive", [column])
-        share = _each(rules.sensitive, guarantee.c)
-    else:
-        known = f"the known items of {_one_of(rules, 'rule')} for {column}"
-    return f"{_matches([known], guarantee.k)}, or none, and {share}."
-
-
-@promise.register
-def _(guarantee: RhoUncertainty, column: Hashable | None = None) -> str:
-    known, number = _items(guarantee.m, "", [column]), len(guarantee.sensitive)
-    item = "the sensitive item" if number == 1 else f"any other of the {number:,} sensitive items"
-    share = _share(guarantee.rho)
-    return f"Attackers who know {known} of a person infer {item} with a confidence of at most {share}."
-
-
-@promise.register
-def _(guarantee: SensitiveGroups, column: Hashable | None = None) -> str:
-    sensitive = _number(guarantee.sensitive, "sensitive item")
-    text = f"No row shows any of the {sensitive} in {column}, and each of them belongs to at most "
-    text += f"{_share(Fraction(1, guarantee.p))} of the rows of any group"
-    if guarantee.k is None:
-        return text + "."
-    known = _items(guarantee.m, "that are not sensitive", [column])
-    return f"{text}; {_lower(_matches([known], guarantee.k))}."
-
-
-@promise.register
-def _(guarantee: DisassociatedKm, column: Hashable | None = None) -> str:
-    known = _items(guarantee.m, "", [column])
-    least = f"at least {guarantee.k:,} records"
-    return f"For attackers who know {known} of a person, it remains possible that {least} match."
-
-
-@promise.register
-def _(guarantee: KAnonymity, column: Hashable | None = None) -> str:
-    return _matches(guarantee.quasi, guarantee.k) + "."
-
-
-@promise.register
-def _(guarantee: KKm, column: Hashable | None = None) -> str:
-    items = _items(guarantee.m, "", guarantee.columns or [column])
-    return _matches([*guarantee.quasi, items], guarantee.k) + "."
-
-
-@promise.register
-def _(guarantee: KLm, column: Hashable | None = None) -> str:
-    known = [*guarantee.quasi, _items(guarantee.m, "that are not sensitive", [column])]
-    return f"{_matches(known, guarantee.k)}, and {_each(guarantee.sensitive, Fraction(1, guarantee.l))}."
 
 
 # --- Parts of sentences
@@ -173,10 +128,6 @@ def _share(share: Fraction) -> str:
 def _join(names: Iterable[Hashable]) -> str:
     *first, last = map(str, names)
     return f"{', '.join(first)} and {last}" if first else last
-
-
-def _lower(text: str) -> str:
-    return text[0].lower() + text[1:]
 
 
 # --- Guarantees that are requested by their parameters alone, as on the command line and in policies
@@ -228,8 +179,13 @@ def requested_guarantee(
     lists: bool = True,
 ) -> Guarantee:
     """Return the guarantee for some parameters of guarantees; ``lists`` if there is a list column."""
-    if rho is not None or p is not None:
-        return _of_sensitive(rho, p, sensitive, k, m, quasi)
+    if quasi and (rho is not None or p is not None):
+        hint = "give the columns of quasi another role, or pass an algorithm for both, such as rum_bound"
+        raise ParameterError("rho and p do not protect quasi-identifiers", hint=hint)
+    if rho is not None:
+        return RhoUncertainty(rho=rho, sensitive=sensitive, m=None if isinstance(m, DefaultNumber) else m)
+    if p is not None:
+        return SensitiveGroups(p=p, sensitive=sensitive, k=k, m=m)
     k = check_k(k)
     if l is not None:
         if quasi:
@@ -239,7 +195,9 @@ def requested_guarantee(
         hint = "leave constraints out, or give the columns of quasi another role"
         raise ParameterError("no algorithm protects quasi-identifiers by constraints", hint=hint)
     if rules is not None or c is not None:
-        return _of_rules(rules, k, c, m, alone=not quasi and constraints is None)
+        _check_rules(rules, c, alone=not quasi and constraints is None)
+        check_m_omitted(m, "rules")
+        return PSRules(rules=rules, k=k, c=c)
     if constraints is not None:
         check_m_omitted(m)
         return PrivacyConstraints(constraints=constraints, k=k)
@@ -251,26 +209,11 @@ def requested_guarantee(
     return KKm(k=k, m=m, quasi=quasi) if quasi else KmAnonymity(k, m)
 
 
-def _of_sensitive(
-    rho: float | None, p: int | None, sensitive: Any, k: int | None, m: ItemLimit, quasi: Sequence[str]
-) -> RhoUncertainty | SensitiveGroups:
-    """Return the guarantee for sensitive items; it covers no other columns."""
-    if quasi:
-        hint = "give the columns of quasi another role, or pass an algorithm for both, such as rum_bound"
-        raise ParameterError("rho and p do not protect quasi-identifiers", hint=hint)
-    if rho is not None:
-        return RhoUncertainty(rho=rho, sensitive=sensitive, m=None if isinstance(m, DefaultNumber) else m)
-    assert p is not None
-    return SensitiveGroups(p=p, sensitive=sensitive, k=k, m=m)
-
-
-def _of_rules(rules: Any, k: int, c: float | None, m: ItemLimit, *, alone: bool) -> PSRules:
-    """Return the guarantee for rules; it covers no other columns or constraints."""
+def _check_rules(rules: Any, c: float | None, *, alone: bool) -> None:
+    """Check that rules and c are given together, and alone: they cover no other columns or constraints."""
     if rules is None or c is None:
         hint = "pass what must not be inferred as rules=, and the maximum confidence as c=, such as c=0.5"
         raise ParameterError("rules and c go together", where="rules", hint=hint)
     if not alone:
         hint = "leave constraints out, and give the columns of quasi another role"
         raise ParameterError("rules exclude constraints and quasi-identifiers", where="rules", hint=hint)
-    check_m_omitted(m, "rules")
-    return PSRules(rules=rules, k=k, c=c)

@@ -18,14 +18,13 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
-from pdanon._kernels.itemset_search import minimal
 from pdanon.errors import ColumnError, FormatError, ItemsetDtypeError, ParameterError, cause_of
-from pdanon.guarantees.breaches import rows_at_risk, threats
+from pdanon.frozen import frozen
+from pdanon.guarantees.breaches import Breaches, minimal_sets
 from pdanon.guarantees.emptied import counts_emptied
 from pdanon.guarantees.generalized_itemsets import UNKNOWN, generalize_itemsets, label_codes, unite_itemsets
-from pdanon.guarantees.named import MappedItems, NamedItems, named_items, refuse_ambiguous, refuse_members
+from pdanon.guarantees.named import MappedItems, NamedItems, named_items, named_labels, refuse_members
 from pdanon.guarantees.parameters import (
     ItemLimit,
     check_k,
@@ -34,16 +33,15 @@ from pdanon.guarantees.parameters import (
     check_size,
     format_share,
 )
-from pdanon.guarantees.verdict import Audit, read_lists, threat_table
+from pdanon.guarantees.verdict import Audit, ListModel, threat_table
 from pdanon.io.parquet import read_parquet
 from pdanon.io.text import read_csv
-from pdanon.itemsets import row_loops
 from pdanon.itemsets.arguments import constructed_by_name
-from pdanon.itemsets.codes import Itemsets, as_itemsets, canonical_rows
+from pdanon.itemsets.codes import Itemsets, Mask, Numbers, as_itemsets, canonical_rows
 from pdanon.itemsets.columns import list_column
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.libraries import takes_tables
-from pdanon.itemsets.lists import offsets_of
+from pdanon.itemsets.lists import inverse_order, mask_at, offsets_of
 from pdanon.itemsets.mapping import mapping_values
 from pdanon.itemsets.multisets import first_copies
 from pdanon.itemsets.row_loops import first_equal_rows
@@ -63,7 +61,7 @@ _AT_A_TIME = 10**6  # rules
 
 @constructed_by_name
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class PSRules:
+class PSRules(ListModel):
     """The known items of a rule match no row or at least k; at most a share c have its sensitive items.
 
     Precisely: for a rule from known items I to sensitive items J, take the rows that contain the published
@@ -128,26 +126,21 @@ class PSRules:
     mapping: pd.DataFrame | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "rules", read_rules(self.rules))
-        object.__setattr__(self, "k", check_k(self.k))
+        self._store(rules=read_rules(self.rules), k=check_k(self.k))
         hint = "pass the maximum share of the sensitive items in the matching rows, such as c=0.5"
-        object.__setattr__(self, "c", check_open_share(self.c, "c", hint))
-        MappedItems.of(self.mapping, self.sensitive, "sensitive")  # raises if a sensitive item is generalized
+        self._store(c=check_open_share(self.c, "c", hint))
+        MappedItems.of_named(self.mapping, self.sensitive)  # raises if a sensitive item is generalized
 
     @property
     def sensitive(self) -> NamedItems:
         """The sensitive items of the rules."""
         return self.rules.sensitive_items
 
-    def audit(self, frame: pd.DataFrame, column: Hashable | None = None) -> Audit:
-        """Recount a frame from scratch.
+    @counts_emptied
+    def recount(self, columns: ListColumns) -> Audit:
+        """Audit encoded list columns; `audit` reads them from a frame and calls this.
 
-        Parameters
-        ----------
-        frame : pandas.DataFrame
-            A released frame, if ``mapping`` is given; otherwise an original frame.
-        column : hashable, optional
-            The list column. By default the only one.
+        They are those of a release, if ``mapping`` is given; otherwise those of an original.
 
         Returns
         -------
@@ -169,17 +162,11 @@ class PSRules:
         number of itemsets of fewer than m labels that more than ck rows with the same sensitive item contain,
         and with the number of items that extend each itemset.
         """
-        return self.recount(read_lists(frame, column))
-
-    @counts_emptied
-    def recount(self, columns: ListColumns) -> Audit:
-        """Audit encoded list columns; `audit` reads them from a frame and calls this."""
         published = columns.itemsets
-        mapping = MappedItems.of(self.mapping, self.sensitive, "sensitive")
-        refuse_ambiguous(published, self.sensitive, "sensitive", mapping)
-        if self.mapping is None:
-            refuse_members(published, self.rules.known_items, "known", None, _UNMAPPED)
-        is_sensitive = named_items(published, self.sensitive, "sensitive", mapping)
+        mapping = MappedItems.of_named(self.mapping, self.sensitive)
+        is_sensitive = named_labels(published, self.sensitive, mapping)
+        if mapping is None:
+            refuse_members(published, self.rules.known_items, None, _UNMAPPED)
         if isinstance(self.rules, AllRules):
             return self._recount_all(published, is_sensitive, self.rules)
         return self._recount_listed(published, self.rules)
@@ -191,7 +178,7 @@ class PSRules:
         rows = SupportIndex(published.codes, published.offsets, published.n_items + 1, published.weights)
         supports = rows.supports(known.codes, known.offsets)
         # If all known items are suppressed, the row of the person is any row that is not missing.
-        supports[np.diff(known.offsets) == 0] = published.n_present
+        supports[known.lengths == 0] = published.n_present
         known = replace(known, supports=supports)
         broken = self._find_broken(rows, known, numbers, _sensitive_table(rules.sensitive, published))
         return self._verdict(published, broken)
@@ -199,11 +186,11 @@ class PSRules:
     def _verdict(self, published: Itemsets, broken: _Broken) -> Audit:
         """Return the audit with the broken rules."""
         at_risk = published.n_present
-        if (np.diff(broken.known.offsets) > 0).all():
+        if (broken.known.lengths > 0).all():
             at_risk = SupportIndex.of(published).rows_holding(broken.known)
         return Audit(self, at_risk, lambda: broken.table(published))
 
-    def _recount_all(self, published: Itemsets, is_sensitive: NDArray[np.bool_], rules: AllRules) -> Audit:
+    def _recount_all(self, published: Itemsets, is_sensitive: Mask, rules: AllRules) -> Audit:
         is_known, some_are_suppressed = self._known_labels(published, is_sensitive, rules)
         rows = SupportIndex.of(published)
         codes = np.flatnonzero(is_sensitive).astype(np.int32)
@@ -214,17 +201,14 @@ class PSRules:
             if len(broken.known):
                 return self._verdict(published, broken)
         known, secrets = rows.keep_items(is_known), rows.keep_items(is_sensitive)
-        bounds: Any = {"share": self.c, "m": rules.m, "k": self.k}
+        breaches = Breaches(known, secrets, self.c, rules.m, self.k)
 
         def list_threats() -> pd.DataFrame:
-            return self._find_broken_pairs(threats(known, secrets, **bounds), rows, each).table(published)
+            return self._find_broken_pairs(breaches.threats(), rows, each).table(published)
 
-        at_risk = rows_at_risk(known, secrets, **bounds)
-        return Audit(self, int(rows.weights[at_risk].sum()), list_threats)
+        return Audit(self, int(rows.weights[breaches.rows_at_risk()].sum()), list_threats)
 
-    def _known_labels(
-        self, published: Itemsets, is_sensitive: NDArray[np.bool_], rules: AllRules
-    ) -> tuple[NDArray[np.bool_], bool]:
+    def _known_labels(self, published: Itemsets, is_sensitive: Mask, rules: AllRules) -> tuple[Mask, bool]:
         """Return whether each label stands for public items, and whether some public items are suppressed."""
         if rules.public is None and self.mapping is None:
             return ~is_sensitive, False
@@ -238,12 +222,11 @@ class PSRules:
             problem = "a public item does not occur in the data"
             hint = "check the spelling and type of the items; of a release, pass the mapping"
             raise ParameterError(problem, where="rules", got=f"{unknown} of {len(public)} items", hint=hint)
-        is_known = np.zeros(published.n_items + 1, np.bool_)
-        is_known[codes[codes >= 0]] = True
+        is_known = mask_at(published.n_items + 1, codes[codes >= 0])
         return is_known[first_copies(published.vocabulary)], bool((codes < 0).any())
 
     def _find_broken(
-        self, rows: SupportIndex, known: ItemsetTable, numbers: NDArray[np.int64], inferred: ItemsetTable
+        self, rows: SupportIndex, known: ItemsetTable, numbers: Numbers, inferred: ItemsetTable
     ) -> _Broken:
         """Find the known itemsets in too few rows, and the rules with a confidence above c.
 
@@ -270,16 +253,12 @@ class PSRules:
         inferred = concatenate([broken.inferred for broken in found])
         return _Broken(concatenate([broken.known for broken in found]), inferred)
 
-    def with_mapping(self, mapping: pd.DataFrame) -> PSRules:
-        """Return the rules for a release with this mapping."""
-        return replace(self, mapping=mapping)
-
     def __repr__(self) -> str:
         rules = len(self.rules) if isinstance(self.rules, Rules) else self.rules
         return f"PSRules(rules={rules}, k={self.k}, c={format_share(self.c)})"
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class _Broken:
     """Broken rules in their published form; ``inferred`` is empty if too few rows match the known items."""
 
@@ -291,11 +270,9 @@ class _Broken:
         ranks = _ranks(self.known) * (len(self.known) + 1) + _ranks(self.inferred)
         order = np.unique(ranks, return_index=True)[1]
         known, inferred = self.known.take(order), self.inferred.take(order)
-        why = np.where(np.diff(inferred.offsets) == 0, "rare", "breach")
+        why = np.where(inferred.lengths == 0, "rare", "breach")
         table = threat_table(published, known, why)
-        nulls = np.zeros(len(inferred), np.bool_)
-        sets = Itemsets(inferred.codes, inferred.offsets, published.vocabulary, nulls)
-        table.insert(1, "sensitive", pd.Series(sets.to_pandas()))
+        table.insert(1, "sensitive", pd.Series(inferred.to_rows(published.vocabulary).to_pandas()))
         return table
 
 
@@ -307,12 +284,10 @@ def _sensitive_table(sensitive: Itemsets, published: Itemsets) -> ItemsetTable:
     return ItemsetTable(*rows, np.zeros(sensitive.n_rows, np.int64))
 
 
-def _ranks(table: ItemsetTable) -> NDArray[np.int64]:
+def _ranks(table: ItemsetTable) -> Numbers:
     """Return the rank of each itemset by size, then by codes; equal itemsets have equal ranks."""
     order = replace(table, supports=np.arange(len(table))).ordered().supports
-    ranks = np.empty(len(table), np.int64)
-    ranks[order] = np.arange(len(table))
-    return ranks[first_equal_rows(table.codes, table.offsets)]
+    return inverse_order(order)[first_equal_rows(table.codes, table.offsets)]
 
 
 # --- Rules as data
@@ -324,7 +299,7 @@ _HINT = (
 )
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Rules:
     """Listed rules from known items to sensitive items, without implied rules.
 
@@ -342,10 +317,10 @@ class Rules:
     def __len__(self) -> int:
         return self.known.n_rows
 
-    def antecedents(self) -> tuple[Itemsets, NDArray[np.int64]]:
+    def antecedents(self) -> tuple[Itemsets, Numbers]:
         """Return the distinct sets of known items, in order, and the number of the set of each rule."""
         # Rules with the same known items are represented by the first of them.
-        first = row_loops.first_equal_rows(self.known.codes, self.known.offsets)
+        first = first_equal_rows(self.known.codes, self.known.offsets)
         distinct, numbers = np.unique(first, return_inverse=True)
         return self.known.take(distinct), numbers.astype(np.int64)
 
@@ -416,7 +391,7 @@ class AllRules:
     @property
     def known_items(self) -> NamedItems:
         """The listed public items; empty if all other items are public."""
-        return NamedItems.of([], "public") if self.public is None else self.public
+        return NamedItems.of([] if self.public is None else self.public, "known")
 
     @property
     def sensitive_items(self) -> NamedItems:
@@ -436,10 +411,10 @@ class AllRules:
         known = from_matrices([np.fromiter(combinations(items, size), kind) for size, kind in sizes])
         each = np.tile(np.arange(len(self.sensitive), dtype=np.int32), len(known))
         known = known.take(np.repeat(np.arange(len(known)), len(self.sensitive)))
-        nulls = np.zeros(count, np.bool_)
+        inferred = ItemsetTable(each, np.arange(count + 1), known.supports)
         return Rules(
-            Itemsets(known.codes, known.offsets, self.public.values, nulls),
-            Itemsets(each, np.arange(count + 1), self.sensitive.values, nulls.copy()),
+            known.to_rows(self.public.values),
+            inferred.to_rows(self.sensitive.values),
             self.public,
             self.sensitive,
             count,
@@ -502,10 +477,10 @@ def ps_rules(
     (AllRules(m=2, public=3 items, sensitive=1 items), 6)
     """
     itemsets = Itemsets.from_series(list_column(frame, column))
-    is_sensitive = named_items(itemsets, NamedItems.some(sensitive, "sensitive"), "sensitive")
+    is_sensitive = named_items(itemsets, NamedItems.some(sensitive, "sensitive"))
     is_public = ~is_sensitive
     if public is not None:
-        is_public = named_items(itemsets, NamedItems.some(public, "public"), "public")
+        is_public = named_items(itemsets, NamedItems.some(public, "public"))
     return AllRules(
         check_m(m), *(itemsets.vocabulary.filter(pa.array(mask)) for mask in (is_sensitive, is_public))
     )
@@ -535,14 +510,14 @@ def read_rules(rules: Any) -> Rules | AllRules:
         hint = "remove the item from one of the sides, in all rules"
         raise ParameterError(problem, where=f"rules, rule {among[0]}", got=got, hint=hint)
     kept = _find_needed(known, sensitive)
-    items = (_first_rules(known), _first_rules(sensitive))
+    items = (_first_rules("known", known), _first_rules("sensitive", sensitive))
     return Rules(known.take(kept), sensitive.take(kept), *items, known.n_rows)
 
 
-def _first_rules(side: Itemsets) -> NamedItems:
+def _first_rules(name: str, side: Itemsets) -> NamedItems:
     """Return the items of one side of the rules, with the number of the first rule that contains them."""
     first = np.unique(side.codes, return_index=True)[1]
-    return NamedItems(side.vocabulary, side.rows[first], "rule")
+    return NamedItems(name, side.vocabulary, side.rows[first], "rule")
 
 
 def refuse_both(public: NamedItems, sensitive: NamedItems) -> None:
@@ -612,16 +587,14 @@ def _read_pairs(rules: Any) -> list[list[Any]]:
     return [[pair[0] for pair in pairs], [pair[1] for pair in pairs]]
 
 
-def _find_needed(known: Itemsets, sensitive: Itemsets) -> NDArray[np.int64]:
+def _find_needed(known: Itemsets, sensitive: Itemsets) -> Numbers:
     """Find the rules that no other rule implies.
 
     Each rule is encoded as an itemset: its sensitive items, and an additional code for its set of known
     items. The minimal itemsets are the needed rules.
     """
-    antecedent = row_loops.first_equal_rows(known.codes, known.offsets)
+    antecedent = first_equal_rows(known.codes, known.offsets)
     ends = sensitive.offsets[1:]
     codes = np.insert(sensitive.codes, ends, (sensitive.n_items + antecedent).astype(np.int32))
     rules = ItemsetTable(codes, offsets_of(sensitive.lengths + 1), np.arange(known.n_rows))
-    first = row_loops.first_equal_rows(rules.codes, rules.offsets) == np.arange(known.n_rows)
-    distinct = rules.take(first).ordered()
-    return np.sort(distinct.take(minimal(distinct.codes, distinct.offsets)).supports)
+    return np.sort(minimal_sets(rules.distinct()).supports)

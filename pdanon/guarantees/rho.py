@@ -5,7 +5,7 @@ Cao, Karras, Raïssi, Tan, "rho-uncertainty: Inference-Proof Transaction Anonymi
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import count
@@ -16,22 +16,23 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pdanon._kernels import inferences, itemset_search
+from pdanon._kernels import inferences
 from pdanon._kernels.counting import sort_rows
-from pdanon.guarantees.named import MappedItems, NamedItems, named_items, refuse_ambiguous
+from pdanon.frozen import frozen
+from pdanon.guarantees.breaches import minimal_sets
+from pdanon.guarantees.named import MappedItems, NamedItems, named_items, named_labels
 from pdanon.guarantees.parameters import ItemLimit, check_m, check_open_share, format_share
-from pdanon.guarantees.verdict import Audit, read_lists, threat_table
+from pdanon.guarantees.verdict import Audit, ListModel, threat_table
 from pdanon.itemsets.arguments import constructed_by_name
-from pdanon.itemsets.codes import Codes, Itemsets
+from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.lists import Offsets, offsets_of
-from pdanon.itemsets.row_loops import first_equal_rows
 from pdanon.itemsets.support import (
     MOST_ITEMSETS,
     ItemsetTable,
     SupportIndex,
     concatenate,
-    empty_itemset,
+    empty_itemsets,
     no_itemsets,
     refuse_long_list,
 )
@@ -42,13 +43,13 @@ _STEPS = 8 * 10**8  # items of rows that a search with a limit reads, in some se
 _UNLIMITED = 2**62
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Inferences:
     """Rules from an itemset to a sensitive item with a confidence above rho."""
 
     antecedents: ItemsetTable  # the itemset of each rule
     sensitive: Codes  # its sensitive item
-    together: NDArray[np.int64]  # rows with both
+    together: Numbers  # rows with both
 
     def __len__(self) -> int:
         return len(self.sensitive)
@@ -72,29 +73,24 @@ class Inferences:
         """Return the rules with other codes for the items, sorted within each antecedent."""
         items, offsets = codes[self.antecedents.codes], self.antecedents.offsets
         sort_rows(items, offsets[:-1], np.diff(offsets))
-        table = ItemsetTable(items, offsets, self.antecedents.supports)
+        table = replace(self.antecedents, codes=items)
         return Inferences(table, codes[self.sensitive], self.together)
 
     def minimal(self, n_items: int) -> Inferences:
         """Select the rules with a minimal antecedent for their item, ordered by item, size and codes."""
-        rules = self.rules(n_items)
-        numbers = np.arange(len(self))
-        once = first_equal_rows(rules.codes, rules.offsets) == numbers
-        order = ItemsetTable(rules.codes, rules.offsets, numbers).take(once).ordered().supports
-        rules = rules.take(order)
-        order = order[itemset_search.minimal(rules.codes, rules.offsets)]
-        items = self.sensitive[order]
-        return self.take(order[np.argsort(items, kind="stable")])
+        rules = replace(self.rules(n_items), supports=np.arange(len(self)))
+        order = minimal_sets(rules.distinct()).supports
+        return self.take(order[np.argsort(self.sensitive[order], kind="stable")])
 
     def rules(self, shift: int = 0) -> ItemsetTable:
         """Return each rule as an itemset: the sensitive item, then the antecedent with shifted codes."""
         known, items = self.antecedents, self.sensitive
         codes = np.insert(known.codes + np.int32(shift), known.offsets[:-1], items)
-        return ItemsetTable(codes, offsets_of(np.diff(known.offsets) + 1), self.together)
+        return ItemsetTable(codes, offsets_of(known.lengths + 1), self.together)
 
 
 def find_inferences(
-    index: SupportIndex, sensitive: NDArray[np.bool_], rho: Fraction, n_present: int
+    index: SupportIndex, sensitive: Mask, rho: Fraction, n_present: int
 ) -> tuple[Inferences, int | None]:
     """Search for inferences of any size, with a limit; ``n_present`` is the support of the empty itemset.
 
@@ -103,16 +99,15 @@ def find_inferences(
     reproducible. A time limit ends the search.
     """
     owners = Owners.of(index, sensitive, rho, n_present, in_time=True)
-    found, is_all = owners.from_nothing(), True
+    found, is_all, m = owners.from_nothing(), True, None
     if not len(found):
         found, is_all = owners.of_any_size()
-    if len(found) or is_all:
-        return found.recode(owners.order), None
-    found, m = owners.search(None)
+    if not (len(found) or is_all):
+        found, m = owners.search(None)
     return found.recode(owners.order), m
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Owners:
     """The rows with each sensitive item, and the supports of the rest of each row with and without the item.
 
@@ -128,15 +123,15 @@ class Owners:
     items: Codes  # the other sensitive items, which are searched
     starts: Offsets  # where the rows of each item start in `rows`
     rows: Codes  # rows with each item, by ascending `apart`
-    together: NDArray[np.int64]  # for each of `rows`, the rows that contain its rest, with the item
-    apart: NDArray[np.int64]  # without the item
+    together: Numbers  # for each of `rows`, the rows that contain its rest, with the item
+    apart: Numbers  # without the item
     in_time: bool  # whether the time limit ends searches; it does not end an audit
 
     @classmethod
     def of(
         cls,
         index: SupportIndex,
-        sensitive: NDArray[np.bool_],
+        sensitive: Mask,
         rho: Fraction,
         n_present: int,
         *,
@@ -146,7 +141,7 @@ class Owners:
         order, ranked = index.distinct().ranked
         too_many = ranked.singles * rho.denominator > rho.numerator * n_present
         searched = sensitive[order] & ~too_many
-        lengths = np.diff(ranked.offsets)
+        lengths = ranked.lengths
         held = searched[ranked.codes] & np.repeat(lengths > 1, lengths)
         items = ranked.codes[held]
         rows = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)[held]
@@ -169,7 +164,7 @@ class Owners:
 
     def from_nothing(self) -> Inferences:
         """Return the inferences from the empty itemset."""
-        table = concatenate([no_itemsets(), *[empty_itemset(self.n_present)] * len(self.frequent)])
+        table = empty_itemsets(np.full(len(self.frequent), self.n_present))
         return Inferences(table, self.frequent, self.index.singles[self.frequent])
 
     def from_rests(self) -> Inferences:
@@ -178,9 +173,9 @@ class Owners:
         broken = self.together * (self.rho.denominator - self.rho.numerator) > self.rho.numerator * self.apart
         items = np.repeat(self.items, np.diff(self.starts))[broken]
         rows = self.index.within(self.rows[broken])
-        rest = rows.codes != np.repeat(items, np.diff(rows.offsets))
+        rest = rows.codes != np.repeat(items, rows.lengths)
         together = self.together[broken]
-        offsets = offsets_of(np.diff(rows.offsets) - 1)
+        offsets = offsets_of(rows.lengths - 1)
         return Inferences(
             ItemsetTable(rows.codes[rest], offsets, together + self.apart[broken]), items, together
         )
@@ -193,7 +188,7 @@ class Owners:
         found, is_all, _, _ = self._search_within_limit(0, _STEPS)
         return found.recode(np.arange(self.index.n_items, dtype=np.int32)), is_all
 
-    def search(self, m: int | None, marked: NDArray[np.bool_] | None = None) -> tuple[Inferences, int | None]:
+    def search(self, m: int | None, marked: Mask | None = None) -> tuple[Inferences, int | None]:
         """List all minimal antecedents of 1 to m items, and some others; or mark the rows that contain one.
 
         With m=None, search for the largest m within the limit. Return this m as well; None: any.
@@ -241,7 +236,7 @@ class Owners:
         return np.arange(len(self.items), dtype=np.int32)
 
     def _search_within_limit(
-        self, m: int, left: int, marked: NDArray[np.bool_] | None = None
+        self, m: int, left: int, marked: Mask | None = None
     ) -> tuple[Inferences, bool, bool, int]:
         """Search up to a size with a number of steps, shared equally by the items.
 
@@ -269,9 +264,9 @@ class Owners:
         chosen: Codes,
         m: int,
         limit: int,
-        marked: NDArray[np.bool_] | None = None,
+        marked: Mask | None = None,
         limited: bool = False,
-    ) -> tuple[Inferences, NDArray[np.int64]]:
+    ) -> tuple[Inferences, Numbers]:
         """Search for some of the items up to a size, with a number of steps for each item.
 
         Return the inferences, unless rows are marked, with codes in no particular order; and for each item
@@ -281,7 +276,7 @@ class Owners:
         before = marked.copy() if marked is not None and limited else None
         share, size = self.rho, m or self.index.longest
 
-        def part(begin: int, end: int) -> tuple[Inferences, NDArray[np.int64]]:
+        def part(begin: int, end: int) -> tuple[Inferences, Numbers]:
             found = inferences.Found(room)
             marks = None if marked is None else inferences.Marks(marked, before)
             data = self.index.singles, self.rows, self.apart, share.numerator, share.denominator
@@ -301,9 +296,7 @@ class Owners:
         return found, np.hstack([outcome for _, outcome in results])
 
 
-def _count_rests(
-    index: SupportIndex, rows: Codes, items: Codes
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _count_rests(index: SupportIndex, rows: Codes, items: Codes) -> tuple[Numbers, Numbers]:
     """Count the rows that contain the rest of each row without an item: those with the item, and without."""
     if not len(rows):
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
@@ -328,7 +321,7 @@ _REMEDY = (
 
 @constructed_by_name
 @dataclass(frozen=True, repr=False, kw_only=True)
-class RhoUncertainty:
+class RhoUncertainty(ListModel):
     """No sensitive item is in more than a share rho of the rows that contain some other items.
 
     Precisely: for each sensitive item, and each set of other items in a row with it, the item is in at most a
@@ -393,24 +386,19 @@ class RhoUncertainty:
 
     def __post_init__(self) -> None:
         hint = "pass the maximum confidence of an inference, such as rho=0.5"
-        object.__setattr__(self, "rho", check_open_share(self.rho, "rho", hint))
-        object.__setattr__(self, "sensitive", NamedItems.some(self.sensitive, "sensitive"))
-        object.__setattr__(self, "m", check_m(self.m))
-        object.__setattr__(self, "mapping", MappedItems.of(self.mapping, self.sensitive, "sensitive"))
+        self._store(
+            rho=check_open_share(self.rho, "rho", hint),
+            sensitive=NamedItems.some(self.sensitive, "sensitive"),
+            m=check_m(self.m),
+        )
+        self._store(mapping=MappedItems.of_named(self.mapping, self.sensitive))
 
-    def is_sensitive(self, itemsets: Itemsets) -> NDArray[np.bool_]:
+    def is_sensitive(self, itemsets: Itemsets) -> Mask:
         """Return whether each item is sensitive; all must occur, as a support of 0 would prove nothing."""
-        return named_items(itemsets, self.sensitive, "sensitive", self.mapping)
+        return named_items(itemsets, self.sensitive, self.mapping)
 
-    def audit(self, frame: pd.DataFrame, column: Hashable | None = None) -> Audit:
-        """Recount a frame from scratch.
-
-        Parameters
-        ----------
-        frame : pandas.DataFrame
-            Any frame with a list column that contains the sensitive items, released or not.
-        column : hashable, optional
-            The list column. By default the only one.
+    def recount(self, columns: ListColumns) -> Audit:
+        """Audit encoded list columns; `audit` reads them from a frame and calls this.
 
         Returns
         -------
@@ -436,13 +424,8 @@ class RhoUncertainty:
         enough among the rows with a sensitive item, and with their supports. Without m, each part of the
         search ends after some hundred million steps.
         """
-        return self.recount(read_lists(frame, column))
-
-    def recount(self, columns: ListColumns) -> Audit:
-        """Audit encoded list columns; `audit` reads them from a frame and calls this."""
         itemsets = columns.itemsets
-        refuse_ambiguous(itemsets, self.sensitive, "sensitive", self.mapping)
-        sensitive = self.is_sensitive(itemsets)
+        sensitive = named_labels(itemsets, self.sensitive, self.mapping)
         owners = Owners.of(SupportIndex.of(itemsets), sensitive, self.rho, itemsets.n_present)
         if len(owners.frequent):
             return Audit(self, itemsets.n_present, lambda: self._threats(itemsets, owners))
@@ -459,10 +442,6 @@ class RhoUncertainty:
         table["sensitive"] = pd.array(items, dtype=pd.ArrowDtype(items.type))
         table["confidence"] = found.together / found.antecedents.supports
         return table
-
-    def with_mapping(self, mapping: pd.DataFrame) -> RhoUncertainty:
-        """Return the guarantee for a release with this mapping."""
-        return replace(self, mapping=mapping)
 
     def gone(self) -> tuple[str, str]:
         """Return a problem and a hint if all sensitive items are suppressed; otherwise two empty texts."""

@@ -14,20 +14,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from pdanon.errors import ColumnError, ParameterError
-from pdanon.guarantees.emptied import Suppression, count_emptied, list_emptied
+from pdanon.frozen import frozen
+from pdanon.guarantees.emptied import count_emptied, list_emptied
+from pdanon.guarantees.km import expose_itemsets
 from pdanon.guarantees.named import MappedItems, NamedItems, named_items, refuse_members
 from pdanon.guarantees.parameters import DEFAULT_M, DefaultNumber, ItemLimit, check_k, check_m
-from pdanon.guarantees.verdict import Audit, threat_table
+from pdanon.guarantees.verdict import Audit, Exposure, Model, threat_table
 from pdanon.itemsets.arguments import constructed_by_name
-from pdanon.itemsets.codes import Itemsets, as_itemsets, item_texts
+from pdanon.itemsets.codes import Itemsets, Mask, Numbers, as_itemsets, item_texts
 from pdanon.itemsets.columns import added_label, find_column, label_position
 from pdanon.itemsets.dtype import arrow_values, text_column
-from pdanon.itemsets.lists import to_numpy
+from pdanon.itemsets.lists import mask_at, to_numpy
 from pdanon.itemsets.multisets import read_visible
-from pdanon.itemsets.support import MOST_ROWS, SupportIndex, empty_itemset
+from pdanon.itemsets.support import MOST_ROWS, SupportIndex
 from pdanon.itemsets.validation import check_count, describe
 
 GROUP = "group"  # label of the column with the group of each row
@@ -37,15 +38,15 @@ _HINT = (
 )
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class GroupCounts:
     """A table of counts: the number of rows of each group with each sensitive item."""
 
-    groups: NDArray[np.int64]  # ascending
-    sizes: NDArray[np.int64]  # number of rows of each group
-    group: NDArray[np.int64]  # for each line with an item, the position of its group in `groups`
+    groups: Numbers  # ascending
+    sizes: Numbers  # number of rows of each group
+    group: Numbers  # for each line with an item, the position of its group in `groups`
     items: pa.Array  # the item of each line, as text
-    counts: NDArray[np.int64]  # rows of the group with the item, by line
+    counts: Numbers  # rows of the group with the item, by line
 
     @classmethod
     def of(cls, classes: Any) -> GroupCounts | None:
@@ -77,7 +78,7 @@ class GroupCounts:
                 raise ParameterError(what, where="classes", got=f"{int(lines.sum())} lines", hint=_HINT)
         return cls(groups, sizes, group[named], items, counts[named])
 
-    def places(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    def places(self, numbers: Numbers) -> Numbers:
         """Return the position of the group of each row.
 
         Other groups or sizes than those of the table are an error.
@@ -95,7 +96,7 @@ class GroupCounts:
 
 @constructed_by_name
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class SensitiveGroups:
+class SensitiveGroups(Model):
     """Each sensitive item is in at most 1/p of the rows of each group, and no row contains sensitive items.
 
     Missing rows do not count as rows of their group.
@@ -177,20 +178,21 @@ class SensitiveGroups:
 
     def __post_init__(self) -> None:
         hint = "pass p such that a sensitive item is in at most 1/p of the rows of a group, such as p=4"
-        object.__setattr__(self, "p", check_count(self.p, "p", least=2, hint=hint))
-        object.__setattr__(self, "sensitive", NamedItems.some(self.sensitive, "sensitive"))
-        object.__setattr__(self, "classes", GroupCounts.of(self.classes))
-        object.__setattr__(self, "mapping", MappedItems.of(self.mapping, self.sensitive, "sensitive"))
+        self._store(
+            p=check_count(self.p, "p", least=2, hint=hint),
+            sensitive=NamedItems.some(self.sensitive, "sensitive"),
+            classes=GroupCounts.of(self.classes),
+        )
+        self._store(mapping=MappedItems.of_named(self.mapping, self.sensitive))
         if self.k is not None:
-            object.__setattr__(self, "k", check_k(self.k))
-            object.__setattr__(self, "m", check_m(self.m))
+            self._store(k=check_k(self.k), m=check_m(self.m))
         elif not isinstance(self.m, DefaultNumber):
             hint = "pass k, the minimum number of matching rows, such as k=5, m=2; or omit both"
             raise ParameterError("m is given without k", where="m", got=f"m={describe(self.m)}", hint=hint)
 
-    def is_sensitive(self, itemsets: Itemsets) -> NDArray[np.bool_]:
+    def is_sensitive(self, itemsets: Itemsets) -> Mask:
         """Return whether each item of an original column is sensitive; all must occur."""
-        return named_items(itemsets, self.sensitive, "sensitive")
+        return named_items(itemsets, self.sensitive)
 
     def audit(self, frame: pd.DataFrame, column: Hashable | None = None) -> Audit:
         """Recount a frame from scratch.
@@ -223,7 +225,7 @@ class SensitiveGroups:
         """
         position = find_column(frame, column)
         itemsets = read_visible(frame.iloc[:, position])
-        refuse_members(itemsets, self.sensitive, "sensitive", self.mapping)
+        refuse_members(itemsets, self.sensitive, self.mapping)
         shown = self.sensitive.find(itemsets.vocabulary) >= 0  # labels that are sensitive items
         at_risk = self._below_k(itemsets, shown)
         at_risk[itemsets.rows[shown[itemsets.codes]]] = True
@@ -235,34 +237,35 @@ class SensitiveGroups:
         # On integers: count > rows // p if and only if count * p > rows. The minimum avoids overflow.
         present = np.bincount(group_of[~itemsets.nulls], minlength=len(counts.groups))
         frequent = counts.counts > present[counts.group] // min(self.p, MOST_ROWS)
-        risky = np.zeros(len(counts.groups), np.bool_)
-        risky[counts.group[frequent]] = True
+        risky = mask_at(len(counts.groups), counts.group[frequent])
         at_risk |= risky[group_of] & ~itemsets.nulls
         return Audit(self, int(at_risk.sum()), lambda: self._list_threats(itemsets, shown, frequent))
 
-    def _below_k(self, itemsets: Itemsets, shown: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    def _below_k(self, itemsets: Itemsets, shown: Mask) -> Mask:
         """Return whether fewer than k rows match up to m public items of each row."""
         if self.k is None:
             return np.zeros(itemsets.n_rows, np.bool_)
-        if 0 < itemsets.n_present < self.k:
-            return ~itemsets.nulls
-        found = SupportIndex.of(itemsets).keep_items(~shown).at_risk(self.k, self.m)
+        found = self._expose(itemsets, shown, self.k).mark_rows()
         if self._count_emptied(itemsets):
-            found |= (itemsets.lengths == 0) & ~itemsets.nulls
-        return found
+            found |= itemsets.lengths == 0
+        return found & ~itemsets.nulls
+
+    def _expose(self, itemsets: Itemsets, shown: Mask, k: int) -> Exposure:
+        """Expose the public items as `KmAnonymity` does."""
+        public = SupportIndex.of(itemsets).keep_items(~shown)
+        return expose_itemsets(public, itemsets.n_present, k, self.m)
 
     def _count_emptied(self, itemsets: Itemsets) -> int:
-        """Count the emptied rows, if they are fewer than k; otherwise return 0."""
-        return count_emptied(itemsets, self.k, Suppression.of(self.mapping))
+        """Count the emptied rows, if they are fewer than k of all rows; otherwise return 0."""
+        if self.k is None or itemsets.n_present < self.k:
+            return 0
+        return count_emptied(itemsets, self.k, self.mapping)
 
-    def _list_rare(self, itemsets: Itemsets, shown: NDArray[np.bool_]) -> pd.DataFrame:
+    def _list_rare(self, itemsets: Itemsets, shown: Mask) -> pd.DataFrame:
         """Return the threats of `KmAnonymity` for the public items, as text."""
         assert self.k is not None
         itemsets = replace(itemsets, vocabulary=item_texts(itemsets.vocabulary).cast(pa.string()))
-        if 0 < (few := itemsets.n_present) < self.k:
-            return threat_table(itemsets, empty_itemset(few), "rare")
-        public = SupportIndex.of(itemsets).keep_items(~shown)
-        rare = threat_table(itemsets, public.rare(self.k, self.m), "rare")
+        rare = threat_table(itemsets, *self._expose(itemsets, shown, self.k).list_threats())
         emptied = self._count_emptied(itemsets)
         return pd.concat([list_emptied(itemsets, emptied), rare], ignore_index=True) if emptied else rare
 
@@ -274,11 +277,9 @@ class SensitiveGroups:
             what, table = "is in no group", "check that the table is that of this release"
             counted = self.classes.items.filter(pa.array(self.classes.counts > 0))
             found |= {*self.sensitive.find(counted).tolist()}
-        self.sensitive.refuse_unknown(found, "sensitive", what, table)
+        self.sensitive.refuse_unknown(found, what, table)
 
-    def _list_threats(
-        self, itemsets: Itemsets, shown: NDArray[np.bool_], frequent: NDArray[np.bool_] | None = None
-    ) -> pd.DataFrame:
+    def _list_threats(self, itemsets: Itemsets, shown: Mask, frequent: Mask | None = None) -> pd.DataFrame:
         """List the threats: items in rows, items too frequent in a group, rare itemsets."""
         codes, counts = np.flatnonzero(shown), self.classes
         texts = item_texts(itemsets.vocabulary.take(pa.array(codes))).to_pylist()
@@ -306,10 +307,6 @@ class SensitiveGroups:
         rare = rare.astype({"group": "Int64", "size": "Int64", "why": found["why"].dtype})
         return pd.concat([found, rare], ignore_index=True)
 
-    def with_mapping(self, mapping: pd.DataFrame) -> SensitiveGroups:
-        """Return the guarantee for a release with this mapping."""
-        return replace(self, mapping=mapping)
-
     def with_classes(self, classes: pd.DataFrame) -> SensitiveGroups:
         """Return the guarantee for a release with this table of counts, ``result.classes``."""
         return replace(self, classes=classes)
@@ -319,7 +316,7 @@ class SensitiveGroups:
         return f"SensitiveGroups(p={self.p}, sensitive={len(self.sensitive)} items{hidden})"
 
 
-def _integers(column: pd.Series[Any], name: str) -> NDArray[np.int64]:
+def _integers(column: pd.Series[Any], name: str) -> Numbers:
     """Return a column of integers, and raise an error for other values."""
     if not pd.api.types.is_integer_dtype(column.dtype) or column.isna().any():
         raise ParameterError(f"{name} must be integers", where=f"classes, column {name}", hint=_HINT)
@@ -336,7 +333,7 @@ def _item_texts(column: pd.Series[Any]) -> pa.Array:
     raise ParameterError("the items of the table are of several types", where="classes, column item")
 
 
-def group_numbers(frame: pd.DataFrame) -> NDArray[np.int64]:
+def group_numbers(frame: pd.DataFrame) -> Numbers:
     """Return the group of each row of a released frame."""
     column = frame.iloc[:, label_position(frame, added_label(frame, GROUP))]
     if not pd.api.types.is_integer_dtype(column.dtype) or column.isna().any():

@@ -6,7 +6,7 @@ in a span of releases is the tuple of its labels. A person holds it if the rows 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,26 +18,27 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-from numpy.typing import NDArray
+import pyarrow.compute as pc
 from pandas.api.types import is_hashable, is_numeric_dtype
 
 from pdanon._kernels.row_exposure import join_rows
 from pdanon.errors import ParameterError, PdanonError, ReleaseWarning, warn
+from pdanon.frozen import frozen
 from pdanon.guarantees.generalized_itemsets import SUPPRESSED, UNKNOWN, label_codes
 from pdanon.itemsets.chunks import refuse_chunks
-from pdanon.itemsets.codes import Codes, Itemsets, Offsets, item_texts
+from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers, Offsets, item_texts
 from pdanon.itemsets.columns import find_column, label_position
-from pdanon.itemsets.lists import offsets_of
+from pdanon.itemsets.lists import offsets_of, to_numpy
 from pdanon.itemsets.mapping import global_mapping, label_members, set_labels
 from pdanon.itemsets.multisets import first_copies, read_visible
-from pdanon.itemsets.support import SupportIndex
+from pdanon.itemsets.support import SupportIndex, empty_itemsets
 from pdanon.itemsets.timing import part_done
 from pdanon.itemsets.validation import check_frame
 
 PRESENT, JOINED, ANY = KNOWLEDGE = ("present", "joined", "any")
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Released:
     """A release of a series, as its recipients read it.
 
@@ -93,7 +94,7 @@ def _named(release: Released) -> Iterator[None]:
 # --- Rows of the same person
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Persons:
     """The rows of each person in each release.
 
@@ -105,7 +106,7 @@ class Persons:
         The key of the persons, as text.
     """
 
-    row_of: NDArray[np.int64]
+    row_of: Numbers
     linked: str
 
     @classmethod
@@ -126,7 +127,7 @@ class Persons:
         several = (row_of >= 0).sum(axis=0) > 1
         return cls(row_of, linked if several.any() else f"{linked} (nobody in two releases)")
 
-    def without(self, missing: Sequence[NDArray[np.bool_]]) -> Persons:
+    def without(self, missing: Sequence[Mask]) -> Persons:
         """Leave out missing rows, whose persons are not in the release."""
         row_of = self.row_of.copy()
         for rows, gone in zip(row_of, missing, strict=True):
@@ -275,6 +276,14 @@ class Series:
         frames = [release.frame for release in releases]
         return cls(persons, frames, columns, encoded.dictionary, labels)
 
+    @classmethod
+    def without_lists(cls, releases: Sequence[Released], key: Any) -> Series:
+        """Link the releases of a series, in which no row has an item."""
+        frames = [release.frame for release in releases]
+        no_items, no_labels = pa.array([], pa.large_string()), np.zeros(0, np.int32)
+        columns = [empty_itemsets(np.zeros(len(each), np.int64)).to_rows(no_items) for each in frames]
+        return cls(Persons.of(releases, key), frames, columns, no_items, [no_labels] * len(frames))
+
     def spans(self, knowledge: str = PRESENT) -> Iterator[Span]:
         """Return the spans of an attacker, by first and last release.
 
@@ -296,15 +305,6 @@ class Series:
                     span = self._extend(span, last)
                 yield span if knowledge == PRESENT else span.within(joined[span.persons] == first)
                 part_done()
-
-    def newest_spans(self) -> Iterator[Span]:
-        """Return the spans that end with the newest release, by first release."""
-        for first in range(len(self.columns)):
-            span = self._start(first)
-            for release in range(first + 1, len(self.columns)):
-                span = self._extend(span, release)
-            yield span
-            part_done()
 
     def _patterns(self) -> Iterator[Span]:
         """Return a span for each set of releases that a person is in, with these persons alone."""
@@ -372,7 +372,7 @@ class Span:
 
     series: Series
     releases: tuple[int, ...]
-    persons: NDArray[np.int64]
+    persons: Numbers
     codes: Codes
     offsets: Offsets
     of_item: Codes
@@ -388,22 +388,17 @@ class Span:
         """The joint labels of the persons, for counts of supports."""
         return SupportIndex(self.codes, self.offsets, self.n_labels)
 
-    def within(self, chosen: NDArray[np.bool_]) -> Span:
+    def within(self, chosen: Mask) -> Span:
         """Take some persons."""
         if chosen.all():
             return self
-        rows = SupportIndex(self.codes, self.offsets, self.n_labels).within(chosen)
+        rows = self.index.within(chosen)
         own = self.persons[chosen], rows.codes, rows.offsets
         return Span(self.series, self.releases, *own, self.of_item, self.n_labels)
 
-    def rows(self, release: int) -> NDArray[np.int64]:
+    def rows(self, release: int) -> Numbers:
         """Return the row of each person in one of the releases."""
         return self.series.persons.row_of[release, self.persons]
-
-    def number_classes(self, number: Callable[[int], NDArray[np.int64]]) -> NDArray[np.int64]:
-        """Number the tuples of the classes of the persons, given the class of each row of a release."""
-        classes = [number(release)[self.rows(release)] for release in self.releases]
-        return np.unique(np.column_stack(classes), axis=0, return_inverse=True)[1].reshape(-1)
 
     def vocabulary(self) -> pa.Array:
         """Return the set of the items of each joint label, as a label."""
@@ -413,15 +408,8 @@ class Span:
         if not self.n_labels:
             return pa.array([], pa.string())
         texts = self.series.items
-        ranked = np.lexsort((_ranks(texts)[order], self.of_item[order]))
+        ranked = np.lexsort((to_numpy(pc.rank(texts))[order], self.of_item[order]))
         return set_labels(texts, order[ranked], sizes)
-
-
-def _ranks(texts: pa.Array) -> NDArray[np.int64]:
-    """Return the rank of each text."""
-    ranks = np.empty(len(texts), np.int64)
-    ranks[pa.compute.sort_indices(texts).to_numpy()] = np.arange(len(texts))
-    return ranks
 
 
 def _warn_of_unnamed(release: Released, unnamed: int, n_items: int) -> None:
@@ -445,7 +433,8 @@ def _items_of(rows: Itemsets, mapping: pd.DataFrame | None) -> tuple[pa.Array, C
         hint = "audit each release alone"
         raise ParameterError("a row repeats a label, so an item has no joint label", hint=hint)
     if mapping is not None:
-        items = global_mapping(mapping)[0].vocabulary
+        items, _ = global_mapping(mapping)
+        items = items.take(pa.compute.sort_indices(items))
         return item_texts(items), label_codes(items, rows, mapping)
     members = [label_members(text) or [text] for text in rows.texts()]
     items = pa.array([item for each in members for item in each], pa.large_string())

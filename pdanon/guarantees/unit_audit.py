@@ -12,7 +12,8 @@ from pdanon.guarantees.km import KmAnonymity, PrivacyConstraints
 from pdanon.guarantees.ps import PSRules
 from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.io.units import KnownRows, UnitRows, UnitTable
-from pdanon.itemsets.equality import Numbers, value_numbers
+from pdanon.itemsets.codes import Numbers
+from pdanon.itemsets.equality import value_numbers
 from pdanon.itemsets.lists import arrow_lists
 
 

@@ -12,14 +12,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+import pyarrow as pa
 from pandas.api.types import is_hashable
 
 from pdanon.errors import GuaranteeError, ItemsetDtypeError, ParameterError
 from pdanon.hierarchy import Hierarchy, HierarchyLike
-from pdanon.itemsets.codes import Codes, Itemsets, as_itemsets
-from pdanon.itemsets.dtype import arrow_values
-from pdanon.itemsets.mapping import global_mapping
+from pdanon.itemsets.codes import Codes, Itemsets, Numbers, as_itemsets, find_items
+from pdanon.itemsets.mapping import global_mapping, mapping_values
 from pdanon.itemsets.validation import check_count, is_integer, read_list
 
 __all__ = ["by_level", "by_prefix", "by_size", "from_rules"]
@@ -247,39 +246,39 @@ def partition(utility: Any) -> pd.DataFrame:
     return pd.DataFrame({"item": vocabulary[blocks.codes].array, "block": numbers})
 
 
-def item_blocks(blocks: pd.DataFrame | None, itemsets: Itemsets) -> NDArray[np.int64]:
+def item_blocks(blocks: pd.DataFrame | None, items: pa.Array) -> Numbers:
     """Find the block of each item of the data; without blocks, all items are in block 0.
 
     Items of blocks that do not occur are ignored. An item of the data in no block is an error.
     """
     if blocks is None:
-        return np.zeros(itemsets.n_items, np.int64)
-    codes, found = _find_occurring(blocks, itemsets)
-    times = np.bincount(codes, minlength=itemsets.n_items)
+        return np.zeros(len(items), np.int64)
+    codes, found = _find_occurring(blocks, items)
+    times = np.bincount(codes, minlength=len(items))
     if (times != 1).any():
         none, several = int((times == 0).sum()), int((times > 1).sum())
-        got = f"{none} of {itemsets.n_items} items are in none, {several} in several"
+        got = f"{none} of {len(items)} items are in none, {several} in several"
         hint = "check the spelling and type of the items; add a block of one item for each other item"
         raise ParameterError(
             "every item of the data must be in one block", where="utility", got=got, hint=hint
         )
-    by_item = np.empty(itemsets.n_items, np.int64)  # filled completely, as each item is in one block
+    by_item = np.empty(len(items), np.int64)  # filled completely, as each item is in one block
     by_item[codes] = found
     return by_item
 
 
-def some_blocks(blocks: pd.DataFrame | None, itemsets: Itemsets) -> NDArray[np.int32]:
+def some_blocks(blocks: pd.DataFrame | None, items: pa.Array) -> Codes:
     """Find the block of each item of the data, numbered from 0; -1 for an item in no block."""
-    by_item = np.full(itemsets.n_items, -1, np.int32)
+    by_item = np.full(len(items), -1, np.int32)
     if blocks is not None:
-        codes, found = _find_occurring(blocks, itemsets)
+        codes, found = _find_occurring(blocks, items)
         by_item[codes] = np.unique(found, return_inverse=True)[1]
     return by_item
 
 
-def _find_occurring(blocks: pd.DataFrame, itemsets: Itemsets) -> tuple[Codes, NDArray[np.int64]]:
+def _find_occurring(blocks: pd.DataFrame, items: pa.Array) -> tuple[Codes, Numbers]:
     """Return the items of blocks that occur in the data, and their blocks."""
-    codes = itemsets.lookup(arrow_values(blocks["item"]))
+    codes = find_items(mapping_values(blocks, "item"), items)
     known = codes >= 0
     return codes[known], blocks["block"].to_numpy()[known]
 
@@ -290,7 +289,7 @@ def check_release(mapping: pd.DataFrame, blocks: pd.DataFrame | None, allowed: i
     No label may stand for items of several blocks, and at most ``allowed`` items may be suppressed.
     """
     items, labels = global_mapping(mapping)
-    block = pd.Series(item_blocks(blocks, items)[items.codes])
+    block = pd.Series(item_blocks(blocks, items))
     by_label = block.groupby(labels.indices.to_pandas())  # by index, because label texts can be long
     straddling = int((by_label.nunique() > 1).sum())
     suppressed = int(mapping["generalized"].isna().sum())
@@ -331,7 +330,7 @@ def _labels_and_lists(utility: Any) -> tuple[list[Hashable], list[Any]]:
     return list(range(len(lists))), lists
 
 
-def _numbers(names: list[Any]) -> NDArray[np.int64]:
+def _numbers(names: list[Any]) -> Numbers:
     """Return the labels of blocks if these are integers, otherwise numbers: a label may contain an item."""
     own = all(is_integer(name) and abs(name) < 2**63 for name in names)
     return np.array(names if own else range(len(names)), np.int64)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from dataclasses import replace
 from functools import cached_property
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, Self, TypeAlias, runtime_checkable
 
 import numpy as np
 import pandas as pd
@@ -14,9 +15,11 @@ from pdanon.cards import Verdict, card
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_columns
 from pdanon.itemsets.encoded_columns import ListColumns
-from pdanon.itemsets.libraries import holds_tables
+from pdanon.itemsets.libraries import holds_tables, takes_tables
+from pdanon.itemsets.lists import Mask
+from pdanon.itemsets.memory import explain_memory
 from pdanon.itemsets.multisets import add_first_copies, read_visible
-from pdanon.itemsets.support import ItemsetTable
+from pdanon.itemsets.support import ItemsetTable, SupportIndex, empty_itemset
 
 
 @holds_tables
@@ -124,14 +127,18 @@ class Audit:
         return lines
 
 
+Reasons: TypeAlias = str | NDArray[np.str_]  # one for all threats, or one for each
+Threats: TypeAlias = tuple[ItemsetTable, Reasons]
+
+
 def _rows(number: int) -> str:
     return "1 row is" if number == 1 else f"{number:,} rows are"
 
 
 def threat_table(
-    itemsets: Itemsets, threats: ItemsetTable, why: str | NDArray[np.str_], *, missing: bool = False
+    itemsets: Itemsets, threats: ItemsetTable, why: Reasons, *, missing: bool = False
 ) -> pd.DataFrame:
-    """Return threats as a DataFrame: ``itemset, support, why``, with one reason for all or one for each.
+    """Return threats as a DataFrame: ``itemset, support, why``.
 
     With ``missing``, the last threat stands for the missing rows.
     """
@@ -142,9 +149,67 @@ def threat_table(
     return pd.DataFrame({"itemset": sets.to_pandas(), "support": threats.supports, "why": why})
 
 
-def read_lists(frame: pd.DataFrame, column: Hashable | None) -> ListColumns:
-    """Encode the list column of a frame as an attacker sees it: a repeated label is another label."""
-    return ListColumns.of(frame, find_columns(frame, column), read=read_visible)
+class Exposure(NamedTuple):
+    """Rows at risk, and the threats in them: both are counted when they are called."""
+
+    mark_rows: Callable[[], Mask]
+    list_threats: Callable[[], Threats]
+
+    @classmethod
+    def of_all(cls, rows: SupportIndex, n_present: int, why: str) -> Exposure:
+        """Expose all rows to an attacker without a known item: no other itemset is a minimal threat."""
+        everyone = np.ones(len(rows.weights), np.bool_)
+        return cls(lambda: everyone, lambda: (empty_itemset(n_present), why))
+
+    def audit(self, guarantee: Guarantee, itemsets: Itemsets, rows: SupportIndex) -> Audit:
+        """Return the verdict for the rows of a list column; a missing row is not at risk."""
+        at_risk = min(int(rows.weights[self.mark_rows()].sum()), itemsets.n_present)
+        return Audit(guarantee, at_risk, lambda: threat_table(itemsets, *self.list_threats()))
+
+
+class Model:
+    """A guarantee with parameters that are checked once, and for all but a few a mapping."""
+
+    def _store(self, **checked: Any) -> None:
+        """Replace parameters by their checked values, although they are frozen."""
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
+
+    @takes_tables
+    def with_mapping(self, mapping: pd.DataFrame) -> Self:
+        """Return the guarantee for a release with this mapping."""
+        return replace(self, mapping=mapping)  # type: ignore[type-var]
+
+
+class ListModel(Model):
+    """A guarantee that depends on list columns only, not on other columns nor on the order of labels."""
+
+    _read = staticmethod(read_visible)  # as an attacker sees them: a repeated label is another label
+
+    @explain_memory
+    @takes_tables
+    def audit(self, frame: pd.DataFrame, column: Hashable | None = None) -> Audit:
+        """Recount a frame from scratch.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+            Any frame with the list column and, if the guarantee names one, the private column; released or
+            not.
+        column : hashable, optional
+            The list column. By default the only one, apart from the private column.
+
+        Returns
+        -------
+        Audit
+            The verdict of `recount`, which describes the threats, errors and cost.
+        """
+        positions = find_columns(frame, column, getattr(self, "private", None))
+        return self.recount(ListColumns.of(frame, positions, read=self._read))
+
+    def recount(self, columns: ListColumns) -> Audit:
+        """Audit encoded list columns; `audit` reads them from a frame and calls this."""
+        raise NotImplementedError
 
 
 @runtime_checkable

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from pdanon.errors import FormatError, HierarchyError, ParameterError, cause_of, file_hint
 from pdanon.io.files import replace_file
 from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.lists import Mask
 from pdanon.itemsets.validation import (
     check_delimiter,
     check_frame,
@@ -83,7 +84,7 @@ class Form:
         value = self.read(text.strip())
         return text if value is None else value
 
-    def leaves(self, names: Sequence[str], parent: Nodes, is_leaf: NDArray[np.bool_]) -> dict[Hashable, int]:
+    def leaves(self, names: Sequence[str], parent: Nodes, is_leaf: Mask) -> dict[Hashable, int]:
         """Return the leaf of each value: the first one, if several with the same parent have that value."""
         found: dict[Hashable, int] = {}
         leaves = np.flatnonzero(is_leaf).tolist()
@@ -92,7 +93,7 @@ class Form:
         return found
 
 
-def refuse_torn(torn: NDArray[np.bool_], looks: str) -> None:
+def refuse_torn(torn: Mask, looks: str) -> None:
     """Refuse leaves whose parent differs from that of the first leaf with the same value."""
     if torn.any():
         got = f"{np.count_nonzero(torn)} such leaves, read as {looks}"
@@ -173,7 +174,7 @@ def balanced_tree(items: Iterable[Any], fanout: int) -> Tree:
     _refuse_empty(leaves)
     _refuse_nameless([place for place, leaf in enumerate(leaves) if not leaf], "item")
     _refuse_unwritable([place for place, leaf in enumerate(leaves) if not is_encodable(leaf)], "item")
-    groups: list[list[tuple[str, int]]] = [[] for _ in leaves]  # by first leaf: names, and ends
+    names = {(0, -len(leaves) - 1): _ROOT}  # by the first leaf and the negative end: ascending in pre-order
     taken: set[str] = set()
     width = fanout
     while width < len(leaves):
@@ -181,19 +182,16 @@ def balanced_tree(items: Iterable[Any], fanout: int) -> Tree:
             end = min(start + width, len(leaves))
             if end - start > width // fanout:
                 name = free_name(f"{leaves[start]}..{leaves[end - 1]}", taken)
-                groups[start].append((name, end))
+                names[start, -end] = name
         width *= fanout
-    names, parent, above = [_ROOT], [-1], [(0, len(leaves))]  # above: nodes over the current leaf, and ends
-    for place, leaf in enumerate(leaves):
-        while above[-1][1] == place:
+    names |= {(place, -place - 1): leaf for place, leaf in enumerate(leaves)}
+    parent, above, nodes = [], [-1], sorted(names)  # above: the nodes over the current one, from -1 on
+    for number, (start, _) in enumerate(nodes):
+        while above[-1] >= 0 and -nodes[above[-1]][1] <= start:
             above.pop()
-        for name, end in reversed(groups[place]):
-            parent.append(above[-1][0])
-            above.append((len(names), end))
-            names.append(name)
-        parent.append(above[-1][0])
-        names.append(leaf)
-    return tuple(names), np.array(parent, np.int32)
+        parent.append(above[-1])
+        above.append(number)
+    return tuple(names[node] for node in nodes), np.array(parent, np.int32)
 
 
 def interval_tree(values: Iterable[Any], width: float | Decimal, fanout: int) -> Tree:

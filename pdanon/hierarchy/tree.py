@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
@@ -14,8 +14,6 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from pdanon.cards import escape_html
 from pdanon.errors import HierarchyError, ParameterError, escape_controls
@@ -24,7 +22,7 @@ from pdanon.hierarchy.sources import TEXT, Form, Nodes, refuse_torn
 from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.codes import Itemsets, Numbers, find_items, item_array, item_texts
 from pdanon.itemsets.dtype import is_text_type, text_column
-from pdanon.itemsets.lists import Offsets, offsets_of, to_numpy
+from pdanon.itemsets.lists import Mask, Offsets, offsets_of
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.validation import check_kind, check_known, describe, is_integer, read_list
 
@@ -380,7 +378,7 @@ class Hierarchy:
         return int(self.depth.max())
 
     @cached_property
-    def is_leaf(self) -> NDArray[np.bool_]:
+    def is_leaf(self) -> Mask:
         """Whether each node is a leaf."""
         return sources.freeze(self.size == 1, np.bool_)
 
@@ -410,11 +408,10 @@ class Hierarchy:
         is appended to the name.
         """
         taken = set(self.names)
-        is_leaf = self.is_leaf.tolist()
-        leaves = {name for name, leaf in zip(self.names, is_leaf, strict=True) if leaf}
+        nodes = [*zip(self.names, self.is_leaf.tolist(), strict=True)]
+        leaves = {name for name, leaf in nodes if leaf}
         return tuple(
-            sources.free_name(name, taken) if name in leaves and not leaf else name
-            for name, leaf in zip(self.names, is_leaf, strict=True)
+            sources.free_name(name, taken) if name in leaves and not leaf else name for name, leaf in nodes
         )
 
     def children(self, node: int) -> Nodes:
@@ -459,7 +456,7 @@ class Hierarchy:
         if not all(isinstance(text, str) for text in texts):
             raise ParameterError("texts must be a list of texts", where="texts")
         check_kind(form, Form, "form", "a Form of pdanon.hierarchy")
-        leaf_of = self._leaf_of if form is TEXT else form.leaves(self.names, self.parent, self.is_leaf)
+        leaf_of = form.leaves(self.names, self.parent, self.is_leaf)
         nodes = np.array([leaf_of.get(form.key(text), -1) for text in texts], np.int32)
         if (nodes >= 0).all():
             return self, nodes
@@ -505,7 +502,7 @@ class Hierarchy:
             return self, nodes
         return self._add_missing(nodes < 0, item_texts(items).to_pylist(), looks).cover_items(items)
 
-    def _add_missing(self, is_missing: NDArray[np.bool_], texts: Sequence[str], looks: str) -> Hierarchy:
+    def _add_missing(self, is_missing: Mask, texts: Sequence[str], looks: str) -> Hierarchy:
         """Add items without a leaf below the root, or refuse them."""
         if self.missing == "error":
             hint = 'add them, or put them below the root: pdanon.Hierarchy.of(tree, missing="root")'
@@ -592,10 +589,6 @@ class Hierarchy:
         return _as_html(_outline(self))
 
     @cached_property
-    def _leaf_of(self) -> dict[Hashable, int]:
-        return TEXT.leaves(self.names, self.parent, self.is_leaf)
-
-    @cached_property
     def _children(self) -> tuple[Offsets, Nodes]:
         starts = offsets_of(np.bincount(self.parent[1:], minlength=self.n_nodes))
         return starts, sources.freeze(np.argsort(self.parent, kind="stable")[1:], np.int32)
@@ -623,7 +616,7 @@ def nested_labels(itemsets: Itemsets, tree: Hierarchy) -> pd.DataFrame:
     """
     supports = np.zeros(tree.n_nodes + 1, np.int64)
     texts = item_texts(itemsets.vocabulary)
-    node = to_numpy(pc.index_in(texts, value_set=pa.array(tree.labels, texts.type)).fill_null(-1))
+    node = find_items(texts, pa.array(tree.labels, texts.type))
     supports[node] = SupportIndex.of(itemsets).singles
     lower = np.flatnonzero(supports[:-1] > 0)  # the last element is that of other labels
     upper: Numbers = lower

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from pdanon.errors import ItemsetDtypeError
 from pdanon.itemsets.dtype import type_name
-from pdanon.itemsets.lists import QUASI_HINT
+from pdanon.itemsets.lists import QUASI_HINT, Numbers
 from pdanon.itemsets.memory import return_unused
 
 
-def number_buckets(columns: Sequence[pa.ChunkedArray], n_buckets: int) -> NDArray[np.int64]:
+def number_buckets(columns: Sequence[pa.ChunkedArray], n_buckets: int) -> Numbers:
     """Return a bucket for each row by its values; equal values are in the same bucket."""
     hashes = np.zeros(len(columns[0]), np.uint64)
     for place, column in enumerate(columns, start=1):
@@ -155,6 +155,11 @@ class Buckets:
         self._bounds = np.unique(np.linspace(0, n_buckets, _SPANS + 1).astype(np.int64))
         self._parts: list[tuple[Path, NDArray[np.int32]]] = []
         self._merged: list[Path] = []
+
+    @property
+    def n_parts(self) -> int:
+        """Number of parts that were added, and not read yet."""
+        return len(self._parts)
 
     def add(self, table: pa.Table, bucket_of: NDArray[Any]) -> None:
         """Add the rows of a part, given the bucket of each. Rows of a bucket keep their order."""

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from pdanon._kernels.counting import gather, sort_rows
 from pdanon.errors import ParameterError
@@ -17,7 +16,7 @@ from pdanon.itemsets.codes import Codes, Itemsets, Offsets, as_itemsets, canonic
 from pdanon.itemsets.columns import find_column, with_column
 from pdanon.itemsets.dtype import text_column
 from pdanon.itemsets.libraries import takes_tables
-from pdanon.itemsets.lists import offsets_of
+from pdanon.itemsets.lists import Numbers, inverse_order, mask_at, offsets_of, rows_of, take_rows
 from pdanon.itemsets.validation import MOST_DRAWN, check_count, describe, is_number, random_generator
 
 __all__ = ["draw_private", "make_baskets"]
@@ -171,17 +170,14 @@ def draw_private(
         raise ParameterError("delta must be above 0 and below 1", where="delta", got=describe(delta))
     itemsets = Itemsets.from_series(frame.iloc[:, position])
     n = itemsets.n_items
-    is_public = np.zeros(n, np.bool_)
-    is_public[random_generator(random_state).permutation(n)[: round(delta * n)]] = True
+    is_public = mask_at(n, random_generator(random_state).permutation(n)[: round(delta * n)])
     by_support = np.argsort(-np.bincount(itemsets.codes, minlength=n), kind="stable")
-    rank = np.empty(n, np.int64)
-    rank[by_support] = np.arange(n)
+    rank = inverse_order(by_support)
     is_open = ~is_public[itemsets.codes]
     leading = np.full(itemsets.n_rows, n)
     np.minimum.at(leading, itemsets.rows[is_open], rank[itemsets.codes[is_open]])
-    is_private = np.zeros(n, np.bool_)
-    is_private[by_support[leading[leading < n]]] = True
-    kept = itemsets.recode(np.where(is_public | is_private, np.arange(n), -1), itemsets.vocabulary)
+    is_private = mask_at(n, by_support[leading[leading < n]])
+    kept = itemsets.keep_items(is_public | is_private)
     private = itemsets.vocabulary.filter(pa.array(is_private)).to_pylist()
     return with_column(frame, position, kept.to_pandas()), private
 
@@ -198,7 +194,7 @@ def _vocabulary(items: int | Sequence[str]) -> pa.Array:
     return vocabulary
 
 
-def _draw_patterns(count: int, n_items: int, rng: np.random.Generator) -> tuple[Codes, NDArray[np.int64]]:
+def _draw_patterns(count: int, n_items: int, rng: np.random.Generator) -> tuple[Codes, Numbers]:
     """Draw the items of all patterns, pattern after pattern, possibly with duplicates, and their sizes."""
     popularity = rng.permutation(np.arange(1.0, n_items + 1) ** -0.8)
     sizes = 1 + rng.poisson(_MEAN_PATTERN - 1, count)
@@ -210,29 +206,28 @@ def _draw_patterns(count: int, n_items: int, rng: np.random.Generator) -> tuple[
 
 
 def _drop_items(
-    codes: Codes, sizes: NDArray[np.int64], n_items: int, rng: np.random.Generator
-) -> tuple[Codes, NDArray[np.int64]]:
+    codes: Codes, sizes: Numbers, n_items: int, rng: np.random.Generator
+) -> tuple[Codes, Numbers]:
     """Copy patterns in proportion to their weights, and drop some items of each copy."""
     weights = rng.exponential(size=len(sizes))
     loss = np.clip(rng.normal(0.5, 0.1**0.5, len(sizes)), 0, 0.9)
     slots = (np.arange(_SLOTS) + 0.5) / _SLOTS
     pattern = np.searchsorted(np.cumsum(weights) / weights.sum(), slots)
-    starts = np.cumsum(sizes) - sizes
-    items = gather(codes, starts[pattern], sizes[pattern])
-    copy = np.repeat(np.arange(_SLOTS), sizes[pattern])
+    items, offsets = take_rows(codes, offsets_of(sizes), pattern)
+    copy = rows_of(offsets)
     kept = rng.random(len(items)) >= loss[pattern[copy]]
     lengths = np.bincount(copy[kept], minlength=_SLOTS)
     codes, offsets = canonical_rows(items[kept], offsets_of(lengths), n_items)
     return codes, np.diff(offsets)
 
 
-def _draw_stream(codes: Codes, lengths: NDArray[np.int64], total: int, rng: np.random.Generator) -> Codes:
+def _draw_stream(codes: Codes, lengths: Numbers, total: int, rng: np.random.Generator) -> Codes:
     """Concatenate randomly drawn copies up to a total number of items."""
-    starts = np.cumsum(lengths) - lengths
+    offsets = offsets_of(lengths)
     parts: list[Codes] = []
     while total > 0:
         drawn = rng.integers(len(lengths), size=int(total / lengths.mean()) + 1)
-        parts.append(gather(codes, starts[drawn], lengths[drawn])[:total])
+        parts.append(take_rows(codes, offsets, drawn)[0][:total])
         total -= len(parts[-1])
     return np.concatenate([np.empty(0, np.int32), *parts])
 

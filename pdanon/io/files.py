@@ -501,8 +501,8 @@ def replace_files(
                 drafts.append(create_draft(target, confidential=path in confidential))
         yield [draft.path for draft in drafts]
         for draft in drafts:
-            with name_in_errors(draft.target), draft.path.open("rb+") as file:
-                os.fsync(file.fileno())
+            with name_in_errors(draft.target):
+                sync_file(draft.path)
         for target in targets:
             check_replaceable(target, overwrite=overwrite)
         for draft in drafts:
@@ -590,6 +590,12 @@ def check_name(path: str | os.PathLike[str]) -> None:
 def _check_utf8(path: str) -> None:
     if not is_utf8(path):
         raise FormatError("the path is not UTF-8", where=path, hint="rename the file or its directory")
+
+
+def sync_file(path: Path) -> None:
+    """Flush a written file to the disk."""
+    with path.open("rb+") as written:
+        os.fsync(written.fileno())
 
 
 # --- Encodings of text files

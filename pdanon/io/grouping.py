@@ -16,7 +16,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
 
 from pdanon.errors import (
     ColumnError,
@@ -41,11 +40,11 @@ from pdanon.io.lines import (
     spans_lines,
     unreadable_text,
 )
-from pdanon.io.long import refuse_published_persons
+from pdanon.io.long import refuse_list_units, refuse_published_persons
 from pdanon.io.trees import ParquetTree
 from pdanon.itemsets.dtype import is_list_type, is_text_type, type_name
 from pdanon.itemsets.libraries import without_views
-from pdanon.itemsets.lists import offsets_of
+from pdanon.itemsets.lists import Numbers, offsets_of
 from pdanon.itemsets.validation import check_text, read_list
 
 MEMORY = "1GB"  # default limit of DuckDB
@@ -90,11 +89,7 @@ def group_lines(
         raise ItemsetDtypeError("the item column holds lists", where=f"column {item!r}", hint=hint)
     _refuse_nested(schema, by, "by")
     with _database(target, memory) as database:
-        failures: list[PdanonError] = []
-        batches = _note_failures(_clean(batches, schema, item), failures)
-        database.register("batches", _store(batches, schema))
-        with _known_problems(source, failures):
-            database.execute("CREATE TABLE lines AS SELECT * FROM batches")
+        _load(database, _clean(batches, schema, item), schema, source)
         _check(database, by, keep)
         persons = ", ".join(map(_quote, by))
         values = "".join(f", max({_quote(name)}) AS {_quote(name)}" for name in keep)
@@ -111,8 +106,7 @@ def group_lines(
             replace_file(target, confidential=True) as draft,
             pq.ParquetWriter(draft, pa.schema(kinds)) as writer,
         ):
-            tables = (_restore(table, schema, [*keep, item]) for table in _merge(reader))
-            for table in _rows(tables, [*by], item, [*keep]):
+            for table in _rows(_merge(reader), schema, by, item, keep):
                 writer.write_table(table)
     return notes
 
@@ -178,17 +172,6 @@ def _line_after(lines: TextLines, start: int, row: int) -> int:
     return lines.line_of(start + row)
 
 
-def _note_failures(
-    batches: Iterable[pa.RecordBatch], failures: list[PdanonError]
-) -> Iterator[pa.RecordBatch]:
-    """Yield batches, and note their error, which does not pass through DuckDB."""
-    try:
-        yield from batches
-    except PdanonError as error:
-        failures.append(error)
-        raise
-
-
 def _decoded(field: pa.Field) -> pa.Field:
     """Return a field without codes and views, in a type that DuckDB reads."""
     kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
@@ -212,11 +195,9 @@ def _refuse_nested(schema: pa.Schema, persons: Iterable[str], where: str) -> Non
 
 
 def _row_groups(tree: ParquetTree, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    for name in tree.names:
-        with tree.open(name) as file:
-            for number in range(file.plain.num_row_groups):
-                table = file.read(number, schema.names).select(schema.names).cast(schema)
-                yield from map(_without_nan, table.to_batches())
+    for file, number in tree.groups():
+        table = file.read(number, schema.names).select(schema.names).cast(schema)
+        yield from map(_without_nan, table.to_batches())
 
 
 def _check_present(columns: Iterable[str], known: list[str], source: Path | str) -> None:
@@ -305,6 +286,22 @@ def _database(target: Path, memory: str) -> Iterator[Any]:
         shutil.rmtree(directory, ignore_errors=True)
 
 
+def _load(database: Any, batches: Iterable[pa.RecordBatch], schema: pa.Schema, where: Path | str) -> None:
+    """Store batches in a table of lines. Their own error does not pass through DuckDB, so it is noted."""
+    failures: list[PdanonError] = []
+
+    def note_failures() -> Iterator[pa.RecordBatch]:
+        try:
+            yield from batches
+        except PdanonError as error:
+            failures.append(error)
+            raise
+
+    database.register("batches", _store(note_failures(), schema))
+    with _known_problems(where, failures):
+        database.execute("CREATE TABLE lines AS SELECT * FROM batches")
+
+
 @contextmanager
 def _known_problems(where: Path | str, failures: Sequence[PdanonError] = ()) -> Iterator[None]:
     """Raise errors of DuckDB and Arrow without their messages, which may show a line of the file."""
@@ -333,7 +330,6 @@ def gather_units(
     item: str,
     repeats: bool,
     as_shown: bool,
-    memory: str = MEMORY,
 ) -> Iterator[Iterator[pa.Array]]:
     """Sort lines on disk, and yield the items of each person as lists, those of some persons at a time.
 
@@ -344,19 +340,15 @@ def gather_units(
     schema = tree.schema()
     _check_present([unit, item], schema.names, tree.display_path(tree.names[0]))
     schema = pa.schema([_decoded(schema.field(name)) for name in (unit, item)])
-    if is_list_type(schema.field(unit).type):
-        hint = "pass the column that is the same in all rows of a person, such as a customer number"
-        raise ColumnError("the column of units holds lists", where="unit", got=f"{unit!r}", hint=hint)
+    refuse_list_units(unit, is_list=is_list_type(schema.field(unit).type))
     if is_list_type(schema.field(item).type):
         hint = "write a line for each item, as pdanon.to_long does: lists of a person are not merged here"
         raise ItemsetDtypeError("the item column holds lists", where="item", hint=hint)
     _refuse_nested(schema, [unit], "unit")
     batches: Iterable[pa.RecordBatch] = _row_groups(tree, schema)
     batches = batches if as_shown else _clean(batches, schema, item)
-    with _database(near, memory) as database:
-        database.register("batches", _store(batches, schema))
-        with _known_problems(tree.root):
-            database.execute("CREATE TABLE lines AS SELECT * FROM batches")
+    with _database(near, MEMORY) as database:
+        _load(database, batches, schema, tree.root)
         _check(database, [unit], [], where="unit", single=not as_shown)
         value = _quote(item)
         if pa.types.is_floating(schema.field(item).type):  # integers that pandas stores as floats
@@ -367,7 +359,7 @@ def gather_units(
             SELECT * FROM (SELECT {distinct} {person}, {value} AS {_quote(item)} FROM lines)
             ORDER BY hash({person}), {person}, {_quote(item)}""")
         sorted_lines = _merge(pa.RecordBatchReader.from_stream(found))
-        tables = _rows((_restore(table, schema, [item]) for table in sorted_lines), [unit], item, [])
+        tables = _rows(sorted_lines, schema, [unit], item)
         yield (table.column(item).combine_chunks() for table in tables)
 
 
@@ -437,10 +429,13 @@ def _merge(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
         yield pa.Table.from_batches(waiting)
 
 
-def _rows(tables: Iterable[pa.Table], by: list[str], item: str, keep: list[str]) -> Iterator[pa.Table]:
+def _rows(
+    stored: Iterable[pa.Table], schema: pa.Schema, by: list[str], item: str, keep: Sequence[str] = ()
+) -> Iterator[pa.Table]:
     """Yield rows with lists for sorted lines: consecutive lines with the same person are one row."""
     rest: pa.Table | None = None
-    for table in tables:
+    for each in stored:
+        table = _restore(each, schema, [*keep, item])
         lines = (table if rest is None else pa.concat_tables([rest, table])).combine_chunks()
         starts = _starts(lines, by)
         yield _lists(lines.slice(0, int(starts[-1])), starts[:-1], item, keep)
@@ -449,7 +444,7 @@ def _rows(tables: Iterable[pa.Table], by: list[str], item: str, keep: list[str])
         yield _lists(rest, np.zeros(1, np.int64), item, keep)
 
 
-def _starts(lines: pa.Table, by: list[str]) -> NDArray[np.int64]:
+def _starts(lines: pa.Table, by: list[str]) -> Numbers:
     """Return the first line of each person."""
     changed = np.zeros(len(lines), np.bool_)
     changed[0] = True
@@ -459,7 +454,7 @@ def _starts(lines: pa.Table, by: list[str]) -> NDArray[np.int64]:
     return np.flatnonzero(changed)
 
 
-def _lists(lines: pa.Table, starts: NDArray[np.int64], item: str, keep: list[str]) -> pa.Table:
+def _lists(lines: pa.Table, starts: Numbers, item: str, keep: Sequence[str]) -> pa.Table:
     """Collect the items of each person; its lines begin at some positions."""
     items = lines.column(item).combine_chunks()
     present = pc.is_valid(items).to_numpy(zero_copy_only=False)

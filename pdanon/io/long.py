@@ -15,7 +15,7 @@ from pdanon.errors import ColumnError, ItemsetDtypeError, ParameterError, Person
 from pdanon.io.text import without_blanks
 from pdanon.itemsets import row_loops
 from pdanon.itemsets.arguments import called_by_name
-from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.codes import Itemsets, Numbers
 from pdanon.itemsets.columns import (
     column_labels,
     find_column,
@@ -26,9 +26,9 @@ from pdanon.itemsets.columns import (
     same_label,
 )
 from pdanon.itemsets.dtype import arrow_values, type_name
-from pdanon.itemsets.equality import Numbers, pair_numbers, value_numbers
+from pdanon.itemsets.equality import pair_numbers, value_numbers
 from pdanon.itemsets.lists import ITEM_HINT, item_type, object_items
-from pdanon.itemsets.multisets import Multisets
+from pdanon.itemsets.multisets import read_in_order
 from pdanon.itemsets.table_hints import is_named_for_persons, text_hint
 from pdanon.itemsets.validation import check_frame, check_known, check_text
 
@@ -172,14 +172,14 @@ def to_long(frame: pd.DataFrame, column: Hashable | None = None, *, by: str = "r
     if check_text(by, "by") in frame.columns:
         hint = "pass another label for the column of row numbers: by=..."
         raise ColumnError(f"there is a column {by!r} already", where="by", hint=hint)
-    bags = Multisets.from_series_in_order(frame.iloc[:, position])
-    lengths = np.diff(bags.offsets)
+    bags = read_in_order(frame.iloc[:, position])
+    lengths = bags.lengths
     lines = np.repeat(np.arange(len(frame)), np.maximum(lengths, 1))
     codes = np.full(len(lines), -1)
     codes[(lengths > 0)[lines]] = bags.codes
     items = bags.vocabulary.take(pa.array(codes, mask=codes < 0))
     long = frame.take(lines).reset_index(drop=True)
-    long.isetitem(position, pd.array(items, dtype=pd.ArrowDtype(items.type)))
+    long.isetitem(position, pd.arrays.ArrowExtensionArray(items))
     order = [place for place in range(frame.shape[1]) if place != position]
     return pd.concat([pd.Series(lines, name=by), long.iloc[:, [*order, position]]], axis=1)
 
@@ -191,13 +191,7 @@ def number_persons(ids: list[pd.Series[Any]], where: str = "by") -> tuple[NDArra
     """
     ids = [*map(without_signs, ids)]
     missing = np.logical_or.reduce([column.isna().to_numpy(bool) for column in ids])
-    if missing.any():
-        raise ParameterError(
-            "some lines have no person",
-            where=where,
-            got=f"{int(missing.sum())} of {len(missing)} lines in which a value is missing",
-            hint=f"leave them out, as by frame.dropna(subset={[column.name for column in ids]})",
-        )
+    refuse_unknown_persons(int(missing.sum()), len(missing), [column.name for column in ids], where)
     for column in ids:
         refuse_types(person_types(column), column.name, where)
     first, *others = [_number_values(column, where) for column in ids]
@@ -258,6 +252,24 @@ def refuse_published_persons(by: Sequence[Hashable], kept: Sequence[Hashable]) -
         hint = "leave it out of keep (--keep) and quasi (--quasi): it tells whose row it is"
         got = ", ".join(map(repr, shown))
         raise ParameterError("the column of persons is never published", where="keep", got=got, hint=hint)
+
+
+def refuse_unknown_persons(n_missing: int, n_lines: int, by: list[Hashable], where: str) -> None:
+    """Refuse lines that have no person."""
+    if n_missing:
+        raise ParameterError(
+            "some lines have no person",
+            where=where,
+            got=f"{n_missing} of {n_lines} lines in which a value is missing",
+            hint=f"leave them out, as by frame.dropna(subset={by})",
+        )
+
+
+def refuse_list_units(unit: Hashable, *, is_list: bool) -> None:
+    """Refuse a column of persons that holds lists."""
+    if is_list:
+        hint = "pass the column that is the same in all rows of a person, such as a customer number"
+        raise ColumnError("the column of units holds lists", where="unit", got=f"{unit!r}", hint=hint)
 
 
 def refuse_single_lines(n_lines: int, n_persons: int, where: str = "by") -> None:

@@ -19,7 +19,7 @@ from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_column, label_positions, quasi_labels
 from pdanon.itemsets.equality import value_numbers
-from pdanon.itemsets.lists import object_items, offsets_of
+from pdanon.itemsets.lists import Numbers, object_items, offsets_of
 from pdanon.itemsets.table_hints import text_hint
 from pdanon.itemsets.validation import check_frame, check_text, describe, quote_word
 
@@ -230,7 +230,7 @@ def _item_positions(frame: pd.DataFrame, columns: Any, prefix: str | None) -> li
 class _Marks(NamedTuple):
     """The contents of the column of an item."""
 
-    rows: NDArray[np.int64]  # the rows that have the item
+    rows: Numbers  # the rows that have the item
     numbers: bool = False  # whether all rows have it, as for years, ages and codes
     counts: frozenset[float] = frozenset()  # the values
 
@@ -262,7 +262,7 @@ def _read_columns(frame: pd.DataFrame, positions: list[int], tick: Tick | None) 
     return found
 
 
-def _build_lists(rows: list[NDArray[np.int64]], n_rows: int, labels: list[Any]) -> Itemsets:
+def _build_lists(rows: list[Numbers], n_rows: int, labels: list[Any]) -> Itemsets:
     """Build the items of each row from the rows of each item."""
     columns = np.concatenate([np.empty(0, np.int64), *rows]).astype(np.int32)
     offsets = offsets_of(np.array([len(each) for each in rows]))

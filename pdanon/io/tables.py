@@ -7,7 +7,6 @@ import json
 import os
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from itertools import chain, combinations
 from pathlib import Path
@@ -18,9 +17,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
 
 from pdanon.errors import ColumnError, FormatError, ParameterError, did_you_mean, read_safely
+from pdanon.frozen import frozen
 from pdanon.io.files import (
     check_encoding,
     check_name,
@@ -48,6 +47,7 @@ from pdanon.io.parquet import read_parquet, to_frame, to_parquet
 from pdanon.io.text import escape_frame, read_csv, to_csv, to_text, warn_of_formulas
 from pdanon.itemsets.codes import item_texts
 from pdanon.itemsets.columns import find_column, is_list_column, label_positions, list_column
+from pdanon.itemsets.lists import Numbers
 from pdanon.itemsets.multisets import read_visible
 from pdanon.itemsets.validation import check_known, check_path, is_uri
 
@@ -57,7 +57,7 @@ from pdanon.itemsets.validation import check_known, check_path, is_uri
 _CONFLICTS = ("refuse", "first")
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Form:
     """The form of the table of a file: lists, a long table (``item``), or a one-hot table (``onehot``)."""
 
@@ -343,6 +343,10 @@ def write_threats(threats: pd.DataFrame, path: Path, separator: str | None) -> N
     write_table(threats, path, "itemset", separator)
 
 
+# Small batches bound the memory: each line may have a long label, stored once in the frame.
+_FEW_LINES = pa_csv.WriteOptions(batch_size=64)
+
+
 def write_plain(mapping: pd.DataFrame, path: Path, *, escape_formulas: bool = False) -> None:
     """Write a table without lists, such as a mapping, losses or a comparison."""
     if not is_csv(path):
@@ -352,11 +356,9 @@ def write_plain(mapping: pd.DataFrame, path: Path, *, escape_formulas: bool = Fa
         mapping = escape_frame(mapping)
     else:
         warn_of_formulas(mapping)
-    # Small batches bound the memory: each line may have a long label, stored once in the frame.
-    options = pa_csv.WriteOptions(batch_size=64)
     # Arrow's writer, unlike pandas', distinguishes missing and empty labels.
     with replace_file(path) as draft:
-        pa_csv.write_csv(pa.Table.from_pandas(mapping, preserve_index=False), draft, options)
+        pa_csv.write_csv(pa.Table.from_pandas(mapping, preserve_index=False), draft, _FEW_LINES)
 
 
 def write_confidential(table: pd.DataFrame, path: Path | str, *, overwrite: bool = True) -> None:
@@ -364,18 +366,15 @@ def write_confidential(table: pd.DataFrame, path: Path | str, *, overwrite: bool
     write_whole({path: partial(write_plain, table)}, [path], overwrite=overwrite)
 
 
-def write_confidential_parts(parts: Iterator[pa.Table], path: Path) -> None:
+def write_confidential_parts(read: Callable[[], Iterator[pa.Table]], path: Path) -> None:
     """Write a table without lists as `write_confidential` does, part by part; at least one."""
+    parts = read()
     first = next(parts)
     check_name(path)
     with replace_file(path, confidential=True) as draft:
-        if is_csv(path):
-            options = pa_csv.WriteOptions(batch_size=64)
-            with pa_csv.CSVWriter(draft, first.schema, write_options=options) as csv:
-                for part in chain([first], parts):
-                    csv.write_table(part)
-            return
-        with pq.ParquetWriter(draft, first.schema, write_page_checksum=True) as writer:
+        kind = pa_csv.CSVWriter if is_csv(path) else pq.ParquetWriter
+        options = {"write_options": _FEW_LINES} if is_csv(path) else {"write_page_checksum": True}
+        with kind(draft, first.schema, **options) as writer:
             for part in chain([first], parts):
                 writer.write_table(part.cast(first.schema))
 
@@ -475,5 +474,5 @@ def _hash(text: str, secret: bytes) -> str:
     return hmac.digest(secret, text.encode(), "sha256").hex()
 
 
-def _count_labels(frame: pd.DataFrame, column: str | None) -> NDArray[np.int64]:
-    return np.diff(read_visible(list_column(frame, column)).offsets)
+def _count_labels(frame: pd.DataFrame, column: str | None) -> Numbers:
+    return read_visible(list_column(frame, column)).lengths

@@ -10,12 +10,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from uuid import NAMESPACE_URL, uuid4, uuid5
 
-import pandas as pd
-import pyarrow as pa
-
 from pdanon.errors import FormatError, ParameterError, cause_of
 from pdanon.io.files import create_draft, directory_of_others, is_at, is_taken, name_in_errors
-from pdanon.io.tables import write_confidential, write_confidential_parts
 from pdanon.io.trees import ParquetTree
 
 
@@ -153,25 +149,12 @@ def shared_target(target: Path | str) -> Iterator[Path | str]:
             shutil.rmtree(shared.rename(draft / f".{shared.name}"))
 
 
-def write_mapping(mapping: pd.DataFrame, path: Path | None) -> None:
-    """Write the mapping, if a path is given, and flush it to the disk."""
-    if path is not None:
-        with _flushed(path):
-            write_confidential(mapping, path)
-
-
-def write_mapping_parts(parts: Callable[[], Iterator[pa.Table]], path: Path | None) -> None:
-    """Write a mapping as `write_mapping`, part by part."""
-    if path is not None:
-        with _flushed(path):
-            write_confidential_parts(parts(), path)
-
-
-@contextmanager
-def _flushed(path: Path) -> Iterator[None]:
-    """Flush the name of a mapping that the block writes to the disk."""
+def write_mapping(write: Callable[[Path], object], path: Path | None) -> None:
+    """Write the mapping by a function, if a path is given, and flush its name to the disk."""
+    if path is None:
+        return
     try:
-        yield
+        write(path)
         _sync(Path(os.path.realpath(path)).parent)
     except OSError as error:
         raise _write_error("mapping", path, error) from error

@@ -14,7 +14,6 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from pdanon.errors import (
     ColumnError,
@@ -33,7 +32,7 @@ from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_column, is_list_column
 from pdanon.itemsets.dtype import arrow_values, is_text_type, text_column
-from pdanon.itemsets.lists import item_type, to_numpy
+from pdanon.itemsets.lists import Mask, item_type, to_numpy
 from pdanon.itemsets.table_hints import parse_hint
 from pdanon.itemsets.validation import (
     check_flag,
@@ -495,7 +494,7 @@ def warn_of_formulas(*frames: pd.DataFrame) -> None:
         warn(ReleaseWarning(f"Spreadsheets run {texts} as formulas: {found:,} in a CSV file", hint=hint))
 
 
-def _find_formulas(column: pd.Series[Any]) -> NDArray[np.bool_]:
+def _find_formulas(column: pd.Series[Any]) -> Mask:
     """Return whether each value is text that a spreadsheet would run. Signed numbers are no formulas."""
     try:
         texts = column.str

@@ -8,19 +8,21 @@ from __future__ import annotations
 import base64
 import json
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import fs
 
 from pdanon.errors import ColumnError, FormatError, read_safely
-from pdanon.io.files import display_path, is_local, resolve
+from pdanon.frozen import frozen
+from pdanon.io.files import display_path, is_local, resolve, sync_file
 from pdanon.io.parquet import (
     Listing,
     check_current,
@@ -47,7 +49,7 @@ _LISTS_HINT = (
 )
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class ParquetTree:
     """Parquet files of one schema."""
 
@@ -58,6 +60,7 @@ class ParquetTree:
     # real local ones in which a new file would belong to the tree
     directories: frozenset[str] = frozenset()
     dropped: frozenset[str] = frozenset()  # columns of the files that are not part of the tree
+    found: Sequence[object] = ()  # the `stamps` of the files when they were found
 
     @classmethod
     def find(cls, source: str | os.PathLike[str]) -> ParquetTree:
@@ -67,13 +70,15 @@ class ParquetTree:
         if kind == fs.FileType.File:
             check_current(filesystem, path)
             root, _, name = path.rpartition("/")
-            return cls(filesystem, root, [name], path)
-        if kind == fs.FileType.Unknown:
+            tree = cls(filesystem, root, [name], path)
+        elif kind == fs.FileType.Unknown:
             raise FormatError("there is neither a file nor a directory", where=str(source))
-        pattern = path if kind == fs.FileType.NotFound else None
-        root, patterns = (path, ()) if pattern is None else split_pattern(path)
-        listing = Listing(filesystem, root, patterns)
-        return cls(filesystem, root, listing.names, pattern, frozenset(listing.directories))
+        else:
+            pattern = path if kind == fs.FileType.NotFound else None
+            root, patterns = (path, ()) if pattern is None else split_pattern(path)
+            listing = Listing(filesystem, root, patterns)
+            tree = cls(filesystem, root, listing.names, pattern, frozenset(listing.directories))
+        return replace(tree, found=tree.stamps())
 
     @classmethod
     def of_directory(cls, source: str) -> ParquetTree:
@@ -147,19 +152,24 @@ class ParquetTree:
         assert first is not None
         return _without(first, self.dropped)
 
-    def find_columns(self, column: str | None, private: str | None = None) -> tuple[int, ...]:
-        """Find the positions of the list column and, if ``private`` is set, of the private column."""
+    def find_columns(self, column: str | None, private: str | None = None) -> list[str]:
+        """Find the names of the list column and, if ``private`` is set, of the private column."""
         schema = self.schema()
         path = self.display_path(self.names[0])
         if not any(is_list_type(kind) for kind in schema.types):
             what = "the files have no column of lists"
             raise ColumnError(what, where=path, got=schema.names, hint=_LISTS_HINT)
-        empty = read_safely(lambda: to_frame(schema.empty_table(), ignore_metadata=True), path, "Parquet")
-        return find_columns(empty, column, private)
+        return [schema.names[place] for place in find_columns(self.empty_frame(), column, private)]
 
-    def item_type(self, position: int) -> pa.DataType:
+    def empty_frame(self) -> pd.DataFrame:
+        """Return a frame with the columns of the files, and no rows."""
+        empty = self.schema().empty_table()
+        where = self.display_path(self.names[0])
+        return read_safely(lambda: to_frame(empty, ignore_metadata=True), where, "Parquet")
+
+    def item_type(self, label: str) -> pa.DataType:
         """Return the type of the encoded items of a list column."""
-        return Itemsets.from_arrow(self.schema().empty_table().column(position)).vocabulary.type
+        return Itemsets.from_arrow(self.schema().empty_table().column(label)).vocabulary.type
 
     @contextmanager
     def open(self, name: str, labels: Collection[str] = ()) -> Iterator[TreeFile]:
@@ -174,14 +184,19 @@ class ParquetTree:
 
     def columns(self, labels: list[str], read: ArrowReader = Itemsets.from_arrow) -> Iterator[list[Itemsets]]:
         """Yield some list columns, by row group."""
+        for file, number in self.groups(labels):
+            table = file.read(number, labels)
+            columns = [file.itemsets(table, label, number, read) for label in labels]
+            del table
+            return_unused()
+            yield columns
+
+    def groups(self, labels: Collection[str] = ()) -> Generator[tuple[TreeFile, int], None, None]:
+        """Yield each row group as a file opened by `open`, and a number in it."""
         for name in self.names:
             with self.open(name, labels) as file:
                 for number in range(file.plain.num_row_groups):
-                    table = file.read(number, labels)
-                    columns = [file.itemsets(table, label, number, read) for label in labels]
-                    del table
-                    return_unused()
-                    yield columns
+                    yield file, number
 
 
 @dataclass(eq=False, slots=True)
@@ -207,6 +222,10 @@ class TreeFile:
         self.coded = None
         return table
 
+    def n_rows(self, number: int) -> int:
+        """Return the number of rows of a row group."""
+        return int(self.plain.metadata.row_group(number).num_rows)
+
     def itemsets(
         self, table: pa.Table, label: str, number: int, read: ArrowReader = Itemsets.from_arrow
     ) -> Itemsets:
@@ -228,44 +247,41 @@ def _without(schema: pa.Schema, dropped: Collection[str]) -> pa.Schema:
 def open_writer(
     path: Path,
     file: TreeFile,
-    lists: Mapping[int, pa.DataType],
-    others: Mapping[int, pa.Field] | None = None,
+    lists: Mapping[str, pa.DataType],
+    others: Mapping[str, pa.DataType] | None = None,
     noted: Mapping[bytes, bytes] | None = None,
 ) -> Iterator[pq.ParquetWriter]:
     """Open a writer of a file like another one, in which some columns become lists with these types of items.
 
-    ``others`` are further recoded columns, also by position. Text of lists is written as codes into a
-    dictionary, and read as text. The file is synced to disk when the block ends.
+    ``others`` are the types of further recoded columns. Text of lists is written as codes into a dictionary,
+    and read as text. The file is synced to disk when the block ends.
 
     Metadata is dropped, except pandas' names and types of columns; ``noted`` is that of a table with these
     columns, as pandas converts it.
     """
-    schema = file.schema
-    fields = [bare_field(field) for field in schema]
-    kinds = {schema.names[position]: kind for position, kind in lists.items()}
-    metadata = pandas_metadata(schema, kinds, noted)
-    for position, column in (others or {}).items():
-        fields[position] = fields[position].with_type(column.type)
-    for position, kind in lists.items():
-        fields[position] = fields[position].with_type(pa.list_(kind))
-    published = pa.schema(fields, metadata)
-    for position, kind in lists.items():
-        coded = pa.dictionary(pa.int32(), kind) if is_text_type(kind) else kind
-        fields[position] = fields[position].with_type(pa.list_(coded))
-    described = base64.b64encode(published.serialize().to_pybytes())
-    # Arrow would store the schema with codes. Store the one with text instead, to be read as such.
-    options: dict[str, Any] = {
-        "compression": _compression(file.plain, schema.names[min([*lists, *(others or {})])])
-    }
-    options["store_schema"] = False
-    options["write_page_checksum"] = True
-    options["write_batch_size"] = 2**16  # for statistics, Arrow scans the dictionary once per batch
+    metadata = pandas_metadata(file.schema, lists, noted)
+    shown = {**(others or {}), **{name: pa.list_(kind) for name, kind in lists.items()}}
+    texts = [name for name, kind in lists.items() if is_text_type(kind)]
+    coded = {name: pa.list_(pa.dictionary(pa.int32(), lists[name])) for name in texts}
+    fields = [*map(bare_field, file.schema)]
+    published, written = (
+        pa.schema([field.with_type(kinds.get(field.name, field.type)) for field in fields], metadata)
+        for kinds in (shown, {**shown, **coded})
+    )
+    first = next(name for name in file.schema.names if name in shown)
+    with_text = base64.b64encode(published.serialize().to_pybytes())
     path.parent.mkdir(parents=True, exist_ok=True)
-    with pq.ParquetWriter(path, pa.schema(fields, metadata), **options) as writer:
-        writer.add_key_value_metadata({**metadata, b"ARROW:schema": described})
+    with pq.ParquetWriter(
+        path,
+        written,
+        compression=_compression(file.plain, first),
+        store_schema=False,  # that with codes; the one with text is stored instead, to be read as such
+        write_page_checksum=True,
+        write_batch_size=2**16,  # for statistics, Arrow scans the dictionary once per batch
+    ) as writer:
+        writer.add_key_value_metadata({**metadata, b"ARROW:schema": with_text})
         yield writer
-    with path.open("rb+") as written:
-        os.fsync(written.fileno())
+    sync_file(path)
 
 
 def schema_difference(first: pa.Schema, second: pa.Schema) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -13,41 +12,47 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pdanon.errors import ColumnError, ItemsetDtypeError, ParameterError
-from pdanon.io.long import number_persons, read_items, refuse_single_lines, warn_of_shared_persons
+from pdanon.frozen import frozen
+from pdanon.io.long import (
+    number_persons,
+    read_items,
+    refuse_list_units,
+    refuse_single_lines,
+    warn_of_shared_persons,
+)
 from pdanon.io.text import without_blanks
 from pdanon.itemsets import row_loops
-from pdanon.itemsets.codes import Itemsets, canonical_rows
+from pdanon.itemsets.codes import Itemsets, Numbers, canonical_rows
 from pdanon.itemsets.columns import (
     find_column,
     is_list_column,
     label_position,
     label_positions,
 )
-from pdanon.itemsets.equality import Numbers, pair_numbers
-from pdanon.itemsets.lists import offsets_of
-from pdanon.itemsets.multisets import Multisets
+from pdanon.itemsets.equality import pair_numbers
+from pdanon.itemsets.lists import Mask, offsets_of
 from pdanon.itemsets.validation import check_frame
 
 _Levels = Iterator[tuple[bool, tuple[int, ...]]]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class UnitRows:
     """Rows of labels, and the unit of each row."""
 
     numbers: NDArray[np.int32]  # the unit of each row, from 0 on
     n_units: int
-    bags: Multisets  # the labels of each row; missing rows have none
+    bags: Itemsets  # the labels of each row; missing rows have none
 
     @property
     def of_occurrence(self) -> NDArray[np.int32]:
         """The unit of each occurrence."""
-        return np.repeat(self.numbers, np.diff(self.bags.offsets))
+        return np.repeat(self.numbers, self.bags.lengths)
 
-    def gather(self) -> Multisets:
+    def gather(self) -> Itemsets:
         """Return the labels of all rows of a unit, as often as its rows have them."""
         codes, offsets = _by_unit(self.bags.codes, self.of_occurrence, self.n_units)
-        return Multisets(_sorted(codes, offsets), offsets, *self._rest)
+        return Itemsets(_sorted(codes, offsets), offsets, *self._rest)
 
     def sets(self) -> Itemsets:
         """Return the distinct labels of each unit."""
@@ -55,25 +60,23 @@ class UnitRows:
         return Itemsets(*canonical_rows(codes, offsets, len(self.bags.vocabulary)), *self._rest)
 
     @property
-    def _rest(self) -> tuple[pa.Array, NDArray[np.bool_]]:
+    def _rest(self) -> tuple[pa.Array, Mask]:
         return self.bags.vocabulary, np.zeros(self.n_units, np.bool_)
 
 
-def _by_unit(
-    items: NDArray[Any], units: NDArray[np.int32], n_units: int
-) -> tuple[NDArray[Any], NDArray[np.int64]]:
+def _by_unit(items: NDArray[Any], units: NDArray[np.int32], n_units: int) -> tuple[NDArray[Any], Numbers]:
     """Sort items by their units, and return the offsets of units."""
     offsets, order, _ = row_loops.transpose(units, np.arange(len(units) + 1), n_units)
     return items[order], offsets
 
 
-def _sorted(codes: NDArray[np.int32], offsets: NDArray[np.int64]) -> NDArray[np.int32]:
+def _sorted(codes: NDArray[np.int32], offsets: Numbers) -> NDArray[np.int32]:
     """Sort the codes of each row, and keep repetitions."""
     most = int(codes.max(initial=-1)) + 1
     return row_loops.recode_rows(codes, offsets, np.arange(most), most, repeats=True)[0]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class UnitTable:
     """A table in which a unit may have several rows."""
 
@@ -98,7 +101,7 @@ class UnitTable:
         if is_long and not as_shown:
             refuse_single_lines(len(frame), n_units, "unit")
             warn_of_shared_persons(frame, [unit], item, numbers, n_units, "unit")
-        bags = read_line_items(items, as_shown) if is_long else Multisets.from_series(items)
+        bags = read_line_items(items, as_shown) if is_long else Itemsets.from_series(items, repeats=True)
         return cls(frame, place, position, is_long, UnitRows(numbers, n_units, bags))
 
     @property
@@ -123,9 +126,7 @@ class UnitTable:
 def unit_positions(frame: pd.DataFrame, unit: Hashable, item: Hashable, column: Hashable) -> tuple[int, int]:
     """Return the positions of the column of units and of that of items; parameters as in `UnitTable.of`."""
     place = label_position(check_frame(frame), unit)
-    if is_list_column(frame.iloc[:, place]):
-        hint = "pass the column that is the same in all rows of a person, such as a customer number"
-        raise ColumnError("the column of units holds lists", where="unit", got=f"{unit!r}", hint=hint)
+    refuse_list_units(unit, is_list=is_list_column(frame.iloc[:, place]))
     position = _item_position(frame, item, column)
     if place == position:
         hint = "unit names the persons, and item= or column= what they have"
@@ -154,12 +155,11 @@ def _item_position(frame: pd.DataFrame, item: Hashable, column: Hashable) -> int
     return position
 
 
-def read_line_items(column: pd.Series[Any], as_shown: bool) -> Multisets:
+def read_line_items(column: pd.Series[Any], as_shown: bool) -> Itemsets:
     """Read the item of each line as a row of at most one item."""
     present = column.notna().to_numpy(bool)
     rows = Itemsets.from_arrow(pa.LargeListArray.from_arrays(offsets_of(present), read_items(column)))
-    rows = rows if as_shown else without_blanks(rows)
-    return Multisets(rows.codes, rows.offsets, rows.vocabulary, rows.nulls)
+    return rows if as_shown else without_blanks(rows)
 
 
 # --- What an attacker may know of the rows of a unit
@@ -178,7 +178,7 @@ class KnownRows:
 
     def __init__(self, rows: UnitRows, values: Sequence[Numbers], names: Sequence[str], counts: bool) -> None:
         self._rows, self._names, self._counts = rows, names, counts
-        lengths = np.diff(rows.bags.offsets)
+        lengths = rows.bags.lengths
         entries = np.maximum(lengths, 1)  # a row without labels still shows its values
         self._row = np.repeat(np.arange(len(lengths)), entries)
         self._label = np.full(len(self._row), -1, np.int64)
@@ -198,7 +198,7 @@ class KnownRows:
             before += int(numbers.max(initial=-1)) + 1
         known, offsets = _by_unit(np.concatenate(items), np.concatenate(units), self._rows.n_units)
         lists = pa.LargeListArray.from_arrays(offsets, pa.array(known))
-        bags = Multisets.from_arrow(lists) if self._counts else Itemsets.from_arrow(lists)
+        bags = Itemsets.from_arrow(lists, repeats=self._counts)
         frame = pd.DataFrame({0: bags.to_pandas()})
         frame.columns = pd.Index([column], dtype=object)
         return frame
@@ -206,7 +206,7 @@ class KnownRows:
     def describe(self, numbers: Sequence[int], columns: Sequence[pd.Series[Any]]) -> dict[int, str]:
         """Return a text for each number of `to_frame`, with the values of the columns."""
         texts, before = {}, 0
-        labels = Itemsets(*_parts(self._rows.bags)).texts()
+        labels = self._rows.bags.texts()
         wanted = np.unique(np.asarray(numbers, np.int64))
         for has_label, places in self._levels():
             entries, own = self._number(has_label, places)
@@ -233,7 +233,7 @@ class KnownRows:
                 if places:
                     yield False, places
 
-    def _number(self, has_label: bool, places: tuple[int, ...]) -> tuple[NDArray[np.int64], Numbers]:
+    def _number(self, has_label: bool, places: tuple[int, ...]) -> tuple[Numbers, Numbers]:
         """Return the entries that have a part of a row, and their numbers of it."""
         entries = np.flatnonzero(self._label >= 0 if has_label else self._first)
         parts = [self._label[entries] + 1] if has_label else []
@@ -242,7 +242,3 @@ class KnownRows:
         for each in parts[1:]:
             numbers = pair_numbers(numbers, each)
         return entries, numbers
-
-
-def _parts(bags: Multisets) -> tuple[Any, ...]:
-    return bags.codes, bags.offsets, bags.vocabulary, bags.nulls

@@ -13,12 +13,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from pdanon.errors import ColumnError, ParameterError
-from pdanon.itemsets.codes import Itemsets, Numbers
+from pdanon.itemsets.codes import Itemsets, Mask, Numbers
 from pdanon.itemsets.columns import find_column, label_position
 from pdanon.itemsets.encoded_columns import Reader
+from pdanon.itemsets.equality import pair_numbers
+from pdanon.itemsets.lists import mask_at
 from pdanon.itemsets.support import MOST_ROWS
 from pdanon.itemsets.validation import check_frame
 
@@ -75,37 +76,33 @@ class ChunkTable:
         _require((counts <= self.sizes[owners]).all(), "a chunk has more sub-records than there are records")
 
     @cached_property
-    def is_cluster(self) -> NDArray[np.bool_]:
+    def is_cluster(self) -> Mask:
         """Whether each is a cluster of records, and not a joint cluster."""
-        result = np.ones(len(self.sizes), np.bool_)
-        result[self.joints[self.joints >= 0]] = False
+        result = ~mask_at(len(self.sizes), self.joints[self.joints >= 0])
         return result
 
     @cached_property
     def levels(self) -> Numbers:
         """Number of joint clusters around each cluster; -1 for all if joint clusters form a cycle."""
-        levels, above = np.zeros(len(self.sizes), np.int64), self.joints.copy()
-        for _ in range(len(self.sizes) + 1):
+        return self._sum_above(np.ones(len(self.sizes), np.int64))
+
+    def _sum_above(self, values: Numbers) -> Numbers:
+        """Sum up the values of all joint clusters around each cluster; -1 for all if there is a cycle."""
+        total, above = np.zeros_like(values), self.joints
+        for _ in range(len(values) + 1):
             within = above >= 0
             if not within.any():
-                return levels
-            levels += within
-            above[within] = self.joints[above[within]]
-        return np.full(len(levels), -1)
+                return total
+            total[within] += values[above[within]]
+            above = np.where(within, self.joints[above], -1)
+        return np.full(len(values), -1)
 
     @cached_property
     def first_records(self) -> Numbers:
         """Number of the first record of each; a joint cluster has the records of its parts."""
-        first, next_record = np.zeros(len(self.sizes), np.int64), 0
-        for level in range(int(self.levels.max(initial=-1)) + 1):
-            members = np.flatnonzero(self.levels == level)
-            members = members[np.argsort(self.joints[members], kind="stable")]
-            above, sizes = self.joints[members], self.sizes[members]
-            before = np.cumsum(sizes) - sizes
-            begins = np.flatnonzero(np.diff(above, prepend=-2))  # of runs within one joint cluster
-            before -= np.repeat(before[begins], np.diff(begins, append=len(members)))
-            first[members] = before + np.where(above >= 0, first[above], next_record)
-        return first
+        ends = pd.Series(self.sizes).groupby(self.joints).cumsum().to_numpy()  # within the joint cluster
+        before = ends - self.sizes
+        return before + self._sum_above(before)
 
     @property
     def n_records(self) -> int:
@@ -117,10 +114,9 @@ class ChunkTable:
         """Number of the record chunk of each row, in the order of `parts`; -1 in term chunks."""
         is_part = self.chunks > 0
         # The numbers in a frame can be arbitrarily large. Renumbered from 0 on, the keys cannot overflow.
-        chunks, place = np.unique(self.chunks[is_part], return_inverse=True)
-        keys = self.owners[is_part] * np.int64(len(chunks)) + place.ravel()
+        places = np.unique(self.chunks[is_part], return_inverse=True)[1]
         numbers = np.full(len(self.chunks), -1, np.int64)
-        numbers[is_part] = np.unique(keys, return_inverse=True)[1]
+        numbers[is_part] = pair_numbers(self.owners[is_part], places)
         return numbers
 
     @cached_property

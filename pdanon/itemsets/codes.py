@@ -1,14 +1,14 @@
 """Itemsets: list columns as integer codes, converted from and to Arrow.
 
 All algorithms work on NumPy arrays of codes. Only this module and `lists` touch Arrow buffers of lists.
-So their guarantees hold everywhere: rows are sorted sets without nulls, and nothing of the input's buffers
-reaches a release.
+So their guarantees hold everywhere: rows are sorted sets without nulls, or multisets where ``repeats`` says
+so, and nothing of the input's buffers reaches a release.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from itertools import repeat
 from typing import Any
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from pdanon._kernels import counting
 from pdanon.errors import ItemsetDtypeError, ParameterError
+from pdanon.frozen import frozen
 from pdanon.itemsets import row_loops
 from pdanon.itemsets.dtype import ListArray, as_pandas_writes, is_text_type
 from pdanon.itemsets.lists import (
@@ -28,13 +29,18 @@ from pdanon.itemsets.lists import (
     Mask,
     Numbers,
     Offsets,
+    append_rows,
     arrow_lists,
     encode,
+    inverse_order,
     item_type,
+    mask_at,
     object_items,
     object_lists,
-    offsets_of,
     plain,
+    ranges,
+    rows_of,
+    take_rows,
     to_numpy,
 )
 from pdanon.itemsets.threads import even_parts, share
@@ -60,12 +66,13 @@ __all__ = [
 _OFFSET_LIMIT = 2**31 - 1  # Arrow's list and string types have offsets of 32 bits, the large_ types of 64
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Itemsets:
     """A column of sets of items, as codes into a sorted vocabulary.
 
-    Row ``i`` is ``codes[offsets[i]:offsets[i + 1]]``, ascending and distinct. Code ``c`` stands for
-    ``vocabulary[c]``. The vocabulary has the distinct items that occur, in ascending order.
+    Row ``i`` is ``codes[offsets[i]:offsets[i + 1]]``, ascending and distinct; rows made with ``repeats`` are
+    multisets. Code ``c`` stands for ``vocabulary[c]``. The vocabulary has the distinct items that occur, in
+    ascending order.
 
     Memory: 4 bytes per occurrence, 9 bytes per row, and the vocabulary.
     """
@@ -73,19 +80,18 @@ class Itemsets:
     codes: Codes
     offsets: Offsets
     vocabulary: pa.Array
-    nulls: NDArray[np.bool_]  # rows that are missing, as opposed to empty
-    weights: NDArray[np.int64] | None = None  # number of transactions of each row; by default 1
+    nulls: Mask  # rows that are missing, as opposed to empty
+    weights: Numbers | None = None  # number of transactions of each row; by default 1
 
     @classmethod
-    def from_arrow(cls, lists: pa.Array | pa.ChunkedArray) -> Itemsets:
+    def from_arrow(cls, lists: pa.Array | pa.ChunkedArray, *, repeats: bool = False) -> Itemsets:
         """Encode an Arrow list array of any layout, slices and chunks: ``list``, ``list_view``, and so on.
 
         Items are of a primitive, string or dictionary type. Refuse items that are null, or have no order or
-        text.
+        text. With ``repeats``, rows keep repeated items.
         """
         codes, offsets, values, nulls = encode(lists)
-        codes, offsets, vocabulary = relabel_rows(codes, offsets, np.arange(len(values)), values)
-        return cls(codes, offsets, vocabulary, nulls)
+        return cls(*relabel_rows(codes, offsets, np.arange(len(values)), values, repeats=repeats), nulls)
 
     @classmethod
     def from_arrow_unsorted(cls, lists: pa.Array | pa.ChunkedArray) -> Itemsets:
@@ -93,13 +99,13 @@ class Itemsets:
         return cls(*encode(lists))
 
     @classmethod
-    def from_series(cls, series: pd.Series[Any]) -> Itemsets:
+    def from_series(cls, series: pd.Series[Any], *, repeats: bool = False) -> Itemsets:
         """Encode a pandas Series of Arrow lists, or of objects that are lists, tuples, sets or arrays.
 
         Missing values are null rows. Items have one type, and none is null. Text is never parsed, even if it
         looks like a list.
         """
-        return cls.from_arrow(arrow_lists(series))
+        return cls.from_arrow(arrow_lists(series), repeats=repeats)
 
     @property
     def n_rows(self) -> int:
@@ -118,17 +124,17 @@ class Itemsets:
         return len(self.vocabulary)
 
     @property
-    def lengths(self) -> NDArray[np.int64]:
+    def lengths(self) -> Numbers:
         """Number of distinct items of each row; 0 for missing rows."""
         return np.diff(self.offsets)
 
     @property
-    def rows(self) -> NDArray[np.int64]:
+    def rows(self) -> Numbers:
         """Row number of each occurrence."""
-        return np.repeat(np.arange(self.n_rows), self.lengths)
+        return rows_of(self.offsets)
 
     @property
-    def occurrence_weights(self) -> NDArray[np.int64] | None:
+    def occurrence_weights(self) -> Numbers | None:
         """Number of transactions that the row of each occurrence stands for; None if all are 1."""
         return None if self.weights is None else np.repeat(self.weights, self.lengths)
 
@@ -137,17 +143,16 @@ class Itemsets:
         texts: list[str] = item_texts(self.vocabulary).to_pylist()
         return texts
 
-    def places(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    def places(self, rows: Numbers) -> Numbers:
         """Return the positions in ``codes`` of the occurrences of some rows."""
-        starts, ends = self.offsets[rows], self.offsets[rows + 1]
-        before = np.cumsum(ends - starts) - (ends - starts)
-        return np.arange((ends - starts).sum()) + np.repeat(starts - before, ends - starts)
+        starts = self.offsets[rows]
+        return ranges(starts, self.offsets[rows + 1] - starts)[1]
 
-    def take(self, rows: NDArray[np.int64]) -> Itemsets:
+    def take(self, rows: Numbers) -> Itemsets:
         """Take some rows. The vocabulary stays, so it may hold items that none of them has."""
         weights = None if self.weights is None else self.weights[rows]
-        offsets = offsets_of(self.offsets[rows + 1] - self.offsets[rows])
-        return Itemsets(self.codes[self.places(rows)], offsets, self.vocabulary, self.nulls[rows], weights)
+        codes, offsets = take_rows(self.codes, self.offsets, rows)
+        return Itemsets(codes, offsets, self.vocabulary, self.nulls[rows], weights)
 
     def lookup(self, items: Iterable[Any]) -> Codes:
         """Return the codes of items of any type, as `find_items`; -1 for those that do not occur."""
@@ -160,17 +165,23 @@ class Itemsets:
         """Turn missing rows into empty ones, which are then indistinguishable from emptied rows."""
         return replace(self, nulls=np.zeros_like(self.nulls))
 
-    def recode(self, targets: NDArray[Any], vocabulary: pa.Array) -> Itemsets:
+    def recode(self, targets: NDArray[Any], vocabulary: pa.Array, *, repeats: bool = False) -> Itemsets:
         """Replace each item by another of a vocabulary, or remove it with -1.
 
-        Rows get no duplicates, and unused entries of the vocabulary are dropped. No buffer is shared.
+        Rows get no duplicates, except with ``repeats``. Unused entries of the vocabulary are dropped. No
+        buffer is shared.
         """
-        rows = relabel_rows(self.codes, self.offsets, targets, vocabulary)
+        rows = relabel_rows(self.codes, self.offsets, targets, vocabulary, repeats=repeats)
         return Itemsets(*rows, self.nulls.copy(), self.weights)
 
-    def relabel(self, occurrences: Codes, vocabulary: pa.Array) -> Itemsets:
+    def keep_items(self, items: Mask) -> Itemsets:
+        """Remove all other items from the rows; a row without such an item becomes empty."""
+        return self.recode(np.where(items, np.arange(self.n_items), -1), self.vocabulary)
+
+    def relabel(self, occurrences: Codes, vocabulary: pa.Array, *, repeats: bool = False) -> Itemsets:
         """Recode with a new code for each occurrence, instead of one for each item."""
-        return replace(self, codes=occurrences).recode(np.arange(len(vocabulary)), vocabulary)
+        own = replace(self, codes=occurrences)
+        return own.recode(np.arange(len(vocabulary)), vocabulary, repeats=repeats)
 
     def to_arrow(self, *, dictionary: bool = False) -> pa.Array:
         """Build the list array, from codes and vocabulary alone: one list per row, items in vocabulary order.
@@ -265,15 +276,12 @@ def join_columns(columns: Sequence[Itemsets]) -> tuple[Itemsets, Codes]:
     if len(columns) == 1:
         return columns[0], np.zeros(columns[0].n_items, np.int32)
     counts = [column.n_items for column in columns]
-    first = np.cumsum([0, *counts])
-    rows = np.concatenate([column.rows for column in columns])
-    codes = np.concatenate([column.codes + start for column, start in zip(columns, first, strict=False)])
-    order = np.lexsort((codes, rows))
-    lengths = np.sum([column.lengths for column in columns], axis=0)
+    first = np.cumsum([0, *counts], dtype=np.int32)
+    numbered = zip(columns, first, strict=False)
+    codes, offsets = append_rows([(column.codes + start, column.offsets) for column, start in numbered])
     texts = [f"{number}: {text}" for number, column in enumerate(columns) for text in column.texts()]
     nulls = np.logical_and.reduce([column.nulls for column in columns])
-    vocabulary = pa.array(texts, pa.string())
-    itemsets = Itemsets(codes[order].astype(np.int32), offsets_of(lengths), vocabulary, nulls)
+    itemsets = Itemsets(codes, offsets, pa.array(texts, pa.string()), nulls)
     return itemsets, np.repeat(np.arange(len(columns), dtype=np.int32), counts)
 
 
@@ -338,11 +346,9 @@ def relabel_rows(
     """
     encoded = values.dictionary_encode()
     order = to_numpy(pc.sort_indices(encoded.dictionary))
-    rank = np.empty(len(order) + 1, np.int32)
-    rank[order] = np.arange(len(order), dtype=np.int32)
-    rank[-1] = -1
-    number = np.append(to_numpy(encoded.indices), -1)  # target -1 selects this last entry, and stays -1
-    becoming = rank[number[targets]]
+    rank = inverse_order(order.astype(np.int32))
+    number = np.append(rank[to_numpy(encoded.indices)], np.int32(-1))  # the last entry is that of target -1
+    becoming = number[targets]
     codes, offsets, is_used = row_loops.recode_rows(codes, offsets, becoming, len(order), repeats=repeats)
     if not is_used.all():
         codes = (np.cumsum(is_used, dtype=np.int32) - np.int32(1))[codes]
@@ -351,8 +357,7 @@ def relabel_rows(
 
 def compact(codes: Codes, vocabulary: pa.Array) -> tuple[Codes, pa.Array]:
     """Drop unused entries of a vocabulary, and sort the others."""
-    is_used = np.zeros(len(vocabulary), np.bool_)
-    is_used[codes] = True
+    is_used = mask_at(len(vocabulary), codes)
     used = np.flatnonzero(is_used)
     entries = vocabulary.take(pa.array(used))
     order = to_numpy(pc.sort_indices(entries))
@@ -385,7 +390,7 @@ def item_texts(items: pa.Array) -> pa.Array:
     return _trim_zeros(texts) if pa.types.is_timestamp(kind) or pa.types.is_time(kind) else texts
 
 
-def find_items(wanted: pa.Array, among: pa.Array) -> NDArray[np.int32]:
+def find_items(wanted: pa.Array, among: pa.Array) -> Codes:
     """Return the first position of each wanted item among others, -1 if it is absent or missing.
 
     Every parameter that lists items is matched by this function. Numbers, times, instants and durations match
@@ -424,10 +429,10 @@ def _kind(kind: pa.DataType) -> str:
     return "clock" if types.is_time(kind) else str(kind.id)
 
 
-def _match(wanted: pa.Array, among: pa.Array) -> NDArray[np.int32]:
+def _match(wanted: pa.Array, among: pa.Array) -> Codes:
     """Find items among others of the same type."""
     found = pc.index_in(wanted, value_set=among, skip_nulls=True).fill_null(-1)
-    return np.array(found.to_numpy(zero_copy_only=False), np.int32)
+    return to_numpy(found).astype(np.int32)
 
 
 def _cast_exactly(items: pa.Array, kind: pa.DataType) -> pa.Array:
@@ -436,7 +441,7 @@ def _cast_exactly(items: pa.Array, kind: pa.DataType) -> pa.Array:
     return pc.if_else(pc.equal(cast.cast(items.type, safe=False), items), cast, None)
 
 
-def _match_texts(wanted: pa.Array, among: pa.Array) -> NDArray[np.int32]:
+def _match_texts(wanted: pa.Array, among: pa.Array) -> Codes:
     """Find items among others by any of their texts."""
     found = np.full(len(wanted), -1, np.int32)
     for texts in _all_texts(wanted):

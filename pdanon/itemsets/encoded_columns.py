@@ -7,26 +7,23 @@ each distinct transaction is kept once, with its count. Where pairs of items dec
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
-from numpy.typing import NDArray
 
-from pdanon.itemsets.codes import Codes, Itemsets, Numbers, Offsets, compact
+from pdanon.frozen import frozen
+from pdanon.itemsets.codes import Codes, Itemsets, Offsets, compact
 from pdanon.itemsets.equality import DistinctRows
-from pdanon.itemsets.lists import offsets_of
-from pdanon.itemsets.multisets import first_copies
+from pdanon.itemsets.lists import append_rows, offsets_of, to_numpy
 from pdanon.itemsets.support import SupportIndex, csr
 from pdanon.itemsets.validation import random_generator
 
 Reader: TypeAlias = "Callable[[pd.Series[Any]], Itemsets]"
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class ListColumns:
     """The list column of a table, and optionally a private column, as integers."""
 
@@ -99,9 +96,8 @@ class CollapsedRows:
             # Columns use interleaved numbers, so these differ however many items the next batches add.
             numbers = (number * np.int32(n_columns) + np.int32(which))[column.codes]
             marked.append(_mark_missing(numbers, column, -1 - which))
-        weights = np.ones(batch[0].n_rows, np.int64) if batch[0].weights is None else batch[0].weights
         # Within a row, items have the order of their vocabulary, so equal rows have equal numbers.
-        self._rows.add(*_join_rows(marked), weights)
+        self._rows.add(*append_rows(marked), SupportIndex.of(batch[0]).weights)
 
     def columns(self) -> ListColumns:
         """Return the distinct rows of all batches."""
@@ -117,16 +113,6 @@ def _mark_missing(numbers: Codes, column: Itemsets, mark: int) -> tuple[Codes, O
         return numbers, column.offsets
     before = offsets_of(column.nulls)
     return np.insert(numbers, column.offsets[:-1][column.nulls], mark), column.offsets + before
-
-
-def _join_rows(columns: list[tuple[Codes, Offsets]]) -> tuple[Codes, Offsets]:
-    """Append the items of the second column to those of the first, row by row."""
-    if len(columns) == 1:
-        return columns[0]
-    rows = [np.repeat(np.arange(len(offsets) - 1), np.diff(offsets)) for _, offsets in columns]
-    order = np.argsort(np.concatenate(rows), kind="stable")
-    offsets: Offsets = np.sum([offsets for _, offsets in columns], axis=0)
-    return np.concatenate([numbers for numbers, _ in columns])[order], offsets
 
 
 def _split_column(rows: DistinctRows, which: int, n_columns: int, items: pa.Array) -> Itemsets:
@@ -145,24 +131,18 @@ def _split_column(rows: DistinctRows, which: int, n_columns: int, items: pa.Arra
 
 
 def number_items(vocabulary: pa.Array, items: pa.Array | None) -> tuple[pa.Array, Codes]:
-    """Append the new items of a vocabulary to those known, and return the number of each of its entries."""
+    """Append the new items of a vocabulary to those known, and return the number of each of its entries.
+
+    If entries repeat, the j-th copy in one is the j-th in the other.
+    """
     if items is None:
         return vocabulary, np.arange(len(vocabulary), dtype=np.int32)
-    if (first_copies(vocabulary) < np.arange(len(vocabulary))).any():
-        return _number_copies(vocabulary, items)
-    new = vocabulary.filter(pc.invert(pc.is_in(vocabulary, value_set=items)))
-    items = pa.concat_arrays([items, new])
-    return items, pc.index_in(vocabulary, value_set=items).to_numpy(zero_copy_only=False).astype(np.int32)
-
-
-def _number_copies(vocabulary: pa.Array, items: pa.Array) -> tuple[pa.Array, Codes]:
-    """Number items as `number_items` if entries repeat: the j-th copy in one is the j-th in the other."""
-    n = len(items)
-    values = pa.concat_arrays([items, vocabulary]).dictionary_encode().indices.to_numpy().astype(np.int64)
-    copies = [pd.Series(part).groupby(part).cumcount().to_numpy() for part in (values[:n], values[n:])]
-    numbers, _ = pd.factorize(values + len(values) * np.concatenate(copies))  # by first appearance
-    items = pa.concat_arrays([items, vocabulary.filter(pa.array(numbers[n:] >= n))])
-    return items, numbers[n:].astype(np.int32)
+    n, both = len(items), pa.concat_arrays([items, vocabulary])
+    values = to_numpy(both.dictionary_encode(null_encoding="encode").indices).astype(np.int64)
+    is_known = np.arange(len(values)) < n
+    copies = pd.Series(values).groupby(2 * values + is_known).cumcount().to_numpy()
+    numbers, _ = pd.factorize(values + len(values) * copies)  # by first appearance
+    return both.filter(pa.array(is_known | (numbers >= n))), numbers[n:].astype(np.int32)
 
 
 # --- Supports of items and pairs, added up over batches of rows that are not kept
@@ -191,8 +171,8 @@ class PairCounts:
         self.lengths = np.zeros(1, np.int64)  # number of rows by length
         self._items: pa.Array | None = None
         self._singles = np.zeros(0, np.int64)
-        nothing = np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros(1, np.int64)
-        self._pairs: Any = csr(nothing, 0, 0)  # supports as an upper triangular matrix
+        nothing = SupportIndex(np.empty(0, np.int32), np.zeros(1, np.int64), 0)
+        self._pairs: Any = _matrix(nothing)  # supports as an upper triangular matrix
 
     @property
     def items(self) -> pa.Array:
@@ -210,10 +190,10 @@ class PairCounts:
         self._items, numbers = number_items(counts.items, self._items)
         self.n_rows += counts.n_rows
         self.n_missing += counts.n_missing
-        self.lengths = _sum(self.lengths, counts.lengths)
-        own = np.zeros(len(self.items), np.int64)
-        own[numbers] = counts._singles
-        self._singles = _sum(self._singles, own)
+        self.lengths = np.pad(self.lengths, (0, max(len(counts.lengths) - len(self.lengths), 0)))
+        self.lengths[: len(counts.lengths)] += counts.lengths
+        self._singles = np.pad(self._singles, (0, len(self.items) - len(self._singles)))
+        self._singles[numbers] += counts._singles
         before = np.arange(self._pairs.shape[0], dtype=np.int32)
         own_pairs = _renumber(counts._pairs, numbers, len(self.items))
         self._pairs = _renumber(self._pairs, before, len(self.items)) + own_pairs
@@ -253,7 +233,7 @@ class PairCounts:
         weights = np.concatenate((weights, (empty, self.n_missing)))
         if not self.n_missing:
             sizes, weights = sizes[:-1], weights[:-1]
-        offsets = offsets_of(np.concatenate((np.diff(known.offsets), sizes)))
+        offsets = offsets_of(np.concatenate((known.lengths, sizes)))
         nulls = np.zeros(len(weights), np.bool_)
         nulls[len(weights) - bool(self.n_missing) :] = True
         return ListColumns(Itemsets(codes, offsets, self.items, nulls, weights))
@@ -298,23 +278,15 @@ def _count(rows: Itemsets) -> PairCounts:
 def _matrix(index: SupportIndex) -> Any:
     """Return the supports of pairs as an upper triangular matrix."""
     starts, partners, supports = index.pairs
-    return csr((supports, partners, starts), index.n_items, index.n_items)
+    return csr(partners, starts, index.n_items, supports)
 
 
 def _renumber(pairs: Any, numbers: Codes, n_items: int) -> Any:
     """Return an upper triangular matrix for other numbers of the items."""
     if (numbers == np.arange(len(numbers))).all():
         indptr = np.pad(pairs.indptr, (0, n_items - len(numbers)), "edge")
-        return csr((pairs.data, pairs.indices, indptr), n_items, n_items)
+        return csr(pairs.indices, indptr, n_items, pairs.data)
     found = pairs.tocoo()
     one, other = (numbers[each] for each in (found.row, found.col))
     cells = np.minimum(one, other), np.maximum(one, other)
     return type(found)((found.data, cells), shape=(n_items, n_items)).tocsr()
-
-
-def _sum(one: Numbers, other: Numbers) -> NDArray[np.int64]:
-    """Add two arrays; the shorter one ends with zeros."""
-    found = np.zeros(max(len(one), len(other)), np.int64)
-    found[: len(one)] += one
-    found[: len(other)] += other
-    return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from pdanon._kernels import counting
 from pdanon.errors import PdanonError
-from pdanon.itemsets.codes import Codes, Offsets
+from pdanon.itemsets.codes import Codes, Itemsets, Numbers, Offsets
 from pdanon.itemsets.columns import is_list_column
 from pdanon.itemsets.dtype import arrow_values
 from pdanon.itemsets.lists import item_type, number_distinct
-from pdanon.itemsets.multisets import Multisets
+from pdanon.itemsets.multisets import read_in_order
 
 
 class DistinctRows:
@@ -43,11 +43,11 @@ class DistinctRows:
         return self._offsets[: self._count + 1]
 
     @property
-    def weights(self) -> NDArray[np.int64]:
+    def weights(self) -> Numbers:
         """Number of transactions that each row stands for."""
         return self._weights[: self._count]
 
-    def add(self, codes: Codes, offsets: Offsets, weights: NDArray[np.int64]) -> Codes:
+    def add(self, codes: Codes, offsets: Offsets, weights: Numbers) -> Codes:
         """Add rows with weights, and return the number of the distinct row that each of them equals.
 
         Equal rows have their codes in the same order.
@@ -77,8 +77,6 @@ def _with_room(array: NDArray[Any], size: int) -> NDArray[Any]:
 # --- Numbers of values: equal values have equal numbers
 
 
-Numbers: TypeAlias = NDArray[np.int64]
-
 _TEXT, _WHOLE = {str, type(None)}, {int, type(None)}  # types whose equal values have equal texts
 
 
@@ -89,7 +87,7 @@ def value_numbers(column: pd.Series[Any]) -> Numbers | None:
     """
     if is_list_column(column):
         with suppress(PdanonError):  # items of several types: pandas can still compare them as tuples
-            return row_numbers(Multisets.from_series_in_order(column)) + 1
+            return row_numbers(read_in_order(column)) + 1
     try:
         first, *others = [pd.factorize(values)[0] for values in _hashable(column)]  # -1 for missing values
     except MemoryError:
@@ -108,7 +106,7 @@ def pair_numbers(one: Numbers, other: Numbers) -> Numbers:
     return number_distinct(one * columns + other, rows * columns)[1]
 
 
-def row_numbers(bags: Multisets) -> Numbers:
+def row_numbers(bags: Itemsets) -> Numbers:
     """Number the distinct rows in order of first appearance; -1 for missing rows."""
     present = np.flatnonzero(~bags.nulls)
     offsets = np.append(bags.offsets[present], len(bags.codes))  # missing rows are empty in `codes`

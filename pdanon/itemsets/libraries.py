@@ -10,7 +10,6 @@ import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache, partial, wraps
 from importlib import import_module
 from typing import Any, ParamSpec, TypeVar
@@ -19,6 +18,7 @@ import pandas as pd
 import pyarrow as pa
 
 from pdanon.errors import InfeasibleError, ParameterError
+from pdanon.frozen import frozen
 from pdanon.itemsets.dtype import ListArray, arrow_values, is_list_type, is_text_type
 
 _Arguments = ParamSpec("_Arguments")
@@ -172,7 +172,7 @@ def without_views(kind: pa.DataType) -> pa.DataType:
 # --- Tables in the library of the caller
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Library:
     """The library of a table, in which frames are returned."""
 

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from pdanon._kernels.counting import gather
 from pdanon.errors import ItemsetDtypeError
 from pdanon.itemsets.columns import ROW_TYPES, is_missing, may_hold_lists
 from pdanon.itemsets.dtype import arrow_values, is_list_type, is_text_type
@@ -25,6 +26,7 @@ Codes: TypeAlias = NDArray[np.int32]
 Offsets: TypeAlias = NDArray[np.int64]
 Numbers: TypeAlias = NDArray[np.int64]
 Mask: TypeAlias = NDArray[np.bool_]
+Floats: TypeAlias = NDArray[np.float64]
 
 _TIME_INDEXES = {
     "datetime": pd.DatetimeIndex,
@@ -55,7 +57,7 @@ def arrow_lists(series: pd.Series[Any]) -> pa.Array | pa.ChunkedArray:
     raise ItemsetDtypeError("the column does not hold lists", got=f"dtype {series.dtype.name}", hint=hint)
 
 
-def encode(lists: pa.Array | pa.ChunkedArray) -> tuple[Codes, Offsets, pa.Array, NDArray[np.bool_]]:
+def encode(lists: pa.Array | pa.ChunkedArray) -> tuple[Codes, Offsets, pa.Array, Mask]:
     """Encode lists as unsorted codes, offsets, the values of the codes in any order, and missing rows."""
     chunks = lists.chunks if isinstance(lists, pa.ChunkedArray) else [lists]
     if not is_list_type(lists.type):
@@ -166,6 +168,55 @@ def offsets_of(lengths: NDArray[Any]) -> Offsets:
     return offsets
 
 
+def rows_of(offsets: Offsets) -> Numbers:
+    """Return the row of each code of rows with these offsets."""
+    return np.repeat(np.arange(len(offsets) - 1, dtype=np.int64), np.diff(offsets))
+
+
+def ranges(starts: NDArray[Any], lengths: NDArray[Any]) -> tuple[Numbers, Numbers]:
+    """Return the number and the position of each element of ranges with these starts and lengths."""
+    before = offsets_of(lengths)
+    numbers = rows_of(before)
+    return numbers, np.arange(before[-1]) + (starts - before[:-1])[numbers]
+
+
+def take_rows(codes: Codes, offsets: Offsets, rows: NDArray[Any]) -> tuple[Codes, Offsets]:
+    """Take some rows by number."""
+    starts = offsets[rows]
+    lengths = offsets[rows + 1] - starts
+    return gather(codes, starts, lengths), offsets_of(lengths)
+
+
+def append_rows(tables: Sequence[tuple[Codes, Offsets]]) -> tuple[Codes, Offsets]:
+    """Append the codes of each row of a table to those of the same row of the tables before."""
+    if len(tables) == 1:
+        return tables[0]
+    order = np.argsort(np.concatenate([rows_of(offsets) for _, offsets in tables]), kind="stable")
+    codes = np.concatenate([codes for codes, _ in tables])[order]
+    return codes, np.sum([offsets for _, offsets in tables], axis=0)
+
+
+def inverse_order(order: NDArray[_Value]) -> NDArray[_Value]:
+    """Return the place of each number in an order of all numbers."""
+    places = np.empty_like(order)
+    places[order] = np.arange(len(order), dtype=order.dtype)
+    return places
+
+
+def find_numbers(known: NDArray[Any], wanted: NDArray[Any]) -> Numbers:
+    """Return the first position of each wanted number, which is not negative, among known ones, or -1."""
+    order = np.argsort(known, kind="stable")
+    found = np.append(order, -1)[np.searchsorted(known, wanted, sorter=order)]
+    return np.where(np.append(known, -1)[found] == wanted, found, -1)
+
+
+def mask_at(n: int, places: NDArray[Any]) -> Mask:
+    """Return a mask of a length that is true at some places."""
+    mask = np.zeros(n, np.bool_)
+    mask[places] = True
+    return mask
+
+
 def distinct(values: NDArray[_Value]) -> NDArray[_Value]:
     """Return the distinct numbers of an array in ascending order.
 
@@ -177,7 +228,7 @@ def distinct(values: NDArray[_Value]) -> NDArray[_Value]:
     return ascending[is_first]
 
 
-def number_distinct(values: NDArray[np.int64], stop: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def number_distinct(values: Numbers, stop: int) -> tuple[Numbers, Numbers]:
     """Return the distinct numbers of an array in ascending order, and the place of each number among them.
 
     The numbers are below ``stop``. A table of them replaces sorting if it is no longer than the array.
@@ -203,7 +254,7 @@ def _kind(kind: pa.DataType) -> str:
     return str(kind).split("<")[0]
 
 
-def _encode_values(flat: pa.ChunkedArray, lengths: NDArray[np.int64]) -> tuple[NDArray[Any], pa.Array]:
+def _encode_values(flat: pa.ChunkedArray, lengths: Numbers) -> tuple[NDArray[Any], pa.Array]:
     """Encode flat values as codes and distinct values. Refuse missing values."""
     missing = pc.is_null(flat, nan_is_null=True)
     first = int(pc.index(missing, True).as_py())

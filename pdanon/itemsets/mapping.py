@@ -10,14 +10,13 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from pdanon.errors import ItemsetDtypeError, ParameterError
 from pdanon.itemsets.arguments import called_by_name
-from pdanon.itemsets.codes import Codes, Itemsets, find_items, item_texts
+from pdanon.itemsets.codes import Codes, Itemsets, Numbers, find_items, item_texts
 from pdanon.itemsets.columns import find_column, with_column
 from pdanon.itemsets.dtype import arrow_values, is_text_type, number_texts
-from pdanon.itemsets.lists import item_type, offsets_of
+from pdanon.itemsets.lists import item_type, offsets_of, to_numpy
 from pdanon.itemsets.validation import check_known
 
 _COLUMNS = ("group", "item", "generalized")
@@ -41,8 +40,8 @@ def check_mapping(mapping: pd.DataFrame) -> None:
         raise ParameterError("the mapping has columns twice", where="mapping", got=repeated, hint=hint)
 
 
-def global_mapping(mapping: pd.DataFrame) -> tuple[Itemsets, pa.Array]:
-    """Read a mapping table of a global recoding: one row per item, and the labels as by `mapping_labels`."""
+def global_mapping(mapping: pd.DataFrame) -> tuple[pa.Array, pa.DictionaryArray]:
+    """Read a mapping table of a global recoding: the item of each line, and its label by `mapping_labels`."""
     check_mapping(mapping)
     if not (mapping["group"] == 0).fillna(False).all():
         hint = "a local recoding maps an item differently by group and cannot be applied to other rows"
@@ -54,7 +53,8 @@ def global_mapping(mapping: pd.DataFrame) -> tuple[Itemsets, pa.Array]:
         doubles = len(items) - itemsets.n_items
         got = f"{doubles} repeated items"
         raise ParameterError("an item is mapped more than once", where="mapping", got=got)
-    return itemsets, mapping_labels(mapping, itemsets.vocabulary.type)
+    items = itemsets.vocabulary.take(pa.array(itemsets.codes))
+    return items, mapping_labels(mapping, items.type)
 
 
 def mapping_labels(mapping: pd.DataFrame, kind: pa.DataType) -> pa.DictionaryArray:
@@ -145,7 +145,7 @@ def apply_mapping(
     position = find_column(frame, column)
     itemsets = Itemsets.from_series(frame.iloc[:, position])
     items, labels = global_mapping(mapping)
-    unknown = items.lookup(itemsets.vocabulary) < 0
+    unknown = find_items(itemsets.vocabulary, items) < 0
     if unseen == "error" and unknown.any():
         rows = len(np.unique(itemsets.rows[unknown[itemsets.codes]]))
         raise ParameterError(
@@ -159,7 +159,7 @@ def apply_mapping(
 
 
 def relabel(
-    itemsets: Itemsets, items: Itemsets, labels: pa.DictionaryArray, *, missing_as_empty: bool
+    itemsets: Itemsets, items: pa.Array, labels: pa.DictionaryArray, *, missing_as_empty: bool
 ) -> Itemsets:
     """Recode a column with the result of `global_mapping`. Suppress items that the mapping lacks.
 
@@ -167,25 +167,23 @@ def relabel(
     """
     if missing_as_empty:
         itemsets = itemsets.missing_as_empty()
-    known = items.lookup(itemsets.vocabulary)
-    label_of = np.empty(items.n_items + 1, np.int64)  # -1, for unknown items, selects the last entry: masked
-    label_of[items.codes] = np.arange(items.n_items)
-    became = labels.indices.take(pa.array(label_of[known], mask=known < 0))
-    targets = became.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32)
+    line = find_items(itemsets.vocabulary, items)
+    became = labels.indices.take(pa.array(line, mask=line < 0))
+    targets = to_numpy(became.fill_null(-1)).astype(np.int32)
     return itemsets.recode(targets, labels.dictionary)
 
 
 def relabel_by_groups(
-    itemsets: Itemsets, groups: Codes, items: Itemsets, mapping: pd.DataFrame
+    itemsets: Itemsets, groups: Codes, items: pa.Array, mapping: pd.DataFrame
 ) -> Itemsets | None:
     """Recode rows of groups with a mapping table sorted by group and item, without suppression.
 
-    The vocabulary of ``items`` has all mapped items. Return None if an item is not mapped in its group.
+    ``items`` are all mapped items. Return None if an item is not mapped in its group.
     """
-    labels = mapping_labels(mapping, items.vocabulary.type)
-    cells = mapping["group"].to_numpy() * items.n_items + items.lookup(arrow_values(mapping["item"]))
-    known = items.lookup(itemsets.vocabulary)
-    wanted = groups[itemsets.rows].astype(np.int64) * items.n_items + known[itemsets.codes]
+    labels, n_items = mapping_labels(mapping, items.type), len(items)
+    cells = mapping["group"].to_numpy() * n_items + find_items(mapping_values(mapping, "item"), items)
+    known = find_items(itemsets.vocabulary, items)
+    wanted = groups[itemsets.rows].astype(np.int64) * n_items + known[itemsets.codes]
     if (known < 0).any():
         return None
     entries = np.minimum(np.searchsorted(cells, wanted), len(cells) - 1)
@@ -239,7 +237,7 @@ _MISSING = "<NA>"
 _TOKEN = re.compile(r"\\(?:[\\,()]|<NA>)|[(),]|[^\\(),]+")
 
 
-def set_labels(texts: pa.Array, members: NDArray[np.int64], sizes: NDArray[np.int64]) -> pa.Array:
+def set_labels(texts: pa.Array, members: Numbers, sizes: Numbers) -> pa.Array:
     """Return the label of each set of items: the text of a single item, or ``(a,b)`` in item order.
 
     A label that equals the text of an item gets another pair of parentheses. So labels are distinct, and the

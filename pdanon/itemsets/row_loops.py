@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pdanon._kernels import counting
 from pdanon.errors import ParameterError
-from pdanon.itemsets.lists import Codes, Offsets, offsets_of
+from pdanon.itemsets.lists import Codes, Mask, Numbers, Offsets, offsets_of
 from pdanon.itemsets.threads import even_parts, share
 
 MOST_PAIRS = 400_000_000  # upper bound on distinct pairs of items within rows
@@ -20,7 +20,7 @@ _SAMPLE = 100  # items, to estimate the number of pairs
 
 def recode_rows(
     codes: Codes, offsets: Offsets, targets: NDArray[Any], n_targets: int, *, repeats: bool = False
-) -> tuple[Codes, Offsets, NDArray[np.bool_]]:
+) -> tuple[Codes, Offsets, Mask]:
     """Replace each code by its target below ``n_targets``, sort each row, and drop duplicates.
 
     Negative codes and targets are dropped. With ``repeats``, rows keep duplicates. Also return whether any
@@ -29,7 +29,7 @@ def recode_rows(
     codes, targets = codes.astype(np.int32, copy=False), targets.astype(np.int32, copy=False)
     found, ends = np.empty(offsets[-1] - offsets[0], np.int32), np.zeros(len(offsets), np.int64)
 
-    def part(begin: int, end: int) -> tuple[int, NDArray[np.bool_]]:
+    def part(begin: int, end: int) -> tuple[int, Mask]:
         is_used = np.zeros(n_targets, np.bool_)
         own = found[offsets[begin] - offsets[0] :], ends[begin + 1 : end + 1]
         bounds = offsets[begin : end + 1]
@@ -47,7 +47,7 @@ def recode_rows(
     return found[:size], ends, np.logical_or.reduce([is_used for _, is_used in done])
 
 
-def first_equal_rows(codes: Codes, offsets: Offsets) -> NDArray[np.int64]:
+def first_equal_rows(codes: Codes, offsets: Offsets) -> Numbers:
     """Return the first row that equals each row, shape (rows,)."""
     n_rows = len(offsets) - 1
     keys, first = np.empty(n_rows, np.int64), np.empty(n_rows, np.int64)
@@ -66,18 +66,16 @@ def first_equal_rows(codes: Codes, offsets: Offsets) -> NDArray[np.int64]:
     return first
 
 
-def item_supports(
-    codes: Codes, offsets: Offsets, weights: NDArray[np.int64], n_items: int
-) -> NDArray[np.int64]:
+def item_supports(codes: Codes, offsets: Offsets, weights: Numbers, n_items: int) -> Numbers:
     """Count the support of each item, shape (items,)."""
 
-    def part(begin: int, end: int) -> NDArray[np.int64]:
+    def part(begin: int, end: int) -> Numbers:
         return counting.item_supports(codes, offsets[begin : end + 1], weights[begin:end], n_items)
 
     return np.add.reduce(share(part, _parts_with_items(offsets, n_items)))
 
 
-def transpose(codes: Codes, offsets: Offsets, n_items: int) -> tuple[Offsets, Codes, NDArray[np.int64]]:
+def transpose(codes: Codes, offsets: Offsets, n_items: int) -> tuple[Offsets, Codes, Numbers]:
     """Invert rows to items: return ``starts, tids, positions``.
 
     Item ``c`` is in the rows ``tids[starts[c]:starts[c + 1]]``, in ascending order. The third array has the
@@ -92,16 +90,14 @@ def holders(codes: Codes, offsets: Offsets, n_items: int) -> tuple[Offsets, Code
     return _transpose(codes, offsets, n_items, np.empty(0, np.int64))
 
 
-def _transpose(
-    codes: Codes, offsets: Offsets, n_items: int, positions: NDArray[np.int64]
-) -> tuple[Offsets, Codes]:
+def _transpose(codes: Codes, offsets: Offsets, n_items: int, positions: Numbers) -> tuple[Offsets, Codes]:
     tids = np.empty(len(codes), np.int32)
     parts = _parts_with_items(offsets, n_items)
 
-    def count(begin: int, end: int) -> NDArray[np.int64]:
+    def count(begin: int, end: int) -> Numbers:
         return counting.occurrences(codes[offsets[begin] : offsets[end]], n_items)
 
-    def write(begin: int, end: int, free: NDArray[np.int64]) -> None:
+    def write(begin: int, end: int, free: Numbers) -> None:
         counting.transpose(codes, offsets, begin, end, free, tids, positions)
 
     counts = share(count, parts)
@@ -117,12 +113,12 @@ def _parts_with_items(offsets: Offsets, n_items: int) -> list[tuple[int, int]]:
     return parts if 2 * len(parts) * n_items <= offsets[-1] else [(0, len(offsets) - 1)]
 
 
-def pair_supports(rows: counting.Rows) -> tuple[Offsets, Codes, NDArray[np.int64]]:
+def pair_supports(rows: counting.Rows) -> tuple[Offsets, Codes, Numbers]:
     """Count the support of each pair a < b that occurs, as CSR ``starts, partners, supports``."""
     codes, starts, offsets = (np.asarray(each) for each in (rows.codes, rows.starts, rows.offsets))
     n_items = len(starts) - 1
 
-    def follow(begin: int, end: int) -> NDArray[np.int64]:
+    def follow(begin: int, end: int) -> Numbers:
         return counting.followers(codes, offsets[begin : end + 1], n_items)
 
     following = np.add.reduce(share(follow, _parts_with_items(offsets, n_items)))
@@ -132,7 +128,7 @@ def pair_supports(rows: counting.Rows) -> tuple[Offsets, Codes, NDArray[np.int64
         _refuse_too_many(rows, at_most)
     most = offsets_of(at_most)
 
-    def part(begin: int, end: int) -> tuple[Offsets, Codes, NDArray[np.int64]]:
+    def part(begin: int, end: int) -> tuple[Offsets, Codes, Numbers]:
         room = most[end] - most[begin]
         bounds = np.zeros(end - begin + 1, np.int64)
         partners, supports = np.empty(room, np.int32), np.empty(room, np.int64)
@@ -148,7 +144,7 @@ def pair_supports(rows: counting.Rows) -> tuple[Offsets, Codes, NDArray[np.int64
     return offsets_of(counts), partners, np.concatenate([supports for _, _, supports in parts])
 
 
-def _refuse_too_many(rows: counting.Rows, at_most: NDArray[np.int64]) -> None:
+def _refuse_too_many(rows: counting.Rows, at_most: Numbers) -> None:
     """Estimate the number of pairs from those of some items, and refuse too many."""
     sample = np.linspace(0, len(at_most) - 1, _SAMPLE).astype(np.int64)
     found = 0
@@ -166,22 +162,22 @@ def _refuse_too_many(rows: counting.Rows, at_most: NDArray[np.int64]) -> None:
         )
 
 
-def supports(rows: counting.Rows, codes: Codes, offsets: Offsets, enough: int) -> NDArray[np.int64]:
+def supports(rows: counting.Rows, codes: Codes, offsets: Offsets, enough: int) -> Numbers:
     """Count the support of each given sorted itemset, at least up to ``enough``.
 
     The empty itemset is in every row.
     """
 
-    def part(begin: int, end: int) -> NDArray[np.int64]:
+    def part(begin: int, end: int) -> Numbers:
         return counting.itemset_supports(codes, offsets[begin : end + 1], rows, enough)
 
     return np.concatenate(share(part, even_parts(_visited_rows(rows, codes, offsets))))
 
 
-def mark_rows(rows: counting.Rows, codes: Codes, offsets: Offsets) -> NDArray[np.bool_]:
+def mark_rows(rows: counting.Rows, codes: Codes, offsets: Offsets) -> Mask:
     """Return whether each row contains at least one of the given non-empty itemsets."""
 
-    def part(begin: int, end: int) -> NDArray[np.bool_]:
+    def part(begin: int, end: int) -> Mask:
         held = np.zeros(len(rows.weights), np.bool_)
         counting.mark_itemsets(codes, offsets[begin : end + 1], rows, held)
         return held
@@ -189,7 +185,7 @@ def mark_rows(rows: counting.Rows, codes: Codes, offsets: Offsets) -> NDArray[np
     return np.logical_or.reduce(share(part, even_parts(_visited_rows(rows, codes, offsets))))
 
 
-def mark_shortened(codes: Codes, offsets: Offsets, labels: Codes, n_labels: int) -> NDArray[np.bool_]:
+def mark_shortened(codes: Codes, offsets: Offsets, labels: Codes, n_labels: int) -> Mask:
     """Return whether two codes of each row have the same label, from 0 to ``n_labels - 1``."""
     shortened = np.zeros(len(offsets) - 1, np.bool_)
 

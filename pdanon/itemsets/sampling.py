@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from pdanon.errors import ParameterError
-from pdanon.itemsets.codes import Codes, Itemsets, Offsets
+from pdanon.itemsets.codes import Codes, Itemsets, Numbers, Offsets
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.threads import many_parts
 from pdanon.itemsets.timing import part_done
@@ -21,7 +20,7 @@ _BYTES = 50  # peak memory per item of a query
 
 
 def draw_subsets(
-    itemsets: Itemsets, rows: NDArray[Any], size: int | None, rng: np.random.Generator
+    itemsets: Itemsets, rows: Numbers, size: int | None, rng: np.random.Generator
 ) -> tuple[Codes, Offsets]:
     """Draw a subset of the items of each given row, uniformly among the subsets of one size.
 
@@ -39,21 +38,19 @@ def draw_subsets(
 
 
 def _draw_part(
-    itemsets: Itemsets, rows: NDArray[Any], size: int | None, rng: np.random.Generator
-) -> tuple[Codes, NDArray[np.int64]]:
+    itemsets: Itemsets, rows: Numbers, size: int | None, rng: np.random.Generator
+) -> tuple[Codes, Numbers]:
     """Draw items of some rows, and return them with their number per row."""
     whole = itemsets.take(rows)
     of_draw = whole.rows
     # A random permutation within each row: its first `size` items are a uniform subset.
     order = np.lexsort((rng.random(len(of_draw)), of_draw))
-    rank = np.empty(len(order), np.int64)
-    rank[order] = np.arange(len(order))
-    within = rank - whole.offsets[of_draw]
-    kept = within < (len(order) if size is None else size)
-    return whole.codes[kept], np.bincount(of_draw[kept], minlength=len(rows))
+    if size is not None:
+        order = order[np.arange(len(order)) - whole.offsets[of_draw] < size]
+    return whole.codes[np.sort(order)], np.bincount(of_draw[order], minlength=len(rows))
 
 
-def draw_rows(able: NDArray[Any], n: int, size: int, rng: np.random.Generator, what: str) -> NDArray[Any]:
+def draw_rows(able: Numbers, n: int, size: int, rng: np.random.Generator, what: str) -> Numbers:
     """Draw a row for each of n queries."""
     if n * size > _MOST_ITEMS:
         got = f"{n:,} queries of {size} items: about {n * size * _BYTES / 1e9:.0f} GB"
@@ -65,7 +62,7 @@ def draw_rows(able: NDArray[Any], n: int, size: int, rng: np.random.Generator, w
 
 
 def query_frame(
-    label: Hashable, sets: Itemsets, rows: NDArray[Any], size: int, rng: np.random.Generator
+    label: Hashable, sets: Itemsets, rows: Numbers, size: int, rng: np.random.Generator
 ) -> pd.DataFrame:
     """Draw a number of items of each row, as a list column."""
     codes, offsets = draw_subsets(sets, rows, size, rng)

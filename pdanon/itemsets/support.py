@@ -7,19 +7,20 @@ statements about supports, and only this module counts them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from pdanon._kernels import counting, itemset_search, row_exposure
 from pdanon.errors import InfeasibleError, ParameterError
+from pdanon.frozen import frozen
 from pdanon.itemsets import row_loops
-from pdanon.itemsets.codes import Codes, Itemsets, Offsets, canonical_rows
-from pdanon.itemsets.lists import offsets_of
+from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers, Offsets, canonical_rows
+from pdanon.itemsets.lists import inverse_order, mask_at, offsets_of, take_rows
 from pdanon.itemsets.row_loops import first_equal_rows
 from pdanon.itemsets.threads import even_parts, many_parts, search, share
 from pdanon.itemsets.timing import check_time, halt_flag
@@ -30,16 +31,30 @@ from pdanon.itemsets.timing import check_time, halt_flag
 MOST_ITEMSETS = 50_000_000  # upper bound on the length of a list, which takes about 5 GB while it is sorted
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class ItemsetTable:
     """Itemsets and their supports. Itemset ``i`` is ``codes[offsets[i]:offsets[i + 1]]``, ascending."""
 
     codes: Codes
     offsets: Offsets
-    supports: NDArray[np.int64]
+    supports: Numbers
+
+    @classmethod
+    def listed(cls, codes: Codes, offsets: Offsets) -> ItemsetTable:
+        """Return itemsets without their supports, which are 0 here."""
+        return cls(codes, offsets, np.zeros(len(offsets) - 1, np.int64))
 
     def __len__(self) -> int:
         return len(self.supports)
+
+    @property
+    def lengths(self) -> Numbers:
+        """Number of items of each itemset."""
+        return np.diff(self.offsets)
+
+    def to_rows(self, vocabulary: pa.Array) -> Itemsets:
+        """Return the itemsets as rows of a column."""
+        return Itemsets(self.codes, self.offsets, vocabulary, np.zeros(len(self), np.bool_))
 
     def sets(self) -> list[tuple[int, ...]]:
         """Return the itemsets of a small table as tuples of codes."""
@@ -47,7 +62,8 @@ class ItemsetTable:
 
     def ordered(self) -> ItemsetTable:
         """Sort the itemsets by size, then by codes."""
-        return self.take(_order(self.codes, self.offsets))
+        n_items = int(self.codes.max(initial=-1)) + 1
+        return self.take(_sort_rows(self.codes, self.offsets, self.lengths, n_items)[0])
 
     def distinct(self) -> ItemsetTable:
         """Drop duplicates, keep the lowest support of each itemset, and sort by support."""
@@ -57,23 +73,19 @@ class ItemsetTable:
     def take(self, which: NDArray[Any]) -> ItemsetTable:
         """Take some itemsets, by number in the given order, or by mask."""
         numbers = np.flatnonzero(which) if which.dtype == np.bool_ else which
-        starts = self.offsets[numbers]
-        sizes = self.offsets[numbers + 1] - starts
-        return ItemsetTable(
-            counting.gather(self.codes, starts, sizes), offsets_of(sizes), self.supports[numbers]
-        )
+        return ItemsetTable(*take_rows(self.codes, self.offsets, numbers), self.supports[numbers])
 
 
 def no_itemsets() -> ItemsetTable:
     """Return an empty table."""
-    return ItemsetTable(np.empty(0, np.int32), np.zeros(1, np.int64), np.empty(0, np.int64))
+    return empty_itemsets(np.empty(0, np.int64))
 
 
 def from_matrices(parts: list[NDArray[Any]]) -> ItemsetTable:
     """Build a table from matrices of codes, one per size, with supports 0."""
     sizes = np.concatenate([np.full(len(part), part.shape[1]) for part in parts])
     codes = np.concatenate([part.ravel() for part in parts]).astype(np.int32)
-    return ItemsetTable(codes, offsets_of(sizes), np.zeros(len(sizes), np.int64))
+    return ItemsetTable.listed(codes, offsets_of(sizes))
 
 
 def empty_itemset(support: int) -> ItemsetTable:
@@ -81,7 +93,7 @@ def empty_itemset(support: int) -> ItemsetTable:
     return empty_itemsets(np.array([support]))
 
 
-def empty_itemsets(supports: NDArray[np.int64]) -> ItemsetTable:
+def empty_itemsets(supports: Numbers) -> ItemsetTable:
     """Return an empty itemset for each support."""
     return ItemsetTable(np.empty(0, np.int32), np.zeros(len(supports) + 1, np.int64), supports)
 
@@ -101,35 +113,43 @@ def concatenate(tables: list[ItemsetTable]) -> ItemsetTable:
     """Concatenate tables."""
     return ItemsetTable(
         np.concatenate([table.codes for table in tables]),
-        offsets_of(np.concatenate([np.diff(table.offsets) for table in tables])),
+        offsets_of(np.concatenate([table.lengths for table in tables])),
         np.concatenate([table.supports for table in tables]),
     )
 
 
-def _order(codes: Codes, offsets: Offsets) -> NDArray[np.int64]:
-    """Return the order of itemsets by size, then by codes; equal ones stay in their order.
+def _sort_rows(
+    codes: Codes, offsets: Offsets, classes: Numbers, n_items: int, *, gray: bool = False
+) -> tuple[Numbers, Mask]:
+    """Sort rows by class, then by codes; equal ones stay in their order.
+
+    Return the order, and which of its places begin a group of equal rows. With ``gray``, rows of a class are
+    sorted as `ranks_of` says; otherwise they have one length.
 
     A radix sort from the first codes on: codes are read only while they decide.
     """
-    sizes = np.diff(offsets)
-    order = np.argsort(sizes, kind="stable")
-    tied, keys, place = np.arange(len(order)), sizes[order], 0
-    n = int(codes.max(initial=0)) + 1
+    lengths = np.diff(offsets)
+    order = np.argsort(classes, kind="stable")
+    is_first = np.ones(len(order), np.bool_)
+    tied, keys, place = np.arange(len(order)), classes[order], 0
     while len(tied):
-        members = order[tied]
-        begins, lengths = offsets[members], sizes[members]
-        room, longest = (2**63 - 1) // (int(keys[-1]) + 1), int(lengths[-1])
-        while room >= n and place < longest:  # as many codes as fit; at least one, as both are below 2**31
-            keys = keys * n + codes.take(begins + place, mode="clip") * (lengths > place)
-            room, place = room // n, place + 1
+        rows = order[tied]
+        begins, sizes = offsets[rows], lengths[rows]
+        room, longest = (2**63 - 1) // (int(keys[-1]) + 1), int(sizes.max())
+        while room > n_items and place < longest:  # as many codes as fit; at least one: both are below 2**31
+            items = codes.take(begins + place, mode="clip")
+            items[sizes <= place] = n_items
+            keys = keys * (n_items + 1) + (n_items - items if gray and place % 2 == 0 else items)
+            room, place = room // (n_items + 1), place + 1
         ranks = np.argsort(keys, kind="stable")
-        order[tied] = members[ranks]
+        order[tied], keys = rows[ranks], keys[ranks]
+        is_first[tied] = np.diff(keys, prepend=-1) != 0
         if place == longest:
             break
-        is_first = np.diff(keys[ranks], prepend=-1, append=-1) != 0
-        left = ~(is_first[:-1] & is_first[1:]) & (lengths > place)
-        tied, keys = tied[left], np.cumsum(is_first[:-1])[left]
-    return order
+        single = is_first[tied] & np.append(is_first[tied][1:], True)
+        left = ~single & (sizes[ranks] >= place)
+        tied, keys = tied[left], np.cumsum(is_first[tied])[left]
+    return order, is_first
 
 
 # --- Counting
@@ -146,9 +166,7 @@ class SupportIndex:
     Memory: 16 bytes per occurrence, 16 bytes per row, and 12 bytes per pair of items that occurs.
     """
 
-    def __init__(
-        self, codes: Codes, offsets: Offsets, n_items: int, weights: NDArray[np.int64] | None = None
-    ) -> None:
+    def __init__(self, codes: Codes, offsets: Offsets, n_items: int, weights: Numbers | None = None) -> None:
         self.codes = codes
         self.offsets = offsets
         self.n_items = n_items
@@ -161,23 +179,32 @@ class SupportIndex:
         """Index the rows of a column with their weights."""
         return cls(itemsets.codes, itemsets.offsets, itemsets.n_items, itemsets.weights)
 
+    def table(self, supports: Numbers) -> ItemsetTable:
+        """Return the rows as itemsets with these supports."""
+        return ItemsetTable(self.codes, self.offsets, supports)
+
     @property
     def n_rows(self) -> int:
         """Number of transactions, empty and missing ones included."""
         return int(self.weights.sum())
 
+    @property
+    def lengths(self) -> Numbers:
+        """Number of items of each row."""
+        return np.diff(self.offsets)
+
     @cached_property
     def n_non_empty(self) -> int:
         """Number of transactions with at least one item."""
-        return int(self.weights[np.diff(self.offsets) > 0].sum())
+        return int(self.weights[self.lengths > 0].sum())
 
     @cached_property
     def longest(self) -> int:
         """Number of items of the longest transaction."""
-        return int(np.diff(self.offsets).max(initial=0))
+        return int(self.lengths.max(initial=0))
 
     @cached_property
-    def transpose(self) -> tuple[Offsets, Codes, NDArray[np.int64]]:
+    def transpose(self) -> tuple[Offsets, Codes, Numbers]:
         """The rows of each item, as ``starts, tids, positions`` of `row_loops.transpose`."""
         return row_loops.transpose(self.codes, self.offsets, self.n_items)
 
@@ -187,18 +214,18 @@ class SupportIndex:
         return counting.Rows(self.codes, self.offsets, self.weights, *self.transpose)
 
     @cached_property
-    def singles(self) -> NDArray[np.int64]:
+    def singles(self) -> Numbers:
         """Support of each item, shape (items,)."""
         return row_loops.item_supports(self.codes, self.offsets, self.weights, self.n_items)
 
     @cached_property
-    def pairs(self) -> tuple[Offsets, Codes, NDArray[np.int64]]:
+    def pairs(self) -> tuple[Offsets, Codes, Numbers]:
         """Support of each pair a < b that occurs, as CSR ``starts, partners, supports``."""
         if self.n_items**2 <= len(self.codes):
             return self._pairs_of_few_items()
         return row_loops.pair_supports(self.rows)
 
-    def _pairs_of_few_items(self) -> tuple[Offsets, Codes, NDArray[np.int64]]:
+    def _pairs_of_few_items(self) -> tuple[Offsets, Codes, Numbers]:
         """Count `pairs` in a dense matrix."""
         n = self.n_items
         counts = counting.count_pairs(self.codes, self.offsets, self.weights, n)
@@ -206,7 +233,7 @@ class SupportIndex:
         starts = np.searchsorted(cells, np.arange(n + 1) * n)
         return starts, (cells % max(n, 1)).astype(np.int32), counts[cells].astype(np.int64)
 
-    def supports(self, codes: Codes, offsets: Offsets, enough: int = MOST_ROWS) -> NDArray[np.int64]:
+    def supports(self, codes: Codes, offsets: Offsets, enough: int = MOST_ROWS) -> Numbers:
         """Count the support of each given itemset. The empty one is in every row.
 
         Counts may end at ``enough``: a support of at least that may be reported lower, but not below it.
@@ -215,9 +242,9 @@ class SupportIndex:
 
     def distinct(self) -> SupportIndex:
         """Merge equal rows, and sum their weights."""
-        return self._number_rows()[1]
+        return self.number_rows()[1]
 
-    def _number_rows(self) -> tuple[Codes, SupportIndex]:
+    def number_rows(self) -> tuple[Codes, SupportIndex]:
         """Merge equal rows, and return the number of the merged row of each row, too."""
         first = row_loops.first_equal_rows(self.codes, self.offsets)
         numbers, chosen, weights = counting.numbered(first, self.weights)
@@ -226,7 +253,7 @@ class SupportIndex:
 
     def within(self, rows: NDArray[Any]) -> SupportIndex:
         """Take some rows, by number or mask."""
-        chosen = ItemsetTable(self.codes, self.offsets, self.weights).take(rows)
+        chosen = self.table(self.weights).take(rows)
         return SupportIndex(chosen.codes, chosen.offsets, self.n_items, chosen.supports)
 
     def recode(self, targets: NDArray[Any], n_items: int) -> SupportIndex:
@@ -234,7 +261,11 @@ class SupportIndex:
         codes, offsets, _ = row_loops.recode_rows(self.codes, self.offsets, targets, n_items)
         return SupportIndex(codes, offsets, n_items, self.weights)
 
-    def keep_items(self, items: NDArray[np.bool_]) -> SupportIndex:
+    def select(self, items: Mask) -> SupportIndex:
+        """Keep the items of a mask only, renumbered from 0 in their order. The rows stay."""
+        return self.recode(np.where(items, np.cumsum(items) - 1, -1), int(items.sum()))
+
+    def keep_items(self, items: Mask) -> SupportIndex:
         """Drop all items but those of a mask. The rows stay."""
         return self.recode(np.where(items, np.arange(self.n_items), -1), self.n_items)
 
@@ -249,8 +280,7 @@ class SupportIndex:
         """
         rows = self.distinct()
         supports = rows.supports(rows.codes, rows.offsets, k)
-        rare = (np.diff(rows.offsets) > 0) & (supports < k)
-        return ItemsetTable(rows.codes, rows.offsets, supports).take(rare).ordered()
+        return rows.table(supports).take((rows.lengths > 0) & (supports < k)).ordered()
 
     def rare(self, k: int, m: int | None, *, minimal: bool = True) -> ItemsetTable:
         """List the itemsets of size 1 to m whose support is between 1 and k - 1, by size, then by codes.
@@ -277,7 +307,7 @@ class SupportIndex:
         refuse_long_list(found)
         return found.ordered()
 
-    def at_risk(self, k: int, m: int | None) -> NDArray[np.bool_]:
+    def at_risk(self, k: int, m: int | None) -> Mask:
         """Return whether each row contains a rare itemset of at most m items; of any size if m is None."""
         return self.exposure(k, m if m is not None and m < self.longest else None) > 0
 
@@ -287,8 +317,8 @@ class SupportIndex:
         With ``m=None`` it is the length of the row, if it contains a rare itemset of any size.
         """
         if m is None:
-            numbers, rows = self._number_rows()
-            lengths = np.diff(rows.offsets).astype(np.int32)
+            numbers, rows = self.number_rows()
+            lengths = rows.lengths.astype(np.int32)
             return np.where(rows.supports(rows.codes, rows.offsets, k) < k, lengths, 0)[numbers]
         return self.exposures((k,), m)[0]
 
@@ -326,12 +356,11 @@ class SupportIndex:
 
         The codes of the rows are ranks. ``least`` is a lower bound on the size in each row.
         """
-        numbers, rows = self._drop_rare_items(k)._number_rows()
+        numbers, rows = self._drop_rare_items(k).number_rows()
         cliques = self.pairs_where(lambda s: s >= k)
         least = least.copy()
         if m > 3:  # no itemset of a row has less support than all its items together
-            is_open = np.zeros(len(rows.weights), np.bool_)
-            is_open[numbers[(least <= m) & (exposed == 0)]] = True
+            is_open = mask_at(len(rows.weights), numbers[(least <= m) & (exposed == 0)])
             some = rows.within(is_open)
             is_open[is_open] = rows.supports(some.codes, some.offsets, k) < k
             least[~is_open[numbers]] = m + 1
@@ -346,7 +375,7 @@ class SupportIndex:
 
     def search_bound(self, m: int) -> float:
         """Return an upper bound on the itemsets of size at most m that a search visits, row by row."""
-        return search_bound(np.diff(self.offsets), m)
+        return search_bound(self.lengths, m)
 
     def _drop_rare_items(self, k: int) -> SupportIndex:
         """Drop rare items: a minimal rare itemset of at least 2 items contains none."""
@@ -357,7 +386,7 @@ class SupportIndex:
         """Count the transactions that contain at least one of the given itemsets."""
         return int(self.weights[self.contains_any(itemsets)].sum())
 
-    def contains_any(self, itemsets: ItemsetTable) -> NDArray[np.bool_]:
+    def contains_any(self, itemsets: ItemsetTable) -> Mask:
         """Return whether each row contains at least one of the given non-empty itemsets."""
         return row_loops.mark_rows(self.rows, itemsets.codes, itemsets.offsets)
 
@@ -368,23 +397,19 @@ class SupportIndex:
         With the rarest items first, the prefixes of a search have few extensions.
         """
         order = np.argsort(self.singles, kind="stable").astype(np.int32)
-        rank = np.empty(self.n_items, np.int32)
-        rank[order] = np.arange(self.n_items, dtype=np.int32)
-        return order, self.recode(rank, self.n_items)
+        return order, self.recode(inverse_order(order), self.n_items)
 
-    def pairs_where(self, wanted: Callable[[NDArray[np.int64]], NDArray[np.bool_]]) -> tuple[Offsets, Codes]:
+    def pairs_where(self, wanted: Callable[[Numbers], Mask]) -> tuple[Offsets, Codes]:
         """Return the `pairs` whose supports satisfy a condition: ``starts, partners``, partners sorted."""
         return _sort_partners(*self._select_pairs(wanted), self.n_items)[:2]
 
-    def _select_pairs(
-        self, wanted: Callable[[NDArray[np.int64]], NDArray[np.bool_]]
-    ) -> tuple[Offsets, Codes]:
+    def _select_pairs(self, wanted: Callable[[Numbers], Mask]) -> tuple[Offsets, Codes]:
         """Return the `pairs` whose supports satisfy a condition, partners in any order."""
         starts, partners, supports = self.pairs
         kept = np.flatnonzero(wanted(supports))
         return np.searchsorted(kept, starts), partners[kept]
 
-    def sorted_pairs(self) -> tuple[Offsets, Codes, NDArray[np.int64]]:
+    def sorted_pairs(self) -> tuple[Offsets, Codes, Numbers]:
         """Return `pairs` with the partners of each item sorted."""
         starts, partners, supports = self.pairs
         starts, partners, inverted, places = _sort_partners(starts, partners, self.n_items)
@@ -428,7 +453,8 @@ class SupportIndex:
             task = k, m, minimal, listing, begin, end
             # Threads may write to the same element of `exposed`, but then the same number.
             output = items, exposed, 1, k - 1, nothing, room, halt_flag()
-            return ItemsetTable(*itemset_search.rare_itemsets(*task, self.rows, *cliques, *output))
+            kernel = itemset_search.RareSearch(*task, self.rows, *cliques, *output)
+            return ItemsetTable(*kernel.itemsets())
 
         return search(part, many_parts(self.transpose[0], 51), self.search_bound(m), limited=listing)
 
@@ -453,9 +479,7 @@ def sizes_beyond_pairs(longest: int, m: int | None) -> Sequence[int | None]:
     return (None,) if m is None or m >= longest else range(3, m + 1)
 
 
-def _sort_partners(
-    starts: Offsets, partners: Codes, n_items: int
-) -> tuple[Offsets, Codes, NDArray[np.int64], NDArray[np.int64]]:
+def _sort_partners(starts: Offsets, partners: Codes, n_items: int) -> tuple[Offsets, Codes, Numbers, Numbers]:
     """Sort the partners of each item. The previous position of pair i is ``inverted[places[i]]``."""
     # Transposing twice sorts in linear time.
     inverted_starts, firsts, inverted = row_loops.transpose(partners, starts, n_items)
@@ -463,14 +487,17 @@ def _sort_partners(
     return sorted_starts, sorted_partners, inverted, places
 
 
-def csr(parts: tuple[NDArray[Any], NDArray[Any], NDArray[Any]], n_rows: int, n_columns: int) -> Any:
-    """Build a sparse matrix from ``data, indices, indptr``, with the index type that is fastest in SciPy."""
+def csr(columns: NDArray[Any], offsets: NDArray[Any], n_columns: int, values: Any = 1.0) -> Any:
+    """Build a sparse matrix of rows, with the index type that is fastest in SciPy.
+
+    ``values`` are those of the elements, or the one of all.
+    """
     from scipy.sparse import csr_array
 
-    data, indices, indptr = parts
-    small = len(data) < 2**31
-    index = np.int32 if small else np.int64
-    return csr_array((data, indices.astype(index), indptr.astype(index)), shape=(n_rows, n_columns))
+    index = np.int32 if len(columns) < 2**31 else np.int64
+    values = values if np.ndim(values) else np.full(len(columns), values)
+    shape = len(offsets) - 1, n_columns
+    return csr_array((values, columns.astype(index), offsets.astype(index)), shape=shape)
 
 
 def check_rows(n_rows: int, k: int) -> None:
@@ -500,7 +527,7 @@ def supports(itemsets: Itemsets) -> pd.Series[int]:
     return pd.Series(SupportIndex.of(itemsets).singles, index=items, name="support")
 
 
-def search_bound(lengths: NDArray[np.int64], m: int) -> float:
+def search_bound(lengths: Numbers, m: int) -> float:
     """Return an upper bound on the itemsets of size at most m in rows with these lengths, row by row."""
     found = np.ones(len(lengths))
     for place in range(min(m, int(lengths.max(initial=0)))):
@@ -513,9 +540,7 @@ def search_bound(lengths: NDArray[np.int64], m: int) -> float:
 
 def support_ranks(index: SupportIndex) -> Codes:
     """Rank the items by descending support; ties by code."""
-    ranks = np.empty(index.n_items, np.int32)
-    ranks[np.argsort(-index.singles, kind="stable")] = np.arange(index.n_items, dtype=np.int32)
-    return ranks
+    return inverse_order(np.argsort(-index.singles, kind="stable").astype(np.int32))
 
 
 def by_support(index: SupportIndex) -> Codes:
@@ -523,34 +548,18 @@ def by_support(index: SupportIndex) -> Codes:
     return canonical_rows(support_ranks(index)[index.codes], index.offsets, index.n_items)[0]
 
 
-def gray_ranks(index: SupportIndex) -> NDArray[np.int64]:
+def gray_ranks(index: SupportIndex) -> Numbers:
     """Rank rows by the Gray code of their items, the items by descending support. Equal rows share a rank."""
     return ranks_of(by_support(index), index.offsets, index.n_items)
 
 
-def ranks_of(codes: Codes, offsets: Offsets, n_items: int) -> NDArray[np.int64]:
+def ranks_of(codes: Codes, offsets: Offsets, n_items: int) -> Numbers:
     """Rank rows by the Gray code of their items, the items by number. Equal rows share a rank.
 
     Bit j of the code is 1 if the row holds an odd number of the items 0 to j. Let two rows differ first in
     their i-th items. If i is even, the row with the smaller item is greater; if i is odd, it is less.
     """
-    lengths = np.diff(offsets)
-    codes = np.append(codes, 0)  # a sentinel: the position after the end of the last row is read
-    ranks = np.zeros(len(lengths), np.int64)
-    tied = np.arange(len(lengths))
-    place = 0
-    while len(tied):  # one item of all tied rows at a time, as in a radix sort from the first item on
-        ended = lengths[tied] == place
-        item = np.where(ended, n_items, codes[offsets[tied] + np.where(ended, 0, place)])
-        keys = item if place % 2 else -item
-        order = np.lexsort((keys, ranks[tied]))
-        tied, ended, keys = tied[order], ended[order], keys[order]
-        before = ranks[tied]
-        new_class = np.diff(before, prepend=-1) != 0
-        new_run = new_class | (np.diff(keys, prepend=keys[0]) != 0)
-        class_start = np.flatnonzero(new_class)[np.cumsum(new_class) - 1]
-        run = np.cumsum(new_run) - 1
-        ranks[tied] = before + np.flatnonzero(new_run)[run] - class_start
-        tied = tied[~ended & (np.bincount(run)[run] > 1)]
-        place += 1
+    order, is_first = _sort_rows(codes, offsets, np.zeros(len(offsets) - 1, np.int64), n_items, gray=True)
+    ranks = np.empty_like(order)
+    ranks[order] = np.flatnonzero(is_first)[np.cumsum(is_first) - 1]
     return ranks

@@ -79,7 +79,7 @@ def lists_hint(frame: pd.DataFrame) -> str:
     untyped = [column for column in columns if column.dtype == object and not column.notna().any()]
     if untyped:
         return f"no row shows what it holds: name the column, as in column={untyped[0].name!r}"
-    if len(_flag_columns(columns)) > 1:
+    if len(_flag_places(columns)) > 1:
         return _onehot_hint(columns)
     hints = [_column_hint(column) for column in columns if _first_value(column) is not None]
     known = [hint for hint in hints if hint is not None]
@@ -89,8 +89,8 @@ def lists_hint(frame: pd.DataFrame) -> str:
 def describe_columns(frame: pd.DataFrame, *, types: bool = False) -> str:
     """List the labels of columns, optionally with types, except the labels of a one-hot table."""
     columns = [frame.iloc[:, position] for position in range(frame.shape[1])]
-    flags = {id(column) for column in _flag_columns(columns)}
-    named = [column for column in columns if id(column) not in flags] if len(flags) > 1 else columns
+    flags = _flag_places(columns)
+    named = [each for place, each in enumerate(columns) if len(flags) < 2 or place not in flags]
     labels = [_label(column) for column in named[:_MOST_SHOWN]]
     kinds = {_label(column): column.dtype.name for column in named[:_MOST_SHOWN]}
     more = f" and {len(named) - len(labels)} more" if len(named) > len(labels) else ""
@@ -111,7 +111,7 @@ def row_hint(row: Any) -> str:
 
 def column_hint(column: pd.Series[Any]) -> str:
     """Return how to make lists of a column that holds none."""
-    return _column_hint(column) or (_onehot_hint([column]) if _flag_columns([column]) else LISTS_HINT)
+    return _column_hint(column) or (_onehot_hint([column]) if _flag_places([column]) else LISTS_HINT)
 
 
 def frame_hint(value: Any) -> str | None:
@@ -256,18 +256,17 @@ def _item_label(columns: list[pd.Series[Any]]) -> Hashable:
 
 def _onehot_hint(columns: list[pd.Series[Any]]) -> str:
     """Return the hint for a one-hot table, with the shorter description of its item columns."""
-    flags = {id(column) for column in _flag_columns(columns)}
-    others = [_label(column) for column in columns if id(column) not in flags]
-    places = [place for place, column in enumerate(columns) if id(column) in flags]
+    flags = _flag_places(columns)
+    others = [_label(column) for place, column in enumerate(columns) if place not in flags]
     items = f", columns=frame.columns.drop({others})" if others else ""
-    if len(others) > _FEW and places[-1] - places[0] < len(places):  # side by side
-        items = f", columns=frame.columns[{places[0]}:{places[-1] + 1}]"
+    if len(others) > _FEW and max(flags) - min(flags) < len(flags):  # side by side
+        items = f", columns=frame.columns[{min(flags)}:{max(flags) + 1}]"
     return f"one column per item (one-hot)? pdanon.from_onehot(frame{items}) lists the items of each row"
 
 
-def _flag_columns(columns: list[pd.Series[Any]]) -> list[pd.Series[Any]]:
-    """Return the columns whose first rows hold only 0 and 1, or False and True."""
-    return [column for column in columns if len(column) and _is_flag(column)]
+def _flag_places(columns: list[pd.Series[Any]]) -> set[int]:
+    """Return the places of columns whose first rows hold only 0 and 1, or False and True."""
+    return {place for place, column in enumerate(columns) if len(column) and _is_flag(column)}
 
 
 def _is_flag(column: pd.Series[Any]) -> bool:

@@ -5,26 +5,22 @@ A policy specifies in TOML the input, the roles of its columns, the algorithm an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
-from functools import partial
 from os import PathLike, path
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from pdanon import stream
-from pdanon.accessors import ByPerson, release_table
+from pdanon.accessors import ByPerson
 from pdanon.algorithms.registry import ALGORITHMS, algorithm, of_lists, parameters_of, region_parameters
 from pdanon.algorithms.requests import REQUEST_PARAMETERS
 from pdanon.errors import ColumnError, ParameterError, ReleaseWarning, mask_credentials, warn
 from pdanon.evaluation.comparison import compare, list_tasks
-from pdanon.evaluation.evidence.facts import collect
-from pdanon.evaluation.evidence.page import evidence_files, paths_of
+from pdanon.evaluation.evidence.page import paths_of
 from pdanon.evaluation.fingerprint import fingerprint
 from pdanon.evaluation.report.html import HEAD
-from pdanon.evaluation.report.release_report import write_page
 from pdanon.guarantees.promises import REQUIRED, check_sensitive
 from pdanon.io.files import check_replaceable, locate, locate_target, refuse_credentials, suffix_of
 from pdanon.io.lines import describe_texts, is_lines, is_parquet, is_text
@@ -33,13 +29,10 @@ from pdanon.io.tables import (
     Form,
     check_distinct,
     is_csv,
-    link_files,
     person_texts,
     read_secret,
     suffix_hint,
     write_confidential,
-    write_plain,
-    write_table,
     write_whole,
 )
 from pdanon.io.targets import check_absent
@@ -57,9 +50,10 @@ from pdanon.itemsets.validation import (
     read_list,
 )
 from pdanon.policy import schema
+from pdanon.policy.releases import bound_function, release_table, release_writers
 from pdanon.recoding.result import Anonymized
 from pdanon.recoding.unmodified_columns import index_levels
-from pdanon.recoding.upper_bounds import check_max_loss, refuse_loss
+from pdanon.recoding.upper_bounds import check_max_loss
 from pdanon.stream import Streamed
 
 _BY_ROLE = dict.fromkeys(("column", "quasi", "keep"), "columns")
@@ -203,18 +197,9 @@ class Policy:
             If the table cannot be read, a column has no role, the algorithm fails, or the release exceeds a
             bound of ``max_loss``.
         """
-        if self.algorithm is None:
-            self._check_request()
+        options = self._options()
         frame = self.read() if frame is None else check_frame(frame)
-        options = self._read_request()
-        if self.algorithm is None:
-            request = self._read_all(self._roles.merge_request(self._parameters))
-            return release_table(frame, None, self.items, self._unit, request)
-        options = self._read_all(self._roles.merge_parameters(self.algorithm, self._parameters))
-        most = check_max_loss(options.pop("max_loss", None))
-        result = release_table(frame, self.algorithm, self.items, self._unit, options)
-        refuse_loss(result.loss, result.useless, most)
-        return result
+        return release_table(frame, self.algorithm, self.items, self._unit, options)
 
     @property
     def is_streamed(self) -> bool:
@@ -250,16 +235,9 @@ class Policy:
         self._check_present(frame.columns)
         if not self._unit:  # a release of persons with several rows drops all other columns
             self._roles.select_published(frame, self._place("columns"), lists=self._reads_lists())
-        if self.algorithm is None:
-            self._check_request()
-            options = self._read_all(self._roles.merge_request(self._parameters))
-        else:
-            options = self._read_all(self._roles.merge_parameters(self.algorithm, self._parameters))
-        options |= {"drop": self.drop, "mapping": self.outputs.get("mapping")}
-        name, target = self.algorithm or "anonymize", self.outputs["release"]
-        if self._unit:
-            return getattr(stream.by(self.input, **self._unit), name)(target, **options)
-        return getattr(stream, name)(self.input, target, column=self.items, **options)
+        options = self._options() | {"drop": self.drop, "mapping": self.outputs.get("mapping")}
+        released = bound_function(self.algorithm or "anonymize", self.input, self.items, self._unit)
+        return released(self.outputs["release"], **options)
 
     def compare(self, *, allow_outside: bool = False) -> pd.DataFrame:
         """Run the comparison of the policy with `pdanon.compare`, and write only the file of ``resume``.
@@ -283,9 +261,10 @@ class Policy:
             raise ParameterError("the policy compares nothing", where=self._place("compare"), hint=hint)
         if "resume" in self.comparison:
             self.check_outputs([self.comparison["resume"]], overwrite=True, allow_outside=allow_outside)
-        configurations = {label: self._read_all(own) for label, own in self._configurations().items()}
-        varied = self.comparison.get("vary", {}).items()
-        vary = {key: schema.map_values(values, partial(self._read, key)) for key, values in varied}
+        configurations = {
+            label: schema.change_all(self._read, own) for label, own in self._configurations().items()
+        }
+        vary = schema.change_varied(self._read, self.comparison.get("vary", {}))
         others = self.comparison.keys() - {"algorithms", "vary"}
         options = {name: self.comparison[name] for name in others}
         options |= {"vary": vary, "column": self.items}
@@ -377,11 +356,8 @@ class Policy:
                 real = file if is_uri(file) else path.realpath(file)
                 if is_uri(file) or Path(path.realpath(self.source.parent)) not in Path(real).parents:
                     hint = "pass --allow-outside (allow_outside=True) if the policy may write there"
-                    where, problem = (
-                        self._place("outputs"),
-                        "an output is outside the directory of the policy",
-                    )
-                    raise ParameterError(problem, where=where, got=real, hint=hint)
+                    problem = "an output is outside the directory of the policy"
+                    raise ParameterError(problem, where=self._place("outputs"), got=real, hint=hint)
             if self.is_streamed and locate(file) == self.outputs.get("release"):
                 check_absent(locate(file))  # a directory cannot be replaced in one step
             else:
@@ -407,28 +383,16 @@ class Policy:
             As `check_outputs`.
         """
         check_kind(result, Anonymized, "result", "a result, such as run() returns")
-        loss = pd.DataFrame({"measure": result.loss.index.astype("str"), "value": result.loss.to_numpy()})
-        tables = {"loss": loss, "mapping": result.mapping, "legend": result.legend}
-        if "classes" in result.published:
-            tables = {"classes": result.published["classes"], **tables}
-        writers: dict[str, Callable[[Path], object]] = {
-            **{name: partial(write_plain, table) for name, table in tables.items()},
-            "report": partial(write_page, result, original=original, head=self.head),
-            "release": partial(write_table, result.frame, column=self.items, separator=self.separator),
-        }
-        if self._form.has_lines:
-            writers["release"] = partial(write_plain, result.frame)
-        files = {self.outputs[name]: write for name, write in writers.items() if name in self.outputs}
-        confidential = [self.outputs["mapping"]] if "mapping" in self.outputs else []
-        if "evidence" in self.outputs:
-            evidence, theirs = evidence_files(
-                collect(result, original, head=self.head), self.outputs["evidence"]
-            )
-            files, confidential = {**evidence, **files}, [*confidential, *theirs]  # the release stays last
-        if "links" in self.outputs:
-            paths = Path(self.outputs["links"]), Path(self.outputs["secret"])
-            links = link_files(self._read_persons(original), result.frame, self.items, *paths)
-            files, confidential = {**links, **files}, [*confidential, *links]
+        persons = self._read_persons(original) if "links" in self.outputs else []
+        files, confidential = release_writers(
+            result,
+            original,
+            self.outputs,
+            persons,
+            form=self._form,
+            separator=self.separator,
+            head=self.head,
+        )
         self.check_outputs([*files], overwrite=overwrite, allow_outside=allow_outside)
         write_whole(files, confidential, overwrite=overwrite)
 
@@ -490,7 +454,7 @@ class Policy:
         refuse_credentials(str(self.input), self._place("input"))
         for name in ("parameters", "hierarchies", "outputs", "comparison", "form", "head"):
             schema.check_depth(check_kind(getattr(self, name), dict, name, "a dict"), name)
-        schema.check_input(self.form, self._place("input"))
+        schema.check_keys(self.form, "input", self._place("input"))
         for name, text in self.head.items():
             check_known(name, HEAD, "text of a head", where=self._place("head"))
             check_text(text, name)
@@ -677,12 +641,12 @@ class Policy:
 
     # --- Parameters of an algorithm
 
-    def _read_request(self) -> dict[str, Any]:
-        """Return the arguments of the algorithm, or of `least_lossy`, with the files that they name."""
-        own = self._parameters
+    def _options(self) -> dict[str, Any]:
+        """Return the arguments of the algorithm, or of a request, with the files that they name."""
         if self.algorithm is None:
-            return self._read_all(self._roles.merge_request(own)) | self._unit
-        return self._read_all(self._roles.merge_parameters(self.algorithm, own)) | self._unit
+            self._check_request()
+        own = self._roles.merge_parameters(self.algorithm, self._parameters)
+        return schema.change_all(self._read, own)
 
     def _configurations(self) -> dict[str, dict[str, Any]]:
         """Return the configurations to compare, with the parameters that the roles of columns set."""
@@ -694,13 +658,9 @@ class Policy:
 
     def _read(self, key: str, value: Any) -> Any:
         """Read the file of a parameter, unless the algorithms read it themselves."""
-        if key in schema.NESTED and isinstance(value, Mapping):
-            table = self._read_all(value)
-            return schema.transaction_of(table) if key == "transaction" else table
+        if key == "transaction" and isinstance(value, Mapping):
+            return schema.transaction_of(value)
         return schema.read_parameter(key, value, self.items) if isinstance(value, Path) else value
-
-    def _read_all(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
-        return {key: self._read(key, value) for key, value in parameters.items()}
 
 
 def _leaves(table: Mapping[str, Any]) -> Iterator[Any]:

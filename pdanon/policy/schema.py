@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
@@ -16,6 +16,7 @@ from pdanon.algorithms.registry import ALGORITHMS, algorithm, of_lists, paramete
 from pdanon.algorithms.rt.transaction import Transaction, as_transaction
 from pdanon.errors import ColumnError, FormatError, ParameterError, cause_of, file_hint
 from pdanon.evaluation.report.html import HEAD
+from pdanon.frozen import frozen
 from pdanon.guarantees.parameters import constraint_list
 from pdanon.io.tables import read_columns, read_weights
 from pdanon.itemsets.columns import is_list_column
@@ -58,7 +59,7 @@ _KEYS: dict[str, dict[str, tuple[type, ...]]] = {
         "resume": (str,),
     },
 }
-NESTED = ("transaction", "options")  # parameters whose values are tables of parameters
+_NESTED = ("transaction", "options")  # parameters whose values are tables of parameters
 OUTPUTS = tuple(_KEYS["outputs"])
 _DEEPEST = 100  # maximum depth of tables in tables: an inline hierarchy has a few levels
 # The time of the parser is quadratic in the number of parts of a key.
@@ -77,7 +78,7 @@ def read_toml(source: Path) -> dict[str, Any]:
         "input": here(table.pop("file")),
         "form": table,
         "algorithm": tables.get("algorithm"),
-        "parameters": _resolve_all(source, tables.get("parameters", {})),
+        "parameters": change_all(partial(_resolve_parameter, source), tables.get("parameters", {})),
         **tables.get("columns", {}),
         "hierarchies": {name: here(value) for name, value in tables.get("hierarchies", {}).items()},
         "separator": tables.get("separator"),
@@ -106,16 +107,16 @@ def _load(source: Path) -> dict[str, Any]:
     if deep:
         _refuse_depth(str(source))
     check_depth(tables, str(source))
-    _check_keys(tables, "", str(source))
+    check_keys(tables, "", str(source))
     if "input" not in tables:
         raise ParameterError("a policy needs an input", where=str(source), hint='input = "baskets.parquet"')
     if isinstance(tables["input"], dict) and "file" not in tables["input"]:
         where = f"{source}, [input]"
         raise ParameterError("the input needs a file", where=where, hint='file = "invoices.csv"')
-    check_input(_input(tables), f"{source}, [input]")
+    check_keys(_input(tables), "input", f"{source}, [input]")
     _check_roles(tables.get("columns", {}), f"{source}, [columns]")
     for name in ("columns", "outputs", "compare", "head"):
-        _check_keys(tables.get(name, {}), name, f"{source}, [{name}]")
+        check_keys(tables.get(name, {}), name, f"{source}, [{name}]")
     check_comparison(tables.get("compare", {}), f"{source}, [compare]")
     return tables
 
@@ -131,16 +132,31 @@ def _resolve(source: Path, value: Any) -> Any:
     return source.parent / value if isinstance(value, str) and not is_uri(value) else value
 
 
-def _resolve_all(source: Path, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Resolve the paths among parameters, and replace ``m = "all"`` by None."""
-    return {key: _resolve_value(source, key, value) for key, value in parameters.items()}
+def change_all(change: Callable[[str, Any], Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Change the value of each parameter, first in tables of parameters."""
+    return {key: change_one(change, key, value) for key, value in parameters.items()}
 
 
-def _resolve_value(source: Path, key: str, value: Any) -> Any:
+def change_one(change: Callable[[str, Any], Any], key: str, value: Any) -> Any:
+    """Change the value of a parameter, and first those in its table."""
+    nested = key in _NESTED and isinstance(value, Mapping)
+    return change(key, change_all(change, value) if nested else value)
+
+
+def change_varied(change: Callable[[str, Any], Any], vary: Mapping[str, Any]) -> dict[str, Any]:
+    """Change the values of varied parameters, each a list or a table of values."""
+    return {
+        key: [change_one(change, key, value) for value in values]
+        if isinstance(values, list)
+        else {name: change_one(change, key, value) for name, value in values.items()}
+        for key, values in vary.items()
+    }
+
+
+def _resolve_parameter(source: Path, key: str, value: Any) -> Any:
+    """Resolve the path of a parameter, and replace ``m = "all"`` by None."""
     if key in ("constraints", "hierarchy", "rules", "start", "utility", "weights"):
         return _resolve(source, value)
-    if key in NESTED and isinstance(value, Mapping):
-        return _resolve_all(source, value)
     return None if (key, value) == ("m", "all") else value
 
 
@@ -148,19 +164,11 @@ def _resolve_comparison(source: Path, table: Mapping[str, Any]) -> dict[str, Any
     comparison = dict(table)
     if "resume" in table:
         comparison["resume"] = _resolve(source, table["resume"])
-    algorithms, vary = table.get("algorithms", {}).items(), table.get("vary", {}).items()
-    comparison["algorithms"] = {label: _resolve_all(source, own) for label, own in algorithms}
-    comparison["vary"] = {
-        key: map_values(values, partial(_resolve_value, source, key)) for key, values in vary
-    }
+    change = partial(_resolve_parameter, source)
+    algorithms = table.get("algorithms", {}).items()
+    comparison["algorithms"] = {label: change_all(change, own) for label, own in algorithms}
+    comparison["vary"] = change_varied(change, table.get("vary", {}))
     return comparison
-
-
-def map_values(values: Any, change: Callable[[Any], Any]) -> Any:
-    """Apply a function to the values of a varied parameter, a list or a table."""
-    if isinstance(values, list):
-        return [change(value) for value in values]
-    return {name: change(value) for name, value in values.items()}
 
 
 def check_comparison(table: Mapping[str, Any], place: str) -> None:
@@ -193,11 +201,6 @@ def _refuse_depth(where: str) -> NoReturn:
     raise ParameterError("there are too many tables within tables", where=where, hint=hint)
 
 
-def check_input(table: Mapping[str, Any], where: str) -> None:
-    """Check the keys of an input and their types."""
-    _check_keys(table, "input", where)
-
-
 def _check_roles(table: Mapping[str, Any], where: str) -> None:
     """Refuse a role whose name promises a protection that no column gets."""
     for key in table.keys() & {*_UNPROTECTED}:
@@ -208,7 +211,8 @@ def _check_roles(table: Mapping[str, Any], where: str) -> None:
         raise ParameterError(f"no column can be {key}", where=where, got=repr(key), hint=hint)
 
 
-def _check_keys(table: Mapping[str, Any], name: str, where: str) -> None:
+def check_keys(table: Mapping[str, Any], name: str, where: str) -> None:
+    """Check the keys of a table of the file, and their types."""
     known = _KEYS[name]
     for key, value in table.items():
         tables = [f"[{each}]" for each, keys in _KEYS.items() if each and key in keys]
@@ -272,7 +276,7 @@ _HINT = (
 )
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Roles:
     """Roles of columns. Parameters as those of `Policy`."""
 
@@ -322,23 +326,20 @@ class Roles:
     def merge_parameters(
         self, name: Any, own: Mapping[str, Any], varied: Iterable[str] = ()
     ) -> dict[str, Any]:
-        """Return the parameters of an algorithm: its own, then those of the roles that are not varied."""
-        accepted = parameters_of(algorithm(name)).keys() - {*varied}
-        parameters = {key: value for key, value in self._parameters().items() if key in accepted}
+        """Return the parameters of an algorithm, or of a request: its own, then those of the roles.
+
+        Roles set no parameter that the algorithm does not take, or that is varied.
+        """
         tree = self.hierarchies.get(self.items or "")
+        relational = {column: tree for column, tree in self.hierarchies.items() if column != self.items}
+        values = {"quasi": self.quasi, "keep": self.keep, "hierarchies": relational, "hierarchy": tree}
+        parameters = {key: value for key, value in values.items() if value}
+        if name is not None:
+            accepted = parameters_of(algorithm(name)).keys() - {*varied}
+            parameters = {key: value for key, value in parameters.items() if key in accepted}
         if tree and "transaction" in own:
             own = {**own, "transaction": _add_tree(own["transaction"], tree)}
         return {**parameters, **own}
-
-    def merge_request(self, own: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the options of a request: the requested guarantee, and the parameters of the roles."""
-        return {**self._parameters(), **own}
-
-    def _parameters(self) -> dict[str, Any]:
-        relational = {column: tree for column, tree in self.hierarchies.items() if column != self.items}
-        tree = self.hierarchies.get(self.items or "")
-        values = {"quasi": self.quasi, "keep": self.keep, "hierarchies": relational, "hierarchy": tree}
-        return {key: value for key, value in values.items() if value}
 
     def select_published(self, frame: pd.DataFrame, where: str, *, lists: bool) -> pd.DataFrame:
         """Drop columns, and refuse the table if any other column has no role.

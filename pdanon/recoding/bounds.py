@@ -13,14 +13,14 @@ from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pdanon._kernels.cliques import Packing
-from pdanon.cards import Share, card
+from pdanon._kernels.conflicts import Packing
+from pdanon.cards import Share, card, listing
+from pdanon.frozen import frozen
 from pdanon.guarantees import KmAnonymity, PrivacyConstraints
 from pdanon.guarantees.parameters import constraint_table
 from pdanon.itemsets.codes import Codes, Itemsets, Numbers, Offsets
-from pdanon.itemsets.lists import offsets_of
+from pdanon.itemsets.lists import Floats, mask_at, offsets_of, rows_of, sums
 from pdanon.itemsets.support import ItemsetTable, SupportIndex, concatenate, csr
 from pdanon.itemsets.timing import TimeLimitError, check_time, seconds_left, time_is_up
 
@@ -91,8 +91,7 @@ class Bound:
         return f"no release by sets {what} than {quotient.normalize():f} %"
 
     def __repr__(self) -> str:
-        lines = [self._title, *(f"  {name:<10} {text}" for name, text in self._lines())]
-        return "\n".join(lines)
+        return listing(self._title, self._lines())
 
     def _repr_html_(self) -> str:
         shares = {} if self.reached is None else {"reached": [Share(self.reached, self.least)]}
@@ -151,14 +150,14 @@ def _rare_itemsets(
         wanted = constraint_table(guarantee.constraints, itemsets)
         supports = index.supports(wanted.codes, wanted.offsets)
         rare = (supports > 0) & (supports < k)
-        return ItemsetTable(wanted.codes, wanted.offsets, supports).take(rare).distinct().ordered()
+        return replace(wanted, supports=supports).take(rare).distinct().ordered()
     largest = _LARGEST if guarantee.m is None else min(guarantee.m, _LARGEST)
     if largest > 2 and index.search_bound(largest) > _MOST_VISITED:
         largest = 2
     return index.rare(k, largest)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Conflicts:
     """Conflicts between items: in each, at least one item changes."""
 
@@ -171,10 +170,9 @@ class Conflicts:
     @classmethod
     def of(cls, rare: ItemsetTable, weights: Numbers) -> Conflicts:
         """Return the conflicts of distinct rare itemsets in order of size."""
-        sizes = np.diff(rare.offsets)
-        must = np.zeros(len(weights), np.bool_)
-        must[rare.codes[: (sizes == 1).sum()]] = True
-        n_forced = np.bincount(np.repeat(np.arange(len(rare)), sizes)[must[rare.codes]], minlength=len(rare))
+        sizes = rare.lengths
+        must = mask_at(len(weights), rare.codes[: (sizes == 1).sum()])
+        n_forced = np.bincount(rows_of(rare.offsets)[must[rare.codes]], minlength=len(rare))
         free = n_forced == 0
         pairs = rare.take(free & (sizes == 2)).codes.reshape(-1, 2)
         both = np.concatenate((pairs, pairs[:, ::-1]))
@@ -218,7 +216,7 @@ class Conflicts:
             added = self._violated(shares)
             rows = concatenate([rows, added])
 
-    def _violated(self, shares: NDArray[np.float64]) -> ItemsetTable:
+    def _violated(self, shares: Floats) -> ItemsetTable:
         """List the conditions that shares of unchanged items violate most.
 
         The supports of the table are the numbers of items that may stay unchanged.
@@ -231,7 +229,7 @@ class Conflicts:
         order = order[(shares[order] > 0) & (np.diff(self.starts)[order] > 0)]
         packing = self._packing(worth)
         packing.find_violated(order, shares, 1 + _TOLERANCE, _ROWS)
-        larger = ItemsetTable(self.larger.codes, self.larger.offsets, np.diff(self.larger.offsets) - 1)
+        larger = replace(self.larger, supports=self.larger.lengths - 1)
         rows = concatenate([_distinct_cliques(packing), larger])
         if not len(rows):
             return rows
@@ -239,20 +237,20 @@ class Conflicts:
         most = np.argsort(-excess, kind="stable")[:_ROWS]
         return rows.take(most[excess[most] > _TOLERANCE])
 
-    def _solve(self, rows: ItemsetTable) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+    def _solve(self, rows: ItemsetTable) -> tuple[Floats, Floats] | None:
         """Find the shares of unchanged items with the most weight, and prices of the rows; None if late."""
         from scipy.optimize import linprog
 
         if time_is_up():
             return None
-        matrix = csr((np.ones(len(rows.codes)), rows.codes, rows.offsets), len(rows), len(self.weights))
+        matrix = csr(rows.codes, rows.offsets, len(self.weights))
         limit = {"time_limit": seconds_left()} if np.isfinite(seconds_left()) else {}
         result = linprog(-self.weights, matrix, rows.supports, bounds=(0, 1), method="highs", options=limit)
         if result.status != 0:
             return None
         return result.x, -result.ineqlin.marginals
 
-    def _changed(self, rows: ItemsetTable, prices: NDArray[np.float64]) -> int:
+    def _changed(self, rows: ItemsetTable, prices: Floats) -> int:
         """Return the bound that prices of conditions prove.
 
         The unchanged items weigh at most the sum of price times largest sum of all conditions, and what the
@@ -262,8 +260,7 @@ class Conflicts:
         bits = max(62 - total.bit_length() - len(rows.codes).bit_length(), 0)
         scale = 1 << min(bits, 30)
         exact = np.rint(np.clip(np.nan_to_num(prices), 0, total) * scale).astype(np.int64)
-        paid = np.zeros(len(self.weights), np.int64)
-        np.add.at(paid, rows.codes, np.repeat(exact, np.diff(rows.offsets)))
+        paid = sums(rows.codes, np.repeat(exact, rows.lengths), len(self.weights))
         unpaid = np.maximum(self.weights * scale - paid, 0)
         unchanged = (int(exact @ rows.supports) + int(unpaid.sum())) // scale
         return total - unchanged
@@ -272,6 +269,7 @@ class Conflicts:
 def _distinct_cliques(packing: Packing) -> ItemsetTable:
     """Return the stored cliques, and 1 for each: the number of items that may stay unchanged."""
     codes, offsets = packing.cliques()
-    numbers = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-    table = ItemsetTable(codes[np.lexsort((codes, numbers))], offsets, np.ones(len(offsets) - 1, np.int64))
+    table = ItemsetTable(
+        codes[np.lexsort((codes, rows_of(offsets)))], offsets, np.ones(len(offsets) - 1, np.int64)
+    )
     return table.distinct()

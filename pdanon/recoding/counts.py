@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+
+from pdanon.itemsets.lists import Numbers
 
 FEW = 20  # rows; in fewer, any column may be unique in each, and little can be left
 _NEARLY_ALL = 95  # percent
@@ -96,7 +97,7 @@ def losses(loss: pd.Series[float]) -> str:
     return ", ".join(f"{name} {value:.4g}" for name, value in loss.items())
 
 
-def class_sizes(classes: pd.DataFrame | None) -> NDArray[np.int64]:
+def class_sizes(classes: pd.DataFrame | None) -> Numbers:
     """Return the sizes of classes, which may have several lines, or of clusters that are not joint."""
     if classes is None:
         return np.zeros(0, np.int64)

@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, replace
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar, cast
 
-import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pdanon.errors import InfeasibleError
+from pdanon.frozen import frozen
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.chunks import ChunkTable
 from pdanon.itemsets.columns import added_label, with_column
-from pdanon.itemsets.dtype import number_texts
 from pdanon.itemsets.encoded_columns import ListColumns
-from pdanon.itemsets.mapping import mapping_labels
+from pdanon.itemsets.lists import Floats
 from pdanon.recoding.emptied import hide_emptied
 from pdanon.recoding.labels import Labels, relabel_sets
 from pdanon.recoding.loss import information_loss, with_measure
-from pdanon.recoding.recoding import Recoding, label_column, mapping_table
+from pdanon.recoding.recoding import Recoding, mapping_table
 from pdanon.recoding.risk import risk_of_lists
 
 Rows = TypeVar("Rows")
@@ -34,7 +31,7 @@ def no_risk() -> None:
     """Return None: there is no attacker beyond the guarantee, or nothing to count."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Decision(Generic[Rows_co]):
     """The outcome of an algorithm. Nothing is audited until its rows are written."""
 
@@ -49,19 +46,20 @@ class Decision(Generic[Rows_co]):
     problem: InfeasibleError | None = None  # why the decision is an attempt, which is not released
     # counts the risk beyond the guarantee as `Attacker.count`; it holds the rows
     risk: Callable[[], pd.DataFrame | None] = no_risk
+    tried: pd.DataFrame | None = None  # without a named algorithm, those tried on a sample
+    sample: int | None = None  # number of rows of this sample
+    rounds: pd.DataFrame | None = None  # interim decisions if the rows are not in one place
 
     def with_rows(self, rows: Rows) -> Decision[Rows]:
         """Return the same decision for rows in another place."""
-        others = (getattr(self, each.name) for each in fields(self) if each.name != "rows")
-        return Decision(rows, *others)
+        return cast(Decision[Rows], replace(cast(Any, self), rows=rows))
 
     def with_loss(self, name: str, value: float) -> Decision[Rows_co]:
         """Return the same decision with one more measure of loss."""
         return replace(self, loss=with_measure(self.loss, name, value))
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class WrittenRows:
+class WrittenRows(NamedTuple):
     """The rows of a release in memory, before they are audited."""
 
     frame: pd.DataFrame
@@ -71,7 +69,7 @@ class WrittenRows:
     has_rows: bool = True
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class ListRows:
     """The recoding of a list column and of the private columns of the same rows."""
 
@@ -97,6 +95,9 @@ class ListRows:
         return WrittenRows(released, groups, self.classes)
 
 
+ListDecision: TypeAlias = Decision[ListRows]
+
+
 def decide_lists(
     columns: ListColumns,
     recoding: Recoding,
@@ -106,9 +107,9 @@ def decide_lists(
     trace: pd.DataFrame | None = None,
     problem: InfeasibleError | None = None,
     attributes: Mapping[str, int] | None = None,
-    weights: NDArray[np.float64] | None = None,
+    weights: Floats | None = None,
     penalty: float = 1.0,
-) -> Decision[ListRows]:
+) -> ListDecision:
     """Return the decision for a recoding, with its loss and its mapping.
 
     ``parameters`` holds those that are recorded in another form than they were passed, and ``attributes``
@@ -128,15 +129,13 @@ def decide_lists(
     return Decision(rows, known, mapping, loss, parameters or {}, trace, problem, risk)
 
 
-def relabel(decision: Decision[ListRows], labels: Labels) -> Decision[ListRows]:
+def relabel(decision: ListDecision, labels: Labels) -> ListDecision:
     """Return the same decision with other names for sets."""
     rows = decision.rows
     recoding = relabel_sets(rows.recoding, rows.columns.itemsets, labels)
     if recoding is rows.recoding:
         return decision
-    before = mapping_labels(decision.mapping, pa.string())
-    target = pc.index_in(before.dictionary, value_set=rows.recoding.labels).to_numpy()
-    targets = np.append(target, -1)[number_texts(before)].astype(np.int32)
-    mapping = decision.mapping.assign(generalized=label_column(recoding.labels, targets))
+    mapping = mapping_table(rows.columns.itemsets, recoding)
+    mapping.attrs = decision.mapping.attrs
     known = decision.guarantee.with_mapping(mapping)
     return replace(decision, rows=replace(rows, recoding=recoding), guarantee=known, mapping=mapping)

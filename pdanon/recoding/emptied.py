@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from pdanon.errors import InfeasibleError
 from pdanon.guarantees import Coherence, PrivacyConstraints, PSRules, PublicK, TransactionalK
 from pdanon.guarantees.verdict import Guarantee
-from pdanon.itemsets.codes import Codes, Itemsets
+from pdanon.itemsets.codes import Codes, Itemsets, Numbers
 from pdanon.itemsets.encoded_columns import ListColumns
-from pdanon.itemsets.lists import offsets_of
-from pdanon.itemsets.support import ItemsetTable, SupportIndex
+from pdanon.itemsets.lists import mask_at, offsets_of, sums
+from pdanon.itemsets.support import SupportIndex
 from pdanon.recoding.recoding import Recoding, mapping_table
 
 # Two of them count rows without (public) labels like all others; for the third, see `decide_suppressed`.
@@ -67,11 +67,11 @@ def with_enough_emptied(recoding: Recoding, itemsets: Itemsets, k: int) -> Recod
 
 
 def labels_to_suppress(
-    units: NDArray[np.int64],
+    units: Numbers,
     itemsets: Itemsets,
     k: int,
-    class_of: NDArray[np.int64] | None = None,
-) -> NDArray[np.int64]:
+    class_of: Numbers | None = None,
+) -> Numbers:
     """Return the numbers of the labels that `with_enough_emptied` suppresses.
 
     ``units`` has the number of the label of each occurrence; -1 if it is suppressed. Each group of a local
@@ -79,32 +79,23 @@ def labels_to_suppress(
     recoding; by default all rows are one class.
     """
     weights = SupportIndex.of(itemsets).weights
-    labelled = np.zeros(itemsets.n_rows, np.bool_)
-    labelled[itemsets.rows[units >= 0]] = True
+    labelled = mask_at(itemsets.n_rows, itemsets.rows[units >= 0])
     emptied = (itemsets.lengths > 0) & ~labelled
-    if not emptied.any():
-        return np.zeros(0, np.int64)
     if class_of is None:
         class_of = np.zeros(itemsets.n_rows, np.int64)
-    counts = np.zeros(int(class_of.max(initial=0)) + 1, np.int64)
-    np.add.at(counts, class_of[emptied], weights[emptied])
+    counts = sums(class_of[emptied], weights[emptied], int(class_of.max(initial=0)) + 1)
     few = (counts > 0) & (counts < k)
     rows = np.flatnonzero(labelled & few[class_of])
-    if not len(rows):
-        return np.zeros(0, np.int64)
     rows = rows[np.argsort(class_of[rows], kind="stable")]
     starts = np.flatnonzero(np.diff(class_of[rows])) + 1
-    there = counts[class_of[rows[[0, *starts]]]].tolist()
-    gone = [
-        _cheapest_of(itemsets, own, units, weights, k - count)
-        for own, count in zip(np.split(rows, starts), there, strict=True)
-    ]
+    gone = [np.zeros(0, np.int64)]
+    for own in filter(len, np.split(rows, starts)):
+        there = int(counts[class_of[own[0]]])
+        gone.append(_cheapest_of(itemsets, own, units, weights, k - there))
     return np.concatenate(gone)
 
 
-def _without(
-    recoding: Recoding, itemsets: Itemsets, units: NDArray[np.int64], gone: NDArray[np.int64]
-) -> Recoding:
+def _without(recoding: Recoding, itemsets: Itemsets, units: Numbers, gone: Numbers) -> Recoding:
     """Suppress labels, given the number of the label of each occurrence."""
     lost = np.isin(units, gone) & (units >= 0)
     targets = recoding.targets.copy()
@@ -114,11 +105,11 @@ def _without(
 
 def _cheapest_of(
     itemsets: Itemsets,
-    rows: NDArray[np.int64],
-    units: NDArray[np.int64],
-    weights: NDArray[np.int64],
+    rows: Numbers,
+    units: Numbers,
+    weights: Numbers,
     need: int,
-) -> NDArray[np.int64]:
+) -> Numbers:
     """Return labels to suppress so that at least ``need`` of the rows are empty."""
     places = itemsets.places(rows)
     offsets = offsets_of(itemsets.lengths[rows])
@@ -129,14 +120,13 @@ def _cheapest_of(
     np.minimum.at(first, codes, itemsets.codes[places[shown]])
     order = np.lexsort((names, first))
     names, codes = names[order], np.argsort(order)[codes]
-    occurrences = np.zeros(len(names), np.int64)
-    np.add.at(occurrences, codes, np.repeat(weights[rows], np.diff(offsets)))
+    occurrences = sums(codes, np.repeat(weights[rows], np.diff(offsets)), len(names))
     index = SupportIndex(codes.astype(np.int32), offsets, len(names), weights[rows])
     index = index.recode(np.arange(len(names)), len(names)).distinct()  # each label once in a row
     return names[_cheapest(index, occurrences, need)]
 
 
-def _cheapest(index: SupportIndex, occurrences: NDArray[np.int64], need: int) -> NDArray[np.intp]:
+def _cheapest(index: SupportIndex, occurrences: Numbers, need: int) -> NDArray[np.intp]:
     """Return labels with few occurrences that empty at least ``need`` rows; all labels if there are fewer.
 
     A step suppresses all labels of a distinct row: the row with the fewest occurrences for each row that it
@@ -145,12 +135,12 @@ def _cheapest(index: SupportIndex, occurrences: NDArray[np.int64], need: int) ->
     """
     gone = np.zeros(index.n_items, np.bool_)
     while True:
-        left = index.recode(np.where(gone, -1, np.arange(index.n_items)), index.n_items).distinct()
-        filled = np.diff(left.offsets) > 0
+        left = index.keep_items(~gone).distinct()
+        filled = left.lengths > 0
         lacking = need - int(left.weights[~filled].sum())
         if lacking <= 0 or not filled.any():
             break
-        rows = ItemsetTable(left.codes, left.offsets, left.weights).take(filled).ordered()
+        rows = left.table(left.weights).take(filled).ordered()
         prices = np.add.reduceat(occurrences[rows.codes], rows.offsets[:-1])
         gains = np.minimum(rows.supports, lacking)
         order = np.lexsort((prices, gains))
@@ -158,9 +148,7 @@ def _cheapest(index: SupportIndex, occurrences: NDArray[np.int64], need: int) ->
         best = min(cheapest, key=lambda row: (Fraction(int(prices[row]), int(gains[row])), row))
         gone[rows.codes[rows.offsets[best] : rows.offsets[best + 1]]] = True
     spare = -lacking
-    keeps_label = np.zeros(len(index.weights), np.bool_)
-    keeps_label[np.repeat(np.arange(len(index.weights)), np.diff(index.offsets))[~gone[index.codes]]] = True
-    emptied = index.within(~keeps_label)
+    emptied = index.within(index.keep_items(~gone).lengths == 0)
     starts, holders, _ = emptied.transpose
     is_empty = np.ones(len(emptied.weights), np.bool_)
     for label in sorted(np.flatnonzero(gone).tolist(), key=lambda each: (-occurrences[each], each)):
@@ -181,8 +169,9 @@ def _without_threats(recoding: Recoding, itemsets: Itemsets, threats: Itemsets) 
             hint="choose a smaller k",
         )
     became = recoding.targets[itemsets.codes]
-    occurrences = np.zeros(len(recoding.labels), np.int64)
-    np.add.at(occurrences, became[became >= 0], SupportIndex.of(itemsets).weights[itemsets.rows[became >= 0]])
+    kept = became >= 0
+    weights = SupportIndex.of(itemsets).weights[itemsets.rows[kept]]
+    occurrences = sums(became[kept], weights, len(recoding.labels))
     place = {text: label for label, text in enumerate(recoding.labels.cast(pa.string()).to_pylist())}
     label_of: Codes = np.array([place[text] for text in threats.texts()], np.int32)
     gone = [

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from pdanon.guarantees.sensitive_groups import GROUP
 from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.lists import offsets_of
+from pdanon.itemsets.lists import Floats, Mask, Numbers, offsets_of
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.validation import random_generator
-from pdanon.recoding.loss import Remaining, draw_pairs
+from pdanon.recoding.loss import Remaining, draw_pairs, pair_error
 from pdanon.recoding.recoding import Recoding
 
 _QUERIES, _SIZE = 100, 4  # of the loss KL
@@ -38,20 +38,20 @@ class GroupedRows:
     itemsets: Itemsets
     recoding: Recoding  # the same in the whole table; rows do not show the suppressed items
     groups: NDArray[Any]  # of each row, from 0 on
-    is_sensitive: NDArray[np.bool_]  # items that groups count, and rows do not show
+    is_sensitive: Mask  # items that groups count, and rows do not show
 
     @cached_property
-    def is_shown(self) -> NDArray[np.bool_]:
+    def is_shown(self) -> Mask:
         """Mask of the items that rows show, as a label."""
         return self.recoding.targets >= 0
 
     @cached_property
-    def sizes(self) -> NDArray[np.int64]:
+    def sizes(self) -> Numbers:
         """Number of rows of each group."""
         return np.bincount(self.groups)
 
     @cached_property
-    def counted(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    def counted(self) -> tuple[Numbers, Numbers, Numbers]:
         """``items, groups, counts``: the count of each sensitive item by group; by item, then by group."""
         hidden = self.is_sensitive[self.itemsets.codes]
         n_groups = len(self.sizes)
@@ -75,7 +75,7 @@ class GroupedRows:
             {
                 GROUP: group,
                 "size": self.sizes[group],
-                "item": pd.array(values, dtype=pd.ArrowDtype(values.type)),
+                "item": pd.arrays.ArrowExtensionArray(values),
                 "count": np.concatenate([counts, np.zeros(len(without), np.int64)])[order],
             }
         )
@@ -88,13 +88,11 @@ class GroupedRows:
     def pairs(self) -> float:
         """Return the average relative error of the counts of pairs of items, sampled as for any release."""
         codes, times = draw_pairs(self.itemsets)
-        if not len(times):
-            return 0.0
         offsets = np.arange(0, codes.size + 1, 2)
         actual = self._index.supports(codes.ravel(), offsets)
         estimate, hidden = self._published.together(codes), self.is_sensitive[codes].any(axis=1)
         estimate[hidden] = [self._together(*pair) for pair in codes[hidden].tolist()]
-        return float(np.average(np.abs(actual - estimate) / actual, weights=times))
+        return pair_error((actual, estimate), times)
 
     def mean_kl(self) -> float:
         """Return the mean reconstruction error of 100 queries of up to 4 public items, with a fixed seed."""
@@ -102,9 +100,7 @@ class GroupedRows:
         queries = self.draw_queries(_QUERIES, _SIZE, rng)
         return float(np.mean([self.kl(secret, items) for secret, items in queries])) if queries else 0.0
 
-    def draw_queries(
-        self, n: int, size: int, rng: np.random.Generator
-    ) -> list[tuple[int, NDArray[np.int64]]]:
+    def draw_queries(self, n: int, size: int, rng: np.random.Generator) -> list[tuple[int, Numbers]]:
         """Draw queries uniformly: codes of a sensitive item and of up to ``size`` public ones."""
         secrets, public = np.flatnonzero(self.is_sensitive), np.flatnonzero(self.is_shown)
         if not len(secrets) or not len(public):
@@ -134,9 +130,7 @@ class GroupedRows:
         share = actual[there] / held.sum()
         return float(share @ np.log(share / (estimate[there] / held.sum())))
 
-    def _by_cell(
-        self, index: SupportIndex, codes: NDArray[Any], weights: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def _by_cell(self, index: SupportIndex, codes: NDArray[Any], weights: Floats) -> Floats:
         """Return the sums of row weights by cell, a number whose bits are the codes of a row."""
         starts, tids, _ = index.transpose
         cell, touched = self._cells, [np.empty(0, np.int32)]
@@ -160,16 +154,16 @@ class GroupedRows:
         return Remaining.of(self.itemsets, self.recoding, self.recoding.changes(self.itemsets))
 
     @cached_property
-    def _cells(self) -> NDArray[np.int64]:
+    def _cells(self) -> Numbers:
         """Work space: 0 for each row, reset after each use."""
         return np.zeros(self.itemsets.n_rows, np.int64)
 
     @cached_property
-    def _bounds(self) -> NDArray[np.int64]:
+    def _bounds(self) -> Numbers:
         """First line of each item in ``counted``."""
         return offsets_of(np.bincount(self.counted[0], minlength=self.itemsets.n_items))
 
-    def _chance(self, secret: int) -> NDArray[np.float64]:
+    def _chance(self, secret: int) -> Floats:
         """Return the chance of a sensitive item in each group."""
         _, groups, counts = self.counted
         lines = slice(self._bounds[secret], self._bounds[secret + 1])

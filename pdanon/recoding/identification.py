@@ -8,17 +8,16 @@ labels stand for the known items.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from pdanon.itemsets.codes import Codes, Itemsets, Numbers, Offsets, canonical_rows
-from pdanon.itemsets.lists import offsets_of
+from pdanon.frozen import frozen
+from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers, Offsets, canonical_rows
+from pdanon.itemsets.lists import Floats, offsets_of, rows_of
 from pdanon.itemsets.sampling import draw_subsets
-from pdanon.itemsets.support import ItemsetTable, SupportIndex, concatenate, csr
+from pdanon.itemsets.support import ItemsetTable, SupportIndex, concatenate, csr, no_itemsets
 from pdanon.itemsets.timing import part_done
 from pdanon.recoding.recoding import Cover, became_of
 
@@ -30,10 +29,8 @@ _MOST_CANDIDATES = 2**22  # of the persons that are weighed together
 _MOST_CELLS = 2**21  # candidate rows times items of a label
 _PRIOR = 0.5  # occurrences added to each item
 
-Floats = NDArray[np.float64]
 
-
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Persons:
     """Persons at risk, and the items that an attacker knows of each."""
 
@@ -43,9 +40,9 @@ class Persons:
     supports: Numbers  # original rows with all known items of a person; below k
 
 
-def rows_at_risk(itemsets: Itemsets, k: int, m: int | None) -> NDArray[np.bool_]:
+def rows_at_risk(itemsets: Itemsets, k: int, m: int | None) -> Mask:
     """Return whether fewer than k rows hold some m items of each row; all its items if it has fewer."""
-    at_risk: NDArray[np.bool_] = SupportIndex.of(itemsets).at_risk(k, m) & (itemsets.lengths > 0)
+    at_risk: Mask = SupportIndex.of(itemsets).at_risk(k, m) & (itemsets.lengths > 0)
     return at_risk
 
 
@@ -61,7 +58,7 @@ def draw_persons(
     rows = rng.choice(able, n) if len(able) else np.empty(0, np.int64)
     index, lengths = SupportIndex.of(itemsets).distinct(), itemsets.lengths
     left, repeats = np.arange(len(rows)), 1
-    found: list[tuple[Numbers, ItemsetTable]] = []
+    found = [(np.empty(0, np.int64), no_itemsets())]
     for _ in range(_FEW_ROUNDS if m == 2 else _MOST_ROUNDS):
         if not len(left):
             break
@@ -77,8 +74,6 @@ def draw_persons(
         repeats = min(2 * repeats, 2**12)
     if m == 2 and len(left):
         found.append((left, _draw_rare_pairs(itemsets, index, rows[left], k, rng)))
-    if not found:
-        return Persons(rows, np.empty(0, np.int32), np.zeros(1, np.int64), np.empty(0, np.int64))
     persons = np.concatenate([each for each, _ in found])
     order = np.argsort(persons, kind="stable")
     known = concatenate([known for _, known in found]).take(order)
@@ -91,7 +86,7 @@ def _draw_rare_pairs(
     """Draw one of the rare pairs of items of each row, uniformly; each row has one."""
     starts, partners, supports = index.sorted_pairs()
     rare = supports < k
-    numbers = np.repeat(np.arange(index.n_items), np.diff(starts))[rare] * index.n_items + partners[rare]
+    numbers = rows_of(starts)[rare] * index.n_items + partners[rare]
     supports = supports[rare]
     pairs, found = np.empty((len(rows), 2), np.int32), np.empty(len(rows), np.int64)
     for place, row in enumerate(rows.tolist()):
@@ -118,11 +113,11 @@ class Sample:
         self.own = np.empty(0, np.int64) if own is None else own
         code_of = original.lookup(itemsets.vocabulary)
         kept = code_of[itemsets.codes] >= 0
-        places = np.append(0, np.cumsum(kept))[itemsets.offsets]
+        places = offsets_of(kept)[itemsets.offsets]
         n_rows, n_labels = len(places) - 1, len(cover.members)
         codes = code_of[itemsets.codes[kept]]
-        self.items = csr((np.ones(len(codes)), codes, places), n_rows, original.n_items)
-        stands = csr((np.ones(len(cover.labels)), cover.labels, cover.offsets), original.n_items, n_labels)
+        self.items = csr(codes, places, original.n_items)
+        stands = csr(cover.labels, cover.offsets, n_labels)
         self.labels = self.items @ stands
         self.labels.data[:] = 1
         self._rows, self._holders = self.labels.tocsc(), self.items.tocsc()
@@ -155,7 +150,7 @@ class Sample:
         supports = np.asarray(items.sum(axis=0)).ravel()
         gains = np.log1p(together.data / self._shares[together.indices])
         gains[together.indices == label] = 0
-        gains = csr((gains, together.indices, together.indptr), *together.shape)
+        gains = csr(together.indices, together.indptr, together.shape[1], gains)
         place = np.searchsorted(members, wanted)
         weights, others = np.empty((2, len(rows), len(wanted)))
         size = max(_MOST_CELLS // max(len(members), 1), 1)
@@ -187,7 +182,7 @@ class Sample:
         return logs
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Guesses:
     """The guesses of an attacker, person by person."""
 
@@ -233,10 +228,7 @@ class SampleAttack:
         recoding.
         """
         persons, original = self.persons, self.itemsets
-        if len(mapping):
-            cover = Cover.of_mapping(original, published, mapping)
-        else:
-            cover = Cover.of_itself(original, published)
+        cover = Cover.of_mapping(original, published, mapping)
         rows = np.repeat(persons.rows, np.diff(persons.offsets))
         of_known = np.zeros(len(rows), np.int64) if groups is None else groups[rows]
         became = became_of(original, published, mapping, of_known, persons.codes)
@@ -258,19 +250,15 @@ def guess_rows(
     """
     n = len(persons.rows)
     index = SupportIndex.of(published)
-    of_person = np.repeat(np.arange(n), np.diff(persons.offsets))
-    kept = became >= 0
-    sizes = np.bincount(of_person[kept], minlength=n)
-    labels, offsets = canonical_rows(became[kept].astype(np.int32), offsets_of(sizes), published.n_items)
-    candidates = index.distinct().supports(labels, offsets)
+    of_person = rows_of(persons.offsets)
+    labels, offsets, candidates = count_candidates(became, persons.offsets, published, index.distinct())
     hidden = np.diff(offsets) == 0
-    candidates[hidden] = published.n_present  # all known items were suppressed
     chances = np.full(n, 1 / max(published.n_present, 1))
     largest = chances.copy()
-    rows = csr((np.ones(len(index.codes)), index.codes, index.offsets), published.n_rows, published.n_items)
+    rows = csr(index.codes, index.offsets, published.n_items)
     for begin, end in _parts(np.where(hidden, 0, candidates)):
         found = [_rows_with(index, labels[offsets[i] : offsets[i + 1]]) for i in range(begin, end)]
-        slots = np.flatnonzero(kept & (of_person >= begin) & (of_person < end))
+        slots = np.flatnonzero((became >= 0) & (of_person >= begin) & (of_person < end))
         logs = _weigh(
             found,
             of_person[slots] - begin,
@@ -292,11 +280,26 @@ def guess_rows(
     return Guesses(candidates, chances, largest)
 
 
+def count_candidates(
+    became: Numbers, offsets: Offsets, published: Itemsets, index: SupportIndex
+) -> tuple[Codes, Offsets, Numbers]:
+    """Return the labels of the known items of each case, and the number of rows that hold them.
+
+    ``became`` is the label of each known item; -1 if it is suppressed.
+    """
+    kept = became >= 0
+    bounds = offsets_of(kept)[offsets]
+    labels, bounds = canonical_rows(became[kept].astype(np.int32), bounds, published.n_items)
+    candidates = index.supports(labels, bounds)
+    candidates[np.diff(bounds) == 0] = published.n_present  # all known items were suppressed
+    return labels, bounds, candidates
+
+
 def _parts(candidates: Numbers) -> Iterator[tuple[int, int]]:
     """Yield ranges of persons with a limited number of candidate rows."""
     if not len(candidates):
         return
-    before = np.append(0, np.cumsum(candidates))
+    before = offsets_of(candidates)
     begin = 0
     while begin < len(candidates):
         end = int(np.searchsorted(before, before[begin] + _MOST_CANDIDATES, side="right")) - 1

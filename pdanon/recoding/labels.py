@@ -5,17 +5,16 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from pdanon.errors import ParameterError
 from pdanon.itemsets.codes import Itemsets, item_texts
-from pdanon.itemsets.lists import distinct, to_numpy
+from pdanon.itemsets.lists import Numbers, distinct, to_numpy
 from pdanon.itemsets.validation import check_known, is_encodable
 from pdanon.recoding.recoding import Recoding
 
@@ -42,78 +41,74 @@ def relabel_sets(
     """
     if labels == "set" or recoding.hierarchical or not (recoding.covered > 1).any():
         return recoding
-    texts = [item_texts(each) for each in (itemsets.vocabulary, *others)]
-    sets = _Sets.of(recoding, itemsets, pa.concat_arrays(texts))
-    makers = {"short": sets.short, "first": sets.first}
-    called = makers[labels]() if isinstance(labels, str) else sets.call(labels)
+    taken = pa.concat_arrays([item_texts(each) for each in (itemsets.vocabulary, *others)])
+    items = np.arange(itemsets.n_items) if recoding.groups is None else itemsets.codes
+    several = np.append(recoding.covered > 1, False)[recoding.targets]
+    pairs = recoding.targets[several].astype(np.int64) * itemsets.n_items + items[several]
+    owners, codes = np.divmod(distinct(pairs), itemsets.n_items)
+    # None if the items of every set were suppressed.
+    numbers, starts, sizes = np.unique(owners, return_index=True, return_counts=True)
+    if callable(labels):
+        values = itemsets.vocabulary.take(pa.array(codes)).to_pylist()
+        ends = zip(starts.tolist(), (starts + sizes).tolist(), strict=True)
+        called = _call(labels, [values[start:end] for start, end in ends], taken)
+    elif labels == "short":
+        called = _number(_order(numbers, recoding, itemsets), taken)
+    else:
+        firsts = zip(taken.take(pa.array(codes[starts])).to_pylist(), sizes.tolist(), strict=True)
+        own = [f"{first} +{size - 1}" for first, size in firsts]
+        called = _distinguish(own, _order(numbers, recoding, itemsets), taken)
     names = recoding.labels.to_pylist()
-    for number, label in zip(sets.numbers.tolist(), called, strict=True):
+    for number, label in zip(numbers.tolist(), called, strict=True):
         names[number] = label
     return replace(recoding, labels=pa.array(names, pa.string()))
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class _Sets:
-    """The sets of several items in a recoding."""
-
-    numbers: NDArray[np.int64]  # positions among the generalized items
-    members: list[list[Any]]  # items of each, in item order
-    firsts: list[str]  # the text of the first item of each
-    order: list[int]  # of numbers: those in more rows of the release first
-    taken: pa.LargeStringArray  # texts that must not be labels of sets
-
-    @classmethod
-    def of(cls, recoding: Recoding, itemsets: Itemsets, taken: pa.LargeStringArray) -> _Sets:
-        """Find the sets of a recoding."""
-        items = np.arange(itemsets.n_items) if recoding.groups is None else itemsets.codes
-        several = np.append(recoding.covered > 1, False)[recoding.targets]
-        pairs = recoding.targets[several].astype(np.int64) * itemsets.n_items + items[several]
-        owners, codes = np.divmod(distinct(pairs), itemsets.n_items)
-        numbers, starts = np.unique(owners, return_index=True)
-        values = itemsets.vocabulary.take(pa.array(codes)).to_pylist()
-        ends = np.append(starts, len(values))[1:]  # none if the items of every set were suppressed
-        members = [values[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
-        firsts = taken.take(pa.array(codes[starts])).to_pylist()
-        return cls(numbers, members, firsts, _order(numbers, recoding, itemsets), taken)
-
-    def short(self) -> list[str]:
-        """Return ``G01``, ``G02`` and so on, with another prefix if an item has this form."""
-        prefix = _PREFIX
-        while pc.any(pc.match_substring_regex(self.taken, rf"(?i)^{prefix}[0-9]")).as_py():
-            prefix += _PREFIX
-        labels, digits = [""] * len(self.order), len(str(len(self.order)))
-        for number, each in enumerate(self.order, 1):
-            labels[each] = f"{prefix}{number:0{digits}}"
-        return labels
-
-    def first(self) -> list[str]:
-        """Return ``apples +17``, with a number if several sets, or an item, would have this label."""
-        labels = [f"{first} +{len(own) - 1}" for first, own in zip(self.firsts, self.members, strict=True)]
-        times, taken = Counter(labels), {*self.taken.to_pylist()}
-        numbers: Counter[str] = Counter()
-        for each in self.order:
-            label = labels[each]
-            while labels[each] in taken or (labels[each] == label and times[label] > 1):
-                numbers[label] += 1
-                labels[each] = f"{label} #{numbers[label]}"
-        return labels
-
-    def call(self, make: Callable[[list[Any]], str]) -> list[str]:
-        """Return the texts of a function for the items of each."""
-        labels: list[Any] = []
-        failed = ""
-        try:
-            labels = [make([*own]) for own in self.members]
-        except Exception as error:
-            failed = type(error).__name__
-        if failed:  # raised outside the handler: the exception of the function may quote an item
-            hint = "it is called with a list of items, and must return a text"
-            raise ParameterError("the function for labels fails", where="labels", got=failed, hint=hint)
-        _check_texts(labels, self.taken)
-        return labels
+# The labels of sets must differ from texts with another meaning, ``taken``. ``order`` has the sets in more
+# rows of the release first.
 
 
-def _order(numbers: NDArray[np.int64], recoding: Recoding, itemsets: Itemsets) -> list[int]:
+def _number(order: list[int], taken: pa.LargeStringArray) -> list[str]:
+    """Return ``G01``, ``G02`` and so on, with another prefix if an item has this form."""
+    prefix = _PREFIX
+    while pc.any(pc.match_substring_regex(taken, rf"(?i)^{prefix}[0-9]")).as_py():
+        prefix += _PREFIX
+    labels, digits = [""] * len(order), len(str(len(order)))
+    for number, each in enumerate(order, 1):
+        labels[each] = f"{prefix}{number:0{digits}}"
+    return labels
+
+
+def _distinguish(labels: list[str], order: list[int], taken: pa.LargeStringArray) -> list[str]:
+    """Return labels such as ``apples +17``, with a number if several sets, or an item, would have one."""
+    times, texts = Counter(labels), {*taken.to_pylist()}
+    numbers: Counter[str] = Counter()
+    for each in order:
+        label = labels[each]
+        while labels[each] in texts or (labels[each] == label and times[label] > 1):
+            numbers[label] += 1
+            labels[each] = f"{label} #{numbers[label]}"
+    return labels
+
+
+def _call(
+    make: Callable[[list[Any]], str], members: list[list[Any]], taken: pa.LargeStringArray
+) -> list[str]:
+    """Return the texts of a function for the items of each set, in item order."""
+    labels: list[Any] = []
+    failed = ""
+    try:
+        labels = [make(own) for own in members]
+    except Exception as error:
+        failed = type(error).__name__
+    if failed:  # raised outside the handler: the exception of the function may quote an item
+        hint = "it is called with a list of items, and must return a text"
+        raise ParameterError("the function for labels fails", where="labels", got=failed, hint=hint)
+    _check_texts(labels, taken)
+    return labels
+
+
+def _order(numbers: Numbers, recoding: Recoding, itemsets: Itemsets) -> list[int]:
     """Order sets by descending support in the release, which everybody can count there.
 
     Item order, size and row order must not be visible, and engines do not share a row order. Between sets of

@@ -7,7 +7,6 @@ sums over the parts.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from math import isqrt, sqrt
 from typing import Any
@@ -15,14 +14,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pdanon._kernels.counting import estimates
-from pdanon.errors import ColumnError
-from pdanon.itemsets.codes import Codes, Itemsets, item_texts
-from pdanon.itemsets.equality import value_numbers
-from pdanon.itemsets.lists import distinct, offsets_of, sums, to_numpy
+from pdanon.frozen import frozen
+from pdanon.guarantees.k_anonymity import equal_rows
+from pdanon.itemsets.codes import Codes, Itemsets, find_items, item_texts
+from pdanon.itemsets.lists import Floats, Mask, Numbers, distinct, mask_at, offsets_of, to_numpy
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.threads import many_parts, share
 from pdanon.itemsets.validation import random_generator
@@ -40,7 +38,13 @@ def sampling_error(average: float, population: int) -> float:
     return sqrt(share * (1 - share) / n * (1 - n / population)) if n else 0.0
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+def _rows_of_labels(itemsets: Itemsets, labels: Codes, n_labels: int) -> SupportIndex:
+    """Return rows as sets of labels, given the label of each occurrence."""
+    rows = SupportIndex(labels, itemsets.offsets, n_labels, itemsets.weights)
+    return rows.recode(np.arange(n_labels), n_labels)
+
+
+@frozen
 class Remaining:
     """A column, its recoding, and the released rows."""
 
@@ -48,8 +52,8 @@ class Remaining:
     recoding: Recoding
     changes: Changes  # the recoding by group and item
     # labels, items: each label with the items that became it in any group; by label, then by item
-    covers: tuple[NDArray[np.int64], NDArray[np.int64]]
-    sizes: NDArray[np.int64]  # number of items of each label
+    covers: tuple[Numbers, Numbers]
+    sizes: Numbers  # number of items of each label
     index: SupportIndex  # the released rows, as sets of labels
 
     @classmethod
@@ -61,25 +65,24 @@ class Remaining:
         if recoding.groups is None:
             index = SupportIndex.of(itemsets).recode(recoding.targets, n_labels)
         else:
-            rows = SupportIndex(recoding.targets, itemsets.offsets, n_labels, itemsets.weights)
-            index = rows.recode(np.arange(n_labels), n_labels)
+            index = _rows_of_labels(itemsets, recoding.targets, n_labels)
         sizes = np.bincount(labels, minlength=n_labels)
         return cls(itemsets, recoding, changes, (labels, items), sizes, index)
 
     @property
-    def is_kept(self) -> NDArray[np.bool_]:
+    def is_kept(self) -> Mask:
         """Mask of the changes without effect: items that are published as they are."""
         labels, items = (item_texts(each) for each in (self.recoding.labels, self.itemsets.vocabulary))
-        own = to_numpy(pc.index_in(labels, value_set=items).fill_null(-2))  # the item that a label names
-        return np.append(own, -2)[self.changes.targets] == self.changes.items
+        own = find_items(labels, items)  # the item that a label names
+        return np.append(own, -1)[self.changes.targets] == self.changes.items
 
-    def stands_for(self) -> NDArray[np.int64]:
+    def stands_for(self) -> Numbers:
         """Return for each number of items the occurrences with a changed label that stands for so many."""
         changed = (self.changes.targets >= 0) & ~self.is_kept
         sizes = self.sizes[self.changes.targets[changed]]
         return np.bincount(sizes, self.changes.supports[changed]).astype(np.int64)
 
-    def singles(self, exact: NDArray[np.bool_] | None = None) -> float:
+    def singles(self, exact: Mask | None = None) -> float:
         """Return the average relative error of the counts of single items, weighted by these counts.
 
         The counts of ``exact`` items, published in another table, have no error.
@@ -90,25 +93,20 @@ class Remaining:
             of_label, supports = self.changes.targets[published], self.changes.supports[published]
             held = np.bincount(of_label, supports, minlength=len(self.sizes)).astype(np.float64)
         actual, estimate = item_counts(self, held)
-        error = np.abs(actual - estimate)
         if exact is not None:
-            error[exact] = 0
-        return float(error.sum() / max(actual.sum(), 1))
+            estimate[exact] = actual[exact]
+        return _item_error(actual, estimate)
 
     def pairs(self) -> float:
         """Return the average relative error of the counts of pairs, sampled by these counts."""
         codes, times = draw_pairs(self.itemsets)
-        if not len(times):
-            return 0.0
-        actual, estimate = pair_counts(self, codes)
-        error = np.abs(actual - estimate) / actual
-        return float(np.average(error, weights=times))
+        return pair_error(pair_counts(self, codes), times)
 
-    def together(self, pairs: Codes) -> NDArray[np.float64]:
+    def together(self, pairs: Codes) -> Floats:
         """The estimated counts of pairs of items."""
         return self._by_one_label(pairs) if self.recoding.groups is None else self._by_any_label(pairs)
 
-    def _by_one_label(self, pairs: Codes) -> NDArray[np.float64]:
+    def _by_one_label(self, pairs: Codes) -> Floats:
         """Return the estimated counts of pairs if each item has at most one label."""
         labels = np.sort(self.recoding.targets[pairs], axis=1)
         published = labels[:, 0] >= 0
@@ -118,7 +116,7 @@ class Remaining:
         found[published & ~is_one] = _supports(self.index, labels[published & ~is_one])
         return found / np.append(self.sizes, 1)[labels].prod(axis=1)
 
-    def _by_any_label(self, pairs: Codes) -> NDArray[np.float64]:
+    def _by_any_label(self, pairs: Codes) -> Floats:
         """Return the estimated counts if an item may have several labels: in a row, the narrowest counts."""
         items = np.unique(pairs)
         pairs = np.searchsorted(items, pairs).astype(np.int32)
@@ -135,7 +133,7 @@ class Remaining:
         return estimates(pairs.ravel(), offsets, *of_item, odds, index.rows, one_group, weights)
 
 
-def item_counts(remaining: Remaining, held: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+def item_counts(remaining: Remaining, held: Floats | None = None) -> Floats:
     """Return the count of each item, and its estimate from the rows with its labels, ``held`` if given."""
     labels, items = remaining.covers
     held = remaining.index.singles.astype(np.float64) if held is None else held
@@ -145,7 +143,7 @@ def item_counts(remaining: Remaining, held: NDArray[np.float64] | None = None) -
     return np.array([actual, estimate], np.float64)
 
 
-def pair_counts(remaining: Remaining, pairs: Codes) -> NDArray[np.float64]:
+def pair_counts(remaining: Remaining, pairs: Codes) -> Floats:
     """Return the count of each pair of items, and its estimate from the release."""
     if not len(pairs):
         return np.zeros((2, 0))
@@ -153,7 +151,22 @@ def pair_counts(remaining: Remaining, pairs: Codes) -> NDArray[np.float64]:
     return np.array([actual, remaining.together(pairs)], np.float64)
 
 
-def draw_pairs(itemsets: Itemsets) -> tuple[Codes, NDArray[np.int64]]:
+def _item_error(actual: Floats, estimate: Floats) -> float:
+    """Return the average relative error of counts of items, weighted by these counts."""
+    return float(np.abs(actual - estimate).sum() / max(actual.sum(), 1))
+
+
+def pair_error(counts: Iterable[NDArray[Any]], times: Numbers) -> float:
+    """Return the average relative error of counts of pairs, given how often each was sampled.
+
+    ``counts`` has the actual and the estimated count of each pair.
+    """
+    actual, estimate = counts
+    error = np.abs(actual - estimate) / np.maximum(actual, 1)
+    return float(np.average(error, weights=times)) if len(times) else 0.0
+
+
+def draw_pairs(itemsets: Itemsets) -> tuple[Codes, Numbers]:
     """Sample 200 pairs of items of the same row, or all if there are fewer; the same in each call.
 
     The rows are ordered by a hash of their items, and every n-th of all their pairs is taken. Equal rows are
@@ -165,35 +178,31 @@ def draw_pairs(itemsets: Itemsets) -> tuple[Codes, NDArray[np.int64]]:
     return np.unique(codes, axis=0, return_counts=True)
 
 
-def count_pairs(itemsets: Itemsets) -> NDArray[np.int64]:
+def count_pairs(itemsets: Itemsets) -> Numbers:
     """Return the number of pairs of items of each row."""
     return itemsets.lengths * (itemsets.lengths - 1) // 2
 
 
 def draw_places(
     hashes: NDArray[np.uint64],
-    pairs: NDArray[np.int64],
-    weights: NDArray[np.int64] | None = None,
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    pairs: Numbers,
+    weights: Numbers | None = None,
+) -> tuple[Numbers, Numbers]:
     """Draw places of rows for `draw_pairs`, and a pair of each, given their hashes and numbers of pairs."""
     copies = pairs if weights is None else pairs * weights
-    # Only the rows that share their first bits with a drawn one are put in order.
-    bits = first_bits(hashes, min(max(len(hashes).bit_length(), 1), HASH_BITS))
-    near, places = sample_places(sums(bits, copies, int(bits.max(initial=0)) + 1))
-    rows = np.flatnonzero(near[bits])
-    found, within = find_places(hashes[rows], pairs[rows], copies[rows], places)
-    return rows[found], within
+    _, places = sample_places(copies.sum(keepdims=True))
+    return find_places(hashes, pairs, copies, places)
 
 
 HASH_BITS = 16
 
 
-def first_bits(hashes: NDArray[np.uint64], n_bits: int = HASH_BITS) -> NDArray[np.uint16]:
+def first_bits(hashes: NDArray[np.uint64]) -> NDArray[np.uint16]:
     """Return the first bits of hashes."""
-    return (hashes >> np.uint64(64 - n_bits)).astype(np.uint16)
+    return (hashes >> np.uint64(64 - HASH_BITS)).astype(np.uint16)
 
 
-def sample_places(held: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+def sample_places(held: Numbers) -> tuple[Mask, Numbers]:
     """Sample the places of pairs, whose rows are ordered by hash.
 
     ``held`` is the number of pairs of the rows, by the first bits of their hashes. Return the first bits with
@@ -204,14 +213,13 @@ def sample_places(held: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[n
     number = min(SAMPLE_SIZE, total)
     places = np.array([(2 * i + 1) * total // (2 * number) for i in range(number)], np.int64)
     bits = np.searchsorted(ends, places, side="right")
-    near = np.zeros(len(ends), np.bool_)
-    near[bits] = True
+    near = mask_at(len(ends), bits)
     return near, places - np.cumsum(np.where(near, 0, held))[bits]
 
 
 def find_places(
-    hashes: NDArray[np.uint64], pairs: NDArray[np.int64], copies: NDArray[np.int64], places: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    hashes: NDArray[np.uint64], pairs: Numbers, copies: Numbers, places: Numbers
+) -> tuple[Numbers, Numbers]:
     """Return the row of each place of `sample_places`, and the number of its pair.
 
     The rows are those with the first bits of a sampled pair. ``copies`` are the pairs of all rows equal to a
@@ -224,7 +232,7 @@ def find_places(
     return order[found], (places - last[found]) % pairs[order[found]]
 
 
-def pair_codes(itemsets: Itemsets, rows: NDArray[np.int64], within: NDArray[np.int64]) -> Codes:
+def pair_codes(itemsets: Itemsets, rows: Numbers, within: Numbers) -> Codes:
     """Return pairs of items, given their rows and their numbers within the row."""
     # Exact: the pair number is later * (later - 1) / 2 + earlier.
     later = np.array([(1 + isqrt(1 + 8 * each)) // 2 for each in within.tolist()], np.int64)
@@ -250,7 +258,7 @@ def hash_rows(itemsets: Itemsets) -> NDArray[np.uint64]:
     return hashes
 
 
-def _supports(index: SupportIndex, pairs: Codes) -> NDArray[np.int64]:
+def _supports(index: SupportIndex, pairs: Codes) -> Numbers:
     """Return the supports of pairs. They have few items, so only these are transposed to save memory."""
     items, numbers = np.unique(pairs, return_inverse=True)
     offsets = np.arange(0, pairs.size + 1, 2)
@@ -277,7 +285,7 @@ def information_loss(
     itemsets: Itemsets,
     recoding: Recoding,
     changes: Changes,
-    importance: NDArray[np.float64] | None = None,
+    importance: Floats | None = None,
     penalty: float = 1.0,
 ) -> tuple[pd.Series[float], Remaining]:
     """Measure the information loss of a recoding of a column; return also the rows by which it is measured.
@@ -348,7 +356,7 @@ def joint_loss(columns: Sequence[tuple[Itemsets, Recoding, Changes]]) -> pd.Seri
     return joint
 
 
-def _median(parts: Iterable[NDArray[np.int64]]) -> float:
+def _median(parts: Iterable[Numbers]) -> float:
     """Return the lower median of all sizes, given the occurrences of each size by part; 1 without any."""
     until = np.cumsum(reduce(_add_sizes, parts))
     if not len(until) or not until[-1]:
@@ -356,7 +364,7 @@ def _median(parts: Iterable[NDArray[np.int64]]) -> float:
     return float(np.searchsorted(2 * until, until[-1]))
 
 
-def _add_sizes(one: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.int64]:
+def _add_sizes(one: Numbers, other: Numbers) -> Numbers:
     total = np.zeros(max(len(one), len(other)), np.int64)
     total[: len(one)] = one
     total[: len(other)] += other
@@ -381,9 +389,7 @@ def _is_repeated(itemsets: Itemsets, recoding: Recoding) -> np.ndarray:
     return ~first
 
 
-def _utility_loss(
-    itemsets: Itemsets, remaining: Remaining, weights: NDArray[np.float64] | None, penalty: float
-) -> float:
+def _utility_loss(itemsets: Itemsets, remaining: Remaining, weights: Floats | None, penalty: float) -> float:
     """Return log2 of the utility loss; powers of two would exceed the range of floats."""
     n, changes = itemsets.n_items, remaining.changes
     if not len(itemsets.codes):
@@ -405,15 +411,14 @@ def _utility_loss(
     return float(np.logaddexp2.reduce(terms, initial=-np.inf) - np.log2(index.n_rows))
 
 
-def _sets_of_groups(itemsets: Itemsets, changes: Changes) -> tuple[NDArray[np.int64], SupportIndex]:
+def _sets_of_groups(itemsets: Itemsets, changes: Changes) -> tuple[Numbers, SupportIndex]:
     """Return the number of items of each generalized item of a group, and the rows encoded by group."""
     published = changes.targets >= 0
     sets = changes.groups * (int(changes.targets.max()) + 1) + changes.targets
     _, set_of, members = np.unique(sets[published], return_inverse=True, return_counts=True)
     numbers = np.full(len(published), -1, np.int32)
     numbers[published] = set_of
-    rows = SupportIndex(numbers[changes.of_occurrence], itemsets.offsets, len(members), itemsets.weights)
-    return members, rows.recode(np.arange(len(members)), len(members))
+    return members, _rows_of_labels(itemsets, numbers[changes.of_occurrence], len(members))
 
 
 def _log2_less_one(exponent: np.ndarray) -> np.ndarray:
@@ -430,15 +435,13 @@ def combination_error(original: pd.DataFrame, released: pd.DataFrame, positions:
     The average is over up to 200 rows, the same in each call. A published value stands for all values that
     became it, each equally often, whatever the other columns say.
     """
-    before, after = ([_numbers(each.iloc[:, at]) for at in positions] for each in (original, released))
+    before, after = ([equal_rows(each, [at]) for at in positions] for each in (original, released))
     n_rows = len(original)
     if not n_rows or not positions:
         return 0.0
     rows = random_generator(None).choice(n_rows, min(n_rows, SAMPLE_SIZE), replace=False)
-    _, combination, counts = np.unique(
-        np.column_stack(before), axis=0, return_inverse=True, return_counts=True
-    )
-    actual = counts[combination.ravel()[rows]]
+    combination = equal_rows(original, positions)
+    actual = np.bincount(combination)[combination[rows]]
     classes, sizes = np.unique(np.column_stack(after), axis=0, return_counts=True)
     share = np.repeat(sizes[:, None], len(rows), axis=1).astype(np.float64)
     for values, labels, of_class in zip(before, after, classes.T, strict=True):
@@ -446,9 +449,7 @@ def combination_error(original: pd.DataFrame, released: pd.DataFrame, positions:
     return float(np.mean(np.abs(actual - share.sum(axis=0)) / actual))
 
 
-def _shares(
-    values: NDArray[np.int64], labels: NDArray[np.int64], some: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def _shares(values: Numbers, labels: Numbers, some: Numbers) -> Floats:
     """Return the share of some values in the rows of each label: 0, or 1 over the values of the label."""
     n_values = int(values.max()) + 1
     label, value = np.divmod(distinct(labels * n_values + values), n_values)
@@ -460,15 +461,6 @@ def _shares(
     return found[:, number.ravel()]
 
 
-def _numbers(column: pd.Series[Any]) -> NDArray[np.int64]:
-    """Return the numbers of the values of a column."""
-    numbers = value_numbers(column)
-    if numbers is None:
-        hint = "convert them to text with .astype(str)"
-        raise ColumnError("the values of a quasi-identifier cannot be compared", got=column.name, hint=hint)
-    return numbers
-
-
 # --- Losses of a table that is recoded part by part: each group of rows is in one part
 
 
@@ -476,84 +468,64 @@ def _numbers(column: pd.Series[Any]) -> NDArray[np.int64]:
 _BY_ROWS, _BY_KNOWN = ("NCP_relational", "UL_rows", "suppressed_rows"), ("NCP_known",)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class LossSums:
-    """The contribution of a part to the losses of its table; errors of counts compare the sums of all."""
+def part_losses(
+    loss: pd.Series[float], itemsets: Itemsets, recoding: Recoding, pairs: Codes, known: int
+) -> pa.Table:
+    """Return what a part contributes to the losses of its table, as one row.
 
-    loss: pd.Series[float]  # of the part
-    rows: int
-    occurrences: int
-    known: int  # occurrences of items that are not sensitive
-    singles: NDArray[np.float64]  # the count of each item, and its estimate from the release
-    pairs: NDArray[np.float64]  # the same for sampled pairs
-    # for each number of items, the occurrences with a changed label that stands for so many
-    sizes: NDArray[np.int64]
-
-    @classmethod
-    def of(
-        cls, loss: pd.Series[float], itemsets: Itemsets, recoding: Recoding, pairs: Codes, known: int
-    ) -> LossSums:
-        """Count a part, given its losses, its column, and the pairs that were sampled from all parts."""
-        remaining = Remaining.of(itemsets, recoding, recoding.changes(itemsets))
-        counts = item_counts(remaining), pair_counts(remaining, pairs)
-        return cls(loss, itemsets.n_rows, len(itemsets.codes), known, *counts, remaining.stands_for())
-
-    def to_arrow(self) -> pa.Table:
-        """Return a table of one row."""
-        columns = {
-            "names": [*self.loss.index],
-            "losses": self.loss.to_numpy(),
-            "numbers": np.array([self.rows, self.occurrences, self.known]),
-            "singles": self.singles.ravel(),
-            "pairs": self.pairs.ravel(),
-            "sizes": self.sizes,
-        }
-        return pa.table({name: [values] for name, values in columns.items()})
-
-    @classmethod
-    def from_arrow(cls, table: pa.Table) -> LossSums:
-        """Return the sums of a table that `to_arrow` made."""
-        columns = {name: table[name].combine_chunks().flatten() for name in table.column_names}
-        names = columns.pop("names").to_pylist()
-        values = {name: to_numpy(each) for name, each in columns.items()}
-        loss, (rows, occurrences, known) = pd.Series(values["losses"], names), values["numbers"].tolist()
-        singles, pairs = (values[name].reshape(2, -1) for name in ("singles", "pairs"))
-        return cls(loss, rows, occurrences, known, singles, pairs, values["sizes"])
-
-    @classmethod
-    def of_rows(cls, loss: pd.Series[float], n_rows: int) -> LossSums:
-        """Return the sums of a part without items."""
-        return cls(loss, n_rows, 0, 0, np.zeros((2, 0)), np.zeros((2, 0)), np.zeros(0, np.int64))
+    ``loss`` has the losses of the part, ``pairs`` the pairs that were sampled from all parts. ``known`` is
+    the number of occurrences of items that are not sensitive.
+    """
+    remaining = Remaining.of(itemsets, recoding, recoding.changes(itemsets))
+    counts = item_counts(remaining), pair_counts(remaining, pairs)
+    return _one_row(loss, [itemsets.n_rows, len(itemsets.codes), known], *counts, remaining.stands_for())
 
 
-def join_losses(parts: Iterable[LossSums], times: NDArray[np.int64]) -> pd.Series[float]:
-    """Return the losses of a table, given its parts and how often each pair was sampled.
+def part_losses_of_rows(loss: pd.Series[float], n_rows: int) -> pa.Table:
+    """Return the same for a part without items."""
+    return _one_row(loss, [n_rows, 0, 0], np.zeros((2, 0)), np.zeros((2, 0)), np.zeros(0, np.int64))
+
+
+def _one_row(
+    loss: pd.Series[float],
+    numbers: list[int],  # of rows, occurrences, and occurrences of items that are not sensitive
+    singles: Floats,  # the count of each item, and its estimate from the release
+    pairs: Floats,  # the same for sampled pairs
+    sizes: Numbers,  # occurrences by the number of items that their changed label stands for
+) -> pa.Table:
+    lists = {"names": [*loss.index], "losses": loss.to_numpy(), "numbers": np.array(numbers)}
+    lists |= {"singles": singles.ravel(), "pairs": pairs.ravel(), "sizes": sizes}
+    return pa.table({name: [values] for name, values in lists.items()})
+
+
+def join_losses(parts: Iterable[pa.Table], times: Numbers) -> pd.Series[float]:
+    """Return the losses of a table, given those of its parts and how often each pair was sampled.
 
     Parts are read one at a time, and floats added in their order.
     """
-    losses, numbers = [], []
+    losses, numbers, names = [], [], []
     singles, pairs, sizes = np.zeros(()), np.zeros(()), np.zeros(0, np.int64)
     for part in parts:
-        losses.append(part.loss)
-        numbers.append((part.rows, part.occurrences, part.known))
-        singles, pairs = singles + part.singles, pairs + part.pairs
-        sizes = _add_sizes(sizes, part.sizes)
+        lists = {name: part[name].combine_chunks().flatten() for name in part.column_names}
+        names = lists.pop("names").to_pylist()
+        own = {name: to_numpy(each) for name, each in lists.items()}
+        losses.append(own["losses"])
+        numbers.append(own["numbers"])
+        singles, pairs = singles + own["singles"], pairs + own["pairs"]
+        sizes = _add_sizes(sizes, own["sizes"])
     rows, occurrences, known = np.array(numbers).T
     joint = {}
-    for name in losses[0].index:
-        values = np.array([0.0 if name == "UL" else each[name] for each in losses])  # UL is below
+    for name, values in zip(names, np.array(losses).T, strict=True):
         weights = rows if name in _BY_ROWS else known if name in _BY_KNOWN else occurrences
-        joint[name] = float(values @ weights / max(weights.sum(), 1))
+        finite = np.where(np.isfinite(values), values, 0)  # UL may be -inf, and is below
+        joint[name] = float(finite @ weights / max(weights.sum(), 1))
     if "UL" in joint:
         filled = zip(losses, rows, occurrences, strict=True)
-        terms = [each["UL"] + np.log2(n) for each, n, held in filled if held]
+        terms = [each[names.index("UL")] + np.log2(n) for each, n, held in filled if held]
         total = np.logaddexp2.reduce(terms, initial=-np.inf)
         joint["UL"] = float(total - np.log2(max(rows.sum(), 1)))
     if "singles" in joint:
-        actual, estimate = singles
-        joint["singles"] = float(np.abs(actual - estimate).sum() / max(actual.sum(), 1))
-        actual, estimate = pairs
-        errors = np.abs(actual - estimate) / np.maximum(actual, 1)
-        joint["pairs"] = float(np.average(errors, weights=times)) if len(times) else 0.0
+        joint["singles"] = _item_error(*singles.reshape(2, -1))
+        joint["pairs"] = pair_error(pairs.reshape(2, -1), times)
         joint["stands_for"] = _median([sizes])
     return pd.Series(joint, name="loss", dtype="float64")

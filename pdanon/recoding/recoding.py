@@ -7,37 +7,44 @@ the label of each item. A cover is read from it: the labels of original items, a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pdanon.errors import ParameterError
+from pdanon.frozen import frozen
 from pdanon.guarantees.emptied import EMPTY_ROWS
 from pdanon.hierarchy import Hierarchy, HierarchyLike
-from pdanon.itemsets.codes import Codes, Itemsets, Offsets, compact, item_texts, take_items, text_exceeds
+from pdanon.itemsets.codes import (
+    Codes,
+    Itemsets,
+    Offsets,
+    compact,
+    find_items,
+    item_texts,
+    take_items,
+    text_exceeds,
+)
 from pdanon.itemsets.dtype import number_texts
-from pdanon.itemsets.lists import distinct, offsets_of, to_numpy
+from pdanon.itemsets.lists import Mask, Numbers, distinct, find_numbers, offsets_of
 from pdanon.itemsets.mapping import check_mapping, mapping_labels, mapping_values, set_labels
 from pdanon.itemsets.memory import require_memory
-from pdanon.itemsets.multisets import Multisets
 from pdanon.itemsets.support import SupportIndex
 
 _HASHED = 64  # bytes of a number while pandas finds distinct ones
 _MOST_TEXT = 2**28  # bytes of the labels of a mapping table, repeated in each line
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Recoding:
     """The generalized item of each item, in the whole table or in each group of rows."""
 
     targets: Codes  # generalized item of each item, or of each occurrence in a local recoding; -1: suppressed
     labels: pa.Array  # published label of each: text, or the items themselves if none is generalized
-    covered: NDArray[np.int64]  # number of items of the domain that each stands for
+    covered: Numbers  # number of items of the domain that each stands for
     domain: int  # its size: items that occur, or leaves of the hierarchy
     hierarchical: bool  # whether generalized items are nodes of a hierarchy, as opposed to sets
     groups: Codes | None = None  # of each row in a local recoding
@@ -89,20 +96,18 @@ class Recoding:
         return cls(targets, labels, covered, domain, True, groups, repeats)
 
     @classmethod
-    def of_suppressed(cls, suppressed: NDArray[np.bool_], itemsets: Itemsets) -> Recoding:
+    def of_suppressed(cls, suppressed: Mask, itemsets: Itemsets) -> Recoding:
         """Create a recoding that publishes items as they are, in their own type, or suppresses them."""
         targets = np.where(suppressed, -1, np.arange(itemsets.n_items)).astype(np.int32)
         covered = np.ones(itemsets.n_items, np.int64)
         return cls(targets, itemsets.vocabulary, covered, itemsets.n_items, False)
 
-    def apply(self, itemsets: Itemsets) -> Itemsets | Multisets:
+    def apply(self, itemsets: Itemsets) -> Itemsets:
         """Replace items by their labels, without duplicates unless rows are bags."""
         itemsets = self.hide_missing(itemsets)
-        if self.repeats:
-            return Multisets.relabel(itemsets, self.targets, self.labels)
-        if self.groups is None:
+        if self.groups is None and not self.repeats:
             return itemsets.recode(self.targets, self.labels)
-        return itemsets.relabel(self.targets, self.labels)
+        return itemsets.relabel(self.targets, self.labels, repeats=self.repeats)
 
     def hide_missing(self, itemsets: Itemsets) -> Itemsets:
         """Return the rows to recode: if anything is suppressed, missing rows become empty.
@@ -132,14 +137,13 @@ class Recoding:
         return Changes(groups, items.astype(np.int32), (targets - 1).astype(np.int32), supports, cell)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Changes:
+class Changes(NamedTuple):
     """The generalized item of each item: one entry for each group, item and generalized item."""
 
-    groups: NDArray[np.int64]  # ascending; 0 throughout for a global recoding
+    groups: Numbers  # ascending; 0 throughout for a global recoding
     items: Codes  # codes; ascending within a group
     targets: Codes  # generalized item; -1 if the item is suppressed
-    supports: NDArray[np.int64]  # rows of the group with this change
+    supports: Numbers  # rows of the group with this change
     of_occurrence: NDArray[Any]  # the entry of each occurrence of the column
 
 
@@ -191,7 +195,7 @@ def _arrow_column(values: pa.Array) -> pd.api.extensions.ExtensionArray:
 _MISMATCH = "pass the mapping of this release, and its original"
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Cover:
     """The published labels of each original item, from the most to the least specific; none if suppressed.
 
@@ -201,12 +205,10 @@ class Cover:
 
     labels: Codes  # codes of published labels, item after item
     offsets: Offsets  # the labels of item i are labels[offsets[i]:offsets[i + 1]]
-    members: NDArray[np.int64]  # number of items that each published label stands for
+    members: Numbers  # number of items that each published label stands for
 
     @classmethod
-    def of_pairs(
-        cls, items: NDArray[Any], labels: NDArray[Any], members: NDArray[np.int64], n_items: int
-    ) -> Cover:
+    def of_pairs(cls, items: NDArray[Any], labels: NDArray[Any], members: Numbers, n_items: int) -> Cover:
         """Collect distinct pairs of an item and one of its labels."""
         order = np.lexsort((labels, members[labels], items))  # the fewest members first: most specific
         offsets = offsets_of(np.bincount(items, minlength=n_items))
@@ -224,17 +226,18 @@ class Cover:
         return cls.of_pairs(item_of, labels, np.ones(published.n_items, np.int64), original.n_items)
 
     @classmethod
-    def of_mapping(cls, original: Itemsets, published: Itemsets, mapping: pd.DataFrame) -> Cover:
-        """Return the cover of a mapping: a label stands for the items that became it in any group."""
-        items, labels, texts = read_mapping(mapping, original)
-        published_as = codes_of(texts, published.texts())
-        if len(np.unique(published_as[published_as >= 0])) < published.n_items:
+    def of_mapping(cls, original: Itemsets, published: Itemsets, mapping: pd.DataFrame | None) -> Cover:
+        """Return the cover of a mapping: a label stands for the items that became it in any group.
+
+        Without a mapping, or with one without rows, items are published as they are.
+        """
+        if mapping is None or len(mapping) == 0:
+            return cls.of_itself(original, published)
+        items, labels = mapped_codes(mapping, original, published)
+        pairs = np.unique(np.stack((items, labels))[:, labels >= 0], axis=1)
+        if len(np.unique(pairs[1])) < published.n_items:
             problem = "the release holds labels that the mapping lacks"
             raise ParameterError(problem, where="mapping", hint=_MISMATCH)
-        kept = labels >= 0
-        # A label of the mapping that no row contains has no code.
-        kept[kept] = published_as[labels[kept]] >= 0
-        pairs = np.unique(np.stack((items[kept], published_as[labels[kept]])), axis=1)
         members = np.bincount(pairs[1], minlength=published.n_items)
         return cls.of_pairs(pairs[0], pairs[1], members, original.n_items)
 
@@ -261,9 +264,7 @@ class Cover:
         return cls.of_pairs(np.concatenate(items), np.concatenate(labels), members, original.n_items)
 
 
-def read_mapping(
-    mapping: pd.DataFrame, original: Itemsets
-) -> tuple[NDArray[np.int64], NDArray[np.int64], list[str]]:
+def read_mapping(mapping: pd.DataFrame, original: Itemsets) -> tuple[Numbers, Numbers, list[str]]:
     """Read a mapping table against the original column; it must be over the same items.
 
     Return the item of each row, the position of its label, -1 if it is suppressed, and the distinct labels.
@@ -280,33 +281,35 @@ def read_mapping(
     return items.astype(np.int64), number_texts(became), texts
 
 
-def codes_of(texts: Sequence[str], among: Sequence[str]) -> NDArray[np.int64]:
+def mapped_codes(mapping: pd.DataFrame, original: Itemsets, published: Itemsets) -> tuple[Numbers, Numbers]:
+    """Return the item of each row of a mapping, and the code of its label; -1 if no row contains it."""
+    items, labels, texts = read_mapping(mapping, original)
+    return items, np.append(codes_of(texts, published.texts()), -1)[labels]
+
+
+def codes_of(texts: Sequence[str], among: Sequence[str]) -> Numbers:
     """Return the position of each text among others, or -1."""
     wanted, known = (pa.array(each, pa.large_string()) for each in (texts, among))
-    return to_numpy(pc.index_in(wanted, value_set=known).fill_null(-1)).astype(np.int64)
+    return find_items(wanted, known).astype(np.int64)
 
 
 def became_of(
-    items: Itemsets, published: Itemsets, mapping: pd.DataFrame, groups: NDArray[np.int64], codes: Codes
-) -> NDArray[np.int64]:
+    items: Itemsets, published: Itemsets, mapping: pd.DataFrame, groups: Numbers, codes: Codes
+) -> Numbers:
     """Return the label of each given item in its group; -1 if it is suppressed.
 
     A mapping without rows publishes items as they are. ``groups`` and ``codes`` are about the given items.
     """
     if len(mapping) == 0:
         return published.lookup(items.vocabulary)[codes].astype(np.int64)
-    mapped, labels, texts = read_mapping(mapping, items)
+    mapped, published_as = mapped_codes(mapping, items, published)
     entries = mapping["group"].to_numpy(np.int64) * items.n_items + mapped
-    order = np.argsort(entries)
-    if repeated := int((np.diff(entries[order]) == 0).sum()):
+    if repeated := len(entries) - len(np.unique(entries)):
         problem = "an item has several labels in one group, and the rows with each label are unknown"
         got = f"{repeated} of {len(entries)} rows of the mapping"
         raise ParameterError(problem, where="result", got=got)
     # Items and groups are combined into one number, and searched among those of the mapping.
-    wanted = groups * items.n_items + codes
-    place = np.minimum(np.searchsorted(entries, wanted, sorter=order), len(order) - 1)
-    found = order[place]
-    if (entries[found] != wanted).any():
+    found = find_numbers(entries, groups * items.n_items + codes)
+    if (found < 0).any():
         raise ParameterError("the mapping of the result lacks items of the original", where="original")
-    published_as = np.append(codes_of(texts, published.texts()), -1)
-    return published_as[labels[found]]
+    return published_as[found]

@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.chunks import ChunkTable
-from pdanon.itemsets.codes import Itemsets, Mask, Numbers
+from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers
 from pdanon.itemsets.columns import find_column
-from pdanon.itemsets.lists import offsets_of
+from pdanon.itemsets.lists import Floats, offsets_of, ranges
 from pdanon.itemsets.validation import MOST_DRAWN, check_count, check_frame, random_generator
 from pdanon.recoding.result import Anonymized
 
@@ -113,7 +112,7 @@ def _assign_records(
     table: ChunkTable,
     rows: Numbers,
     chunk: Numbers,
-    filled: NDArray[np.bool_],
+    filled: Mask,
     left: Numbers | None,
     rng: np.random.Generator,
 ) -> Numbers:
@@ -125,37 +124,34 @@ def _assign_records(
     order = np.argsort(chunk, kind="stable")
     begins = np.flatnonzero(np.diff(chunk[order], prepend=-1))
     owners, counts = table.owners[rows[order[begins]]], np.diff(begins, append=len(rows))
-    which, candidates = _ranges(table.first_records[owners], table.sizes[owners])
+    which, candidates = ranges(table.first_records[owners], table.sizes[owners])
     keys = rng.random(len(candidates))
     if left is not None:
         drawn = _order_within(2 * which + filled[candidates], keys)  # empty records of each cluster first
         rank = np.empty(len(drawn), np.int64)
-        rank[drawn] = _ranges(np.zeros(len(owners), np.int64), table.sizes[owners])[1]
-        empty = np.bincount(which, ~filled[candidates], len(owners)).astype(np.int64)
+        rank[drawn] = ranges(np.zeros(len(owners), np.int64), table.sizes[owners])[1]
+        empty = np.bincount(which[~filled[candidates]], minlength=len(owners))
         keys[rank < np.minimum(empty, empty - left[owners])[which]] -= 1
     drawn = _order_within(which, keys)
-    firsts = np.cumsum(table.sizes[owners]) - table.sizes[owners]
-    _, taken = _ranges(firsts, counts)
+    _, taken = ranges(offsets_of(table.sizes[owners])[:-1], counts)
     result = np.empty(len(rows), np.int64)
     result[order] = candidates[drawn[taken]]
     return result
 
 
-def _assign_terms(
-    table: ChunkTable, filled: NDArray[np.bool_], rng: np.random.Generator
-) -> tuple[Numbers, NDArray[np.int32]]:
+def _assign_terms(table: ChunkTable, filled: Mask, rng: np.random.Generator) -> tuple[Numbers, Codes]:
     """Assign records to the terms of the term chunks: each term at least once, and no record stays empty."""
     rows = np.flatnonzero((table.chunks == 0) & (table.itemsets.lengths > 0))
     owners, n_terms = table.owners[rows], table.itemsets.lengths[rows]
-    which, candidates = _ranges(table.first_records[owners], table.sizes[owners])
+    which, candidates = ranges(table.first_records[owners], table.sizes[owners])
     open_ = ~filled[candidates]
-    n_empty = np.bincount(which, open_, len(rows)).astype(np.int64)
+    n_empty = np.bincount(which[open_], minlength=len(rows))
     n_placed = np.maximum(n_terms, n_empty)
-    cluster, number = _ranges(np.zeros(len(rows), np.int64), n_placed)
+    cluster, number = ranges(np.zeros(len(rows), np.int64), n_placed)
     # Terms: those of the cluster in random order, repeated.
-    place, terms = _ranges(table.itemsets.offsets[:-1][rows], n_terms)
+    place, terms = ranges(table.itemsets.offsets[:-1][rows], n_terms)
     shuffled = terms[_order_within(place, rng.random(len(terms)))]
-    firsts = np.cumsum(n_terms) - n_terms
+    firsts = offsets_of(n_terms)
     codes = table.itemsets.codes[shuffled[firsts[cluster] + number % n_terms[cluster]]]
     # Records: the empty ones of the cluster, then any.
     empty = candidates[open_][_order_within(which[open_], rng.random(int(open_.sum())))]
@@ -165,13 +161,7 @@ def _assign_terms(
     return records, codes
 
 
-def _order_within(groups: Numbers, keys: NDArray[np.float64]) -> Numbers:
+def _order_within(groups: Numbers, keys: Floats) -> Numbers:
     """Return the order by groups, then by keys; fast for groups that are in order, or almost."""
     # Complex numbers are compared by their real part, then by their imaginary part.
     return np.argsort(groups + 1j * keys, kind="stable")
-
-
-def _ranges(begins: Numbers, counts: Numbers) -> tuple[Numbers, Numbers]:
-    """Return the number of each range, repeated for its members, and the members."""
-    which = np.repeat(np.arange(len(counts)), counts)
-    return which, np.arange(len(which)) + np.repeat(begins - (np.cumsum(counts) - counts), counts)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Protocol, TypeVar
 
 import pandas as pd
 
 from pdanon.errors import GuaranteeError
+from pdanon.frozen import frozen
+from pdanon.guarantees import check_recountable
 from pdanon.guarantees.verdict import Audit, Guarantee
+from pdanon.itemsets.encoded_columns import Gathered, ListColumns
 from pdanon.itemsets.memory import return_unused
 from pdanon.recoding.decision import Decision, WrittenRows, no_risk
 from pdanon.recoding.result import Anonymized
@@ -31,7 +34,7 @@ Result = TypeVar("Result")
 Result_co = TypeVar("Result_co", covariant=True)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Facts:
     """All facts about a release once its rows are written and audited."""
 
@@ -41,6 +44,22 @@ class Facts:
     useless: str  # describes what is almost empty; empty if nothing is
     holds: bool
     risk: pd.DataFrame | None  # beyond the guarantee, if it was counted
+
+    def of_distant(self, rows: int) -> dict[str, Any]:
+        """Return the fields of the result of a number of rows in files or partitions."""
+        decision = self.decision
+        return {
+            "mapping": decision.mapping,
+            "guarantee": self.guarantee,
+            "loss": decision.loss,
+            "rows": rows,
+            "parameters": dict(decision.parameters),
+            "tried": decision.tried,
+            "sample": decision.sample,
+            "risk": self.risk,
+            "rounds": decision.rounds,
+            "unmodified": self.unmodified,
+        }
 
 
 class Written(Protocol[Result_co]):
@@ -52,9 +71,11 @@ class Written(Protocol[Result_co]):
 
     def check_unmodified(self, guarantee: Guarantee, judged: Sequence[Hashable]) -> UnmodifiedColumns:
         """Count rows that the unmodified columns identify with all written ones, and warn."""
+        return UnmodifiedColumns()  # by default, there are no such columns
 
     def columns_left(self) -> str:
         """Describe the recoded columns, other than list columns, that are almost empty."""
+        return ""
 
     def audit(self, guarantee: Guarantee) -> Audit:
         """Recount the rows as they were written."""
@@ -119,6 +140,18 @@ def release(
         return written.result(facts)
 
 
+def recount(guarantee: Guarantee, published: Gathered, count: Callable[[], ListColumns]) -> Audit:
+    """Recount released rows, given the distinct ones, or the supports of their pairs.
+
+    These suffice to see that nothing is rare, but not how many rows hold what is: these are counted then.
+    """
+    recountable = check_recountable(guarantee)
+    if isinstance(published, ListColumns):
+        return recountable.recount(published)
+    audit = recountable.recount(published.sort().columns())
+    return audit if audit.holds else recountable.recount(count())
+
+
 # --- Frames
 
 
@@ -129,7 +162,7 @@ class FrameRows(Protocol):
         """Return the recoded frame, given the positions of its list columns. The frame is not modified."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class FrameWriter:
     """Rows of a frame, in memory. Columns are given by position."""
 
@@ -148,7 +181,7 @@ class FrameWriter:
         yield _WrittenFrame(self, decision.rows.write(self.frame, [*self.lists, *self.private]))
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class _WrittenFrame:
     """A released frame that is not audited yet."""
 

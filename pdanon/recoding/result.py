@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from pdanon.cards import Share, Verdict, card
-from pdanon.errors import GuaranteeError, ParameterError, ReleaseWarning, did_you_mean, escape_controls, warn
+from pdanon.cards import Share, Verdict, card, listing
+from pdanon.errors import GuaranteeError, ParameterError, ReleaseWarning, did_you_mean, warn
 from pdanon.guarantees.disassociated import DisassociatedKm
 from pdanon.guarantees.promises import promise
 from pdanon.guarantees.sensitive_groups import SensitiveGroups
@@ -20,7 +20,7 @@ from pdanon.guarantees.verdict import Guarantee
 from pdanon.io.files import new_directory
 from pdanon.io.parquet import to_parquet
 from pdanon.itemsets.arguments import CallError, MethodError, called_by_name
-from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.codes import Itemsets, find_items
 from pdanon.itemsets.columns import is_list_column, may_hold_lists, names_column
 from pdanon.itemsets.libraries import holds_tables
 from pdanon.itemsets.mapping import global_mapping, is_kept
@@ -40,8 +40,8 @@ _CALLS = {
 }
 
 
-# `pdanon.evaluation`, which imports this module, registers the functions behind plot, report and others.
-class _Views:
+# `pdanon.evaluation`, which imports this module, sets the functions behind plot, report and others.
+class Views:
     """The functions behind the views of results."""
 
     plot: Callable[[Anonymized], ResultPlots]
@@ -277,7 +277,7 @@ class Anonymized(Labelled):
     @property
     def plot(self) -> ResultPlots:
         """Plots: ``plot.loss()``, ``plot.risk(original)``, ``plot.sizes()``, ``plot.mapping()``."""
-        return _Views.plot(self)
+        return Views.plot(self)
 
     @called_by_name
     def report(
@@ -345,7 +345,7 @@ class Anonymized(Labelled):
         refuse_units(self)
         head = {"title": title, "dataset": dataset, "purpose": purpose, "recipient": recipient}
         head |= {"prepared_by": prepared_by, "approved_by": approved_by, "note": note}
-        _Views.report(self, path, original, tradeoff, head)
+        Views.report(self, path, original=original, tradeoff=tradeoff, head=head)
 
     @called_by_name
     def evidence(
@@ -431,7 +431,7 @@ class Anonymized(Labelled):
         refuse_units(self)
         head = {"title": title, "dataset": dataset, "purpose": purpose, "recipient": recipient}
         head |= {"prepared_by": prepared_by, "approved_by": approved_by, "note": note}
-        _Views.evidence(self, path, original, head=head, population=population, redact=redact)
+        Views.evidence(self, path, original, head=head, population=population, redact=redact)
 
     @called_by_name
     def explain(self, item: Any, original: pd.DataFrame) -> Explanation:
@@ -483,11 +483,10 @@ class Anonymized(Labelled):
         >>> why.became
         '(rice,salt)'
         """
-        return _Views.explain(self, item, original)
+        return Views.explain(self, item, original)
 
     def __repr__(self) -> str:
-        lines = [self._title(), *(f"  {name:<10} {text}" for name, text in headline(self))]
-        return escape_controls("\n".join(lines))
+        return listing(self._title(), headline(self))
 
     def _repr_html_(self) -> str:
         return card(self._title(), headline(self), verdict=verdict(self), shares=_shares(self))
@@ -590,19 +589,8 @@ def in_chunks(result: Anonymized) -> bool:
 def recoded_lists(result: Anonymized) -> list[Hashable]:
     """Return the labels of the recoded list columns."""
     frame = result.frame
-    lists = [label for i, label in enumerate(frame) if is_list_column(frame.iloc[:, i])]
+    lists = [label for label, column in frame.items() if is_list_column(column)]
     return [label for label in lists if label not in result.passed_through]
-
-
-def add_views(
-    *,
-    plot: Callable[[Anonymized], ResultPlots],
-    report: Callable[..., None],
-    evidence: Callable[..., None],
-    explain: Callable[[Anonymized, Any, pd.DataFrame], Explanation],
-) -> None:
-    """Register the functions behind ``plot``, ``report``, ``evidence`` and ``explain`` of results."""
-    _Views.plot, _Views.report, _Views.evidence, _Views.explain = plot, report, evidence, explain
 
 
 # --- The original of a release: checks that a frame is the original, and the labels of its items
@@ -654,15 +642,15 @@ def labels_of(result: Anonymized, itemsets: Itemsets) -> pa.DictionaryArray:
     """
     items, labels = global_mapping(result.mapping)
     supports = np.bincount(itemsets.codes, minlength=itemsets.n_items)
-    if items.n_items != itemsets.n_items:
-        raise other_frame(f"{itemsets.n_items} items, the result has {items.n_items}")
-    if (items.lookup(itemsets.vocabulary) < 0).any():
+    if len(items) != itemsets.n_items:
+        raise other_frame(f"{itemsets.n_items} items, the result has {len(items)}")
+    lines = find_items(itemsets.vocabulary, items)
+    if (lines < 0).any():
         raise other_frame("other items")
-    places = np.argsort(items.codes)  # the line of each item in the mapping
-    counted = result.mapping["support"].to_numpy()[places]
+    counted = result.mapping["support"].to_numpy()[lines]
     if (counted != supports).any():
         raise other_frame(f"{int((counted != supports).sum())} items with other supports")
-    return labels.take(pa.array(places))
+    return labels.take(pa.array(lines))
 
 
 def other_frame(got: str) -> ParameterError:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pdanon._kernels.row_exposure import smallest_rare
+from pdanon._kernels.row_exposure import RowSearch
 from pdanon.cards import Share
+from pdanon.frozen import frozen
 from pdanon.guarantees import (
     Coherence,
     DisassociatedKm,
@@ -22,7 +22,6 @@ from pdanon.guarantees import (
     LmDiversity,
     PSRules,
     PublicK,
-    RhoUncertainty,
     SensitiveGroups,
     TransactionalK,
 )
@@ -31,7 +30,8 @@ from pdanon.guarantees.named import NamedItems
 from pdanon.guarantees.parameters import DEFAULT_M, DefaultNumber
 from pdanon.guarantees.ps import AllRules
 from pdanon.guarantees.verdict import Guarantee
-from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.codes import Itemsets, Mask, Numbers
+from pdanon.itemsets.lists import mask_at
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.validation import random_generator
 from pdanon.recoding.counts import percent, wilson_interval
@@ -47,7 +47,7 @@ _LEAST_STEPS = 5_000_000
 _STEPS, _STEPS_OF_PAIRS = 10, 4  # for each occurrence, and if at most 2 items are known
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Attacker:
     """An attacker that a guarantee does not cover: one step beyond it."""
 
@@ -115,28 +115,25 @@ def known_items(guarantee: Guarantee) -> int | None:
     return getattr(guarantee, "m", DEFAULT_M)
 
 
-def hidden_items(guarantee: Guarantee) -> NamedItems | None:
+def hidden_items(guarantee: Guarantee | None) -> NamedItems | None:
     """Return the items of a guarantee that the attacker does not know, or None."""
-    if isinstance(guarantee, (KLm, LmDiversity, SensitiveGroups, RhoUncertainty, PSRules)):
-        named = guarantee.sensitive
-    else:
-        named = getattr(guarantee, "private", None)
+    named = getattr(guarantee, "sensitive", getattr(guarantee, "private", None))
     return named if isinstance(named, NamedItems) else None
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Visible:
     """Rows as an attacker sees them."""
 
     index: SupportIndex  # the items of each row; with classes, another code for an item in each class
-    is_hidden: NDArray[np.bool_]  # items that the attacker does not know, by code
+    is_hidden: Mask  # items that the attacker does not know, by code
     # with classes, the row of `index` that represents each row of the table
-    own: NDArray[np.int64] | None = None
+    own: Numbers | None = None
     # with classes, the rows that match without any known item, by row of the table
-    sizes: NDArray[np.int64] | None = None
+    sizes: Numbers | None = None
 
     @classmethod
-    def of_crowds(cls, crowds: Crowds, is_hidden: NDArray[np.bool_]) -> Visible:
+    def of_crowds(cls, crowds: Crowds, is_hidden: Mask) -> Visible:
         """Return the rows of classes, given the items that the attacker does not know."""
         sizes = crowds.sizes[crowds.members[crowds.own]]
         return cls(crowds.index, is_hidden[crowds.item_of], crowds.own, sizes)
@@ -151,9 +148,7 @@ class Visible:
         """Minimum number of known items: with classes 0, as the attacker knows the class."""
         return 1 if self.own is None else 0
 
-    def smallest(
-        self, chosen: NDArray[np.int64], k: int | None, least: int, most: int, work: int
-    ) -> NDArray[np.int64]:
+    def smallest(self, chosen: Numbers, k: int | None, least: int, most: int, work: int) -> Numbers:
         """Return the sizes of the smallest itemsets with support below k, and 1, of some rows.
 
         Only itemsets of ``least`` to ``most`` items count. A row without one has size ``most + 1``. Rows of
@@ -161,13 +156,13 @@ class Visible:
         """
         rows, thresholds = self._places(chosen), np.array([max(k or 2, 2), 2])
         table = self.index.codes, self.index.offsets, self.index.weights, self.index.singles
-        found = smallest_rare(rows, thresholds, least, most, work, *table, self.is_hidden)
+        found = RowSearch(rows, most, work, *table, self.is_hidden).smallest_rare(thresholds, least)
         sizes = np.where(found > 0, found, most + 1).astype(np.int64)
         if self.sizes is not None:
             sizes[self.sizes[chosen[: len(sizes)], None] < thresholds] = 0
         return sizes
 
-    def _places(self, chosen: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _places(self, chosen: Numbers) -> Numbers:
         """Return the rows of ``index`` that stand for some rows of the table."""
         if self.own is not None:
             return self.own[chosen]
@@ -178,8 +173,8 @@ class Visible:
 
 def risk_of_classes(
     guarantee: Guarantee,
-    before: tuple[Sequence[Itemsets], NDArray[np.int64]],
-    after: tuple[Sequence[Itemsets], NDArray[np.int64]],
+    before: tuple[Sequence[Itemsets], Numbers],
+    after: tuple[Sequence[Itemsets], Numbers],
 ) -> pd.DataFrame | None:
     """Count the risk beyond a guarantee of quasi-identifiers and items, as `Attacker.count`.
 
@@ -209,13 +204,12 @@ def risk_of_lists(
         return None
     is_hidden = is_hidden_item(original, attacker.hidden)
     of_item = is_hidden if len(targets) == original.n_items else is_hidden[original.codes]
-    is_hidden_label = np.zeros(released.n_items, np.bool_)
-    is_hidden_label[targets[of_item & (targets >= 0)]] = True
+    is_hidden_label = mask_at(released.n_items, targets[of_item & (targets >= 0)])
     rows = Visible(SupportIndex.of(original), is_hidden), Visible(released, is_hidden_label)
     return attacker.count(*rows, len(original.codes))
 
 
-def is_hidden_item(itemsets: Itemsets, hidden: NamedItems | None) -> NDArray[np.bool_]:
+def is_hidden_item(itemsets: Itemsets, hidden: NamedItems | None) -> Mask:
     """Return whether each item of a column is among those that an attacker does not know."""
     if hidden is None:
         return np.zeros(itemsets.n_items, np.bool_)

@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from pdanon._kernels.counting import gather
 from pdanon.errors import InfeasibleError, ParameterError
+from pdanon.frozen import frozen
 from pdanon.guarantees.km import KmAnonymity
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.io.units import UnitRows
-from pdanon.itemsets.codes import Codes, Offsets
-from pdanon.itemsets.equality import Numbers
-from pdanon.itemsets.lists import offsets_of
-from pdanon.itemsets.multisets import Multisets
+from pdanon.itemsets.codes import Codes, Itemsets, Numbers, Offsets
+from pdanon.itemsets.lists import inverse_order, offsets_of, rows_of, take_rows
 from pdanon.itemsets.support import ranks_of
 
 _LINES = 2**18  # lines that are read together
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class UnitLines:
     """Lines of persons to publish. Persons with equal lines are next to each other, and stored once.
 
@@ -43,11 +39,11 @@ class UnitLines:
 
     codes: Codes
     offsets: Offsets
-    weights: NDArray[np.int64]
+    weights: Numbers
     vocabulary: pa.Array
 
     @classmethod
-    def of(cls, rows: UnitRows, weights: NDArray[np.int64]) -> UnitLines:
+    def of(cls, rows: UnitRows, weights: Numbers) -> UnitLines:
         """Sort the lines of distinct persons, given the number of each, as a release in memory."""
         content = label_ranks(rows, is_long=True)
         of_unit = unit_places(rows, content)
@@ -82,14 +78,13 @@ class UnitLines:
         for first in range(0, self.n_units, size):
             yield first, min(first + size, self.n_units)
 
-    def read(self, first: int, end: int) -> tuple[NDArray[np.int64], pa.Array]:
+    def read(self, first: int, end: int) -> tuple[Numbers, pa.Array]:
         """Return the lines of some persons: their numbers and their labels."""
         persons = np.arange(first, end)
         distinct = np.searchsorted(offsets_of(self.weights), persons, side="right") - 1
-        lengths = np.diff(self.offsets)[distinct]
-        codes = gather(self.codes, self.offsets[distinct], lengths)
+        codes, offsets = take_rows(self.codes, self.offsets, distinct)
         labels = self.vocabulary.take(pa.array(codes, mask=codes < 0))
-        return np.repeat(persons, lengths), labels
+        return persons[rows_of(offsets)], labels
 
 
 # --- What lines cannot show
@@ -126,31 +121,31 @@ def exposure_error(n_units: int, exposures: list[str], counts: bool) -> Infeasib
 # --- Rows without values of other columns
 
 
-def lines_of(bags: Multisets) -> tuple[UnitRows, bool]:
+def lines_of(bags: Itemsets) -> tuple[UnitRows, bool]:
     """Return a line for each label that a unit has, and whether a unit repeats a label.
 
     A unit without labels has a line without a label.
     """
-    lengths = np.diff(bags.offsets)
+    lengths = bags.lengths
     lines = np.maximum(lengths, 1)
     offsets = offsets_of(np.repeat(lengths > 0, lines))
     numbers = np.repeat(np.arange(len(lengths), dtype=np.int32), lines)
-    units = np.repeat(np.arange(len(lengths)), lengths)
+    units = rows_of(bags.offsets)
     repeats = (np.diff(bags.codes) == 0) & (np.diff(units) == 0)
-    rows = Multisets(bags.codes, offsets, bags.vocabulary, np.zeros(len(numbers), np.bool_))
+    rows = Itemsets(bags.codes, offsets, bags.vocabulary, np.zeros(len(numbers), np.bool_))
     return UnitRows(numbers, len(lengths), rows), bool(repeats.any())
 
 
-def label_column(rows: UnitRows, order: NDArray[np.int64], is_long: bool) -> Any:
+def label_column(rows: UnitRows, order: Numbers, is_long: bool) -> Any:
     """Return the column of labels: lists, or the label of each line."""
     bags = rows.bags.take(order)
     if not is_long:
         return bags.to_pandas()
-    has_label = np.diff(bags.offsets) > 0
+    has_label = bags.lengths > 0
     codes = np.full(len(order), -1)
     codes[has_label] = bags.codes
     labels = bags.vocabulary.take(pa.array(codes, mask=~has_label))
-    return pd.array(labels, dtype=pd.ArrowDtype(labels.type))
+    return pd.arrays.ArrowExtensionArray(labels)
 
 
 # --- Orders that depend on content only
@@ -162,20 +157,13 @@ def label_ranks(rows: UnitRows, is_long: bool) -> Numbers:
     if not is_long:
         return ranks_of(bags.codes, bags.offsets, len(bags.vocabulary))
     ranks = np.zeros(len(rows.numbers), np.int64)
-    ranks[np.diff(bags.offsets) > 0] = bags.codes.astype(np.int64) + 1
+    ranks[bags.lengths > 0] = bags.codes.astype(np.int64) + 1
     return ranks
 
 
-def unit_places(rows: UnitRows, content: Numbers) -> NDArray[np.int64]:
+def unit_places(rows: UnitRows, content: Numbers) -> Numbers:
     """Rank units by the contents of their rows. Ties have equal rows, and keep their order."""
     order = np.lexsort((content, rows.numbers))
     offsets = offsets_of(np.bincount(rows.numbers, minlength=rows.n_units))
     ranks = ranks_of(content[order].astype(np.int32), offsets, int(content.max(initial=-1)) + 1)
-    return places_of(ranks)
-
-
-def places_of(ranks: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the place of each value in ascending order."""
-    places = np.empty(len(ranks), np.int64)
-    places[np.argsort(ranks, kind="stable")] = np.arange(len(ranks))
-    return places
+    return inverse_order(np.argsort(ranks, kind="stable"))

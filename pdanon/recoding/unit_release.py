@@ -7,27 +7,26 @@ back to the rows. So no algorithm knows of units.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from pdanon.errors import GuaranteeError, ParameterError, ReleaseWarning, warn
+from pdanon.frozen import frozen
 from pdanon.guarantees.km import KmAnonymity
 from pdanon.guarantees.unit_audit import audit_rows, audit_units, number_values
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.io.long import refuse_published_persons
 from pdanon.io.units import UnitRows, UnitTable
-from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.codes import Itemsets, Numbers
 from pdanon.itemsets.columns import column_labels, label_positions
 from pdanon.itemsets.dtype import text_column
-from pdanon.itemsets.equality import Numbers, pair_numbers
-from pdanon.itemsets.lists import offsets_of
+from pdanon.itemsets.equality import pair_numbers
+from pdanon.itemsets.lists import inverse_order, mask_at, offsets_of
 from pdanon.itemsets.mapping import global_mapping, relabel
-from pdanon.itemsets.multisets import Multisets
 from pdanon.itemsets.validation import check_flag
 from pdanon.recoding.result import Anonymized
 from pdanon.recoding.unit_lines import (
@@ -37,7 +36,6 @@ from pdanon.recoding.unit_lines import (
     label_ranks,
     lines_of,
     local_error,
-    places_of,
     unit_places,
 )
 from pdanon.recoding.unmodified_columns import UnmodifiedColumns, keep_parameter
@@ -85,7 +83,7 @@ def _kept_columns(table: UnitTable, keep: Sequence[Hashable]) -> list[int]:
     return sorted(positions)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class _UnitRelease:
     """A release of rows that belong to units.
 
@@ -110,7 +108,7 @@ class _UnitRelease:
             rows, sources = self._recoded_rows(result)
             repeats = self.counts
         else:
-            rows, repeats = lines_of(Multisets.from_series(result.frame.iloc[:, 0]))
+            rows, repeats = lines_of(Itemsets.from_series(result.frame.iloc[:, 0], repeats=True))
             sources = np.full(len(rows.numbers), -1)
         known = {place: _values(table.frame, place, sources) for place in self.kept}
         values = self._hide(guarantee, rows, known)
@@ -122,7 +120,7 @@ class _UnitRelease:
 
     # --- Labels
 
-    def _recoded_rows(self, result: Anonymized) -> tuple[UnitRows, NDArray[np.int64]]:
+    def _recoded_rows(self, result: Anonymized) -> tuple[UnitRows, Numbers]:
         """Return the rows of the original with labels, and the position of each; -1 for none.
 
         Lines without a label are left out. A unit without labels has one line.
@@ -130,20 +128,18 @@ class _UnitRelease:
         if result.mapping["group"].ne(0).any():
             hint = "leave out counts= and keep= (--counts, --keep), or " if self.table.is_long else ""
             raise local_error(result.parameters.get("algorithm"), hint)
-        own, units, n_units = self.table.rows.bags, self.table.rows.numbers, self.table.rows.n_units
-        items = Itemsets(own.codes, own.offsets, own.vocabulary, own.nulls)  # repeated ones are dropped
-        labels = relabel(items, *global_mapping(result.mapping), missing_as_empty=True)
+        units, n_units = self.table.rows.numbers, self.table.rows.n_units
+        # Repeated labels of a row are dropped.
+        labels = relabel(self.table.rows.bags, *global_mapping(result.mapping), missing_as_empty=True)
         if not self.table.is_long:
-            bags = Multisets(labels.codes, labels.offsets, labels.vocabulary, labels.nulls)
-            return UnitRows(units, n_units, bags), np.arange(len(units))
+            return UnitRows(units, n_units, labels), np.arange(len(units))
         sources = np.flatnonzero(labels.lengths > 0)
-        has_label = np.zeros(n_units, np.bool_)
-        has_label[units[sources]] = True
+        has_label = mask_at(n_units, units[sources])
         empty = np.flatnonzero(~has_label).astype(np.int32)
         numbers = np.concatenate([units[sources], empty])
         sources = np.concatenate([sources, np.full(len(empty), -1)])
         offsets = offsets_of(sources >= 0)
-        bags = Multisets(labels.codes, offsets, labels.vocabulary, np.zeros(len(numbers), np.bool_))
+        bags = Itemsets(labels.codes, offsets, labels.vocabulary, np.zeros(len(numbers), np.bool_))
         return UnitRows(numbers, n_units, bags), sources
 
     # --- Other columns
@@ -251,10 +247,10 @@ def _value_ranks(column: pd.Series[Any]) -> Numbers:
     numbers = number_values(column)
     _, first, own = np.unique(numbers, return_index=True, return_inverse=True)
     texts = np.array([str(value) for value in column.iloc[first]], object)
-    return places_of(texts)[own]
+    return inverse_order(np.argsort(texts, kind="stable"))[own]
 
 
-def _values(frame: pd.DataFrame, place: int, sources: NDArray[np.int64]) -> pd.Series[Any]:
+def _values(frame: pd.DataFrame, place: int, sources: Numbers) -> pd.Series[Any]:
     """Return the values of rows of the original; missing for -1."""
     column = frame.iloc[:, place].reset_index(drop=True)
     if (sources < 0).any():

@@ -5,26 +5,32 @@ They are counted alone, with the released quasi-identifiers, and with released i
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import reduce
-from itertools import combinations
+from functools import partial, reduce
+from itertools import chain, combinations
 from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from pdanon.errors import ColumnError, IdentifierWarning, InfeasibleError, did_you_mean, warn
 from pdanon.guarantees import PublicK
 from pdanon.guarantees.kkm import Crowds
 from pdanon.guarantees.parameters import check_share
 from pdanon.guarantees.verdict import Guarantee
-from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.columns import column_labels, is_list_column, label_key, level_label, same_label
-from pdanon.itemsets.equality import Numbers, pair_numbers, value_numbers
+from pdanon.itemsets.codes import Itemsets, Numbers
+from pdanon.itemsets.columns import (
+    column_labels,
+    is_list_column,
+    label_key,
+    label_positions,
+    level_label,
+    same_label,
+)
+from pdanon.itemsets.equality import pair_numbers, value_numbers
 from pdanon.itemsets.multisets import read_visible
 from pdanon.itemsets.validation import random_generator
 from pdanon.recoding.counts import FEW, is_nearly_all, percent
@@ -256,11 +262,10 @@ def count_unmodified(
     and index levels that nobody has reviewed, the released quasi-identifiers and some released items. It is
     also given if values cannot be compared.
     """
-    positions: dict[str, Any] = {"quasi": quasi, "private": private}
-    found = _count_published(frame, lists, guarantee, judged, **positions)
+    count = partial(_count_published, frame, lists, guarantee, quasi=quasi, private=private)
+    found = count(judged)
     if judged:
-        everything = _count_published(frame, lists, guarantee, (), **positions)
-        found = replace(found, with_judged=everything)
+        found = replace(found, with_judged=count(()))
     if len(frame) >= FEW and (found.most_below_k or found.incomparable):
         warn(_warning(found, guarantee, frame, rows))
     return found
@@ -382,6 +387,32 @@ def judged_labels(others: Sequence[Hashable], recoded: Sequence[Hashable], keep:
     return labels
 
 
+class RecodedColumns(NamedTuple):
+    """Labels of the columns of a table outside memory that a release recodes."""
+
+    quasi: Sequence[Any] = ()
+    lists: Sequence[Any] = ()
+    private: Sequence[Any] = ()
+
+    @property
+    def labels(self) -> list[Hashable]:
+        """All of them."""
+        return [*chain(*self)]
+
+    def check_keep(self, columns: Iterable[Hashable], keep: Any) -> tuple[Hashable, ...]:
+        """Check the labels of columns that the caller has reviewed, given all labels."""
+        others = [label for label in columns if label not in self.labels]
+        return judged_labels(others, self.labels, keep)
+
+    def count_others(
+        self, first: pd.DataFrame, rows: int, guarantee: Guarantee, judged: Sequence[Hashable]
+    ) -> UnmodifiedColumns:
+        """Count the rows that other columns identify among the first ones of a release, and warn."""
+        quasi, lists, private = (label_positions(first, labels) for labels in self)
+        judged = judged_columns(first, [*quasi, *lists, *private], judged)  # their values are known now
+        return count_unmodified(first, lists, guarantee, judged, quasi=quasi, private=private, rows=rows)
+
+
 def keep_parameter(judged: Sequence[Hashable]) -> dict[str, list[Hashable]]:
     """Return ``keep=`` as a recorded parameter, if it was passed."""
     return {"keep": list(judged)} if judged else {}
@@ -407,7 +438,7 @@ def _count(columns: Sequence[Numbers], k: int, places: tuple[int, ...] | None = 
     return _Known(places, int(np.count_nonzero(sizes == 1)), int(sizes[sizes < k].sum()))
 
 
-def _sizes(columns: Sequence[Numbers]) -> NDArray[np.int64]:
+def _sizes(columns: Sequence[Numbers]) -> Numbers:
     """Count the rows of each combination of numbers; 0 where it does not occur."""
     numbers, cells = columns[0], _n_values(columns[0])
     for each in columns[1:]:

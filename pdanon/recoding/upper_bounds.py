@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import isfinite
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from pdanon.errors import IdentifierWarning, InfeasibleError, ParameterError
+from pdanon.frozen import frozen
 from pdanon.guarantees import KmAnonymity, PrivacyConstraints
 from pdanon.guarantees.parameters import DEFAULT_M, check_share
 from pdanon.guarantees.verdict import Guarantee
@@ -86,7 +87,7 @@ def refuse_loss(
 _PERSONS, _SPLITS = 2000, 4
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class NamedBound:
     """An upper bound on the persons that an attacker with a sample names."""
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import pandas as pd
 
-from pdanon.cards import card
+from pdanon.cards import card, listing
 from pdanon.itemsets.libraries import holds_tables
 from pdanon.recoding.counts import percent
 
@@ -90,7 +90,7 @@ class Explanation:
     loss_then: pd.Series[float] | None
 
     def __repr__(self) -> str:
-        return "\n".join(["Explanation", *(f"  {name:<10} {text}" for name, text in self._lines())])
+        return listing("Explanation", self._lines())
 
     def _repr_html_(self) -> str:
         return card("Explanation", self._lines())

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from pdanon.errors import ReleaseWarning, UselessWarning, warn
 from pdanon.guarantees.k_anonymity import PublicK
-from pdanon.guarantees.named import NamedItems
 from pdanon.guarantees.rho import RhoUncertainty
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.equality import value_numbers
-from pdanon.itemsets.lists import distinct
+from pdanon.itemsets.lists import Mask, Numbers, distinct, mask_at, sums
 from pdanon.itemsets.mapping import is_kept, mapping_values
 from pdanon.recoding.counts import FEW, is_nearly_all, percent
+from pdanon.recoding.risk import hidden_items
 
 SHORT = "The guarantee is proven for"  # first words of every shortfall
 
@@ -151,9 +151,8 @@ def _describe_loss(mapping: pd.DataFrame, items: str) -> str:
 def _unprotected_items(mapping: pd.DataFrame, guarantee: Guarantee | None) -> tuple[pd.DataFrame, str]:
     """Return the lines of a mapping about items that a guarantee does not protect, and their name."""
     known = isinstance(guarantee, PublicK)  # lists the items that it does not protect
-    names = ("public",) if known else ("sensitive", "private")
-    named = next((getattr(guarantee, name) for name in names if hasattr(guarantee, name)), None)
-    if isinstance(named, NamedItems):  # and not a column of its own
+    named = guarantee.public if isinstance(guarantee, PublicK) else hidden_items(guarantee)
+    if named is not None:
         protected = (named.find(mapping_values(mapping, "item")) >= 0) != known
         if protected.any() and not protected.all():
             return mapping[~protected], "public items"
@@ -183,15 +182,13 @@ def _describe_suppressed(guarantee: Guarantee | None) -> tuple[str, str]:
 def _describe_groups(
     group: NDArray[np.intp],
     item: NDArray[np.intp],
-    supports: NDArray[np.int64],
-    gone: NDArray[np.bool_],
+    supports: Numbers,
+    gone: Mask,
     items: str,
 ) -> str:
     """Describe the groups of rows that are almost empty; items of a group are adjacent."""
-    held = np.bincount(group, supports).astype(np.int64)
-    lost = np.bincount(group, np.where(gone, supports, 0)).astype(np.int64)
-    has_several = np.zeros(len(held), np.bool_)
-    has_several[group[1:][(group[1:] == group[:-1]) & (item[1:] != item[:-1])]] = True
+    held, lost = sums(group, supports), sums(group, np.where(gone, supports, 0))
+    has_several = mask_at(len(held), group[1:][(group[1:] == group[:-1]) & (item[1:] != item[:-1])])
     emptied = is_nearly_all(lost, held) & has_several
     number, total = int(held[emptied].sum()), int(supports.sum())
     if 100 * number < _SOME * total or not emptied.any():

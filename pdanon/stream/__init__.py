@@ -17,14 +17,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pdanon.algorithms.engines import needs_quasi, plan
-from pdanon.algorithms.registry import ALGORITHMS, Algorithm, of_lists, watch
-from pdanon.algorithms.registry import algorithm as algorithm_of
+from pdanon.algorithms.engines import needs_quasi, plan, recodes_lists
+from pdanon.algorithms.registry import ALGORITHMS, Algorithm, watch
 from pdanon.errors import PdanonError, did_you_mean
 from pdanon.evaluation.metrics.attack import Attack, attack_itemsets, check_attacked
 from pdanon.evaluation.metrics.risk import risk_of
 from pdanon.evaluation.profile import Profile, profile_of
-from pdanon.guarantees.class_audit import ByClasses, audit_parts, check_countable
+from pdanon.guarantees.class_audit import ByClasses, ClassColumns, audit_parts, check_countable
 from pdanon.guarantees.parameters import ItemLimit
 from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.io.grouping import MEMORY, group_lines
@@ -32,12 +31,13 @@ from pdanon.io.targets import lock_target
 from pdanon.io.trees import ParquetTree
 from pdanon.itemsets.arguments import MethodError, called_by_name
 from pdanon.itemsets.chunks import refuse_chunks
+from pdanon.itemsets.columns import find_quasi
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.multisets import encode_visible
 from pdanon.itemsets.timing import show_activity
 from pdanon.itemsets.validation import check_path
 from pdanon.recoding.release import release
-from pdanon.recoding.unmodified_columns import check_max_risk
+from pdanon.recoding.unmodified_columns import RecodedColumns, check_max_risk
 from pdanon.recoding.upper_bounds import check_max_loss
 from pdanon.stream.list_files import ListFiles, collapse_files
 from pdanon.stream.quasi_files import ClassFiles, TableFiles, workspace
@@ -218,21 +218,23 @@ def _release(
     with_quasi = algorithm is not None and needs_quasi(algorithm, parameters)
     decide = None if with_quasi else plan(algorithm, parameters, partial(_count_rows, source))
     most = check_max_loss(max_loss), check_max_risk(max_risk)
-    tree, released, kept = open_paths(source, target, mapping, drop)
+    paths = open_paths(source, target, mapping, drop)
+    tree, released, _ = paths
     with lock_target(released):
         if decide is None:
             assert algorithm is not None
-            has_lists = of_lists(algorithm_of(algorithm))
+            has_lists = recodes_lists(algorithm, column)
             with workspace(released) as directory:
-                table = TableFiles.of(
-                    tree, released, kept, column, parameters["quasi"], directory, has_lists=has_lists
-                )
+                with expect_unchanged(tree):
+                    frame = tree.empty_frame()
+                    quasi = [frame.columns[place] for place in find_quasi(frame, parameters["quasi"])]
+                    lists = tree.find_columns(column) if has_lists else []
+                table = TableFiles(*paths, RecodedColumns(quasi, lists), directory)
                 known = partial(table.decide, algorithm, parameters)
                 return release(table, known, parameters.get("keep", ()), *most)
-        stamps = tree.stamps()
-        with expect_unchanged(tree, stamps):
-            positions = tree.find_columns(column, parameters.get("private"))
-        files = ListFiles(tree, released, kept, positions, stamps)
+        with expect_unchanged(tree):
+            label, *private = tree.find_columns(column, parameters.get("private"))
+        files = ListFiles(*paths, RecodedColumns(lists=[label], private=private))
         return release(files, partial(files.decide, decide), parameters.get("keep", ()), *most)
 
 
@@ -284,12 +286,11 @@ def audit(
     """
     countable, tree = check_countable(guarantee), ParquetTree.find(check_path(source, "source"))
     if isinstance(countable, ByClasses):
-        parts = ClassFiles.of(tree, countable, column)
-        return audit_parts(countable, parts, parts.label)
-    with expect_unchanged(tree, tree.stamps()):
-        positions = tree.find_columns(column, getattr(guarantee, "private", None))
-        names = tree.schema().names
-        labels = [names[each] for each in positions]
+        with expect_unchanged(tree):
+            read = ClassColumns.of(countable, tree.empty_frame(), column)
+        return audit_parts(countable, ClassFiles(tree, read), read.column)
+    with expect_unchanged(tree):
+        labels = tree.find_columns(column, getattr(guarantee, "private", None))
         columns = collapse_files(tree, labels, read=encode_visible)
         with show_activity("audit"):
             return countable.recount(columns)
@@ -533,11 +534,9 @@ def _count_rows(source: str | os.PathLike[str]) -> int | None:
 def _read_rows(source: str | os.PathLike[str], column: str | None) -> tuple[ListColumns, pd.DataFrame]:
     """Return the distinct rows of the list column, and the first rows of the other columns."""
     tree = ParquetTree.find(check_path(source, "source"))
-    with expect_unchanged(tree, tree.stamps()):
-        positions = tree.find_columns(column)
+    with expect_unchanged(tree):
+        (label,) = tree.find_columns(column)
         names = tree.schema().names
         refuse_chunks(pd.DataFrame(columns=names))
-        labels = [names[each] for each in positions]
-        columns = collapse_files(tree, labels)
-        others = [name for place, name in enumerate(names) if place not in positions]
-        return replace(columns, label=labels[0]), first_rows(tree, others)
+        columns = collapse_files(tree, [label])
+        return replace(columns, label=label), first_rows(tree, [name for name in names if name != label])

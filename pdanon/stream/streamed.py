@@ -4,32 +4,32 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 import pandas as pd
-import pyarrow as pa
 
 from pdanon.algorithms.engines import SAMPLE
 from pdanon.errors import FormatError, read_safely
+from pdanon.frozen import frozen
 from pdanon.guarantees.verdict import Guarantee
-from pdanon.io.files import check_name, locate_target
+from pdanon.io.files import check_name, join_name, locate_target
 from pdanon.io.parquet import to_frame
-from pdanon.io.targets import check_mapping_file, check_target
+from pdanon.io.targets import check_mapping_file, check_target, draft_target, write_mapping
 from pdanon.io.trees import ParquetTree
-from pdanon.itemsets.columns import label_positions
 from pdanon.itemsets.timing import SETTINGS, Report, progress_bar
 from pdanon.itemsets.validation import check_known, check_path, is_uri, read_list
+from pdanon.recoding.decision import Decision
+from pdanon.recoding.release import Facts, Written
 from pdanon.recoding.result import Distant
 from pdanon.recoding.unmodified_columns import (
+    RecodedColumns,
     UnmodifiedColumns,
-    count_unmodified,
     counts_rows,
     judged_columns,
-    judged_labels,
 )
 
 _Batch = TypeVar("_Batch")
@@ -101,14 +101,14 @@ def report_rows(batches: Iterable[_Batch], report: Report, size: Callable[[_Batc
 
 
 @contextmanager
-def expect_unchanged(tree: ParquetTree, stamps: list[object]) -> Iterator[None]:
-    """Raise an error about changed files instead of any error that the change caused."""
+def expect_unchanged(tree: ParquetTree) -> Iterator[None]:
+    """Raise an error if files changed since they were found, instead of any error that this caused."""
     problem = None
     try:
         yield
     except Exception as error:
         problem = error
-    if tree.stamps() != stamps:
+    if tree.stamps() != tree.found:
         raise change_error(tree)
     if problem is not None:
         raise problem
@@ -120,54 +120,94 @@ def first_rows(tree: ParquetTree, columns: list[str] | None = None) -> pd.DataFr
     An index without a name is a column that pandas calls ``__index_level_0__``. It is left out if it only
     counts the rows.
     """
-    parts = [pd.DataFrame(columns=tree.schema().names if columns is None else columns)]
-    for table, part in _first_tables(tree, columns):
-        read = partial(to_frame, table, ignore_metadata=True)
-        parts.append(read_safely(read, *part))
-    frame = pd.concat(parts[1:] or parts, ignore_index=True)
+    n_left, parts = SAMPLE, []
+    with closing(tree.groups()) as groups:
+        while n_left and (group := next(groups, None)):
+            file, number = group
+            if file.n_rows(number):
+                table = file.read(number, columns).slice(0, n_left)
+                n_left -= len(table)
+                read = partial(to_frame, table, ignore_metadata=True)
+                parts.append(read_safely(read, file.path, "Parquet", f", row group {number}"))
+    none = pd.DataFrame(columns=tree.schema().names if columns is None else columns)
+    frame = pd.concat(parts or [none], ignore_index=True)
     index = [name for name in frame if str(name).startswith("__index_level_")]
     return frame.drop(columns=[name for name in index if counts_rows(pd.Index(frame[name].array))])
 
 
-def _first_tables(
-    tree: ParquetTree, columns: list[str] | None
-) -> Iterator[tuple[pa.Table, tuple[Path | str, str, str]]]:
-    """Yield the filled row groups with the first rows; also their file, its format and their number."""
-    n_left = SAMPLE
-    for name in tree.names:
-        with tree.open(name) as file:
-            for number in range(file.plain.num_row_groups):
-                if n_left and file.plain.metadata.row_group(number).num_rows:
-                    table = file.read(number, columns).slice(0, n_left)
-                    n_left -= len(table)
-                    yield table, (file.path, "Parquet", f", row group {number}")
-        if not n_left:
-            return
+@frozen
+class Source:
+    """Parquet files to release, the place of the release, and the columns that it recodes.
+
+    Parameters
+    ----------
+    tree : ParquetTree
+        The files.
+    target : Path or str
+        The release, or its URI.
+    mapping : Path or None
+        The file of the mapping.
+    columns : RecodedColumns
+        The recoded columns.
+    """
+
+    tree: ParquetTree
+    target: Path | str
+    mapping: Path | None
+    columns: RecodedColumns
+
+    @property
+    def is_file(self) -> bool:
+        """Whether the release is one file."""
+        return self.tree.is_file
+
+    @property
+    def labels(self) -> list[str]:
+        """Names of the recoded columns, in the order of a decision."""
+        return [*map(str, self.columns.labels)]
+
+    def check_keep(self, keep: Any) -> tuple[Hashable, ...]:
+        """Check the labels of columns that the caller has reviewed, and in the first rows their values."""
+        with expect_unchanged(self.tree):
+            names = self.tree.schema().names
+            judged = self.columns.check_keep(names, keep)
+            others = [name for name in names if name not in self.labels]
+            return judged_columns(first_rows(self.tree, others), [], judged) if judged else judged
+
+    def draft(self, write: Callable[[Path], object]) -> AbstractContextManager[Path]:
+        """Create a draft that becomes the target at the end of a block, after ``write`` wrote the mapping."""
+        write_first = partial(write_mapping, write, self.mapping)
+        return draft_target(self.target, write_first, directory=not self.is_file)
 
 
-def check_keep(tree: ParquetTree, positions: tuple[int, ...], keep: Any) -> tuple[Hashable, ...]:
-    """Check the labels of columns that the caller has reviewed, and in the first rows their values."""
-    names = tree.schema().names
-    others = [name for position, name in enumerate(names) if position not in positions]
-    judged = judged_labels(others, [names[position] for position in positions], keep)
-    return judged_columns(first_rows(tree, others), [], judged) if judged else judged
+@frozen
+class WrittenFiles(Written[Streamed]):
+    """The draft of a release of files. If they are read again, it is written when it is audited."""
 
+    files: Source
+    decision: Decision[Any]
+    draft: Path
 
-def count_written(
-    draft: ParquetTree,
-    guarantee: Guarantee,
-    judged: Sequence[Hashable],
-    *,
-    lists: Sequence[str] = (),
-    quasi: Sequence[str] = (),
-    private: Sequence[str] = (),
-) -> UnmodifiedColumns:
-    """Count the rows that unmodified columns identify among the first written ones, and warn."""
-    first = first_rows(draft)
-    columns, classes, hidden = (label_positions(first, labels) for labels in (lists, quasi, private))
-    return count_unmodified(
-        first, columns, guarantee, judged, quasi=classes, private=hidden, rows=draft.rows()
-    )
+    @property
+    def n_rows(self) -> int:
+        """Number of rows of the original."""
+        return int(self.decision.rows.n_rows)
+
+    def check_unmodified(self, guarantee: Guarantee, judged: Sequence[Hashable]) -> UnmodifiedColumns:
+        """Count rows that the unmodified columns identify among the first written ones, and warn."""
+        draft = ParquetTree.find(self.draft)
+        return self.files.columns.count_others(first_rows(draft), draft.rows(), guarantee, judged)
+
+    def path(self, name: str) -> Path:
+        """Return the path of a written file."""
+        return self.draft if self.files.is_file else self.draft / name
+
+    def result(self, facts: Facts) -> Streamed:
+        """Return the result for the caller."""
+        files = self.files
+        names = [None] if files.is_file else files.tree.names
+        paths = tuple(join_name(files.target, name) for name in names)
+        return Streamed(paths, **facts.of_distant(self.n_rows))
 
 
 def change_error(tree: ParquetTree) -> FormatError:

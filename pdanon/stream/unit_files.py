@@ -6,7 +6,7 @@ import os
 import tempfile
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,12 +17,15 @@ import pyarrow.parquet as pq
 
 from pdanon.algorithms.engines import Plan, plan
 from pdanon.algorithms.registry import Algorithm, watch
-from pdanon.algorithms.unit_engine import DecidedLines, Units, decide_lines
+from pdanon.algorithms.unit_engine import Units, decide_lines
 from pdanon.evaluation.metrics.risk import risk_of
+from pdanon.frozen import frozen
 from pdanon.guarantees import check_recountable
 from pdanon.guarantees.verdict import Audit, Guarantee
+from pdanon.io.files import sync_file
 from pdanon.io.grouping import gather_units
-from pdanon.io.targets import draft_target, lock_target, write_mapping
+from pdanon.io.tables import write_confidential
+from pdanon.io.targets import lock_target
 from pdanon.io.trees import ParquetTree
 from pdanon.itemsets.arguments import called_by_name, unknown_method
 from pdanon.itemsets.codes import Itemsets
@@ -33,9 +36,9 @@ from pdanon.itemsets.validation import check_path, check_text
 from pdanon.recoding.decision import Decision
 from pdanon.recoding.release import Facts, release
 from pdanon.recoding.unit_lines import UnitLines
-from pdanon.recoding.unmodified_columns import UnmodifiedColumns
+from pdanon.recoding.unmodified_columns import RecodedColumns, UnmodifiedColumns
 from pdanon.recoding.upper_bounds import check_max_loss
-from pdanon.stream.streamed import Streamed, expect_unchanged, open_paths
+from pdanon.stream.streamed import Source, Streamed, WrittenFiles, expect_unchanged, open_paths
 
 
 @called_by_name
@@ -193,9 +196,9 @@ class ByPerson:
     ) -> Streamed:
         self._units.check_parameters(parameters)
         decide, most = plan(algorithm, parameters), check_max_loss(max_loss)
-        tree, released, kept = open_paths(self._source, target, mapping, drop)
-        with lock_target(released):
-            files = _LineFiles(tree, released, kept, self._units)
+        paths = open_paths(self._source, target, mapping, drop)
+        with lock_target(paths[1]):
+            files = _LineFiles(*paths, RecodedColumns(), self._units)
             return release(files, partial(files.decide, decide), (), most)
 
 
@@ -240,83 +243,56 @@ def read_units(
     near = near if isinstance(near, Path) else Path(tempfile.gettempdir(), "lines")
     names = {"unit": str(units.unit), "item": str(units.item)}
     with (
-        expect_unchanged(tree, tree.stamps()),
+        expect_unchanged(tree),
         gather_units(tree, near, **names, repeats=units.counts, as_shown=as_shown) as lists,
     ):
         read = encode_visible if units.counts else Itemsets.from_arrow
         return collapse_columns(([read(each)] for each in lists), 1)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class _LineFiles:
-    """The lines of Parquet files, and the place of their release.
+@frozen
+class _LineFiles(Source):
+    """Parquet files of lines, whose columns are ``units``."""
 
-    Parameters
-    ----------
-    tree : ParquetTree
-        The files.
-    target : Path or str
-        The release, or its URI.
-    mapping : Path or None
-        The file of the mapping.
-    units : Units
-        The columns of the lines.
-    """
-
-    tree: ParquetTree
-    target: Path | str
-    mapping: Path | None
     units: Units
 
-    def check_keep(self, keep: Any) -> tuple[Hashable, ...]:
-        """Return no columns: `Units.check_parameters` refuses them."""
-        return ()
+    @property
+    def is_file(self) -> bool:
+        """Whether the release is one file."""
+        return True
 
-    def decide(self, decide: Plan) -> Decision[DecidedLines]:
+    def decide(self, decide: Plan) -> Decision[UnitLines]:
         """Decide for the distinct sets of persons."""
-        columns = read_units(self.tree, self.units, near=self.target)
-        return decide_lines(columns, decide, counts=self.units.counts)
+        return decide_lines(read_units(self.tree, self.units, near=self.target), decide, self.units)
 
     @contextmanager
-    def write(self, decision: Decision[DecidedLines]) -> Iterator[_WrittenLines]:
+    def write(self, decision: Decision[UnitLines]) -> Iterator[_WrittenLines]:
         """Write a draft, which becomes the target after the mapping."""
-        write_first = partial(write_mapping, decision.mapping, self.mapping)
-        with draft_target(self.target, write_first, directory=False) as draft:
-            lines = decision.rows.lines
+        with self.draft(partial(write_confidential, decision.mapping)) as draft:
             names = [name for name in self.tree.schema().names if name in (self.units.unit, self.units.item)]
-            _write(lines, draft, names, str(self.units.unit))
-            yield _WrittenLines(self, lines, draft)
+            _write(decision.rows, draft, names, str(self.units.unit))
+            yield _WrittenLines(self, decision, draft)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class _WrittenLines:
+class _WrittenLines(WrittenFiles):
     """The draft of a release of lines."""
 
     files: _LineFiles
-    lines: UnitLines
-    draft: Path
 
     @property
     def n_rows(self) -> int:
-        return self.lines.n_units
+        return int(self.decision.rows.n_units)
 
     def check_unmodified(self, guarantee: Guarantee, judged: Sequence[Hashable]) -> UnmodifiedColumns:
         return UnmodifiedColumns()
 
-    def columns_left(self) -> str:
-        return ""
-
     def audit(self, guarantee: Guarantee) -> Audit:
-        columns = read_units(
-            ParquetTree.find(self.draft), self.files.units, as_shown=True, near=self.files.target
-        )
+        draft, files = ParquetTree.find(self.draft), self.files
+        columns = read_units(draft, files.units, as_shown=True, near=files.target)
         return check_recountable(guarantee).recount(columns)
 
     def result(self, facts: Facts) -> Streamed:
-        decision = facts.decision
-        parameters = {**decision.parameters, **self.files.units.parameters}
-        known = decision.mapping, facts.guarantee, decision.loss, self.lines.n_lines, parameters
-        return Streamed((self.files.target,), *known, decision.rows.tried, decision.rows.sample, facts.risk)
+        return replace(WrittenFiles.result(self, facts), rows=facts.decision.rows.n_lines)
 
 
 def _write(lines: UnitLines, path: Path, names: list[str], unit: str) -> None:
@@ -328,5 +304,4 @@ def _write(lines: UnitLines, path: Path, names: list[str], unit: str) -> None:
             persons, labels = lines.read(first, end)
             columns = [pa.array(persons) if name == unit else labels for name in names]
             writer.write_table(pa.Table.from_arrays(columns, schema=schema))
-    with path.open("rb+") as written:
-        os.fsync(written.fileno())
+    sync_file(path)

@@ -8,7 +8,6 @@ import time
 from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -16,8 +15,7 @@ import pandas as pd
 import pytest
 from conftest import SECRET, frame_of, row_lists, rows_of
 from frames import FRAMES
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 from naive import itemsets as naive
 
 import pdanon
@@ -495,19 +493,18 @@ def test_work_that_takes_too_long_is_stopped(stand_in, clock):
 
 def test_each_criterion_of_coherence_is_started_and_stopped(monkeypatch, clock):
     """The first takes most of the time: the second is begun all the same, and stopped in the midst of it."""
-    record = ALGORITHMS["coherence"]
+    decide = ALGORITHMS["coherence"].decide
 
     def slow(columns, report, **asked):
         clock.pass_by(3)
         report(1)
-        return record.decide(columns, report, **asked)
+        return decide(columns, report, **asked, effort=None, time_limit=60)
 
     def called(frame, column=None, *, h, k, p, private, criterion="mm/il", loss="support", keep=()):
-        asked = {"h": h, "k": k, "p": p, "private": private, "criterion": criterion, "loss": loss}
-        asked |= {"effort": None, "time_limit": 60}
-        return record.release(frame, column, partial(slow, **asked), keep=keep)
+        return ALGORITHMS["coherence"].release(locals())
 
-    monkeypatch.setitem(ALGORITHMS, "coherence", replace(record, function=called))
+    record = replace(ALGORITHMS["coherence"], function=called, decide=slow)
+    monkeypatch.setitem(ALGORITHMS, "coherence", record)
     result = pdanon.anonymize(FRAME, Coherence(h=0.5, k=2, p=2, private=["f"]), time_limit=5)
     reasons = result.tried["reason"].fillna("").tolist()
     assert reasons == ["", "no time left: stopped", "no time left: not started"]

@@ -11,8 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from conftest import frame_of, row_lists, rows_of
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import pdanon
 from examples import examples

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import replace
-from functools import partial
 
 import pandas as pd
 import pytest
@@ -25,7 +24,7 @@ ROWS = ["ab", "abc", "abc", "bc", "cd", "abd"]
 FRAME = frame_of(ROWS)
 
 
-def rare_first(frame, column=None, *, k, m=2):
+def rare_first(frame, column=None, *, k, m=2, keep=()):
     """Do what pcta does.
 
     Parameters
@@ -36,19 +35,21 @@ def rare_first(frame, column=None, *, k, m=2):
         The list column.
     k, m : int
         Rows, and items known.
+    keep : sequence
+        Other columns.
 
     Notes
     -----
     Guarantee: ``KmAnonymity(k, m)``. Nothing else.
     """
-    return RECORD.release(frame, column, partial(decide, k=k, m=m))
+    return RECORD.release(locals())
 
 
 def decide(columns, report, *, k, m):
     """What becomes of the items."""
     guarantee = KmAnonymity(k, m)
-    clusters = Clusters(SupportIndex.of(columns.itemsets))
-    clusters.satisfy_km(guarantee.k, guarantee.m, report=report)
+    clusters = Clusters(SupportIndex.of(columns.itemsets), report=report)
+    clusters.satisfy_km(guarantee.k, guarantee.m)
     return decide_lists(columns, Recoding.of_clusters(clusters.labels, columns.itemsets), guarantee)
 
 
@@ -126,7 +127,7 @@ def test_stream_needs_rows_that_are_recoded_alike(added, tmp_path):
 
 def root_of(task, *, root):
     """Each item becomes the root, or nothing."""
-    return task.rows.codes * 0 if root else task.rows.codes * 0 - 1
+    return task.leaves * 0 if root else task.leaves * 0 - 1
 
 
 @pytest.mark.parametrize(("options", "labels"), [(None, 1), ({"root": False}, 0)])

@@ -56,7 +56,7 @@ def call(rng, lists):
 def decided(decide):
     """The release and its losses, or the reason why there is none."""
     try:
-        decision = decide().decision
+        decision = decide()
     except InfeasibleError as error:
         return str(error)
     return decision.mapping.to_dict("list"), decision.loss.drop("pairs").to_dict()
@@ -217,8 +217,8 @@ def test_a_wrong_release_of_files_is_withheld_with_its_number_of_rows(few, tmp_p
 def keep_items(self):
     """Publish all items as they are."""
     items = self.mapping["item"].array
-    found = Itemsets.from_arrow(pa.array([[each] for each in items], pa.list_(pa.string())))
-    return found, pa.DictionaryArray.from_arrays(np.arange(len(items), dtype=np.int32), found.vocabulary)
+    found = Itemsets.from_arrow(pa.array([[each] for each in items], pa.list_(pa.string()))).vocabulary
+    return found, pa.DictionaryArray.from_arrays(np.arange(len(items), dtype=np.int32), found)
 
 
 def test_partitions_are_released_by_rounds(few):

@@ -104,7 +104,7 @@ def recoding(directory: Path) -> Figure:
                 writer.write_table(file.read_row_group(number), row_group_size=ROWS)
 
     def run() -> None:
-        recode_files(tree, recoded, (1,), recoder)
+        recode_files(tree, recoded, ["items"], recoder)
 
     work = "recoding and writing a million rows"
     return ratio(work, "pyarrow: reading and writing them", run, copied, 1.3, repeats=5)

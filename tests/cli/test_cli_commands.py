@@ -11,8 +11,7 @@ import pytest
 from commands import CSV, MERGED, RICE, ROWS, SALT, TEA, contents, here  # noqa: F401 (`here` acts on every test)
 from conftest import frame_of, rows_of
 from families import ALGORITHMS, RELATIONAL, RT
-from naive import itemsets as naive
-from naive import rules as naive_rules
+from naive import itemsets as naive, rules as naive_rules
 
 import pdanon
 from pdanon.guarantees import rho as inferences

@@ -91,8 +91,6 @@ def test_files_are_completed_wherever_one_is_named():
     commands = next(
         each for each in parser_of(_COMMANDS)._actions if each.choices and each.dest == "==SUPPRESS=="
     )
-    for command in commands.choices.values():
-        command.add_own()
     named = {
         action.dest
         for command in commands.choices.values()
@@ -104,7 +102,6 @@ def test_files_are_completed_wherever_one_is_named():
 
 def test_without_the_package_it_is_said_how_to_get_it(capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "shtab", None)
-    monkeypatch.setattr("pdanon.cli.parser.find_spec", lambda name: None)
     assert main(["--print-completion", "bash"]) == 2
     assert "pip install shtab" in capsys.readouterr().err
 

@@ -223,7 +223,7 @@ def test_a_defect_tells_no_item(run, monkeypatch):
     def fail(*arguments, **options):
         raise LookupError(f"{os.sep}unknown")
 
-    monkeypatch.setattr("pdanon.cli.main.risk", fail)
+    monkeypatch.setattr("pdanon.accessors.TxanonAccessor.risk", fail)
     document, err = document_of(run, "risk", "in.parquet", "-k", "2")
     assert document["error"]["kind"] == "LookupError"
     assert "unknown" not in json.dumps(document)

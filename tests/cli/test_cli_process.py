@@ -13,8 +13,7 @@ import pytest
 from conftest import frame_of
 
 import pdanon
-from pdanon.cli import main as cli
-from pdanon.cli import signals
+from pdanon.cli import checks, signals
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="what closes and signals processes is of POSIX")
 
@@ -105,7 +104,7 @@ def test_a_defect_is_no_verdict(run, monkeypatch):
         (RuntimeError(), "Traceback"),
         (IndexError(), "Traceback"),
     ]:
-        monkeypatch.setattr(cli, "read", Mock(side_effect=error))
+        monkeypatch.setattr(checks, "read", Mock(side_effect=error))
         code, out, err = run("audit", "in.parquet", "-k", "2")
         assert (code, out) == (2, "")
         assert err.startswith(said)

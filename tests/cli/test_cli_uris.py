@@ -193,7 +193,7 @@ def test_no_credentials_are_shown_by_the_error_of_another_package(run, monkeypat
     def fail(*arguments, **options):
         raise LookupError(URIS["query"])
 
-    monkeypatch.setattr("pdanon.cli.main.risk", fail)
+    monkeypatch.setattr("pdanon.accessors.TxanonAccessor.risk", fail)
     code, _, err = run("risk", "in.parquet", "-k", "2")
     assert code == 2
     assert "LookupError: nowhere://bucket/in.parquet?region=eu&secret_key=***" in err

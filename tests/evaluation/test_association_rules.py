@@ -8,8 +8,7 @@ from importlib.util import find_spec
 import pandas as pd
 import pytest
 from conftest import SECRET, frame_of, row_lists, rows_of
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from naive import association_rules as naive
 
 from examples import examples

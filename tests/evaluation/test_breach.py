@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import SECRET, frame_of, row_lists
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import pdanon
 from examples import examples

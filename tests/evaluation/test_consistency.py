@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import frame_of
-from contract import ARGUMENTS
-from contract import run as run_of_lists
+from contract import ARGUMENTS, run as run_of_lists
 from families import IN_CHUNKS, RELATIONAL, RT
 from frames import FRAMES
 from test_evidence import RELEASES, people

@@ -122,7 +122,7 @@ def test_every_guarantee_has_its_promise():
     kinds = [getattr(guarantees, name) for name in guarantees.__all__]
     kinds = [kind for kind in kinds if inspect.isclass(kind) and hasattr(kind, "with_mapping")]
     assert len(kinds) == 13
-    assert {kind for kind in promise.registry if kind is not object} == {*kinds}
+    assert {type(each) for each in PROMISES.values()} == {*kinds}
     known = SCHEMA["properties"]["guarantee"]["properties"]["name"]["enum"]
     assert {*known} == {each.__name__ for each in kinds}
     assert promise("Mine(k=5)") == "The guarantee 'Mine(k=5)' holds."
@@ -148,6 +148,23 @@ PROMISES = {
     "none, and at most 1 in 3 of them contain its sensitive items.": (
         pdanon.PSRules(rules=[(["rice"], ["flu"])], k=5, c=1 / 3)
     ),
+    "Attackers who know all items of one of the 2 listed itemsets in codes of a person find at least 5 "
+    "matching rows, or none.": pdanon.PrivacyConstraints(constraints=[["rice"], ["tea"]], k=5),
+    "Attackers who know up to 2 items that are not sensitive in codes of a person find at least 5 matching "
+    "rows, and each of the 2 sensitive items is in at most 1 in 4 of them.": (
+        pdanon.LmDiversity(l=4, m=2, sensitive=["flu", "gout"], k=5)
+    ),
+    "Attackers who know up to 2 items that are public in codes of a person find at least 5 matching rows, "
+    "and the private item is in at most 1 in 2 of them.": pdanon.Coherence(h=0.5, k=5, p=2, private=["flu"]),
+    "Attackers who know for each of the 2 public items whether it is in codes of a person find at least 5 "
+    "matching rows.": pdanon.PublicK(k=5, public=["rice", "tea"]),
+    "Attackers who know any number of items in codes of a person find at least 5 matching rows, which all "
+    "have the same items.": pdanon.TransactionalK(k=5),
+    "No row shows any of the 1 sensitive item in codes, and each of them belongs to at most 1 in 4 of the "
+    "rows of any group; attackers who know 1 item that is not sensitive in codes of a person find at least 5 "
+    "matching rows.": pdanon.SensitiveGroups(p=4, sensitive=["flu"], k=5, m=1),
+    "For attackers who know up to 2 items in codes of a person, it remains possible that at least 5 records "
+    "match.": pdanon.DisassociatedKm(k=5, m=2),
 }
 
 

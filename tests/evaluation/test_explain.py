@@ -8,8 +8,7 @@ import pandas as pd
 import pytest
 from conftest import SECRET, frame_of, row_lists, rows_of
 from frames import FRAMES
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 from naive import itemsets as naive
 
 import pdanon

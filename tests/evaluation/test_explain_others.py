@@ -8,13 +8,14 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from conftest import SECRET, frame_of, row_lists
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
-from naive import coherence as naive_coherence
-from naive import inferences as naive_inferences
-from naive import itemsets as naive
-from naive import rt as naive_rt
-from naive import rules as naive_rules
+from hypothesis import assume, given, settings, strategies as st
+from naive import (
+    coherence as naive_coherence,
+    inferences as naive_inferences,
+    itemsets as naive,
+    rt as naive_rt,
+    rules as naive_rules,
+)
 from test_explain import PATHS, TREE, set_label
 
 import pdanon

@@ -11,8 +11,7 @@ import pyarrow as pa
 import pytest
 from conftest import frame_of
 from frames import FRAMES
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import pdanon
 from pdanon.evaluation.fingerprint import fingerprint

@@ -9,8 +9,7 @@ import sys
 import pandas as pd
 import pytest
 from conftest import SECRET, frame_of, row_lists
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from naive import itemsets as naive
 from pages import Page, brightness, rows_below, width_on_a_phone
 

@@ -11,8 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import frame_of
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import pdanon
 from pdanon.evaluation.plotting import bin_sizes, comparison, frontier

@@ -8,10 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import SECRET, frame_of, row_lists, rows_of
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from naive import itemsets as naive
-from naive import queries as naive_queries
+from hypothesis import given, settings, strategies as st
+from naive import itemsets as naive, queries as naive_queries
 
 import pdanon
 from examples import examples

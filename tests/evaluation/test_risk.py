@@ -7,8 +7,7 @@ from itertools import combinations
 import pandas as pd
 import pytest
 from conftest import frame_of, row_lists
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from naive import itemsets as naive
 
 import pdanon

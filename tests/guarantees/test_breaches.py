@@ -6,11 +6,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import pdanon
-from pdanon.guarantees.breaches import breaches, rows_at_risk, threats
+from pdanon.guarantees.breaches import Breaches
 from pdanon.itemsets import SupportIndex, threads
 
 
@@ -25,10 +24,10 @@ def found(rows, secret, asked):
     codes = np.array([code for row in rows for code in sorted(row)], np.int32)
     index = SupportIndex(codes, np.cumsum([0, *map(len, rows)]), 8)
     is_secret = np.isin(np.arange(8), list(secret))
-    divided = index.keep_items(~is_secret), index.keep_items(is_secret)
-    tables = breaches(*divided, **asked), threats(*divided, **asked)
+    search = Breaches(index.keep_items(~is_secret), index.keep_items(is_secret), **asked)
+    tables = search.breaches(), search.threats()
     lists = [each for table in tables for each in (table.codes, table.offsets, table.supports)]
-    return [*lists, rows_at_risk(*divided, **asked)]
+    return [*lists, search.rows_at_risk()]
 
 
 @given(

@@ -12,10 +12,8 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from conftest import SECRET, frame_of, row_lists, rows_of
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
-from naive import coat as naive_coat
-from naive import itemsets as naive
+from hypothesis import assume, given, settings, strategies as st
+from naive import coat as naive_coat, itemsets as naive
 
 import pdanon
 from examples import examples

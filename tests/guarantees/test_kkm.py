@@ -6,8 +6,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from conftest import SECRET, frame_of, row_lists
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 from naive import rt as naive
 
 import pdanon

@@ -11,10 +11,8 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from conftest import SECRET, frame_of, row_lists
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
-from naive import itemsets as naive_itemsets
-from naive import rules as naive
+from hypothesis import assume, given, settings, strategies as st
+from naive import itemsets as naive_itemsets, rules as naive
 from test_guarantees import mapping_of
 
 import pdanon

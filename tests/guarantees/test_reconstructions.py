@@ -6,15 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import frame_of
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 from naive import disassociation as naive
 
 import pdanon
 from examples import examples
 from pdanon import DisassociatedKm
-from pdanon.guarantees import disassociated
-from pdanon.guarantees import disassociated as reconstructions
+from pdanon.guarantees import disassociated, disassociated as reconstructions
 from pdanon.guarantees.disassociated import RECORDS, find_refuted
 from pdanon.guarantees.verdict import threat_table
 from pdanon.itemsets.chunks import ChunkTable

@@ -15,7 +15,7 @@ from naive import inferences as naive
 from examples import seeds, some
 from pdanon import ParameterError, RhoUncertainty, config, datasets, read_parquet
 from pdanon.guarantees import rho as inferences
-from pdanon.guarantees.breaches import rows_at_risk
+from pdanon.guarantees.breaches import Breaches
 from pdanon.guarantees.rho import Owners
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import list_column
@@ -148,7 +148,7 @@ def test_real_rows_are_those_of_breaches(data, name, m):
     for item in np.flatnonzero(sensitive):
         alone = np.arange(index.n_items) == item
         known, secret = index.keep_items(~alone), index.keep_items(alone)
-        expected |= rows_at_risk(known, secret, share=Fraction(1, 2), m=m)
+        expected |= Breaches(known, secret, Fraction(1, 2), m).rows_at_risk()
     marked = np.zeros(len(owners.index.weights), np.bool_)
     owners.search(m, marked)
     assert owners.index.weights[marked].sum() == index.weights[expected].sum() > 0

@@ -8,8 +8,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from conftest import SECRET, frame_of
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 
 import pdanon
 from pdanon import ColumnError, ItemsetDtypeError, ParameterError, SensitiveGroups

@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import SECRET, frame_of, row_lists
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from trees import naive_rows, ragged, trees
 
 import pdanon
@@ -146,11 +145,11 @@ def test_forms_are_read_alike(items, numbers, order):
     expected = dict(zip(items, numbers, strict=True))
     by_label = (table, dict(zip(order, lists, strict=True)))
     for form in by_label:
-        found = utility.item_blocks(utility.partition(form), itemsets)
+        found = utility.item_blocks(utility.partition(form), itemsets.vocabulary)
         assert dict(zip("abcdefgh", found.tolist(), strict=True)) == expected
     by_order = (lists, {f"block {number}": each for number, each in zip(order, lists, strict=True)})
     for form in by_order:
-        found = utility.item_blocks(utility.partition(form), itemsets)
+        found = utility.item_blocks(utility.partition(form), itemsets.vocabulary)
         assert dict(zip("abcdefgh", found.tolist(), strict=True)) == {
             item: order.index(number) for item, number in expected.items()
         }
@@ -160,7 +159,7 @@ def test_items_that_one_item_of_the_data_stands_for_may_not_be_in_two_blocks():
     """Two texts can be one number."""
     itemsets = Itemsets.from_series(pdanon.as_itemsets([[1.0, 2.0]]))
     with pytest.raises(pdanon.ParameterError, match="0 of 2 items are in none, 1 in several"):
-        utility.item_blocks(utility.partition([["1", "2"], ["1.0"]]), itemsets)
+        utility.item_blocks(utility.partition([["1", "2"], ["1.0"]]), itemsets.vocabulary)
 
 
 def test_the_frame_of_blocks_is_not_changed():

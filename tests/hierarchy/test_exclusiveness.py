@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 from conftest import frame_of, row_lists
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from naive.cuts import hierarchy_of, subtrees, trees
 
 import pdanon

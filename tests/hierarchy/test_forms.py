@@ -10,8 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from conftest import SECRET
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import pdanon
 from examples import examples

@@ -7,8 +7,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 from trees import DATA, assert_same, naive_dict, naive_nodes, naive_rows, needs_data, nodes_of, ragged, trees
 
 from examples import examples

@@ -10,8 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from conftest import SECRET, frame_of, row_lists, rows_of
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from examples import examples
 from pdanon.errors import ItemsetDtypeError, ParameterError

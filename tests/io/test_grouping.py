@@ -10,8 +10,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from conftest import SECRET
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import pdanon
 from pdanon import ColumnError, FormatError, ItemsetDtypeError, ParameterError, stream

@@ -14,8 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from conftest import SECRET
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from examples import examples
 from pdanon.errors import ColumnError, FormatError, ItemsetDtypeError, ParameterError
@@ -341,7 +340,7 @@ def test_only_the_owner_can_read_drafts_and_confidential_files(tmp_path, umask, 
         with replace_file(tmp_path / "mapping", confidential=True) as draft:
             draft.write_text("new")
         assert modes(tmp_path) == {"release": usual, "mapping": 0o640}
-        write_confidential_parts(iter([pa.table({"item": ["a"]})]), tmp_path / "parts")
+        write_confidential_parts(lambda: iter([pa.table({"item": ["a"]})]), tmp_path / "parts")
         assert modes(tmp_path)["parts"] == 0o600
     finally:
         os.umask(before)

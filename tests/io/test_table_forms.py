@@ -10,8 +10,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import pdanon
 from pdanon.errors import ColumnError, ItemsetDtypeError, NumbersWarning, ParameterError

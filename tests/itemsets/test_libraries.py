@@ -12,8 +12,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from conftest import SECRET, row_lists
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import pdanon
 from examples import examples

@@ -9,13 +9,12 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from frames import arrow, chunked, objects
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import pdanon
 from pdanon import TransactionalK
 from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.multisets import Multisets, read_visible
+from pdanon.itemsets.multisets import read_visible
 
 ROWS = st.lists(st.none() | st.lists(st.sampled_from("abc"), max_size=5), max_size=10)
 LAYOUTS = [
@@ -39,7 +38,7 @@ def copies_of(row):
 @pytest.mark.parametrize("layout", LAYOUTS)
 @given(rows=ROWS)
 def test_rows_come_back_sorted_with_all_they_hold(layout, rows):
-    bags = Multisets.from_series(layout(rows)["items"])
+    bags = Itemsets.from_series(layout(rows)["items"], repeats=True)
     assert listed(bags.to_pandas()) == [row if row is None else sorted(row) for row in rows]
 
 
@@ -64,7 +63,7 @@ def test_occurrences_are_replaced_one_by_one(rows, data):
         st.lists(st.integers(-1, 1), min_size=len(itemsets.codes), max_size=len(itemsets.codes))
     )
     labels = pa.array(["y", "x"])
-    bags = Multisets.relabel(itemsets, np.array(chosen, np.int32), labels)
+    bags = itemsets.relabel(np.array(chosen, np.int32), labels, repeats=True)
     left = iter(chosen)
     became = [[next(left) for _ in row] for row in rows]
     assert listed(bags.to_pandas()) == [sorted("yx"[each] for each in row if each >= 0) for row in became]
@@ -72,14 +71,14 @@ def test_occurrences_are_replaced_one_by_one(rows, data):
 
 def test_what_is_not_used_is_not_kept():
     itemsets = Itemsets.from_series(arrow([["a", "b"]], pa.list_(pa.string()))["items"])
-    bags = Multisets.relabel(itemsets, np.array([1, 1], np.int32), pa.array(["secret", "x"]))
+    bags = itemsets.relabel(np.array([1, 1], np.int32), pa.array(["secret", "x"]), repeats=True)
     assert bags.vocabulary.to_pylist() == ["x"]
     assert listed(bags.to_pandas()) == [["x", "x"]]
 
 
 def test_text_is_no_bag():
     with pytest.raises(pdanon.ItemsetDtypeError, match="does not hold lists"):
-        Multisets.from_series(pd.Series([1, 2]))
+        Itemsets.from_series(pd.Series([1, 2]), repeats=True)
 
 
 def test_a_missing_row_is_not_like_one_without_items():

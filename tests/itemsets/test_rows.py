@@ -8,8 +8,7 @@ from itertools import chain, pairwise
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from pdanon.itemsets.codes import canonical_rows, relabel_rows
 from pdanon.itemsets.equality import DistinctRows

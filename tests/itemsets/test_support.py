@@ -7,8 +7,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from indexes import N_ITEMS, csr, index_of, weighted_rows
 from naive import itemsets as naive
 

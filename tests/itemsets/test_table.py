@@ -5,8 +5,7 @@ from __future__ import annotations
 import tracemalloc
 
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.support import ItemsetTable

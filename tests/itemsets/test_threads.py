@@ -12,8 +12,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.feather
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import pdanon
 from pdanon.itemsets import Itemsets, SupportIndex, row_loops, threads, timing
@@ -272,7 +271,7 @@ def counts_of_rows(rows, weights, targets):
     found += [*row_loops.pair_supports(index.rows), index.recode(np.array(targets), 8).offsets]
     for repeats in (False, True):
         found += row_loops.recode_rows(codes[::-1].copy(), offsets, np.array(targets), 8, repeats=repeats)
-    numbers, distinct = index._number_rows()
+    numbers, distinct = index.number_rows()
     found += [numbers, distinct.codes, distinct.offsets, distinct.weights]
     for m in (1, 2, 3, 4, None):
         rare = index.rare(3, m or 8)
@@ -289,7 +288,7 @@ def test_distinct_rows_are_numbered_as_they_come(n, monkeypatch):
         np.array([code for row in rows for code in row], np.int32),
         np.cumsum([0, *map(len, rows)]),
     )
-    numbers, distinct = SupportIndex(codes, offsets, 3, np.arange(8) + 1)._number_rows()
+    numbers, distinct = SupportIndex(codes, offsets, 3, np.arange(8) + 1).number_rows()
     assert numbers.tolist() == [0, 1, 2, 0, 1, 2, 3, 0]
     assert distinct.codes.tolist() == [1, 2, 0, 2]
     assert distinct.offsets.tolist() == [0, 2, 2, 3, 4]

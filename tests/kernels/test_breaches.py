@@ -8,7 +8,7 @@ import numpy as np
 
 from kernels.arrays import TIMES, csr, draw_rows, lists, rows_of, support_of
 from pdanon._kernels import breaches, row_exposure
-from pdanon._kernels.moles import MoleRows, eliminate, minimal_moles, private_begins, private_peaks
+from pdanon._kernels.conflicts import MoleRows, MoleSearch, eliminate, private_peaks
 
 N_KNOWN, N_SECRET = 5, 3
 HALT = np.zeros(1, np.bool_)
@@ -70,12 +70,11 @@ def as_rows(known, secret):
     return [[*row, *(N_KNOWN + one for one in inside)] for row, inside in zip(known, secret, strict=True)]
 
 
-def test_private_begins_and_peaks():
+def test_private_peaks():
     for _, known, secret, weights, _, _ in draw_cases():
         sets = as_rows(known, secret)
         codes, offsets = csr(sets)
-        ends = private_begins(codes, offsets, N_KNOWN)
-        assert ends.tolist() == [begin + len(row) for begin, row in zip(offsets, known, strict=False)]
+        ends = offsets[:-1] + np.array([len(row) for row in known])
         rows = rows_of(sets, weights, N_KNOWN + N_SECRET)
         peaks = private_peaks(
             MoleRows(codes, offsets, ends, weights, N_KNOWN + N_SECRET, N_SECRET),
@@ -102,7 +101,7 @@ def test_minimal_moles():
         sets = [[*row, *(n + one for one in inside)] for row, inside in zip(public, secret, strict=True)]
         codes, offsets = csr(sets)
         rows = rows_of(sets, weights, n + N_SECRET)
-        ends = private_begins(codes, offsets, n)
+        ends = offsets[:-1] + np.array([len(row) for row in public])
         held = MoleRows(codes, offsets, ends, weights, n + N_SECRET, N_SECRET)
         starts, tids, places = (np.array(each) for each in (rows.starts, rows.tids, rows.positions))
         supports = np.array([support_of([item], sets, weights) for item in range(n + N_SECRET)])
@@ -115,10 +114,9 @@ def test_minimal_moles():
             supports[:n],
             peaks,
             n + N_SECRET,
-            1000,
-            HALT,
         )
-        found, bounds, is_all = minimal_moles(k, p, above, below, held, *arguments)
+        search = MoleSearch(k, p, above, below, held, *arguments)
+        found, bounds, is_all = search.minimal(1000, HALT)
         moles = [each for size in range(2, p + 1) for each in combinations(fit, size) if is_mole(each)]
         listed = [tuple(sorted(fit[i] for i in each)) for each in lists(found, bounds)]
         assert is_all

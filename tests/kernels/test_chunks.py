@@ -6,11 +6,10 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from naive import cahd
-from naive import disassociation as naive
+from naive import cahd, disassociation as naive
 
 from kernels.arrays import TIMES, csr, draw_rows
-from pdanon._kernels import chunks, row_partitions, row_splits
+from pdanon._kernels import chunks, row_clusters, row_partitions
 
 N_ITEMS = 6
 
@@ -29,7 +28,7 @@ def draw_cases():
 def test_split_rows():
     for rng, rows, block, blocks in draw_cases():
         least, most = int(rng.integers(1, 4)), int(rng.integers(4, 9))
-        order, starts = row_splits.split_rows(least, most, *csr(rows), block)
+        order, starts = row_clusters.split_rows(least, most, *csr(rows), block)
         found = [order[begin:end].tolist() for begin, end in pairwise(starts)]
         assert sorted(order.tolist()) == list(range(len(rows)))
         expected = naive.clusters_of(rows, least, most, blocks)

@@ -9,7 +9,7 @@ import pytest
 from naive.bounds import least_cover
 
 from kernels.arrays import csr, lists
-from pdanon._kernels import cliques
+from pdanon._kernels import conflicts
 
 TIMES = 40
 
@@ -25,7 +25,7 @@ def draw(rng):
 def pack(pairs, larger, weights):
     n = len(weights)
     partners = csr([[j for j in range(n) if (min(i, j), max(i, j)) in pairs] for i in range(n)])
-    return cliques.Packing(partners[1], partners[0], *csr(larger), weights)
+    return conflicts.Packing(partners[1], partners[0], *csr(larger), weights)
 
 
 def is_clique(codes, pairs):

@@ -17,11 +17,14 @@ LOSSES = [(0.0, 0), (-1.0, 1), (CHANGE, 3)]
 def annealing_of(naive, k, change, seed):
     rows = rows_of(naive.rows, naive.weights, N_ITEMS)
     itemsets, bounds = csr(naive.constraints)
-    clusters = constraint_annealing.Annealing(
+    clusters = constraint_annealing.ConstraintAnnealing(
         k=k,
+        largest=0,
+        loss=3,
+        words=len(naive.rows) // 64 + 1,
         label=np.array(naive.labels, np.int64),
         slots=SLOTS,
-        rows=rows,
+        singles=np.array([naive.support_alone(x) for x in range(N_ITEMS)]),
         worth=np.array(naive.worth, np.int64),
         block=naive.block,
         itemsets=itemsets,

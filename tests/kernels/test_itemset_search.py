@@ -50,7 +50,7 @@ def test_rare_itemsets(m, minimal):
         nothing, found = np.empty(0, np.int64), {}
         for begin, end in pairwise([0, int(rng.integers(0, N_ITEMS + 1)), N_ITEMS]):
             asked = k, m, minimal, True, begin, end, rows, *pairs_csr(cliques), names, exposed, 1, k - 1
-            codes, offsets, counts = itemset_search.rare_itemsets(*asked, nothing, room, HALT)
+            codes, offsets, counts = itemset_search.RareSearch(*asked, nothing, room, HALT).itemsets()
             found |= dict(zip(map(tuple, lists(codes, offsets)), counts.tolist(), strict=True))
         assert found == {tuple(sorted(names[list(each)].tolist())): n for each, n in expected.items()}
 
@@ -62,7 +62,7 @@ def test_rare_itemsets_are_counted_by_support():
         counts = np.zeros(k, np.int64)
         asked = k, 6, False, True, 0, N_ITEMS, rows_of(sets, weights, N_ITEMS), *pairs_csr(pairs)
         names, exposed = np.arange(N_ITEMS, dtype=np.int32), np.zeros(len(sets), np.int32)
-        itemset_search.rare_itemsets(*asked, names, exposed, 1, k - 1, counts, np.array([1000]), HALT)
+        itemset_search.RareSearch(*asked, names, exposed, 1, k - 1, counts, np.array([1000]), HALT).itemsets()
         rare = [support for each, support in supports.items() if len(each) >= 3 and support < k]
         assert counts.tolist() == [rare.count(support) for support in range(k)]
 
@@ -79,7 +79,9 @@ def test_exposed_rows():
         row_exposure.mark_pairs(*csr(sets), *pairs_csr(rare_pairs), exposed)
         asked = k, 6, True, False, 0, N_ITEMS, rows_of(sets, weights, N_ITEMS), *pairs_csr(safe_pairs)
         names, nothing = np.arange(N_ITEMS, dtype=np.int32), np.empty(0, np.int64)
-        itemset_search.rare_itemsets(*asked, names, exposed, 1, k - 1, nothing, np.array([1000]), HALT)
+        itemset_search.RareSearch(
+            *asked, names, exposed, 1, k - 1, nothing, np.array([1000]), HALT
+        ).itemsets()
         sizes = [
             [len(each) for each, support in supports.items() if support < k and set(each) <= set(row)]
             for row in sets

@@ -52,7 +52,8 @@ def test_partition():
         path = np.zeros((depth.max() + 1, tree.n), np.int32)  # the ancestor at each depth
         for node in range(tree.n):
             path[: depth[node] + 1, node] = tree.above[node][::-1]
-        found = local_recoding.partition(k, members, offsets, codes, nodes, weight, depth, path, size)
+        arguments = k, members, offsets, codes, nodes, weight, depth, path, size
+        found = local_recoding.Parts(*arguments).split()
         parts = {}
         for row, part in enumerate(found):
             parts.setdefault(part, []).append(row)

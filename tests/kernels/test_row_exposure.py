@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from kernels.arrays import TIMES, csr, draw_rows
-from pdanon._kernels.row_exposure import join_rows, smallest_rare
+from pdanon._kernels.row_exposure import RowSearch, join_rows
 
 N_ITEMS = 7
 PLENTY = 10**9
@@ -24,8 +24,8 @@ def draw_case(seed, n_rows=15):
 def search(rows, weights, hidden, chosen, thresholds, least, m, work=PLENTY):
     codes, offsets = csr(rows)
     supports = np.bincount(codes, np.repeat(weights, np.diff(offsets)), N_ITEMS).astype(np.int64)
-    numbers = np.array(chosen, np.int64), np.array(thresholds, np.int64)
-    return smallest_rare(*numbers, least, m, work, codes, offsets, weights, supports, hidden)
+    asked = np.array(chosen, np.int64), m, work, codes, offsets, weights, supports, hidden
+    return RowSearch(*asked).smallest_rare(np.array(thresholds, np.int64), least)
 
 
 def smallest(row, rows, weights, hidden, k, m):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kernels.arrays import TIMES, contained_sets, csr, draw_rows, rows_of, support_of
-from pdanon._kernels import sensitive_rules
+from pdanon._kernels import rules
 
 N_ITEMS = 6
 HALT = np.zeros(1, np.bool_)
@@ -21,7 +21,7 @@ def test_sensitive_rules():
         found = []
         for begin, end in ((0, 2), (2, N_ITEMS)):
             asked = above, below, size, np.array([1000]), HALT
-            search = sensitive_rules.SensitiveRules(rows_of(sets, weights, N_ITEMS), *csr(about), *asked)
+            search = rules.SensitiveRules(rows_of(sets, weights, N_ITEMS), *csr(about), *asked)
             found += search.beginning(begin, end).tolist()
         expected = [
             [*known, item]
@@ -50,13 +50,7 @@ def test_restorable():
             if all(left.intersection(each) - {item} for each in sets if item in each):
                 left.remove(item)
                 expected.append(item)
-        assert sensitive_rules.restorable(*csr(sets), is_gone, gone).tolist() == expected
-
-
-def test_with_some():
-    for _, sets, wanted in draw_sets():
-        expected = [any(wanted[item] for item in each) for each in sets]
-        assert sensitive_rules.with_some(*csr(sets), wanted).tolist() == expected
+        assert rules.restorable(*csr(sets), is_gone, gone).tolist() == expected
 
 
 def test_invert():
@@ -64,7 +58,7 @@ def test_invert():
         numbers = np.full(N_ITEMS, -1, np.int32)
         numbers[wanted] = rng.permutation(wanted.sum())
         n = int(wanted.sum()) + 1
-        items, ends, starts, of = sensitive_rules.invert(*csr(sets), numbers, n)
+        items, ends, starts, of = rules.invert(*csr(sets), numbers, n)
         numbered = [[int(numbers[item]) for item in each if wanted[item]] for each in sets]
         assert [each.tolist() for each in np.split(items, ends[1:-1])][: len(sets)] == numbered
         expected = [[i for i, each in enumerate(numbered) if number in each] for number in range(n)]

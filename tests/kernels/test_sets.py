@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from kernels.arrays import csr, draw_rows, rows_of
-from pdanon._kernels import larger_itemsets, set_annealing, set_moves, set_search
+from pdanon._kernels import rare_clusters, set_annealing, set_moves, set_search
 
 TIMES = 60
 N_ITEMS, SLOTS = 6, 6
@@ -92,9 +92,6 @@ class Naive:
 def state_of(naive, k, largest, m=None):
     """Return the compiled state, counted in two parts; larger itemsets than it counts are checked up to m."""
     labels, worth = np.array(naive.labels, np.int64), np.array(naive.worth, np.int64)
-    kept = labels >= 0
-    home = np.zeros(SLOTS, np.int64)
-    home[labels[kept]] = naive.block[kept]
     itemsets, bounds = csr(naive.constraints if largest == 0 else [])
     words = 0 if largest else len(naive.rows) // 64 + 1
     rows = rows_of(naive.rows, naive.weights, N_ITEMS)
@@ -103,11 +100,8 @@ def state_of(naive, k, largest, m=None):
         largest=largest,
         loss=naive.loss,
         change=CHANGE,
-        top=int(labels.max(initial=-1)) + 1,
-        label=labels.copy(),
-        size=np.bincount(labels[kept], minlength=SLOTS),
-        held=np.bincount(labels[kept], worth[kept], minlength=SLOTS).astype(np.int64),
-        home=home,
+        label=labels,
+        slots=SLOTS,
         singles=np.array([naive.support_alone(x) for x in range(N_ITEMS)]),
         worth=worth,
         block=naive.block,
@@ -115,7 +109,7 @@ def state_of(naive, k, largest, m=None):
         bounds=bounds,
         words=words,
     )
-    larger = m and larger_itemsets.LargerItemsets(k=k, known=largest, m=m, rows=rows, slots=SLOTS)
+    larger = m and rare_clusters.LargerItemsets(k=k, known=largest, m=m, rows=rows, slots=SLOTS)
     space = set_moves.Space(n=N_ITEMS, slots=SLOTS, largest=largest, words=words, larger=larger)
     half = len(naive.rows) // 2
     for begin, end in ((0, half), (half, len(naive.rows))):
@@ -239,9 +233,14 @@ def test_splits_and_swaps(largest, m):
 
 def annealing_of(naive, k, m, change, seed):
     rows = rows_of(naive.rows, naive.weights, N_ITEMS)
+    itemsets, bounds = csr([])
     clusters = set_annealing.Annealing(
         k=k,
-        triples=m == 3,
+        largest=m,
+        loss=3,
+        itemsets=itemsets,
+        bounds=bounds,
+        words=0,
         label=np.array(naive.labels, np.int64),
         slots=SLOTS,
         singles=np.array([naive.support_alone(x) for x in range(N_ITEMS)]),

@@ -20,7 +20,7 @@ NO_TWIN = {
     "cuts.Space": "work space of the searches for cuts",
     "inferences.Path": "work space of Inferences",
     "inferences.Stack": "work space of Inferences",
-    "itemset_search.Nodes": "work space of rare_itemsets and find_threats",
+    "itemset_search.Nodes": "work space of RareSearch and find_threats",
     "set_search.Leaver": "work space of swap_each",
     "set_moves.wake": "clears flags; relocate calls it",
 }

@@ -7,8 +7,7 @@ from itertools import product
 
 import pandas as pd
 from conftest import row_lists
-from hypothesis import assume
-from hypothesis import strategies as st
+from hypothesis import assume, strategies as st
 
 import pdanon
 from naive import itemsets as naive

@@ -7,8 +7,7 @@ from unittest import mock
 import numpy as np
 import pytest
 from conftest import frame_of, row_lists, rows_of
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from naive.identification import NaiveAttacker, persons_at_risk
 
 import pdanon

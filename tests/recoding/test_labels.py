@@ -11,8 +11,7 @@ import pandas as pd
 import pytest
 from conftest import SECRET, frame_of, row_lists, rows_of
 from families import RT
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 
 import pdanon
 from examples import examples

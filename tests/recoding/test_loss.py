@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import frame_of, row_lists
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 from naive import itemsets as naive
 
 import pdanon

@@ -10,8 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from contract import ARGUMENTS, arguments_of, is_possible
-from families import ALGORITHMS as OF_ITEMS
-from families import RELATIONAL, RT
+from families import ALGORITHMS as OF_ITEMS, RELATIONAL, RT
 
 import pdanon
 from examples import ALL, MANY

@@ -8,8 +8,7 @@ import pdanon.datasets
 import pytest
 from conftest import frame_of, row_lists
 from frames import collapse
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from naive import losses as naive
 
 import pdanon

@@ -8,15 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import frame_of, row_lists
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import pdanon
 import pdanon.stream
 from examples import examples
 from pdanon.io.datasets import make_baskets
-from pdanon.recoding import counts
-from pdanon.recoding import risk as module
+from pdanon.recoding import counts, risk as module
 from pdanon.recoding.risk import Attacker, hidden_items
 
 SHARES = ["singled_out", "below_k"]

@@ -16,8 +16,7 @@ import pandas as pd
 import pytest
 from conftest import SECRET, frame_of
 from families import ALGORITHMS as ITEM_ALGORITHMS
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import pdanon
 from examples import examples

@@ -10,8 +10,7 @@ import numpy as np
 import pandas as pd
 import pdanon.datasets
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from naive import losses as naive
 
 import pdanon

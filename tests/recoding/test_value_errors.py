@@ -7,8 +7,7 @@ from itertools import product
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from examples import examples
 from pdanon.recoding.loss import combination_error

@@ -24,29 +24,8 @@ from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.support import ItemsetTable, SupportIndex, check_feasible, check_rows
 from pdanon.itemsets.timing import Report
 from pdanon.itemsets.validation import check_flag
-from pdanon.recoding.decision import Decision, ListRows, decide_lists
+from pdanon.recoding.decision import ListDecision, decide_lists
 from pdanon.recoding.recoding import Recoding
-
-
-def protect(
-    clusters: Clusters,
-    guarantee: KmAnonymity | PrivacyConstraints,
-    itemsets: Itemsets,
-    report: Report,
-    first: Codes | None = None,
-) -> None:
-    """Merge and suppress until the clusters satisfy a guarantee.
-
-    ``first`` is the first item of the set of each item, if the clusters begin with sets.
-    """
-    if isinstance(guarantee, KmAnonymity):
-        clusters.satisfy_km(guarantee.k, guarantee.m, report=report)
-    else:
-        listed = constraint_table(guarantee.constraints, itemsets)
-        if first is not None:
-            codes, offsets = canonical_rows(first[listed.codes], listed.offsets, itemsets.n_items)
-            listed = ItemsetTable(codes, offsets, listed.supports)
-        clusters.satisfy(listed, guarantee.k, report=report)
 
 
 def read_guarantee(
@@ -91,12 +70,17 @@ def merge_items(
     problem : InfeasibleError or None
         The reason why the guarantee is not reached with ``spare`` suppressed items.
     """
-    options: Any = {"spare": spare, "least_first": least_first}
+    options: Any = {"spare": spare, "least_first": least_first, "report": report}
     if isinstance(guarantee, LmDiversity):
-        return _merge_known(itemsets, guarantee, report, weights, blocks, options)
+        return _merge_known(itemsets, guarantee, weights, blocks, options)
     clusters = clusters_of(SupportIndex.of(itemsets), first, weights, blocks, **options)
     try:
-        protect(clusters, guarantee, itemsets, report, first)
+        if isinstance(guarantee, KmAnonymity):
+            clusters.satisfy_km(guarantee.k, guarantee.m)
+        else:
+            listed = constraint_table(guarantee.constraints, itemsets)
+            images = canonical_rows(first[listed.codes], listed.offsets, itemsets.n_items)
+            clusters.satisfy(ItemsetTable.listed(*images), guarantee.k)
     except InfeasibleError as problem:
         return clusters.labels[first], problem
     return clusters.labels[first], None
@@ -105,7 +89,6 @@ def merge_items(
 def _merge_known(
     itemsets: Itemsets,
     guarantee: LmDiversity,
-    report: Report,
     weights: Numbers | None,
     blocks: Numbers | None,
     options: Any,
@@ -120,9 +103,9 @@ def _merge_known(
     kinds = np.zeros(itemsets.n_items, np.int64) if blocks is None else blocks
     own = known.recode(np.searchsorted(items, np.arange(itemsets.n_items)), len(items))
     clusters = Clusters(own, None if weights is None else weights[items], kinds[items], **options)
-    labels, problem = np.arange(itemsets.n_items, dtype=np.int32), None
+    labels = np.arange(itemsets.n_items, dtype=np.int32)
     try:
-        clusters.satisfy_km(k, guarantee.m, report=report)
+        clusters.satisfy_km(k, guarantee.m)
         merged = np.where(hidden, np.int32(-1), labels)
         merged[items] = np.where(clusters.labels < 0, -1, items[clusters.labels])
         rows = SupportIndex.of(itemsets).distinct()
@@ -131,10 +114,9 @@ def _merge_known(
         sets = DiverseSets(*both, merged, kinds, diversity, itemsets.n_items, spare)
         sets.protect(k, guarantee.m)
         return np.where(hidden, labels, sets.labels), None
-    except InfeasibleError as error:
-        problem = error
-    labels[items] = np.where(clusters.labels < 0, -1, items[clusters.labels])
-    return labels, problem
+    except InfeasibleError as problem:
+        labels[items] = np.where(clusters.labels < 0, -1, items[clusters.labels])
+        return labels, problem
 
 
 def decide_within_blocks(
@@ -145,17 +127,21 @@ def decide_within_blocks(
     k: int,
     m: ItemLimit,
     constraints: Any,
-    utility: Any,
-    max_suppressed: float,
     weights: Any,
     sensitive: Any,
     l: int | None,  # noqa: E741  (its name in the literature)
     refine: bool,
-    penalty: float = 1,
+    start: Any,
     random_state: Any = None,
-    start: Any = None,
-) -> Decision[ListRows]:
-    """Decide as COAT, which merges the least frequent item first (``least_first``), or as UPCTA."""
+    utility: Any = None,
+    max_suppressed: float = 0,
+    penalty: float = 1,
+    one_set: bool = False,
+) -> ListDecision:
+    """Decide as COAT, which merges the least frequent item first (``least_first``), or as UPCTA.
+
+    With ``one_set``, decide as PCTA: in the worst case all items become one set.
+    """
     itemsets = columns.itemsets
     share, penalty = check_share(max_suppressed, "max_suppressed"), check_penalty(penalty)
     blocks = None if utility is None else partition(utility)
@@ -163,8 +149,10 @@ def decide_within_blocks(
     guarantee = read_guarantee(constraints, k, m, itemsets, sensitive, l, refine)
     started = Start.of(start, itemsets, guarantee)
     order = ItemOrder.draw(itemsets, random_state)
+    if one_set:
+        check_feasible(SupportIndex.of(itemsets), check_k(guarantee.k), itemsets.n_present)
     allowed = int(share * itemsets.n_items)  # a fraction: rounded down exactly
-    steps, block_of = item_weights(weights, order.itemsets), item_blocks(blocks, order.itemsets)
+    steps, block_of = item_weights(weights, order.itemsets), item_blocks(blocks, order.itemsets.vocabulary)
     options: Any = {"weights": steps, "blocks": block_of, "spare": allowed, "least_first": least_first}
     first = started.first(order, block_of)
     labels, problem = merge_items(order.itemsets, guarantee, report, first=first, **options)
@@ -179,10 +167,12 @@ def decide_within_blocks(
         labels, trace = refine_sets(order.itemsets, labels, guarantee, block_of, started.kept(order))
     recoding = Recoding.of_clusters(order.restore(labels), itemsets)
     valued = importance(weights, itemsets)
-    read = {"constraints": constraints, "utility": blocks, **started.parameters}
+    read = {"constraints": constraints, **started.parameters}
+    if not one_set:
+        read["utility"] = blocks
     measured: Any = {"weights": valued, "penalty": penalty}
     decided = decide_lists(columns, recoding, guarantee, read, trace=trace, problem=problem, **measured)
-    if problem is not None:
+    if problem is not None or one_set:
         return decided
     suppressed = int((decided.rows.recoding.targets < 0).sum())
     if decided.rows.recoding is not recoding and suppressed > allowed:
@@ -226,6 +216,6 @@ def merge_occurrences(
     weights: Numbers | None = None,
 ) -> Codes:
     """Return the set of each occurrence, -1 where it is suppressed."""
-    state = Clusters(index, weights, blocks, spare=spare, least_first=least_first)
-    state.satisfy_km(k, m, report=report)
+    state = Clusters(index, weights, blocks, spare=spare, least_first=least_first, report=report)
+    state.satisfy_km(k, m)
     return state.labels[index.codes]

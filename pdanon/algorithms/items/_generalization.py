@@ -22,12 +22,9 @@ from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.support import SupportIndex, check_feasible
 from pdanon.itemsets.timing import Report
 from pdanon.itemsets.validation import check_known
-from pdanon.recoding.decision import Decision, ListRows, decide_lists
+from pdanon.recoding.decision import ListDecision, decide_lists
 from pdanon.recoding.emptied import labels_to_suppress
 from pdanon.recoding.recoding import Recoding
-
-# The losses that HgHs can lower, by name.
-PRICES = {"LM": NodePrices.lm, "NCP": NodePrices.ncp}
 
 
 def cut_task(itemsets: Itemsets, hierarchy: HierarchyLike, k: int, m: int | None, report: Report) -> CutTask:
@@ -65,7 +62,7 @@ def decide_nodes(
     m: ItemLimit,
     hierarchy: HierarchyLike,
     start: Any = None,
-) -> Decision[ListRows]:
+) -> ListDecision:
     """Recode each item in the same way in all rows, to the node that ``nodes`` returns; -1 suppresses it."""
     guarantee = KmAnonymity(k, m)
     task, read = started_task(columns.itemsets, hierarchy, guarantee, start, report, drop=True)
@@ -83,9 +80,9 @@ def decide_priced_nodes(
     loss: str,
     weights: Any,
     **series: Any,
-) -> Decision[ListRows]:
+) -> ListDecision:
     """Recode as `decide_nodes`, where ``nodes`` lowers a loss and weighs the items."""
-    check_known(loss, PRICES, "loss", where="loss")
+    check_known(loss, ("LM", "NCP"), "loss", where="loss")
     priced = partial(nodes, loss=loss, weights=item_weights(weights, columns.itemsets))
     return decide_nodes(priced, columns, report, k=k, m=m, hierarchy=hierarchy, **series)
 
@@ -136,7 +133,7 @@ def decide_groups(
     k: int,
     hierarchy: HierarchyLike,
     repeats: bool = False,
-) -> Decision[ListRows]:
+) -> ListDecision:
     """Recode groups of rows to the nodes that ``nodes`` returns; the rows of a group become equal."""
     guarantee = TransactionalK(k=k)
     columns = replace(columns, itemsets=merge_empty_rows(columns.itemsets))
@@ -144,8 +141,3 @@ def decide_groups(
     task = cut_task(every_row, hierarchy, guarantee.k, None, report)
     became, groups = nodes(task)
     return decide_lists(columns, Recoding.of_cut(became, task.tree, groups, repeats=repeats), guarantee)
-
-
-def expand_nodes(nodes: Callable[..., Codes], task: CutTask, **options: Any) -> Codes:
-    """Return the node of each occurrence from ``nodes``, which returns that of each item."""
-    return nodes(task, **options)[task.rows.codes]

@@ -6,7 +6,7 @@ release tells nothing of a person that the earlier one hides.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from pdanon.algorithms.states.clusters import Clusters, ItemOrder
 from pdanon.errors import ParameterError
+from pdanon.frozen import frozen
 from pdanon.guarantees import KmAnonymity, LmDiversity, PrivacyConstraints
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers, find_items
@@ -35,7 +36,7 @@ class UnfitStartError(ParameterError):
     """An earlier release that this algorithm cannot start from, and others may."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Start:
     """The sets from which an algorithm starts: those of an earlier release, or single items.
 
@@ -93,7 +94,7 @@ class Start:
         return None if self.set_of is None else _first_items(order.arrange(self.set_of))
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class StartCut:
     """The lowest cut of a hierarchy that an algorithm may publish: that of an earlier release, or the leaves.
 
@@ -157,7 +158,7 @@ def _record(labels: Numbers | Codes) -> dict[str, str]:
     return {"start": f"{len(np.unique(labels[labels >= 0]))} labels of an earlier release"}
 
 
-def _read_labels(start: Any, itemsets: Itemsets, guarantee: _Model) -> tuple[Numbers, pa.Array]:
+def _read_labels(start: Any, itemsets: Itemsets, guarantee: _Model) -> tuple[Codes, pa.DictionaryArray]:
     """Read an earlier release: the line of each item in its mapping, -1 without one, and their labels."""
     if isinstance(guarantee, LmDiversity):
         hint = "leave out sensitive and l, or audit both releases: df.txanon.after(january).audit(...)"
@@ -169,13 +170,11 @@ def _read_labels(start: Any, itemsets: Itemsets, guarantee: _Model) -> tuple[Num
     except ParameterError as error:
         hint = "pass an earlier result, or its mapping"
         raise ParameterError(error.parts["what"], where="start", got=describe(start), hint=hint) from None
-    place = find_items(itemsets.vocabulary, known.vocabulary)
-    if len(place) and (place < 0).all():
+    lines = find_items(itemsets.vocabulary, known)
+    if len(lines) and (lines < 0).all():
         hint = "pass a release of this column, with items of the same type"
         raise ParameterError("the earlier release has none of the items", where="start", hint=hint)
-    line = np.full(len(known.codes) + 1, -1)  # the last entry, -1, is that of items that it lacks
-    line[known.codes] = np.arange(len(known.codes))  # line i of the mapping is about the item codes[i]
-    return line[place], labels
+    return lines, labels
 
 
 def _refuse_suppressed(labels: pa.Array) -> None:
@@ -198,14 +197,15 @@ def _first_items(set_of: Numbers) -> Codes:
 def clusters_of(
     index: SupportIndex, first: Codes, weights: Numbers | None, blocks: Numbers | None = None, **options: Any
 ) -> Clusters:
-    """Return the clusters of items with the same first item. The others have no label of their own."""
-    sizes = np.bincount(first, minlength=index.n_items)
+    """Return the clusters of items with the same first item, -1 for none. The others have no own label."""
+    if (first == np.arange(index.n_items)).all():
+        return Clusters(index, weights, blocks, **options)
+    kept = first >= 0
+    sizes = np.bincount(first[kept], minlength=index.n_items)
     heaviest = None
     if weights is not None:
         heaviest = np.zeros_like(weights)
-        np.maximum.at(heaviest, first, weights)
-    if (sizes < 2).all():
-        return Clusters(index, weights, blocks, **options)
+        np.maximum.at(heaviest, first[kept], weights[kept])
     return Clusters(index.recode(first, index.n_items), heaviest, blocks, sizes=sizes, **options)
 
 

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from pdanon.algorithms.states.rules import too_many
 from pdanon.errors import InfeasibleError
 from pdanon.guarantees import Coherence, PublicK
 from pdanon.guarantees.coherence import PublicAndPrivate, knowable_items
@@ -14,7 +15,7 @@ from pdanon.guarantees.emptied import ROWS_WITHOUT_PUBLIC
 from pdanon.itemsets.codes import Itemsets, Mask
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.support import SupportIndex, check_rows
-from pdanon.recoding.decision import Decision, ListRows, decide_lists
+from pdanon.recoding.decision import ListDecision, decide_lists
 from pdanon.recoding.emptied import with_enough_emptied
 from pdanon.recoding.recoding import Recoding, mapping_table
 
@@ -31,8 +32,7 @@ def check_coherent_without_public(parts: PublicAndPrivate, guarantee: Coherence)
         ((rows.supports[rows.is_private], rows.n_rows) for rows in crowds),
         key=lambda each: Fraction(int(each[0].max(initial=0)), max(each[1], 1)),
     )
-    above, below = guarantee.h.numerator, guarantee.h.denominator
-    frequent = int(np.sum(supports * below > above * n_rows))
+    frequent = int(np.sum(too_many(supports, n_rows, guarantee.h)))
     if frequent:
         most = int(supports.max())
         digits = -(-most * 10**4 // n_rows) / 10**4  # rounded up, so that it suffices
@@ -53,17 +53,16 @@ def too_frequent_where_public(parts: PublicAndPrivate, guarantee: Coherence) -> 
     marked = np.zeros(len(parts.is_private), np.bool_)
     if parts.twins is None:
         return marked
-    above, below = guarantee.h.numerator, guarantee.h.denominator
     frequent = np.zeros(len(parts.totals) + 1, np.bool_)  # -1 is the last
     for rows in parts.crowds():
-        frequent[:-1] |= rows.totals * below > above * rows.n_rows
+        frequent[:-1] |= too_many(rows.totals, rows.n_rows, guarantee.h)
     marked[:] = frequent[parts.twins]
     return marked
 
 
 def decide_suppressed(
     parts: PublicAndPrivate, suppressed: Mask, guarantee: Coherence | PublicK
-) -> Decision[ListRows]:
+) -> ListDecision:
     """Remove the suppressed items; rebuild the private column, if there is one.
 
     Missing rows of a private column become empty, so that the release does not show which rows have private
@@ -91,7 +90,7 @@ def decide_suppressed(
 
 def _hide_emptied(
     columns: ListColumns, recoding: Recoding, guarantee: Coherence, public: Itemsets
-) -> Decision[ListRows]:
+) -> ListDecision:
     """Suppress more public items, if rows lose all of them and fewer than k rows have none.
 
     An attacker knows public items only. Rows without public items in the original, missing ones included,

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,7 +26,7 @@ from pdanon.itemsets.codes import Codes, Mask, item_texts
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.support import check_feasible
 from pdanon.itemsets.timing import Report
-from pdanon.recoding.decision import Decision, ListRows, decide_lists
+from pdanon.recoding.decision import ListDecision, decide_lists
 from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.result import Anonymized
 
@@ -131,8 +130,7 @@ def apriori(
     2  ['A' 'b1' 'b2']
     3       ['A' 'b2']
     """
-    decision = partial(decide, k=k, m=m, hierarchy=hierarchy, sensitive=sensitive, l=l, start=start)
-    return RECORD.release(frame, column, decision, keep=keep)
+    return RECORD.release(locals())
 
 
 def decide(
@@ -145,7 +143,7 @@ def decide(
     sensitive: Any,
     l: int | None,  # noqa: E741  (its name in the literature)
     start: Any = None,
-) -> Decision[ListRows]:
+) -> ListDecision:
     """Decide the node of each item; sensitive items are published as they are."""
     guarantee = diversity_model(k, m, sensitive, l) or KmAnonymity(k, m)
     k, m = check_k(guarantee.k), guarantee.m
@@ -184,14 +182,13 @@ def find_leaves(hierarchy: HierarchyLike, items: pa.Array, hidden: Mask) -> tupl
 
 
 def _nodes(task: CutTask) -> Codes:
-    """Return the node of each occurrence; no item is sensitive."""
-    return task.protected_cut().nodes[task.rows.codes]
+    """Return the node of each item; none is sensitive."""
+    return task.protected_cut().nodes
 
 
 RECORD = Algorithm(
     apriori,
     (KmAnonymity, LmDiversity),
-    recodes="items",
     decide=decide,
     unit="generalizations",
     nodes=_nodes,

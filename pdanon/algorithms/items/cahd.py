@@ -7,17 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import pandas as pd
 
 from pdanon._kernels import row_partitions
-from pdanon.algorithms.items._clustering import protect, refine_sets
+from pdanon.algorithms.items._clustering import merge_items, refine_sets
 from pdanon.algorithms.items.apriori import find_leaves
 from pdanon.algorithms.registry import Algorithm, Way
-from pdanon.algorithms.states.clusters import Clusters
 from pdanon.algorithms.states.cuts import CutTask, by_first_row
 from pdanon.errors import EmptiedWarning, InfeasibleError, ParameterError, warn
 from pdanon.guarantees import KmAnonymity, SensitiveGroups
@@ -31,7 +29,7 @@ from pdanon.itemsets.support import SupportIndex, by_support, check_feasible, cs
 from pdanon.itemsets.timing import Report
 from pdanon.itemsets.validation import check_count, check_flag, check_known
 from pdanon.recoding.counts import FEW
-from pdanon.recoding.decision import Decision, ListRows, decide_lists
+from pdanon.recoding.decision import ListDecision, decide_lists
 from pdanon.recoding.emptied import hide_emptied
 from pdanon.recoding.grouped import GroupedRows
 from pdanon.recoding.labels import Labels
@@ -185,18 +183,7 @@ def cahd(
     1      1     2  gout      1
     2      2     1  <NA>      0
     """
-    decision = partial(
-        decide,
-        p=p,
-        sensitive=sensitive,
-        k=k,
-        m=m,
-        hierarchy=hierarchy,
-        refine=refine,
-        order=order,
-        alpha=alpha,
-    )
-    return RECORD.release(frame, column, decision, labels=labels, keep=keep)
+    return RECORD.release(locals())
 
 
 def decide(
@@ -211,7 +198,7 @@ def decide(
     refine: bool,
     order: Order,
     alpha: int,
-) -> Decision[ListRows]:
+) -> ListDecision:
     """Decide how public items are published, and the group of each row."""
     guarantee = SensitiveGroups(p=p, sensitive=sensitive, k=k, m=m)
     if hierarchy is not None and guarantee.k is None:
@@ -223,8 +210,8 @@ def decide(
     itemsets = columns.itemsets
     is_sensitive = guarantee.is_sensitive(itemsets)
     index = SupportIndex.of(itemsets)
-    secret = _select_items(index, is_sensitive)
-    _check_feasible(_select_items(index, ~is_sensitive), secret, guarantee.p, itemsets.n_present)
+    secret = index.select(is_sensitive)
+    _check_feasible(index.select(~is_sensitive), secret, guarantee.p, itemsets.n_present)
     recoding = Recoding.of_suppressed(is_sensitive, itemsets)
     if guarantee.k is not None:
         hiding = KmAnonymity(guarantee.k, guarantee.m)
@@ -257,7 +244,7 @@ def _generalize_public(
     report: Report,
 ) -> Recoding:
     """Generalize the public items to nodes or sets with a guarantee of their own; suppress the others."""
-    public = itemsets.recode(np.where(hidden, -1, np.arange(itemsets.n_items)), itemsets.vocabulary)
+    public = itemsets.keep_items(~hidden)
     check_feasible(SupportIndex.of(public), guarantee.k, public.n_rows)
     became = np.full(itemsets.n_items, -1, np.int32)
     if hierarchy is not None:
@@ -265,11 +252,11 @@ def _generalize_public(
         task = CutTask(SupportIndex.of(public), tree, leaves[~hidden], guarantee.k, guarantee.m, report)
         became[~hidden] = task.protected_cut().nodes
         return Recoding.of_cut(became, tree, n_leaves=n_leaves)
-    clusters = Clusters(SupportIndex.of(public))
-    protect(clusters, guarantee, public, report)
-    became[~hidden] = clusters.labels
+    alone = np.arange(public.n_items, dtype=np.int32)
+    labels, _ = merge_items(public, guarantee, report, first=alone)
     if refine:
-        became[~hidden], _ = refine_sets(public, clusters.labels, guarantee)
+        labels, _ = refine_sets(public, labels, guarantee)
+    became[~hidden] = labels
     return Recoding.of_clusters(became, itemsets)
 
 
@@ -303,11 +290,6 @@ def _add_missing(groups: Codes, there: Numbers, n_rows: int) -> Codes:
     return by_first_row(of_row)
 
 
-def _select_items(index: SupportIndex, wanted: Mask) -> SupportIndex:
-    """Return the rows with the selected items only, renumbered from 0 in their order."""
-    return index.recode(np.where(wanted, np.cumsum(wanted) - 1, -1), int(wanted.sum()))
-
-
 def _check_feasible(public: SupportIndex, secret: SupportIndex, p: int, n_present: int) -> None:
     """Check that public items exist, and that one group of all rows that are not missing is safe."""
     if not public.n_items:
@@ -332,8 +314,8 @@ def _warn_of_emptied(public: SupportIndex, secret: SupportIndex, p: int) -> None
 
     If it is known that few rows are empty in the original, such a row reveals that it had a sensitive item.
     """
-    empty = np.diff(public.offsets) == 0
-    rows, emptied = int(empty.sum()), int((empty & (np.diff(secret.offsets) > 0)).sum())
+    empty = public.lengths == 0
+    rows, emptied = int(empty.sum()), int((empty & (secret.lengths > 0)).sum())
     if emptied * p > rows and len(empty) >= FEW:
         what = f"{emptied:,} of {rows:,} rows that are published as empty contained sensitive items only"
         hint = "leave these rows out of the table if an attacker may know that no row is empty in it"
@@ -345,8 +327,7 @@ def _band_order(public: SupportIndex) -> Numbers:
     from scipy.sparse import bmat
     from scipy.sparse.csgraph import reverse_cuthill_mckee
 
-    parts = np.ones(len(public.codes), np.int8), public.codes, public.offsets
-    rows = csr(parts, public.n_rows, public.n_items)
+    rows = csr(public.codes, public.offsets, public.n_items, np.int8(1))
     graph = bmat([[None, rows], [rows.T, None]], format="csr")
     order = reverse_cuthill_mckee(graph, symmetric_mode=True).astype(np.int64)
     return order[order < public.n_rows]

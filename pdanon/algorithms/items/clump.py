@@ -24,7 +24,7 @@ from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.row_loops import first_equal_rows
 from pdanon.itemsets.timing import Report
 from pdanon.itemsets.validation import check_count, check_known
-from pdanon.recoding.decision import Decision, ListRows
+from pdanon.recoding.decision import ListDecision
 from pdanon.recoding.result import Anonymized
 
 _BATCH = 256  # rows placed between reports
@@ -119,8 +119,7 @@ def clump(
     2       ['A' 'b1']
     3       ['A' 'b1']
     """
-    decision = partial(decide, k=k, hierarchy=hierarchy, r=r, score=score, lookahead=lookahead)
-    return RECORD.release(frame, column, decision, keep=keep)
+    return RECORD.release(locals())
 
 
 def decide(
@@ -132,7 +131,7 @@ def decide(
     r: int,
     score: Score,
     lookahead: int,
-) -> Decision[ListRows]:
+) -> ListDecision:
     """Decide the nodes of each group of rows."""
     check_count(r, "r", least=1)
     check_count(lookahead, "lookahead", least=0)

@@ -168,29 +168,12 @@ def coat(
     2      0  salt  (rice,salt)        1
     3      0   tea          tea        4
     """
-    decision = partial(
-        decide_within_blocks,
-        True,
-        k=k,
-        m=m,
-        constraints=constraints,
-        utility=utility,
-        max_suppressed=max_suppressed,
-        weights=weights,
-        penalty=penalty,
-        sensitive=sensitive,
-        l=l,
-        refine=refine,
-        random_state=random_state,
-        start=start,
-    )
-    return RECORD.release(frame, column, decision, labels=labels, keep=keep)
+    return RECORD.release(locals())
 
 
 RECORD = Algorithm(
     coat,
     (KmAnonymity, PrivacyConstraints, LmDiversity),
-    recodes="items",
     decide=partial(decide_within_blocks, True),
     by_pairs=True,
     sets=partial(merge_occurrences, least_first=True),

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from time import monotonic
 from typing import Any
 
@@ -16,7 +15,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pdanon._kernels import moles as kernels
+from pdanon._kernels import conflicts as kernels
 from pdanon.algorithms.items._suppression import (
     check_coherent_without_public,
     decide_suppressed,
@@ -32,12 +31,13 @@ from pdanon.guarantees.parameters import check_seconds
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Itemsets, Numbers
 from pdanon.itemsets.encoded_columns import ListColumns
+from pdanon.itemsets.lists import Floats, offsets_of
 from pdanon.itemsets.row_loops import transpose
 from pdanon.itemsets.support import MOST_ITEMSETS, ItemsetTable, SupportIndex, csr
 from pdanon.itemsets.threads import search
 from pdanon.itemsets.timing import Report, halt_flag
 from pdanon.itemsets.validation import check_known
-from pdanon.recoding.decision import Decision, ListRows
+from pdanon.recoding.decision import ListDecision
 from pdanon.recoding.result import Anonymized
 
 
@@ -141,9 +141,8 @@ class Moles:
         deadline, solved = monotonic() + seconds, len(moles) > 0
         while solved and (left := deadline - monotonic()) > 0:
             demands = moles.take(demanded)
-            ones = np.ones(len(demands.codes), np.int64)
-            places = np.searchsorted(items, demands.codes), demands.offsets
-            rows = csr((ones, *places), len(demands), len(items))
+            places = np.searchsorted(items, demands.codes)
+            rows = csr(places, demands.offsets, len(items), np.int64(1))
             found, least, solved = solve_program(losses[items], rows, 1, np.inf, left)
             report(1)
             bound = max(bound, least)
@@ -187,7 +186,7 @@ class _Numbered:
     def peaks(self) -> Numbers:
         """Count the rows that each public item shares with its most frequent private item."""
         hidden = np.arange(self._index.n_items) >= len(self._public)
-        index = self._index.within(np.diff(self._index.keep_items(hidden).offsets) > 0)
+        index = self._index.within(self._index.keep_items(hidden).lengths > 0)
         starts, tids, _ = index.transpose
         rows = self._mole_rows(index, self._ends(index))
         return kernels.private_peaks(rows, starts[: len(self._public) + 1], tids, index.n_items)
@@ -203,10 +202,10 @@ class _Numbered:
             starts, tids, places = index.transpose
             columns = (starts[: len(self._public) + 1], tids, places, supports, peaks, index.n_items)
             rows = self._mole_rows(index, ends)
-            arguments = k, min(p, longest), above, below, rows, *columns, MOST_ITEMSETS
+            arguments = k, min(p, longest), above, below, rows, *columns
 
             def list_moles() -> tuple[NDArray[np.int32], Numbers, bool]:
-                return kernels.minimal_moles(*arguments, halt_flag())
+                return kernels.MoleSearch(*arguments).minimal(MOST_ITEMSETS, halt_flag())
 
             ((codes, offsets, is_done),) = search(list_moles, [()], index.search_bound(p), limited=True)
             if not is_done:
@@ -217,9 +216,7 @@ class _Numbered:
                     f"or more than {4 * MOST_ITEMSETS:,} candidates",
                     hint="pass a smaller p; or use suppress_public, which lists no moles",
                 )
-        return ItemsetTable(
-            self._public[codes].astype(np.int32), offsets, np.zeros(len(offsets) - 1, np.int64)
-        )
+        return ItemsetTable.listed(self._public[codes].astype(np.int32), offsets)
 
     def _mole_rows(self, index: SupportIndex, ends: Numbers) -> kernels.MoleRows:
         first_copy = len(self._public) + self._n_private
@@ -227,7 +224,8 @@ class _Numbered:
 
     def _ends(self, index: SupportIndex) -> Numbers:
         """Return the end of the public items of each row."""
-        return kernels.private_begins(index.codes, index.offsets, len(self._public))
+        is_public = index.codes < len(self._public)
+        return index.offsets[:-1] + np.diff(offsets_of(is_public)[index.offsets])
 
 
 # --- The public function and its decision
@@ -366,9 +364,7 @@ def coherence(
        item  MM   IL  score
     0  salt   1  2.0    0.5
     """
-    parameters = {"h": h, "k": k, "p": p, "private": private, "criterion": criterion, "loss": loss}
-    decision = partial(decide, **parameters, effort=effort, time_limit=time_limit)
-    return RECORD.release(frame, column, decision, keep=keep)
+    return RECORD.release(locals())
 
 
 def decide(
@@ -383,7 +379,7 @@ def decide(
     effort: Any,
     loss: Any,
     time_limit: float,
-) -> Decision[ListRows]:
+) -> ListDecision:
     """Decide which items are suppressed: at least one of each mole."""
     check_known(criterion, CRITERIA, "criterion", where="criterion")
     seconds = check_seconds(time_limit, "time_limit", zero=True)
@@ -422,7 +418,7 @@ def _check_budget(parts: PublicAndPrivate, guarantee: Coherence) -> None:
 
 
 def _trace(
-    itemsets: Itemsets, chosen: Numbers, counts: Numbers, losses: NDArray[np.float64], criterion: str
+    itemsets: Itemsets, chosen: Numbers, counts: Numbers, losses: Floats, criterion: str
 ) -> pd.DataFrame:
     """Return the steps of the elimination: ``item, MM, IL, score``."""
     items = itemsets.vocabulary.take(pa.array(chosen))
@@ -438,7 +434,6 @@ def _trace(
 RECORD = Algorithm(
     coherence,
     (Coherence,),
-    recodes="items",
     decide=decide,
     unit="moles",
     keeps_type=True,

@@ -11,9 +11,9 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from pdanon.algorithms.items._generalization import decide_nodes, expand_nodes
+from pdanon.algorithms.items._generalization import decide_nodes
 from pdanon.algorithms.registry import Algorithm, Way
-from pdanon.algorithms.states.cuts import Cut, CutTask
+from pdanon.algorithms.states.cuts import CutTask
 from pdanon.guarantees import KmAnonymity
 from pdanon.guarantees.parameters import ItemLimit
 from pdanon.hierarchy import HierarchyLike
@@ -97,13 +97,12 @@ def direct(
     2  ['A' 'b1' 'b2']
     3       ['A' 'b2']
     """
-    decision = partial(decide_nodes, nodes_of, k=k, m=m, hierarchy=hierarchy)
-    return RECORD.release(frame, column, decision, keep=keep)
+    return RECORD.release(locals())
 
 
 def nodes_of(task: CutTask) -> Codes:
     """Return the node of each item."""
-    cut = Cut(task.rows, task.tree, task.leaves)
+    cut = task.cut()
     while len(threats := _rare_in_preorder(cut.index(), task.k, task.m)):
         task.report(cut.satisfy(threats, task.k))
     return cut.nodes
@@ -112,7 +111,7 @@ def nodes_of(task: CutTask) -> Codes:
 def _rare_in_preorder(index: SupportIndex, k: int, m: int | None) -> ItemsetTable:
     """List minimal rare itemsets of all sizes up to m, or rare rows, in the order of a prefix tree."""
     threats = index.rare(k, m)
-    sizes = np.diff(threats.offsets)
+    sizes = threats.lengths
     # Padding with -1 sorts a prefix before its extensions.
     padded = np.full((len(threats), int(sizes.max(initial=1))), -1, np.int32)
     padded[np.arange(padded.shape[1]) < sizes[:, None]] = threats.codes
@@ -122,9 +121,8 @@ def _rare_in_preorder(index: SupportIndex, k: int, m: int | None) -> ItemsetTabl
 RECORD = Algorithm(
     direct,
     (KmAnonymity,),
-    recodes="items",
     decide=partial(decide_nodes, nodes_of),
-    nodes=partial(expand_nodes, nodes_of),
+    nodes=nodes_of,
     unit="generalizations",
     ways=(Way(KmAnonymity, 60, needs="hierarchy"),),
 )

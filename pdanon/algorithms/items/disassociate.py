@@ -9,14 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from pdanon._kernels import chunks as chunks_kernels
-from pdanon._kernels import row_splits
+from pdanon._kernels import chunks as chunks_kernels, row_clusters
 from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.guarantees import DisassociatedKm
 from pdanon.guarantees.parameters import DEFAULT_M, ItemLimit
@@ -25,12 +23,12 @@ from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.chunks import ChunkTable
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers
 from pdanon.itemsets.encoded_columns import ListColumns
-from pdanon.itemsets.lists import distinct, offsets_of
+from pdanon.itemsets.lists import distinct, inverse_order, mask_at, offsets_of, ranges, rows_of
 from pdanon.itemsets.row_loops import recode_rows
 from pdanon.itemsets.support import ItemsetTable, SupportIndex, check_feasible
 from pdanon.itemsets.timing import Report
 from pdanon.itemsets.validation import check_count, check_flag, random_generator
-from pdanon.recoding.decision import Decision, ListRows
+from pdanon.recoding.decision import Decision, ListDecision, ListRows
 from pdanon.recoding.recoding import Recoding, mapping_table
 from pdanon.recoding.reconstruction import draw_records
 from pdanon.recoding.result import Anonymized
@@ -85,13 +83,13 @@ def chunks_of(
     k, m = guarantee.k, min(guarantee.m or 2**31, 2**31)
     filled = np.flatnonzero(itemsets.lengths)
     offsets = np.append(itemsets.offsets[filled], len(itemsets.codes))
-    rows, starts = row_splits.split_rows(k, most, itemsets.codes, offsets, blocks)
+    rows, starts = row_clusters.split_rows(k, most, itemsets.codes, offsets, blocks)
     lists = itemsets.codes, offsets, blocks
     chunk, n_parts, n_chunks = chunks_kernels.split_terms(k, m, guarantee.safe, rows, starts, *lists)
     sizes = np.diff(starts)
     cluster_of = np.empty(len(rows), np.int64)
-    cluster_of[rows] = np.repeat(np.arange(len(sizes)), sizes)
-    row = np.repeat(np.arange(len(rows)), np.diff(offsets))
+    cluster_of[rows] = rows_of(starts)
+    row = rows_of(offsets)
     enough = (n_chunks > 0) & (n_parts >= sizes + k * (np.minimum(n_chunks, m) - 1))
     found = _Parts(cluster_of[row], chunk, sizes, np.full(len(sizes), -1, np.int64))
     if refine:
@@ -134,11 +132,9 @@ def _by_open_terms(groups: Any, n_items: int) -> Numbers:
     n = groups.n_groups
     alive = np.flatnonzero((np.asarray(groups.parent)[:n] < 0) & (np.asarray(groups.n_open)[:n] > 0))
     counts = np.asarray(groups.length)[alive]
-    before = np.cumsum(counts) - counts
-    places = np.arange(counts.sum()) + np.repeat(np.asarray(groups.first)[alive] - before, counts)
+    _, places = ranges(np.asarray(groups.first)[alive], counts)
     items = np.asarray(groups.items)[places[np.asarray(groups.open)[places] == 1]].astype(np.int32)
-    rank = np.empty(n_items, np.int32)
-    rank[np.argsort(-np.bincount(items, minlength=n_items), kind="stable")] = np.arange(n_items)
+    rank = inverse_order(np.argsort(-np.bincount(items, minlength=n_items), kind="stable"))
     offsets = offsets_of(np.asarray(groups.n_open)[alive])
     ranks, _, _ = recode_rows(items, offsets, rank, n_items)  # the terms of a group are distinct
     table = np.full((_COMPARED, len(alive)), -1, np.int64)  # groups with fewer terms come first
@@ -194,9 +190,7 @@ def _numbers(itemsets: Itemsets, found: _Parts, n_clusters: int) -> Numbers:
         if joint >= 0:
             first[joint] = min(first[joint], first[group])
     joints = n_clusters + np.lexsort((found.sizes[n_clusters:], first[n_clusters:]))
-    number = np.empty(len(found.sizes), np.int64)
-    number[np.concatenate((order, joints))] = np.arange(len(number))
-    return number
+    return inverse_order(np.concatenate((order, joints)))
 
 
 def _sub_records(
@@ -216,7 +210,7 @@ def _sub_records(
     owner = kinds // width
     firsts = np.searchsorted(owner, owner)
     chunk = np.arange(len(kinds)) - firsts + 1
-    return ItemsetTable(codes, offsets, np.zeros(len(begins), np.int64)), (owner[of_kind], chunk[of_kind])
+    return ItemsetTable.listed(codes, offsets), (owner[of_kind], chunk[of_kind])
 
 
 def _term_chunks(
@@ -227,8 +221,7 @@ def _term_chunks(
     keys = distinct(number[found.owners[is_term]] * np.int64(n_items) + itemsets.codes[is_term])
     owner, item = np.divmod(keys, n_items)
     offsets = offsets_of(np.bincount(owner, minlength=n_clusters))
-    nothing = np.zeros(n_clusters, np.int64)
-    return ItemsetTable(item.astype(np.int32), offsets, nothing), np.arange(n_clusters)
+    return ItemsetTable.listed(item.astype(np.int32), offsets), np.arange(n_clusters)
 
 
 # --- Losses
@@ -240,8 +233,7 @@ def measure_losses(itemsets: Itemsets, table: ChunkTable, k: int) -> pd.Series[f
     parts = table.itemsets.take(np.flatnonzero(table.part_of >= 0))
     total, published = len(itemsets.codes), len(parts.codes)
     frequent = index.singles >= k
-    left = np.zeros(itemsets.n_items, np.bool_)
-    left[parts.codes] = True
+    left = mask_at(itemsets.n_items, parts.codes)
     n_frequent = int(frequent.sum())
     return pd.Series(
         {
@@ -260,8 +252,7 @@ def _pair_error(index: SupportIndex, table: ChunkTable) -> float:
     left, right = np.triu_indices(len(items), 1)
     pairs = np.column_stack((items[left], items[right])).ravel()
     offsets = np.arange(0, len(pairs) + 1, 2)
-    is_measured = np.zeros(index.n_items, np.bool_)
-    is_measured[items] = True
+    is_measured = mask_at(index.n_items, items)
     again = SupportIndex.of(draw_records(table, random_generator(None), is_measured))
     actual, found = (each.supports(pairs, offsets) for each in (index, again))
     both = actual + found
@@ -377,8 +368,7 @@ def disassociate(
     5        2      0     3      1  ['rice' 'tea']
     6        2      0     3      1  ['rice' 'tea']
     """
-    decision = partial(decide, k=k, m=m, max_cluster=max_cluster, refine=refine, safe=safe, utility=utility)
-    return RECORD.release(frame, column, decision, keep=keep)
+    return RECORD.release(locals())
 
 
 def decide(
@@ -391,13 +381,13 @@ def decide(
     refine: bool,
     safe: bool,
     utility: Any,
-) -> Decision[ListRows]:
+) -> ListDecision:
     """Decide the chunk of each occurrence."""
     guarantee = DisassociatedKm(k=k, m=m, safe=safe)
     most = _most_rows(max_cluster, guarantee.k)
     check_flag(refine, "refine")
     itemsets = columns.itemsets
-    blocks = some_blocks(None if utility is None else partition(utility), itemsets)
+    blocks = some_blocks(None if utility is None else partition(utility), itemsets.vocabulary)
     check_feasible(SupportIndex.of(itemsets), guarantee.k, 0)  # rows without items are not released
     table, groups = chunks_of(itemsets, guarantee, most, refine, blocks, report)
     kept = Recoding.of_suppressed(np.zeros(itemsets.n_items, np.bool_), itemsets)

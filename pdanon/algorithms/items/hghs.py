@@ -12,14 +12,12 @@ from typing import Any, Literal
 import pandas as pd
 
 from pdanon.algorithms.items._generalization import (
-    PRICES,
     choose_scenario,
     decide_priced_nodes,
-    expand_nodes,
 )
 from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.states.cuts import CutTask
-from pdanon.algorithms.states.cuts_search import Descent
+from pdanon.algorithms.states.cuts_search import BASES, Descent, NodePrices
 from pdanon.guarantees import KmAnonymity
 from pdanon.guarantees.parameters import ItemLimit
 from pdanon.hierarchy import HierarchyLike
@@ -129,32 +127,19 @@ def hghs(
     2      0   pie         pie        4
     3      0  soap        <NA>        1
     """
-    decision = partial(
-        decide_priced_nodes,
-        nodes_of,
-        k=k,
-        m=m,
-        hierarchy=hierarchy,
-        loss=loss,
-        weights=weights,
-        start=start,
-    )
-    return RECORD.release(frame, column, decision, keep=keep)
+    return RECORD.release(locals())
 
 
 def nodes_of(task: CutTask, loss: str = "LM", weights: Numbers | None = None) -> Codes:
     """Return the node of each item, -1 where it is suppressed."""
-    prices = PRICES[loss](task.tree, weights)
-    limits = {"floor": task.floor, "barred": task.barred}
-    descent = Descent(task.rows, task.tree, task.leaves, k=task.k, m=task.m, prices=prices, **limits)
-    return choose_scenario([*descent.steps(task.report)], task, prices)
+    prices = NodePrices.of(task.tree, BASES[loss], weights)
+    return choose_scenario([*Descent(task, prices).steps()], task, prices)
 
 
 RECORD = Algorithm(
     hghs,
     (KmAnonymity,),
-    recodes="items",
     decide=partial(decide_priced_nodes, nodes_of),
-    nodes=partial(expand_nodes, nodes_of),
+    nodes=nodes_of,
     ways=(Way(KmAnonymity, 90, needs="hierarchy"),),
 )

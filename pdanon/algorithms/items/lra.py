@@ -7,8 +7,6 @@ Journal 20(1), 2011.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -20,7 +18,7 @@ from pdanon.guarantees import KmAnonymity
 from pdanon.guarantees.parameters import ItemLimit
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
-from pdanon.itemsets.codes import Codes, Itemsets, canonical_rows
+from pdanon.itemsets.codes import Codes, Itemsets, canonical_rows, find_items
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.support import (
@@ -33,7 +31,7 @@ from pdanon.itemsets.support import (
     support_ranks,
 )
 from pdanon.itemsets.timing import Report
-from pdanon.recoding.decision import Decision, ListRows, decide_lists
+from pdanon.recoding.decision import ListDecision, decide_lists
 from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.result import Anonymized
 
@@ -114,13 +112,12 @@ def lra(
     >>> result.groups.tolist()
     [0, 0, 1, 1]
     """
-    decision = partial(decide, k=k, m=m, hierarchy=hierarchy, parts=parts)
-    return RECORD.release(frame, column, decision, keep=keep)
+    return RECORD.release(locals())
 
 
 def decide(
     columns: ListColumns, report: Report, *, k: int, m: ItemLimit, hierarchy: HierarchyLike, parts: int
-) -> Decision[ListRows]:
+) -> ListDecision:
     """Decide the node of each item in each part of the rows."""
     guarantee = KmAnonymity(k, m)
     check_parts(parts)
@@ -133,7 +130,7 @@ def decide(
 def divide_rows(index: SupportIndex, parts: int, k: int) -> Codes:
     """Divide rows into parts of similar size, with at least k non-empty rows and all equal rows each."""
     ranks = gray_ranks(index)
-    counted = np.where(np.diff(index.offsets) > 0, index.weights, 0)
+    counted = np.where(index.lengths > 0, index.weights, 0)
     filled = np.bincount(ranks, counted, minlength=len(ranks)).astype(np.int64)
     total = index.n_non_empty
     shares = max(min(parts, total // k), 1)  # k rows for each part
@@ -162,8 +159,8 @@ class Parts:
 
     Attributes
     ----------
-    items : Itemsets
-        The items, without rows.
+    items : pyarrow.Array
+        The items.
 
     Notes
     -----
@@ -174,15 +171,13 @@ class Parts:
         index = SupportIndex.of(itemsets)
         order = np.lexsort((gray_ranks(index), parts))
         first = order[np.flatnonzero(np.diff(parts[order], prepend=-1))]
-        self.items = replace(
-            itemsets, codes=np.empty(0, np.int32), offsets=np.zeros(1, np.int64), weights=None
-        )
+        self.items = itemsets.vocabulary
         self._ranks = support_ranks(index)
         self._first = ItemsetTable(by_support(index), index.offsets, index.weights).take(first)
 
     def of(self, itemsets: Itemsets) -> Codes:
         """Return the part of each row; the rows contain only items of the parts."""
-        known = self.items.lookup(itemsets.vocabulary)
+        known = find_items(itemsets.vocabulary, self.items)
         n_items = len(self._ranks)
         codes, _ = canonical_rows(self._ranks[known][itemsets.codes], itemsets.offsets, n_items)
         rows = ItemsetTable(codes, itemsets.offsets, np.ones(itemsets.n_rows, np.int64))
@@ -195,7 +190,7 @@ class Parts:
 def _cut_by_parts(task: CutTask, part_of_row: Codes) -> Codes:
     """Return the node of each occurrence, by the cut of the part of its row."""
     index = task.rows
-    lengths = np.diff(index.offsets)
+    lengths = index.lengths
     part_of = np.repeat(part_of_row, lengths)
     nodes = np.empty(len(index.codes), np.int32)
     for part in range(int(part_of_row.max(initial=-1)) + 1):

@@ -13,14 +13,12 @@ from typing import Any, Literal
 import pandas as pd
 
 from pdanon.algorithms.items._generalization import (
-    PRICES,
     choose_scenario,
     decide_priced_nodes,
-    expand_nodes,
 )
 from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.states.cuts import CutTask
-from pdanon.algorithms.states.cuts_search import Descent, NodePrices, Scenario
+from pdanon.algorithms.states.cuts_search import BASES, Descent, NodePrices, Scenario
 from pdanon.guarantees import KmAnonymity
 from pdanon.guarantees.parameters import ItemLimit
 from pdanon.hierarchy import HierarchyLike
@@ -109,26 +107,22 @@ def mhghs(
     2          ['pie']
     3  ['drink' 'pie']
     """
-    decision = partial(
-        decide_priced_nodes, nodes_of, k=k, m=m, hierarchy=hierarchy, loss=loss, weights=weights
-    )
-    return RECORD.release(frame, column, decision, keep=keep)
+    return RECORD.release(locals())
 
 
 def nodes_of(task: CutTask, loss: str = "LM", weights: Numbers | None = None) -> Codes:
     """Return the node of each item, -1 where it is suppressed."""
-    prices = PRICES[loss](task.tree, weights)
+    prices = NodePrices.of(task.tree, BASES[loss], weights)
     *_, path = paths(task, prices)
     return choose_scenario(path, task, prices)
 
 
 def paths(task: CutTask, prices: NodePrices | None = None) -> Iterator[list[Scenario]]:
     """Yield the scenarios of each round, by descending cost; losses are those of the whole hierarchy."""
-    options: dict[str, Any] = {"prices": prices, "barred": task.barred}
     floor = task.floor
     for size in count(1):
-        descent = Descent(task.rows, task.tree, task.leaves, k=task.k, m=size, floor=floor, **options)
-        path = [*descent.steps(task.report)]
+        descent = Descent(task._replace(m=size), prices, floor)
+        path = [*descent.steps()]
         yield path
         if size == task.m or size >= descent.longest:
             return
@@ -138,8 +132,7 @@ def paths(task: CutTask, prices: NodePrices | None = None) -> Iterator[list[Scen
 RECORD = Algorithm(
     mhghs,
     (KmAnonymity,),
-    recodes="items",
     decide=partial(decide_priced_nodes, nodes_of),
-    nodes=partial(expand_nodes, nodes_of),
+    nodes=nodes_of,
     ways=(Way(KmAnonymity, 70, needs="hierarchy"),),
 )

@@ -8,7 +8,6 @@ Suppression and Generalization", PAKDD 2010. The 0-1 programs are not from these
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from functools import partial
 from itertools import islice
 from math import floor, isfinite
 from time import monotonic
@@ -30,11 +29,11 @@ from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Codes, Mask, Numbers, Offsets
 from pdanon.itemsets.encoded_columns import ListColumns
-from pdanon.itemsets.lists import offsets_of, sums
+from pdanon.itemsets.lists import Floats, mask_at, offsets_of, rows_of, sums
 from pdanon.itemsets.support import ItemsetTable, SupportIndex, csr, threats_beyond_pairs
 from pdanon.itemsets.timing import Report, TimeLimitError, limit_time, seconds_left
 from pdanon.itemsets.validation import check_flag
-from pdanon.recoding.decision import Decision, ListRows, decide_lists
+from pdanon.recoding.decision import ListDecision, decide_lists
 from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.result import Anonymized
 
@@ -93,36 +92,6 @@ def solve_program(
     return yes, floor(bound) if bound is not None and isfinite(bound) else nothing, False
 
 
-def solve_relaxation(
-    loss: Numbers, rows: Any, most: NDArray[Any], seconds: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-    """Solve the linear relaxation: variables are shares in [0, 1] with the least total loss.
-
-    Parameters
-    ----------
-    loss : ndarray of int64
-        Loss of a share of 1.
-    rows : sparse array
-        Coefficients of the sums.
-    most : ndarray
-        Upper bounds of the sums.
-    seconds : float
-        Time limit.
-
-    Returns
-    -------
-    shares, prices : ndarray
-        The shares, and the fall of the loss per unit by which a bound is raised. None if the time limit was
-        reached.
-    """
-    from scipy.optimize import linprog
-
-    result = linprog(loss, rows, most, bounds=(0, 1), method="highs", options={"time_limit": seconds})
-    if result.status != 0:
-        return None
-    return result.x, np.maximum(-result.ineqlin.marginals, 0)
-
-
 # --- Packing: the most valuable nodes of a hierarchy that can be published without threats
 
 
@@ -170,23 +139,25 @@ class Packing:
             ends = cut_search.pair_clauses(k, worth > 0, self._up, self._size, cut.supports)
             self._add(ends.reshape(-1, 2), np.arange(0, len(ends) // 2 + 1, 2))
 
-    def relax(self, seconds: float) -> NDArray[np.float64] | None:
+    def relax(self, seconds: float) -> Floats | None:
         """Solve the relaxation, lower ``most`` if possible, and return the share of each node.
 
         Only enforced clauses are constraints. Returns None at the time limit.
         """
+        from scipy.optimize import linprog
+
         rows, limits = self._program()
-        worth = self._worth[self._nodes]
-        found = solve_relaxation(-worth, rows, limits, seconds)
-        if found is None:
+        worth, options = self._worth[self._nodes], {"time_limit": seconds}
+        result = linprog(-worth, rows, limits, bounds=(0, 1), method="highs", options=options)
+        if result.status != 0:
             return None
         # By weak duality, any non-negative prices give a bound. Integers make it exact despite rounding.
-        prices = np.rint(found[1] * 2.0**self._places).astype(np.int64)
+        prices = np.rint(np.maximum(-result.ineqlin.marginals, 0) * 2.0**self._places).astype(np.int64)
         self._left = (worth << self._places) - prices @ rows
         self._exact = int(prices @ limits) + int(self._left[self._left > 0].sum())
         self.most = min(self.most, self._exact >> self._places)
         shares = np.zeros(len(self._worth))
-        shares[self._nodes] = found[0]
+        shares[self._nodes] = result.x
         return shares
 
     def choose(self, known: int, seconds: float, *, hasty: bool) -> Mask | None:
@@ -207,8 +178,7 @@ class Packing:
             self.most = min(self.most, max(known, -bound if yes is not None else known))
         if yes is None:
             return None
-        published = np.zeros(len(self._worth), np.bool_)
-        published[self._nodes[yes]] = True
+        published = mask_at(len(self._worth), self._nodes[yes])
         return published
 
     def allows(self, published: Mask) -> bool:
@@ -222,7 +192,7 @@ class Packing:
         self._enforced[broken[np.argsort(-excess[broken], kind="stable")[:_BATCH]]] = True
         return len(broken) > 0
 
-    def _excess(self, shares: NDArray[Any]) -> NDArray[np.float64]:
+    def _excess(self, shares: NDArray[Any]) -> Floats:
         """Return how far the shares on the paths of each clause exceed its limit."""
         sums = np.append(self._sums(shares.astype(np.float64)), 0.0)  # index -1, above the root, is 0
         within = sums[self._paths[:, 0]] - sums[self._up[self._paths[:, 1]]]
@@ -254,7 +224,7 @@ class Packing:
             tops = np.where(self._up[tops] >= 0, self._up[tops], tops)
         return np.column_stack((lowest, tops)).astype(np.int32), np.arange(len(lowest) + 1)
 
-    def _sums(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _sums(self, shares: Floats) -> Floats:
         """Sum the shares from each node up to the root."""
         padded = np.append(shares, 0.0)
         sums, above = shares.copy(), self._up
@@ -268,7 +238,7 @@ class Packing:
         from scipy.sparse import csr_array
 
         which = np.flatnonzero(self._enforced)
-        number = np.repeat(np.arange(len(self._enforced)), np.diff(self._offsets))
+        number = rows_of(self._offsets)
         kept = self._enforced[number]
         at, ends = self._paths[kept].T
         clause = np.searchsorted(which, number[kept])
@@ -416,16 +386,7 @@ def optimal(
     >>> result.mapping["generalized"].tolist()
     ['A', 'A', 'b1', <NA>]
     """
-    decision = partial(
-        decide,
-        k=k,
-        m=m,
-        hierarchy=hierarchy,
-        suppress=suppress,
-        time_limit=time_limit,
-        start=start,
-    )
-    return RECORD.release(frame, column, decision, keep=keep)
+    return RECORD.release(locals())
 
 
 def decide(
@@ -438,7 +399,7 @@ def decide(
     suppress: bool,
     time_limit: float,
     start: Any = None,
-) -> Decision[ListRows]:
+) -> ListDecision:
     """Decide the node of each item, and bound how much less another decision could lose."""
     guarantee = KmAnonymity(k, m)
     seconds = check_seconds(time_limit, "time_limit", zero=True)
@@ -446,7 +407,7 @@ def decide(
     task, read = started_task(columns.itemsets, hierarchy, guarantee, start, report, drop=suppress)
     if suppress:
         found, bound = least_scenarios(task, seconds)
-        prices = NodePrices.lm(task.tree)
+        prices = NodePrices.of(task.tree)
         choices = [choose_scenario(path, task, prices) for path in found]
         nodes = min(choices, key=lambda each: prices.sum_over(each, task.rows.singles))
         loss = prices.sum_over(nodes, task.rows.singles)
@@ -460,7 +421,7 @@ def decide(
 def least_cut(task: CutTask, time_limit: float) -> tuple[Cut, int]:
     """Find a safe cut with a low loss, and a lower bound on the loss of any safe cut."""
     tree, k, m, report = task.tree, task.k, task.m, task.report
-    start = Cut(task.rows, tree, task.leaves, task.lowest)
+    start = task.cut()
     deadline = monotonic() + time_limit
     demands = [start.first_demands(k, pairs=m != 1)]
     cut, bound, solved = start.copy(), 0, True
@@ -512,10 +473,10 @@ def _least_cover(
     # Each demand: a sum of at least 1. Each node below another node is covered if the upper one is.
     upper = variable[above[nodes]]
     lower = np.flatnonzero((upper >= 0) & (nodes > 0))
-    sizes = np.concatenate([*(np.diff(table.offsets) for table in demands), np.full(len(lower), 2)])
+    sizes = np.concatenate([*(table.lengths for table in demands), np.full(len(lower), 2)])
     signs = np.concatenate((np.ones(len(columns)), np.tile((1.0, -1.0), len(lower))))
     columns = np.concatenate((columns, np.column_stack((lower, upper[lower])).ravel()))
-    rows = csr((signs, columns, offsets_of(sizes)), len(sizes), n)
+    rows = csr(columns, offsets_of(sizes), n, signs)
     least = np.arange(len(sizes)) < len(sizes) - len(lower)
     found, bound, solved = solve_program(loss, rows, least, np.inf, seconds)
     return np.zeros(1, np.int32) if found is None else nodes[found], bound, solved
@@ -540,12 +501,13 @@ class _Search:
     """A search for the nodes to publish: the best scenarios found so far, and a bound for all."""
 
     def __init__(self, task: CutTask) -> None:
-        index, tree, leaves, k, m, report, lowest, _ = self._task = task
-        self._descent = Descent(index, tree, leaves, k=k, m=m, floor=task.floor, barred=task.barred)
-        self._whole = int(index.singles.sum()) * (tree.n_leaves - 1)  # cost of suppressing everything
-        cut = Cut(index, tree, leaves, lowest)
-        self._packing = Packing(cut, tree, self._descent.worth, k=k, pairs=m != 1)
-        self._steps = self._descent.steps(report)
+        self._task = task
+        self._descent = Descent(task)
+        # Cost of suppressing everything.
+        self._whole = int(task.rows.singles.sum()) * (task.tree.n_leaves - 1)
+        worth = self._descent.worth
+        self._packing = Packing(task.cut(), task.tree, worth, k=task.k, pairs=task.m != 1)
+        self._steps = self._descent.steps()
         self.path = [next(self._steps)]
         self.found = [self.path]
 
@@ -614,14 +576,13 @@ def _sample(threats: ItemsetTable, most: int) -> ItemsetTable:
 
 
 def _nodes(task: CutTask, time_limit: float) -> Codes:
-    """Return the node of each occurrence; nothing is suppressed."""
-    return least_cut(task, time_limit)[0].nodes[task.rows.codes]
+    """Return the node of each item; nothing is suppressed."""
+    return least_cut(task, time_limit)[0].nodes
 
 
 RECORD = Algorithm(
     optimal,
     (KmAnonymity,),
-    recodes="items",
     decide=decide,
     unit="rounds",
     nodes=_nodes,

@@ -93,8 +93,7 @@ def partition(
     2  ['b1' 'b2']
     3  ['b1' 'b2']
     """
-    decision = partial(decide_groups, nodes_of, k=k, hierarchy=hierarchy)
-    return RECORD.release(frame, column, decision, keep=keep)
+    return RECORD.release(locals())
 
 
 def nodes_of(task: CutTask) -> tuple[Codes, Codes]:
@@ -105,12 +104,13 @@ def nodes_of(task: CutTask) -> tuple[Codes, Codes]:
     # A leaf loses nothing.
     weight = np.where(tree.leaves == 1, 0, tree.leaves).astype(np.int64)
     nodes = np.zeros(len(rows.leaves), np.int32)
-    parts = local_recoding.partition(
+    search = local_recoding.Parts(
         k,
         np.flatnonzero(~silent),
         *(rows.offsets, rows.leaves, nodes),
         *(weight, tree.depth, ancestors(tree), tree.size),
     )
+    parts = search.split()
     report(int(parts.max(initial=-1)) + 1)
     became = np.empty_like(nodes)
     became[rows.order] = np.where(np.repeat(silent, rows.lengths), -1, ~nodes)

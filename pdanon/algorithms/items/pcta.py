@@ -13,26 +13,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pdanon.algorithms.items._clustering import (
-    merge_items,
-    merge_occurrences,
-    read_guarantee,
-    refine_sets,
-)
-from pdanon.algorithms.items._starting import Start
+from pdanon.algorithms.items._clustering import decide_within_blocks, merge_occurrences
 from pdanon.algorithms.registry import Algorithm, Way
-from pdanon.algorithms.states.clusters import ItemOrder
-from pdanon.algorithms.weights import importance, item_weights
 from pdanon.guarantees import KmAnonymity, LmDiversity, PrivacyConstraints
-from pdanon.guarantees.constraints import read_constraints
-from pdanon.guarantees.parameters import DEFAULT_M, ItemLimit, check_k
+from pdanon.guarantees.parameters import DEFAULT_M, ItemLimit
 from pdanon.itemsets.arguments import called_by_name
-from pdanon.itemsets.encoded_columns import ListColumns
-from pdanon.itemsets.support import SupportIndex, check_feasible
-from pdanon.itemsets.timing import Report
-from pdanon.recoding.decision import Decision, ListRows, decide_lists
 from pdanon.recoding.labels import Labels
-from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.result import Anonymized
 
 
@@ -157,61 +143,13 @@ def pcta(
     1      0  salt  (rice,salt)        1
     2      0   tea          tea        3
     """
-    decision = partial(
-        decide,
-        k=k,
-        m=m,
-        constraints=constraints,
-        weights=weights,
-        sensitive=sensitive,
-        l=l,
-        refine=refine,
-        random_state=random_state,
-        start=start,
-    )
-    return RECORD.release(frame, column, decision, labels=labels, keep=keep)
-
-
-def decide(
-    columns: ListColumns,
-    report: Report,
-    *,
-    k: int,
-    m: ItemLimit,
-    constraints: Any,
-    weights: Any,
-    sensitive: Any,
-    l: int | None,  # noqa: E741
-    refine: bool,
-    random_state: Any,
-    start: Any = None,
-) -> Decision[ListRows]:
-    """Decide which set each item belongs to; refine the sets if requested."""
-    itemsets = columns.itemsets
-    constraints = read_constraints(constraints, columns.label)
-    guarantee = read_guarantee(constraints, k, m, itemsets, sensitive, l, refine)
-    started = Start.of(start, itemsets, guarantee)
-    order = ItemOrder.draw(itemsets, random_state)
-    check_feasible(SupportIndex.of(order.itemsets), check_k(guarantee.k), itemsets.n_present)
-    steps, trace = item_weights(weights, order.itemsets), None
-    first = started.first(order)
-    labels, problem = merge_items(order.itemsets, guarantee, report, first=first, weights=steps)
-    if (
-        problem is not None
-    ):  # only for a skeleton of the rows: a set of all known items satisfies any guarantee
-        raise problem
-    if refine:
-        labels, trace = refine_sets(order.itemsets, labels, guarantee, kept=started.kept(order))
-    recoding = Recoding.of_clusters(order.restore(labels), itemsets)
-    read, valued = {"constraints": constraints, **started.parameters}, importance(weights, itemsets)
-    return decide_lists(columns, recoding, guarantee, read, trace=trace, weights=valued)
+    return RECORD.release(locals())
 
 
 RECORD = Algorithm(
     pcta,
     (KmAnonymity, PrivacyConstraints, LmDiversity),
-    recodes="items",
-    decide=decide,
+    decide=partial(decide_within_blocks, False, one_set=True),
     unit="merges",
     by_pairs=True,
     sets=partial(merge_occurrences, least_first=False),

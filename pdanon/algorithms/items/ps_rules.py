@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from fractions import Fraction
-from functools import partial
 from heapq import heappop, heappush
 from math import ceil
 from typing import Any, NamedTuple
@@ -19,8 +18,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon._kernels.rules import bisect
+from pdanon.algorithms.items._starting import clusters_of
 from pdanon.algorithms.registry import Algorithm, Way
-from pdanon.algorithms.states.clusters import Clusters
 from pdanon.algorithms.states.rules import ItemSet, RuleCheck, rows_of, rules_of, too_many
 from pdanon.algorithms.weights import item_weights
 from pdanon.errors import InfeasibleError, ParameterError
@@ -32,7 +31,7 @@ from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.timing import Report
 from pdanon.itemsets.validation import check_flag, check_known, random_generator
-from pdanon.recoding.decision import Decision, ListRows, decide_lists
+from pdanon.recoding.decision import ListDecision, decide_lists
 from pdanon.recoding.labels import Labels
 from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.result import Anonymized
@@ -64,16 +63,10 @@ def repair_sets(rules: RuleCheck, labels: Codes, weights: Numbers | None, report
     changed it. A merge can make other itemsets rare or breaching, so the next round checks again. Every round
     makes a merge, so the rounds end.
     """
-    n_items, kept = len(labels), labels >= 0
-    sizes = np.bincount(labels[kept], minlength=n_items)
-    heaviest = None
-    if weights is not None:
-        heaviest = np.zeros(n_items, np.int64)
-        np.maximum.at(heaviest, labels[kept], weights[kept])
-    clusters = Clusters(rules.index.recode(labels, n_items), heaviest, sizes=sizes)
+    clusters = clusters_of(rules.index, labels, weights, report=report)
     while True:
-        rules.hide(clusters, labels, report)
-        merged = np.where(kept, clusters.labels[labels], np.int32(-1))
+        rules.hide(clusters, labels)
+        merged = np.where(labels >= 0, clusters.labels[labels], np.int32(-1))
         breached = rules.breached(merged)
         if not len(breached):
             return merged
@@ -323,18 +316,7 @@ def ps_rules(
     3        ['(rice,tea)' 'salt']
     4                     ['salt']
     """
-    decision = partial(
-        decide,
-        rules=rules,
-        k=k,
-        c=c,
-        suppress=suppress,
-        how=how,
-        sample=sample,
-        weights=weights,
-        random_state=random_state,
-    )
-    return RECORD.release(frame, column, decision, labels=labels, keep=keep)
+    return RECORD.release(locals())
 
 
 def decide(
@@ -349,7 +331,7 @@ def decide(
     sample: float | None,
     weights: Any,
     random_state: Any,
-) -> Decision[ListRows]:
+) -> ListDecision:
     """Decide the sets of public items, and which sensitive items are suppressed."""
     itemsets = columns.itemsets
     guarantee = PSRules(rules=rules, k=k, c=c)
@@ -440,6 +422,4 @@ def _split_in_sample(sets: Bisection, share: Fraction, rng: np.random.Generator,
     return sampled.labels
 
 
-RECORD = Algorithm(
-    ps_rules, (PSRules,), recodes="items", decide=decide, unit="sets", ways=(Way(PSRules, 10),)
-)
+RECORD = Algorithm(ps_rules, (PSRules,), decide=decide, unit="sets", ways=(Way(PSRules, 10),))

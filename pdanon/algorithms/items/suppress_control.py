@@ -6,7 +6,6 @@ Cao, Karras, Raïssi, Tan, "rho-uncertainty: Inference-Proof Transaction Anonymi
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -19,7 +18,7 @@ from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.timing import Report
-from pdanon.recoding.decision import Decision, ListRows, decide_lists
+from pdanon.recoding.decision import ListDecision, decide_lists
 from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.result import Anonymized
 
@@ -119,13 +118,12 @@ def suppress_control(
     >>> float(result.loss["suppressed"])
     0.1111111111111111
     """
-    decision = partial(decide, rho=rho, sensitive=sensitive, m=m, scope=scope)
-    return RECORD.release(frame, column, decision, keep=keep)
+    return RECORD.release(locals())
 
 
 def decide(
     columns: ListColumns, report: Report, *, rho: float, sensitive: Any, m: ItemLimit, scope: Scope
-) -> Decision[ListRows]:
+) -> ListDecision:
     """Decide which items are suppressed."""
     guarantee = RhoUncertainty(rho=rho, sensitive=sensitive, m=m)
     itemsets = columns.itemsets
@@ -140,7 +138,6 @@ def decide(
 RECORD = Algorithm(
     suppress_control,
     (RhoUncertainty,),
-    recodes="items",
     decide=decide,
     unit="lists",
     keeps_type=True,

@@ -6,7 +6,6 @@ Xu, Wang, Fu, Yu, "Anonymizing Transaction Databases for Publication", KDD 2008.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -18,7 +17,7 @@ from pdanon.guarantees.coherence import PublicAndPrivate
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.timing import Report
-from pdanon.recoding.decision import Decision, ListRows
+from pdanon.recoding.decision import ListDecision
 from pdanon.recoding.result import Anonymized
 
 
@@ -95,13 +94,10 @@ def suppress_public(
     >>> round(float(result.loss["S/N"]), 4)
     0.8571
     """
-    decision = partial(decide, h=h, k=k, p=p, private=private)
-    return RECORD.release(frame, column, decision, keep=keep)
+    return RECORD.release(locals())
 
 
-def decide(
-    columns: ListColumns, report: Report, *, h: float, k: int, p: int, private: Any
-) -> Decision[ListRows]:
+def decide(columns: ListColumns, report: Report, *, h: float, k: int, p: int, private: Any) -> ListDecision:
     """Decide which items are suppressed: all public items."""
     guarantee = Coherence(h=h, k=k, p=p, private=private)
     parts = PublicAndPrivate.of(columns, guarantee.private)
@@ -111,6 +107,4 @@ def decide(
     return decide_suppressed(parts, suppressed, guarantee)
 
 
-RECORD = Algorithm(
-    suppress_public, (Coherence,), recodes="items", decide=decide, unit="items", keeps_type=True
-)
+RECORD = Algorithm(suppress_public, (Coherence,), decide=decide, unit="items", keeps_type=True)

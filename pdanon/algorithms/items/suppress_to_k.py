@@ -6,7 +6,6 @@ The baseline of Xu, Wang, Fu, Yu, "Anonymizing Transaction Databases for Publica
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,7 @@ from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.support import check_rows
 from pdanon.itemsets.timing import Report
-from pdanon.recoding.decision import Decision, ListRows
+from pdanon.recoding.decision import ListDecision
 from pdanon.recoding.result import Anonymized
 
 
@@ -93,14 +92,13 @@ def suppress_to_k(
     2             []
     3             []
     """
-    decision = partial(decide, k=k, public=public)
-    return RECORD.release(frame, column, decision, keep=keep)
+    return RECORD.release(locals())
 
 
-def decide(columns: ListColumns, report: Report, *, k: int, public: Any) -> Decision[ListRows]:
+def decide(columns: ListColumns, report: Report, *, k: int, public: Any) -> ListDecision:
     """Decide which items are suppressed."""
     guarantee = PublicK(k=k, public=public)
-    is_public = named_items(columns.itemsets, guarantee.public, "public")
+    is_public = named_items(columns.itemsets, guarantee.public)
     parts = PublicAndPrivate.within(columns, ~is_public)
     check_rows(parts.n_rows, guarantee.k)
     numbers = np.flatnonzero(~parts.is_private)
@@ -114,7 +112,6 @@ def decide(columns: ListColumns, report: Report, *, k: int, public: Any) -> Deci
 RECORD = Algorithm(
     suppress_to_k,
     (PublicK,),
-    recodes="items",
     decide=decide,
     unit="items",
     keeps_type=True,

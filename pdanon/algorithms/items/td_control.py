@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
-from functools import partial
 from heapq import heapify, heappop, heappush
 from typing import Any, NamedTuple
 
@@ -15,9 +14,9 @@ import numpy as np
 import pandas as pd
 
 from pdanon._kernels.rules import rows_with_some
-from pdanon._kernels.sensitive_rules import with_some
 from pdanon.algorithms.items.apriori import find_leaves
 from pdanon.algorithms.registry import Algorithm, Way
+from pdanon.algorithms.states.cuts import sum_below
 from pdanon.algorithms.states.sensitive_rules import (
     Demand,
     RuleSearch,
@@ -34,10 +33,10 @@ from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Codes
 from pdanon.itemsets.encoded_columns import ListColumns
-from pdanon.itemsets.lists import distinct, offsets_of
+from pdanon.itemsets.lists import distinct, mask_at, sums
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.timing import Report, check_time
-from pdanon.recoding.decision import Decision, ListRows, decide_lists
+from pdanon.recoding.decision import ListDecision, decide_lists
 from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.result import Anonymized
 
@@ -113,10 +112,8 @@ class Expansion:
         self._is_public = ~demand.hidden[leaves]
         public = np.flatnonzero(self._is_public).astype(np.int32)
         self._in_order = public[np.argsort(leaves[public], kind="stable")]  # in the order of the leaves
-        supports = np.bincount(leaves, index.singles, tree.n_nodes).astype(np.int64)
-        below = offsets_of(np.where(demand.hidden, 0, supports))
-        places = np.arange(tree.n_nodes)
-        self._occurrences = below[places + tree.size] - below[places]
+        supports, places = sums(leaves, index.singles, tree.n_nodes), np.arange(tree.n_nodes)
+        self._occurrences = sum_below(np.where(self._is_public, index.singles, 0), tree, leaves)
         covered = np.minimum(tree.leaves, n_leaves).astype(np.int64)
         self._ncp = np.where(tree.is_leaf, 0, self._occurrences * covered)
         # Cost of suppressing a published node or a sensitive item.
@@ -225,11 +222,10 @@ class Expansion:
         demand, kept_nodes = self._demand, np.where(self._gone[self._nodes], -1, self._nodes)
         rows = self._index.within(rows_with_some(items, self._index.rows))
         is_sensitive = demand.hidden[self._nodes] & (kept_nodes >= 0)
-        if not with_some(rows.codes, rows.offsets, is_sensitive).any():
+        if not is_sensitive[rows.codes].any():
             return np.empty(0, np.int32)
         kept_nodes[items] = became
-        present = np.zeros(len(kept_nodes), np.bool_)
-        present[rows.codes] = True
+        present = mask_at(len(kept_nodes), rows.codes)
         used = distinct(kept_nodes[present & (kept_nodes >= 0)])
         demand = replace(demand, hidden=demand.hidden[used], may_go=demand.may_go[used])
         first, gone, size = np.isin(used, became), np.zeros(len(used), np.bool_), 1
@@ -350,8 +346,7 @@ def td_control(
     1      0  rice       grain        3
     2      0   rye       grain        3
     """
-    decision = partial(decide, rho=rho, sensitive=sensitive, m=m, hierarchy=hierarchy, scope=scope)
-    return RECORD.release(frame, column, decision, keep=keep)
+    return RECORD.release(locals())
 
 
 def decide(
@@ -363,14 +358,13 @@ def decide(
     m: ItemLimit,
     hierarchy: HierarchyLike,
     scope: Scope,
-) -> Decision[ListRows]:
+) -> ListDecision:
     """Decide the node of each item, sensitive or not."""
     guarantee = RhoUncertainty(rho=rho, sensitive=sensitive, m=m)
     itemsets = columns.itemsets
     hidden = guarantee.is_sensitive(itemsets)
     tree, leaves, n_leaves = find_leaves(hierarchy, itemsets.vocabulary, hidden)
-    is_sensitive = np.zeros(tree.n_nodes, np.bool_)
-    is_sensitive[leaves[hidden]] = True
+    is_sensitive = mask_at(tree.n_nodes, leaves[hidden])
     demand = demand_of(guarantee, itemsets, is_sensitive, scope)
     search = Expansion(SupportIndex.of(itemsets), tree, leaves, n_leaves, demand, report)
     found = search.suppress_leaves(), search.descend(), search.suppress_sensitive()
@@ -382,7 +376,6 @@ def decide(
 RECORD = Algorithm(
     td_control,
     (RhoUncertainty,),
-    recodes="items",
     decide=decide,
     unit="steps",
     ways=(Way(RhoUncertainty, 20, needs="hierarchy"),),

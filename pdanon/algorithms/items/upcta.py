@@ -155,28 +155,12 @@ def upcta(
     2      0  salt  (rice,salt)        1
     3      0   tea          tea        4
     """
-    decision = partial(
-        decide_within_blocks,
-        False,
-        k=k,
-        m=m,
-        constraints=constraints,
-        utility=utility,
-        max_suppressed=max_suppressed,
-        weights=weights,
-        penalty=penalty,
-        sensitive=sensitive,
-        l=l,
-        refine=refine,
-        start=start,
-    )
-    return RECORD.release(frame, column, decision, labels=labels, keep=keep)
+    return RECORD.release(locals())
 
 
 RECORD = Algorithm(
     upcta,
     (KmAnonymity, PrivacyConstraints, LmDiversity),
-    recodes="items",
     decide=partial(decide_within_blocks, False),
     by_pairs=True,
     sets=partial(merge_occurrences, least_first=False),

@@ -13,7 +13,7 @@ from heapq import heappop, heappush
 import numpy as np
 import pandas as pd
 
-from pdanon.algorithms.items._generalization import decide_nodes, expand_nodes
+from pdanon.algorithms.items._generalization import decide_nodes
 from pdanon.algorithms.registry import Algorithm
 from pdanon.algorithms.states.cuts import CutTask, check_parts
 from pdanon.guarantees import KmAnonymity
@@ -22,9 +22,10 @@ from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Codes
 from pdanon.itemsets.encoded_columns import ListColumns
+from pdanon.itemsets.lists import rows_of
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.timing import Report
-from pdanon.recoding.decision import Decision, ListRows
+from pdanon.recoding.decision import ListDecision
 from pdanon.recoding.result import Anonymized
 
 
@@ -103,13 +104,12 @@ def vpa(
     2  ['A' 'b1' 'b2']
     3       ['A' 'b2']
     """
-    decision = partial(decide, k=k, m=m, hierarchy=hierarchy, parts=parts)
-    return RECORD.release(frame, column, decision, keep=keep)
+    return RECORD.release(locals())
 
 
 def decide(
     columns: ListColumns, report: Report, *, k: int, m: ItemLimit, hierarchy: HierarchyLike, parts: int
-) -> Decision[ListRows]:
+) -> ListDecision:
     """Decide the node of each item."""
     check_parts(parts)
     nodes = partial(nodes_of, parts=parts)
@@ -136,7 +136,7 @@ def _cut_by_parts(task: CutTask, roots: list[int]) -> Codes:
     index, leaves = task.rows, task.leaves
     nodes = leaves.copy()
     part_of = np.searchsorted(roots, leaves, side="right") - 1
-    rows = np.repeat(np.arange(len(index.weights)), np.diff(index.offsets))
+    rows = rows_of(index.offsets)
     for part, root in enumerate(roots):
         items = np.flatnonzero(part_of == part)
         inside = part_of[index.codes] == part
@@ -159,9 +159,8 @@ def _subtree(tree: Hierarchy, root: int) -> Hierarchy:
 RECORD = Algorithm(
     vpa,
     (KmAnonymity,),
-    recodes="items",
     decide=decide,
     unit="generalizations",
-    nodes=partial(expand_nodes, nodes_of),
+    nodes=nodes_of,
     options={"parts": 2},
 )

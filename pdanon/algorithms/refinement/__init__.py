@@ -17,6 +17,7 @@ from pdanon.algorithms.refinement.nodes import refine_classes, refine_cuts, refi
 from pdanon.algorithms.refinement.sets import check_loss, refine_sets
 from pdanon.algorithms.refinement.task import Task
 from pdanon.algorithms.registry import ALGORITHMS
+from pdanon.algorithms.states.timed_search import Clock
 from pdanon.errors import ParameterError
 from pdanon.guarantees import KKm, KmAnonymity, PrivacyConstraints, PSRules, TransactionalK
 from pdanon.guarantees.parameters import check_seconds
@@ -178,13 +179,13 @@ def refine(
     True
     """
     started = time.perf_counter()
-    limit = None if time_limit is None else check_seconds(time_limit, "time_limit")
+    clock = Clock(started, None if time_limit is None else check_seconds(time_limit, "time_limit"))
     refined = _select_refinement(result)
     loss = _default_loss(refined, result) if loss is None else check_loss(loss)
     position = recoded_column(original, result)
     options = {"loss": loss, "time_limit": time_limit, "random_state": random_state}
     with show_activity("refine"):
-        return refined(Task(original, position, result, options, limit, started))
+        return refined(Task(original, position, result, options, clock))
 
 
 def _default_loss(refined: Callable[[Task], Anonymized], result: Anonymized) -> str:

@@ -12,9 +12,8 @@ small table: its sets or its cut change. The quasi-identifiers and the classes s
 
 from __future__ import annotations
 
-import time
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -32,17 +31,18 @@ from pdanon.algorithms.rt.dataset import Dataset
 from pdanon.algorithms.rt.transaction import ClassSearch, keep_occurring
 from pdanon.algorithms.states.clusters import first_members
 from pdanon.algorithms.states.cuts import LeafRows, by_first_row, merge_empty_rows, node_counts
-from pdanon.algorithms.states.cuts_search import CutRefinement
-from pdanon.algorithms.states.sets_search import Refinement, trace_of
+from pdanon.algorithms.states.cuts_search import CutRefinement, NodePrices
+from pdanon.algorithms.states.sets_search import Refinement
+from pdanon.algorithms.states.timed_search import Clock, TimedSearch
 from pdanon.errors import GuaranteeError, ParameterError, ReleaseWarning
+from pdanon.frozen import frozen
 from pdanon.guarantees import KmAnonymity, TransactionalK
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.codes import Codes, Itemsets, Numbers, item_texts
 from pdanon.itemsets.dtype import arrow_values, number_texts
-from pdanon.itemsets.lists import to_numpy
+from pdanon.itemsets.lists import ranges, to_numpy
 from pdanon.itemsets.mapping import mapping_labels, mapping_values
 from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.timing import is_over
 from pdanon.recoding.loss import with_measure
 from pdanon.recoding.recoding import Recoding, mapping_table
 from pdanon.recoding.release import release
@@ -68,7 +68,7 @@ def refine_cuts(task: Task) -> Anonymized:
     became = published_nodes(result, itemsets, tree, leaves, of_row)
     index, base, km = SupportIndex.of(itemsets), task.base, result.guarantee
     assert isinstance(km, KmAnonymity)
-    search = CutRefinement(index, of_row, tree, leaves, became, km, base, task.started)
+    search = CutRefinement(index, of_row, tree, leaves, became, km, base, task.clock)
     cut_short = task.run(search)
     recoding = _recoding(search.best, itemsets, tree, groups)
     before = _recoding(became, itemsets, tree, groups)
@@ -178,7 +178,7 @@ def _other_recoding() -> ParameterError:
 # --- Groups of rows with equal published lists
 
 
-class GroupRefinement:
+class GroupRefinement(TimedSearch):
     """Groups of rows with equal published lists, between which rows move and swap.
 
     With ``bags``, a group is published as the multiset of nodes that its rows have in common. Otherwise it is
@@ -194,9 +194,10 @@ class GroupRefinement:
         k: int,
         bags: bool,
         base: int,  # 0 for NCP, 1 for LM
-        started: float,  # value of ``time.perf_counter()``
+        clock: Clock,
     ) -> None:
-        self._tree, self._bags, self._k, self._started = tree, bags, k, started
+        super().__init__(clock)
+        self._tree, self._bags, self._k = tree, bags, k
         self._published = published = groups >= 0
         self._rows = rows.take(np.flatnonzero(published))
         _, first, group_of, sizes = np.unique(
@@ -214,12 +215,10 @@ class GroupRefinement:
         after = np.empty(len(order), np.int64)
         after[order[:-1]] = order[1:]
         after[order[ends - 1]] = order[ends - sizes]
-        leaves = tree.leaves.astype(np.int64)
         self._most = max(tree.n_leaves - base, 1)
-        price = np.append(np.where(leaves == 1, 0, leaves - base), self._most)
+        self._price = np.append(NodePrices.of(tree, base).of_node, self._most)
         self._counted = node_counts(self._rows, tree)
         starts, nodes, counts = self._counted
-        self._price = price
         self._groups = row_groups.Groups(
             bags=bags,
             starts=starts,
@@ -227,7 +226,7 @@ class GroupRefinement:
             counts=counts,
             parent=tree.parent,
             size=tree.size,
-            price=price,
+            price=self._price,
             group_of=group_of,
             after=after,
             first=first,
@@ -238,7 +237,6 @@ class GroupRefinement:
         row_groups.costs(self._groups)
         self._n_occurrences = len(rows.leaves)
         self._silent = (len(rows.leaves) - len(self._rows.leaves)) * self._most
-        self._curve = [(time.perf_counter() - started, self.cost)]
 
     @property
     def cost(self) -> int:
@@ -267,15 +265,15 @@ class GroupRefinement:
         became[self._rows.order] = found
         return became
 
-    def trace(self, before: Codes) -> pd.DataFrame:
-        """Return the least loss over time, ``seconds`` and ``loss``, starting with that of other nodes."""
-        costs = [int(self._price[before].sum()), *(cost for _, cost in self._curve)]
-        seconds = [self._curve[0][0], *(passed for passed, _ in self._curve)]
-        most = max(self._most * len(before), 1)
-        falls = [0, *(i for i in range(1, len(costs)) if costs[i] < costs[i - 1])]
-        return trace_of((seconds[i], costs[i] / most) for i in falls)
+    def begin_trace(self, before: Codes) -> None:
+        """Begin the trace with the loss of the nodes of the release, and that of the groups."""
+        self.is_lowest(int(self._price[before].sum()))
+        self.is_lowest(self.cost)
 
-    def descend(self, limit: float | None) -> None:
+    def _share(self, cost: float) -> float:
+        return cost / max(self._most * self._n_occurrences, 1)
+
+    def descend(self) -> None:
         """Let rows take turns, round by round, until a round gains little or the time limit is reached."""
         most = max(_LARGE, 2 * self._k)
         members = np.arange(len(self._rows.lengths))
@@ -283,21 +281,20 @@ class GroupRefinement:
         while gained * _ENOUGH > self.cost:
             gained, holders = 0, self._groups_by_node()
             for start in range(0, len(members), _TURNS):
-                if is_over(self._started, limit):
+                if self.is_over():
                     return
                 turns = members[start : start + _TURNS]
                 gained += row_groups.move_rows(self._k, turns, _PARTNERS, most, *holders, self._groups)
-            self._curve.append((time.perf_counter() - self._started, self.cost))
+            self.is_lowest(self.cost)
 
     def _groups_by_node(self) -> tuple[Numbers, Numbers]:
         """Return, for each node, the groups whose rows all contain it, as CSR arrays."""
         starts, counted, _ = self._counted
         least, firsts = row_groups.least_counts(self._groups), np.asarray(self._groups.first)
         lengths = starts[firsts + 1] - starts[firsts]
-        ends = np.cumsum(lengths)
-        places = np.arange(lengths.sum()) + np.repeat(starts[firsts] - ends + lengths, lengths)
-        groups = np.repeat(np.arange(len(firsts)), lengths)[least[places] > 0]
-        nodes = counted[places][least[places] > 0]
+        groups, places = ranges(starts[firsts], lengths)
+        occurs = least[places] > 0
+        groups, nodes = groups[occurs], counted[places[occurs]]
         order = np.argsort(nodes, kind="stable")
         return np.searchsorted(nodes[order], np.arange(self._tree.n_nodes + 1)), groups[order]
 
@@ -314,15 +311,16 @@ def refine_groups(task: Task) -> Anonymized:
     rows = LeafRows.of(itemsets.codes, itemsets.offsets, leaves)
     silent = ~np.isin(groups, mapping["group"][mapping["generalized"].notna()])
     group_of = np.where(silent, -1, groups)
-    search = GroupRefinement(rows, tree, group_of, guarantee.k, bags, task.base, task.started)
+    search = GroupRefinement(rows, tree, group_of, guarantee.k, bags, task.base, task.clock)
     before = search.nodes if bags else published_occurrences(result, itemsets, tree, leaves, groups)
     made = Recoding.of_cut(before, tree, groups, repeats=bags)
     check_mapping(result, itemsets, made)
-    search.descend(task.limit)
+    search.begin_trace(before)
+    search.descend()
     cut_short = task.cut_short
     of_row = by_first_row(search.group_of)
     recoding = Recoding.of_cut(search.nodes, tree, of_row, repeats=bags)
-    return task.publish(itemsets, recoding, search.trace(before), cut_short, made)
+    return task.publish(itemsets, recoding, search.trace, cut_short, made)
 
 
 # --- Classes of equal quasi-identifiers
@@ -345,7 +343,7 @@ def refine_classes(task: Task) -> Anonymized:
     became = _read_nodes(result, itemsets, groups, class_search)
     made = _check_result(result, data, groups, became)
     class_search = replace(class_search, base=task.base)
-    search = ClassRefinement(itemsets, groups, became, class_search, task.started)
+    search = ClassRefinement(itemsets, groups, became, class_search, task.clock)
     cut_short = task.run(search)
     numbers = _expand_to_occurrences(search.best, itemsets, groups)
     decide = partial(data.decision, groups, numbers, task.parameters)
@@ -401,7 +399,7 @@ def _check_result(result: Anonymized, data: Dataset, groups: Numbers, became: Co
     return made
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class _Class:
     """A class: its number, its rows with their items, and the codes of the items in the table."""
 
@@ -415,16 +413,17 @@ class _Class:
         return SupportIndex.of(self.rows).singles
 
 
-class ClassRefinement:
+class ClassRefinement(TimedSearch):
     """The node or set of each item in each class of rows, with a separate search for each class.
 
     ``became`` is safe in each class. It has -1 for items that are suppressed or absent.
     """
 
     def __init__(
-        self, itemsets: Itemsets, groups: Numbers, became: Codes, search: ClassSearch, started: float
+        self, itemsets: Itemsets, groups: Numbers, became: Codes, search: ClassSearch, clock: Clock
     ) -> None:
-        self._started, self._class_search = started, search
+        super().__init__(clock)
+        self._class_search = search
         self._domain = itemsets.n_items if search.cover is None else search.cover[0].n_leaves
         self._most = max(self._domain - search.base, 1) * len(itemsets.codes)
         self.best = became.copy()
@@ -435,39 +434,38 @@ class ClassRefinement:
         )
         costs = [(each, self._cost(each, self.best[each.number, each.items])) for each in found]
         self._classes = [each for each, cost in costs if cost]
-        self._least = sum(cost for _, cost in costs)
-        self._curve = [(time.perf_counter() - started, self._least)]
+        self._current = sum(cost for _, cost in costs)
+        self.is_lowest(self._current)
 
     def cost(self, became: Codes) -> int:
         """Return the loss of the classes that had a loss at the start, for other nodes or sets."""
         return sum(self._cost(each, became[each.number, each.items]) for each in self._classes)
 
-    def _search(self, each: _Class) -> Refinement | CutRefinement:
+    def _search(self, each: _Class, limit: float | None) -> Refinement | CutRefinement:
         """Return a search that starts from the best state so far."""
-        became = self.best[each.number, each.items]
-        return self._class_search.begin(each.rows, each.items, became, self._started)
+        became, clock = self.best[each.number, each.items], self.clock._replace(limit=limit)
+        return self._class_search.begin(each.rows, each.items, became, clock)
 
-    @property
-    def trace(self) -> pd.DataFrame:
-        """The least loss over time, in the columns ``seconds`` and ``loss``."""
-        return trace_of((seconds, cost / max(self._most, 1)) for seconds, cost in self._curve)
+    def _share(self, cost: float) -> float:
+        return cost / max(self._most, 1)
 
-    def descend(self, limit: float | None) -> None:
+    def descend(self) -> None:
         """Make moves in each class until none gains, or the time limit is reached."""
         for each in self._classes:
-            if not is_over(self._started, limit):
-                search = self._search(each)
-                search.descend(limit)
+            if not self.is_over():
+                search = self._search(each, self.clock.limit)
+                search.descend()
                 self._keep(each, search.best.reshape(-1))
 
-    def restart(self, limit: float, rng: np.random.Generator) -> None:
+    def restart(self, rng: np.random.Generator) -> None:
         """Continue the search in each class for an equal share of the remaining time."""
         for done, each in enumerate(self._classes):
-            if is_over(self._started, limit):
+            if self.is_over():
                 break
-            passed = time.perf_counter() - self._started
-            search = self._search(each)
-            search.restart(passed + (limit - passed) / (len(self._classes) - done), rng)
+            passed, limit = self.clock.passed, self.clock.limit
+            assert limit is not None  # otherwise there is no time for it
+            search = self._search(each, passed + (limit - passed) / (len(self._classes) - done))
+            search.restart(rng)
             self._keep(each, search.best.reshape(-1))
 
     def _keep(self, each: _Class, numbers: NDArray[Any]) -> None:
@@ -478,8 +476,8 @@ class ClassRefinement:
         saved = self._cost(each, before) - self._cost(each, numbers)
         if saved > 0:
             self.best[each.number, each.items] = numbers
-            self._least -= saved
-            self._curve.append((time.perf_counter() - self._started, self._least))
+            self._current -= saved
+            self.is_lowest(self._current)
 
     def _cost(self, each: _Class, numbers: NDArray[Any]) -> int:
         """Return the loss of a class for the nodes or sets of its items."""

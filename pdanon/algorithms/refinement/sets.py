@@ -6,7 +6,6 @@ less and keeps the guarantee.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -19,14 +18,14 @@ from pdanon.algorithms.refinement.task import Task
 from pdanon.algorithms.relational.quasi import split_groups
 from pdanon.algorithms.states.clusters import ItemOrder
 from pdanon.algorithms.states.rules import ItemSet, RuleCheck, rows_of, rules_of
-from pdanon.algorithms.states.sets_search import KINDS, LOSSES, Price, Refinement, trace_of
+from pdanon.algorithms.states.sets_search import KINDS, LOSSES, Price, Refinement
+from pdanon.algorithms.states.timed_search import Clock, TimedSearch
 from pdanon.errors import ParameterError
 from pdanon.guarantees import PSRules
 from pdanon.guarantees.utility import check_release, item_blocks
 from pdanon.itemsets.codes import Codes, Itemsets, Numbers
 from pdanon.itemsets.dtype import number_texts
 from pdanon.itemsets.lists import to_numpy
-from pdanon.itemsets.timing import is_over
 from pdanon.itemsets.validation import find_name
 from pdanon.recoding.labels import relabel_sets
 from pdanon.recoding.recoding import Recoding
@@ -36,7 +35,7 @@ _TRIED = 8  # sets tried for an item
 _ENOUGH = 1_000  # the search ends when a round gains less than this part of the loss
 
 
-class ProtectedSets:
+class ProtectedSets(TimedSearch):
     """Sets of public items that change to lower the loss, with the best state so far.
 
     ``labels`` is the set of each item, -1 if it is suppressed. The sets protect the rules. Sensitive items
@@ -45,10 +44,11 @@ class ProtectedSets:
     A set is identified by its smallest item, as in `RuleCheck`. Memory: 4 bytes per item of each row.
     """
 
-    def __init__(self, rules: RuleCheck, labels: Numbers, price: Price, started: float) -> None:
+    def __init__(self, rules: RuleCheck, labels: Numbers, price: Price, clock: Clock) -> None:
+        super().__init__(clock)
         gone = labels < 0
         self._rules = rules.without(gone & rules.is_sensitive)
-        self._index, self._price, self._started = rules.index, price, started
+        self._index, self._price = rules.index, price
         self._fixed = rules.is_sensitive | gone
         self._gone = gone
         n = len(labels)
@@ -60,16 +60,14 @@ class ProtectedSets:
         )
         self._sets: dict[int, ItemSet] = {}
         self._place(self._list_sets(labels))
-        self._least = self._cost()
         self._best = self._labels.copy()
-        self._curve: list[tuple[float, float]] = []
 
-    def _check_start(self, limit: float | None) -> bool:
+    def _check_start(self) -> bool:
         """Check that the sets protect the rules at the start; return whether the time sufficed."""
         if self._curve:
             return True
         for each in self._sets.values():
-            if is_over(self._started, limit):
+            if self.is_over():
                 return False
             if not self._rules.hold(self._labels, [each]):
                 raise ParameterError(
@@ -77,8 +75,7 @@ class ProtectedSets:
                     where="result",
                     hint="pass the original frame of the result",
                 )
-        self._curve.append((time.perf_counter() - self._started, self._least))
-        return True
+        return self.is_lowest(self._cost())
 
     @property
     def best(self) -> Codes:
@@ -86,43 +83,42 @@ class ProtectedSets:
         alone = np.where(self._gone, -1, np.arange(len(self._best)))
         return np.where(self._fixed, alone, self._best).astype(np.int32)
 
-    @property
-    def trace(self) -> pd.DataFrame:
-        """The least loss over time, in the columns ``seconds`` and ``loss``."""
-        return trace_of((seconds, self._price.share(cost)) for seconds, cost in self._curve)
+    def _share(self, cost: float) -> float:
+        return self._price.share(cost)
 
-    def descend(self, limit: float | None = None) -> None:
+    def descend(self) -> None:
         """Move items and split sets until little is gained, or the time limit is reached."""
-        while self._check_start(limit) and not is_over(self._started, limit):
+        while self._check_start() and not self.is_over():
             all_awake, before = self._awake.all(), self._cost()
-            self._split_all(limit)
-            self._move_all(limit)
+            self._split_all()
+            self._move_all()
             after = self._cost()
-            self._keep(after)
+            if self.is_lowest(after):
+                self._best = self._labels.copy()
             if (before - after) * _ENOUGH <= after:
                 if all_awake:
                     return
                 self._awake[:] = True
 
-    def restart(self, limit: float, rng: np.random.Generator) -> None:
+    def restart(self, rng: np.random.Generator) -> None:
         """Merge sets of the best state at random and descend again, until the time limit is reached."""
         if len(np.unique(self._best)) <= 2:  # one set, and -1 for fixed items
             return
-        while self._check_start(limit) and not is_over(self._started, limit):
+        while self._check_start() and not self.is_over():
             self._remove(list(self._sets))
             self._place(self._list_sets(self._best))
             for _ in range(rng.integers(1, 2 + len(self._sets) // 4)):
                 one, other = rng.choice(sorted(self._sets), 2, replace=False)
                 self._change([one, other], [self._make_set(*self._sets[one].items, *self._sets[other].items)])
-            self.descend(limit)
+            self.descend()
 
     # --- Steps
 
-    def _split_all(self, limit: float | None) -> None:
+    def _split_all(self) -> None:
         """Split sets in two, most expensive first, and then their parts, where the rules allow it."""
         awake = [label for label, each in self._sets.items() if self._awake[each.items].all()]
         waiting = sorted(awake, key=lambda label: (self._size[label] * self._worth[label], -label))
-        while waiting and not is_over(self._started, limit):
+        while waiting and not self.is_over():
             label = waiting.pop()
             for parts in self._halves(self._sets[label]):
                 if self._change([label], parts):
@@ -140,12 +136,12 @@ class ProtectedSets:
         if len(order) > 2:
             yield [self._make_set(*order[::2]), self._make_set(*order[1::2])]
 
-    def _move_all(self, limit: float | None) -> None:
+    def _move_all(self) -> None:
         """Make the best move of each item that the rules allow, most expensive items first."""
         free = np.flatnonzero(~self._fixed)
         dearest = np.argsort(-(self._price.worth * self._size[self._labels])[free], kind="stable")
         for item in free[dearest].tolist():
-            if is_over(self._started, limit):
+            if self.is_over():
                 return
             if self._awake[item] and not self._move(item):
                 self._awake[item] = False
@@ -243,12 +239,6 @@ class ProtectedSets:
         """Return the loss as an exact integer."""
         return self._price.cost(self._size, self._worth, self._support, self._gone)
 
-    def _keep(self, cost: float) -> None:
-        """Keep the sets as the best state if they lose less."""
-        if cost < self._least:
-            self._least, self._best = cost, self._labels.copy()
-            self._curve.append((time.perf_counter() - self._started, cost))
-
 
 # --- The refinement of a release
 
@@ -268,10 +258,10 @@ def refine_sets(task: Task) -> Anonymized:
             raise ParameterError(problem, where="loss", hint=hint)
         rules = rules_of(result.guarantee, rows)
         price = Price.of(task.options["loss"], rows, rules.index.singles, rules.index.n_rows)
-        search = ProtectedSets(rules, start, price, task.started)
+        search = ProtectedSets(rules, start, price, task.clock)
     else:
-        blocks = item_blocks(utility, rows)
-        search = Refinement(rows, start, result.guarantee, blocks, task.options["loss"], task.started)
+        blocks = item_blocks(utility, rows.vocabulary)
+        search = Refinement(rows, start, result.guarantee, blocks, task.options["loss"], task.clock)
     cut_short = task.run(search)
     if isinstance(search, Refinement) and search.hurried:
         cut_short = cut_short or task.limit_note

@@ -3,40 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from pdanon.algorithms.states.cuts_search import BASES
 from pdanon.algorithms.states.sets_search import balanced_loss
+from pdanon.algorithms.states.timed_search import Clock, TimedSearch
 from pdanon.errors import InfeasibleError
+from pdanon.frozen import frozen
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.timing import is_over
 from pdanon.itemsets.validation import check_known, random_generator
 from pdanon.recoding.bounds import BOUNDED, Bound, bound_changes
-from pdanon.recoding.decision import Decision, ListRows, decide_lists, relabel
+from pdanon.recoding.decision import ListDecision, decide_lists, relabel
 from pdanon.recoding.labels import Labels
 from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.release import FrameWriter, release
 from pdanon.recoding.result import Anonymized
 
-_BASES = {"NCP": 0, "LM": 1}  # number to subtract from a number of items
 
-
-class Search(Protocol):
-    """A search that starts from a safe release."""
-
-    def descend(self, limit: float | None) -> None:
-        """Make moves until none gains, or the time limit is reached."""
-
-    def restart(self, limit: float, rng: np.random.Generator) -> None:
-        """Make random changes and descend again, until the time limit is reached."""
-
-
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Task:
     """A release to refine, with the checked parameters of `pdanon.refine`."""
 
@@ -44,8 +35,7 @@ class Task:
     position: int  # of the recoded column
     result: Anonymized
     options: Mapping[str, Any]  # ``loss``, ``time_limit`` and ``random_state``, as passed
-    limit: float | None  # seconds
-    started: float  # value of ``time.perf_counter()``
+    clock: Clock
 
     @property
     def itemsets(self) -> Itemsets:
@@ -62,7 +52,7 @@ class Task:
     @property
     def base(self) -> int:
         """Number to subtract from the numbers of leaves to get the loss: 0 for NCP, 1 for LM."""
-        return _BASES[check_known(self.options["loss"], _BASES, "loss of a recoding to nodes", where="loss")]
+        return BASES[check_known(self.options["loss"], BASES, "loss of a recoding to nodes", where="loss")]
 
     @property
     def labels(self) -> Labels:
@@ -72,12 +62,12 @@ class Task:
     @property
     def cut_short(self) -> str:
         """A note if the time limit ended the descent, read right after it; else empty."""
-        return self.limit_note if is_over(self.started, self.limit) else ""
+        return self.limit_note if is_over(*self.clock) else ""
 
     @property
     def limit_note(self) -> str:
         """A note that the time limit shortened the search."""
-        seconds = "" if self.limit is None else f" of {self.limit:g} s"
+        seconds = "" if self.clock.limit is None else f" of {self.clock.limit:g} s"
         return f"stopped at the time limit{seconds}; more time may lose less"
 
     def publish(
@@ -89,7 +79,7 @@ class Task:
         """
         columns = ListColumns(itemsets, label=self.original.columns[self.position])
 
-        def decide() -> Decision[ListRows]:
+        def decide() -> ListDecision:
             found = self._hide_emptied(columns, recoding, trace, before)
             if found is None:
                 audited = self.result.guarantee, self.parameters
@@ -109,7 +99,7 @@ class Task:
 
     def _hide_emptied(
         self, columns: ListColumns, recoding: Recoding, trace: pd.DataFrame, before: Recoding
-    ) -> Decision[ListRows] | None:
+    ) -> ListDecision | None:
         """Return the decision with none or at least k emptied rows, or None if it does not lose less."""
         try:
             found = decide_lists(columns, recoding, self.result.guarantee, self.parameters, trace=trace)
@@ -122,19 +112,19 @@ class Task:
             return None
         if not before.hierarchical and (recoded.targets < 0).sum() > (before.targets < 0).sum():
             return None  # sets must not suppress more than before
-        measure = _balanced_loss if loss == "balanced" else partial(_sum_loss, base=_BASES[loss])
+        measure = _balanced_loss if loss == "balanced" else partial(_sum_loss, base=BASES[loss])
         now, then = (measure(each, columns.itemsets) for each in (recoded, before))
         return replace(found, trace=extend_trace(trace, now, then)) if now < then else None
 
-    def run(self, search: Search) -> str:
+    def run(self, search: TimedSearch) -> str:
         """Run the search until nothing gains; with a limit, continue at random until it is reached.
 
         Return whether the descent was cut short, as `cut_short`. Random steps never complete.
         """
-        search.descend(self.limit)
+        search.descend()
         cut_short = self.cut_short
-        if self.limit is not None:
-            search.restart(self.limit, random_generator(self.options["random_state"]))
+        if self.clock.limit is not None:
+            search.restart(random_generator(self.options["random_state"]))
         return cut_short
 
 

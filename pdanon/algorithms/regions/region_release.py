@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
@@ -20,29 +20,30 @@ from numpy.typing import NDArray
 
 from pdanon.algorithms.regions.table_parts import LISTS, Encoder, Histogram, TableValues, read_lists
 from pdanon.algorithms.registry import ALGORITHMS, Algorithm, parameters_of
-from pdanon.algorithms.relational.publishing import no_items, relational_loss, rows_allowed, with_classes
+from pdanon.algorithms.relational.publishing import form_classes, no_items, with_classes
 from pdanon.algorithms.relational.quasi import Classes, Formation, QuasiTable, check_feasible
-from pdanon.algorithms.rt.dataset import Block, Dataset, Decided, Parts, published_classes, trace_steps
+from pdanon.algorithms.rt.dataset import Block, Dataset, Decided, Parts, trace_steps
 from pdanon.algorithms.workers import Share
 from pdanon.errors import InfeasibleError, ItemsetDtypeError, ParameterError
+from pdanon.frozen import frozen
 from pdanon.guarantees import KAnonymity
 from pdanon.guarantees.emptied import Suppression
 from pdanon.guarantees.named import MappedItems
 from pdanon.guarantees.parameters import check_k, check_share
 from pdanon.io.buckets import pack, read_bucket, read_rows, unpack, write_rows
 from pdanon.itemsets.codes import Codes, Itemsets, Numbers
-from pdanon.itemsets.lists import offsets_of, to_numpy
+from pdanon.itemsets.lists import Mask, offsets_of, to_numpy
 from pdanon.itemsets.timing import Report
 from pdanon.itemsets.validation import check_count, random_generator
 from pdanon.recoding.counts import is_nearly_all
 from pdanon.recoding.decision import Decision
-from pdanon.recoding.loss import LossSums, join_losses, with_measure
-from pdanon.recoding.warnings import items_left
+from pdanon.recoding.loss import join_losses, part_losses, part_losses_of_rows
+from pdanon.recoding.warnings import columns_left, items_left
 
 # --- The rows of a region, and the place of what is decided for them
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class FileStorage:
     """A region in files."""
 
@@ -71,7 +72,7 @@ class FileStorage:
 ROWS = "rows"  # the name of the rows of a region in memory
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class MemoryStorage:
     """A region in memory, of a worker of a cluster."""
 
@@ -96,7 +97,7 @@ class MemoryStorage:
 Storage: TypeAlias = FileStorage | MemoryStorage
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class RegionFacts:
     """Facts about a region whose rows were decided and written."""
 
@@ -111,7 +112,7 @@ class RegionFacts:
 # --- Quasi-identifiers and items
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Region:
     """A region of a table with quasi-identifiers and items, a `Part`."""
 
@@ -130,7 +131,7 @@ class Region:
         codes, itemsets = read_region(self.storage.read(), data.columns[0].vocabulary)
         assert itemsets is not None
         side = replace(data.transactions, itemsets=itemsets)
-        return Block(data.guarantee.k, data.table.with_codes(codes), side)
+        return Block(data.guarantee.k, replace(data.table, codes=codes), side)
 
     def keep(self, *decided: NDArray[Any]) -> int:
         """Store arrays beside the rows; return how many."""
@@ -158,8 +159,8 @@ class Region:
         (column, recoding), known = decision.rows.lists[0], itemsets.codes
         if block.transactions.hidden is not None:
             known = known[~block.transactions.hidden[known]]
-        sums = LossSums.of(decision.loss, itemsets, recoding, self.pairs, len(known))
-        self.storage.write("losses", sums.to_arrow())
+        losses = part_losses(decision.loss, itemsets, recoding, self.pairs, len(known))
+        self.storage.write("losses", losses)
         suppressed = recoding.targets < 0
         return RegionFacts(
             int(decision.rows.of_row.max(initial=-1)) + 1,
@@ -187,18 +188,15 @@ def _keys(classes: Classes) -> Iterator[tuple[str, ...]]:
     return zip(*cells, strict=True)
 
 
-def _lost_classes(
-    classes: Classes, rows: Numbers, suppressed: NDArray[np.bool_], k: int
-) -> frozenset[tuple[str, ...]]:
+def _lost_classes(classes: Classes, rows: Numbers, suppressed: Mask, k: int) -> frozenset[tuple[str, ...]]:
     """Return the classes with emptied rows, but fewer than k; they have no labels left."""
     if not suppressed.any():
         return frozenset()
     has_items, shown = np.zeros((2, len(classes.of_row)), np.bool_)
     has_items[rows] = True
     shown[rows[~suppressed]] = True
-    class_of = published_classes(classes)
-    emptied = np.bincount(class_of[has_items & ~shown], minlength=int(class_of.max(initial=0)) + 1)
-    few = np.unique(classes.of_row[((emptied > 0) & (emptied < k))[class_of]])
+    emptied = np.bincount(classes.of_row[has_items & ~shown])
+    few = np.flatnonzero((emptied > 0) & (emptied < k))
     keys = list(_keys(classes)) if len(few) else []
     return frozenset(keys[each] for each in few.tolist())
 
@@ -206,26 +204,33 @@ def _lost_classes(
 # --- Quasi-identifiers alone
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class RelationalRegion:
     """A region of a table with quasi-identifiers, decided by a relational algorithm."""
 
-    labels: list[str]
+    guarantee: KAnonymity
     table: QuasiTable  # values of the whole table, without rows
-    k: int  # minimum number of rows of a class
     share: Fraction  # upper bound on the share of suppressed rows
     form: Formation
-    storage: Storage  # the rows, and the place of their release
+    storage: Storage | None = None  # the rows, and the place of their release
 
     def decide(self, rng: np.random.Generator, report: Report) -> RegionFacts:
         """Form the classes, and write the released rows."""
-        table = self.table.with_codes(read_region(self.storage.read(), None)[0])
-        most = rows_allowed(self.share, table.n_rows, self.k)
-        classes = self.form(table, self.k, rng, report, most)
-        self.storage.write("released", value_table(self.labels, table, classes))
-        sums = LossSums.of_rows(relational_loss(classes, table.n_rows, self.share), table.n_rows)
-        self.storage.write("losses", sums.to_arrow())
+        assert self.storage is not None
+        table = replace(self.table, codes=read_region(self.storage.read(), None)[0])
+        classes, released, loss = self.publish(table, rng, report)
+        self.storage.write("released", released)
+        self.storage.write("losses", part_losses_of_rows(loss, table.n_rows))
         return RegionFacts(len(classes))
+
+    def publish(
+        self, table: QuasiTable, rng: np.random.Generator, report: Report
+    ) -> tuple[Classes, pa.Table, pd.Series[float]]:
+        """Form classes; return also the published values and the losses."""
+        k, quasi = self.guarantee.k, [*map(str, self.guarantee.quasi)]
+        classes, loss = form_classes(self.form, table, k, self.share, rng, report)
+        published = with_classes(pd.DataFrame(table.codes, columns=quasi), table, classes)
+        return classes, _to_table(published), loss
 
 
 def read_region(rows: pa.Table, vocabulary: pa.Array | None) -> tuple[Codes, Itemsets | None]:
@@ -233,11 +238,6 @@ def read_region(rows: pa.Table, vocabulary: pa.Array | None) -> tuple[Codes, Ite
     columns = [to_numpy(rows[name]) for name in rows.column_names if name != LISTS]
     codes = np.column_stack(columns).astype(np.int32)
     return codes, None if vocabulary is None else read_lists(rows, vocabulary, None)
-
-
-def value_table(labels: list[str], table: QuasiTable, classes: Classes) -> pa.Table:
-    """Return the published values of each row."""
-    return _to_table(with_classes(pd.DataFrame(table.codes, columns=labels), table, classes))
 
 
 def _to_table(frame: pd.DataFrame) -> pa.Table:
@@ -321,13 +321,18 @@ class TableRows(Protocol[Released_co]):
         """Release equal values equally, given the published values of each combination."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class ReleasedTable(Generic[Released]):
     """The released rows of a table."""
 
     n_rows: int
     rows: Released  # where the original ones are
     useless: str = ""  # description of the items, if they are almost empty
+
+    def columns_left(self, before: pd.DataFrame, after: pd.DataFrame) -> str:
+        """Describe what is almost empty: items, or quasi-identifiers in some rows before and after."""
+        left = columns_left(before, after, range(after.shape[1]))
+        return ". ".join(filter(None, (self.useless, left)))
 
 
 def decide_table(
@@ -348,9 +353,7 @@ def decide_table(
     asked["block_rows"] = check_count(most, "block_rows", least=2 * check_k(asked["k"]), hint=hint)
     if record.recodes == "both":
         return _decide_both(rows, record, asked, share)
-    if record.by_value:
-        return _decide_values(rows, record, asked, report)
-    return _decide_quasi(rows, record, asked, share)
+    return _decide_quasi(rows, record, asked, share, report)
 
 
 def _decide_both(
@@ -369,9 +372,9 @@ def _decide_both(
         each for each in inspect.signature(record.parts).parameters.values() if each.kind is each.KEYWORD_ONLY
     ]
     own = {each.name: asked[each.name] for each in options}
-    decided: Decided = record.parts(Parts(parts, data.table, data.transaction.order, share), **own)
+    decided: Decided = record.parts(Parts(parts, data.table, share), **own)
     facts = _clear_lost(parts, decided.parts, share)
-    loss = _join_losses(regions)
+    loss = join_losses(regions.written("losses"), regions.times)
     tum = float(loss[data.transactions.measured_as or "NCP"])
     if record.name == "tum_bound" and tum > float(own["delta"]) + 1e-9:
         raise InfeasibleError(
@@ -380,20 +383,13 @@ def _decide_both(
             got=f"delta={own['delta']:g}, the items lose {tum:.6f}",
             hint="pass a larger delta",
         )
-    if decided.rum is not None:
-        loss = with_measure(loss, "Rum", decided.rum)
     guarantee = data.guarantee.with_mapping(_join_known([each.known for each in facts]))
     parameters = {"algorithm": record.name, **asked}
     trace = trace_steps(decided.steps, tum)
     released = regions.publish(facts, any(each.hides_missing for each in facts))
     useless = _describe_useless(facts, [storage.n_rows for storage in regions.storages])
     known = ReleasedTable(rows.n_rows, released, useless)
-    return Decision(known, guarantee, no_items(), loss, parameters, trace)
-
-
-def _join_losses(regions: Regions[Any]) -> pd.Series[float]:
-    """Return the losses of the table."""
-    return join_losses(map(LossSums.from_arrow, regions.written("losses")), regions.times)
+    return Decision(known, guarantee, no_items(), decided.with_rum(loss), parameters, trace)
 
 
 def _describe_useless(facts: Sequence[RegionFacts], n_rows: Sequence[int]) -> str:
@@ -425,67 +421,42 @@ def _clear_lost(parts: Sequence[Region], facts: list[RegionFacts], share: Share)
 
 def _join_known(known: Sequence[Any]) -> Any:
     """Join what a guarantee reads from the mappings of several regions."""
-    parts = [each.suppression if isinstance(each, MappedItems) else each for each in known]
-    joint = Suppression(any(each.suppresses for each in parts), 0, 0)
+    suppresses = any(each.suppresses for each in known)
     if not isinstance(known[0], MappedItems):
-        return joint
+        return Suppression(suppresses, 0, 0)
     left_out, plain = (
         frozenset().union(*(getattr(each, name) for each in known)) for name in ("left_out", "plain_labels")
     )
-    return MappedItems(left_out, plain, joint)
+    return MappedItems(suppresses, 0, 0, left_out, plain)
 
 
 def _decide_quasi(
-    rows: TableRows[Released], record: Algorithm, asked: dict[str, Any], share: Share
+    rows: TableRows[Released], record: Algorithm, asked: dict[str, Any], share: Share, report: Report
 ) -> Decision[ReleasedTable[Released]]:
-    """Decide region by region for quasi-identifiers."""
-    guarantee, table = _encode(rows, asked)
-    regions = rows.cut(Encoder(rows.values, table, None), asked["block_rows"])
-    bound, none = check_share(asked["max_suppressed"], "max_suppressed"), np.empty(0, np.int64)
-    assert record.form is not None
-    parts = [
-        RelationalRegion(
-            [*map(str, guarantee.quasi)],
-            table.take(none),
-            guarantee.k,
-            bound,
-            record.form,
-            storage,
-        )
-        for storage in regions.storages
-    ]
-    rng = random_generator(asked.get("random_state"))
-    facts = share(RelationalRegion.decide, parts, rng.spawn(len(parts)) if len(parts) > 1 else [rng])
-    loss = _join_losses(regions)
-    parameters = {"algorithm": record.name, **asked}
-    known = ReleasedTable(rows.n_rows, regions.publish(facts, False))
-    return Decision(known, guarantee, no_items(), loss, parameters)
-
-
-def _decide_values(
-    rows: TableRows[Released], record: Algorithm, asked: dict[str, Any], report: Report
-) -> Decision[ReleasedTable[Released]]:
-    """Decide for the distinct combinations of values, which are published equally in all rows."""
-    guarantee, table = _encode(rows, asked)
-    encoder = Encoder(rows.values, table, None)
-    if not Histogram(encoder.sizes).is_exact:
-        hint = "pass fewer columns, or one of cluster, k_member and mondrian"
-        raise ParameterError("the columns have too many combinations of values", where="quasi", hint=hint)
-    histogram = rows.count(encoder)
-    bound = check_share(asked["max_suppressed"], "max_suppressed")
-    own = replace(table.with_codes(histogram.combinations()), weights=histogram.rows)
-    most = rows_allowed(bound, rows.n_rows, guarantee.k)
-    assert record.form is not None
-    classes = record.form(own, guarantee.k, random_generator(None), report, most)
-    loss = relational_loss(classes, rows.n_rows, bound)
-    published = value_table([*map(str, guarantee.quasi)], own, classes)
-    known = ReleasedTable(rows.n_rows, rows.publish_values(encoder, histogram, published))
-    del asked["block_rows"]
-    return Decision(known, guarantee, no_items(), loss, {"algorithm": record.name, **asked})
-
-
-def _encode(rows: TableRows[Any], asked: Mapping[str, Any]) -> tuple[KAnonymity, QuasiTable]:
+    """Decide for quasi-identifiers: by region, or for distinct values if these are published equally."""
     guarantee = KAnonymity(asked["k"], quasi=asked["quasi"])
     table = QuasiTable.of(rows.values.frame(), guarantee.quasi, asked["hierarchies"], n_rows=rows.n_rows)
     check_feasible(rows.n_rows, guarantee.k)
-    return guarantee, table
+    bound = check_share(asked["max_suppressed"], "max_suppressed")
+    assert record.form is not None
+    region = RelationalRegion(guarantee, table.take(np.empty(0, np.int64)), bound, record.form)
+    encoder, rng = Encoder(rows.values, table, None), random_generator(asked.get("random_state"))
+    most = asked["block_rows"]
+    if record.by_value:
+        del asked["block_rows"]
+        if not Histogram(encoder.sizes).is_exact:
+            hint = "pass fewer columns, or one of cluster, k_member and mondrian"
+            raise ParameterError("the columns have too many combinations of values", where="quasi", hint=hint)
+        histogram = rows.count(encoder)
+        own = replace(table, codes=histogram.combinations(), weights=histogram.rows)
+        _, published, loss = region.publish(own, rng, report)
+        released = rows.publish_values(encoder, histogram, published)
+    else:
+        regions = rows.cut(encoder, most)
+        parts = [replace(region, storage=storage) for storage in regions.storages]
+        seeds = rng.spawn(len(parts)) if len(parts) > 1 else [rng]
+        facts = share(RelationalRegion.decide, parts, seeds)
+        loss = join_losses(regions.written("losses"), regions.times)
+        released = regions.publish(facts, False)
+    parameters = {"algorithm": record.name, **asked}
+    return Decision(ReleasedTable(rows.n_rows, released), guarantee, no_items(), loss, parameters)

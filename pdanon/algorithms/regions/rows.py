@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
@@ -25,6 +24,7 @@ from pdanon.algorithms.regions.table_parts import (
     merge_counts,
 )
 from pdanon.algorithms.relational.publishing import no_items
+from pdanon.frozen import frozen
 from pdanon.io.buckets import Buckets, read_rows, regroup, write_rows
 from pdanon.itemsets.codes import Codes, Itemsets, Numbers
 from pdanon.itemsets.memory import return_unused
@@ -109,7 +109,7 @@ class FileRows:
 _GATHERED = 10_000
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class _Bundle:
     """Adjacent regions, whose rows are exchanged with the parts together."""
 
@@ -144,7 +144,7 @@ class _Bundle:
             each.place("released").unlink()
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class FileRegions:
     """The rows of a table in regions, on disk."""
 
@@ -174,7 +174,7 @@ class FileRegions:
         return ReleasedRegions(self.released, self.orders, self.storages, n_groups, hides_missing)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class ReleasedRegions:
     """Rows that were released region by region."""
 
@@ -202,7 +202,7 @@ class ReleasedRegions:
             first += n_groups
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class ReleasedValues:
     """Rows whose equal values were released equally."""
 

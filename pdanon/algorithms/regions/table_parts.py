@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from copy import copy
-from dataclasses import dataclass
 from functools import reduce
 from math import prod
 from typing import Any, NamedTuple
@@ -22,12 +21,22 @@ from numpy.typing import NDArray
 from pdanon.algorithms.relational.attributes import Attribute, cover_loss
 from pdanon.algorithms.relational.quasi import QuasiTable
 from pdanon.errors import ItemsetDtypeError
+from pdanon.frozen import frozen
 from pdanon.io.parquet import to_frame
 from pdanon.io.trees import pandas_metadata
 from pdanon.itemsets.codes import Codes, Itemsets, Numbers, canonical_rows, find_items
 from pdanon.itemsets.dtype import type_name
 from pdanon.itemsets.encoded_columns import number_items
-from pdanon.itemsets.lists import QUASI_HINT, item_type, offsets_of, plain, sums, to_numpy
+from pdanon.itemsets.lists import (
+    QUASI_HINT,
+    Mask,
+    inverse_order,
+    item_type,
+    offsets_of,
+    plain,
+    sums,
+    to_numpy,
+)
 from pdanon.recoding.loss import (
     HASH_BITS,
     count_pairs,
@@ -196,7 +205,7 @@ class TableValues:
         return None if self._items is None else find_items(self._items, vocabulary)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Encoder:
     """Encodes rows of numbers by the codes of a whole table."""
 
@@ -411,7 +420,7 @@ class Counts(NamedTuple):
 class PairSample(NamedTuple):
     """Sampled pairs of a table, as `pdanon.recoding.loss.draw_pairs` samples them."""
 
-    near: NDArray[np.bool_]  # of the first 16 bits of the hashes of rows, those of sampled pairs
+    near: Mask  # of the first 16 bits of the hashes of rows, those of sampled pairs
     places: Numbers  # place of each pair among the pairs of rows with these bits
 
     @classmethod
@@ -465,7 +474,7 @@ def assign_regions(table: QuasiTable, counts: Counts, most: int) -> Assignment:
     return Assignment(counts.histogram, cut_regions(table.attributes, counts.histogram, most))
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class SplitPart:
     """The rows of a part by region."""
 
@@ -500,6 +509,4 @@ def count_drawn(pairs: Sequence[Codes]) -> tuple[Codes, Numbers]:
 
 def in_order(released: pa.Table, order: Numbers) -> pa.Table:
     """Return the released rows of a part in their order, given those sorted by region."""
-    places = np.empty(len(order), np.int64)
-    places[order] = np.arange(len(order))
-    return released.take(pa.array(places))
+    return released.take(pa.array(inverse_order(order)))

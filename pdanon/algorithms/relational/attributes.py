@@ -15,13 +15,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import lcm
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 
 from pdanon._kernels import row_clusters
+from pdanon.frozen import frozen
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.codes import Codes, Numbers
 from pdanon.itemsets.dtype import text_column
@@ -31,8 +32,7 @@ from pdanon.itemsets.mapping import set_labels
 _FINE = 2**32  # lower bound on half the unit: the precision of shares that cannot be exact
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Cells:
+class Cells(NamedTuple):
     """A generalized column, class by class."""
 
     numbers: Numbers  # position of the value of each class
@@ -40,8 +40,7 @@ class Cells:
     values: pd.api.extensions.ExtensionArray  # the published values
 
 
-@dataclass(frozen=True, eq=False)
-class Taxonomy:
+class Taxonomy(NamedTuple):
     """A tree over the values of a column, for recodings that treat equal values equally."""
 
     hierarchy: Hierarchy
@@ -52,7 +51,7 @@ class Taxonomy:
 # --- How ranges are published
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Intervals:
     """Ranges of numbers or times, as intervals closed on both sides.
 
@@ -82,7 +81,7 @@ class Intervals:
         return pd.arrays.IntervalArray.from_arrays(lower.take(low), upper.take(high), closed="both")
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Grades:
     """Ranges of ordered categories, as text: ``first .. last``, or the category alone.
 
@@ -126,6 +125,34 @@ class Grades:
 # --- Quasi-identifiers
 
 
+def ends_of(codes: Codes, starts: Numbers) -> Codes:
+    """Return the smallest and the largest value from each start on."""
+    if not len(starts):
+        return np.empty((0, 2), np.int32)
+    return np.stack((np.minimum.reduceat(codes, starts), np.maximum.reduceat(codes, starts)), axis=1)
+
+
+def halve(codes: Codes) -> Numbers | None:
+    """Cut values in order where the two parts differ least in size; None if all are equal."""
+    ordered = np.sort(codes)
+    cuts = np.flatnonzero(ordered[1:] > ordered[:-1]) + 1
+    if len(cuts) == 0:
+        return None
+    middle = cuts[np.argmin(np.abs(2 * cuts - len(codes)))]  # argmin returns the first: the lower cut
+    return (codes >= ordered[middle]).astype(np.int64)
+
+
+def recode_groups(attribute: Ranges | Sets, groups: Numbers) -> Cells:
+    """Generalize each value to the cover of its group, and one more to the cover of all values."""
+    # Without values, no cover exists, so nothing is added for all of them.
+    if not len(groups):
+        return attribute.generalize(groups, groups.astype(np.int32), 0)
+    names, inverse = np.unique(groups, return_inverse=True)
+    values = np.arange(len(groups), dtype=np.int32)
+    cells = attribute.generalize(inverse, values, len(names) + 1, suppressed=len(names))
+    return cells._replace(numbers=cells.numbers[np.append(inverse, len(names))])
+
+
 @dataclass(frozen=True, eq=False)
 class Ranges:
     """Ordered values, published as ranges that include both ends.
@@ -134,11 +161,12 @@ class Ranges:
     that range would be the value itself. `Sets` then encodes the column.
     """
 
-    codes: Codes  # value of each row
     ends: Intervals | Grades
     positions: Numbers  # distance of each value from the smallest possible one, ascending, up to ``unit``
     missing: bool  # whether values are missing
     unit: int  # loss of a suppressed value
+
+    digests, split, recode = staticmethod(ends_of), staticmethod(halve), recode_groups
 
     @property
     def n_values(self) -> int:
@@ -151,7 +179,7 @@ class Ranges:
         n = len(self.positions)
         tree = Hierarchy.balanced(map(str, range(n)), 2) if n else _flat(0)
         if self.missing:
-            tree = _with_leaf(tree)
+            tree = with_leaf(tree)
         leaves = np.flatnonzero(tree.is_leaf) if self.n_values else np.empty(0, np.int64)
         first = np.searchsorted(leaves, np.arange(tree.n_nodes))
         last = np.searchsorted(leaves, np.arange(tree.n_nodes) + tree.size) - 1
@@ -164,17 +192,9 @@ class Ranges:
         least = (low < high) * min(self.unit, 1)  # 0 if the column does not count
         return np.where(mixed, self.unit, np.maximum(positions[high] - positions[low], least))
 
-    def digests(self, codes: Codes, starts: Numbers) -> Codes:
-        """Return the smallest and the largest value from each start on: their cover is that of all."""
-        return _ends(codes, starts)
-
     def losses_with(self, lines: Codes, values: Codes) -> Numbers:
         """Return the loss of the range of the values of each line and others."""
         return row_clusters.range_losses(lines, values, self.positions, min(self.unit, 1), self.unit)
-
-    def split(self, codes: Codes) -> Numbers | None:
-        """Cut between the values where the two parts differ least in size (ties: the lower cut)."""
-        return _halves(codes)
 
     @property
     def whole(self) -> int:
@@ -194,10 +214,6 @@ class Ranges:
         low, high = np.divmod(keys, n + 1)
         return Cells(numbers, self.between(low, high), self.ends.write(low, high))
 
-    def recode(self, groups: Numbers) -> Cells:
-        """Generalize each value to the range of its group, and one more to the whole range."""
-        return _recode_groups(self, groups)
-
     def by_height(self) -> Ranges:
         """Return the attribute itself: heights do not apply to ranges."""
         return self
@@ -205,45 +221,34 @@ class Ranges:
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """Values with a hierarchy, published as the labels of its nodes."""
+    """Values with a hierarchy, in the order of their leaves, published as the labels of its nodes."""
 
-    codes: Codes  # value of each row, in the order of the leaves
     taxonomy: Taxonomy  # if values are missing, its last leaf, a child of the root, stands for them
     missing: bool  # whether values are missing
     unit: int  # loss of a suppressed value
 
-    @classmethod
-    def of(cls, codes: Codes, hierarchy: Hierarchy, nodes: Codes, missing: bool, unit: int) -> Tree:
-        """Number the values in the order of their leaves.
+    digests = staticmethod(ends_of)
 
-        ``nodes`` has the leaf of each value. Missing values have the last code, and no leaf yet.
-        """
-        if missing:
-            nodes = np.append(nodes, np.int32(hierarchy.n_nodes))
-            hierarchy = _with_leaf(hierarchy)
-        leaves, rank = np.unique(nodes, return_inverse=True)
+    @classmethod
+    def of(cls, hierarchy: Hierarchy, leaves: Numbers, missing: bool, unit: int) -> Tree:
+        """Create the attribute; a node loses its share of all leaves, and a leaf nothing."""
         covered = hierarchy.leaves.astype(np.int64)
         penalties = np.where(covered > 1, shares(covered, hierarchy.n_leaves, unit), 0)
-        taxonomy = Taxonomy(hierarchy, leaves.astype(np.int64), penalties)
-        return cls(rank.astype(np.int32)[codes], taxonomy, missing, unit)
+        return cls(Taxonomy(hierarchy, leaves, penalties), missing, unit)
 
     @property
     def n_values(self) -> int:
         """Number of distinct values, the missing one included."""
         return len(self.taxonomy.leaves)
 
-    def digests(self, codes: Codes, starts: Numbers) -> Codes:
-        """Return the smallest and the largest value from each start on: their cover is that of all."""
-        return _ends(codes, starts)
-
     def losses_with(self, lines: Codes, values: Codes) -> Numbers:
         """Return the loss of the lowest common ancestor of the values of each line and others."""
-        tree, leaves, penalties = self._parts
+        tree, leaves, penalties = self.taxonomy
         return row_clusters.ancestor_losses(lines, values, leaves, tree.size, tree.parent, penalties)
 
     def split(self, codes: Codes) -> Numbers | None:
         """Split into the children of the lowest common ancestor; None for a single value."""
-        tree, leaves, _ = self._parts
+        tree, leaves, _ = self.taxonomy
         node = int(self._digests(np.array([codes.min()]), np.array([codes.max()]))[0])
         if codes.min() == codes.max():
             return None
@@ -279,15 +284,11 @@ class Tree:
             height[tree.parent[node]] = max(height[tree.parent[node]], height[node])
         height -= tree.depth
         penalties = shares(height, tree.height, self.unit)
-        return replace(self, taxonomy=replace(self.taxonomy, penalties=penalties))
-
-    @property
-    def _parts(self) -> tuple[Hierarchy, Numbers, Numbers]:
-        return self.taxonomy.hierarchy, self.taxonomy.leaves, self.taxonomy.penalties
+        return replace(self, taxonomy=self.taxonomy._replace(penalties=penalties))
 
     def _digests(self, low: Numbers, high: Numbers) -> Numbers:
         """Lowest common ancestors. In pre-order, that of the first and the last leaf covers all between."""
-        tree, leaves, _ = self._parts
+        tree, leaves, _ = self.taxonomy
         nodes, last = leaves[low], leaves[high]
         while True:
             below = nodes + tree.size[nodes] <= last
@@ -296,7 +297,7 @@ class Tree:
             nodes = np.where(below, tree.parent[nodes], nodes)
 
     def _publish(self, nodes: Numbers) -> Cells:
-        tree, _, penalties = self._parts
+        tree, _, penalties = self.taxonomy
         used, numbers = np.unique(nodes, return_inverse=True)
         lacking = tree.n_nodes - 1 if self.missing else -1
         labels = [None if node == lacking else tree.labels[node] for node in used.tolist()]
@@ -307,19 +308,20 @@ class Tree:
 class Sets:
     """Values without order or hierarchy, published as the set of the values of a class."""
 
-    codes: Codes  # value of each row
     texts: Sequence[str]  # distinct values, in order
     missing: bool  # whether values are missing
     prices: Numbers  # loss of a set, by its size
     unit: int  # loss of a suppressed value
 
+    split, recode = staticmethod(halve), recode_groups
+
     @classmethod
-    def of(cls, codes: Codes, texts: Sequence[str], missing: bool, unit: int) -> Sets:
+    def of(cls, texts: Sequence[str], missing: bool, unit: int) -> Sets:
         """Create the attribute; the loss of a set is its share of all values."""
         n = len(texts) + missing
         prices = shares(np.arange(n + 1), n, unit)
         prices[:2] = 0
-        return cls(codes, texts, missing, prices, unit)
+        return cls(texts, missing, prices, unit)
 
     @property
     def n_values(self) -> int:
@@ -341,10 +343,6 @@ class Sets:
     def losses_with(self, lines: Codes, values: Codes) -> Numbers:
         """Return the loss of the set of the values of each line, in order, and others."""
         return row_clusters.set_losses(lines, values, self.prices)
-
-    def split(self, codes: Codes) -> Numbers | None:
-        """Split in the order of the values where the two parts differ least in size."""
-        return _halves(codes)
 
     @property
     def whole(self) -> int:
@@ -368,10 +366,6 @@ class Sets:
         texts = labels.dictionary.to_pylist()
         published = [None if lacks else text for lacks, text in zip(lacking.tolist(), texts, strict=True)]
         return Cells(numbers, self.prices[sizes[first]], text_column(published))
-
-    def recode(self, groups: Numbers) -> Cells:
-        """Generalize each value to the set of its group, and one more to the set of all."""
-        return _recode_groups(self, groups)
 
     def by_height(self) -> Sets:
         """Return the attribute with full loss for every set of several values."""
@@ -431,39 +425,11 @@ def bounds(classes: Numbers, codes: Codes, n_classes: int) -> tuple[Numbers, Num
     return low, high
 
 
-def _ends(codes: Codes, starts: Numbers) -> Codes:
-    """Return the smallest and the largest value from each start on."""
-    if not len(starts):
-        return np.empty((0, 2), np.int32)
-    return np.stack((np.minimum.reduceat(codes, starts), np.maximum.reduceat(codes, starts)), axis=1)
-
-
-def _halves(codes: Codes) -> Numbers | None:
-    """Cut values in order where the two parts differ least in size; None if all are equal."""
-    ordered = np.sort(codes)
-    cuts = np.flatnonzero(ordered[1:] > ordered[:-1]) + 1
-    if len(cuts) == 0:
-        return None
-    middle = cuts[np.argmin(np.abs(2 * cuts - len(codes)))]  # argmin returns the first: the lower cut
-    return (codes >= ordered[middle]).astype(np.int64)
-
-
-def _recode_groups(attribute: Ranges | Sets, groups: Numbers) -> Cells:
-    """Generalize each value to the cover of its group, and one more to the cover of all values."""
-    # Without values, no cover exists, so nothing is added for all of them.
-    if not len(groups):
-        return attribute.generalize(groups, groups.astype(np.int32), 0)
-    names, inverse = np.unique(groups, return_inverse=True)
-    values = np.arange(len(groups), dtype=np.int32)
-    cells = attribute.generalize(inverse, values, len(names) + 1, suppressed=len(names))
-    return replace(cells, numbers=cells.numbers[np.append(inverse, len(names))])
-
-
 def _flat(n: int) -> Hierarchy:
     """Return a tree with n leaves as children of the root."""
     return Hierarchy(("*", *map(str, range(n))), np.array([-1, *[0] * n], np.int32))
 
 
-def _with_leaf(tree: Hierarchy) -> Hierarchy:
+def with_leaf(tree: Hierarchy) -> Hierarchy:
     """Add a last leaf below the root; no other node has its name, the empty text."""
     return replace(tree, names=(*tree.names, ""), parent=np.append(tree.parent, np.int32(0)))

@@ -14,7 +14,7 @@ import pandas as pd
 from pdanon._kernels import row_clusters
 from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.relational.publishing import release_classes, trim_groups
-from pdanon.algorithms.relational.quasi import Classes, Digests, QuasiTable, group_rows, number_groups
+from pdanon.algorithms.relational.quasi import Classes, QuasiTable, group_rows, join_nearest
 from pdanon.guarantees import KAnonymity
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
@@ -108,20 +108,14 @@ def cluster(
 
 def form_clusters(table: QuasiTable, k: int, rng: np.random.Generator, report: Report, most: int) -> Classes:
     """Form the clusters of `cluster`."""
-    kinds = group_rows([each.codes for each in table.attributes], table.n_rows)
+    kinds = group_rows(table.codes.T, table.n_rows)
     first = np.unique(kinds, return_index=True)[1]  # a row of each combination of values
     nearest, starts, clusters = row_clusters.NearestRows(table.codes[first], kinds), table.starts, []
     for n_left in range(table.n_rows, k - 1, -k):
         seed = nearest.row_at(int(rng.integers(n_left)))
         clusters.append(nearest.take(seed, table.tables_of(np.array([seed])), starts, k))
         report(1)
-    digests, groups = Digests(table, clusters), number_groups(clusters, table.n_rows)
-    for row in nearest.left.tolist():  # in order of the table, as each row changes the cluster that it joins
-        values = [each.codes[row : row + 1] for each in table.attributes]
-        chosen = int(np.argmin(digests.losses_with(values)))
-        digests.add(chosen, values)
-        groups[row] = chosen
-    return trim_groups(table, groups, k, most)
+    return trim_groups(table, join_nearest(table, clusters, nearest.left), k, most)
 
 
 RECORD = Algorithm(cluster, (KAnonymity,), recodes="values", form=form_clusters, ways=(Way(KAnonymity, 20),))

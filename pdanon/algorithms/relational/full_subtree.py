@@ -10,22 +10,22 @@ from collections.abc import Hashable, Mapping, Sequence
 from fractions import Fraction
 from itertools import pairwise
 from math import prod
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import pandas as pd
 
 from pdanon.algorithms.registry import Algorithm
-from pdanon.algorithms.relational.attributes import Attribute, Taxonomy
+from pdanon.algorithms.relational.attributes import Taxonomy
 from pdanon.algorithms.relational.incognito import Levels, best_levels, ladder
-from pdanon.algorithms.relational.publishing import publish_values, release_classes, total_loss
+from pdanon.algorithms.relational.publishing import Combinations, publish_values, release_classes
 from pdanon.algorithms.relational.quasi import Classes, QuasiTable, group_rows
 from pdanon.algorithms.states.cuts import sum_below
 from pdanon.guarantees import KAnonymity
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Codes, Mask, Numbers
-from pdanon.itemsets.lists import sums
+from pdanon.itemsets.lists import mask_at, sums
 from pdanon.itemsets.timing import Report
 from pdanon.recoding.result import Anonymized
 
@@ -129,20 +129,6 @@ def full_subtree(
     )
 
 
-class _Data(NamedTuple):
-    """The distinct combinations of values, with the number of rows of each, and what is required of them."""
-
-    attributes: Sequence[Attribute]
-    tuples: list[Codes]
-    weights: Numbers
-    k: int
-    most: int
-
-    def keys(self, cuts: list[Numbers]) -> list[Numbers]:
-        """Return the nodes of the combinations, column by column."""
-        return [cut[codes] for cut, codes in zip(cuts, self.tuples, strict=True)]
-
-
 def raise_groups(table: QuasiTable, k: int, rng: np.random.Generator, report: Report, most: int) -> Classes:
     """Choose the cut of each hierarchy as `full_subtree` does; nothing is random."""
     releases = [each for allowed in sorted({0, most}) for each in _releases(table, k, allowed, report)]
@@ -151,13 +137,13 @@ def raise_groups(table: QuasiTable, k: int, rng: np.random.Generator, report: Re
 
 def _releases(table: QuasiTable, k: int, most: int, report: Report) -> list[Classes]:
     """Return the releases found from the leaves and from the best levels, for this many suppressed rows."""
-    data = _Data(table.attributes, *table.combinations(), k, most)
+    data = Combinations(table.attributes, *table.combinations(), k, most)
     columns = zip(table.attributes, data.tuples, strict=True)
     cuts = [_necessary_cut(each.taxonomy, codes, data.weights, k, most) for each, codes in columns]
     starts = [(cuts, _raise(cuts, data, report))]
     ladders = [ladder(each) for each in table.attributes]
     if prod(map(len, ladders)) <= _FEW:
-        starts.append(_levels(ladders, best_levels(table, ladders, k, report, most)))
+        starts.append(_levels(ladders, best_levels(data, ladders, report)))
     found = []
     for cuts, steps in starts:
         before = publish_values(table, cuts, k, most)
@@ -178,25 +164,21 @@ def _levels(ladders: list[list[Numbers]], levels: Levels) -> tuple[list[Numbers]
     return [column[level].copy() for column, level in zip(ladders, levels, strict=True)], steps
 
 
-def _take_back(cuts: list[Numbers], steps: list[Step], data: _Data) -> None:
+def _take_back(cuts: list[Numbers], steps: list[Step], data: Combinations) -> None:
     """Revert steps in place, the latest first, where this loses less."""
-
-    def loss() -> int | None:
-        return total_loss(data.attributes, data.keys(cuts), data.weights, data.k, data.most)
-
-    least = loss()
+    least = data.loss(data.keys(cuts))
     for place, node, values, before in reversed(steps):
         cut = cuts[place]
         if (cut[values] == node).all():  # else a later step raised them further and was necessary
             cut[values] = before
-            now = loss()
+            now = data.loss(data.keys(cuts))
             if now is None or (least is not None and now > least):
                 cut[values] = node
             else:
                 least = now
 
 
-def _raise(cuts: list[Numbers], data: _Data, report: Report) -> list[Step]:
+def _raise(cuts: list[Numbers], data: Combinations, report: Report) -> list[Step]:
     """Raise the cuts in place until few rows are in classes of fewer than k; return the steps."""
     taxonomies = [each.taxonomy for each in data.attributes]
     keys, weights, k = data.keys(cuts), data.weights, data.k
@@ -275,8 +257,7 @@ def _complete(taxonomy: Taxonomy, cut: Numbers) -> Mask:
     parent = taxonomy.hierarchy.parent
     present = np.zeros(len(parent), np.bool_)
     nodes = np.unique(cut)
-    in_cut = np.zeros(len(parent), np.bool_)
-    in_cut[nodes] = True
+    in_cut = mask_at(len(parent), nodes)
     while len(nodes):
         present[nodes] = True
         nodes = np.unique(parent[nodes[nodes > 0]])

@@ -15,7 +15,7 @@ import pandas as pd
 
 from pdanon.algorithms.registry import Algorithm
 from pdanon.algorithms.relational.attributes import Attribute
-from pdanon.algorithms.relational.publishing import publish_values, release_classes, rows_below, total_loss
+from pdanon.algorithms.relational.publishing import Combinations, publish_values, release_classes
 from pdanon.algorithms.relational.quasi import Classes, QuasiTable
 from pdanon.errors import ParameterError
 from pdanon.guarantees import KAnonymity
@@ -126,20 +126,19 @@ def choose_levels(table: QuasiTable, k: int, rng: np.random.Generator, report: R
     """Choose the level of each column as `incognito` does; nothing is random."""
     ladders = [ladder(each) for each in table.attributes]
     _refuse_too_many(ladders)
-    levels = best_levels(table, ladders, k, report, most)
+    levels = best_levels(Combinations(table.attributes, *table.combinations(), k, most), ladders, report)
     cuts = [column[level] for column, level in zip(ladders, levels, strict=True)]
     classes = publish_values(table, cuts, k, most)
     assert classes is not None  # `best_levels` only returns levels that can be published
     return classes
 
 
-def best_levels(table: QuasiTable, ladders: list[list[Numbers]], k: int, report: Report, most: int) -> Levels:
+def best_levels(data: Combinations, ladders: list[list[Numbers]], report: Report) -> Levels:
     """Return the levels of least NCP, given the nodes of each level."""
-    tuples, weights = table.combinations()
     n_levels = [len(column) for column in ladders]
-    n_bytes = _NUMBER * len(weights) * sum(n_levels) + (_TUPLE + _NUMBER * len(ladders)) * prod(n_levels)
+    n_bytes = _NUMBER * len(data.weights) * sum(n_levels) + (_TUPLE + _NUMBER * len(ladders)) * prod(n_levels)
     require_memory(n_bytes, "the combinations of levels")
-    keys = [[nodes[codes] for nodes in column] for column, codes in zip(ladders, tuples, strict=True)]
+    keys = [[nodes[codes] for nodes in column] for column, codes in zip(ladders, data.tuples, strict=True)]
     places = range(len(ladders))
     possible: dict[tuple[int, ...], set[Levels]] = {}
     for subset in (each for size in range(1, len(ladders) + 1) for each in combinations(places, size)):
@@ -148,13 +147,13 @@ def best_levels(table: QuasiTable, ladders: list[list[Numbers]], k: int, report:
         for levels in sorted(product(*(range(len(ladders[place])) for place in subset)), key=sum):
             chosen = [keys[place][level] for place, level in zip(subset, levels, strict=True)]
             if _is_above(levels, found) or (
-                _is_possible(subset, levels, possible) and rows_below(chosen, weights, k) <= most
+                _is_possible(subset, levels, possible) and data.can_suppress(chosen)
             ):
                 found.add(levels)
         report(1)
     generalized = [
-        [int(weights @ each.taxonomy.penalties[nodes]) for nodes in column]
-        for each, column in zip(table.attributes, keys, strict=True)
+        [int(data.weights @ each.taxonomy.penalties[nodes]) for nodes in column]
+        for each, column in zip(data.attributes, keys, strict=True)
     ]
     # The generalized loss is a lower bound, as suppressed rows lose more: the search stops at the best loss.
     best: tuple[int, Levels] | None = None
@@ -164,7 +163,7 @@ def best_levels(table: QuasiTable, ladders: list[list[Numbers]], k: int, report:
         if best is not None and bound >= best[0]:
             break
         chosen = [column[level] for column, level in zip(keys, levels, strict=True)]
-        loss = total_loss(table.attributes, chosen, weights, k, most)
+        loss = data.loss(chosen)
         if loss is not None and (best is None or loss < best[0]):
             best = loss, levels
     assert best is not None  # all rows are one class at the roots

@@ -12,7 +12,7 @@ import pandas as pd
 
 from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.relational.publishing import release_classes, trim_groups
-from pdanon.algorithms.relational.quasi import Classes, Digests, QuasiTable, number_groups
+from pdanon.algorithms.relational.quasi import Classes, QuasiTable, join_nearest
 from pdanon.guarantees import KAnonymity
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
@@ -127,15 +127,7 @@ def grow_members(table: QuasiTable, k: int, rng: np.random.Generator, report: Re
         if len(left):
             place = int(np.argmax(measured.losses_with_each(members[:1], left)))
         report(1)
-    digests = Digests(measured, clusters)
-    groups, sizes = number_groups(clusters, table.n_rows), np.array([len(rows) for rows in clusters])
-    for row in left.tolist():
-        values = [each.codes[row : row + 1] for each in measured.attributes]
-        # The row's own loss, and what it adds to the loss of each member.
-        chosen = int(np.argmin((sizes + 1) * digests.losses_with(values) - sizes * digests.losses))
-        digests.add(chosen, values)
-        groups[row] = chosen
-        sizes[chosen] += 1
+    groups = join_nearest(measured, clusters, left, of_all=True)
     return trim_groups(table, groups, k, most)
 
 

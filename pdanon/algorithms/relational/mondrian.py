@@ -140,15 +140,14 @@ def cut_evenly(table: QuasiTable, most: int) -> list[Numbers]:
 
 def _widest(table: QuasiTable, rows: Numbers) -> list[int]:
     """Return the columns, the one whose range is widest first."""
-    widths = [cover_loss(each, each.codes[rows]) for each in table.attributes]
+    widths = [cover_loss(each, codes) for each, codes in table.columns(rows)]
     return sorted(range(len(widths)), key=lambda place: -widths[place])  # stable: ties in order of `quasi`
 
 
 def _cut(table: QuasiTable, rows: Numbers, k: int) -> list[Numbers]:
     """Return the parts of the first allowed cut, widest column first; none if no cut is allowed."""
     for place in _widest(table, rows):
-        attribute = table.attributes[place]
-        parts = attribute.split(attribute.codes[rows])
+        parts = table.attributes[place].split(table.codes[rows, place])
         if parts is not None and np.bincount(parts).min() >= k:
             return [rows[places] for places in split_groups(parts)]  # in the order of the table
     return []

@@ -7,10 +7,9 @@ none. The guarantee needs no exception.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from heapq import heapify, heappop, heappush
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -27,13 +26,14 @@ from pdanon.algorithms.relational.quasi import (
     split_groups,
 )
 from pdanon.errors import ParameterError
+from pdanon.frozen import frozen
 from pdanon.guarantees import KAnonymity
 from pdanon.guarantees.parameters import check_share
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers
 from pdanon.itemsets.columns import release_copy, with_column
 from pdanon.itemsets.lists import sums
-from pdanon.itemsets.timing import progress_bar
+from pdanon.itemsets.timing import Report, progress_bar
 from pdanon.itemsets.validation import random_generator
 from pdanon.recoding.decision import Decision, WrittenRows
 from pdanon.recoding.recoding import Recoding
@@ -44,40 +44,41 @@ from pdanon.recoding.result import Anonymized
 _Trim: TypeAlias = tuple[Fraction, int, Numbers, Numbers]
 
 
-def rows_allowed(share: Fraction, n_rows: int, k: int) -> int:
-    """Return the number of rows that may be suppressed: none if it is below k."""
-    rows = int(share * n_rows)
-    return rows if rows >= k else 0
-
-
 # --- Recodings that treat equal values equally: suppress the rows in classes of fewer than k
 
 
-def rows_below(keys: Sequence[NDArray[np.integer]], weights: Numbers, k: int) -> int:
-    """Count rows in classes of fewer than k, given the number of rows with each combination of keys."""
-    sizes = sums(group_rows(keys, len(weights)), weights)
-    return int(sizes[sizes < k].sum())
+class Combinations(NamedTuple):
+    """The distinct combinations of values, with the number of rows of each, and what is required of them."""
 
+    attributes: Sequence[Attribute]
+    tuples: list[Codes]  # the values, column by column
+    weights: Numbers  # number of rows with each combination
+    k: int
+    most: int  # upper bound on the suppressed rows
 
-def total_loss(
-    attributes: Sequence[Attribute], keys: Sequence[Numbers], weights: Numbers, k: int, most: int
-) -> int | None:
-    """Return the loss of publishing nodes, or None if more than ``most`` rows would have to be suppressed.
+    def keys(self, cuts: Sequence[Numbers]) -> list[Numbers]:
+        """Return the nodes of the combinations, column by column, given those of the values."""
+        return [cut[codes] for cut, codes in zip(cuts, self.tuples, strict=True)]
 
-    ``keys`` has the node of each combination of values, column by column; ``weights`` its number of rows.
-    """
-    gone = _rows_to_suppress(keys, weights, k, most)
-    if gone is None:
-        return None
-    pairs = zip(attributes, keys, strict=True)
-    each = np.sum([attribute.taxonomy.penalties[key] for attribute, key in pairs], axis=0)
-    whole = sum(attribute.whole for attribute in attributes)
-    return int(weights[~gone] @ each[~gone]) + int(weights[gone].sum()) * whole
+    def can_suppress(self, keys: Sequence[Numbers]) -> bool:
+        """Return whether few enough rows are in classes of fewer than k, given some columns of `keys`."""
+        sizes = sums(group_rows(keys, len(self.weights)), self.weights)
+        return int(sizes[sizes < self.k].sum()) <= self.most
+
+    def loss(self, keys: Sequence[Numbers]) -> int | None:
+        """Return the loss of publishing nodes, or None if too many rows would have to be suppressed."""
+        gone = _rows_to_suppress(keys, self.weights, self.k, self.most)
+        if gone is None:
+            return None
+        pairs = zip(self.attributes, keys, strict=True)
+        each = np.sum([attribute.taxonomy.penalties[key] for attribute, key in pairs], axis=0)
+        whole = sum(attribute.whole for attribute in self.attributes)
+        return int(self.weights[~gone] @ each[~gone]) + int(self.weights[gone].sum()) * whole
 
 
 def publish_values(table: QuasiTable, groups: Sequence[Numbers], k: int, most: int) -> Classes | None:
     """Publish equal values equally and suppress small classes; None if these have too many rows."""
-    keys = [of_value[each.codes] for of_value, each in zip(groups, table.attributes, strict=True)]
+    keys = [of_value[codes] for of_value, codes in zip(groups, table.codes.T, strict=True)]
     weights = np.ones(table.n_rows, np.int64) if table.weights is None else table.weights
     gone = _rows_to_suppress(keys, weights, k, most)
     return None if gone is None else Classes.of_values(table, groups, gone)
@@ -189,25 +190,32 @@ def release_classes(
     table.require_memory(name)
 
     def decide() -> Decision[ClassRows]:
-        most = rows_allowed(share, table.n_rows, guarantee.k)
         rng = random_generator(chance.get("random_state"))
         with progress_bar(name, "steps") as report:
-            classes = form(table, guarantee.k, rng, report, most)
-        rows, loss = ClassRows(table, classes, classes.of_row), relational_loss(classes, table.n_rows, share)
+            classes, loss = form_classes(form, table, guarantee.k, share, rng, report)
+        rows = ClassRows(table, classes, classes.of_row)
         return Decision(rows, guarantee, no_items(), loss, parameters)
 
     return release(FrameWriter(frame, [], quasi=table.positions), decide, keep)
 
 
-def relational_loss(classes: Classes, n_rows: int, share: Fraction) -> pd.Series[float]:
-    """Return the losses of a release of quasi-identifiers."""
+def form_classes(
+    form: Formation, table: QuasiTable, k: int, share: Fraction, rng: np.random.Generator, report: Report
+) -> tuple[Classes, pd.Series[float]]:
+    """Form classes, with up to a share of suppressed rows, and return them with their losses.
+
+    No row is suppressed if fewer than k are allowed to be.
+    """
+    n_rows = table.n_rows if table.weights is None else int(table.weights.sum())
+    most = int(share * n_rows)
+    classes = form(table, k, rng, report, most if most >= k else 0)
     loss = {"NCP_relational": classes.ncp}
     if share:
         loss["suppressed_rows"] = classes.suppressed / max(n_rows, 1)
-    return pd.Series(loss, name="loss", dtype="float64")
+    return classes, pd.Series(loss, name="loss", dtype="float64")
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class ClassRows:
     """Classes of rows with equal generalized quasi-identifiers."""
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
-from math import gcd
+from math import gcd, inf, nextafter
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -27,8 +26,10 @@ from pdanon.algorithms.relational.attributes import (
     common_unit,
     digest_of,
     shares,
+    with_leaf,
 )
 from pdanon.errors import HierarchyError, InfeasibleError, ItemsetDtypeError, ParameterError
+from pdanon.frozen import frozen
 from pdanon.guarantees.parameters import check_share
 from pdanon.hierarchy import Form, Hierarchy, HierarchyLike
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers
@@ -44,14 +45,13 @@ _EXACT = 2**53  # all integers up to here are exact as floats
 _DIGITS = 9  # after the point: the steps between numbers with more digits are not exact
 
 
-def attribute_maker(
-    column: pd.Series[Any], source: HierarchyLike | None
-) -> tuple[list[int], Callable[[int], Attribute]]:
-    """Encode a column: by a hierarchy, as ordered values, or as values without an order.
+# The value of each row, the denominators of losses, and a function from a unit, the loss of a suppressed
+# value, to the attribute.
+Encoded: TypeAlias = tuple[Codes, list[int], Callable[[int], Attribute]]
 
-    Return the denominators of its losses, and a function from a unit, the loss of a suppressed value, to the
-    attribute.
-    """
+
+def encode_column(column: pd.Series[Any], source: HierarchyLike | None) -> Encoded:
+    """Encode a column: by a hierarchy, as ordered values, or as values without an order."""
     if source is None and _has_grades(column):
         return _encode_grades(column)
     values = _single_values(column)
@@ -62,11 +62,15 @@ def attribute_maker(
     some_missing = bool(missing.any())
     if source is not None:
         hierarchy, nodes = _cover(column.name, source, values)
-        wholes = [hierarchy.n_leaves + some_missing, hierarchy.height]
-        return wholes, partial(Tree.of, codes, hierarchy, nodes, some_missing)
+        if some_missing:
+            nodes, hierarchy = np.append(nodes, np.int32(hierarchy.n_nodes)), with_leaf(hierarchy)
+        leaves, rank = np.unique(nodes.astype(np.int64), return_inverse=True)
+        wholes = [hierarchy.n_leaves, hierarchy.height]
+        return rank.astype(np.int32)[codes], wholes, partial(Tree.of, hierarchy, leaves, some_missing)
     kind = values.vocabulary.type
+    sets = codes, [n + some_missing], partial(Sets.of, _texts(values.vocabulary), some_missing)
     if isinstance(column.dtype, pd.CategoricalDtype) or not _is_measured(kind):
-        return [n + some_missing], partial(Sets.of, codes, _texts(values.vocabulary), some_missing)
+        return sets
     numbers = _numbers(values.vocabulary)
     if some_missing and pa.types.is_integer(kind) and n and max(-int(numbers[0]), int(numbers[-1])) > _EXACT:
         hint = "pass a hierarchy for it, or convert it to text"
@@ -75,21 +79,20 @@ def attribute_maker(
             where=f"column {column.name!r}",
             hint=hint,
         )
-    if not np.isfinite(numbers.astype(np.float64)).all():
+    infinite = ~np.isfinite(numbers.astype(np.float64))
+    if infinite.any():
         raise ParameterError(
             "a quasi-identifier holds infinite numbers",
             where=f"column {column.name!r}",
-            got=f"{int((~np.isfinite(numbers.astype(np.float64)))[values.codes].sum())} rows",
+            got=f"{int(infinite[values.codes].sum())} rows",
             hint="replace them, for example by missing values",
         )
     # The range of a class of this value and missing ones would be the value: sets show the difference.
     if n == 1 and some_missing:
-        return [n + some_missing], partial(Sets.of, codes, _texts(values.vocabulary), some_missing)
+        return sets
     steps, ends = _steps(numbers), Intervals(*_ends(values.vocabulary, numbers), some_missing)
-    return (
-        [int(steps[-1])] if n and steps is not None else [],
-        lambda unit: Ranges(codes, ends, _positions(numbers, steps, unit), some_missing, unit),
-    )
+    wholes = [int(steps[-1])] if n and steps is not None else []
+    return codes, wholes, lambda unit: Ranges(ends, _positions(numbers, steps, unit), some_missing, unit)
 
 
 def _has_grades(column: pd.Series[Any]) -> bool:
@@ -100,7 +103,7 @@ def _has_grades(column: pd.Series[Any]) -> bool:
     return len(dtype.categories) > 1 or not column.hasnans
 
 
-def _encode_grades(column: pd.Series[Any]) -> tuple[list[int], Callable[[int], Attribute]]:
+def _encode_grades(column: pd.Series[Any]) -> Encoded:
     """Encode ordered categories: the distance of two is the number of steps between them."""
     categories = column.cat.categories
     if isinstance(categories, pd.IntervalIndex):
@@ -113,7 +116,7 @@ def _encode_grades(column: pd.Series[Any]) -> tuple[list[int], Callable[[int], A
     present = np.unique(places[places >= 0])
     codes = np.where(places < 0, len(present), np.searchsorted(present, places)).astype(np.int32)
     ends, whole, missing = Grades(texts, present), len(texts) - 1, bool(column.hasnans)
-    return [whole], lambda unit: Ranges(codes, ends, shares(present, whole, unit), missing, unit)
+    return codes, [whole], lambda unit: Ranges(ends, shares(present, whole, unit), missing, unit)
 
 
 def _single_values(column: pd.Series[Any]) -> Itemsets:
@@ -176,11 +179,10 @@ def _ends(vocabulary: pa.Array, numbers: NDArray[Any]) -> tuple[pd.Index[Any], p
     """Return the ends of the interval of each value alone, in the dtype of the intervals."""
     kind = vocabulary.type
     if pa.types.is_decimal(kind):
-        exact = vocabulary.to_pylist()  # Python compares decimals with floats exactly
-        above = np.fromiter(map(operator.gt, numbers.tolist(), exact), np.bool_, len(exact))
-        below = np.fromiter(map(operator.lt, numbers.tolist(), exact), np.bool_, len(exact))
-        lower = np.where(above, np.nextafter(numbers, -np.inf), numbers)
-        return pd.Index(lower), pd.Index(np.where(below, np.nextafter(numbers, np.inf), numbers))
+        pairs = [*zip(numbers.tolist(), vocabulary.to_pylist(), strict=True)]  # compared exactly
+        lower = [nextafter(near, -inf) if near > exact else near for near, exact in pairs]
+        upper = [nextafter(near, inf) if near < exact else near for near, exact in pairs]
+        return pd.Index(lower, dtype="float64"), pd.Index(upper, dtype="float64")
     if pa.types.is_timestamp(kind) or pa.types.is_duration(kind):
         ends = pd.Index(vocabulary.to_pandas())
     elif pa.types.is_date(kind):
@@ -245,11 +247,9 @@ class Digests:
     def __init__(self, table: QuasiTable, groups: Sequence[Numbers], combine: Combine | None = None) -> None:
         self._attributes = table.attributes
         self._combine = partial(np.sum, axis=0) if combine is None else combine
-        rows, starts = (
-            np.concatenate([np.empty(0, np.int64), *groups]),
-            offsets_of(np.array([*map(len, groups)], np.int64))[:-1],
-        )
-        self._lines = [each.digests(each.codes[rows], starts) for each in table.attributes]
+        starts = offsets_of(np.array([*map(len, groups)], np.int64))[:-1]
+        columns = table.columns(np.concatenate([np.empty(0, np.int64), *groups]))
+        self._lines = [each.digests(codes, starts) for each, codes in columns]
 
     @property
     def losses(self) -> Numbers:
@@ -281,6 +281,27 @@ class Digests:
             self._lines[place] = lines[:-1]
 
 
+def join_nearest(
+    table: QuasiTable, clusters: Sequence[Numbers], left: Numbers, *, of_all: bool = False
+) -> Numbers:
+    """Add each remaining row to a cluster, in order; return the cluster of each row.
+
+    It is that with the least loss of the row in it, or with the least added loss ``of_all`` its rows. Ties:
+    the oldest cluster.
+    """
+    digests, groups = Digests(table, clusters), number_groups(clusters, table.n_rows)
+    sizes = np.array([*map(len, clusters)])
+    for row in left.tolist():  # as each row changes the cluster that it joins
+        values = [*table.codes[row, :, np.newaxis]]  # column by column
+        losses = digests.losses_with(values)
+        # The row's own loss, and what it adds to the loss of each member.
+        chosen = int(np.argmin((sizes + 1) * losses - sizes * digests.losses if of_all else losses))
+        digests.add(chosen, values)
+        groups[row] = chosen
+        sizes[chosen] += 1
+    return groups
+
+
 def number_groups(groups: Sequence[Numbers], n_rows: int) -> Numbers:
     """Return the group of each row; 0 for a row without a group."""
     of_row = np.zeros(n_rows, np.int64)
@@ -310,8 +331,7 @@ def column_weights(weights: Mapping[Hashable, float] | None, labels: Sequence[Ha
         hint = "pass a dict of weights by column: quasi_weights={'age': 0.5}"
         got = type(weights).__name__
         raise ParameterError("weights must be a mapping", where="quasi_weights", got=got, hint=hint)
-    unused = [label for label in weights if label not in labels]
-    if unused:
+    if unused := [label for label in weights if label not in labels]:
         hint = "list the column in quasi=, or leave its weight out"
         got = f"{len(unused)} of {len(weights)} weights"
         raise ParameterError(
@@ -340,7 +360,7 @@ def check_feasible(n_rows: int, k: int) -> None:
         )
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class QuasiTable:
     """Encoded quasi-identifiers of a frame."""
 
@@ -367,35 +387,26 @@ class QuasiTable:
     ) -> QuasiTable:
         """Encode columns of a frame; ``n_rows`` is that of the table, if the frame only holds its values."""
         positions = find_quasi(frame, quasi)
-        if hierarchies is not None and not isinstance(hierarchies, Mapping):
+        trees = {} if hierarchies is None else hierarchies
+        if not isinstance(trees, Mapping):
             hint = "pass a dict of hierarchies by column: hierarchies={'age': ...}"
-            got = type(hierarchies).__name__
+            got = type(trees).__name__
             raise ParameterError("hierarchies must be a mapping", where="hierarchies", got=got, hint=hint)
-        trees = dict(hierarchies or {})
         labels = [frame.columns[position] for position in positions]
-        unused = [label for label in trees if label not in labels]
-        if unused:
+        if unused := [label for label in trees if label not in labels]:
             hint = "list the column in quasi=, or leave its hierarchy out"
             raise ParameterError(
                 "a hierarchy belongs to no quasi-identifier", where="hierarchies", got=unused, hint=hint
             )
-        makers = [
-            attribute_maker(frame.iloc[:, position], trees.get(label))
+        encoded = [
+            encode_column(frame.iloc[:, position], trees.get(label))
             for position, label in zip(positions, labels, strict=True)
         ]
         steps = column_weights(weights, labels)
         cells = (len(frame) if n_rows is None else n_rows) * sum(steps)
-        unit = common_unit([whole for wholes, _ in makers for whole in wholes], cells)
-        attributes = tuple(make(unit * weight) for (_, make), weight in zip(makers, steps, strict=True))
-        codes = np.empty((len(frame), len(attributes)), np.int32)
-        for number, attribute in enumerate(attributes):
-            codes[:, number] = attribute.codes
-        return cls(positions, attributes, codes)
-
-    @property
-    def unit(self) -> int:
-        """Loss of a suppressed value of the first attribute; of all, unless they have weights."""
-        return self.attributes[0].unit
+        unit = common_unit([whole for _, wholes, _ in encoded for whole in wholes], cells)
+        attributes = tuple(make(unit * weight) for (*_, make), weight in zip(encoded, steps, strict=True))
+        return cls(positions, attributes, np.column_stack([codes for codes, *_ in encoded]))
 
     @property
     def most_of_row(self) -> int:
@@ -404,18 +415,15 @@ class QuasiTable:
 
     def take(self, rows: Numbers) -> QuasiTable:
         """Select rows; the losses of values stay relative to all values of the table."""
-        attributes = tuple(replace(each, codes=each.codes[rows]) for each in self.attributes)
-        return QuasiTable(self.positions, attributes, self.codes[rows])
+        return replace(self, codes=self.codes[rows])
+
+    def columns(self, rows: Numbers | slice = slice(None)) -> list[tuple[Attribute, Codes]]:
+        """Return each column, and the values of some rows; by default of all."""
+        return [*zip(self.attributes, np.ascontiguousarray(self.codes[rows].T), strict=True)]
 
     def require_memory(self, name: str, more: int = 0) -> None:
         """Check that an algorithm can allocate its memory: that for classes of rows, and more bytes."""
         require_memory(_BYTES * self.n_rows + more, name)
-
-    def with_codes(self, codes: Codes) -> QuasiTable:
-        """Return other rows with values of the same columns."""
-        columns = zip(self.attributes, codes.T, strict=True)
-        attributes = tuple(replace(each, codes=np.ascontiguousarray(own)) for each, own in columns)
-        return QuasiTable(self.positions, attributes, codes)
 
     def losses_with_each(self, members: Numbers, rows: Numbers) -> Numbers:
         """Return, for each of other rows, the loss of the cover of some rows and this one."""
@@ -428,24 +436,25 @@ class QuasiTable:
 
     def tables_of(self, members: Numbers) -> Numbers:
         """Return the loss of the cover of some rows and each value, column by column."""
-        values = [np.arange(each.n_values, dtype=np.int32)[:, np.newaxis] for each in self.attributes]
-        columns = zip(self.attributes, values, strict=True)
-        return np.concatenate([each.losses_with(lines, each.codes[members]) for each, lines in columns])
+        columns = [
+            (each, np.arange(each.n_values, dtype=np.int32), codes) for each, codes in self.columns(members)
+        ]
+        return np.concatenate([each.losses_with(own[:, np.newaxis], codes) for each, own, codes in columns])
 
     def combinations(self) -> tuple[list[Codes], Numbers]:
         """Return the distinct combinations of values, attribute by attribute, and the rows of each."""
-        groups = group_rows([each.codes for each in self.attributes], self.n_rows)
+        groups = group_rows(self.codes.T, self.n_rows)
         _, first, counts = np.unique(groups, return_index=True, return_counts=True)
         if self.weights is not None:
             counts = sums(groups, self.weights, len(first))
-        return [each.codes[first] for each in self.attributes], counts
+        return [codes for _, codes in self.columns(first)], counts
 
     def by_height(self) -> QuasiTable:
         """Return the table with losses by the height of a node, not by its number of leaves."""
         return replace(self, attributes=tuple(each.by_height() for each in self.attributes))
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Classes:
     """Equivalence classes: rows with equal published quasi-identifiers."""
 
@@ -461,8 +470,8 @@ class Classes:
         gone = int((groups < 0).sum())
         names, groups = np.unique(groups, return_inverse=True)
         first = 0 if gone else None  # -1 is the first name
-        cells = [each.generalize(groups, each.codes, len(names), first) for each in table.attributes]
-        return cls._merge_equal(groups, cells, len(names), table.most_of_row, gone)
+        cells = [each.generalize(groups, codes, len(names), first) for each, codes in table.columns()]
+        return cls._merge_equal(table, groups, cells, gone)
 
     @classmethod
     def of_values(cls, table: QuasiTable, groups: Sequence[Numbers], suppressed: Mask) -> Classes:
@@ -472,29 +481,24 @@ class Classes:
         from 0 on, equal within a group.
         """
         cells = []
-        for attribute, of_value in zip(table.attributes, groups, strict=True):
-            present = np.bincount(attribute.codes[~suppressed], minlength=attribute.n_values) > 0
+        for (attribute, codes), of_value in zip(table.columns(), groups, strict=True):
+            present = np.bincount(codes[~suppressed], minlength=attribute.n_values) > 0
             by_value = attribute.recode(np.where(present, of_value, -1))
-            value = np.where(suppressed, attribute.n_values, attribute.codes)
-            cells.append(replace(by_value, numbers=by_value.numbers[value]))
-        rows, weights = np.arange(table.n_rows), table.weights
-        gone = int(suppressed.sum() if weights is None else weights[suppressed].sum())
-        classes = cls._merge_equal(rows, cells, table.n_rows, table.most_of_row, gone)
-        return replace(classes, weights=weights)
+            value = np.where(suppressed, attribute.n_values, codes)
+            cells.append(by_value._replace(numbers=by_value.numbers[value]))
+        gone = int((suppressed if table.weights is None else table.weights[suppressed]).sum())
+        return cls._merge_equal(table, np.arange(table.n_rows), cells, gone)
 
     @classmethod
     def _merge_equal(
-        cls, groups: Numbers, cells: Sequence[Cells], n_groups: int, most_of_row: int, suppressed: int
+        cls, table: QuasiTable, groups: Numbers, cells: Sequence[Cells], suppressed: int
     ) -> Classes:
         """Merge groups with equal cells, and number the classes by their first rows."""
-        equal = group_rows([each.numbers for each in cells], n_groups)
-        of_row = equal[groups]
-        names, first = np.unique(of_row, return_index=True)
-        rank = np.empty(len(names), np.int64)
-        rank[np.argsort(first)] = np.arange(len(names))
-        chosen = groups[np.sort(first)]  # one group of each class
-        published = tuple(replace(each, numbers=each.numbers[chosen]) for each in cells)
-        return cls(rank[of_row], published, most_of_row, suppressed)
+        equal = group_rows([each.numbers for each in cells], len(cells[0].numbers))
+        of_row, _ = pd.factorize(equal[groups])
+        chosen = groups[np.unique(of_row, return_index=True)[1]]  # one group of each class
+        published = tuple(each._replace(numbers=each.numbers[chosen]) for each in cells)
+        return cls(of_row, published, table.most_of_row, suppressed, table.weights)
 
     @property
     def sizes(self) -> Numbers:
@@ -527,7 +531,7 @@ class Classes:
 Formation: TypeAlias = Callable[[QuasiTable, int, np.random.Generator, Report, int], Classes]
 
 
-def group_rows(keys: Sequence[NDArray[Any]], n_rows: int) -> Numbers:
+def group_rows(keys: Iterable[NDArray[Any]], n_rows: int) -> Numbers:
     """Number the distinct combinations of keys in order; return the number of each row."""
     packed, space = np.zeros(n_rows, np.int64), 1
     for key in keys:

@@ -6,8 +6,8 @@ Fung, Wang, Yu, "Top-Down Specialization for Information and Privacy Preservatio
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -20,7 +20,7 @@ from pdanon.guarantees import KAnonymity
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Codes, Mask, Numbers
-from pdanon.itemsets.lists import sums
+from pdanon.itemsets.lists import mask_at, sums
 from pdanon.itemsets.timing import Report
 from pdanon.recoding.result import Anonymized
 
@@ -121,8 +121,7 @@ def specialize(table: QuasiTable, k: int, rng: np.random.Generator, report: Repo
     return min((each for each in found if each is not None), key=lambda each: each.loss)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class _Rows:
+class _Rows(NamedTuple):
     """Combinations of values, without suppressed rows."""
 
     tuples: list[Codes]  # the values, column by column
@@ -134,8 +133,7 @@ class _Rows:
         return _Rows([codes[chosen] for codes in self.tuples], self.weights[chosen], self.classes[chosen])
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class _Step:
+class _Step(NamedTuple):
     """A specialization: its gain, its smallest class, the group of each value, the suppressed rows."""
 
     gain: int
@@ -172,13 +170,14 @@ def _groups(table: QuasiTable, k: int, left: int, report: Report) -> list[Number
         if best is None or best[0] < 0:  # a negative gain: suppression would lose more than it saves
             break
         _, place, group, step = best
-        kept = np.ones(len(rows.weights), np.bool_)
-        kept[np.flatnonzero(groups[place][rows.tuples[place]] == group)[step.gone]] = False
+        kept = ~mask_at(
+            len(rows.weights), np.flatnonzero(groups[place][rows.tuples[place]] == group)[step.gone]
+        )
         left -= int(rows.weights[~kept].sum())
         groups[place] = np.where(groups[place] == group, step.parts, groups[place])
         rows = rows.take(kept)
         classes = group_rows([rows.classes, groups[place][rows.tuples[place]]], len(rows.weights))
-        rows = replace(rows, classes=classes)
+        rows = rows._replace(classes=classes)
         report(1)
     return groups
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 # Algorithms for items and for quasi-identifiers are registered before the algorithms that combine them.
-from pdanon.algorithms import items as _items  # noqa: F401
-from pdanon.algorithms import relational as _relational  # noqa: F401
+from pdanon.algorithms import (
+    items as _items,  # noqa: F401
+    relational as _relational,  # noqa: F401
+)
 from pdanon.algorithms.registry import register
 from pdanon.algorithms.rt import rfirst, rum_bound, tfirst, tum_bound
 

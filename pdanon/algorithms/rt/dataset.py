@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple, Protocol
 
@@ -21,15 +21,16 @@ from pdanon.algorithms.rt.transaction import Transaction, TransactionSide, anony
 from pdanon.algorithms.states.cuts import by_first_row
 from pdanon.algorithms.workers import Share, check_jobs, sharing
 from pdanon.errors import ParameterError
+from pdanon.frozen import frozen
 from pdanon.guarantees import KKm, KLm
 from pdanon.guarantees.emptied import EMPTY_ROWS, mark_emptied
 from pdanon.guarantees.k_anonymity import equal_rows
 from pdanon.guarantees.kkm import Crowds
 from pdanon.guarantees.parameters import ItemLimit, materialize
 from pdanon.hierarchy import Hierarchy, HierarchyLike
-from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers
+from pdanon.itemsets.codes import Codes, Itemsets, Numbers
 from pdanon.itemsets.columns import find_column
-from pdanon.itemsets.lists import offsets_of
+from pdanon.itemsets.lists import mask_at, offsets_of
 from pdanon.itemsets.timing import Report, progress_bar
 from pdanon.itemsets.validation import check_count, check_flag, check_known, random_generator
 from pdanon.recoding.decision import Decision
@@ -44,7 +45,7 @@ from pdanon.recoding.risk import risk_of_classes
 # --- Blocks: quasi-identifiers and items that an algorithm anonymizes together
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Block:
     """Rows as integer codes, which can be sent to another process."""
 
@@ -106,7 +107,7 @@ class Block:
         """
         if (numbers >= 0).all():
             return numbers
-        class_of = published_classes(Classes.of_members(self.table, groups))
+        class_of = Classes.of_members(self.table, groups).of_row
         joined, numbers = self.transactions.itemsets, numbers.copy()
         units = by_first_row(groups)[joined.rows] * (int(numbers.max()) + np.int64(1)) + numbers
         units[numbers < 0] = -1
@@ -152,13 +153,11 @@ class Part(Protocol):
         """Return what remains of a decided block: its clusters, and the new number of each occurrence."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Parts:
+class Parts(NamedTuple):
     """All rows of a table in parts, which are anonymized apart, and what they share."""
 
     parts: Sequence[Part]  # each with at least k rows
     table: QuasiTable  # of the whole table, for its losses; need not have its rows
-    order: str  # as in `Transaction`
     share: Share
 
     @property
@@ -181,29 +180,24 @@ class Decided(NamedTuple):
 
     parts: list[Any]  # as returned by `Part.close`
     steps: pd.DataFrame | None = None  # None if the algorithm merges no clusters
-    rum: float | None = None  # loss of the quasi-identifiers, if it is not NCP
+    measure: str = "NCP"  # of the quasi-identifiers
+
+    def with_rum(self, loss: pd.Series[float]) -> pd.Series[float]:
+        """Return the losses of the release with that of the quasi-identifiers, if it is not NCP."""
+        if self.steps is None or self.measure == "NCP":
+            return loss
+        return with_measure(loss, "Rum", float(self.steps["Rum"].iloc[-1]))
 
 
-def check_cluster(name: Any) -> None:
-    """Check the name of an algorithm for quasi-identifiers."""
-    check_known(name, _formations(), "algorithm for quasi-identifiers", where="cluster")
-
-
-def check_options(merge: Any, cluster: Any) -> None:
-    """Check how clusters are merged, and the algorithm that forms the first."""
+def check_options(cluster: Any, merge: Any = "RT") -> None:
+    """Check the algorithm that forms the first clusters, and how they are merged."""
     check_known(merge, ("R", "T", "RT"), "way to merge", where="merge")
-    check_cluster(cluster)
+    check_known(cluster, _formations(), "algorithm for quasi-identifiers", where="cluster")
 
 
 def _formations() -> dict[str, Formation]:
     """Return the function that forms classes, by the name of its algorithm."""
     return {name: each.form for name, each in ALGORITHMS.items() if each.form is not None}
-
-
-def published_classes(classes: Classes) -> Numbers:
-    """Return the class of each row; clusters with equal published values are one class."""
-    cells = {place: each.values.take(each.numbers) for place, each in enumerate(classes.cells)}
-    return equal_rows(pd.DataFrame(cells), range(len(cells)))[classes.of_row]
 
 
 def trace_steps(steps: pd.DataFrame | None, tum: float) -> pd.DataFrame | None:
@@ -218,7 +212,7 @@ def trace_steps(steps: pd.DataFrame | None, tum: float) -> pd.DataFrame | None:
 # --- The table
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Dataset:
     """A frame with quasi-identifiers and transactions, encoded."""
 
@@ -285,7 +279,7 @@ class Dataset:
         blocks = whole.cut(block_rows)
         parts = [whole.take(rows) for rows in blocks] if len(blocks) > 1 else [whole]
         with sharing(jobs if len(blocks) > 1 else 1, report) as share:
-            found = decide(Parts(parts, whole.table, self.transaction.order, share))
+            found = decide(Parts(parts, whole.table, share))
         return found, whole.join_blocks(blocks, found.parts)
 
     @property
@@ -309,7 +303,7 @@ class Dataset:
             with progress_bar(name, "steps") as report:
                 found, clusters = self._decide_blocks(decide, report, **blocks)
             made = self.decision(*clusters, {"algorithm": name, **self.parameters, **own}, found.steps)
-            return made if found.rum is None else made.with_loss("Rum", found.rum)
+            return replace(made, loss=found.with_rum(made.loss))
 
         return release(self.writer, decide_clusters, keep)
 
@@ -366,7 +360,7 @@ class Dataset:
         """Count the risk beyond the guarantee."""
         released = [column.relabel(recoding.targets, recoding.labels) for column, recoding in recoded]
         before = self.columns, equal_rows(self.frame, self.table.positions)
-        return risk_of_classes(self.guarantee, before, (released, published_classes(classes)))
+        return risk_of_classes(self.guarantee, before, (released, classes.of_row))
 
     def _attributes(
         self, recoded: Sequence[tuple[Itemsets, Recoding]], classes: Classes
@@ -374,20 +368,12 @@ class Dataset:
         """Count the rows that look emptied but had no item, as an attribute of the mapping."""
         if all((recoding.targets >= 0).all() for _, recoding in recoded):
             return {}
-        class_of, n_empty = published_classes(classes), 0
+        n_empty = 0
         for column, recoding in recoded:
-            shown = np.zeros(column.n_rows, np.bool_)
-            shown[column.rows[recoding.targets >= 0]] = True
-            few = mark_emptied(~shown & ~column.nulls, shown, class_of, self.guarantee.k)
+            shown = mask_at(column.n_rows, column.rows[recoding.targets >= 0])
+            few = mark_emptied(~shown & ~column.nulls, shown, classes.of_row, self.guarantee.k)
             n_empty += int(np.count_nonzero(few))
         return {EMPTY_ROWS: n_empty} if n_empty else {}
-
-    def _occurrences(self) -> Iterable[Mask]:
-        """Return, for each list column, the mask of its occurrences among all."""
-        first_item, codes = 0, self.transactions.itemsets.codes
-        for itemsets in self.columns:
-            yield (codes >= first_item) & (codes < first_item + itemsets.n_items)
-            first_item += itemsets.n_items
 
     def _empty_revealing_rows(self, recodings: Sequence[Recoding], of_row: Codes) -> list[Itemsets]:
         """Return the list columns to recode; missing rows become empty where they reveal too many others.
@@ -412,13 +398,15 @@ class Dataset:
         joined = self.transactions.itemsets
         if self.trees is None:  # sets of different clusters have different numbers
             numbers = np.where(numbers >= 0, groups[joined.rows] * joined.n_items + numbers, -1)
-        first_node = int(len(self.columns) > 1)
-        for place, (own, itemsets) in enumerate(zip(self._occurrences(), self.columns, strict=True)):
-            if self.trees is None:
-                yield Recoding.of_clusters(numbers[own], itemsets, of_row)
-                continue
-            nodes = np.where(numbers[own] >= 0, numbers[own] - first_node, -1) if first_node else numbers[own]
-            tree, n_leaves = self.trees[place]
+        column_of = self.transactions.column_of[joined.codes]
+        parts = [numbers[column_of == place] for place in range(len(self.columns))]
+        if self.trees is None:
+            for own, itemsets in zip(parts, self.columns, strict=True):
+                yield Recoding.of_clusters(own, itemsets, of_row)
+            return
+        first_node = int(len(parts) > 1)  # after the joint root
+        for own, (tree, n_leaves) in zip(parts, self.trees, strict=True):
+            nodes = np.where(own >= 0, own - first_node, -1)
             first_node += tree.n_nodes
             yield Recoding.of_cut(nodes, tree, of_row, n_leaves=n_leaves)
 
@@ -442,13 +430,12 @@ def _one_mapping(mappings: Sequence[pd.DataFrame], labels: Sequence[Hashable]) -
     """Concatenate the mappings of several columns, with a column that names them."""
     if len(mappings) == 1:
         return mappings[0]
-    kinds = {mapping["item"].dtype for mapping in mappings}
-    parts = []
-    for mapping, label in zip(mappings, labels, strict=True):
-        part = mapping.assign(column=pd.Series([label] * len(mapping), dtype=object))
-        if len(kinds) > 1:
-            part["item"] = part["item"].astype(pd.ArrowDtype(pa.string()))
-        parts.append(part)
+    parts = [
+        mapping.assign(column=pd.Series([label] * len(mapping), dtype=object))
+        for mapping, label in zip(mappings, labels, strict=True)
+    ]
+    if len({part["item"].dtype for part in parts}) > 1:
+        parts = [part.assign(item=part["item"].astype(pd.ArrowDtype(pa.string()))) for part in parts]
     joint = pd.concat(parts, ignore_index=True)
     if any(part["generalized"].dtype == "category" for part in parts):  # concat turned them into objects
         texts: pd.Index[Any] = pd.Index(sorted(joint["generalized"].dropna().unique())).astype(object)

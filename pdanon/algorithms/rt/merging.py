@@ -14,13 +14,14 @@ from math import ceil
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon._kernels import row_clusters
 from pdanon.algorithms.relational.quasi import Digests, QuasiTable, number_groups
 from pdanon.algorithms.rt.transaction import TransactionSide
 from pdanon.itemsets.codes import Itemsets, Mask, Numbers
-from pdanon.itemsets.lists import offsets_of
+from pdanon.itemsets.lists import Floats, offsets_of
 from pdanon.itemsets.validation import find_name
 
 MEASURES = ("NCP", "DM", "C_avg", "Minkowski")
@@ -76,6 +77,11 @@ class Rum:
             return 1 / max(-total, 1) if self.n_rows else 0.0
         return total / max(self._most, 1)
 
+    def tabulate(self, clusters: Numbers, totals: Numbers, tum: Any) -> pd.DataFrame:
+        """Return the steps of `Decided`, given the total losses and the shares of the transactions."""
+        shares = [self.share(int(total)) for total in totals]
+        return pd.DataFrame({"clusters": clusters, "Rum": shares, "Tum": tum})
+
     @property
     def _most(self) -> int:
         return self.n_rows * (self.n_rows if self.name == "DM" else self.most_of_row)
@@ -99,7 +105,7 @@ class Merging:
         self._transactions = itemsets.codes, itemsets.offsets
         self._digests = Digests(table, self.rows, self._rum.combine)
         self.losses = self.sizes if self._rum.by_size else self._digests.losses
-        self._distances: NDArray[np.float64] | None = None
+        self._distances: Floats | None = None
 
     def __len__(self) -> int:
         return len(self._bounds) - 1
@@ -148,7 +154,7 @@ class Merging:
         alone = sizes * self.losses
         return self.total - alone - alone[seed] + (sizes + sizes[seed]) * losses
 
-    def distances_with(self, seed: int) -> NDArray[np.float64]:
+    def distances_with(self, seed: int) -> Floats:
         """Return, for each cluster, the distance (BTD) within its union with one cluster."""
         result = self._own_distances().copy()
         rows, own = self.rows_of(seed), float(result[seed])
@@ -170,7 +176,7 @@ class Merging:
         self.losses = np.delete(self.losses, last)
         self.losses[first] = loss
 
-    def _own_distances(self) -> NDArray[np.float64]:
+    def _own_distances(self) -> Floats:
         # Computed at the first use: only some orders of merges need them.
         if self._distances is None:
             self._distances = np.array(
@@ -205,6 +211,29 @@ def best_candidate(
     both[others[np.argsort(far[others], kind="stable")]] = np.arange(len(others))
     both += rank
     return int(found[np.argmin(both[found] * len(losses) + rank[found])])
+
+
+def merge_next(
+    merging: Merging, most: int | None, merge: str, transactions: TransactionSide | None
+) -> tuple[int, int] | None:
+    """Merge the cluster that loses least with the best candidate; return both, the first one first.
+
+    Nothing is merged, and None returned, if there is no candidate, or the loss of all rows would exceed
+    ``most``. With R, only the candidate that loses least counts.
+    """
+    if len(merging) < 2:
+        return None
+    seed = merging.seed
+    losses = merging.losses_with(seed)
+    allowed = None if most is None else merging.totals_with(seed, losses) <= most
+    if merge == "R":
+        other = best_candidate(seed, losses, None, merge)
+    else:
+        other = best_candidate(seed, losses, distances(merging, seed, transactions), merge, allowed)
+    if other is None or (allowed is not None and not allowed[other]):
+        return None
+    merging.merge(seed, other, int(losses[other]))
+    return min(seed, other), max(seed, other)
 
 
 def distances(merging: Merging, seed: int, transactions: TransactionSide | None) -> NDArray[Any]:

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from pdanon.algorithms.registry import Algorithm, Way
-from pdanon.algorithms.rt.dataset import Dataset, Decided, Part, Parts, check_cluster
+from pdanon.algorithms.rt.dataset import Dataset, Decided, Part, Parts, check_options
 from pdanon.algorithms.rt.transaction import Transaction
 from pdanon.guarantees import KKm, KLm
 from pdanon.guarantees.parameters import ItemLimit
@@ -114,7 +114,7 @@ def rfirst(
     2  [39, 40]  ['(cold,flu)']
     3  [39, 40]  ['(cold,flu)']
     """
-    check_cluster(cluster)
+    check_options(cluster)
     data = Dataset.of(
         frame,
         column,
@@ -132,7 +132,7 @@ def rfirst(
 
 def decide_parts(parts: Parts, *, cluster: str, random_state: Any) -> Decided:
     """Form small clusters in each part, and anonymize the transactions of each."""
-    check_cluster(cluster)
+    check_options(cluster)
     rngs = parts.generators(random_state)
     return Decided(parts.share(partial(_anonymize, cluster), parts.parts, rngs))
 
@@ -143,17 +143,17 @@ def _anonymize(cluster: str, part: Part, rng: np.random.Generator, report: Repor
     return part.close(block, groups, block.protect(groups, report))
 
 
+_CLUSTERS = ((10, "mondrian"), (20, "cluster"))  # order of the trials of `anonymize`, and their `cluster`
 RECORD = Algorithm(
     rfirst,
     (KKm, KLm),
     recodes="both",
     parts=decide_parts,
     ways=(
-        Way(KKm, 10, {"cluster": "mondrian"}),
-        Way(KKm, 20, {"cluster": "cluster"}),
-        Way(KLm, 10, {"cluster": "mondrian"}),
-        Way(KLm, 20, {"cluster": "cluster"}),
-        Way(KLm, 60, {"cluster": "mondrian", "transaction": "apriori"}, needs="hierarchy"),
-        Way(KLm, 70, {"cluster": "cluster", "transaction": "apriori"}, needs="hierarchy"),
+        *(Way(each, order, {"cluster": cluster}) for each in (KKm, KLm) for order, cluster in _CLUSTERS),
+        *(
+            Way(KLm, order + 50, {"cluster": cluster, "transaction": "apriori"}, needs="hierarchy")
+            for order, cluster in _CLUSTERS
+        ),
     ),
 )

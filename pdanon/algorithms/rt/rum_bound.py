@@ -10,7 +10,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from concurrent.futures import Executor
 from fractions import Fraction
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -24,8 +24,8 @@ from pdanon.algorithms.rt.dataset import (
     at_least,
     check_options,
 )
-from pdanon.algorithms.rt.merging import Merging, Rum, best_candidate, check_rum, distances
-from pdanon.algorithms.rt.transaction import Transaction, TransactionSide
+from pdanon.algorithms.rt.merging import Merging, Rum, check_rum, merge_next
+from pdanon.algorithms.rt.transaction import Transaction
 from pdanon.algorithms.workers import check_jobs
 from pdanon.errors import InfeasibleError
 from pdanon.guarantees import KKm, KLm
@@ -174,7 +174,7 @@ def rum_bound(
     """
     check_share(delta, "delta")
     check_jobs(n_jobs)
-    check_options(merge, cluster)
+    check_options(cluster, merge)
     data = Dataset.of(
         frame,
         column,
@@ -186,8 +186,14 @@ def rum_bound(
         transaction=transaction,
         refine=refine,
     )
-    own: dict[str, Any] = {"delta": delta, "merge": merge, "rum": check_rum(rum), "cluster": cluster}
-    decide = partial(decide_parts, **own, random_state=random_state)
+    decide = partial(
+        decide_parts,
+        delta=delta,
+        merge=merge,
+        rum=check_rum(rum),
+        cluster=cluster,
+        random_state=random_state,
+    )
     return data.release("rum_bound", decide, keep=keep, block_rows=block_rows, n_jobs=n_jobs)
 
 
@@ -195,37 +201,28 @@ def decide_parts(
     parts: Parts, *, delta: float, merge: str, rum: str, cluster: str, random_state: Any
 ) -> Decided:
     """Form clusters in each part, and merge them within their shares of the bound."""
-    check_options(merge, cluster)
+    check_options(cluster, merge)
     bound, measure = check_share(delta, "delta"), Rum.of(check_rum(rum), parts.table, sum(parts.n_rows))
     first = parts.share(partial(_form, cluster, measure), parts.parts, parts.generators(random_state))
-    totals = [each.total for each in first]
+    known, n_clusters, totals = zip(*first, strict=True)
     most = _allowed(totals, parts.n_rows, bound, measure)
-    known = [each.known for each in first]
-    found = parts.share(partial(_anonymize, merge, parts.order, measure), parts.parts, known, most)
+    found = parts.share(partial(_anonymize, merge, measure), parts.parts, known, most)
     lost = np.cumsum(np.concatenate(([sum(totals)], *(losses for _, losses in found))))
-    shares = np.fromiter((measure.share(int(total)) for total in lost), np.float64, len(lost))
-    clusters = sum(each.clusters for each in first) - np.arange(len(lost))
-    steps = pd.DataFrame({"clusters": clusters, "Rum": shares, "Tum": np.nan})
-    return Decided([closed for closed, _ in found], steps, None if rum == "NCP" else float(shares[-1]))
+    steps = measure.tabulate(sum(n_clusters) - np.arange(len(lost)), lost, np.nan)
+    return Decided([closed for closed, _ in found], steps, measure.name)
 
 
-class _First(NamedTuple):
-    """The first clusters of a block as `Part.keep` keeps them, their number, and their loss."""
-
-    known: Any
-    clusters: int
-    total: int
-
-
-def _form(cluster: str, rum: Rum, part: Part, rng: np.random.Generator, report: Report) -> _First:
-    """Form the first clusters of a block."""
+def _form(
+    cluster: str, rum: Rum, part: Part, rng: np.random.Generator, report: Report
+) -> tuple[Any, int, int]:
+    """Form the first clusters of a block; return them as `Part.keep` does, their number, and their loss."""
     block = part.open()
     groups = block.groups(cluster, rng, report)
     merging = Merging(block.table, groups, block.transactions.known, rum)
-    return _First(part.keep(groups), len(merging), merging.total)
+    return part.keep(groups), len(merging), merging.total
 
 
-def _allowed(totals: list[int], n_rows: list[int], bound: Fraction, rum: Rum) -> list[int]:
+def _allowed(totals: Sequence[int], n_rows: Sequence[int], bound: Fraction, rum: Rum) -> list[int]:
     """Return the bound of each block: the loss of its first clusters, and its share of the remainder."""
     left = rum.limit(bound) - sum(totals)
     if left < 0:
@@ -239,7 +236,7 @@ def _allowed(totals: list[int], n_rows: list[int], bound: Fraction, rum: Rum) ->
 
 
 def _anonymize(
-    merge: str, order: str, rum: Rum, part: Part, known: Any, most: int, report: Report
+    merge: str, rum: Rum, part: Part, known: Any, most: int, report: Report
 ) -> tuple[Any, Numbers]:
     """Merge the first clusters of a block.
 
@@ -248,28 +245,11 @@ def _anonymize(
     block, (groups,) = part.open(), part.kept(known)
     merging = Merging(block.table, groups, block.transactions.known, rum)
     totals = [merging.total]
-    while _merge(merging, most, merge, block.transactions if order == "tum" else None):
+    while merge_next(merging, most, merge, block.transactions.compared):
         totals.append(merging.total)
         report(1)
     numbers = block.protect(merging.groups, report)
     return part.close(block, merging.groups, numbers), np.diff(totals)
-
-
-def _merge(merging: Merging, most: int, merge: str, transactions: TransactionSide | None) -> bool:
-    """Merge the cluster that loses least with the first candidate within the bound; False if none is."""
-    if len(merging) < 2:
-        return False
-    seed = merging.seed
-    losses = merging.losses_with(seed)
-    allowed = merging.totals_with(seed, losses) <= most
-    if merge == "R":
-        other = best_candidate(seed, losses, None, merge)
-    else:
-        other = best_candidate(seed, losses, distances(merging, seed, transactions), merge, allowed)
-    if other is None or not allowed[other]:
-        return False
-    merging.merge(seed, other, int(losses[other]))
-    return True
 
 
 _BOUNDS = ((30, 0.1), (40, 0.25), (50, 0.5))  # order of the trials of `anonymize`, and their `delta`
@@ -279,8 +259,7 @@ RECORD = Algorithm(
     recodes="both",
     parts=decide_parts,
     ways=(
-        *(Way(KKm, order, {"delta": delta}) for order, delta in _BOUNDS),
-        *(Way(KLm, order, {"delta": delta}) for order, delta in _BOUNDS),
+        *(Way(each, order, {"delta": delta}) for each in (KKm, KLm) for order, delta in _BOUNDS),
         *(
             Way(KLm, order + 50, {"delta": delta, "transaction": "apriori"}, needs="hierarchy")
             for order, delta in _BOUNDS

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, fields, replace
 from fractions import Fraction
@@ -12,7 +11,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from pdanon.algorithms.items.apriori import find_leaves
 from pdanon.algorithms.registry import ALGORITHMS, Algorithm
@@ -21,10 +19,12 @@ from pdanon.algorithms.states.cuts import Cut, CutTask, check_parts
 from pdanon.algorithms.states.cuts_search import CutRefinement
 from pdanon.algorithms.states.diverse_sets import DiverseSets
 from pdanon.algorithms.states.sets_search import Refinement
+from pdanon.algorithms.states.timed_search import Clock
 from pdanon.algorithms.weights import WEIGHT_STEPS, item_weights
 from pdanon.errors import InfeasibleError, ParameterError
+from pdanon.frozen import frozen
 from pdanon.guarantees import KKm, KLm, KmAnonymity
-from pdanon.guarantees.breaches import breaches
+from pdanon.guarantees.breaches import Breaches
 from pdanon.guarantees.named import NamedItems, named_items
 from pdanon.guarantees.parameters import check_seconds, check_share, materialize
 from pdanon.guarantees.utility import item_blocks, partition
@@ -32,7 +32,7 @@ from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers, join_columns
 from pdanon.itemsets.columns import quasi_labels
-from pdanon.itemsets.lists import distinct, sums
+from pdanon.itemsets.lists import Floats, distinct, sums
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.timing import report_nothing
 from pdanon.itemsets.validation import check_count, check_known, describe, find_name, quote_word
@@ -250,7 +250,7 @@ def rows_of(index: SupportIndex, items: Codes) -> Itemsets:
     return Itemsets(index.codes, index.offsets, pa.array(items), missing, index.weights)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class ClassSearch:
     """Refinement of the items of a class."""
 
@@ -262,21 +262,20 @@ class ClassSearch:
     base: int = 0  # loss to lower: 0 for NCP, 1 for LM
 
     def begin(
-        self, rows: Itemsets, items: Codes, became: Codes, started: float | None = None
+        self, rows: Itemsets, items: Codes, became: Codes, clock: Clock | None = None
     ) -> Refinement | CutRefinement:
         """Start a search in a class, whose rows and items are those of `keep_occurring`.
 
         ``became`` has the node of each item, or the number of its set; -1 if it is suppressed.
         """
-        since = time.perf_counter() if started is None else started
         if self.cover is None:
             blocks = None if self.blocks is None else self.blocks[items]
             loss = "LM" if self.base else "NCP"
-            return Refinement(rows, became, self.guarantee, blocks, loss, since, sweeps=0)
+            return Refinement(rows, became, self.guarantee, blocks, loss, clock, sweeps=0)
         tree, leaves = self.cover
         index = SupportIndex.of(rows)
         one = np.zeros(len(index.weights), np.int32)
-        return CutRefinement(index, one, tree, leaves[items], became[None], self.guarantee, self.base, since)
+        return CutRefinement(index, one, tree, leaves[items], became[None], self.guarantee, self.base, clock)
 
     def refine(self, rows: Itemsets, items: Codes, became: Codes) -> Codes:
         """Return the result for each item when no single move gains; parameters as in `begin`."""
@@ -292,7 +291,7 @@ class ClassSearch:
 # --- Transactions of a table with quasi-identifiers, made k^m-anonymous cluster by cluster
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class TransactionSide:
     """The transactions of all rows, and how to anonymize those of a cluster.
 
@@ -307,6 +306,7 @@ class TransactionSide:
     domains: Numbers  # number of leaves, or of items that occur, of each list column
     column_of: Codes  # list column of each item
     measure: str  # of transactions (Tum): NCP or UL
+    order: str  # of merges, as in `Transaction`
     search: ClassSearch | None = None  # refines the decision
     hidden: Mask | None = None  # sensitive items, which do not count in the loss of transactions
     weights: Numbers | None = None  # importance of each item in UL, as of `item_weights`
@@ -317,6 +317,11 @@ class TransactionSide:
         if self.measure == "UL":
             return "UL_rows"
         return None if self.hidden is None else "NCP_known"
+
+    @property
+    def compared(self) -> TransactionSide | None:
+        """The transactions, if merges compare their losses; None if they compare distances."""
+        return self if self.order == "tum" else None
 
     @property
     def known(self) -> Itemsets:
@@ -381,11 +386,9 @@ class TransactionSide:
         covered = self._stands_for(places, numbers)
         if self.measure == "NCP":
             changed = (covered > 1) | (numbers < 0)
-            lost = sums(self._column_of(places)[changed], covered[changed], len(self.domains))
-            unit = lcm(*self.domains.tolist())
-            return sum(
-                each * (unit // size) for each, size in zip(lost.tolist(), self.domains.tolist(), strict=True)
-            )
+            columns = self.column_of[self.itemsets.codes[places]]
+            lost, sizes = sums(columns[changed], covered[changed], len(self.domains)), self.domains.tolist()
+            return sum(each * (lcm(*sizes) // size) for each, size in zip(lost.tolist(), sizes, strict=True))
         row_of = np.searchsorted(self.itemsets.offsets, places, side="right")
         published = row_of * (int(numbers.max(initial=0)) + 2) + numbers + 1
         _, first = np.unique(published, return_index=True)
@@ -403,7 +406,7 @@ class TransactionSide:
         known = self._count_known(self.itemsets.codes[places])
         return Fraction(self.loss(places, numbers)) / max(self._most(len(rows), known), 1)
 
-    def _importance(self, places: Numbers, numbers: Codes) -> NDArray[np.float64]:
+    def _importance(self, places: Numbers, numbers: Codes) -> Floats:
         """Return the highest importance of an item with each number; 1 for suppressed occurrences."""
         assert self.weights is not None
         heaviest = np.zeros(int(numbers.max(initial=0)) + 2, np.int64)
@@ -411,17 +414,13 @@ class TransactionSide:
         heaviest[-1] = WEIGHT_STEPS  # -1
         return heaviest[numbers] / WEIGHT_STEPS
 
-    def _column_of(self, places: Numbers) -> Codes:
-        """Return the list column of some occurrences."""
-        return self.column_of[self.itemsets.codes[places]]
-
     def _stands_for(self, places: Numbers, numbers: Codes) -> Numbers:
         """Count the items that each occurrence may stand for; all of its column if it is suppressed."""
-        sizes = self.sizes
+        sizes, items = self.sizes, self.itemsets.codes[places]
         if sizes is None:
-            members = distinct(numbers * np.int64(self.itemsets.n_items) + self.itemsets.codes[places])
+            members = distinct(numbers * np.int64(self.itemsets.n_items) + items)
             sizes = np.bincount(members[members >= 0] // self.itemsets.n_items)
-        return np.where(numbers < 0, self.domains[self._column_of(places)], np.append(sizes, 0)[numbers])
+        return np.where(numbers < 0, self.domains[self.column_of[items]], np.append(sizes, 0)[numbers])
 
 
 # --- How the items of a table are anonymized
@@ -441,7 +440,7 @@ class _Secrets(NamedTuple):
         """
         secret = self.hidden[items]
         known, secrets = index.keep_items(~secret), index.keep_items(secret)
-        filled = secrets.within(np.diff(known.offsets) > 0)
+        filled = secrets.within(known.lengths > 0)
         sure = (secrets.singles * self.diversity > index.n_rows) | (
             filled.singles * self.diversity > filled.n_rows
         )
@@ -456,7 +455,7 @@ def anonymize_by(
     secrets = None
     if isinstance(guarantee, KLm):
         # Bounded, as products with the number of rows must not overflow.
-        hidden = named_items(itemsets, guarantee.sensitive, "sensitive")
+        hidden = named_items(itemsets, guarantee.sensitive)
         secrets = _Secrets(hidden, min(guarantee.l, _MOST_ROWS))
     km = KmAnonymity(guarantee.k, guarantee.m)
     if transaction.hierarchy is None:
@@ -489,11 +488,13 @@ def _by_cuts(
     joint = len(domains) > 1
     record = ALGORITHMS[transaction.algorithm]
     nodes_of: Any = record.nodes
-    decide = partial(_nodes, partial(nodes_of, **_options(transaction)), km, cover, joint)
+    by_item = record.recodes == "items"
+    decide = partial(_nodes, partial(nodes_of, **_options(transaction)), by_item, km, cover, joint)
     sizes = cover[0].leaves.astype(np.int64)
     # Algorithms that do not recode items may publish an item in several ways in a class.
-    search = ClassSearch(km, cover, joint) if refine and record.recodes == "items" else None
-    return TransactionSide(itemsets, km.k, decide, sizes, domains, column_of, transaction.tum, search)
+    search = ClassSearch(km, cover, joint) if refine and by_item else None
+    measured = transaction.tum, transaction.order
+    return TransactionSide(itemsets, km.k, decide, sizes, domains, column_of, *measured, search)
 
 
 def _by_diverse_cuts(
@@ -505,9 +506,8 @@ def _by_diverse_cuts(
     nodes_of = None if transaction.algorithm == "apriori" else ALGORITHMS[transaction.algorithm].nodes
     decide, domains = partial(_diverse_nodes, nodes_of, km, (tree, leaves), secrets), np.array([n_leaves])
     sizes = np.minimum(tree.leaves, n_leaves).astype(np.int64)
-    side = TransactionSide(
-        itemsets, 0, decide, sizes, domains, column_of, transaction.tum, hidden=secrets.hidden
-    )
+    measured = transaction.tum, transaction.order
+    side = TransactionSide(itemsets, 0, decide, sizes, domains, column_of, *measured, hidden=secrets.hidden)
     return side, [(tree, n_leaves)]
 
 
@@ -527,44 +527,31 @@ def _by_sets(
     """
     options = _options(transaction)
     utility = options.get("utility")
-    kinds = item_blocks(None if utility is None else partition(utility), itemsets)
+    kinds = item_blocks(None if utility is None else partition(utility), itemsets.vocabulary)
     share = check_share(options.get("max_suppressed", 0.0), "max_suppressed")
     if len(domains) > 1:  # sets of one column may not reach k rows: suppression must be allowed
         kinds, share = kinds * len(domains) + column_of, Fraction(1)
     sets_of: Any = ALGORITHMS[transaction.algorithm].sets
     weights = item_weights(options.get("weights"), itemsets)
-    decide = partial(_sets, sets_of, km, kinds, share, weights)
-    search = ClassSearch(km, blocks=kinds) if refine else None
-    if secrets is None:
-        return TransactionSide(
-            itemsets, km.k, decide, None, domains, column_of, transaction.tum, search, weights=weights
-        )
-    diverse = partial(_diverse_sets, decide, km, kinds, secrets, search)
-    return TransactionSide(
-        itemsets,
-        0,
-        diverse,
-        None,
-        domains,
-        column_of,
-        transaction.tum,
-        hidden=secrets.hidden,
-        weights=weights,
-    )
+    decide: Callable[[SupportIndex, Codes], Codes] = partial(_sets, sets_of, km, kinds, share, weights)
+    search, k, hidden = ClassSearch(km, blocks=kinds) if refine else None, km.k, None
+    if secrets is not None:
+        decide = partial(_diverse_sets, decide, km, kinds, secrets, search)
+        search, k, hidden = None, 0, secrets.hidden
+    measured = transaction.tum, transaction.order
+    return TransactionSide(itemsets, k, decide, None, domains, column_of, *measured, search, hidden, weights)
 
 
 def _joint(trees: Sequence[Hierarchy], leaves: Sequence[Codes]) -> tuple[Hierarchy, Codes]:
     """Join trees below one root, and move their leaves; return a single tree unchanged."""
     if len(trees) == 1:
         return trees[0], leaves[0]
-    starts = np.cumsum([1, *(tree.n_nodes for tree in trees)])  # node 0 is the new root
-    parents = [
-        np.where(tree.parent < 0, 0, tree.parent + start) for tree, start in zip(trees, starts, strict=False)
-    ]
-    names = ("*", *(name for tree in trees for name in tree.names))
-    joint = Hierarchy(names, np.concatenate(([-1], *parents)).astype(np.int32))
-    moved = [nodes + start for nodes, start in zip(leaves, starts, strict=False)]
-    return joint, np.concatenate(moved).astype(np.int32)
+    names, parents, moved = ["*"], [np.array([-1])], []  # node 0 is the new root
+    for tree, nodes in zip(trees, leaves, strict=True):
+        moved.append(nodes + len(names))
+        parents.append(np.where(tree.parent < 0, 0, tree.parent + len(names)))
+        names += tree.names
+    return Hierarchy(tuple(names), np.concatenate(parents)), np.concatenate(moved).astype(np.int32)
 
 
 def _options(transaction: Transaction) -> dict[str, Any]:
@@ -577,6 +564,7 @@ def _options(transaction: Transaction) -> dict[str, Any]:
 
 def _nodes(
     nodes_of: Callable[..., Codes],
+    by_item: bool,
     km: KmAnonymity,
     cover: tuple[Hierarchy, Codes],
     joint: bool,
@@ -585,6 +573,7 @@ def _nodes(
 ) -> Codes:
     tree, leaves = cover
     nodes = nodes_of(CutTask(index, tree, leaves[items], km.k, km.m, report_nothing))
+    nodes = nodes[index.codes] if by_item else nodes
     # An occurrence at the joint root is suppressed. The cut is then the root: no other item is left.
     return np.where(nodes == 0, -1, nodes) if joint else nodes
 
@@ -607,8 +596,8 @@ def _diverse_nodes(
             cut.protect(km.k, km.m, report_nothing)
             of_item = cut.nodes
         else:
-            of_item = np.full(index.n_items, -1, np.int32)
-            of_item[known.codes] = nodes_of(CutTask(known, tree, leaves, km.k, km.m, report_nothing))
+            found = nodes_of(CutTask(known, tree, leaves, km.k, km.m, report_nothing))
+            of_item = np.where(known.singles > 0, found, np.int32(-1))
             _suppress_revealing(of_item, known, secrets, km, hiding.diversity)
         result = np.where(known.singles > 0, of_item, result)
     return result[index.codes]
@@ -626,7 +615,7 @@ def _suppress_revealing(
     number = np.where(of_item < 0, -1, number).astype(np.int32)
     held = sums(number[of_item >= 0], known.singles[of_item >= 0], len(nodes))
     rows = known.recode(number, len(nodes))
-    found = breaches(rows, secrets, share=Fraction(1, diversity), m=km.m, k=km.k).sets()
+    found = Breaches(rows, secrets, Fraction(1, diversity), km.m, km.k).breaches().sets()
     gone = np.zeros(len(nodes), np.bool_)
     for each in map(list, found):
         if not gone[each].any():

@@ -25,7 +25,7 @@ from pdanon.algorithms.rt.dataset import (
     at_least,
     check_options,
 )
-from pdanon.algorithms.rt.merging import Merging, Rum, best_candidate, check_rum, distances
+from pdanon.algorithms.rt.merging import Merging, Rum, check_rum, merge_next
 from pdanon.algorithms.rt.transaction import Transaction, TransactionSide
 from pdanon.errors import InfeasibleError
 from pdanon.guarantees import KKm, KLm
@@ -159,7 +159,7 @@ def tum_bound(
     3  [19, 40]  ['cold' 'flu']
     """
     check_share(delta, "delta")
-    check_options(merge, cluster)
+    check_options(cluster, merge)
     data = Dataset.of(
         frame,
         column,
@@ -171,8 +171,14 @@ def tum_bound(
         transaction=transaction,
         refine=refine,
     )
-    own: dict[str, Any] = {"delta": delta, "merge": merge, "rum": check_rum(rum), "cluster": cluster}
-    decide = partial(decide_parts, **own, random_state=random_state)
+    decide = partial(
+        decide_parts,
+        delta=delta,
+        merge=merge,
+        rum=check_rum(rum),
+        cluster=cluster,
+        random_state=random_state,
+    )
     return data.release("tum_bound", decide, keep=keep, block_rows=block_rows)
 
 
@@ -180,60 +186,52 @@ def decide_parts(
     parts: Parts, *, delta: float, merge: str, rum: str, cluster: str, random_state: Any
 ) -> Decided:
     """Merge the first clusters of each part until the loss of its transactions keeps its bound."""
-    check_options(merge, cluster)
+    check_options(cluster, merge)
     bound, measure = check_share(delta, "delta"), Rum.of(check_rum(rum), parts.table, sum(parts.n_rows))
     first = parts.share(partial(_start, cluster, measure), parts.parts, parts.generators(random_state))
-    most = [each.most for each in first]
-    allowed = allowed_losses([each.lost for each in first], most, bound)
-    found = parts.share(partial(_merge_until, merge, parts.order, measure), parts.parts, first, allowed)
+    known, lost, most = zip(*first, strict=True)
+    allowed = allowed_losses(lost, most, bound)
+    found = parts.share(partial(_merge_until, merge, measure), parts.parts, known, allowed)
     if any(each.least is not None for each in found):
-        least = sum(float(each.steps.lost[-1]) if each.least is None else each.least for each in found)
+        least = sum(float(each.steps[-1][-1] if each.least is None else each.least) for each in found)
         raise InfeasibleError(
             "the items lose more than delta allows, whatever is merged",
             where="delta",
             got=f"delta={float(bound):g}, the lowest loss reached is {at_least(least / sum(most))}",
             hint="pass a delta at least as large",
         )
-    steps = _join_steps([each.steps for each in found], measure, sum(most))
-    last = None if rum == "NCP" else float(steps["Rum"].iloc[-1])
-    return Decided([each.closed for each in found], steps, last)
-
-
-class _First(NamedTuple):
-    """The first clusters of a part, and their loss of transactions.
-
-    ``known`` has the clusters and their new numbers of occurrences, as `Part.keep` keeps them.
-    """
-
-    known: Any
-    lost: float
-    most: int
-
-
-class _Steps(NamedTuple):
-    """The number of clusters, and the losses of quasi-identifiers and transactions, after each merge."""
-
-    clusters: Numbers
-    totals: Numbers
-    lost: NDArray[np.float64]
+    columns = [map(np.array, zip(*each.steps, strict=True)) for each in found]
+    clusters, totals, losses = map(sum_steps, zip(*columns, strict=True))
+    steps = measure.tabulate(clusters, totals, losses / max(sum(most), 1))
+    return Decided([each.closed for each in found], steps, measure.name)
 
 
 class _Merged(NamedTuple):
-    """A part after its merges. If they do not suffice, nothing remains of it but its least loss."""
+    """A part after its merges. If they do not suffice, nothing remains of it but its least loss.
+
+    ``steps`` has, at the start and after each merge, the number of clusters, and the losses of
+    quasi-identifiers and transactions.
+    """
 
     closed: Any
-    steps: _Steps
+    steps: list[tuple[int, int, float]]
     least: float | None
 
 
-def _start(cluster: str, rum: Rum, part: Part, rng: np.random.Generator, report: Report) -> _First:
-    """Form the first clusters of a part, and anonymize their transactions."""
+def _start(
+    cluster: str, rum: Rum, part: Part, rng: np.random.Generator, report: Report
+) -> tuple[Any, float, int]:
+    """Form the first clusters of a part, and anonymize their transactions.
+
+    Return the clusters and the new numbers of their occurrences, as `Part.keep` does, and the loss of their
+    transactions and its maximum.
+    """
     block = part.open()
     groups, transactions = block.groups(cluster, rng, report), block.transactions
     merging = Merging(block.table, groups, transactions.known, rum)
     decided = [transactions.protect(rows) for rows in merging.rows]
     lost = sum(transactions.loss(*each) for each in decided)
-    return _First(part.keep(groups, _join_decided(decided, transactions)), lost, transactions.most)
+    return part.keep(groups, _join_decided(decided, transactions)), lost, transactions.most
 
 
 def allowed_losses(lost: Sequence[float], most: Sequence[int], bound: Fraction) -> list[Fraction]:
@@ -257,47 +255,45 @@ def allowed_losses(lost: Sequence[float], most: Sequence[int], bound: Fraction) 
     return [min(own, level * maximum) for own, maximum in zip(losses, most, strict=True)]
 
 
-def _merge_until(
-    merge: str, order: str, rum: Rum, part: Part, first: _First, allowed: Fraction, report: Report
-) -> _Merged:
+def _merge_until(merge: str, rum: Rum, part: Part, known: Any, allowed: Fraction, report: Report) -> _Merged:
     """Merge the first clusters of a part until its transactions keep their bound.
 
     Hiding emptied rows may lose more, and needs all clusters. It is counted once the clusters alone keep the
     bound, and after the last merge.
     """
-    block, (groups, kept_numbers) = part.open(), part.kept(first.known)
+    block, (groups, kept_numbers) = part.open(), part.kept(known)
     transactions = block.transactions
     merging = Merging(block.table, groups, transactions.known, rum)
     places = [transactions.itemsets.places(rows) for rows in merging.rows]
     decided = [(own, kept_numbers[own]) for own in places]
-    losses = [transactions.loss(*each) for each in decided]
-    suppresses = [bool((own < 0).any()) for _, own in decided]
+    weighed = [_weigh(transactions, *each) for each in decided]
     least: float = inf
     steps: list[tuple[int, int, float]] = []
     while True:
-        lost, is_last = sum(losses), len(merging) <= 1  # exact for NCP, as its losses are integers
+        is_last = len(merging) <= 1
+        lost = sum(each for each, _ in weighed)  # exact for NCP, as its losses are integers
         steps.append((len(merging), merging.total, lost))
         if lost <= allowed or is_last:
             numbers = block.hide_emptied(merging.groups, _join_decided(decided, transactions))
             lost = sum(transactions.loss(places, numbers[places]) for places, _ in decided)
             if lost <= allowed:
-                return _Merged(part.close(block, merging.groups, numbers), _tabulate(steps), None)
-        if is_last or not any(suppresses):
+                return _Merged(part.close(block, merging.groups, numbers), steps, None)
+        if is_last or not any(suppresses for _, suppresses in weighed):
             least = min(least, lost)
         if is_last:
-            return _Merged(None, _tabulate(steps), least)
-        seed = merging.seed
-        unions = merging.losses_with(seed)
-        far = None if merge == "R" else distances(merging, seed, transactions if order == "tum" else None)
-        other = best_candidate(seed, unions, far, merge)
-        assert other is not None  # two clusters are left
-        merging.merge(seed, other, int(unions[other]))
-        kept, last = sorted((seed, other))
+            return _Merged(None, steps, least)
+        merged = merge_next(merging, None, merge, transactions.compared)
+        assert merged is not None  # two clusters were left
+        kept, last = merged
         decided[kept] = transactions.protect(merging.rows_of(kept))
-        losses[kept] = transactions.loss(*decided[kept])
-        suppresses[kept] = bool((decided[kept][1] < 0).any())
-        del decided[last], losses[last], suppresses[last]
+        weighed[kept] = _weigh(transactions, *decided[kept])
+        del decided[last], weighed[last]
         report(1)
+
+
+def _weigh(transactions: TransactionSide, places: Numbers, numbers: Codes) -> tuple[float, bool]:
+    """Return the loss of a cluster, and whether any of its occurrences is suppressed."""
+    return transactions.loss(places, numbers), bool((numbers < 0).any())
 
 
 def _join_decided(decided: Sequence[tuple[Numbers, Codes]], transactions: TransactionSide) -> Codes:
@@ -306,17 +302,6 @@ def _join_decided(decided: Sequence[tuple[Numbers, Codes]], transactions: Transa
     for places, own in decided:
         numbers[places] = own
     return numbers
-
-
-def _tabulate(steps: Sequence[tuple[int, int, float]]) -> _Steps:
-    return _Steps(*map(np.array, zip(*steps, strict=True)))
-
-
-def _join_steps(steps: Sequence[_Steps], rum: Rum, most: int) -> pd.DataFrame:
-    """Return the steps of all parts, one part after the other."""
-    clusters, totals, lost = map(sum_steps, zip(*steps, strict=True))
-    shares = np.fromiter((rum.share(int(total)) for total in totals), np.float64, len(totals))
-    return pd.DataFrame({"clusters": clusters, "Rum": shares, "Tum": lost / max(most, 1)})
 
 
 def sum_steps(values: Sequence[NDArray[Any]]) -> NDArray[Any]:

@@ -1,3 +1,12 @@
 """States of algorithms: clusters, cuts and rules that change step by step, and the searches over them."""
 
-__all__ = ["clusters", "cuts", "cuts_search", "diverse_sets", "rules", "sensitive_rules", "sets_search"]
+__all__ = [
+    "clusters",
+    "cuts",
+    "cuts_search",
+    "diverse_sets",
+    "rules",
+    "sensitive_rules",
+    "sets_search",
+    "timed_search",
+]

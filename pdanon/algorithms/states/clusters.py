@@ -6,7 +6,7 @@ Ties are broken by an order of the items, which may be secret.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 
 from pdanon._kernels import clusters, itemset_search, rare_clusters
 from pdanon.errors import InfeasibleError
+from pdanon.frozen import frozen
 from pdanon.itemsets import row_loops
 from pdanon.itemsets.codes import Codes, Itemsets, Numbers, canonical_rows
+from pdanon.itemsets.lists import inverse_order, offsets_of
 from pdanon.itemsets.support import (
     MOST_ITEMSETS,
     ItemsetTable,
@@ -26,11 +28,11 @@ from pdanon.itemsets.support import (
     sizes_beyond_pairs,
 )
 from pdanon.itemsets.threads import many_parts, search
-from pdanon.itemsets.timing import Pace, Report, check_time, halt_flag
+from pdanon.itemsets.timing import Pace, Report, check_time, halt_flag, report_nothing
 from pdanon.itemsets.validation import random_generator
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class ItemOrder:
     """A column whose items have another, secret order.
 
@@ -48,8 +50,7 @@ class ItemOrder:
         if random_state is None:
             return cls(itemsets, None)
         items = random_generator(random_state).permutation(itemsets.n_items)
-        rank = np.empty(len(items), np.int32)
-        rank[items] = np.arange(len(items), dtype=np.int32)
+        rank = inverse_order(items.astype(np.int32))
         codes, offsets = canonical_rows(rank[itemsets.codes], itemsets.offsets, len(items))
         vocabulary = itemsets.vocabulary.take(pa.array(items))
         return cls(replace(itemsets, codes=codes, offsets=offsets, vocabulary=vocabulary), items)
@@ -102,11 +103,11 @@ class _Search:
         self._cliques = index.pairs_where(lambda supports: supports >= k)[:2]
         self._order = np.arange(index.n_items, dtype=np.int32)
         steps = np.diff(self._cliques[0]) ** 2
-        self.runs = many_parts(np.concatenate(([0], np.cumsum(steps))), _RUNS)
+        self.runs = many_parts(offsets_of(steps), _RUNS)
 
     def at_most(self) -> float:
         """Return an upper bound on the number of rare itemsets: the itemsets of this size in all rows."""
-        lengths = np.diff(self._index.offsets).astype(np.float64)
+        lengths = self._index.lengths.astype(np.float64)
         found = np.ones(len(lengths))
         for place in range(self._size):
             found *= np.maximum(lengths - place, 0) / (place + 1)
@@ -132,10 +133,10 @@ class _Search:
         query = self._k, self._size, True, True, begin, end
         unexposed, room = np.empty(0, np.int32), np.array([MOST_ITEMSETS])
         rows = self._index.rows
-        found = itemset_search.rare_itemsets(
+        kernel = itemset_search.RareSearch(
             *query, rows, *self._cliques, self._order, unexposed, least, largest, counts, room, halt_flag()
         )
-        listed = ItemsetTable(*found)
+        listed = ItemsetTable(*kernel.itemsets())
         refuse_long_list(listed)
         return listed
 
@@ -198,6 +199,7 @@ class Clusters:
         room: int = ROOM,  # bytes for supports of pairs of clusters that are kept; does not change the result
         # Rare itemsets of three or more items in a batch; does not change the result.
         listed: int = MOST_LISTED,
+        report: Report = report_nothing,  # called with the number of merges
     ) -> None:
         n = index.n_items
         self._index = index
@@ -216,7 +218,7 @@ class Clusters:
             block=np.zeros(n, np.int32) if blocks is None else blocks.astype(np.int32),
             spare=spare,
         )
-        self._least_first = least_first
+        self._least_first, self._report = least_first, report
         self._pace = Pace()
         self._listed = listed
 
@@ -230,32 +232,18 @@ class Clusters:
         """Number of published clusters."""
         return self._state.n_active
 
-    def support(self, cluster: int, other: int | None = None) -> int:
-        """Return the support of a cluster, or of two together."""
-        if other is None:
-            return self._state.support[cluster]
-        return clusters.together(cluster, other, self._state)
-
-    def merge(self, cluster: int, other: int) -> None:
-        """Merge two clusters; the result has the smaller label."""
-        clusters.merge(cluster, other, self._state)
-
-    def drop(self, cluster: int) -> None:
-        """Suppress a cluster with all its items."""
-        clusters.drop(cluster, self._state)
-
-    def satisfy_km(self, k: int, m: int | None, *, report: Report) -> None:
+    def satisfy_km(self, k: int, m: int | None) -> None:
         """Merge and suppress until no itemset of up to m clusters is rare."""
-        self.satisfy_pairs(k, pairs=m != 1, report=report)
+        self.satisfy_pairs(k, pairs=m != 1)
         for size in sizes_beyond_pairs(self.index().longest if m is None or m > 2 else 0, m):
             if size is None:
                 while len(rows := self.index().rare_rows(k)):
-                    self.satisfy(rows, k, report=report)
+                    self.satisfy(rows, k)
             else:
-                while self._satisfy_size(k, size, report):
+                while self._satisfy_size(k, size):
                     pass
 
-    def _satisfy_size(self, k: int, size: int, report: Report) -> bool:
+    def _satisfy_size(self, k: int, size: int) -> bool:
         """Handle the rare itemsets of a size in order; return whether there were any.
 
         No smaller itemset becomes rare again. The rows of a generalized itemset contain an itemset that it
@@ -266,19 +254,19 @@ class Clusters:
         found = False
         for portion in rare_in_turn(rows, k, size, self._listed):
             found = True
-            self._satisfy_in_order(portion, k, bitmaps, report)
+            self._satisfy_in_order(portion, k, bitmaps)
         return found
 
-    def satisfy_pairs(self, k: int, *, pairs: bool = True, report: Report) -> None:
+    def satisfy_pairs(self, k: int, *, pairs: bool = True) -> None:
         """Merge and suppress until no cluster and, with ``pairs``, no pair of clusters is rare."""
         if pairs:
-            self._count_lines(report)
+            self._count_lines()
         rare = rare_clusters.RarePartners(k, pairs, self._state)
         waiting = 1
         while waiting:
             with self._pace as some:
                 waiting = rare.look_up_some(some, self._state)
-            report(0)
+            self._report(0)
 
         def take_steps(some: int) -> int:
             return rare_clusters.satisfy_pairs(self._least_first, some, rare, self._state, halt_flag())
@@ -287,10 +275,10 @@ class Clusters:
         while steps:
             with self._pace as some:  # limited, as a single pair may take a step for each item
                 (steps,) = search(take_steps, [(some,)], float(self._index.n_items**2), limited=True)
-            report(steps)
+            self._report(steps)
         self._refuse_overspending()
 
-    def _count_lines(self, report: Report) -> None:
+    def _count_lines(self) -> None:
         """Count the supports of all pairs row by row, if there are enough rows to need them all."""
         n_items, n_rows = self._index.n_items, len(self._index.weights)
         if n_items**2 > len(self._index.codes) or not clusters.begin_lines(self._state):
@@ -300,9 +288,9 @@ class Clusters:
             with self._pace as some:
                 begin, counted = counted, min(counted + some, n_rows)
                 clusters.count_rows(begin, counted, self._state)
-            report(0)
+            self._report(0)
 
-    def satisfy(self, itemsets: ItemsetTable, k: int, *, report: Report) -> None:
+    def satisfy(self, itemsets: ItemsetTable, k: int) -> None:
         """Merge and suppress until no given itemset is rare; the supports in the table are ignored.
 
         Itemsets that are rare now are handled one by one, the largest support first, then in the given order.
@@ -315,12 +303,12 @@ class Clusters:
             for begin, end in _parts(len(itemsets)):
                 query = itemsets.codes, itemsets.offsets[begin : end + 1], k
                 supports[begin:end] = rare_clusters.itemset_supports(*query, bitmaps, self._state)
-                report(0)
+                self._report(0)
             rare = np.flatnonzero((supports > 0) & (supports < k))
             if not len(rare):
                 return
             first = itemsets.take(rare[np.argsort(-supports[rare], kind="stable")])
-            self._satisfy_in_order(first, k, bitmaps, report)
+            self._satisfy_in_order(first, k, bitmaps)
 
     def coarsen_each(self, itemsets: ItemsetTable) -> int:
         """Apply the cheapest merge to the sets of each itemset, unless an earlier merge changed them.
@@ -333,9 +321,7 @@ class Clusters:
     def _bitmaps(self, rows: SupportIndex) -> rare_clusters.Bitmaps:
         return rare_clusters.Bitmaps(rows.codes, rows.offsets, rows.weights, rows.n_items)
 
-    def _satisfy_in_order(
-        self, itemsets: ItemsetTable, k: int, bitmaps: rare_clusters.Bitmaps, report: Report
-    ) -> None:
+    def _satisfy_in_order(self, itemsets: ItemsetTable, k: int, bitmaps: rare_clusters.Bitmaps) -> None:
         """Merge and suppress until no given itemset is rare, one by one; bitmaps are updated."""
         cursor = 0
         for _, end in _parts(len(itemsets)):
@@ -343,7 +329,7 @@ class Clusters:
                 with self._pace as some:
                     work = self._least_first, some, itemsets.codes, itemsets.offsets[: end + 1], cursor
                     steps, cursor = rare_clusters.satisfy_itemsets(k, *work, bitmaps, self._state)
-                report(steps)
+                self._report(steps)
                 self._refuse_overspending()
 
     def _refuse_overspending(self) -> None:

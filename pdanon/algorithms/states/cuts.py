@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon._kernels import cuts
 from pdanon.errors import ParameterError
-from pdanon.guarantees.breaches import breaches
+from pdanon.frozen import frozen
+from pdanon.guarantees.breaches import Breaches
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers, Offsets, canonical_rows
-from pdanon.itemsets.lists import offsets_of, sums
+from pdanon.itemsets.lists import mask_at, offsets_of, rows_of, sums
 from pdanon.itemsets.support import ItemsetTable, SupportIndex, threats_beyond_pairs
 from pdanon.itemsets.threads import even_parts, share
 from pdanon.itemsets.timing import Report
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class LeafRows:
     """Rows as leaves of a hierarchy, in its order."""
 
@@ -34,9 +35,8 @@ class LeafRows:
     @classmethod
     def of(cls, codes: Codes, offsets: Offsets, leaves: Codes) -> LeafRows:
         """Sort the occurrences of each row, given the leaf of each item."""
-        rows = np.repeat(np.arange(len(offsets) - 1, dtype=np.int64), np.diff(offsets))
         of_occurrence = leaves[codes]
-        order = np.argsort((rows << 32) | of_occurrence, kind="stable")
+        order = np.argsort((rows_of(offsets) << 32) | of_occurrence, kind="stable")
         return cls(of_occurrence[order], offsets, order)
 
     @property
@@ -69,17 +69,13 @@ def silent_rows(lengths: Numbers, k: int) -> Mask:
         n_silent = max(n_silent, k)
     if n_rows - n_silent < k:
         n_silent = n_rows
-    silent = np.zeros(n_rows, np.bool_)
-    silent[np.argsort(lengths, kind="stable")[:n_silent]] = True
+    silent = mask_at(n_rows, np.argsort(lengths, kind="stable")[:n_silent])
     return silent
 
 
 def by_first_row(groups: NDArray[Any]) -> Codes:
     """Number groups of rows in the order of their first rows."""
-    _, first, number = np.unique(groups, return_index=True, return_inverse=True)
-    rank = np.empty(len(first), np.int32)
-    rank[np.argsort(first)] = np.arange(len(first), dtype=np.int32)
-    return rank[number]
+    return pd.factorize(groups)[0].astype(np.int32)
 
 
 def ancestors(tree: Hierarchy) -> Codes:
@@ -136,7 +132,7 @@ class Cut:
         self._index = index.distinct() if secrets is None else index
         self._hierarchy = hierarchy
         self._leaves = leaves
-        occurrences = occurrences_below(index, hierarchy, leaves)
+        occurrences = sum_below(index.singles, hierarchy, leaves)
         # NCP of all occurrences below a node, times the number of leaves: an exact integer.
         self._cost = np.where(hierarchy.leaves == 1, 0, occurrences * hierarchy.leaves.astype(np.int64))
         self._state = cuts.State(
@@ -185,8 +181,8 @@ class Cut:
             report(self.satisfy(threats, k))
         if not self._diversity:
             return
-        parameters: Any = {"share": Fraction(1, self._diversity), "m": m, "k": k}
-        while steps := self.satisfy(breaches(self._rows(), self._secrets, **parameters), k):
+        share = Fraction(1, self._diversity)
+        while steps := self.satisfy(Breaches(self._rows(), self._secrets, share, m, k).breaches(), k):
             report(steps)
 
     def satisfy_pairs(self, k: int, *, pairs: bool = True) -> int:
@@ -196,7 +192,7 @@ class Cut:
     def satisfy(self, nodes: ItemsetTable, k: int) -> int:
         """Raise the cut until no given set of nodes, at or below it, is rare; return the number of steps."""
         # A table of pairs pays off if pairs are among the sets: each is looked up after every step.
-        supports = self.supports if (np.diff(nodes.offsets) == 2).any() else self._supports
+        supports = self.supports if (nodes.lengths == 2).any() else self._supports
         return cuts.satisfy_itemsets(k, nodes.codes, nodes.offsets, self._state, supports)
 
     def index(self) -> SupportIndex:
@@ -273,7 +269,7 @@ class Cut:
         tree = self._hierarchy
         sets = threats.codes, threats.offsets
         codes, starts = cuts.set_demands(k, *sets, tree.parent, tree.size, self.supports)
-        return ItemsetTable(codes, starts, np.zeros(len(starts) - 1, np.int64))
+        return ItemsetTable.listed(codes, starts)
 
 
 class CutTask(NamedTuple):
@@ -290,10 +286,10 @@ class CutTask(NamedTuple):
     hidden: Mask | None = None  # items that stay suppressed, with all nodes above them; by default none
 
     @property
-    def floor(self) -> Mask | None:
-        """Mask of the nodes of the lowest cut; None for the leaves."""
+    def floor(self) -> Mask:
+        """Mask of the nodes of the lowest cut."""
         if self.lowest is None:
-            return None
+            return self.tree.is_leaf
         nodes, ends = np.unique(self.lowest), np.zeros(self.tree.n_nodes + 1, np.int64)
         ends[nodes] += 1
         np.subtract.at(ends, nodes + self.tree.size[nodes], 1)
@@ -302,15 +298,19 @@ class CutTask(NamedTuple):
         return floor
 
     @property
-    def barred(self) -> Mask | None:
+    def barred(self) -> Mask:
         """Mask of the nodes that cannot be published: those of hidden items, and above them."""
         if self.hidden is None:
-            return None
+            return np.zeros(self.tree.n_nodes, np.bool_)
         return sum_below(self.hidden.astype(np.int64), self.tree, self.leaves) > 0
+
+    def cut(self, start: Codes | None = None) -> Cut:
+        """Return the lowest cut, or that of the nodes in ``start``."""
+        return Cut(self.rows, self.tree, self.leaves, self.lowest if start is None else start)
 
     def protected_cut(self, start: Codes | None = None) -> Cut:
         """Return the safe cut that is reached from the lowest cut, or from the nodes in ``start``."""
-        cut = Cut(self.rows, self.tree, self.leaves, self.lowest if start is None else start)
+        cut = self.cut(start)
         cut.protect(self.k, self.m, self.report)
         return cut
 
@@ -332,11 +332,6 @@ def _with_ancestors(index: SupportIndex, hierarchy: Hierarchy, nodes: Codes) -> 
     ends = offsets_of(inner.sum(axis=1))[index.offsets]
     codes, offsets = canonical_rows(ancestors[inner], ends, hierarchy.n_nodes)
     return SupportIndex(codes, offsets, hierarchy.n_nodes, index.weights)
-
-
-def occurrences_below(index: SupportIndex, hierarchy: Hierarchy, leaves: Codes) -> Numbers:
-    """Count the original occurrences of all leaves below each node."""
-    return sum_below(index.singles, hierarchy, leaves)
 
 
 def sum_below(values: Numbers, hierarchy: Hierarchy, leaves: NDArray[Any]) -> Numbers:

@@ -6,31 +6,32 @@ of a release by their descendants.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon._kernels import cut_search, local_recoding
-from pdanon.algorithms.states.cuts import occurrences_below, sum_below
-from pdanon.algorithms.states.sets_search import trace_of
+from pdanon.algorithms.states.cuts import CutTask, sum_below
+from pdanon.algorithms.states.timed_search import Clock, TimedSearch
 from pdanon.errors import ParameterError
+from pdanon.frozen import frozen
 from pdanon.guarantees import KmAnonymity
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.codes import Codes, Mask, Numbers, Offsets, canonical_rows
-from pdanon.itemsets.lists import offsets_of
+from pdanon.itemsets.lists import inverse_order, mask_at, offsets_of, rows_of
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.threads import search
-from pdanon.itemsets.timing import Report, check_time, halt_flag, is_over
+from pdanon.itemsets.timing import check_time, halt_flag
+
+BASES = {"NCP": 0, "LM": 1}  # number that a loss subtracts from numbers of items or leaves
+
 
 # --- Descent from the root
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class NodePrices:
     """The loss of publishing an item as a node, for one original occurrence.
 
@@ -42,15 +43,10 @@ class NodePrices:
     weights: Numbers | None = None  # factor of the losses of each item
 
     @classmethod
-    def lm(cls, hierarchy: Hierarchy, weights: Numbers | None = None) -> NodePrices:
-        """LM, times the number of leaves less one."""
-        return cls(hierarchy.leaves.astype(np.int64) - 1, hierarchy.n_leaves - 1, weights)
-
-    @classmethod
-    def ncp(cls, hierarchy: Hierarchy, weights: Numbers | None = None) -> NodePrices:
-        """NCP, times the number of leaves: a leaf is free."""
-        covered = hierarchy.leaves.astype(np.int64)
-        return cls(np.where(covered == 1, 0, covered), hierarchy.n_leaves, weights)
+    def of(cls, tree: Hierarchy, base: int = 1, weights: Numbers | None = None) -> NodePrices:
+        """LM (``base`` 1) or NCP (0), times the number of leaves less the base: a leaf is free."""
+        covered = tree.leaves.astype(np.int64)
+        return cls(np.where(covered == 1, 0, covered - base), tree.n_leaves - base, weights)
 
     def weigh(self, supports: Numbers) -> Numbers:
         """Return the number of occurrences of each item, times its weight."""
@@ -62,7 +58,7 @@ class NodePrices:
         return int(lost @ self.weigh(supports))
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Scenario:
     """A cut of a hierarchy, and its nodes that are kept; the others are suppressed."""
 
@@ -102,19 +98,13 @@ class Descent:
 
     def __init__(
         self,
-        index: SupportIndex,
-        hierarchy: Hierarchy,
-        leaves: Codes,  # the leaf of each item
-        *,
-        k: int,
-        m: int | None,  # maximum size of a threat; None: all nodes of a row
-        floor: Mask | None = None,  # nodes of the lowest allowed cut; by default the leaves
+        task: CutTask,
         prices: NodePrices | None = None,  # by default LM
-        barred: Mask | None = None,  # nodes that are always suppressed
+        floor: Mask | None = None,  # nodes of the lowest allowed cut; by default those of the task
     ) -> None:
-        self._hierarchy = hierarchy
-        self._k = k
-        self._floor = hierarchy.is_leaf if floor is None else floor
+        index, hierarchy, leaves, k, m, self._report, *_ = task
+        self._hierarchy, self._k = hierarchy, k
+        self._floor = task.floor if floor is None else floor
         # Rows have nodes of the floor, by number; those below a node are a range of numbers.
         lowest = np.flatnonzero(self._floor)
         nodes = np.arange(hierarchy.n_nodes)
@@ -126,12 +116,10 @@ class Descent:
         self._rows = rows.rows
         self._steps = rows.search_bound(self._m)
         supports = cut_search.node_supports(*self._ranges, self._rows)
-        self._rare = (supports > 0) & (supports < k)
-        if barred is not None:
-            self._rare |= barred
+        self._rare = (supports > 0) & (supports < k) | task.barred
         # Losses are exact integers. Rare and barred nodes are suppressed in every cut.
-        prices = prices or NodePrices.lm(hierarchy)
-        occurrences = occurrences_below(index, hierarchy, leaves)
+        prices = prices or NodePrices.of(hierarchy)
+        occurrences = sum_below(index.singles, hierarchy, leaves)
         weighted = sum_below(prices.weigh(index.singles), hierarchy, leaves)
         self._penalty = weighted * (prices.suppressed - prices.of_node)
         self._loss = weighted * prices.of_node + self._rare * self._penalty
@@ -148,18 +136,17 @@ class Descent:
             before=np.empty(0, np.int64),
         )
 
-    def steps(self, report: Report) -> Iterator[Scenario]:
+    def steps(self) -> Iterator[Scenario]:
         """Descend from the root to the child cut of lowest cost, while that lowers the cost.
 
         A child cut has the children of a node instead of the node (ties: the first node).
         """
-        cut = np.zeros(self._hierarchy.n_nodes, np.bool_)
-        cut[self._lower[0]] = True
+        cut = mask_at(self._hierarchy.n_nodes, self._lower[0])
         scenario: Scenario | None = self.scenario(cut)
         while scenario is not None:
             yield scenario
             scenario = self._next(scenario)
-            report(1)
+            self._report(1)
 
     def scenario(self, cut: Mask) -> Scenario:
         """Return the nodes of a cut to keep, with the cost."""
@@ -265,7 +252,7 @@ _ANY = -(2**62)  # below every gain
 Move = tuple[NDArray[Any], int, Codes]  # blocks, the node to replace in them, the nodes that replace it
 
 
-class CutRefinement:
+class CutRefinement(TimedSearch):
     """Cuts of blocks of rows that are lowered node by node, and the best ones found.
 
     Labels are counted over all blocks. If nothing is suppressed at the start, nothing will be.
@@ -281,12 +268,12 @@ class CutRefinement:
         became: Codes,  # node of each item in each block, of one cut; -1 if suppressed or absent
         guarantee: KmAnonymity,
         base: int = 0,  # 0 for NCP, 1 for LM
-        started: float | None = None,  # value of ``time.perf_counter()``
+        clock: Clock | None = None,
     ) -> None:
-        self._started = time.perf_counter() if started is None else started
+        super().__init__(clock)
         self._tree = tree
         order = np.argsort(leaves)
-        self._place = np.argsort(order).astype(np.int32)  # position of each item in the hierarchy
+        self._place = inverse_order(order.astype(np.int32))  # position of each item in the hierarchy
         n_blocks, n_items = became.shape
         codes, _ = canonical_rows(self._place[index.codes], index.offsets, max(n_items, 1))
         marked = np.insert(codes, index.offsets[1:], n_items + blocks).astype(np.int32)
@@ -295,22 +282,21 @@ class CutRefinement:
         within = np.concatenate((leaves[order], [tree.n_nodes]))
         nodes = np.arange(tree.n_nodes)
         self._first, self._last = np.searchsorted(within, (nodes, nodes + tree.size))
-        cells = blocks[np.repeat(np.arange(len(blocks)), np.diff(index.offsets))] * np.int64(n_items) + codes
-        weights = np.repeat(index.weights, np.diff(index.offsets))
-        occurrences = np.bincount(cells, weights, minlength=became.size).astype(np.int64)
-        price = np.where(tree.leaves == 1, 0, tree.leaves.astype(np.int64) - base)
+        row = rows_of(index.offsets)
+        cells = blocks[row] * np.int64(n_items) + codes
+        occurrences = np.bincount(cells, index.weights[row], minlength=became.size).astype(np.int64)
         self._most = max(tree.n_leaves - base, 1)
         self._became = np.ascontiguousarray(became[:, order])
         self._occurrences = occurrences.reshape(became.shape)
-        self._price = np.append(price, self._most)
+        self._price = np.append(NodePrices.of(tree, base).of_node, self._most)
         self._drop = bool(((self._became < 0) & (self._occurrences > 0)).any())
         self._lower = _below_only_children(tree, tree.is_leaf)
         self._state = self._state_of(guarantee, rows)
         self._fill()
         self._check_start(rows, guarantee)
         self.best = became
-        self._least = self._cost = self._current_cost()
-        self._curve = [(time.perf_counter() - self._started, self._least)]
+        self._cost = self._current_cost()
+        self.is_lowest(self._cost)
 
     def _state_of(self, guarantee: KmAnonymity, rows: SupportIndex) -> local_recoding.BlockCut:
         """Return the state of kernels, with the sizes of the sets of labels that are checked."""
@@ -344,7 +330,7 @@ class CutRefinement:
         n_items = len(self._place)
         items = rows.keep_items(np.arange(rows.n_items) < n_items)
         blocks = rows.codes[rows.offsets[1:] - 1] - n_items
-        nodes = self._became[np.repeat(blocks, np.diff(items.offsets)), items.codes]
+        nodes = self._became[np.repeat(blocks, items.lengths), items.codes]
         offsets = offsets_of(nodes >= 0)[items.offsets]
         codes, offsets = canonical_rows(nodes[nodes >= 0], offsets, self._tree.n_nodes)
         index = SupportIndex(codes, offsets, self._tree.n_nodes, rows.weights)
@@ -355,43 +341,41 @@ class CutRefinement:
                 hint="pass the frame that the result was made from",
             )
 
-    @property
-    def trace(self) -> pd.DataFrame:
-        """The lowest loss over time: columns ``seconds`` and ``loss``."""
+    def _share(self, cost: float) -> float:
         most = self._most * int(self._occurrences.sum())
-        return trace_of((seconds, cost / most if most else 0.0) for seconds, cost in self._curve)
+        return cost / most if most else 0.0
 
-    def descend(self, limit: float | None = None, rng: np.random.Generator | None = None) -> None:
+    def descend(self, rng: np.random.Generator | None = None) -> None:
         """Apply moves, those with the largest gain first, until none gains; keep the best.
 
         With a generator, the moves are shuffled.
         """
         gained = 1
-        while gained and not is_over(self._started, limit):
-            gained = self._replace_all(limit, rng) or self._exchange(limit)
+        while gained and not self.is_over():
+            gained = self._replace_all(rng) or self._exchange()
             self._cost -= gained
             self._keep()
 
     def lower(self) -> None:
         """Apply single moves until none gains: a small part of the time of `descend`."""
-        self._cost -= self._replace_all(None)
+        self._cost -= self._replace_all()
         self._keep()
 
-    def _replace_all(self, limit: float | None, rng: np.random.Generator | None = None) -> int:
+    def _replace_all(self, rng: np.random.Generator | None = None) -> int:
         """Apply all moves that gain, in rounds; return the sum of the gains."""
         total, gained = 0, 1
         while gained:
             moves = self._moves()
             if rng is not None:
                 rng.shuffle(moves)
-            gained = sum(self._replace(move, 0) for move in moves if not is_over(self._started, limit))
+            gained = sum(self._replace(move, 0) for move in moves if not self.is_over())
             total += gained
         return total
 
-    def restart(self, limit: float, rng: np.random.Generator) -> None:
+    def restart(self, rng: np.random.Generator) -> None:
         """Raise nodes of the best cuts at random and descend again, until the limit in seconds."""
         became, tree = self._became, self._tree
-        while not is_over(self._started, limit):
+        while not self.is_over():
             became[:] = self.best[:, np.argsort(self._place)]
             blocks, items = np.nonzero(became > 0)
             if not len(items):
@@ -403,12 +387,11 @@ class CutRefinement:
                     above = int(tree.parent[node])
                     self._replace((blocks[[place]], above, np.array([above], np.int32)), _ANY)
             self._cost = self._current_cost()
-            self.descend(limit, rng)
+            self.descend(rng)
 
     def _keep(self) -> None:
-        if self._cost < self._least:
-            self._least, self.best = self._cost, self._became[:, self._place].copy()
-            self._curve.append((time.perf_counter() - self._started, self._cost))
+        if self.is_lowest(self._cost):
+            self.best = self._became[:, self._place].copy()
 
     def _current_cost(self) -> int:
         return int((self._occurrences * self._price[self._became]).sum())
@@ -417,15 +400,13 @@ class CutRefinement:
         blocks, top, nodes = move
         return local_recoding.replace(blocks, top, nodes.astype(np.int32), least, self._state)
 
-    def _exchange(self, limit: float | None) -> int:
+    def _exchange(self) -> int:
         """Apply the first move that gains together with the moves that it requires and allows."""
         became = self._became
         for _, top, nodes in self._moves() if len(became) == 1 else ():
             old = became.copy()
-            if not is_over(self._started, limit) and local_recoding.force(
-                top, nodes.astype(np.int32), self._state
-            ):
-                self._replace_all(limit)
+            if not self.is_over() and local_recoding.force(top, nodes.astype(np.int32), self._state):
+                self._replace_all()
                 gained = self._cost - self._current_cost()
                 if gained > 0:
                     return gained

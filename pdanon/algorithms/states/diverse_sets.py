@@ -9,10 +9,10 @@ import numpy as np
 
 from pdanon.errors import InfeasibleError, ParameterError
 from pdanon.guarantees import LmDiversity
-from pdanon.guarantees.breaches import breaches
+from pdanon.guarantees.breaches import Breaches
 from pdanon.guarantees.parameters import ItemLimit
 from pdanon.itemsets.codes import Codes, Mask, Numbers
-from pdanon.itemsets.lists import sums
+from pdanon.itemsets.lists import rows_of, sums
 from pdanon.itemsets.support import SupportIndex
 
 
@@ -29,7 +29,7 @@ def check_diverse(known: SupportIndex, secrets: SupportIndex, diversity: int, n_
     if not len(known.codes):
         hint = "leave out of sensitive the items that an attacker may know"
         raise ParameterError("all items are sensitive", where="sensitive", hint=hint)
-    beside = secrets.within(np.diff(known.offsets) > 0)
+    beside = secrets.within(known.lengths > 0)
     most_in = (int(rows.singles.max(initial=0)) for rows in (secrets, beside))
     shares = [*zip(most_in, (n_present, beside.n_rows), strict=True)]
     # The largest l that holds for both sets of rows.
@@ -80,7 +80,7 @@ class DiverseSets:
         self._rows = _table(known.recode(labels, max(n_sets, 1)), n_sets)
         self._weights = known.weights
         # As integers, so that a matrix product counts the rows that sets share with a sensitive item.
-        self._secret = np.diff(secrets.offsets) > 0
+        self._secret = secrets.lengths > 0
         incidence = _table(secrets.within(self._secret), secrets.n_items)[secrets.singles > 0]
         self._incidence = incidence.T * self._weights[self._secret, None]
 
@@ -88,7 +88,7 @@ class DiverseSets:
         """Merge and suppress until up to m sets reveal each sensitive item of few enough of their rows."""
         while True:
             rows = self._known.recode(self.labels, max(len(self._size), 1))
-            found = breaches(rows, self._secrets, share=Fraction(1, self._diversity), m=m, k=k).sets()
+            found = Breaches(rows, self._secrets, Fraction(1, self._diversity), m, k).breaches().sets()
             if not found:
                 return
             now = np.arange(len(self._size))
@@ -177,5 +177,5 @@ class DiverseSets:
 def _table(index: SupportIndex, n_items: int) -> Mask:
     """Return for each item which rows have it."""
     table = np.zeros((n_items, len(index.weights)), np.bool_)
-    table[index.codes, np.repeat(np.arange(len(index.weights)), np.diff(index.offsets))] = True
+    table[index.codes, rows_of(index.offsets)] = True
     return table

@@ -6,7 +6,7 @@ All comparisons are of integers.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, NamedTuple, TypeAlias
 
@@ -16,15 +16,16 @@ from numpy.typing import NDArray
 from pdanon._kernels.rules import Beside, rows_with_some
 from pdanon.algorithms.states.clusters import Clusters
 from pdanon.errors import ParameterError
+from pdanon.frozen import frozen
 from pdanon.guarantees import PSRules
-from pdanon.guarantees.breaches import breaches, rows_at_risk
+from pdanon.guarantees.breaches import Breaches
 from pdanon.guarantees.generalized_itemsets import generalize_itemsets, unite_itemsets
 from pdanon.guarantees.named import named_items
 from pdanon.guarantees.ps import AllRules
 from pdanon.itemsets import row_loops
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers
+from pdanon.itemsets.lists import mask_at
 from pdanon.itemsets.support import ItemsetTable, SupportIndex
-from pdanon.itemsets.timing import Report
 
 Rows = NDArray[np.int32]
 
@@ -41,7 +42,7 @@ class ItemSet(NamedTuple):
         return int(self.items.min())
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class EveryRule:
     """All rules from 1 to m public items to one sensitive item.
 
@@ -76,7 +77,7 @@ class EveryRule:
         others = np.where(labels == one.label, -1, self._known_of(labels))
         known, secrets = near.recode(others, near.n_items), near.keep_items(self.is_sensitive)
         m = None if self.m is None else self.m - 1
-        return not rows_at_risk(known, secrets, share=self.share, m=m, k=self.k).any()
+        return not Breaches(known, secrets, self.share, m, self.k).rows_at_risk().any()
 
     def _pairs_hold(self, labels: Codes, one: ItemSet) -> bool:
         """Return whether the rules hold for a set alone, and for the set with one other."""
@@ -89,23 +90,22 @@ class EveryRule:
     def breached(self, labels: Codes) -> ItemsetTable:
         """List the minimal known itemsets with support at least k that breach a rule, as sets; each once."""
         known = self.index.recode(self._known_of(labels), self.index.n_items)
-        parameters: Any = {"share": self.share, "m": self.m, "k": self.k}
-        return breaches(known, self.index.keep_items(self.is_sensitive), **parameters)
+        secrets = self.index.keep_items(self.is_sensitive)
+        return Breaches(known, secrets, self.share, self.m, self.k).breaches()
 
     def _known_of(self, labels: Codes) -> Codes:
         """Return the labels without sets that have no known item."""
-        of_known = np.zeros(len(labels), np.bool_)
-        of_known[labels[self.known]] = True
+        of_known = mask_at(len(labels), labels[self.known])
         return np.where(of_known[labels], labels, -1)
 
-    def hide(self, clusters: Clusters, labels: Codes, report: Report) -> None:
+    def hide(self, clusters: Clusters, labels: Codes) -> None:
         """Merge clusters until no known itemset is rare; ``labels`` has the set of each item."""
-        clusters.satisfy_km(self.k, self.m, report=report)
+        clusters.satisfy_km(self.k, self.m)
 
     def inferred(self) -> ItemsetTable:
         """List the itemsets that must not be inferred, by item, without supports."""
         codes = np.flatnonzero(self.is_sensitive).astype(np.int32)
-        return ItemsetTable(codes, np.arange(len(codes) + 1), np.zeros(len(codes), np.int64))
+        return ItemsetTable.listed(codes, np.arange(len(codes) + 1))
 
     def among(self, index: SupportIndex, k: int) -> EveryRule:
         """Return the same rules for other rows and another k."""
@@ -116,7 +116,7 @@ class EveryRule:
         return replace(self, is_sensitive=self.is_sensitive & ~suppressed)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class ListedRules:
     """Rules that are listed one by one.
 
@@ -156,8 +156,7 @@ class ListedRules:
 
     def _rules_of(self, antecedents: Rows) -> NDArray[np.intp]:
         """Return the rules with some antecedents."""
-        chosen = np.zeros(len(self.antecedents.weights), np.bool_)
-        chosen[antecedents] = True
+        chosen = mask_at(len(self.antecedents.weights), antecedents)
         return np.flatnonzero(chosen[self.of_rule])
 
     def breached(self, labels: Codes) -> ItemsetTable:
@@ -173,15 +172,15 @@ class ListedRules:
         one_of_each = np.sort(np.unique(first, return_index=True)[1])
         return ItemsetTable(images.codes, images.offsets, supports).take(broken[one_of_each])
 
-    def hide(self, clusters: Clusters, labels: Codes, report: Report) -> None:
+    def hide(self, clusters: Clusters, labels: Codes) -> None:
         """Merge clusters until no known itemset is rare; ``labels`` has the set of each item."""
         known = self.antecedents.recode(labels, len(labels))
-        clusters.satisfy(ItemsetTable(known.codes, known.offsets, known.weights), self.k, report=report)
+        clusters.satisfy(ItemsetTable(known.codes, known.offsets, known.weights), self.k)
 
     def inferred(self) -> ItemsetTable:
         """List the itemsets that must not be inferred, by size and item, without supports."""
         sets = self.rules.keep_items(self.is_sensitive).distinct()
-        return ItemsetTable(sets.codes, sets.offsets, np.zeros(len(sets.weights), np.int64)).ordered()
+        return ItemsetTable.listed(sets.codes, sets.offsets).ordered()
 
     def among(self, index: SupportIndex, k: int) -> ListedRules:
         """Return the same rules for other rows and another k."""
@@ -189,8 +188,7 @@ class ListedRules:
 
     def without(self, suppressed: Mask) -> ListedRules:
         """Return the rules without suppressed items; all antecedents still need k rows."""
-        kept = np.ones(len(self.of_rule), np.bool_)
-        kept[rows_of(self.rules, np.flatnonzero(suppressed))] = False
+        kept = ~mask_at(len(self.of_rule), rows_of(self.rules, np.flatnonzero(suppressed)))
         return replace(self, rules=self.rules.within(kept), of_rule=self.of_rule[kept])
 
 
@@ -202,8 +200,8 @@ def rules_of(guarantee: PSRules, itemsets: Itemsets) -> RuleCheck:
     """Return the rules in the codes of the data, or raise `ParameterError` if an item does not occur."""
     index, rules = SupportIndex.of(itemsets).distinct(), guarantee.rules
     if isinstance(rules, AllRules):
-        sensitive = named_items(itemsets, rules.sensitive, "sensitive")
-        known = ~sensitive if rules.public is None else named_items(itemsets, rules.public, "public")
+        sensitive = named_items(itemsets, rules.sensitive)
+        known = ~sensitive if rules.public is None else named_items(itemsets, rules.public)
         if not known.any():
             hint = "leave the items that may be known out of sensitive"
             raise ParameterError("all items are sensitive", where="rules", got="no public item", hint=hint)
@@ -215,7 +213,7 @@ def rules_of(guarantee: PSRules, itemsets: Itemsets) -> RuleCheck:
     whole = unite_itemsets(antecedents.take(of_rule[order]), inferred, itemsets.n_items)
     return ListedRules(
         index,
-        named_items(itemsets, guarantee.sensitive, "sensitive"),
+        named_items(itemsets, guarantee.sensitive),
         SupportIndex(antecedents.codes, antecedents.offsets, itemsets.n_items),
         SupportIndex(whole.codes, whole.offsets, itemsets.n_items),
         of_rule[order].astype(np.int32),
@@ -240,8 +238,5 @@ def too_many(secrets: Numbers, supports: Any, share: Fraction) -> Mask:
 def _supports(itemsets: SupportIndex, targets: Codes, rows: SupportIndex) -> Numbers:
     """Count the rows with each generalized itemset; equal ones are counted once."""
     images = itemsets.recode(targets, rows.n_items)
-    first = row_loops.first_equal_rows(images.codes, images.offsets)
-    distinct = first == np.arange(len(first))
-    counted = images.within(distinct)
-    supports = rows.supports(counted.codes, counted.offsets)
-    return supports[np.cumsum(distinct)[first] - 1]
+    numbers, distinct = images.number_rows()
+    return rows.supports(distinct.codes, distinct.offsets)[numbers]

@@ -6,7 +6,7 @@ a label in all rows removes the rules with it, and changes no other rule.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from math import inf
@@ -14,12 +14,14 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from pdanon._kernels import moles
-from pdanon._kernels import sensitive_rules as kernels
+from pdanon._kernels import conflicts, rules as kernels
+from pdanon.algorithms.states.rules import too_many
 from pdanon.errors import ParameterError
+from pdanon.frozen import frozen
 from pdanon.guarantees import RhoUncertainty
 from pdanon.guarantees.rho import find_inferences
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers
+from pdanon.itemsets.lists import inverse_order, mask_at, offsets_of
 from pdanon.itemsets.support import (
     MOST_ITEMSETS,
     ItemsetTable,
@@ -37,7 +39,7 @@ _ALWAYS = 2  # known labels; all rules up to this size are listed
 _EASY = 10**7  # sets of labels that are searched in a few seconds
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Demand:
     """The condition on rows of labels, and the labels that may be suppressed for it."""
 
@@ -113,7 +115,7 @@ class Suppression:
         hidden = self._demand.hidden
         self.kept[choose_labels(rules, among, hidden, self._losses)] = False
         # A search with a limit may miss rules and find them later, with no label in ``among``.
-        is_met = kernels.with_some(rules.codes, rules.offsets, ~self.kept)
+        is_met = np.diff(offsets_of(~self.kept[rules.codes])[rules.offsets]) > 0
         if not is_met.all():
             left = rules.take(~is_met)
             self.kept[choose_labels(left, self._demand.may_go, hidden, self._losses)] = False
@@ -123,8 +125,7 @@ class Suppression:
         rules = concatenate(self._known)
         gone = np.flatnonzero(~self.kept)
         gone = gone[np.argsort(-self._losses[gone], kind="stable")]
-        restored = np.zeros(len(self.kept), np.bool_)
-        restored[kernels.restorable(rules.codes, rules.offsets, ~self.kept, gone)] = True
+        restored = mask_at(len(self.kept), kernels.restorable(rules.codes, rules.offsets, ~self.kept, gone))
         self.kept |= restored
         return restored
 
@@ -173,9 +174,7 @@ class RuleSearch:
         """Search distinct rows for rules with one of some labels, by default all: rare labels first."""
         first = np.ones(rows.n_items, np.bool_) if first is None else first
         order = np.lexsort((rows.singles, ~first)).astype(np.int32)
-        rank = np.empty_like(order)
-        rank[order] = np.arange(len(order), dtype=np.int32)
-        return cls(rows.recode(rank, len(order)), order, int(first.sum()), demand)
+        return cls(rows.recode(inverse_order(order), len(order)), order, int(first.sum()), demand)
 
     def keep(self, kept: Mask) -> RuleSearch:
         """Return the search of the rows without the other labels, which keep their ranks."""
@@ -190,7 +189,7 @@ class RuleSearch:
     @cached_property
     def _lengths(self) -> Numbers:
         """Lengths of the rows with a sensitive label."""
-        return np.diff(self._rows.offsets)[np.diff(self._about.offsets) > 0]
+        return self._rows.lengths[self._about.lengths > 0]
 
     @property
     def longest(self) -> int:
@@ -216,7 +215,7 @@ class RuleSearch:
         """List the rules with this number of known labels, one per line, as ranks."""
         rows, demand, is_hidden = self._rows, self._demand, self._is_hidden
         if size == 0:
-            enough = rows.singles * demand.share.denominator > demand.share.numerator * demand.n_present
+            enough = too_many(rows.singles, demand.n_present, demand.share)
             return np.flatnonzero(is_hidden & enough).astype(np.int32)[:, None]
         found = self._search(size, 0, self._n_first, self._about)
         if self._n_first < rows.n_items and is_hidden[: self._n_first].any():  # with other known labels
@@ -247,8 +246,7 @@ def choose_labels(rules: ItemsetTable, among: Mask, hidden: Mask, losses: Number
     Ties: more rules, labels that are not sensitive, their order.
     """
     order = np.argsort(hidden, kind="stable")
-    numbers = np.empty(len(order), np.int32)
-    numbers[order] = np.arange(len(order))
+    numbers = inverse_order(order.astype(np.int32))
     numbers[~among] = -1
     codes, offsets, starts, rules_of = kernels.invert(rules.codes, rules.offsets, numbers, len(order))
     losses = losses[order] // max(int(np.gcd.reduce(losses)), 1)
@@ -256,13 +254,13 @@ def choose_labels(rules: ItemsetTable, among: Mask, hidden: Mask, losses: Number
     if most * largest >= 2**63:
         got, hint = f"{most:,} rules of a label, in up to {largest:,} rows", "choose a smaller m"
         raise ParameterError("there are too many rules to compare exactly", where="m", got=got, hint=hint)
-    return order[moles.eliminate(codes, offsets, starts, rules_of, losses, True, True)]
+    return order[conflicts.eliminate(codes, offsets, starts, rules_of, losses, True, True)]
 
 
 def _rules(labels: Codes) -> ItemsetTable:
     """Return rules of equal size, one per line."""
     n_rules, width = labels.shape
-    return ItemsetTable(labels.ravel(), np.arange(n_rules + 1) * width, np.zeros(n_rules, np.int64))
+    return ItemsetTable.listed(labels.ravel(), np.arange(n_rules + 1) * width)
 
 
 # --- Conditions of the algorithms against inferences of sensitive items

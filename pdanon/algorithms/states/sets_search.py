@@ -7,30 +7,31 @@ sets, and sets are split, step by step.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from math import inf, log2, sqrt
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon._kernels import constraint_annealing, set_annealing, set_moves, set_search
-from pdanon._kernels.larger_itemsets import LargerItemsets
+from pdanon._kernels.rare_clusters import LargerItemsets
 from pdanon.algorithms.states.clusters import Clusters, first_members
+from pdanon.algorithms.states.timed_search import Clock, TimedSearch
 from pdanon.algorithms.weights import item_weights
 from pdanon.errors import InfeasibleError, ParameterError
+from pdanon.frozen import frozen
 from pdanon.guarantees import KmAnonymity, PrivacyConstraints
 from pdanon.guarantees.parameters import constraint_table
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers, canonical_rows
-from pdanon.itemsets.lists import sums
-from pdanon.itemsets.support import ItemsetTable, SupportIndex
+from pdanon.itemsets.lists import Floats, sums
+from pdanon.itemsets.support import ItemsetTable, SupportIndex, no_itemsets
 from pdanon.itemsets.threads import share
-from pdanon.itemsets.timing import Pace, is_over, report_nothing, time_spent
+from pdanon.itemsets.timing import Pace, time_spent
 
 # --- Annealing
 
@@ -52,20 +53,13 @@ def _mix(seed: int) -> int:
     return (seed * 0x9E3779B97F4A7C15 % 2**64) | 1
 
 
-def trace_of(curve: Iterable[tuple[float, float]]) -> pd.DataFrame:
-    """Return the lowest loss over time: columns ``seconds`` and ``loss``."""
-    return pd.DataFrame(list(curve), columns=["seconds", "loss"], dtype="float64")
-
-
 # --- The loss that a search lowers: an exact integer, except for the balanced one
 
 
 LOSSES = {"NCP": 0, "LM": 1, "UL": 2, "balanced": 3}
 
 
-def balanced_costs(
-    size: Numbers, held: Numbers, squares: NDArray[np.float64], n_items: int
-) -> NDArray[np.float64]:
+def balanced_costs(size: Numbers, held: Numbers, squares: Floats, n_items: int) -> Floats:
     """Return the balanced loss of sets of changed items.
 
     A set costs its size for each occurrence, as in NCP, and the root of the number of items, as it changes.
@@ -93,7 +87,7 @@ def balanced_loss(labels: Numbers, supports: Numbers, changed: Mask) -> float:
     return cost / most if most else 0.0
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Price:
     """A loss of sets of items."""
 
@@ -128,7 +122,7 @@ class Price:
         held: Numbers,
         support: Numbers,
         gone: Mask,
-        squares: NDArray[np.float64] | None = None,
+        squares: Floats | None = None,
     ) -> float:
         """Return the loss: an exact integer, except for the balanced one.
 
@@ -176,7 +170,7 @@ _MOST_SWAPS = 2**24  # swaps that are tried in a descent
 _MOST = 20_000  # clusters whose pairs are all counted, unless there are more at the start: 1.6 GB
 
 
-class Refinement:
+class Refinement(TimedSearch):
     """Clusters of items that move and are split to lower the loss, and the best ones found.
 
     Supports are counted when the search starts, as this takes long for long rows. `ParameterError`: the
@@ -190,13 +184,13 @@ class Refinement:
         guarantee: Guarantee,
         blocks: Numbers | None = None,  # only items of the same block share a cluster
         loss: Any = "NCP",  # as in `pdanon.refine`
-        started: float | None = None,  # value of ``time.perf_counter()``
+        clock: Clock | None = None,
         sweeps: int = SWEEPS,  # of the annealing before the first descent; 0 for none
         # First item of the set of each item in an earlier release; such a set moves as a whole.
         first: Codes | None = None,
     ) -> None:
+        super().__init__(clock)
         self._guarantee = check_refinable(guarantee)
-        self._started = time.perf_counter() if started is None else started
         index = SupportIndex.of(itemsets)
         price = Price.of(loss, itemsets, index.singles, index.n_rows)
         table = _constraints(self._guarantee, itemsets)
@@ -218,39 +212,32 @@ class Refinement:
             images = self._of_item[table.codes].astype(np.int32)
             codes, bounds = canonical_rows(images, table.offsets, len(members))
             table = ItemsetTable(codes, bounds, table.supports)
-        self._price, self._mass, self._square, self._constraints = price, mass, square, table
+        self._price, self._mass = price, mass
         self._index = index = index.distinct()
         self._rows = index.rows
         n, kept = index.n_items, np.flatnonzero(labels >= 0)
         _, cluster = np.unique(np.where(labels < 0, -1, labels), return_inverse=True)
         cluster = cluster - int(len(kept) < n)
         n_clusters = int(cluster.max(initial=-1)) + 1
-        worth = price.worth
         largest = _largest(self._guarantee, n_clusters)
         slots = min(n, MOST_IN_CUBE if largest == 3 else max(n_clusters, _MOST))
         self._blocks = blocks = np.zeros(n, np.int64) if blocks is None else blocks
-        home = np.zeros(slots, np.int64)
-        home[cluster[kept]] = blocks[kept]
         words = (len(index.weights) + 63) // 64 if largest == 0 else 0
-        self._state = set_moves.State(
-            k=self._guarantee.k,
-            largest=largest,
-            loss=self._price.loss,
-            change=self._price.change,
-            top=n_clusters,
-            label=cluster,
-            size=sums(cluster[kept], mass[kept], slots),
-            held=sums(cluster[kept], worth[kept], slots),
-            home=home,
-            singles=index.singles,
-            worth=worth,
-            block=blocks,
-            itemsets=table.codes,
-            bounds=table.offsets,
-            words=words,
-            mass=mass,
-            square=square,
-        )
+        self._options: dict[str, Any] = {
+            "k": self._guarantee.k,
+            "largest": largest,
+            "loss": price.loss,
+            "change": price.change,
+            "singles": index.singles,
+            "worth": price.worth,
+            "block": np.ascontiguousarray(blocks, np.int64),
+            "itemsets": table.codes,
+            "bounds": table.offsets,
+            "words": words,
+            "mass": mass,
+            "square": square,
+        }
+        self._state = set_moves.State(label=cluster, slots=slots, **self._options)
         self._m = None if largest == 0 else self._guarantee.m  # type: ignore[union-attr]
         self._is_exact = largest == 0 or self._m == largest
         larger = None
@@ -259,25 +246,23 @@ class Refinement:
             larger = LargerItemsets(k=self._guarantee.k, known=largest, m=m, rows=index.rows, slots=slots)
         self._space = set_moves.Space(n=n, slots=slots, largest=largest, words=words, larger=larger)
         self._tallies = set_moves.Tallies(n, slots if largest >= 2 else 0)
-        self._order = np.argsort(worth, kind="stable")[::-1].copy()
+        self._order = np.argsort(price.worth, kind="stable")[::-1].copy()
         self._best = cluster.copy()
         self._pace = Pace()  # items that move between two checks of the time limit
         self._swaps = 0  # swaps that the current descent has tried
-        self._least = 0.0
-        self._curve: list[tuple[float, float]] = []
         self._of_sets = len(self._of_item) > n  # sets move as a whole, and neither swap nor split
         self._sweeps = sweeps if self._anneals() else 0
         self.hurried = False  # whether the time limit left too few sweeps to the first annealing
 
-    def _begin(self, limit: float | None) -> bool:
+    def _begin(self) -> bool:
         """Count the initial supports, if they are not counted yet; return whether there was time."""
         if self._curve:
             return True
-        lengths = np.diff(self._index.offsets)
+        lengths = self._index.lengths
         steps = np.cumsum(lengths.astype(np.float64) ** max(self._state.largest, 1))
         ends = np.flatnonzero(np.diff(steps // _STEPS, append=np.inf)) + 1
         for begin, end in pairwise([0, *ends.tolist()]):
-            if begin and is_over(self._started, limit):
+            if begin and self.is_over():
                 return False
             set_moves.count(begin, end, self._state, self._rows, self._space)
         set_moves.count_constraints(self._state, self._rows)
@@ -287,9 +272,7 @@ class Refinement:
                 where="result",
                 hint="pass the frame that the result was made from",
             )
-        self._least = self._cost()
-        self._curve.append((time.perf_counter() - self._started, self._least))
-        return True
+        return self.is_lowest(self._cost())
 
     def _larger_are_safe(self) -> bool:
         """Return whether no itemset of more clusters than the state counts is rare."""
@@ -303,51 +286,49 @@ class Refinement:
         """The cluster of each item in the best state, -1 if it is suppressed."""
         return self._best[self._of_item]
 
-    @property
-    def trace(self) -> pd.DataFrame:
-        """The lowest loss over time: columns ``seconds`` and ``loss``."""
-        return trace_of((seconds, self._price.share(cost)) for seconds, cost in self._curve)
+    def _share(self, cost: float) -> float:
+        return self._price.share(cost)
 
-    def descend(self, limit: float | None = None) -> None:
+    def descend(self) -> None:
         """Anneal, then move items, split clusters and swap items until little is gained.
 
         The annealing comes before the first descent only. All ends when the limit is reached.
         """
-        if not self._begin(limit):
+        if not self._begin():
             return
         if self._sweeps:
             sweeps, self._sweeps = self._sweeps, 0
-            self._anneal(sweeps, 0, limit)
+            self._anneal(sweeps, 0)
         n = self._index.n_items
         stage, all_awake, is_done = min(_FIRST, n), False, False
         self._swaps = 0
-        while not is_done and not is_over(self._started, limit):
+        while not is_done and not self.is_over():
             before = self._cost()
-            self._move(self._order[:stage], limit)
+            self._move(self._order[:stage])
             if self._gained_since(before):
                 all_awake = False
             else:
-                settled = not self._split(limit) and stage == n
-                is_done = settled and all_awake and not self._swap(limit)
+                settled = not self._split() and stage == n
+                is_done = settled and all_awake and not self._swap()
                 if is_done:  # last, as it takes longest: splits into parts that share rows
-                    is_done = not self._split(limit, any_rows=True)
+                    is_done = not self._split(any_rows=True)
                 all_awake = settled
                 if all_awake:
                     set_moves.wake(self._state)
                 stage = min(stage + (stage + 1) // 2, n)
             self._keep()
 
-    def restart(self, limit: float, rng: np.random.Generator) -> None:
+    def restart(self, rng: np.random.Generator) -> None:
         """Search on from the best clusters until the limit in seconds.
 
         Anneal in twice as many sweeps each time, or merge clusters at random; then descend again.
         """
         sweeps = SWEEPS
-        while self._anneals() and self._begin(limit) and not is_over(self._started, limit):
+        while self._anneals() and self._begin() and not self.is_over():
             sweeps *= 2
-            self._anneal(sweeps, int(rng.integers(2**63)), limit)
-            self.descend(limit)
-        while self._begin(limit) and not is_over(self._started, limit):
+            self._anneal(sweeps, int(rng.integers(2**63)))
+            self.descend()
+        while self._begin() and not self.is_over():
             labels = self._best.copy()
             n_clusters = len(np.unique(labels[labels >= 0]))
             if n_clusters < 2:
@@ -358,7 +339,7 @@ class Refinement:
                     labels[labels == labels[other]] = labels[one]
             set_moves.relocate(labels, self._state, self._rows, self._space)
             if not self._state.lack:  # a random merge may have violated a constraint
-                self.descend(limit)
+                self.descend()
 
     def _anneals(self) -> bool:
         """Return whether annealing can lower the loss: not for m = 1, for UL, or for too many sets."""
@@ -368,16 +349,16 @@ class Refinement:
         most = MOST_IN_CUBE if self._state.largest == 3 else MOST_SETS
         return by_size and self._index.n_items > 1 and int(size) <= most
 
-    def _anneal(self, sweeps: int, seed: int, limit: float | None) -> None:
+    def _anneal(self, sweeps: int, seed: int) -> None:
         """Search for clusters from the best ones, with unsafe clusters on the way, and store the best."""
         labels = np.unique(self._best, return_inverse=True)[1] - int((self._best < 0).any())
-        spent = partial(time_spent, time.perf_counter(), self._started, limit)
+        spent = partial(time_spent, time.perf_counter(), *self.clock)
         starts = [(labels, sweeps, seed + i, spent) for i in range(_STARTS)]
         for found, last, complete in share(self._anneal_once, starts):
             set_moves.relocate(found, self._state, self._rows, self._space)
             self._keep()
             set_moves.relocate(last, self._state, self._rows, self._space)
-            if self._state.lack and self._state.largest and not is_over(self._started, limit):
+            if self._state.lack and self._state.largest and not self.is_over():
                 self._repair()  # of few pairs, after the whole way
             self.hurried |= not complete and sweeps == SWEEPS
         set_moves.relocate(self._best, self._state, self._rows, self._space)
@@ -423,39 +404,26 @@ class Refinement:
         """Return the sets with their supports, and a sweep for a temperature and a penalty."""
         n, n_sets, triples = len(labels), int(labels.max(initial=-1)) + 1, self._state.largest == 3
         slots = min(n, MOST_IN_CUBE if triples else max(2 * n_sets, _SLOTS))
-        options: dict[str, Any] = {
-            "k": self._guarantee.k,
-            "label": labels,
-            "slots": slots,
-            "worth": self._price.worth,
-            "block": np.ascontiguousarray(self._blocks, np.int64),
-            "change": self._price.change,
-            "seed": seed,
-            "mass": self._mass,
-            "square": self._square,
-        }
+        options: dict[str, Any] = {"label": labels, "slots": slots, "seed": seed, **self._options}
         sets: Any
         if self._state.largest == 0:
-            itemsets, bounds = self._constraints.codes, self._constraints.offsets
-            sets = constraint_annealing.Annealing(
-                rows=self._rows, itemsets=itemsets, bounds=bounds, **options
-            )
+            sets = constraint_annealing.ConstraintAnnealing(**options)
             constraint_annealing.count(sets, self._rows)
             return sets, partial(constraint_annealing.sweep, clusters=sets, rows=self._rows)
-        sets = set_annealing.Annealing(triples=triples, singles=self._price.singles, **options)
+        sets = set_annealing.Annealing(**options)
         space = set_moves.Space(n=n, slots=slots, largest=3 if triples else 2, words=0)
         set_annealing.count(sets, self._rows, space)
         return sets, partial(set_annealing.sweep, clusters=sets, rows=self._rows, space=space)
 
-    def _move(self, order: Numbers, limit: float | None) -> None:
+    def _move(self, order: Numbers) -> None:
         """Apply the best move of each item."""
         first = 0
-        while first < len(order) and not is_over(self._started, limit):
+        while first < len(order) and not self.is_over():
             with self._pace as batch:
                 set_search.descend(order[first : first + batch], self._state, self._rows, self._space)
             first += batch
 
-    def _split(self, limit: float | None, *, any_rows: bool = False) -> int:
+    def _split(self, *, any_rows: bool = False) -> int:
         """Split clusters, the most expensive first, if it is safe and gains; return the number.
 
         With ``any_rows``, parts may share rows. With triples an attempt takes long, so the first batch
@@ -467,11 +435,11 @@ class Refinement:
         done, clusters = 0, np.argsort(-size * held, kind="stable")
         clusters = clusters[(size[clusters] > 1) & (np.asarray(self._state.tried)[clusters] == 0)]
         for first in range(0, len(clusters), _BATCH_OF_SPLITS):
-            if is_over(self._started, limit):
+            if self.is_over():
                 break
             n_split = 0
             for each in range(first, min(first + _BATCH_OF_SPLITS, len(clusters))):
-                if not is_over(self._started, limit):
+                if not self.is_over():
                     one = clusters[each : each + 1]
                     n_split += set_search.split_each(
                         one, self._order, any_rows, self._state, self._rows, self._space
@@ -481,7 +449,7 @@ class Refinement:
                 break
         return done
 
-    def _swap(self, limit: float | None) -> bool:
+    def _swap(self) -> bool:
         """Swap items of different clusters, the most expensive first; return whether that gained much.
 
         The number of swaps that are tried is limited: in large tables a round can take longer than all moves.
@@ -491,7 +459,7 @@ class Refinement:
             return False
         before = self._cost()
         for first in range(0, len(self._order), _BATCH_OF_SWAPS):
-            if self._swaps >= _MOST_SWAPS or is_over(self._started, limit):
+            if self._swaps >= _MOST_SWAPS or self.is_over():
                 break
             batch = self._order[first : first + _BATCH_OF_SWAPS]
             work = batch, self._order, self._tallies, self._state, self._rows, self._space
@@ -505,10 +473,8 @@ class Refinement:
 
     def _keep(self) -> None:
         """Store the clusters if they have the guarantee and the lowest loss so far."""
-        cost = self._cost()
-        if cost < self._least and not self._state.lack:
-            self._least, self._best = cost, np.array(self._state.label)
-            self._curve.append((time.perf_counter() - self._started, cost))
+        if not self._state.lack and self.is_lowest(self._cost()):
+            self._best = np.array(self._state.label)
 
     def _cost(self) -> float:
         """Return the loss: an exact integer, except for the balanced one."""
@@ -525,7 +491,7 @@ class Refinement:
         sizes = sums(stands_in[kept], self._mass[kept], n)
         clusters = Clusters(rows, None, self._blocks, sizes=sizes)
         try:
-            clusters.satisfy_km(self._guarantee.k, self._guarantee.m, report=report_nothing)  # type: ignore[union-attr]
+            clusters.satisfy_km(self._guarantee.k, self._guarantee.m)  # type: ignore[union-attr]
         except InfeasibleError:
             return
         merged = np.full(n, -1)
@@ -545,7 +511,7 @@ def _largest(guarantee: KmAnonymity | PrivacyConstraints, n_clusters: int) -> in
 def _constraints(guarantee: KmAnonymity | PrivacyConstraints, itemsets: Itemsets) -> ItemsetTable:
     if isinstance(guarantee, PrivacyConstraints):
         return constraint_table(guarantee.constraints, itemsets)
-    return ItemsetTable(np.zeros(0, np.int32), np.zeros(1, np.int64), np.zeros(0, np.int64))
+    return no_itemsets()
 
 
 def check_refinable(guarantee: Guarantee) -> KmAnonymity | PrivacyConstraints:

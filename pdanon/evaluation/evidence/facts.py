@@ -103,23 +103,17 @@ def collect(
         raise GuaranteeError("the guarantee does not hold any more", where="result.frame", got=got, hint=hint)
     risk = count_risks(frame, guarantee, column, original, _read_population(population))
     tables = _tables(result, original, redact)
-    judged = result.unmodified.judged
-    counted = recount_unmodified(frame, guarantee, column, judged)
-    unmodified = list_unmodified(frame, tables["release"], guarantee, column, judged)
-    alerts = [shortfall(result.parameters, guarantee), result.useless, *counted.sentences()]
+    alerts = [*filter(None, [shortfall(result.parameters, guarantee), result.useless])]
     return Evidence(
         head=given,
         made={"time": report_time(), "versions": library_versions()},
         redact=redact,
         request={"algorithm": made_by(result, "unknown"), "parameters": parameter_texts(result)},
-        promise=promise(guarantee, column),
         guarantee=describe_guarantee(guarantee, column, _may_name(result, redact)),
-        verdict={"holds": True, "rows_at_risk": 0, "rows": len(frame), "alerts": [*filter(None, alerts)]},
         risk=risk,
         thresholds=compare_thresholds(risk),
-        not_protected=list_limits(guarantee, [each["column"] for each in unmodified], counted.published),
-        unmodified=unmodified,
-        loss={str(name): _finite(value) for name, value in known_losses(result).items()},
+        **count_facts(frame, tables["release"], guarantee, column, result.unmodified.judged, alerts),
+        loss={name: value if math.isfinite(value) else None for name, value in known_losses(result).items()},
         tables=tables,
     )
 
@@ -138,16 +132,12 @@ def _may_name(result: Anonymized, redact: str) -> MayName:
     if redact != "unpublished":
         return lambda text: redact == "none"
     frame, published = result.frame, set[str]()
-    for place in range(frame.shape[1]):
-        if is_list_column(frame.iloc[:, place]):
-            published.update(Itemsets.from_series(frame.iloc[:, place]).texts())
+    for _, column in frame.items():
+        if is_list_column(column):
+            published.update(Itemsets.from_series(column).texts())
     if isinstance(result.guarantee, SensitiveGroups) and result.classes is not None:
         published.update(result.classes["item"].dropna().astype("str"))
     return published.__contains__
-
-
-def _finite(value: Any) -> float | None:
-    return float(value) if math.isfinite(value) else None
 
 
 def _tables(result: Anonymized, original: pd.DataFrame | None, redact: str) -> dict[str, dict[str, Any]]:
@@ -195,20 +185,32 @@ def compare_thresholds(risk: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def list_unmodified(
+def count_facts(
     frame: pd.DataFrame,
     described: dict[str, Any],
     guarantee: Guarantee,
     column: Hashable | None,
     judged: Collection[Hashable],
-) -> list[dict[str, Any]]:
-    """Return the unmodified columns and levels of the index, given the description of the released rows."""
+    alerts: list[str],
+) -> dict[str, Any]:
+    """Return the facts that follow from a guarantee that holds, given the description of the rows.
+
+    ``alerts`` about other facts come first.
+    """
+    counted = recount_unmodified(frame, guarantee, column, judged)
     own, settled = {*chain(*Own.of(frame, guarantee, column))}, {str(label) for label in judged}
-    return [
+    unmodified = [
         {"column": each["name"], "type": each["type"], "judged": each["name"] in settled}
         for place, each in enumerate(described["columns"])
         if place not in own
     ]
+    alerts = [*alerts, *counted.sentences()]
+    return {
+        "promise": promise(guarantee, column),
+        "verdict": {"holds": True, "rows_at_risk": 0, "rows": len(frame), "alerts": alerts},
+        "not_protected": list_limits(guarantee, [each["column"] for each in unmodified], counted.published),
+        "unmodified": unmodified,
+    }
 
 
 # --- JSON
@@ -247,14 +249,15 @@ def _refuse_constant(name: str) -> None:
     raise ValueError(name)
 
 
-_TYPES: dict[str, Any] = {
-    "object": dict,
-    "array": list,
-    "string": str,
-    "boolean": bool,
-    "integer": int,
-    "number": (int, float),
-    "null": type(None),
+# The types of a JSON Schema by those of Python.
+_TYPES: dict[type, set[str]] = {
+    dict: {"object"},
+    list: {"array"},
+    str: {"string"},
+    bool: {"boolean"},
+    int: {"integer", "number"},
+    float: {"number"},
+    type(None): {"null"},
 }
 
 
@@ -264,8 +267,8 @@ def first_violation(value: Any, schema: dict[str, Any], place: str = "") -> str:
     Only the keywords of ``schema.json`` are known.
     """
     kinds = schema.get("type", [])
-    kinds = [kinds] if isinstance(kinds, str) else kinds
-    if kinds and not any(_has_type(value, kind) for kind in kinds):
+    kinds = {kinds} if isinstance(kinds, str) else {*kinds}
+    if kinds and not kinds & _TYPES[type(value)]:
         return place or "the whole"
     if value not in schema.get("enum", [value]) or value != schema.get("const", value):
         return place
@@ -284,12 +287,6 @@ def first_violation(value: Any, schema: dict[str, Any], place: str = "") -> str:
     else:
         return ""
     return next(filter(None, (first_violation(*part) for part in parts)), "")
-
-
-def _has_type(value: Any, kind: str) -> bool:
-    if isinstance(value, bool):
-        return kind == "boolean"
-    return isinstance(value, _TYPES[kind])
 
 
 # --- The guarantee as plain data; items are named only where that is allowed
@@ -366,46 +363,36 @@ def read_guarantee(
     Raise `RecountError` if items are not named or a table is missing, and `PdanonError` if the release lacks
     a column.
     """
-    problem = ""
+    labels: dict[str, Hashable] = {str(label): label for label in frame.columns}
     try:
-        guarantee, column = _read_guarantee(described, frame, redact, mapping, classes)
+        kind, parameters = getattr(guarantees, described["name"]), dict(described["parameters"])
+        if mapping is None and {"constraints", "rules"} & parameters.keys():
+            raise RecountError("it names items of the original: pass the mapping of the release")
+        if kind is guarantees.SensitiveGroups:
+            if classes is None:
+                raise RecountError("it needs the table of counts: pass the classes of the release")
+            parameters["classes"] = classes
+            if parameters["k"] is None:
+                del parameters["m"]
+        may_lack = redact == "unpublished"
+        read = {name: _read_parameter(name, value, labels, may_lack) for name, value in parameters.items()}
+        column = None if described["column"] is None else _label(described["column"], labels)
+        guarantee: Guarantee = kind(**read)
+        return (guarantee if mapping is None else guarantee.with_mapping(mapping)), column
     except (TypeError, KeyError, AttributeError):  # of another type than `describe_guarantee` writes
         problem = f"a parameter of {described['name']} is missing, unknown or of another type"
     # Raised outside the handler: the chained error may show an item.
-    if problem:
-        raise RecountError(f"{problem}; the evidence was edited, get the file again")
-    return guarantee, column
+    raise RecountError(f"{problem}; the evidence was edited, get the file again")
 
 
-def _read_guarantee(
-    described: dict[str, Any],
-    frame: pd.DataFrame,
-    redact: str,
-    mapping: pd.DataFrame | None,
-    classes: pd.DataFrame | None,
-) -> tuple[Guarantee, Hashable | None]:
-    kind, parameters = getattr(guarantees, described["name"]), dict(described["parameters"])
-    if mapping is None and {"constraints", "rules"} & parameters.keys():
-        raise RecountError("it names items of the original: pass the mapping of the release")
-    if kind is guarantees.SensitiveGroups:
-        if classes is None:
-            raise RecountError("it needs the table of counts: pass the classes of the release")
-        parameters["classes"] = classes
-        if parameters["k"] is None:
-            del parameters["m"]
-    labels: dict[str, Hashable] = {str(label): label for label in frame.columns}
-    for name, value in parameters.items():
-        if name in ("quasi", "columns") and value is not None:
-            parameters[name] = [_label(text, labels) for text in value]
-        elif name in _SHARES:
-            parameters[name] = _read_share(value, name)
-        elif isinstance(value, str):  # the label of a private column
-            parameters[name] = _label(value, labels)
-        elif isinstance(value, dict):
-            parameters[name] = _read_items(value, may_lack=redact == "unpublished")
-    column = None if described["column"] is None else _label(described["column"], labels)
-    guarantee: Guarantee = kind(**parameters)
-    return (guarantee if mapping is None else guarantee.with_mapping(mapping)), column
+def _read_parameter(name: str, value: Any, labels: dict[str, Hashable], may_lack: bool) -> Any:
+    if name in ("quasi", "columns") and value is not None:
+        return [_label(text, labels) for text in value]
+    if name in _SHARES:
+        return _read_share(value, name)
+    if isinstance(value, str):  # the label of a private column
+        return _label(value, labels)
+    return _read_items(value, may_lack=may_lack) if isinstance(value, dict) else value
 
 
 def _read_share(text: Any, name: str) -> Fraction:

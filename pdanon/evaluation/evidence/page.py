@@ -98,7 +98,8 @@ def _sections(evidence: Evidence) -> Iterator[str]:
         paragraph(recount),
         paragraph(_guarantee_text(evidence.guarantee), "model"),
     )
-    yield _request(evidence)
+    asked = {"algorithm": evidence.request["algorithm"]} | evidence.request["parameters"]
+    yield section("Request", text_table("Parameters", asked, ["parameter", "value"]))
     if items := _items(evidence):
         yield items
     yield _risk(evidence.risk)
@@ -122,11 +123,6 @@ def _guarantee_text(guarantee: dict[str, Any]) -> str:
         elif value is not None or name == "m":
             texts.append(f"{name}={value if number is None else f'{number:,} given'}")
     return f"{guarantee['name']}({', '.join(texts)})"
-
-
-def _request(evidence: Evidence) -> str:
-    asked = {"algorithm": evidence.request["algorithm"]} | evidence.request["parameters"]
-    return section("Request", text_table("Parameters", asked, ["parameter", "value"]))
 
 
 def _items(evidence: Evidence) -> str:

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from pdanon.errors import ParameterError
-from pdanon.guarantees.coherence import Coherence
-from pdanon.guarantees.disassociated import DisassociatedKm
-from pdanon.guarantees.k_anonymity import KAnonymity, PublicK, TransactionalK, equal_rows
-from pdanon.guarantees.kkm import Crowds
+from pdanon.frozen import frozen
+from pdanon.guarantees import Coherence, DisassociatedKm, KAnonymity, PublicK, TransactionalK
+from pdanon.guarantees.k_anonymity import equal_rows
+from pdanon.guarantees.kkm import Crowds, list_labels
 from pdanon.guarantees.named import NamedItems
 from pdanon.guarantees.verdict import Guarantee
-from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.codes import Itemsets, Mask, Numbers
 from pdanon.itemsets.columns import find_column, find_quasi, label_positions
+from pdanon.itemsets.equality import pair_numbers
 from pdanon.itemsets.multisets import read_visible
 from pdanon.itemsets.row_loops import first_equal_rows
 from pdanon.itemsets.support import SupportIndex
-from pdanon.recoding.risk import hidden_items, known_items
+from pdanon.recoding.risk import hidden_items, is_hidden_item, known_items
 
 _IN_CHUNKS = "Rows of this release are parts of records, so no row is a person."
 _NO_ROWS = "The table has no rows."
@@ -109,7 +110,7 @@ class Knowledge:
         quasi = tuple(getattr(guarantee, "quasi", ()))
         if isinstance(guarantee, KAnonymity):
             return cls(quasi, (), 0)
-        columns = tuple(getattr(guarantee, "columns", None) or (column,))
+        columns = tuple(list_labels(guarantee, column))
         if isinstance(guarantee, TransactionalK):
             return cls(quasi, columns, None)
         if isinstance(guarantee, PublicK):
@@ -130,29 +131,27 @@ class Knowledge:
         """Return the knowledge of one item more, or None if all or none are known."""
         return replace(self, m=self.m + 1) if self.m and self.columns else None
 
-    def read(self, frame: pd.DataFrame) -> tuple[NDArray[np.int64] | None, list[Itemsets]]:
+    def read(self, frame: pd.DataFrame) -> tuple[Numbers | None, list[Itemsets]]:
         """Return the class of each row by its quasi-identifiers, and the items that may be known."""
         classes = equal_rows(frame, find_quasi(frame, self.quasi)) if self.quasi else None
         return classes, [self._items(frame, label) for label in self.columns]
 
     def _items(self, frame: pd.DataFrame, label: Hashable) -> Itemsets:
         itemsets = read_visible(frame.iloc[:, find_column(frame, label)])
-        known = np.arange(itemsets.n_items)
-        if self.hidden is not None:
-            known = np.where(self.hidden.find(itemsets.vocabulary) >= 0, -1, known)
+        known = ~is_hidden_item(itemsets, self.hidden)
         if self.public is not None:
-            known = np.where(self.public.find(itemsets.vocabulary) >= 0, known, -1)
-        return itemsets.recode(known, itemsets.vocabulary) if (known < 0).any() else itemsets
+            known &= is_hidden_item(itemsets, self.public)
+        return itemsets if known.all() else itemsets.keep_items(known)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Matches:
     """The rows that match an attacker's knowledge of each row, at worst."""
 
     n_rows: int
-    is_below: Callable[[int, int | None], NDArray[np.bool_]]  # by k and m: fewer than k match
+    is_below: Callable[[int, int | None], Mask]  # by k and m: fewer than k match
     m: int | None  # most known items
-    sought: NDArray[np.bool_] | None = None  # the rows whose matches count; None: all
+    sought: Mask | None = None  # the rows whose matches count; None: all
     counts: dict[tuple[int, int | None], int] = field(default_factory=dict)
 
     @classmethod
@@ -182,7 +181,7 @@ class Matches:
         index = _index(None if classes is None else classes[:n], [each.take(people) for each in columns])
         return cls(n, index, knowledge.m, drawn[rows[:n]] > 0)
 
-    def below(self, k: int, m: int | None = None) -> NDArray[np.bool_]:
+    def below(self, k: int, m: int | None = None) -> Mask:
         """Return whether each row has fewer than k matches, with m known items or those of the knowledge."""
         found = self.is_below(k, self.m if m is None else m)
         return found if self.sought is None else found[self.sought]
@@ -201,11 +200,8 @@ class Matches:
         low, high = least, 2 * least
         while high <= self.n_rows and not self.count_below(high):
             low, high = high, 2 * high
-        high = min(high, self.n_rows + 1)
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if self.count_below(middle) else (middle, high)
-        return low
+        tried = range(low + 1, min(high, self.n_rows + 1))
+        return low + bisect(tried, False, key=lambda number: self.count_below(number) > 0)
 
     def average_risk(self, fewest: int) -> float:
         """Return an upper bound on the average of 1 / matches, given the fewest matches of a row.
@@ -219,9 +215,7 @@ class Matches:
         return float(sum(rows / step for rows, step in zip(in_band, steps, strict=True)) / max(total, 1))
 
 
-def _index(
-    classes: NDArray[np.int64] | None, columns: Sequence[Itemsets]
-) -> Callable[[int, int | None], NDArray[np.bool_]]:
+def _index(classes: Numbers | None, columns: Sequence[Itemsets]) -> Callable[[int, int | None], Mask]:
     """Return a function that marks the rows with fewer than k matches when m items are known."""
     if not columns:
         assert classes is not None
@@ -235,10 +229,9 @@ def _index(
     return lambda k, m: crowds.at_risk(crowds.small(k), crowds.index.exposure(k, m) > 0)
 
 
-def _number_rows(classes: NDArray[np.int64] | None, columns: Sequence[Itemsets], n: int) -> NDArray[np.int64]:
+def _number_rows(classes: Numbers | None, columns: Sequence[Itemsets], n: int) -> Numbers:
     """Number rows; equal rows have equal numbers."""
     numbers = np.zeros(n, np.int64) if classes is None else classes
     for column in columns:
-        first = first_equal_rows(column.codes, column.offsets) * 2 + column.nulls
-        numbers = np.unique(numbers * (2 * n) + first, return_inverse=True)[1]
-    return np.unique(numbers, return_inverse=True)[1]
+        numbers = pair_numbers(numbers, first_equal_rows(column.codes, column.offsets) * 2 + column.nulls)
+    return numbers

@@ -9,23 +9,21 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from pdanon.cards import card
-from pdanon.errors import PdanonError, escape_controls
-from pdanon.evaluation.consistency import recount_unmodified
+from pdanon.cards import card, listing
+from pdanon.errors import PdanonError
 from pdanon.evaluation.evidence.facts import (
     Evidence,
     RecountError,
     compare_thresholds,
+    count_facts,
     describe_table,
-    list_unmodified,
     named_items,
     read_guarantee,
     read_json,
 )
 from pdanon.evaluation.evidence.risks import count_risks
 from pdanon.evaluation.report.html import library_versions
-from pdanon.evaluation.report.release_report import ALL_ITEMS, list_limits
-from pdanon.guarantees.promises import promise
+from pdanon.evaluation.report.release_report import ALL_ITEMS
 from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.validation import check_frame, check_path
@@ -70,8 +68,7 @@ class Verification:
         yield "verdict", found if wrong else f"what was checked matches; not checked: {', '.join(others)}"
 
     def __repr__(self) -> str:
-        lines = (f"  {part:<10} {text}" for part, text in self.lines())
-        return escape_controls("\n".join(["Verification of the evidence", *lines]))
+        return listing("Verification of the evidence", self.lines())
 
     def _repr_html_(self) -> str:
         *lines, (_, text) = self.lines()
@@ -196,22 +193,22 @@ def _check_table(name: str, stored: dict[str, Any], table: pd.DataFrame | None) 
     found = []
     if now["rows"] != stored["rows"]:
         found.append(f"{now['rows']:,} rows, {stored['rows']:,} in the evidence")
-    then_names, names = ([_column_text(each) for each in some["columns"]] for some in (stored, now))
-    lacks, adds = (
-        [each for each in one if each not in other]
-        for one, other in ((then_names, names), (names, then_names))
+    then_names, names = (
+        [f"{'index' if each['index'] else 'column'} {each['name']}" for each in some["columns"]]
+        for some in (stored, now)
     )
+    lacks = [each for each in then_names if each not in names]
+    adds = [each for each in names if each not in then_names]
     found += [f"{', '.join(lacks)} is missing"] if lacks else []
     found += [f"{', '.join(adds)} is new"] if adds else []
     if names == then_names:
         pairs = [*zip(names, stored["columns"], now["columns"], strict=True)]
-        types = [
+        found += [
             f"{name} has the type {each['type']}, {then['type']} in the evidence"
             for name, then, each in pairs
             if each["type"] != then["type"]
         ]
         others = [name for name, then, each in pairs if each.get("fingerprint") != then.get("fingerprint")]
-        found += types
         found += [f"cells or the order of the rows differ in {', '.join(others)}"] if others else []
     elif not lacks and not adds:
         found.append("the columns have another order")
@@ -220,10 +217,6 @@ def _check_table(name: str, stored: dict[str, Any], table: pd.DataFrame | None) 
     some = "1 column" if len(names) == 1 else f"{len(names)} columns"
     whole = f"{now['rows']:,} rows, {some}, all cells as in the evidence"
     return Check(name, not found, "; ".join(found) or whole)
-
-
-def _column_text(described: dict[str, Any]) -> str:
-    return f"{'index' if described['index'] else 'column'} {described['name']}"
 
 
 def _check_facts(
@@ -237,7 +230,9 @@ def _check_facts(
     compared, unchecked = _check_parameters(stored)
     yield compared
     unchecked += ["head", "loss", "made.time", "redact", "request.algorithm", "unmodified.judged"]
-    unchecked += [f"guarantee.{name}" for name in _items_of(stored)]
+    # No table says which items were requested.
+    parameters = stored.guarantee["parameters"].items()
+    unchecked += [f"guarantee.{name}" for name, value in parameters if isinstance(value, dict)]
     try:
         guarantee, column = read_guarantee(stored.guarantee, release, stored.redact, mapping, classes)
         audit = guarantee.audit(release, column)
@@ -245,12 +240,24 @@ def _check_facts(
         yield Check("guarantee", False, f"not counted again: {_first_line(reason)}")
         unchecked += ["promise", "not_protected", "unmodified", "risk", "thresholds", "verdict"]
     else:
-        again = _Recount(stored, release, guarantee, column, original)
-        yield again.check_guarantee(audit)
-        yield again.check_promise()
-        yield again.check_unmodified()
-        yield from again.check_risk()
-        unchecked += again.list_unchecked()
+        # Without the names of all items, neither the promise nor the risk of the original can be recounted.
+        lists = [items for _, items in named_items(stored.guarantee)]
+        names_all = all(items["number"] == len(items["named"]) for items in lists)
+        yield _check_guarantee(stored, release, audit)
+        requested = {"m": None} if stored.request["parameters"].get("m") == ALL_ITEMS else {}
+        alerts = [*filter(None, [shortfall(requested, guarantee)])]
+        described = describe_table(release)
+        judged = _find_judged(stored, release, described)
+        now = count_facts(release, described, guarantee, column, judged, alerts)
+        same = not names_all or now["promise"] == stored.promise
+        yield Check("promise", same, stored.promise if same else "it is not that of the guarantee")
+        yield _check_unmodified(stored, now, len(now["verdict"]["alerts"]) - len(alerts))
+        has_before = stored.risk.get("before") is not None
+        before = original if has_before and names_all else None
+        yield from _check_risk(stored, release, guarantee, column, before)
+        unchecked += ["verdict.alerts", *([] if names_all else ["promise"])]
+        unchecked += ["risk.before", "risk.beyond.before"] if has_before and before is None else []
+        unchecked += ["risk.journalist"] if stored.risk.get("journalist") else []
     yield Check("stated", None, ", ".join(sorted({*unchecked})))
 
 
@@ -281,100 +288,64 @@ def _is_same(value: Any, text: str) -> bool | None:
     return None
 
 
-def _items_of(stored: Evidence) -> list[str]:
-    """Return the parameters that list items: no table says which items were requested."""
-    return [name for name, value in stored.guarantee["parameters"].items() if isinstance(value, dict)]
+def _check_guarantee(stored: Evidence, release: pd.DataFrame, audit: Audit) -> Check:
+    """Compare the recount of the released rows."""
+    verdict, rows = stored.verdict, len(release)
+    found = f"{audit.guarantee!r}, {audit.rows_at_risk:,} of {rows:,} rows at risk"
+    same = audit.rows_at_risk == verdict["rows_at_risk"] and rows == verdict["rows"]
+    return Check("guarantee", audit.holds and verdict["holds"] and same, found)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class _Recount:
-    """The facts that follow from a guarantee and the tables, compared with those of the evidence."""
-
-    stored: Evidence
-    release: pd.DataFrame
-    guarantee: Guarantee
-    column: Hashable | None
-    original: pd.DataFrame | None
-
-    def check_guarantee(self, audit: Audit) -> Check:
-        """Compare the recount of the released rows."""
-        verdict, rows = self.stored.verdict, len(self.release)
-        found = f"{self.guarantee!r}, {audit.rows_at_risk:,} of {rows:,} rows at risk"
-        same = audit.rows_at_risk == verdict["rows_at_risk"] and rows == verdict["rows"]
-        return Check("guarantee", audit.holds and verdict["holds"] and same, found)
-
-    def check_promise(self) -> Check:
-        """Compare the sentence that follows from the guarantee."""
-        same = not self.names_all or promise(self.guarantee, self.column) == self.stored.promise
-        return Check("promise", same, self.stored.promise if same else "it is not that of the guarantee")
-
-    def check_unmodified(self) -> Check:
-        """Compare the unmodified columns, what they identify, and what is not protected."""
-        stored, described = self.stored, describe_table(self.release)
-        names = {each["column"] for each in stored.unmodified if each["judged"]}
-        levels = [each["name"] for each in described["columns"] if each["index"]]
-        labels = [*self.release.columns, *self.release.index.names, *levels]
-        judged = [label for label in labels if str(label) in names]
-        now = list_unmodified(self.release, described, self.guarantee, self.column, judged)
-        counted = recount_unmodified(self.release, self.guarantee, self.column, judged)
-        sentences = [*counted.sentences()]
-        requested = {"m": None} if stored.request["parameters"].get("m") == ALL_ITEMS else {}
-        alerts = [*filter(None, [shortfall(requested, self.guarantee)]), *sentences]
-        others = []
-        if [_unjudged(each) for each in now] != [_unjudged(each) for each in stored.unmodified]:
-            others.append("the columns are others")
-        if not {*alerts} <= {*stored.verdict["alerts"]}:
-            others.append("an alert is missing")
-        if (
-            list_limits(self.guarantee, [each["column"] for each in now], counted.published)
-            != stored.not_protected
-        ):
-            others.append("what is not protected is not that of the guarantee")
-        some = "1 column" if len(now) == 1 else f"{len(now) or 'no'} columns"
-        alerted = "1 alert" if len(sentences) == 1 else f"{len(sentences) or 'no'} alerts"
-        return Check("unmodified", not others, "; ".join(others) or f"{some}, {alerted}")
-
-    def check_risk(self) -> Iterator[Check]:
-        """Count the risk and the thresholds again."""
-        before = self.original if self.counts_before else None
-        try:
-            now = count_risks(self.release, self.guarantee, self.column, before)
-        except PdanonError as error:
-            yield Check("risk", False, f"not counted again: {_first_line(error)}")
-            return
-        then, now_comparable = (_comparable(each, before is not None) for each in (self.stored.risk, now))
-        others = [name for name, value in now_comparable.items() if then.get(name) != value]
-        found = "before and after counted again" if before is not None else "after counted again"
-        yield Check("risk", not others, f"other values: {', '.join(others)}" if others else found)
-        met, stored = compare_thresholds(now), self.stored.thresholds
-        others = [each["name"] for each in stored if each not in met]
-        others += [each["name"] for each in met if each["name"] not in {each["name"] for each in stored}]
-        found = f"other values: {', '.join(others)}"
-        yield Check(
-            "thresholds", not others, found if others else f"{sum(bool(each['met']) for each in met)} met"
-        )
-
-    def list_unchecked(self) -> list[str]:
-        """List the entries that were not compared."""
-        names = [] if self.names_all else ["promise"]
-        if self.stored.risk.get("before") is not None and not self.counts_before:
-            names += ["risk.before", "risk.beyond.before"]
-        names += ["risk.journalist"] if self.stored.risk.get("journalist") else []
-        return [*names, "verdict.alerts"]
-
-    @property
-    def counts_before(self) -> bool:
-        """Whether the risk of the original is counted again."""
-        return self.original is not None and self.stored.risk.get("before") is not None and self.names_all
-
-    @property
-    def names_all(self) -> bool:
-        """Whether all items of the guarantee are named, so that the original can be counted again."""
-        return all(items["number"] == len(items["named"]) for _, items in named_items(self.stored.guarantee))
+def _find_judged(stored: Evidence, release: pd.DataFrame, described: dict[str, Any]) -> list[Hashable]:
+    """Return the labels of columns and levels that the evidence calls judged."""
+    names = {each["column"] for each in stored.unmodified if each["judged"]}
+    levels = [each["name"] for each in described["columns"] if each["index"]]
+    return [label for label in (*release.columns, *release.index.names, *levels) if str(label) in names]
 
 
-def _unjudged(described: dict[str, Any]) -> tuple[str, str]:
-    return described["column"], described["type"]
+def _check_unmodified(stored: Evidence, now: dict[str, Any], n_alerts: int) -> Check:
+    """Compare the unmodified columns, what they identify, and what is not protected."""
+    columns, others = now["unmodified"], []
+    is_same = [{**each, "judged": None} for each in columns] == [
+        {**each, "judged": None} for each in stored.unmodified
+    ]
+    if not is_same:
+        others.append("the columns are others")
+    if not {*now["verdict"]["alerts"]} <= {*stored.verdict["alerts"]}:
+        others.append("an alert is missing")
+    if now["not_protected"] != stored.not_protected:
+        others.append("what is not protected is not that of the guarantee")
+    some = "1 column" if len(columns) == 1 else f"{len(columns) or 'no'} columns"
+    alerted = "1 alert" if n_alerts == 1 else f"{n_alerts or 'no'} alerts"
+    return Check("unmodified", not others, "; ".join(others) or f"{some}, {alerted}")
+
+
+def _check_risk(
+    stored: Evidence,
+    release: pd.DataFrame,
+    guarantee: Guarantee,
+    column: Hashable | None,
+    before: pd.DataFrame | None,
+) -> Iterator[Check]:
+    """Count the risk and the thresholds again."""
+    try:
+        now = count_risks(release, guarantee, column, before)
+    except PdanonError as error:
+        yield Check("risk", False, f"not counted again: {_first_line(error)}")
+        return
+    then, again = (_comparable(each, before is not None) for each in (stored.risk, now))
+    others = [name for name, value in again.items() if then.get(name) != value]
+    found = "before and after counted again" if before is not None else "after counted again"
+    yield _compare("risk", others, found)
+    known, met = stored.thresholds, compare_thresholds(now)
+    others = [each["name"] for each in known if each not in met]
+    others += [each["name"] for each in met if each["name"] not in {each["name"] for each in known}]
+    yield _compare("thresholds", others, f"{sum(bool(each['met']) for each in met)} met")
+
+
+def _compare(part: str, others: list[str], found: str) -> Check:
+    """Return the outcome for a part, given the names of its values that are others."""
+    return Check(part, not others, f"other values: {', '.join(others)}" if others else found)
 
 
 def _comparable(risk: dict[str, Any], with_before: bool) -> dict[str, Any]:

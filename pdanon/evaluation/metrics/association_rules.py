@@ -6,24 +6,24 @@ Agrawal, Imielinski, Swami, "Mining Association Rules between Sets of Items in L
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from math import inf
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from pdanon._kernels import itemset_search
 from pdanon.errors import ParameterError
+from pdanon.frozen import frozen
 from pdanon.guarantees.parameters import check_share
 from pdanon.itemsets.chunks import refuse_chunks
 from pdanon.itemsets.codes import Codes, Itemsets, Numbers
 from pdanon.itemsets.columns import list_column
 from pdanon.itemsets.dtype import ListArray
 from pdanon.itemsets.libraries import takes_tables
-from pdanon.itemsets.lists import offsets_of
+from pdanon.itemsets.lists import Floats, offsets_of
 from pdanon.itemsets.support import ItemsetTable, SupportIndex, csr
 from pdanon.itemsets.threads import search
 from pdanon.itemsets.timing import halt_flag, show_activity
@@ -109,8 +109,7 @@ def _mine(
     if _count_frequent(index, least, max_size, MOST_ITEMSETS) > MOST_ITEMSETS:
         got = f"more than {MOST_ITEMSETS:,} in at least {least} of {itemsets.n_rows} rows"
         raise ParameterError("too many frequent itemsets", where=where, got=got, hint=hint)
-    ones = np.ones(len(itemsets.codes), np.int8)
-    rows = csr((ones, itemsets.codes, itemsets.offsets), itemsets.n_rows, itemsets.n_items)
+    rows = csr(itemsets.codes, itemsets.offsets, itemsets.n_items, np.int8(1))
     found: list[frozenset[int]] = []
     supports = np.empty(0)
     longest = None if max_size is None else min(max_size, int(itemsets.lengths.max(initial=1)))
@@ -217,7 +216,7 @@ def check_positive_share(value: Any, name: str) -> Fraction:
 # --- Mining: each rule splits a frequent itemset, and both sides are frequent, too
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Frequent:
     """Frequent itemsets that are found by their items. Itemset 0 is the empty one."""
 
@@ -239,7 +238,7 @@ class Frequent:
 
     def by_size(self) -> Iterator[tuple[Numbers, Codes]]:
         """Yield the numbers and the codes of all itemsets of one size, as the rows of a matrix."""
-        sizes = np.diff(self.sets.offsets)
+        sizes = self.sets.lengths
         for size in range(1, int(sizes.max(initial=0)) + 1):
             first, end = np.searchsorted(sizes, [size, size + 1])
             codes = self.sets.codes[self.sets.offsets[first] : self.sets.offsets[end]]
@@ -270,7 +269,7 @@ class Frequent:
         return self.sets.take(numbers - 1)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class RuleTable:
     """Rules as the numbers of their frequent itemsets: of all items, and of both sides."""
 
@@ -283,7 +282,7 @@ class RuleTable:
     def mine(cls, itemsets: Itemsets, least: int, share: Fraction, max_size: int | None) -> RuleTable:
         """Mine the rules of a support and a confidence; the strongest first."""
         frequent = Frequent.mine(itemsets, least, max_size)
-        splits = float((np.exp2(np.diff(frequent.sets.offsets)) - 2).sum())
+        splits = float((np.exp2(frequent.sets.lengths) - 2).sum())
         parts, n_found = [np.empty((3, 0), np.int64)], 0
         for numbers, codes in frequent.by_size():
             step = max(_CELLS >> codes.shape[1], 1)
@@ -295,10 +294,10 @@ class RuleTable:
                 block = slice(first, first + step)
                 parts.append(_split(frequent, numbers[block], codes[block], share))
                 n_found += parts[-1].shape[1]
-        rules = cls(frequent, *np.concatenate(parts, axis=1))
-        wholes, antecedents, consequents = rules.wholes, rules.antecedents, rules.consequents
+        found = np.concatenate(parts, axis=1)
+        rules = cls(frequent, *found)
         order = np.lexsort((-rules.supports, -rules.confidences))  # stable: ties stay in item order
-        return cls(frequent, wholes[order], antecedents[order], consequents[order])
+        return cls(frequent, *found[:, order])
 
     def __len__(self) -> int:
         return len(self.wholes)
@@ -309,7 +308,7 @@ class RuleTable:
         return self.frequent.supports[self.wholes]
 
     @property
-    def confidences(self) -> NDArray[np.float64]:
+    def confidences(self) -> Floats:
         """Share of the rows with the antecedent that contain the consequent, too."""
         return self.supports / self.frequent.supports[self.antecedents]
 

@@ -9,26 +9,24 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from pdanon.algorithms.registry import ALGORITHMS
-from pdanon.cards import Share, card
+from pdanon.cards import Share, card, listing
 from pdanon.errors import ParameterError, ReleaseWarning, warn
 from pdanon.evaluation.metrics.estimates import Release
 from pdanon.guarantees.parameters import DEFAULT_M, ItemLimit, check_k, check_m
 from pdanon.itemsets.arguments import called_by_name
-from pdanon.itemsets.codes import Itemsets, Offsets, canonical_rows
-from pdanon.itemsets.columns import find_column
+from pdanon.itemsets.codes import Itemsets, Numbers, Offsets
+from pdanon.itemsets.columns import list_column
 from pdanon.itemsets.libraries import holds_tables
-from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.mapping import check_mapping
 from pdanon.itemsets.sampling import draw_subsets
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.timing import show_activity
 from pdanon.itemsets.validation import MOST_DRAWN, check_count, check_frame, check_known, random_generator
 from pdanon.recoding.counts import percent, wilson_interval
-from pdanon.recoding.identification import SampleAttack
-from pdanon.recoding.recoding import became_of, codes_of, read_mapping
+from pdanon.recoding.identification import SampleAttack, count_candidates
+from pdanon.recoding.recoding import became_of
 from pdanon.recoding.result import Anonymized, refuse_units
 
 _ABOVE = "have a candidate row more probable than"
@@ -79,11 +77,9 @@ class Attack:
         rows = {"original": self.rate_before, "release": self.rate}
         if self.sample:
             rows |= {name: self._share(name) for name in ("named", "above 1/k", "above 1/2")}
-        if not (n := len(self.cases)):  # nobody is at risk
-            return pd.DataFrame(math.nan, index=[*rows], columns=["share", "low", "high"])
-        ends = [wilson_interval(share, n) for share in rows.values()]
-        low, high = zip(*ends, strict=True)
-        return pd.DataFrame({"share": [*rows.values()], "low": low, "high": high}, index=[*rows])
+        n = len(self.cases)  # 0 if nobody is at risk
+        lines = [(share, *wilson_interval(share, n)) if n else (math.nan,) * 3 for share in rows.values()]
+        return pd.DataFrame(lines, index=[*rows], columns=["share", "low", "high"])
 
     def _share(self, name: str) -> float:
         if not self.sample:
@@ -131,7 +127,7 @@ class Attack:
         return int(self.cases[rows].min())
 
     def __repr__(self) -> str:
-        return "\n".join([self._title(), *(f"  {name:<10} {text}" for name, text in self._facts())])
+        return listing(self._title(), self._facts())
 
     def _repr_html_(self) -> str:
         shares = {"original": [Share(self.rate_before)], "release": [Share(self.rate, self.rate_before)]}
@@ -152,14 +148,12 @@ class Attack:
             )
         if not len(self.cases):
             return
-        before = self.rate_before, self.interval_before, self.fewest_before
-        figures = {"original": before, "release": (self.rate, self.interval, self.fewest)}
-        for name, (rate, interval, fewest) in figures.items():
+        shares = self.shares
+        for name, fewest in (("original", self.fewest_before), ("release", self.fewest)):
+            share, low, high = map(percent, shares.loc[name])
             match = f"{fewest} row{' matches' if fewest == 1 else 's match'}"
-            between = " to ".join(map(percent, interval))
-            yield name, f"{percent(rate)} of the guesses are right ({between}); in the worst case {match}"
+            yield name, f"{share} of the guesses are right ({low} to {high}); in the worst case {match}"
         if self.sample:
-            shares = self.shares
             for name, of in (("named", "are named"), ("above 1/k", _ABOVE), ("above 1/2", _ABOVE)):
                 share, low, high = map(percent, shares.loc[name])
                 bound = f" {name.removeprefix('above ').replace('k', str(self.k))}" if of is _ABOVE else ""
@@ -291,19 +285,32 @@ def attack(
     if sample is not None:
         k = _check_risk(result, k)
         with show_activity("attack"):
-            return _attack_with_sample(release, column, mapping, groups, sample, k, most, n, rng)
+            return _attack_with_sample(release, mapping, groups, sample, k, most, n, rng)
     able = np.flatnonzero(release.items.lengths > 0)
     if not len(able):
         raise ParameterError("no row has an item", where="original", got=f"{len(original)} rows")
     rows = rng.choice(able, n)
     items, published = release.items, release.published
-    codes, offsets = draw_subsets(items, rows, most, rng)
     with show_activity("attack"):
-        became = became_of(items, published, mapping, groups[np.repeat(rows, np.diff(offsets))], codes)
-        # Distinct rows with weights: releases have many equal rows.
-        before = SupportIndex.of(items).distinct().supports(codes, offsets)
-        after = _count_after(became, offsets, published, SupportIndex.of(published).distinct())
-    return Attack(_cases(rows, offsets, before, after), most)
+        return _attack_at_random(items, published, mapping, groups, rows, most, rng)
+
+
+def _attack_at_random(
+    items: Itemsets,
+    published: Itemsets,
+    mapping: pd.DataFrame,
+    groups: Numbers,
+    rows: Numbers,
+    m: int | None,
+    rng: np.random.Generator,
+) -> Attack:
+    """Attack some rows by an attacker who guesses at random, given the group of each row of the table."""
+    codes, offsets = draw_subsets(items, rows, m, rng)
+    became = became_of(items, published, mapping, groups[np.repeat(rows, np.diff(offsets))], codes)
+    # Distinct rows with weights: releases have many equal rows.
+    before = SupportIndex.of(items).distinct().supports(codes, offsets)
+    _, _, after = count_candidates(became, offsets, published, SupportIndex.of(published).distinct())
+    return Attack(_cases(rows, offsets, before, after), m)
 
 
 def _check_risk(result: Anonymized | pd.DataFrame, k: int | None) -> int:
@@ -318,9 +325,8 @@ def _check_risk(result: Anonymized | pd.DataFrame, k: int | None) -> int:
 
 def _attack_with_sample(
     release: Release,
-    column: Hashable | None,
     mapping: pd.DataFrame,
-    groups: NDArray[np.int64],
+    groups: Numbers,
     given: pd.DataFrame | str,
     k: int,
     m: int | None,
@@ -328,9 +334,7 @@ def _attack_with_sample(
     rng: np.random.Generator,
 ) -> Attack:
     items = release.items
-    sample, unknown = _read_sample(
-        items, release.original.columns[find_column(release.original, column)], given
-    )
+    sample, unknown = _read_sample(items, release.label, given)
     if sample is None:
         told = "each half of the original, drawn at random, for the rows of the other"
     else:
@@ -350,7 +354,7 @@ def _read_sample(items: Itemsets, label: Hashable, given: Any) -> tuple[Itemsets
         check_known(given, ("split",), "sample", where="sample")
         return None, 0.0
     given = check_frame(given, "sample")
-    sample = Itemsets.from_series(given.iloc[:, find_column(given, label)])
+    sample = Itemsets.from_series(list_column(given, label))
     found = items.lookup(sample.vocabulary)[sample.codes] >= 0
     if not found.any():
         got = f"{sample.n_rows:,} rows with {sample.n_items:,} items of type {sample.vocabulary.type}, and "
@@ -365,8 +369,8 @@ def _read_sample(items: Itemsets, label: Hashable, given: Any) -> tuple[Itemsets
 
 def check_sample(frame: pd.DataFrame, column: Hashable | None, sample: Any) -> None:
     """Check the parameter ``sample`` of `attack` before any release is made."""
-    position = find_column(frame, column)
-    _read_sample(Itemsets.from_series(frame.iloc[:, position]), frame.columns[position], sample)
+    lists = list_column(frame, column)
+    _read_sample(Itemsets.from_series(lists), lists.name, sample)
 
 
 def share_named(
@@ -392,7 +396,7 @@ def _is_same(one: Itemsets, other: Itemsets) -> bool:
     return bool(np.array_equal(other.lookup(one.vocabulary)[one.codes], other.codes))
 
 
-def _read_release(result: Any, mapping: pd.DataFrame | None) -> tuple[pd.DataFrame, NDArray[np.int64] | None]:
+def _read_release(result: Any, mapping: pd.DataFrame | None) -> tuple[pd.DataFrame, Numbers | None]:
     """Return the mapping of a release, and the group of each row in a local recoding."""
     if isinstance(result, Anonymized):
         refuse_units(result)
@@ -413,22 +417,7 @@ def _read_release(result: Any, mapping: pd.DataFrame | None) -> tuple[pd.DataFra
     return mapping, None
 
 
-def _count_after(
-    became: NDArray[np.int64], offsets: Offsets, published: Itemsets, index: SupportIndex
-) -> NDArray[np.int64]:
-    """Count the candidate rows of a release, given the labels of the known items; -1 if suppressed."""
-    kept, n_cases = became >= 0, len(offsets) - 1
-    cases = np.repeat(np.arange(n_cases), np.diff(offsets))[kept]
-    bounds = offsets_of(np.bincount(cases, minlength=n_cases))
-    labels, bounds = canonical_rows(became[kept].astype(np.int32), bounds, published.n_items)
-    matches = index.supports(labels, bounds)
-    matches[np.diff(bounds) == 0] = published.n_present  # all known items were suppressed
-    return matches
-
-
-def _cases(
-    rows: NDArray[np.int64], offsets: Offsets, before: NDArray[np.int64], after: NDArray[np.int64]
-) -> pd.DataFrame:
+def _cases(rows: Numbers, offsets: Offsets, before: Numbers, after: Numbers) -> pd.DataFrame:
     return pd.DataFrame({"row": rows, "known": np.diff(offsets), "before": before, "after": after})
 
 
@@ -466,9 +455,4 @@ def attack_itemsets(
     rng = random_generator(random_state)
     weights = np.where(items.lengths > 0, before.weights, 0)
     rows = rng.choice(len(weights), n, p=weights / weights.sum())
-    codes, offsets = draw_subsets(items, rows, most, rng)
-    mapped, labels, texts = read_mapping(mapping, items)
-    became = np.full(items.n_items, -1, np.int64)
-    became[mapped] = np.append(codes_of(texts, published.texts()), -1)[labels]
-    matches = _count_after(became[codes], offsets, published, after)
-    return Attack(_cases(rows, offsets, before.supports(codes, offsets), matches), most)
+    return _attack_at_random(items, published, mapping, np.zeros(len(weights), np.int64), rows, most, rng)

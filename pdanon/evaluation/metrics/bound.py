@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import replace
-from typing import Any
 
 import pandas as pd
 
@@ -109,24 +108,32 @@ def bound(
     """
     loss = find_name(loss, LOSSES, "loss with a lower bound", where="loss")
     seconds = check_seconds(time_limit, "time_limit")
-    if isinstance(guarantee, Anonymized):
+    result = guarantee if isinstance(guarantee, Anonymized) else None
+    if result is not None:
         if k is not None or column is not None or not isinstance(m, DefaultNumber):
             hint = "leave out k, m and column, which are those of the result"
             raise ParameterError("the guarantee is given twice", where="guarantee, k and m", hint=hint)
-        return _beside(frame, guarantee, loss, seconds)
-    guarantee, column = read_guarantee(guarantee, column, k, m)
+        guarantee = result.guarantee
+    else:
+        guarantee, column = read_guarantee(guarantee, column, k, m)
     if not isinstance(guarantee, BOUNDED):
-        raise _no_bound(guarantee)
+        raise ParameterError(
+            "no lower bound is known for this guarantee",
+            where="guarantee",
+            got=type(guarantee).__name__,
+            hint=f"pass {' or '.join(each.__name__ for each in BOUNDED)}, or a release with one of them",
+        )
+    if result is None:
+        itemsets = Itemsets.from_series(list_column(frame, column))
+    else:
+        itemsets = _read_original(frame, result, loss)
     with limit_time(seconds):
-        found = bound_changes(Itemsets.from_series(list_column(frame, column)), guarantee, exhaustive=True)
-    return replace(found, loss=loss)
+        found = replace(bound_changes(itemsets, guarantee, exhaustive=True), loss=loss)
+    return found if result is None else found.beside(result.loss[loss])
 
 
-def _beside(frame: pd.DataFrame, result: Anonymized, loss: str, seconds: float) -> Bound:
-    """Return the bound for the guarantee of a result, with the loss of the result."""
-    guarantee = result.guarantee
-    if not isinstance(guarantee, BOUNDED):
-        raise _no_bound(guarantee)
+def _read_original(frame: pd.DataFrame, result: Anonymized, loss: str) -> Itemsets:
+    """Encode the original of a result, if a bound can be compared with it."""
     itemsets = Itemsets.from_series(frame.iloc[:, recoded_column(frame, result)])
     if result.groups is not None:
         hint = "pass a release that recodes an item equally in all rows, such as by pcta"
@@ -135,16 +142,4 @@ def _beside(frame: pd.DataFrame, result: Anonymized, loss: str, seconds: float) 
     if loss == "NCP" and "LM" in result.loss:
         problem = "NCP counts the leaves of the hierarchy, which has no bound"
         raise ParameterError(problem, where="loss", got=loss, hint="pass loss='occurrences'")
-    with limit_time(seconds):
-        found = bound_changes(itemsets, guarantee, exhaustive=True)
-    return replace(found, loss=loss).beside(result.loss[loss])
-
-
-def _no_bound(guarantee: Any) -> ParameterError:
-    known = " or ".join(each.__name__ for each in BOUNDED)
-    return ParameterError(
-        "no lower bound is known for this guarantee",
-        where="guarantee",
-        got=type(guarantee).__name__,
-        hint=f"pass {known}, or a release with one of them",
-    )
+    return itemsets

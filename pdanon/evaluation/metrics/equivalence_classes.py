@@ -11,13 +11,14 @@ from collections.abc import Hashable, Sequence
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from pdanon.guarantees.k_anonymity import equal_rows
 from pdanon.guarantees.parameters import check_k
+from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_quasi, is_list_column, label_positions, quasi_labels
+from pdanon.itemsets.equality import pair_numbers
 from pdanon.itemsets.libraries import takes_tables
-from pdanon.itemsets.multisets import Multisets
+from pdanon.itemsets.lists import Numbers
 from pdanon.itemsets.row_loops import first_equal_rows
 
 
@@ -58,14 +59,13 @@ def class_sizes(frame: pd.DataFrame, quasi: Sequence[Hashable]) -> pd.Series[int
     return pd.Series(sizes[np.argsort(first)], name="size", dtype="int64")
 
 
-def _classes(frame: pd.DataFrame, quasi: Sequence[Hashable]) -> NDArray[np.int64]:
+def _classes(frame: pd.DataFrame, quasi: Sequence[Hashable]) -> Numbers:
     positions = label_positions(frame, quasi_labels(quasi))
     lists = [position for position in positions if is_list_column(frame.iloc[:, position])]
     classes = equal_rows(frame, [position for position in positions if position not in lists])
     for position in lists:
-        rows = Multisets.from_series(frame.iloc[:, position])
-        own = np.where(rows.nulls, -1, first_equal_rows(rows.codes, rows.offsets))
-        classes = np.unique(np.stack((classes, own)), axis=1, return_inverse=True)[1].ravel()
+        rows = Itemsets.from_series(frame.iloc[:, position], repeats=True)
+        classes = pair_numbers(classes, first_equal_rows(rows.codes, rows.offsets) * 2 + rows.nulls)
     return classes
 
 
@@ -127,7 +127,7 @@ def class_measures(
     return pd.Series(measures, dtype="float64")
 
 
-def _misclassified(classes: NDArray[np.int64], targets: NDArray[np.int64]) -> float:
+def _misclassified(classes: Numbers, targets: Numbers) -> float:
     """Return the share of the rows whose target is not the most frequent one of their class."""
     pairs, counts = np.unique(np.stack((classes, targets)), axis=1, return_counts=True)
     most = np.zeros(int(classes.max(initial=-1)) + 1, np.int64)

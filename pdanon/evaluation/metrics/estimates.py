@@ -3,41 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import pandas as pd
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pdanon._kernels.counting import estimates
 from pdanon.errors import ColumnError, ParameterError
+from pdanon.frozen import frozen
 from pdanon.guarantees import SensitiveGroups
 from pdanon.guarantees.sensitive_groups import group_numbers
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.chunks import refuse_chunks
-from pdanon.itemsets.codes import Itemsets, Offsets
-from pdanon.itemsets.columns import find_column, is_list_column, list_column
-from pdanon.itemsets.dtype import arrow_values
-from pdanon.itemsets.lists import offsets_of
+from pdanon.itemsets.codes import Itemsets, Mask, Numbers
+from pdanon.itemsets.columns import is_list_column, list_column
+from pdanon.itemsets.lists import Floats, offsets_of
 from pdanon.itemsets.mapping import check_mapping
-from pdanon.itemsets.multisets import Multisets
-from pdanon.itemsets.row_loops import first_equal_rows
 from pdanon.itemsets.support import ItemsetTable, SupportIndex, csr
 from pdanon.itemsets.threads import even_parts, share
 from pdanon.recoding.recoding import Cover
 from pdanon.recoding.result import Anonymized
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Chances:
     """The probabilities of sensitive items that are published as counts of groups."""
 
-    groups: NDArray[np.int64]  # by row
+    groups: Numbers  # by row
     shares: Any  # items by groups, sparse: the share of the rows of a group with a sensitive item
-    is_hidden: NDArray[np.bool_]  # by item: sensitive, and so in no published row
+    is_hidden: Mask  # by item: sensitive, and so in no published row
 
     @classmethod
     def of(cls, frame: pd.DataFrame, guarantee: object, items: Itemsets) -> Chances | None:
@@ -57,16 +53,16 @@ class Chances:
     def remove_hidden(self, queries: ItemsetTable) -> ItemsetTable:
         """Remove the sensitive items from queries."""
         is_shown = ~self.is_hidden[queries.codes]
-        kept = np.append(0, np.cumsum(is_shown))[queries.offsets]
+        kept = offsets_of(is_shown)[queries.offsets]
         return ItemsetTable(queries.codes[is_shown], kept, queries.supports)
 
     def factors(self, queries: ItemsetTable) -> Factors:
         """Return the probability that a row of each group has the sensitive items of each query."""
         hidden = self.is_hidden[queries.codes]
         codes = queries.codes[hidden]
-        offsets = offsets_of(np.diff(np.append(0, np.cumsum(hidden))[queries.offsets]))
+        offsets = offsets_of(hidden)[queries.offsets]
 
-        def shares(part: slice) -> NDArray[np.float64]:
+        def shares(part: slice) -> Floats:
             begins, ends = offsets[:-1][part], offsets[1:][part]
             product = np.ones((len(begins), self.shares.shape[1]))
             # Multiply by the first sensitive item of all queries, then by the second, and so on.
@@ -81,10 +77,7 @@ class Chances:
 # --- Conditions of queries on single-valued columns
 
 
-Floats = NDArray[np.float64]
-
-
-def _is_continuous(column: pd.Series[Any]) -> bool:
+def is_continuous(column: pd.Series[Any]) -> bool:
     """Return whether a column holds numbers or times, which have intervals."""
     dtype = column.dtype
     other = pd.api.types.is_bool_dtype(dtype) or pd.api.types.is_complex_dtype(dtype)
@@ -92,16 +85,16 @@ def _is_continuous(column: pd.Series[Any]) -> bool:
     return bool(number or pd.api.types.is_datetime64_any_dtype(dtype))
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Factors:
     """The probabilities that the values of a column satisfy the conditions of queries."""
 
-    values: NDArray[np.int64]  # of each row: the number of its distinct value
+    values: Numbers  # of each row: the number of its distinct value
     n_values: int
     shares: Callable[[slice], Floats]  # for a slice of the queries: queries by values; 1 without a condition
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Condition:
     """The conditions of all queries on one column, with the original and the released column."""
 
@@ -114,7 +107,7 @@ class Condition:
         """Check that intervals are of numbers or times, and that values occur."""
         where = f"column {original.name!r}"
         if isinstance(wanted.dtype, pd.IntervalDtype):
-            if not _is_continuous(original):
+            if not is_continuous(original):
                 got = f"dtype {str(original.dtype).split('[')[0]}"
                 raise ParameterError("an interval needs a column of numbers or times", where=where, got=got)
         else:
@@ -150,7 +143,7 @@ class Condition:
         A released interval stands for all numbers in it; if the original has whole numbers, for these. Any
         other released value stands for the original values of its rows.
         """
-        if isinstance(self.released.dtype, pd.IntervalDtype) and _is_continuous(self.original):
+        if isinstance(self.released.dtype, pd.IntervalDtype) and is_continuous(self.original):
             return self._within_intervals()
         before = self.before()
         codes, labels = pd.factorize(self.released, use_na_sentinel=False)
@@ -158,7 +151,7 @@ class Condition:
         pairs = np.unique(np.stack((codes, before.values)), axis=1)
         members = np.bincount(pairs[0], minlength=len(labels))
         bounds = offsets_of(members)
-        stands_for = csr((1 / members[pairs[0]], pairs[1], bounds), len(labels), before.n_values)
+        stands_for = csr(pairs[1], bounds, before.n_values, 1 / members[pairs[0]])
         return Factors(codes, len(labels), lambda queries: (stands_for @ before.shares(queries).T).T)
 
     def _within_intervals(self) -> Factors:
@@ -182,21 +175,19 @@ class Condition:
         return Factors(codes, len(intervals), shares)
 
     @property
-    def _free(self) -> NDArray[np.bool_]:
+    def _free(self) -> Mask:
         """Whether a query has no condition here, as an array of one column."""
         return self.wanted.isna().to_numpy(np.bool_)[:, None]
 
 
-def draw_conditions(
-    column: pd.Series[Any], rows: NDArray[Any], chosen: NDArray[np.bool_], width: float
-) -> pd.Series[Any]:
+def draw_conditions(column: pd.Series[Any], rows: NDArray[Any], chosen: Mask, width: float) -> pd.Series[Any]:
     """Create conditions that given rows satisfy: intervals around their values, or the values.
 
     ``rows`` and ``chosen`` are by query: its row, and whether it has a condition. The width is a share of the
     range of the column.
     """
     values = column.iloc[rows].reset_index(drop=True)
-    if not _is_continuous(column):
+    if not is_continuous(column):
         return values.astype(object).where(chosen, None)
     label, column, values = column.name, _plain(column), _plain(values)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -239,17 +230,18 @@ def check_condition(wanted: pd.Series[Any], label: Hashable) -> None:
     raise ParameterError(problem, where=f"column {label!r}")
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Release:
     """A release with its original: both columns encoded, and the items behind the labels."""
 
     original: pd.DataFrame
     frame: pd.DataFrame
+    label: Hashable  # of the list column
     items: Itemsets
     published: Itemsets
     cover: Cover
     chances: Chances | None = None  # if items are counted by groups
-    bags: Multisets | None = None  # the released column, if a row repeats a label
+    bags: Itemsets | None = None  # the released column, if a row repeats a label
 
     @classmethod
     def of(
@@ -273,9 +265,8 @@ class Release:
         if mapping is not None:
             check_mapping(mapping)
         refuse_chunks(released)
-        position = find_column(original, column)
-        label = original.columns[position]
-        items = Itemsets.from_series(original.iloc[:, position])
+        lists = list_column(original, column)
+        label, items = lists.name, Itemsets.from_series(lists)
         published, copies = encode_release(released, label)
         if copies is not None and not bags:
             problem, where = "the release holds bags, for which there is no estimate", f"column {label!r}"
@@ -289,12 +280,10 @@ class Release:
             raise ParameterError("original and release differ in the number of rows", got=got, hint=hint)
         if hierarchy is not None:
             cover = Cover.of_hierarchy(items, published, hierarchy)
-        elif mapping is None or len(mapping) == 0:
-            cover = Cover.of_itself(items, published)
         else:
             cover = Cover.of_mapping(items, published, mapping)
         chances = Chances.of(released, guarantee, items)
-        return cls(original, released, items, published, cover, chances, copies)
+        return cls(original, released, label, items, published, cover, chances, copies)
 
     def check_rows(self) -> None:
         """Check that both frames have the same index, so that their rows can be compared one by one."""
@@ -303,22 +292,14 @@ class Release:
             raise ParameterError("original and release differ in their index", where="index", hint=hint)
 
 
-def encode_release(frame: pd.DataFrame, label: Any) -> tuple[Itemsets, Multisets | None]:
+def encode_release(frame: pd.DataFrame, label: Any) -> tuple[Itemsets, Itemsets | None]:
     """Encode a column of a release as sets; if rows repeat labels, also as multisets."""
     if label not in frame.columns:
         got = f"column {label!r} of {list(frame.columns)}"
         raise ColumnError("the release lacks the list column of the original", got=got)
     column = list_column(frame, label)
-    published = Itemsets.from_series(column)
-    repeats = _count_entries(column) > len(published.codes)
-    return published, Multisets.from_series(column) if repeats else None
-
-
-def _count_entries(column: pd.Series[Any]) -> int:
-    """Count the entries of all lists, with repeated entries."""
-    if isinstance(column.dtype, pd.ArrowDtype):
-        return int(pc.sum(pc.list_value_length(arrow_values(column))).as_py() or 0)
-    return sum(len(row) for row in column if pd.api.types.is_list_like(row))
+    published, bags = Itemsets.from_series(column), Itemsets.from_series(column, repeats=True)
+    return published, bags if len(bags.codes) > len(published.codes) else None
 
 
 # --- Expected supports of itemsets
@@ -331,7 +312,7 @@ _CELLS = 2**22  # upper bound on the cells of the matrix of queries by values
 
 def expected_counts(
     queries: ItemsetTable, published: Itemsets, cover: Cover, mode: Mode, factors: Sequence[Factors]
-) -> NDArray[np.float64]:
+) -> Floats:
     """Estimate, for each query, the number of original rows that match it.
 
     This is the sum over the released rows of the probability that the original row contained the items and
@@ -340,13 +321,13 @@ def expected_counts(
     index = SupportIndex.of(published)
     if not factors:  # without conditions, equal rows have equal probabilities
         index = index.distinct()
-    odds = _odds(cover.members, int(np.diff(queries.offsets).max(initial=0)), mode)
+    odds = _odds(cover.members, int(queries.lengths.max(initial=0)), mode)
     values, classes = _classes(factors, len(index.weights))
     # Blocks of queries bound the memory of the matrix of queries by values.
     step = max(_CELLS // max(values.shape[1], *(each.n_values for each in factors), 1), 1)
     rows = index.rows
 
-    def answer(begin: int, end: int) -> NDArray[np.float64]:
+    def answer(begin: int, end: int) -> Floats:
         part = queries.take(np.arange(begin, end))
         shares = np.ones((len(part), values.shape[1]))
         for factor, chosen in zip(factors, values, strict=True):
@@ -356,24 +337,13 @@ def expected_counts(
 
     blocks = [
         (first, min(first + step, end))
-        for begin, end in even_parts(_cumulative_work(queries, index, cover))
+        for begin, end in even_parts(np.arange(len(queries) + 1) * len(index.weights))
         for first in range(begin, end, step)
     ]
     return np.concatenate(share(answer, blocks))
 
 
-def _cumulative_work(queries: ItemsetTable, index: SupportIndex, cover: Cover) -> Offsets:
-    """Sum up the work of the queries: rows of the rarest item, or all rows, times the number of items."""
-    of_label = np.append(0, np.cumsum(np.diff(index.transpose[0])[cover.labels]))
-    of_item = np.diff(of_label[cover.offsets])
-    nonempty = np.diff(queries.offsets) > 0
-    visited = np.full(len(queries), len(index.weights), np.int64)
-    if nonempty.any():
-        visited[nonempty] = np.minimum.reduceat(of_item[queries.codes], queries.offsets[:-1][nonempty])
-    return offsets_of(visited * np.maximum(np.diff(queries.offsets), 1) + 1)
-
-
-def _classes(factors: Sequence[Factors], n_rows: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _classes(factors: Sequence[Factors], n_rows: int) -> tuple[Numbers, Numbers]:
     """Return the combinations of values that occur, column by column, and the combination of each row."""
     if not factors:
         return np.empty((0, 1), np.int64), np.zeros(n_rows, np.int64)
@@ -382,7 +352,7 @@ def _classes(factors: Sequence[Factors], n_rows: int) -> tuple[NDArray[np.int64]
     return values, classes.ravel().astype(np.int64)
 
 
-def _odds(members: NDArray[np.int64], most: int, mode: Mode) -> NDArray[np.float64]:
+def _odds(members: Numbers, most: int, mode: Mode) -> Floats:
     """Return the probability that a label stands for 0, 1, ..., ``most`` given items, by its size."""
     size, wanted = members[:, None].astype(np.float64), np.arange(most + 1)
     if mode == "subset":
@@ -397,8 +367,8 @@ def _odds(members: NDArray[np.int64], most: int, mode: Mode) -> NDArray[np.float
 
 
 def expected_in_bags(
-    queries: ItemsetTable, published: Multisets, cover: Cover, factors: Sequence[Factors]
-) -> NDArray[np.float64]:
+    queries: ItemsetTable, published: Itemsets, cover: Cover, factors: Sequence[Factors]
+) -> Floats:
     """Estimate, for each query, the number of original rows that match it.
 
     A label that a row has c times stands for c different items of its s items, all choices being equally
@@ -406,13 +376,11 @@ def expected_in_bags(
     ``(s - j - i) / (s - i)`` for i from 0 to c - 1. The probability that a row has all items of a query
     follows by inclusion and exclusion.
     """
-    first = first_equal_rows(published.codes, published.offsets)
-    _, example, bag_of = np.unique(first, return_index=True, return_inverse=True)
-    bags = published.take(example)
+    bag_of, bags = SupportIndex.of(published).number_rows()
     copies = _count_copies(bags)
     estimates = np.empty(len(queries))
     for number, row in enumerate(queries.sets()):
-        contains = _contain(row, copies, cover, len(example))
+        contains = _contain(row, copies, cover, len(bags.weights))
         matches = contains[bag_of]
         for factor in factors:
             matches = matches * factor.shares(slice(number, number + 1))[0, factor.values]
@@ -420,15 +388,14 @@ def expected_in_bags(
     return estimates
 
 
-def _count_copies(bags: Multisets) -> Any:
+def _count_copies(bags: SupportIndex) -> Any:
     """Count the copies of each label in each bag, as a sparse array, labels by bags."""
-    ones = np.ones(len(bags.codes), np.int64)
-    table = csr((ones, bags.codes, bags.offsets), len(bags.nulls), len(bags.vocabulary))
+    table = csr(bags.codes, bags.offsets, bags.n_items, np.int64(1))
     table.sum_duplicates()
     return table.T.tocsr()
 
 
-def _contain(items: Sequence[int], copies: Any, cover: Cover, n_bags: int) -> NDArray[np.float64]:
+def _contain(items: Sequence[int], copies: Any, cover: Cover, n_bags: int) -> Floats:
     """Return the probability that each bag stands for all of some items."""
     total = np.zeros(n_bags)
     for absent in subsets(items):
@@ -448,7 +415,7 @@ def subsets(items: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
         yield from combinations(items, size)
 
 
-def _avoid(size: int, given: int, copies: NDArray[np.int64]) -> NDArray[np.float64]:
+def _avoid(size: int, given: int, copies: Numbers) -> Floats:
     """Return the probability that as many different items of a label are none of the given ones."""
     steps = np.arange(int(copies.max(initial=0)))
     odds = np.clip(size - given - steps, 0, None) / np.maximum(size - steps, 1)

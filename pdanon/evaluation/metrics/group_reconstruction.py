@@ -10,12 +10,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from pdanon.errors import ParameterError
 from pdanon.guarantees import SensitiveGroups
 from pdanon.guarantees.sensitive_groups import group_numbers
-from pdanon.itemsets.codes import Itemsets, as_itemsets
+from pdanon.itemsets.codes import Itemsets, Numbers, as_itemsets
 from pdanon.itemsets.columns import list_column
 from pdanon.itemsets.libraries import takes_tables
 from pdanon.itemsets.lists import to_numpy
@@ -130,7 +129,7 @@ def _recoding(result: Anonymized, itemsets: Itemsets) -> Recoding:
     return Recoding(targets, labels.dictionary, covered, itemsets.n_items, False)
 
 
-def _read_query(query: Any, rows: GroupedRows) -> tuple[int, NDArray[np.int64]]:
+def _read_query(query: Any, rows: GroupedRows) -> tuple[int, Numbers]:
     hint = "such as ('flu', ['rice', 'tea'])"
     parts = read_list(query, "queries", hint, "a list of pairs")
     if len(parts) != 2:

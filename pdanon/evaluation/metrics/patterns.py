@@ -8,8 +8,8 @@ Integrating Suppression and Generalization", PAKDD 2010. Frequent itemsets are m
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Hashable
-from dataclasses import dataclass
 from typing import Any, get_args
 
 import numpy as np
@@ -17,7 +17,6 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pdanon._kernels import counting
 from pdanon.cards import card
 from pdanon.errors import ParameterError
 from pdanon.evaluation.metrics.association_rules import (
@@ -34,11 +33,12 @@ from pdanon.evaluation.metrics.association_rules import (
 )
 from pdanon.evaluation.metrics.estimates import Mode, Release
 from pdanon.evaluation.metrics.queries import Workload, answer_queries
+from pdanon.frozen import frozen
 from pdanon.hierarchy import Hierarchy, HierarchyLike
-from pdanon.itemsets.codes import Itemsets, Mask, Numbers
-from pdanon.itemsets.columns import find_column, list_column
+from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers
+from pdanon.itemsets.columns import list_column
 from pdanon.itemsets.libraries import holds_tables, takes_tables
-from pdanon.itemsets.lists import offsets_of
+from pdanon.itemsets.lists import Floats, find_numbers, mask_at, offsets_of, ranges, take_rows
 from pdanon.itemsets.support import ItemsetTable, SupportIndex, from_matrices, no_itemsets
 from pdanon.itemsets.timing import show_activity
 from pdanon.itemsets.validation import check_count, check_known
@@ -113,26 +113,25 @@ def ml2(
         least, most = _min_rows(min_support, itemsets.n_rows), _check_max_size(max_size)
         tree, leaves = Hierarchy.over(hierarchy, itemsets.vocabulary)
         items, nodes = _published_nodes(mapping, itemsets, tree)
-        frequent = {"ML2": 0, "dML2": 0}
-        found = {"ML2": 0, "dML2": 0}
+        frequent, found = np.zeros((2, 2), np.int64)  # of ML2, and of dML2
         level, below = leaves, no_itemsets()
         for _ in range(tree.height + 1):
             table = _mine_nodes(itemsets, level, least, most)
             # In pre-order, the descendants of a node have the numbers up to node + size.
             above = level[items]
-            lost = np.zeros(tree.n_nodes, np.bool_)
-            lost[above[(nodes < above) | (nodes >= above + tree.size[above])]] = True
+            lost = mask_at(tree.n_nodes, above[(nodes < above) | (nodes >= above + tree.size[above])])
             kept = np.empty(0, np.bool_)  # reduceat needs an itemset
             if len(table):
                 kept = np.logical_and.reduceat(~lost[table.codes], table.offsets[:-1])
             # An itemset of the level below implies its generalization to this level.
             implied = {frozenset(tree.parent[list(each)].clip(0).tolist()) for each in below.sets()}
             detailed = np.array([frozenset(each) not in implied for each in table.sets()], np.bool_)
-            for name, counted in (("ML2", np.ones(len(table), np.bool_)), ("dML2", detailed)):
-                frequent[name] += int(counted.sum())
-                found[name] += int((counted & kept).sum())
+            counted = np.stack((np.ones(len(table), np.bool_), detailed))
+            frequent += counted.sum(axis=1)
+            found += (counted & kept).sum(axis=1)
             level, below = tree.parent[level].clip(0), table
-        return pd.Series({name: 1 - found[name] / n if n else 0.0 for name, n in frequent.items()})
+        lost_shares = np.where(frequent > 0, 1 - found / np.maximum(frequent, 1), 0.0)
+        return pd.Series(lost_shares, index=["ML2", "dML2"])
 
 
 @takes_tables
@@ -172,9 +171,8 @@ def tkd(
     """
     with show_activity("tKd"):
         top = check_count(top, "top", least=1)
-        position = find_column(original, column)  # checks the frame, too
-        label = original.columns[position]
-        columns = (list_column(frame, label) for frame in (original, released))
+        lists = list_column(original, column)
+        columns = (lists, list_column(released, lists.name))
         before, after = (_top_itemsets(Itemsets.from_series(each), top) for each in columns)
         return 1 - len(before & after) / len(before) if before else 0.0
 
@@ -209,12 +207,12 @@ def item_errors(
         As in `Workload.are`; also if no row has an item.
     """
     with show_activity("item errors"):
-        position = find_column(original, column)
-        itemsets = Itemsets.from_series(original.iloc[:, position])
+        lists = list_column(original, column)
+        itemsets = Itemsets.from_series(lists)
         if not itemsets.n_items:
             raise ParameterError("no row has an item", where="original", got=f"{len(original)} rows")
         items = np.arange(itemsets.n_items, dtype=np.int32)
-        workload = _workload(original, position, itemsets, items[:, None])
+        workload = _workload(lists.name, itemsets, items[:, None])
         table = workload.are(original, released, mapping, hierarchy=hierarchy, mode=mode).table
         kind = pd.ArrowDtype(itemsets.vocabulary.type)
         table.insert(0, "item", pd.Series(pd.array(itemsets.vocabulary, dtype=kind)))
@@ -256,15 +254,15 @@ def pair_errors(
         As in `Workload.are`; also if fewer than two items have these ranks.
     """
     with show_activity("pair errors"):
-        position = find_column(original, column)
-        itemsets = Itemsets.from_series(original.iloc[:, position])
+        lists = list_column(original, column)
+        itemsets = Itemsets.from_series(lists)
         supports = np.bincount(itemsets.codes, minlength=itemsets.n_items)
         first, last = _check_ranks(ranks, itemsets.n_items)
         items = np.argsort(-supports, kind="stable")[first:last].astype(np.int32)
         left, right = np.triu_indices(len(items), 1)
         # Codes must ascend within an itemset.
         pairs = np.sort(np.stack((items[left], items[right]), axis=1), axis=1)
-        workload = _workload(original, position, itemsets, pairs)
+        workload = _workload(lists.name, itemsets, pairs)
         table = workload.are(original, released, mapping, hierarchy=hierarchy, mode=mode).table
         both = table["actual"] + table["estimate"]
         table["error"] = (table["actual"] - table["estimate"]).abs() / (both / 2).where(both > 0)
@@ -272,12 +270,10 @@ def pair_errors(
         return table
 
 
-def _workload(
-    original: pd.DataFrame, position: int, itemsets: Itemsets, codes: NDArray[np.int32]
-) -> Workload:
+def _workload(label: Hashable, itemsets: Itemsets, codes: Codes) -> Workload:
     """Return the queries for itemsets of one size, given as the rows of a matrix of codes."""
-    table, label = from_matrices([codes]), original.columns[position]
-    return Workload.from_frame(pd.DataFrame({label: as_lists(table, itemsets)}), label)
+    queries = pd.DataFrame({label: as_lists(from_matrices([codes]), itemsets)})
+    return Workload.from_frame(queries, label)
 
 
 def _check_ranks(ranks: Any, n_items: int) -> tuple[int, int]:
@@ -291,9 +287,7 @@ def _check_ranks(ranks: Any, n_items: int) -> tuple[int, int]:
     return first, last
 
 
-def _mine_nodes(
-    itemsets: Itemsets, nodes: NDArray[np.int32], least: int, max_size: int | None
-) -> ItemsetTable:
+def _mine_nodes(itemsets: Itemsets, nodes: Codes, least: int, max_size: int | None) -> ItemsetTable:
     """Return the frequent itemsets after each item is replaced by a node."""
     used, targets = np.unique(nodes, return_inverse=True)
     replaced = itemsets.recode(targets.astype(np.int32), pa.array(np.arange(len(used), dtype=np.int32)))
@@ -301,9 +295,7 @@ def _mine_nodes(
     return ItemsetTable(used[found.codes], found.offsets, found.supports)
 
 
-def _published_nodes(
-    mapping: pd.DataFrame, itemsets: Itemsets, tree: Hierarchy
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _published_nodes(mapping: pd.DataFrame, itemsets: Itemsets, tree: Hierarchy) -> tuple[Numbers, Numbers]:
     """Return the item and the node of each row of a mapping table; -1 for suppressed items."""
     items, labels, texts = read_mapping(mapping, itemsets)
     nodes = codes_of(texts, tree.labels)
@@ -318,19 +310,14 @@ def _published_nodes(
 def _top_itemsets(itemsets: Itemsets, top: int) -> set[frozenset[str]]:
     """Return the most frequent itemsets as text."""
     index = SupportIndex.of(itemsets)
-    # Bisect for the largest support that at least `top` itemsets have; it is 1 if there are fewer itemsets.
-    least, beyond = 1, int(index.singles.max(initial=0)) + 1
-    while beyond - least > 1:
-        middle = (least + beyond) // 2
-        if _count_frequent(index, middle, None, top) >= top:
-            least = middle
-        else:
-            beyond = middle
+    # The largest support that at least `top` itemsets have; it is 1 if there are fewer itemsets.
+    supports = range(2, int(index.singles.max(initial=0)) + 1)
+    least = 1 + bisect(supports, False, key=lambda support: _count_frequent(index, support, None, top) < top)
     found = _mine(itemsets, least, None, where="top", hint="pass a smaller top")
     texts = itemsets.texts()
-    named = [tuple(sorted(texts[code] for code in each)) for each in found.sets()]
-    order = sorted(range(len(named)), key=lambda i: (-found.supports[i], len(named[i]), named[i]))
-    return {frozenset(named[i]) for i in order[:top]}
+    named = [sorted(texts[code] for code in each) for each in found.sets()]
+    ranked = sorted(zip(-found.supports, map(len, named), named, strict=True))
+    return {frozenset(names) for _, _, names in ranked[:top]}
 
 
 # --- Association rules: a release that publishes an item under several labels has rules that are false in
@@ -341,7 +328,7 @@ _MOST_PAIRS = 50_000_000  # pairs of itemsets of items and of their labels: abou
 
 
 @holds_tables
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class RuleErrors:
     """The association rules of an original and of its release, compared.
 
@@ -487,16 +474,16 @@ def rule_errors(
         least = _min_rows(min_support, release.items.n_rows)
         before = RuleTable.mine(release.items, least, share, max_size)
         after = RuleTable.mine(release.published, least, share, max_size)
-        label = original.columns[find_column(original, column)]
 
         wholes, antecedents = _count_actual(after, release)
         is_true = (wholes >= least) & (wholes * share.denominator >= antecedents * share.numerator)
         rules, counterparts = _find_counterparts(before, after, release.cover)
-        rules, counterparts = rules[is_true[counterparts]], counterparts[is_true[counterparts]]
+        is_paired = is_true[counterparts]
+        rules, counterparts = rules[is_paired], counterparts[is_paired]
         is_alone = _only_single_items(after, release.cover)[counterparts]
 
         listed = before.to_frame(release.items)
-        listed["estimate"] = _estimate_confidences(before, original, release, label, mode)
+        listed["estimate"] = _estimate_confidences(before, release, mode)
         listed["verdict"] = _verdicts("lost", len(before), rules, is_alone)
         table = after.to_frame(release.published)
         table["actual_support"], table["actual_confidence"] = wholes, wholes / antecedents
@@ -515,16 +502,13 @@ def _find_counterparts(before: RuleTable, after: RuleTable, cover: Cover) -> tup
     starts = offsets_of(n_images)
     lefts, rights = before.antecedents, before.consequents
     _check_pairs(float((n_images[lefts] * n_images[rights].astype(np.float64)).sum()))
-    rules, places = _expand(starts[lefts], n_images[lefts])
+    rules, places = ranges(starts[lefts], n_images[lefts])
     left = images[places]
-    pairs, places = _expand(starts[rights[rules]], n_images[rights[rules]])
+    pairs, places = ranges(starts[rights[rules]], n_images[rights[rules]])
     n = len(after.frequent.supports)
     wanted = left[pairs] * n + images[places]
-    known = after.antecedents * n + after.consequents
-    order = np.argsort(known)
-    found = np.append(order, -1)[np.searchsorted(known, wanted, sorter=order)]
-    same = np.append(known, -1)[found] == wanted
-    return rules[pairs][same], found[same]
+    found = find_numbers(after.antecedents * n + after.consequents, wanted)
+    return rules[pairs][found >= 0], found[found >= 0]
 
 
 def _images(before: Frequent, after: Frequent, cover: Cover) -> tuple[Numbers, Numbers]:
@@ -538,10 +522,10 @@ def _images(before: Frequent, after: Frequent, cover: Cover) -> tuple[Numbers, N
         # Extend the label sets of the prefix by each label of the last item.
         prefixes, last = before.find(codes[:, :-1]), codes[:, -1]
         starts, ends = np.searchsorted(owners, prefixes), np.searchsorted(owners, prefixes, side="right")
-        sets, places = _expand(starts, ends - starts)
+        sets, places = ranges(starts, ends - starts)
         firsts, n_labels = cover.offsets[last[sets]], np.diff(cover.offsets)[last[sets]]
         _check_pairs(float(n_labels.sum()))
-        pairs, chosen = _expand(firsts, n_labels)
+        pairs, chosen = ranges(firsts, n_labels)
         labels = np.column_stack((labels[places[pairs]], cover.labels[chosen]))
         labels.sort(axis=1)
         labels[:, 1:][labels[:, 1:] == labels[:, :-1]] = -1  # items may share a label
@@ -555,13 +539,6 @@ def _images(before: Frequent, after: Frequent, cover: Cover) -> tuple[Numbers, N
     return owners, images
 
 
-def _expand(starts: Numbers, lengths: Numbers) -> tuple[Numbers, Numbers]:
-    """Return the owner and the places of ranges of places, range after range."""
-    owners = np.repeat(np.arange(len(starts)), lengths)
-    before = np.cumsum(lengths) - lengths
-    return owners, np.arange(len(owners)) + (starts - before)[owners]
-
-
 def _check_pairs(n_pairs: float) -> None:
     if n_pairs > _MOST_PAIRS:
         got = f"{n_pairs:,.0f} combinations of labels"
@@ -572,7 +549,7 @@ def _check_pairs(n_pairs: float) -> None:
 def _only_single_items(after: RuleTable, cover: Cover) -> Mask:
     """Return whether each label of each rule of the release stands for one item."""
     sets = after.frequent.sets
-    several = np.append(0, np.cumsum(cover.members[sets.codes] != 1))
+    several = offsets_of(cover.members[sets.codes] != 1)
     return (np.diff(several[sets.offsets]) == 0)[after.wholes - 1]
 
 
@@ -586,23 +563,19 @@ def _verdicts(default: str, n_rules: int, paired: Numbers, is_alone: Mask) -> ND
 def _count_actual(after: RuleTable, release: Release) -> tuple[Numbers, Numbers]:
     """Count the original rows that contain all labels, and the antecedent, of each rule of the release."""
     items, cover, sets = release.items, release.cover, after.frequent.sets
-    n_labels = np.diff(cover.offsets)[items.codes]
-    labels = counting.gather(cover.labels, cover.offsets[items.codes], n_labels)
-    offsets = offsets_of(n_labels)[items.offsets]
+    labels, bounds = take_rows(cover.labels, cover.offsets, items.codes)
     n = len(cover.members)
-    rows = SupportIndex(labels, offsets, n).recode(np.arange(n), n)
+    rows = SupportIndex(labels, bounds[items.offsets], n).recode(np.arange(n), n)
     supports = np.append(rows.n_rows, rows.supports(sets.codes, sets.offsets))
     return supports[after.wholes], supports[after.antecedents]
 
 
-def _estimate_confidences(
-    before: RuleTable, original: pd.DataFrame, release: Release, label: Hashable, mode: Mode
-) -> NDArray[np.float64]:
+def _estimate_confidences(before: RuleTable, release: Release, mode: Mode) -> Floats:
     """Estimate the confidence of each rule of the original from the release."""
     if not len(before):
         return np.empty(0)
-    queries = pd.DataFrame({label: as_lists(before.frequent.sets, release.items)})
-    answers = answer_queries(queries, label, original, release, mode, 0)
+    queries = pd.DataFrame({release.label: as_lists(before.frequent.sets, release.items)})
+    answers = answer_queries(queries, release, mode, 0)
     counts = np.append(np.nan, answers.table["estimate"].to_numpy())
     wholes, antecedents = counts[before.wholes], counts[before.antecedents]
     return np.divide(wholes, antecedents, out=np.zeros(len(before)), where=antecedents > 0)

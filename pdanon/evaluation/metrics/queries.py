@@ -13,7 +13,6 @@ from typing import Any, get_args
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from pdanon.cards import card
 from pdanon.errors import ColumnError, ParameterError
@@ -34,9 +33,10 @@ from pdanon.io.files import replace_file
 from pdanon.io.parquet import read_parquet, to_parquet
 from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.chunks import refuse_chunks
-from pdanon.itemsets.codes import Itemsets, as_itemsets
+from pdanon.itemsets.codes import Itemsets, Numbers, as_itemsets
 from pdanon.itemsets.columns import find_column, find_quasi, list_column
 from pdanon.itemsets.libraries import holds_tables
+from pdanon.itemsets.lists import Floats
 from pdanon.itemsets.sampling import draw_rows, keep_items, query_frame
 from pdanon.itemsets.support import ItemsetTable
 from pdanon.itemsets.timing import show_activity
@@ -91,16 +91,11 @@ class Answers:
 
 
 def answer_queries(
-    queries: pd.DataFrame,
-    column: Hashable,
-    original: pd.DataFrame,
-    release: Release,
-    mode: Mode,
-    least: int,
-    absent: Hashable | None = None,
+    queries: pd.DataFrame, release: Release, mode: Mode, least: int, absent: Hashable | None = None
 ) -> Answers:
     """Answer queries as `Workload.are`; below ``least`` matching rows, the error is relative to ``least``."""
     check_queried_columns(queries, release.frame, "release", absent)
+    original, column = release.original, release.label
     queries, *expanded = without_absent(queries, column, absent)
     wanted = _encode_itemsets(queries[column], release.items)
     labels = [label for label in queries.columns if label != column]
@@ -130,7 +125,7 @@ def _check_bags(mode: Mode, queries: ItemsetTable) -> None:
     if mode != "subset":
         hint = 'leave mode= out: each label of a bag stands for one item, so that "subset" is known'
         raise ParameterError("a release of bags has no such estimate", where="mode", got=mode, hint=hint)
-    if (longest := int(np.diff(queries.offsets).max(initial=0))) > MOST_IN_BAGS:
+    if (longest := int(queries.lengths.max(initial=0))) > MOST_IN_BAGS:
         problem = f"a query of bags may have at most {MOST_IN_BAGS} items"
         raise ParameterError(problem, where="queries", got=f"{longest} items")
 
@@ -146,8 +141,7 @@ def check_queried_columns(
         found = int((frame.columns == label).sum())
         if found != 1:
             problem = f"the workload has a column that the {name} {'repeats' if found else 'lacks'}"
-            got = f"columns {list(frame.columns)}"
-            raise ColumnError(problem, where=f"column {label!r}", got=got)
+            raise ColumnError(problem, where=f"column {label!r}", got=f"columns {list(frame.columns)}")
 
 
 def _encode_itemsets(wanted: pd.Series[Any], items: Itemsets) -> ItemsetTable:
@@ -307,13 +301,13 @@ class Workload:
         1  ['a' 'b']
         """
         n, size = check_count(n, "n", least=1, most=MOST_DRAWN), check_count(size, "size", least=1)
-        position = _list_position(frame, column)
-        sets = Itemsets.from_series(frame.iloc[:, position])
+        lists = _find_lists(frame, column)
+        sets = Itemsets.from_series(lists)
         if items is not None:
             sets = keep_items(sets, read_list(items, "items"))
         rng = random_generator(random_state)
         rows = draw_rows(np.flatnonzero(sets.lengths >= size), n, size, rng, f"rows with {size} items")
-        return cls.from_frame(query_frame(frame.columns[position], sets, rows, size, rng))
+        return cls.from_frame(query_frame(lists.name, sets, rows, size, rng))
 
     @classmethod
     def frequent(
@@ -362,14 +356,14 @@ class Workload:
            Anonymization", Transactions on Data Privacy 5, 2012.
         """
         n = check_count(n, "n", least=1, most=MOST_DRAWN)
-        position = _list_position(frame, column)
+        lists = _find_lists(frame, column)
         found = frequent_itemsets(frame, column, min_support=min_support)
         if not len(found):
             got = f"{min_support}, {len(frame)} rows"
             raise ParameterError("no itemset is frequent", where="min_support", got=got)
         rng = random_generator(random_state)
         chosen = np.sort(rng.permutation(len(found))[:n])
-        return cls.from_frame(pd.DataFrame({frame.columns[position]: found["itemset"].iloc[chosen]}))
+        return cls.from_frame(pd.DataFrame({lists.name: found["itemset"].iloc[chosen]}))
 
     @classmethod
     def rt(
@@ -434,17 +428,17 @@ class Workload:
         if relational > len(positions):
             got = f"{relational} conditions on {len(positions)} columns"
             raise ParameterError("more conditions than columns", where="relational", got=got)
-        position = _list_position(frame, column)
-        sets = Itemsets.from_series(frame.iloc[:, position])
+        lists = _find_lists(frame, column)
+        sets = Itemsets.from_series(lists)
         complete = frame.iloc[:, positions].notna().all(axis=1).to_numpy(np.bool_)
         able = np.flatnonzero(complete & (sets.lengths >= items))
         rng = random_generator(random_state)
         rows = draw_rows(able, n, items, rng, f"rows with {items} items and all of {len(positions)} values")
-        queries = query_frame(frame.columns[position], sets, rows, items, rng)
+        queries = query_frame(lists.name, sets, rows, items, rng)
         chosen = rng.random((n, len(positions))).argsort(axis=1).argsort(axis=1) < relational
         for place, mask in zip(positions, chosen.T, strict=True):
             queries[frame.columns[place]] = draw_conditions(frame.iloc[:, place], rows, mask, share)
-        return cls.from_frame(queries, frame.columns[position])
+        return cls.from_frame(queries, lists.name)
 
     @classmethod
     def read_parquet(
@@ -561,7 +555,7 @@ class Workload:
         check_queried_columns(self.queries, original, "original", self.absent)
         with show_activity("answers"):
             release = Release.of(original, released, mapping, hierarchy, self.column, bags=True)
-            return answer_queries(self.queries, self.column, original, release, mode, least, self.absent)
+            return answer_queries(self.queries, release, mode, least, self.absent)
 
     def __repr__(self) -> str:
         others = (self.column,) if self.absent is None else (self.column, self.absent)
@@ -575,10 +569,10 @@ class Workload:
         return card(f"Workload: {len(self.queries):,} queries", [("on", ", ".join(map(str, self.queries)))])
 
 
-def _list_position(frame: pd.DataFrame, column: Hashable | None) -> int:
-    """Return the position of the list column of a table with one row per record: queries count records."""
+def _find_lists(frame: pd.DataFrame, column: Hashable | None) -> pd.Series[Any]:
+    """Return the list column of a table with one row per record: queries count records."""
     refuse_chunks(check_frame(frame))
-    return find_column(frame, column)
+    return list_column(frame, column)
 
 
 # --- Queries with absent items: rows that contain some items and none of others
@@ -604,7 +598,7 @@ def check_absent(queries: pd.DataFrame, present: Itemsets, absent: Hashable) -> 
 
 def without_absent(
     queries: pd.DataFrame, column: Hashable, absent: Hashable | None
-) -> tuple[pd.DataFrame, NDArray[np.int64], NDArray[np.float64]]:
+) -> tuple[pd.DataFrame, Numbers, Floats]:
     """Return queries without absent items, and the query and the sign, 1 or -1, of each.
 
     The rows without some items are counted by inclusion and exclusion, over the subsets of the absent items

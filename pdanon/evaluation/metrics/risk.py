@@ -7,27 +7,28 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from pdanon.cards import Measures
 from pdanon.errors import ParameterError
 from pdanon.guarantees.breaches import secret_totals
 from pdanon.guarantees.coherence import PublicAndPrivate, private_items
-from pdanon.guarantees.kkm import QuasiClasses
+from pdanon.guarantees.k_anonymity import equal_rows
+from pdanon.guarantees.kkm import Crowds
 from pdanon.guarantees.named import NamedItems, named_items
 from pdanon.guarantees.parameters import check_finite_m, check_k
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.chunks import refuse_chunks
-from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.columns import find_column, find_columns, list_column
+from pdanon.itemsets.codes import Itemsets, Numbers
+from pdanon.itemsets.columns import find_columns, find_quasi, list_column
 from pdanon.itemsets.encoded_columns import ListColumns
+from pdanon.itemsets.lists import Floats
 from pdanon.itemsets.multisets import read_visible
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.timing import show_activity
 from pdanon.itemsets.validation import check_frame
 from pdanon.recoding.counts import of_all_rows
 from pdanon.recoding.result import Anonymized, recoded_lists
-from pdanon.recoding.risk import hidden_items
+from pdanon.recoding.risk import hidden_items, is_hidden_item
 
 _SHOWN = (0, 1, 2, 3, 5)  # numbers of known items; from 10 on: 10, 20, 50, 100, ...
 
@@ -114,12 +115,12 @@ def risk(
     1      1     1.000000  1.000000   <NA>     3
     """
     refuse_chunks(check_frame(frame))
-    if sensitive is not None:
-        frame = _remove_from(frame, column, NamedItems.some(sensitive, "sensitive"))
     with show_activity("risk"):
+        read = Itemsets.from_series if quasi is None else read_visible
+        itemsets = remove_items(read(list_column(frame, column)), sensitive)
         if quasi is None:
-            return risk_of(Itemsets.from_series(list_column(frame, column)), k=k, m=m)
-        return _risk_with_quasi(frame, column, check_k(k), check_finite_m(m), quasi)
+            return risk_of(itemsets, k=k, m=m)
+        return _risk_with_quasi(itemsets, check_k(k), check_finite_m(m), frame, quasi)
 
 
 def of_few_known(table: pd.DataFrame) -> pd.DataFrame:
@@ -131,17 +132,17 @@ def of_few_known(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _risk_with_quasi(
-    frame: pd.DataFrame, column: Hashable | None, k: int, m: int, quasi: Sequence[Hashable]
+    itemsets: Itemsets, k: int, m: int, frame: pd.DataFrame, quasi: Sequence[Hashable]
 ) -> pd.DataFrame:
-    """Measure the risk if the attacker knows some columns as well."""
-    crowds = QuasiClasses.of(frame, [column], quasi).crowds
+    """Measure the risk if the attacker knows some columns of the frame as well."""
+    crowds = Crowds.of([itemsets], equal_rows(frame, find_quasi(frame, quasi)))
     known = _known_range(0, m, crowds.index)
     # Size 0 marks rows whose quasi-identifiers alone have too few candidate rows.
     smallest = [
         np.where(crowds.small(least)[crowds.members], 0, sizes)[crowds.own]
         for least, sizes in zip((2, k), _smallest(crowds.index, k, known), strict=True)
     ]
-    return _table(crowds.itemsets.lengths, np.ones(len(frame), np.int64), known, *smallest)
+    return _table(itemsets.lengths, np.ones(len(frame), np.int64), known, *smallest)
 
 
 def risk_of(itemsets: Itemsets, *, k: int, m: int) -> pd.DataFrame:
@@ -157,7 +158,7 @@ def _known_range(least: int, m: int, index: SupportIndex) -> range:
     return range(least, max(min(m, index.longest), 1) + 1)
 
 
-def _smallest(index: SupportIndex, k: int, known: range) -> list[NDArray[np.int64]]:
+def _smallest(index: SupportIndex, k: int, known: range) -> list[Numbers]:
     """Return, for each row, the sizes of the smallest itemsets with support 1, and with support below k.
 
     If a row has no such itemset, its size is ``known.stop``.
@@ -168,46 +169,37 @@ def _smallest(index: SupportIndex, k: int, known: range) -> list[NDArray[np.int6
 
 
 def _table(
-    lengths: NDArray[np.int64],
-    weights: NDArray[np.int64],
+    lengths: Numbers,
+    weights: Numbers,
     known: range,
-    unique: NDArray[np.int64],
-    exposed: NDArray[np.int64],
+    unique: Numbers,
+    exposed: Numbers,
 ) -> pd.DataFrame:
     """Tabulate the shares of all rows, then of the rows of each length."""
-    groups = np.zeros(len(weights), np.int64), lengths
-    overall, by_length = (_shares(each, weights, unique, exposed, known) for each in groups)
-    table = pd.concat([overall, by_length], ignore_index=True).astype({"items": "Int64"})
-    table.loc[: len(known) - 1, "items"] = pd.NA
-    return Measures(table)
+    own, group = np.unique(lengths, return_inverse=True)
 
+    def add_all(counts: Numbers) -> Numbers:
+        """Add the counts of all rows before those of each length, if there are rows."""
+        return np.vstack((counts.sum(axis=0, keepdims=True)[: len(own)], counts))
 
-def _shares(
-    groups: NDArray[np.int64],
-    weights: NDArray[np.int64],
-    unique: NDArray[np.int64],
-    exposed: NDArray[np.int64],
-    known: range,
-) -> pd.DataFrame:
-    """Compute, for each group and number of known items, the share of rows at risk."""
-    lengths, group = np.unique(groups, return_inverse=True)
-    rows = np.bincount(group, weights, minlength=len(lengths)).astype(np.int64)
+    rows = add_all(np.bincount(group, weights, minlength=len(own)).astype(np.int64)[:, None])
 
-    def share(sizes: NDArray[np.int64]) -> NDArray[np.float64]:
+    def share(sizes: Numbers) -> Floats:
         # Rows by the size of the smallest itemset: at risk if at least as many items are known.
-        counts = np.zeros((len(lengths), known.stop + 1), np.int64)
+        counts = np.zeros((len(own), known.stop + 1), np.int64)
         np.add.at(counts, (group, sizes), weights)
-        return (np.cumsum(counts, axis=1)[:, known.start : known.stop] / rows[:, None]).ravel()
+        at_risk = np.cumsum(counts, axis=1)[:, known.start : known.stop]
+        return (add_all(at_risk) / rows).ravel()
 
-    return pd.DataFrame(
-        {
-            "known": np.tile(np.array(known), len(lengths)),
-            "singled_out": share(unique),
-            "below_k": share(exposed),
-            "items": np.repeat(lengths, len(known)),
-            "rows": np.repeat(rows, len(known)),
-        }
-    )
+    items = pd.array([pd.NA, *own.tolist()], dtype="Int64")[: len(rows)]
+    table = {
+        "known": np.tile(np.array(known), len(rows)),
+        "singled_out": share(unique),
+        "below_k": share(exposed),
+        "items": items.repeat(len(known)),
+        "rows": rows.repeat(len(known)),
+    }
+    return Measures(pd.DataFrame(table))
 
 
 def exposure(
@@ -249,17 +241,11 @@ def exposure(
     return {name: table.reindex(numbers, method="ffill").reset_index() for name, table in tables.items()}
 
 
-def remove_items(itemsets: Itemsets, items: NamedItems) -> Itemsets:
-    """Remove items from the rows of a column; a row without other items becomes empty."""
-    known = np.where(items.find(itemsets.vocabulary) >= 0, -1, np.arange(itemsets.n_items))
-    return itemsets.recode(known.astype(np.int32), itemsets.vocabulary)
-
-
-def _remove_from(frame: pd.DataFrame, column: Hashable | None, items: NamedItems) -> pd.DataFrame:
-    place = find_column(frame, column)
-    frame, itemsets = frame.copy(deep=False), read_visible(frame.iloc[:, place])
-    frame.isetitem(place, remove_items(itemsets, items).to_pandas())
-    return frame
+def remove_items(itemsets: Itemsets, sensitive: Any) -> Itemsets:
+    """Remove sensitive items, if they are given, from the rows; a row without other items becomes empty."""
+    if sensitive is None:
+        return itemsets
+    return itemsets.keep_items(~is_hidden_item(itemsets, NamedItems.some(sensitive, "sensitive")))
 
 
 # --- Inference of private items: the probabilities that coherence bounds
@@ -321,13 +307,13 @@ def breach(
     parts = PublicAndPrivate.of(columns, named)
     if columns.private is not None:
         parts = parts.within_rows(~columns.private.nulls)
-    wanted = named_items(columns.itemsets, NamedItems.of(known, "known"), "known")
+    wanted = named_items(columns.itemsets, NamedItems.of(known, "known"))
     both = int((wanted & parts.is_private[: len(wanted)]).sum())
     if both:
         hint = "a known item is public: leave it out of known or private"
         raise ParameterError("a known item is private", where="known", got=f"{both} items", hint=hint)
     held = parts.part(np.append(wanted, np.zeros(len(parts.is_private) - len(wanted), np.bool_)))
-    matching = parts.secrets.within(np.diff(held.offsets) == wanted.sum())
+    matching = parts.secrets.within(held.lengths == wanted.sum())
     supports = secret_totals(matching, parts.copies)
     items = parts.private_vocabulary
     table = pd.DataFrame(

@@ -8,7 +8,7 @@ import os
 import platform
 import re
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache, partial
 from importlib.metadata import version
@@ -24,8 +24,7 @@ import pandas as pd
 from pdanon.cards import escape_html
 from pdanon.errors import FormatError, ParameterError, cause_of, escape_controls
 from pdanon.evaluation.fingerprint import fingerprint
-from pdanon.evaluation.plotting import check_tradeoff
-from pdanon.evaluation.plotting import tradeoff as draw_tradeoff
+from pdanon.evaluation.plotting import check_tradeoff, tradeoff as draw_tradeoff
 from pdanon.io.files import replace_file
 from pdanon.recoding.result import Anonymized
 
@@ -119,8 +118,10 @@ def steps(todo: Iterable[tuple[str, str]]) -> str:
 
 def figure(draw: Callable[..., object], caption: str, description: str | None = None) -> str:
     """Return a plot with a caption, which is also its description; an empty text without matplotlib."""
-    picture = svg(draw, caption if description is None else description)
-    return f"<figure>{picture}<figcaption>{escape_html(caption)}</figcaption></figure>" if picture else ""
+    if find_spec("matplotlib") is None:
+        return ""
+    picture = _draw_svg(draw, caption if description is None else description)
+    return f"<figure>{picture}<figcaption>{escape_html(caption)}</figcaption></figure>"
 
 
 def section(title: str, *parts: str) -> str:
@@ -136,10 +137,8 @@ _COLORS = {"#0b0c0e": "currentColor", "#0d7377": "var(--bar)"}
 _SIZE = (4.3, 2.9)  # inches; small enough that the text is legible on a phone
 
 
-def svg(draw: Callable[..., object], description: str) -> str:
-    """Draw a plot on axes as inline SVG with a text alternative; an empty text without matplotlib."""
-    if find_spec("matplotlib") is None:
-        return ""
+def _draw_svg(draw: Callable[..., object], description: str) -> str:
+    """Draw a plot on axes as inline SVG with a text alternative."""
     from matplotlib import style
     from matplotlib.figure import Figure
 
@@ -183,7 +182,6 @@ def _inline(document: str, description: str) -> str:
 # --- The head of a page, by its publisher
 
 
-_NO_HEAD: Mapping[str, Any] = {}
 _HEAD = {
     "dataset": "data set",
     "purpose": "purpose",
@@ -204,19 +202,15 @@ def check_head(head: Mapping[str, Any]) -> dict[str, str]:
     return {name: text for name, text in head.items() if text is not None}
 
 
-def _head_table(head: Mapping[str, str]) -> str:
-    """Return a table of the texts of a head, without the title; empty if there are none."""
-    texts = {name: head[key] for key, name in _HEAD.items() if key in head}
-    return text_table("Head", texts) if texts else ""
-
-
 # --- A page as one file, with its style and script; the browser fetches nothing
 
 
-def document(title: str, sections: Iterable[str], note: str, head: Mapping[str, Any] = _NO_HEAD) -> str:
+def document(title: str, sections: Iterable[str], note: str, head: Mapping[str, Any]) -> str:
     """Return a page as text; the title, unless the head has one, and a note for the footer."""
-    texts = check_head(head)
-    title, content = texts.get("title", title), [*filter(None, [_head_table(texts)]), *sections]
+    texts, content = check_head(head), [*sections]
+    title = texts.get("title", title)
+    if shown := {name: texts[key] for key, name in _HEAD.items() if key in texts}:
+        content.insert(0, text_table("Head", shown))
     script, style = _resource("report.js"), _resource("report.css")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return Template(_resource("report.html")).substitute(
@@ -330,14 +324,19 @@ def tradeoff_section(trials: pd.DataFrame, chosen: tuple[Any, Any] | None = None
         "against attackers who know up to m items. The risk shown is for attackers who know m + 1 items."
     )
     header = ["k", "m", *(_SHARES[name] for name in shown), ""]
-    rows = [[*_cells(trial, shown), Cell(_remark(trial, chosen))] for _, trial in trials.iterrows()]
+    rows = [
+        [
+            *(count(trial[name]) for name in ("k", "m")),
+            *(_share_or_none(trial[name]) for name in shown),
+            Cell(_remark(trial, chosen)),
+        ]
+        for _, trial in trials.iterrows()
+    ]
     return section("What each k and m costs", paragraph(text), *plots, table("Releases tried", header, rows))
 
 
-def _cells(trial: pd.Series[Any], shown: list[str]) -> Iterator[Cell]:
-    yield from (count(trial[name]) for name in ("k", "m"))
-    for name in shown:
-        yield Cell("none", float("inf")) if pd.isna(trial[name]) else share(float(trial[name]))
+def _share_or_none(value: Any) -> Cell:
+    return Cell("none", float("inf")) if pd.isna(value) else share(float(value))
 
 
 def _remark(trial: pd.Series[Any], chosen: tuple[Any, Any] | None) -> str:

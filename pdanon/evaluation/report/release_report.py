@@ -189,25 +189,14 @@ _MEANINGS = {
 }
 
 
-def write_report(
-    result: Anonymized,
-    path: str | os.PathLike[str],
-    original: pd.DataFrame | None = None,
-    tradeoff: pd.DataFrame | None = None,
-    head: Mapping[str, str | None] | None = None,
-) -> None:
+def write_report(result: Anonymized, path: str | os.PathLike[str], **given: Any) -> None:
     """Write the report of a release, whole or not at all: see `Anonymized.report`."""
-    write_document(render(result, original, tradeoff, head), path)
+    write_document(render(result, **given), path)
 
 
-def write_page(
-    result: Anonymized,
-    path: Path,
-    original: pd.DataFrame | None = None,
-    head: Mapping[str, str | None] | None = None,
-) -> None:
-    """Write the page to a temporary file."""
-    write_draft(render(result, original, head=head), path)
+def write_page(result: Anonymized, path: Path, **given: Any) -> None:
+    """Write the page to a temporary file, with the arguments of `render`."""
+    write_draft(render(result, **given), path)
 
 
 def render(
@@ -307,10 +296,14 @@ def _guarantee(result: Anonymized) -> str:
 def loss_table(loss: Mapping[str, float]) -> str:
     """Return a table of the measures of information loss, with their meanings."""
     shares = {*SHARES, "least_occurrences", "singles", "pairs", "values", "gap"}
-    rows = []
-    for name, value in loss.items():
-        figures = share(value) if name in shares else Cell(f"{value:.4g}", value)
-        rows.append((Cell(name), figures, Cell(_MEANINGS.get(name, ""))))
+    rows = [
+        (
+            Cell(name),
+            share(value) if name in shares else Cell(f"{value:.4g}", value),
+            Cell(_MEANINGS.get(name, "")),
+        )
+        for name, value in loss.items()
+    ]
     return table("Information loss", ["measure", "value", "meaning"], rows)
 
 
@@ -377,13 +370,14 @@ def _items(result: Anonymized) -> str:
 def _labels(result: Anonymized, column: Hashable) -> str:
     """Return the section with the labels of a released column; anyone with the release can read them."""
     released = Itemsets.from_series(list_column(result.frame, column))
-    supports, sizes = SupportIndex.of(released).singles, label_sizes(result.mapping)
-    stands_for = sizes.reindex(released.texts()).fillna(1).to_numpy(np.int64)
+    supports, texts = SupportIndex.of(released).singles, released.texts()
+    stands_for = label_sizes(result.mapping).reindex(texts).fillna(1).to_numpy(np.int64)
     order = np.lexsort((-supports, -stands_for))[:MOST_LABELS]  # the most general labels first
-    texts = released.texts()
     short = _short_labels(result.mapping)
-    cells = {i: Cell(texts[i], short=short.get(texts[i], "")) for i in order}
-    rows = [(cells[i], count(stands_for[i]), count(supports[i])) for i in order]
+    rows = [
+        (Cell(texts[i], short=short.get(texts[i], "")), count(stands_for[i]), count(supports[i]))
+        for i in order
+    ]
     some = f"the {len(order):,} largest of {len(texts):,}" if len(order) < len(texts) else f"{len(texts):,}"
     caption = f"Labels in the column {column} ({some})"
     header = ["label", "items", "parts" if in_chunks(result) else "rows"]
@@ -394,24 +388,19 @@ def _short_labels(mapping: pd.DataFrame) -> dict[str, str]:
     """Return a short form of the labels that list many items, such as ``(a,b,c,d,e, 12 more)``."""
     published = mapping[mapping["generalized"].notna()]
     pairs = published[["generalized", "item"]].astype("str").drop_duplicates()
-    items: dict[str, list[str]] = {}
-    for label, item in zip(pairs["generalized"], pairs["item"], strict=True):
-        items.setdefault(label, []).append(item)
     short = {}
-    for label, own in items.items():
-        listed = ",".join(own[:MOST_SHOWN])
+    for label, items in pairs.groupby("generalized")["item"]:
+        listed = ",".join(items.head(MOST_SHOWN))
         # No node of a hierarchy, and no label that is short already.
-        if len(own) > MOST_SHOWN and label.startswith(f"({listed},"):
-            short[label] = f"({listed}, {len(own) - MOST_SHOWN:,} more)"
+        if len(items) > MOST_SHOWN and str(label).startswith(f"({listed},"):
+            short[str(label)] = f"({listed}, {len(items) - MOST_SHOWN:,} more)"
     return short
 
 
 def _unmodified_columns(result: Anonymized) -> str:
     frame, unmodified = result.frame, result.unmodified
     kinds: list[tuple[Hashable, str]] = [
-        (label, frame.dtypes.iloc[position].name)
-        for position, label in enumerate(frame.columns)
-        if label in result.passed_through
+        (label, column.dtype.name) for label, column in frame.items() if label in result.passed_through
     ]
     kinds += [(name, "index") for name in unmodified.levels]
     columns = [(str(label), kind, unmodified.is_judged(label)) for label, kind in kinds]
@@ -448,8 +437,11 @@ def parameter_texts(result: Anonymized) -> dict[str, str]:
     given = {name: value for name, value in result.parameters.items() if value is not None or name == "m"}
     if isinstance(transaction := given.get("transaction"), Transaction):
         given |= {"transaction": transaction.algorithm, **set_parameters(transaction)}
-    given = {name: value for name, value in given.items() if not name.endswith("random_state")}
-    return {name: _describe_value(name, value, result.frame) for name, value in given.items()}
+    return {
+        name: _describe_value(name, value, result.frame)
+        for name, value in given.items()
+        if not name.endswith("random_state")
+    }
 
 
 def _describe_value(name: str, value: Any, frame: pd.DataFrame) -> str:

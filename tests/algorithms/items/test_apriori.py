@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from conftest import frame_of, rows_of
 from hypothesis import given, settings
-from naive import cuts as naive_cuts
-from naive import itemsets as naive
+from naive import cuts as naive_cuts, itemsets as naive
 from naive.cuts import SMALL_TREE, hierarchy_of, problems
 
 from examples import examples

@@ -17,8 +17,7 @@ import pyarrow as pa
 import pytest
 from conftest import SECRET, frame_of, row_lists, rows_of
 from frames import NULLS
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 from naive import cahd as naive
 from pace import timed
 from test_contract import WRITERS

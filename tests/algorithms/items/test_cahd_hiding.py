@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from fractions import Fraction
-from functools import partial
 from itertools import combinations
 from random import Random
 
@@ -14,17 +13,14 @@ import pyarrow as pa
 import pytest
 from conftest import SECRET, frame_of, row_lists, rows_of
 from contract import tree_over
-from hypothesis import given
-from hypothesis import strategies as st
-from naive import cahd as naive
-from naive import emptied as naive_emptied
-from naive import itemsets as naive_itemsets
+from hypothesis import given, strategies as st
+from naive import cahd as naive, emptied as naive_emptied, itemsets as naive_itemsets
 from test_cahd import ORDERS, association, counts_of, expected, grouped
 
 import pdanon
 from examples import some
 from pdanon import SensitiveGroups
-from pdanon.algorithms.items.cahd import RECORD, decide
+from pdanon.algorithms.items.cahd import RECORD
 from pdanon.evaluation.metrics.group_reconstruction import reconstruction_error
 from pdanon.itemsets.encoded_columns import ListColumns
 
@@ -69,8 +65,7 @@ def assert_hides_both(rows, sensitive, asked):
 def groups_of_the_published(frame, rows, sensitive, became, asked):
     """What the naive version makes of the rows as they are published, labels in the order of the decision."""
     asked = {"order": "nn", "alpha": 3, "hierarchy": None, "refine": True, **asked}
-    decision = partial(decide, sensitive=sensitive, **asked)
-    recoding = RECORD.decision(ListColumns.of(frame, [0]), decision).rows.recoding
+    recoding = RECORD.decision(ListColumns.of(frame, [0]), {**asked, "sensitive": sensitive}).rows.recoding
     number = {label: f"{place:03}" for place, label in enumerate(recoding.labels.to_pylist())}
     public = {item for item, label in became.items() if label is not None}
     shown = [frozenset(number[became[item]] for item in row & public) | (row & sensitive) for row in rows]

@@ -11,11 +11,8 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from conftest import SECRET, frame_of, row_lists, rows_of
-from hypothesis import assume, example, given, settings
-from hypothesis import strategies as st
-from naive import coat as naive_coat
-from naive import emptied as naive_emptied
-from naive import itemsets as naive
+from hypothesis import assume, example, given, settings, strategies as st
+from naive import coat as naive_coat, emptied as naive_emptied, itemsets as naive
 
 import pdanon
 from examples import examples

@@ -7,8 +7,7 @@ from itertools import combinations
 import pandas as pd
 import pytest
 from conftest import frame_of, row_lists, rows_of
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 from naive import itemsets as naive
 from test_clustering import became_of, outcome
 

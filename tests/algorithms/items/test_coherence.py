@@ -11,10 +11,8 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from conftest import SECRET, frame_of, row_lists, rows_of
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from naive import coherence as naive
-from naive import emptied as naive_emptied
+from hypothesis import given, settings, strategies as st
+from naive import coherence as naive, emptied as naive_emptied
 
 import pdanon
 from examples import examples

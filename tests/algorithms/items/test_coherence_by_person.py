@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import SECRET, frame_of, rows_of
-from naive import coherence as naive
-from naive import emptied as naive_emptied
+from naive import coherence as naive, emptied as naive_emptied
 
 import pdanon
 from examples import ALL, seeds

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 from conftest import frame_of, rows_of
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 from naive import itemsets as naive
 from naive.cuts import FIRST, SMALL_TREE, WORKED, direct, hierarchy_of, lattice_search, problems
 

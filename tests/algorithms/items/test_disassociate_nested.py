@@ -5,8 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 from conftest import frame_of
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from naive import disassociation as naive
 from pace import timed
 

@@ -6,8 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import frame_of, row_lists, rows_of
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 from naive import itemsets as naive
 from naive.diverse import diverse
 

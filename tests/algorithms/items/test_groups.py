@@ -10,10 +10,8 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from conftest import frame_of, row_lists
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
-from naive import groups as naive_groups
-from naive import itemsets as naive
+from hypothesis import assume, given, settings, strategies as st
+from naive import groups as naive_groups, itemsets as naive
 from naive.cuts import SECOND, hierarchy_of, trees
 
 import pdanon

@@ -8,10 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import frame_of, row_lists, rows_of
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
-from naive import hghs as naive_hghs
-from naive import itemsets as naive
+from hypothesis import assume, given, settings, strategies as st
+from naive import hghs as naive_hghs, itemsets as naive
 from naive.cuts import hierarchy_of, trees
 
 import pdanon
@@ -65,10 +63,13 @@ class Task:
         self.tree, self.leaves = hierarchy_of(tree).cover(itemsets.texts())
 
     def descent(self, k, m):
-        return Descent(self.index, self.tree, self.leaves, k=k, m=m)
+        return Descent(self.task(k, m))
 
     def rounds(self, k, m):
-        return [path[-1] for path in paths(CutTask(self.index, self.tree, self.leaves, k, m, report_nothing))]
+        return [path[-1] for path in paths(self.task(k, m))]
+
+    def task(self, k, m):
+        return CutTask(self.index, self.tree, self.leaves, k, m, report_nothing)
 
     def mask(self, names):
         return np.isin(np.array(self.tree.names), list(names))
@@ -165,7 +166,7 @@ def test_steps_of_the_inner_loop_on_cut3(taxonomy):
 
 @pytest.mark.parametrize("m", [5, None, 10**9])
 def test_way_of_the_outer_loop(example, m):
-    steps = [example.step(each) for each in example.descent(2, m).steps(lambda done: None)]
+    steps = [example.step(each) for each in example.descent(2, m).steps()]
     assert [cut for cut, _, _ in steps] == [frozenset(CUTS[number]) for number in (1, 2, 4, 6)]
     assert [float(cost) for _, _, cost in steps] == [23, 8.6, 6.2, 5.6]
 
@@ -216,7 +217,7 @@ def test_every_step_is_that_of_the_naive_run(task, m):
     expected = naive_hghs.Taxonomy(rows, naive_hghs.collapsed(tree), k, m)
     given = Task(rows, tree)
     descent = given.descent(k, m)
-    assert [given.step(each) for each in descent.steps(lambda done: None)] == list(expected.descent())
+    assert [given.step(each) for each in descent.steps()] == list(expected.descent())
     assert given.learnt(descent) <= expected.threats
 
 
@@ -226,9 +227,7 @@ def test_every_step_for_longer_rows_is_that_of_the_naive_run(task, m):
     tree, rows, k = task
     expected = naive_hghs.Taxonomy(rows, naive_hghs.collapsed(tree), k, m)
     given = Task(rows, tree)
-    assert [given.step(each) for each in given.descent(k, m).steps(lambda done: None)] == list(
-        expected.descent()
-    )
+    assert [given.step(each) for each in given.descent(k, m).steps()] == list(expected.descent())
 
 
 @settings(max_examples=examples(40))
@@ -380,7 +379,7 @@ def test_a_node_is_kept_where_hiding_an_emptied_row_would_lose_more(name):
 def steps_of(rows, tree, k, m):
     """The cuts on the way down, each as its nodes' letters in order."""
     given = Task([frozenset(row) for row in rows], tree)
-    steps = given.descent(k, m).steps(lambda done: None)
+    steps = given.descent(k, m).steps()
     return ["".join(sorted(given.step(each)[0])) for each in steps]
 
 
@@ -420,7 +419,7 @@ def test_suppressed_node_comes_back_when_what_it_was_dropped_for_is_expanded():
     rows = [frozenset(row) for row in ["aq", *"bbbbbb", "q", "q"]]
     tree = over("T", over("P", "ab"), "q")
     given = Task(rows, tree)
-    steps = [given.step(each) for each in given.descent(2, 2).steps(lambda done: None)]
+    steps = [given.step(each) for each in given.descent(2, 2).steps()]
     assert steps == [({"T"}, set(), 10), ({"P", "q"}, {"q"}, Fraction("6.5")), ({"a", "b", "q"}, {"a"}, 1)]
     result = frame_of(rows).txanon.hghs(k=2, m=2, hierarchy=hierarchy_of(tree))
     assert became_of(result) == {"a": None, "b": "b", "q": "q"}

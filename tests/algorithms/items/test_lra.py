@@ -8,10 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import frame_of, row_lists, rows_of
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
-from naive import cuts as naive_cuts
-from naive import itemsets as naive
+from hypothesis import example, given, settings, strategies as st
+from naive import cuts as naive_cuts, itemsets as naive
 from naive.cuts import FIRST, SMALL_TREE, WORKED, hierarchy_of, problems
 
 import pdanon

@@ -12,8 +12,7 @@ import pytest
 import scipy.optimize
 import scipy.sparse
 from conftest import frame_of, rows_of
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 from naive import itemsets as naive
 from naive.cuts import (
     FIRST,

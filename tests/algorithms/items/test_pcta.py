@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import frame_of, row_lists, rows_of
-from hypothesis import assume, example, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, example, given, settings, strategies as st
 from naive import itemsets as naive
 
 import pdanon

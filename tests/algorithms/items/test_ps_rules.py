@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import SECRET, frame_of
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from naive.bisection import Sets
 from naive.rules import all_rules, broken
 from pace import timed

@@ -9,8 +9,7 @@ from itertools import chain, pairwise, product
 import pandas as pd
 import pytest
 from conftest import frame_of
-from naive import itemsets
-from naive import series as naive
+from naive import itemsets, series as naive
 from naive.cuts import hierarchy_of, subtrees
 
 import pdanon

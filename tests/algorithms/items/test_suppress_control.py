@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import frame_of
-from naive import inferences
-from naive import rho_control as naive
+from naive import inferences, rho_control as naive
 
 import pdanon
 from examples import ALL

@@ -10,8 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from conftest import frame_of
-from naive import inferences
-from naive import rho_control as naive
+from naive import inferences, rho_control as naive
 
 from examples import some
 from pdanon import HierarchyError, ParameterError, RhoUncertainty, guarantees

@@ -6,8 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import frame_of, rows_of
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from naive import itemsets as naive
 from naive.cuts import FIRST, SMALL_TREE, WORKED, hierarchy_of, lattice_search, problems, vpa
 

@@ -9,8 +9,7 @@ import pandas as pd
 import pytest
 from conftest import SECRET, Clock, frame_of, rows_of
 from frames import FRAMES
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from naive.cuts import FIRST, SMALL_TREE, best_choice, hierarchy_of, lattice_search, problems
 from naive.emptied import emptied
 from naive.refine import Released

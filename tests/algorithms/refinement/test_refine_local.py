@@ -11,10 +11,8 @@ import pyarrow as pa
 import pytest
 from conftest import SECRET, frame_of, row_lists, rows_of
 from families import gathered
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from naive import itemsets as naive
-from naive import rt as naive_rt
+from hypothesis import given, settings, strategies as st
+from naive import itemsets as naive, rt as naive_rt
 from naive.cuts import hierarchy_of, subtrees, trees
 from naive.emptied import emptied
 from naive.groups import lcg

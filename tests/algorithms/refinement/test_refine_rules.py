@@ -8,8 +8,7 @@ from math import log2
 import pandas as pd
 import pytest
 from conftest import frame_of
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 from naive import rules as naive
 from naive.itemsets import support
 from test_refine import became_of, cost, moved

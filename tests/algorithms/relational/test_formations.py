@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from families import FORMATIONS
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from naive import relational as naive
 
 import pdanon
@@ -113,7 +112,7 @@ def test_penalties(table, data):
     digests = Digests(encoded, members)
 
     def fractions(losses):
-        return [Fraction(loss, encoded.unit) for loss in losses.tolist()]
+        return [Fraction(loss, encoded.attributes[0].unit) for loss in losses.tolist()]
 
     assert fractions(digests.losses) == [*map(oracle.penalty, members)]
     heights = [oracle.penalty(each, heights=True) for each in members]
@@ -121,7 +120,7 @@ def test_penalties(table, data):
     assert fractions(encoded.losses_with_each(members[0], everything)) == [
         oracle.penalty([*members[0], row]) for row in everything
     ]
-    values = [each.codes[:1] for each in encoded.attributes]
+    values = encoded.codes[0, :, np.newaxis]
     assert fractions(digests.losses_with(values)) == [oracle.penalty([*each, 0]) for each in members]
     digests.add(len(members) - 1, values)
     grown = [*members[:-1], np.append(members[-1], 0)]
@@ -150,7 +149,8 @@ def test_penalties(table, data):
 def test_equal_sums_of_shares_are_equal(one, other):
     """All of one column is as much as a third of it and two thirds of another: rounded, these are less."""
     table = QuasiTable.of(pd.DataFrame({"a": one, "b": other}), ["a", "b"])
-    assert Digests(table, [np.array([0, 1]), np.array([2, 3])]).losses.tolist() == [table.unit] * 2
+    losses = Digests(table, [np.array([0, 1]), np.array([2, 3])]).losses
+    assert losses.tolist() == [table.attributes[0].unit] * 2
 
 
 def test_unit_is_a_multiple_of_what_fits():
@@ -190,7 +190,7 @@ PUBLISHED = [  # rows, NCP by attribute in fractions of the domain
 @pytest.mark.parametrize(("rows", "expected"), PUBLISHED)
 def test_published_penalties(rows, expected):
     table = QuasiTable.of(EXAMPLE, [*EXAMPLE], WORLD)
-    found = [cover_loss(each, each.codes[rows]) / table.unit for each in table.attributes]
+    found = [cover_loss(each, codes) / table.attributes[0].unit for each, codes in table.columns(rows)]
     assert found == pytest.approx(expected)
 
 

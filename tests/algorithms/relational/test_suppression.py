@@ -10,8 +10,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from families import RELATIONAL
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from naive import relational as naive
 from test_formations import RANDOM, frame_of, hierarchies_of, released, tables
 

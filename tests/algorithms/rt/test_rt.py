@@ -17,8 +17,7 @@ import pyarrow as pa
 import pytest
 from conftest import SECRET, frame_of, rows_of
 from families import FORMATIONS, RT, TRANSACTION_ALGORITHMS, gathered
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from naive import rt as naive
 
 import pdanon

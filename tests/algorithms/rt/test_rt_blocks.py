@@ -20,10 +20,8 @@ import pytest
 from conftest import SECRET, rows_of
 from executors import LastFirst
 from families import TRANSACTION_ALGORITHMS, gathered
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from naive import emptied as naive_emptied
-from naive import rt as naive
+from hypothesis import given, settings, strategies as st
+from naive import emptied as naive_emptied, rt as naive
 from naive.relational import Table
 from test_rt import (
     CUTTING,
@@ -155,7 +153,8 @@ def test_blocks_are_anonymized_each_apart(rows, merge, percent):
         part = Dataset.of(frame, None, **encoding()).whole.take(np.array(block))
         groups = part.groups("mondrian", None, lambda done: None)
         firsts.append([[block[place] for place in np.flatnonzero(groups == group)] for group in set(groups)])
-    unit = Dataset.of(frame, None, **encoding()).table.unit  # what a block may lose is rounded down to one
+    encoded = Dataset.of(frame, None, **encoding()).table
+    unit = encoded.attributes[0].unit  # what a block may lose is rounded down to one
     loss = [int(naive.rum(table, sorted(first, key=min)) * unit) for first in firsts]
     everything = 3 * len(rows) * unit
     delta = Fraction(percent * everything + (100 - percent) * sum(loss), 100 * everything)

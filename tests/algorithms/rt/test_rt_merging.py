@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import frame_of, rows_of
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 from naive import rt as naive
 from naive.relational import Table
 
@@ -17,8 +16,7 @@ import pdanon
 from examples import examples
 from pdanon.algorithms.relational.quasi import QuasiTable
 from pdanon.algorithms.rt.dataset import Dataset
-from pdanon.algorithms.rt.merging import Merging, Rum, best_candidate, distances
-from pdanon.algorithms.rt.rum_bound import _merge
+from pdanon.algorithms.rt.merging import Merging, Rum, best_candidate, distances, merge_next
 from pdanon.itemsets.codes import Itemsets
 
 # --- the running example of the paper
@@ -66,7 +64,7 @@ def test_published_distances():
 
 def test_published_choices():
     state = merging(people())
-    unit = table_of(people()).unit
+    unit = table_of(people()).attributes[0].unit
     assert state.total / (3 * 6 * unit) == pytest.approx(0.3595, abs=5e-5)
     assert state.seed == 0
     losses = state.losses_with(0)
@@ -200,12 +198,12 @@ def test_rum_bound_merges_as_the_paper_says(given_rows, merge, percent):
     rows, clusters = given_rows
     frame, groups, table, items = encoded(rows, clusters)
     state = merging(frame, groups, {"region": TREE}, COLUMNS)
-    unit = table_of(frame, {"region": TREE}, COLUMNS).unit
+    unit = table_of(frame, {"region": TREE}, COLUMNS).attributes[0].unit
     first = naive.rum(table, clusters)
     assert Fraction(state.total, unit) == first
     most = first + (3 * len(rows) - first) * percent / 100
     steps = 0
-    while _merge(state, int(most * unit), merge, None):
+    while merge_next(state, int(most * unit), merge, None):
         steps += 1
     expected = naive.rum_bound(
         table, clusters, most, merge, lambda cluster: naive.btd([items[row] for row in cluster])
@@ -231,9 +229,9 @@ def test_merges_by_what_generalizing_loses(given_rows, merge, percent, m):
     state = merging(frame, groups, {"region": TREE}, COLUMNS)
     first = naive.rum(table, clusters)
     most = first + (3 * len(rows) - first) * percent / 100
-    unit = table_of(frame, {"region": TREE}, COLUMNS).unit
+    unit = table_of(frame, {"region": TREE}, COLUMNS).attributes[0].unit
     pcta = naive.Pcta(items, 2, m)
-    while _merge(state, int(most * unit), merge, transactions(frame, 2, m, "NCP")):
+    while merge_next(state, int(most * unit), merge, transactions(frame, 2, m, "NCP")):
         pass
     assert as_lists(state) == naive.rum_bound(table, clusters, most, merge, pcta.far)
 

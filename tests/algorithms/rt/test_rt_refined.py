@@ -6,8 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import frame_of
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from naive import rt as naive
 from test_rt import DRUGS, OWN, datasets, frame_with, many_rows, published, run, two_columns
 from test_rt_merging import ASKED, ITEMS, QUASI, protected

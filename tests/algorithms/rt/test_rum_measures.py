@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import frame_of
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 from naive import rt as naive
 from naive.relational import Table
 from test_rt_merging import COLUMNS, ITEMS, QUASI, TREE, WORLD, as_lists, clustered, encoded, merges, people
@@ -19,8 +18,7 @@ from examples import examples
 from pdanon import InfeasibleError, ParameterError
 from pdanon.algorithms.relational.quasi import QuasiTable, column_weights
 from pdanon.algorithms.rt.dataset import Dataset
-from pdanon.algorithms.rt.merging import MEASURES, Merging, Rum
-from pdanon.algorithms.rt.rum_bound import _merge
+from pdanon.algorithms.rt.merging import MEASURES, Merging, Rum, merge_next
 from pdanon.itemsets.codes import Itemsets
 
 TREES = {"region": TREE}
@@ -84,7 +82,7 @@ def test_merges_by_any_measure(given_rows, merge, percent, name, own):
     if name == "Minkowski":  # roots are rounded: a bound in between, and no ties
         bound += Fraction(1, 10**6)
     steps = 0
-    while _merge(state, rum.limit(bound), merge, None):
+    while merge_next(state, rum.limit(bound), merge, None):
         steps += 1
     expected = naive_merges(table, clusters, bound, merge, lambda rows: naive.btd([items[n] for n in rows]))
     assert as_lists(state) == expected

@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from families import gathered
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from test_rt import QUASI, WORLD, assert_contract, datasets, frame_with, many_rows
 
 import pdanon

@@ -7,22 +7,18 @@ from itertools import combinations
 import numpy as np
 import pytest
 from conftest import row_lists
-from hypothesis import assume, example, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, example, given, settings, strategies as st
 from indexes import csr, index_of, weighted_rows
 from naive.itemsets import Clustering
 
 from examples import examples
+from pdanon._kernels import clusters as kernels
 from pdanon._kernels.clusters import _compare_loss
 from pdanon.algorithms.states.clusters import Clusters
 from pdanon.itemsets import timing as progress
 from pdanon.itemsets.support import ItemsetTable
 
 N_ITEMS = 7
-
-
-def silent(merges):
-    """Nobody watches the progress."""
 
 
 # --- losses, without their factors 2**size
@@ -71,6 +67,13 @@ def test_all_small_losses_compare_exactly():
 # --- supports under merges and drops
 
 
+def support(clusters, one, other=None):
+    """The support of a cluster, or of two together."""
+    if other is None:
+        return clusters._state.support[one]
+    return kernels.together(one, other, clusters._state)
+
+
 def assert_equal_state(clusters, naive):
     """Every support that the clusters can be asked for, and the rows as sets of clusters."""
     label_of = [naive.label.get(item, item) for item in range(N_ITEMS)]
@@ -78,9 +81,9 @@ def assert_equal_state(clusters, naive):
     published = sorted(set(label_of) - {None})
     assert clusters.n_clusters == len(published)
     for label in published:
-        assert clusters.support(label) == naive.support({label})
+        assert support(clusters, label) == naive.support({label})
     for one, other in combinations(published, 2):
-        assert clusters.support(one, other) == clusters.support(other, one) == naive.support({one, other})
+        assert support(clusters, one, other) == support(clusters, other, one) == naive.support({one, other})
     rows = clusters.index()
     found = ItemsetTable(rows.codes, rows.offsets, rows.weights)
     generalized = naive.generalized()
@@ -99,10 +102,10 @@ def test_supports_stay_current_through_merges_and_drops(sample, lines, draw):
     while len(naive.labels) > 1:
         one, other = draw.sample(naive.labels, 2)
         if draw.random() < 0.25:
-            clusters.drop(one)
+            kernels.drop(one, clusters._state)
             naive.drop(one)
         else:
-            clusters.merge(one, other)
+            kernels.merge(one, other, clusters._state)
             naive.merge(one, other)
         assert_equal_state(clusters, naive)
 
@@ -111,12 +114,12 @@ def test_supports_stay_current_up_to_the_largest_number_of_rows():
     """Counts of two clusters are added before what they share is taken off: more than 31 bits."""
     most = 2**31 - 1
     clusters = Clusters(index_of([{0, 1, 2}, {1, 3}], weights=[most - 5, 5]))
-    clusters.merge(0, 1)
-    assert clusters.support(0) == most
-    assert clusters.support(0, 2) == most - 5
-    assert clusters.support(0, 3) == 5
-    clusters.merge(2, 3)
-    assert clusters.support(0, 2) == most
+    kernels.merge(0, 1, clusters._state)
+    assert support(clusters, 0) == most
+    assert support(clusters, 0, 2) == most - 5
+    assert support(clusters, 0, 3) == 5
+    kernels.merge(2, 3, clusters._state)
+    assert support(clusters, 0, 2) == most
 
 
 # --- satisfying
@@ -127,13 +130,13 @@ def test_supports_stay_current_up_to_the_largest_number_of_rows():
 def test_no_pair_is_rare_when_pairs_are_satisfied(sample, k, pairs):
     rows, weights, written_out = sample
     assume(sum(map(bool, written_out)) >= k)
-    clusters = Clusters(index_of(rows, weights))
     merges = []
-    clusters.satisfy_pairs(k, pairs=pairs, report=merges.append)
+    clusters = Clusters(index_of(rows, weights), report=merges.append)
+    clusters.satisfy_pairs(k, pairs=pairs)
     assert sum(merges) == N_ITEMS - clusters.n_clusters
     used = sorted({int(label) for row in rows for label in clusters.labels[list(row)]})
-    assert all(clusters.support(one) >= k for one in used)
-    supports = [clusters.support(one, other) for one, other in combinations(used, 2)]
+    assert all(support(clusters, one) >= k for one in used)
+    supports = [support(clusters, one, other) for one, other in combinations(used, 2)]
     published = [{int(clusters.labels[item]) for item in row} for row in written_out]
     assert supports == [sum({one, other} <= row for row in published) for one, other in combinations(used, 2)]
     assert not pairs or not any(0 < support < k for support in supports)
@@ -141,7 +144,7 @@ def test_no_pair_is_rare_when_pairs_are_satisfied(sample, k, pairs):
 
 def test_an_item_in_no_row_is_never_merged_for_its_own_sake():
     clusters = Clusters(index_of([{0}] * 3 + [{1}] * 3))
-    clusters.satisfy_pairs(3, report=silent)
+    clusters.satisfy_pairs(3)
     assert clusters.labels.tolist() == list(range(N_ITEMS))
 
 
@@ -157,8 +160,8 @@ def test_the_batches_of_merges_do_not_matter(batch, rows, k):
         with pytest.MonkeyPatch.context() as patched:
             patched.setattr(progress, "_MOST_STEPS", size)
             pairwise, listed = (Clusters(index_of(rows)) for _ in range(2))
-            pairwise.satisfy_pairs(k, report=silent)
-            listed.satisfy(table, k, report=silent)
+            pairwise.satisfy_pairs(k)
+            listed.satisfy(table, k)
         outcomes.append((pairwise.labels.tolist(), listed.labels.tolist()))
     assert outcomes[0] == outcomes[1]
 
@@ -190,9 +193,9 @@ def test_the_room_for_supports_changes_no_outcome(seed, n_items, k, lines, m, le
     for room, listed in ((4 * n_items * n_items, 2**22), (4 * n_items * lines, 1 + lines)):
         asked = {"spare": n_items, "least_first": least_first, "room": room, "listed": listed}
         clusters = Clusters(index, None, blocks, **asked)
-        clusters.satisfy_km(k, m, report=silent)
+        clusters.satisfy_km(k, m)
         used = np.unique(clusters.labels[clusters.labels >= 0]).tolist()
-        pairs = [clusters.support(one, other) for one, other in combinations(used, 2)]
+        pairs = [support(clusters, one, other) for one, other in combinations(used, 2)]
         outcomes.append((clusters.labels.tolist(), pairs))
     assert outcomes[0] == outcomes[1]
 
@@ -200,5 +203,5 @@ def test_the_room_for_supports_changes_no_outcome(seed, n_items, k, lines, m, le
 def test_a_weight_is_that_of_the_most_important_member():
     """Supports are equal, and by the larger weight two merges are too: the first in order is made."""
     clusters = Clusters(index_of([{0}, {1}, {2}, {3}], n_items=4), np.array([5, 4, 1, 6]))
-    clusters.satisfy(ItemsetTable(*csr([{0}]), np.zeros(1, np.int64)), 2, report=silent)
+    clusters.satisfy(ItemsetTable(*csr([{0}]), np.zeros(1, np.int64)), 2)
     assert clusters.labels.tolist() == [0, 0, 2, 3]

@@ -1,6 +1,7 @@
-"""Minimal moles, and the selection of items that hit all of them.
+"""Conflicts: itemsets that cannot all be published. Minimal moles, items that hit all, and a packing.
 
-A mole is a set of public items that is rare, or has a private item in too many of its rows.
+A mole is a set of public items that is rare, or has a private item in too many of its rows. A packing is a
+lower bound on the weight of the items that must change.
 """
 
 from typing import Any
@@ -9,9 +10,10 @@ import numpy as np
 from cython import (
     Py_ssize_t,
     bint,
+    cast,
     cclass,
     cfunc,
-    declare,
+    double as float64,
     exceptval,
     final,
     int as int32,
@@ -20,12 +22,15 @@ from cython import (
     uchar as uint8,
     void,
 )
-from cython.cimports.pdanon._kernels.counting import Code, Flag, Number, grown
+from cython.cimports.pdanon._kernels.counting import Code, Flag, Number, Real, find, grown
 from numpy.typing import NDArray
 
-__all__ = ["MoleRows", "eliminate", "minimal_moles", "private_begins", "private_peaks"]
+__all__ = ["MoleRows", "MoleSearch", "Packing", "eliminate", "private_peaks"]
 
 Array = NDArray[Any]
+
+
+# --- Moles
 
 
 @final
@@ -41,7 +46,9 @@ class MoleRows:
     offsets: Number[::1]
     ends: Number[::1]
     weights: Number[::1]
-    declare(first_copy=int32, n_private=int32, has_copies=bint)
+    first_copy: int32
+    n_private: int32
+    has_copies: bint
 
     def __init__(
         self, codes: Array, offsets: Array, ends: Array, weights: Array, first_copy: int, n_private: int
@@ -49,20 +56,6 @@ class MoleRows:
         self.codes, self.offsets, self.ends, self.weights = codes, offsets, ends, weights
         self.first_copy, self.n_private = first_copy, n_private
         self.has_copies = bool((codes >= first_copy).any())
-
-
-def private_begins(codes: Code[::1], offsets: Number[::1], n_public: int32) -> NDArray[np.int64]:
-    """Return the position in ``codes`` where the private items of each row begin."""
-    result = np.empty(len(offsets) - 1, np.int64)
-    begins: int64[::1] = result
-    declare(row=Py_ssize_t, place=Py_ssize_t)
-    with nogil:
-        for row in range(begins.shape[0]):
-            place = offsets[row]
-            while place < offsets[row + 1] and codes[place] < n_public:
-                place += 1
-            begins[row] = place
-    return result
 
 
 def private_peaks(rows: MoleRows, starts: Number[::1], tids: Code[::1], n_items: int) -> NDArray[np.int64]:
@@ -91,8 +84,9 @@ def _peak(
 
     ``counts`` is 0 before and after.
     """
-    peak: int64 = 0
-    declare(slot=Py_ssize_t, row=Py_ssize_t, item=Py_ssize_t)
+    peak = 0
+    row: Py_ssize_t
+    item: Py_ssize_t
     for slot in range(start, stop):
         row = tids[slot]
         for position in range(rows.ends[row], rows.offsets[row + 1]):
@@ -112,51 +106,27 @@ def _peak(
     return peak
 
 
-def minimal_moles(
-    k: int,
-    p: int,
-    above: int,
-    below: int,
-    rows: MoleRows,
-    starts: Array,
-    tids: Array,
-    places: Array,
-    supports: Array,
-    peaks: Array,
-    n_items: int,
-    most: int64,
-    halt: Flag[::1],
-) -> tuple[NDArray[np.int32], NDArray[np.int64], bool]:
-    """Find the minimal moles of 2 to p items, as CSR; return also whether the search is complete.
-
-    No single item is a mole.
+@final
+@cclass
+class MoleSearch:
+    """The search for the minimal moles of 2 to p items. No single item is a mole.
 
     The search is depth first, and visits the last child of a node first. So it visits all subsets of an
     itemset before the itemset. For the same reason, the rows of the extensions of a prefix,
     ``tids[starts[item]:]``, and the positions of the items in them may overwrite those of the previous
     prefix: only earlier items still need theirs. If an extension cannot be extended, only its rows with
     private items are listed.
-
-    The search stops when it has more than ``most`` moles, or four times as many other itemsets, or when
-    ``halt[0]`` is set.
     """
-    search = _MoleSearch(k, p, above, below, rows, starts, tids, places, supports, peaks, n_items)
-    with nogil:
-        is_done = search.run(most, halt)
-    n_found = search.n_found
-    bounds = np.asarray(search.bounds)[: n_found + 1]
-    return np.asarray(search.found)[: bounds[n_found]], bounds, bool(is_done)
 
-
-@final
-@cclass
-class _MoleSearch:
-    """The prefix tree of the itemsets that are no moles, the moles found, and the current position."""
-
-    declare(k=int64, above=int64, below=int64, p=Py_ssize_t)
+    k: int64
+    above: int64
+    below: int64
+    p: Py_ssize_t
     rows: MoleRows
     starts: Number[::1]
-    declare(tids=int32[::1], places=int64[::1], supports=int64[::1])
+    tids: int32[::1]
+    places: int64[::1]
+    supports: int64[::1]
     peaks: int64[::1]
     filled: int64[::1]  # number of rows listed for each item
     prefix_of: int64[::1]  # the node that these rows belong to
@@ -167,7 +137,9 @@ class _MoleSearch:
     last: int64[::1]  # and their end
     path: int64[::1]  # the ancestors of the current node
     cursor: int64[::1]  # the current child of each of them
-    declare(itemset=int32[::1], found=int32[::1], n_found=Py_ssize_t)
+    itemset: int32[::1]
+    found: int32[::1]
+    n_found: Py_ssize_t
     bounds: int64[::1]
 
     def __init__(
@@ -200,13 +172,23 @@ class _MoleSearch:
         self.itemset = np.empty(p, np.int32)
         self.n_found, self.found, self.bounds = 0, np.empty(256, np.int32), np.zeros(128, np.int64)
 
+    def minimal(self, most: int64, halt: Flag[::1]) -> tuple[NDArray[np.int32], NDArray[np.int64], bool]:
+        """Return the minimal moles as CSR, and whether the search is complete.
+
+        It stops when it has more than ``most`` moles, or four times as many other itemsets, or when
+        ``halt[0]`` is set.
+        """
+        with nogil:
+            is_done = self._run(most, halt)
+        bounds = np.asarray(self.bounds)[: self.n_found + 1]
+        return np.asarray(self.found)[: bounds[self.n_found]], bounds, bool(is_done)
+
     @cfunc
     @nogil
     @exceptval(-1)
-    def run(self, most: int64, halt: Flag[::1]) -> int32:
+    def _run(self, most: int64, halt: Flag[::1]) -> int32:
         """Visit all itemsets; return whether the search is complete."""
         depth: Py_ssize_t = 0
-        node: Py_ssize_t
         self.cursor[0] = self.last[0]
         while depth >= 0:
             if halt[0] or self.n_found > most or self.n_nodes > 4 * most:
@@ -229,8 +211,7 @@ class _MoleSearch:
     def _visit(self, node: Py_ssize_t, depth: Py_ssize_t) -> int32:
         """List the extensions of a node by one item: moles, and children."""
         item: Py_ssize_t = self.names[node]
-        length: Py_ssize_t = depth + 2
-        sibling: Py_ssize_t
+        length = depth + 2
         self.itemset[depth] = self.names[node]
         self._extend(node, item, length == self.p)
         self.first[node] = self.n_nodes
@@ -241,7 +222,7 @@ class _MoleSearch:
             self.itemset[depth + 1] = other
             mole: bint = self.supports[other] < self.k
             self.peaks[other] = self.peaks[item]  # an upper bound; counted only if it exceeds the share
-            risky: bint = not mole and self._exceeds_share(other)
+            risky = not mole and self._exceeds_share(other)
             if length == self.p and not mole and not risky:
                 continue
             if not self._contains_subsets(length):
@@ -268,7 +249,7 @@ class _MoleSearch:
     @exceptval(check=False)
     def _count_peak(self, item: Py_ssize_t) -> void:
         """Count the largest support of a private item in the rows of an extension."""
-        start: Py_ssize_t = self.starts[item]
+        start = self.starts[item]
         self.peaks[item] = _peak(start, start + self.filled[item], self.tids, self.rows, self.counts)
 
     @cfunc
@@ -276,9 +257,8 @@ class _MoleSearch:
     @exceptval(-1)
     def _list(self, length: Py_ssize_t) -> int32:
         """Append the itemset to those found."""
-        n: Py_ssize_t = self.n_found
-        size: Py_ssize_t = self.bounds[n]
-        i: Py_ssize_t
+        n = self.n_found
+        size = self.bounds[n]
         if n + 2 > self.bounds.shape[0]:
             self.bounds = grown(self.bounds, n + 1, 2 * self.bounds.shape[0])
         while size + length > self.found.shape[0]:
@@ -294,7 +274,7 @@ class _MoleSearch:
     @exceptval(-1)
     def _add_node(self, item: int32) -> int32:
         """Add a node to the tree."""
-        n: Py_ssize_t = self.n_nodes
+        n = self.n_nodes
         if n == self.names.shape[0]:
             self.names = grown(self.names, n, 2 * n)
             self.first, self.last = grown(self.first, n, 2 * n), grown(self.last, n, 2 * n)
@@ -307,7 +287,7 @@ class _MoleSearch:
     @exceptval(check=False)
     def _extend(self, node: Py_ssize_t, item: Py_ssize_t, is_last: bint) -> void:
         """List and count the rows of each item that follows the itemset."""
-        declare(slot=Py_ssize_t, row=Py_ssize_t, free=Py_ssize_t)
+        row: Py_ssize_t
         for slot in range(self.starts[item], self.starts[item] + self.filled[item]):
             row = self.tids[slot]
             listed: bint = not is_last or self.rows.ends[row] < self.rows.offsets[row + 1]
@@ -332,9 +312,8 @@ class _MoleSearch:
 
         The two subsets without one of the last two items are known to be in the tree.
         """
-        left_out: Py_ssize_t
         for left_out in range(length - 2):
-            node: Py_ssize_t = self.path[left_out]
+            node = self.path[left_out]
             for i in range(left_out + 1, length):
                 node = self._find_child(node, self.itemset[i])
                 if node < 0:
@@ -346,16 +325,7 @@ class _MoleSearch:
     @exceptval(check=False)
     def _find_child(self, node: Py_ssize_t, item: int32) -> Py_ssize_t:
         """Return the child of a node for an item, -1 if there is none."""
-        low: Py_ssize_t = self.first[node]
-        high: Py_ssize_t = self.last[node]
-        middle: Py_ssize_t
-        while low < high:
-            middle = (low + high) // 2
-            if self.names[middle] < item:
-                low = middle + 1
-            else:
-                high = middle
-        return low if low < self.last[node] and self.names[low] == item else -1
+        return find(self.names, self.first[node], self.last[node], item)
 
 
 def eliminate(
@@ -425,10 +395,189 @@ def _comes_before(
 
     The scores are compared as products, so exactly.
     """
-    one: int64 = (moles if by_moles else 1) * (other_loss if by_loss else 1)
-    other: int64 = (other_moles if by_moles else 1) * (loss if by_loss else 1)
+    one = (moles if by_moles else 1) * (other_loss if by_loss else 1)
+    other = (other_moles if by_moles else 1) * (loss if by_loss else 1)
     if one != other:
         return one > other
     if moles != other_moles:
         return moles > other_moles
     return loss < other_loss
+
+
+# --- Packing: a lower bound on the weight of the items that must change
+#
+# An itemset is a conflict if a release cannot publish all its items as they are. Of a clique of conflicting
+# pairs, at most one item can be.
+
+
+@final
+@cclass
+class Packing:
+    """Prices of cliques and conflicts that do not exceed the weight of any item, in passes.
+
+    The prices of the cliques and conflicts with an item sum to at most its weight. In a clique, all members
+    but one change, which weighs at least the price each. In another conflict, at least one changes. The
+    changed items weigh at least the sum. Each pass finds such prices greedily, and the next one prefers items
+    whose weight was not used.
+
+    Item ``i`` conflicts with ``partners[starts[i]:starts[i + 1]]``, and the other way round. ``sets`` and
+    ``set_offsets`` are the larger conflicts, in CSR form. The sum of the weights is below 2**53.
+    """
+
+    def __init__(
+        self,
+        starts: Number[::1],
+        partners: Code[::1],
+        sets: Code[::1],
+        set_offsets: Number[::1],
+        weights: Number[::1],
+    ) -> None:
+        n = weights.shape[0]
+        self.starts, self.partners = starts, partners
+        self.sets, self.set_offsets, self.weights = sets, set_offsets, weights
+        self.left = np.empty(n, np.int64)
+        self.urgency = np.ones(n, np.float64)
+        self.members, self.candidates = np.empty(n + 1, np.int32), np.empty(n, np.int32)
+        self.mark, self.stamp = np.zeros(n, np.int64), 0
+        self.bound, self.steps = 0, 0
+        self.codes, self.n_codes = np.empty(1024, np.int32), 0
+        self.offsets, self.n_cliques = np.zeros(256, np.int64), 0
+
+    def improve(self) -> tuple[int, int]:
+        """Make one pass, and store its cliques.
+
+        Return the lower bound of this pass, and the number of steps of all passes.
+        """
+        n = self.weights.shape[0]
+        is_open: uint8[::1] = np.ones(n, np.uint8)
+        with nogil:
+            self.left[:] = self.weights
+            self.bound = self.n_codes = self.n_cliques = 0
+            item = self.next_item(is_open)
+            while item >= 0:
+                is_open[item] = self.price_clique(item)
+                item = self.next_item(is_open)
+            for i in range(self.set_offsets.shape[0] - 1):
+                self.price_set(i)
+            for i in range(n):
+                if self.left[i]:
+                    self.urgency[i] *= 1 + cast(float64, self.left[i]) / self.weights[i]
+        return self.bound, self.steps
+
+    def next_item(self, is_open: uint8[::1]) -> int32:
+        """Return the open item with the most unused weight times urgency (then: the lowest), or -1."""
+        found: int32 = -1
+        most = 0
+        for i in range(is_open.shape[0]):
+            if is_open[i]:
+                worth = self.left[i] * self.urgency[i]
+                if worth > most:
+                    most, found = worth, i
+        self.steps += is_open.shape[0]
+        return found
+
+    def find_violated(self, order: Code[::1], shares: Real[::1], least: float64, limit: Py_ssize_t) -> None:
+        """Store cliques whose shares sum to more than ``least``, some of them repeatedly.
+
+        They grow by the weights of the packing, which are above 0. ``order`` has items with positive shares.
+        Each begins cliques with its conflicting items of positive shares, until it has a clique with each of
+        them. Once there are ``limit`` cliques, no other item begins one.
+        """
+        beside: int32[::1] = np.full(shares.shape[0], -1, np.int32)  # last item in a clique with each
+        with nogil:
+            self.left[:] = self.weights
+            self.n_codes = self.n_cliques = 0
+            for i in range(order.shape[0]):
+                first = order[i]
+                if self.n_cliques >= limit:
+                    break
+                for p in range(self.starts[first], self.starts[first + 1]):
+                    if shares[self.partners[p]] <= 0 or beside[self.partners[p]] == first:
+                        continue
+                    size = self.grow(first, self.partners[p])
+                    total = 0
+                    for j in range(size):
+                        beside[self.members[j]] = first
+                        total += shares[self.members[j]]
+                    if total > least:
+                        self.store(size)
+
+    def cliques(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """Return the stored cliques in CSR form."""
+        return np.array(self.codes[: self.n_codes]), np.array(self.offsets[: self.n_cliques + 1])
+
+    def store(self, size: Py_ssize_t) -> int32:
+        """Store the clique of the first members."""
+        while self.n_codes + size > self.codes.shape[0]:
+            self.codes = grown(self.codes, self.n_codes, 2 * self.codes.shape[0])
+        self.codes[self.n_codes : self.n_codes + size] = self.members[:size]
+        self.n_codes += size
+        self.n_cliques += 1
+        if self.n_cliques == self.offsets.shape[0]:
+            self.offsets = grown(self.offsets, self.n_cliques, 2 * self.n_cliques)
+        self.offsets[self.n_cliques] = self.n_codes
+        return 0
+
+    def price_clique(self, first: int32) -> int32:
+        """Price a clique with an item by the least unused weight of a member; return whether there is one."""
+        size = self.grow(first, first)
+        if size == 1:
+            return 0
+        price = self.left[first]
+        for i in range(size):
+            price = min(price, self.left[self.members[i]])
+        for i in range(size):
+            self.left[self.members[i]] -= price
+        self.bound += price * (size - 1)
+        self.store(size)
+        return 1
+
+    def grow(self, first: int32, second: int32) -> Py_ssize_t:
+        """Find a clique with an item, and a second one if it differs, of items with unused weight.
+
+        Of the items that conflict with all members, the one with the most unused weight times urgency
+        follows (then: the first partner of the first item). Return the size.
+        """
+        n: Py_ssize_t
+        kept: Py_ssize_t
+        size: Py_ssize_t = 1
+        self.members[0] = first
+        n = 0
+        for i in range(self.starts[first], self.starts[first + 1]):
+            if self.left[self.partners[i]] > 0:
+                self.candidates[n] = self.partners[i]
+                n += 1
+        self.steps += self.starts[first + 1] - self.starts[first]
+        while n > 0:
+            most, best = -1, second
+            if size > 1 or first == second:
+                for i in range(n):
+                    item = self.candidates[i]
+                    worth = self.left[item] * self.urgency[item]
+                    if worth > most:
+                        most, best = worth, item
+            chosen = best
+            self.members[size] = chosen
+            size += 1
+            self.stamp += 1
+            for i in range(self.starts[chosen], self.starts[chosen + 1]):
+                self.mark[self.partners[i]] = self.stamp
+            self.steps += self.starts[chosen + 1] - self.starts[chosen]
+            kept = 0
+            for i in range(n):
+                if self.mark[self.candidates[i]] == self.stamp:
+                    self.candidates[kept] = self.candidates[i]
+                    kept += 1
+            n = kept
+        return size
+
+    def price_set(self, number: Py_ssize_t) -> void:
+        """Price a larger conflict by the unused weight of its items."""
+        price = self.left[self.sets[self.set_offsets[number]]]
+        for i in range(self.set_offsets[number], self.set_offsets[number + 1]):
+            price = min(price, self.left[self.sets[i]])
+        if price:
+            for i in range(self.set_offsets[number], self.set_offsets[number + 1]):
+                self.left[self.sets[i]] -= price
+        self.steps += self.set_offsets[number + 1] - self.set_offsets[number]
+        self.bound += price

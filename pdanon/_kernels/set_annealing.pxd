@@ -1,0 +1,45 @@
+from pdanon._kernels.odds cimport cluster_cost
+from pdanon._kernels.set_moves cimport State
+
+
+cdef class Annealing(State):
+    cdef double[::1] cost  # loss of each cluster
+    cdef double total  # loss of all
+    cdef long long[::1] order  # the items that move
+    cdef unsigned long long random
+    cdef long long[::1] found  # labels of the best safe clusters
+    cdef double least  # their loss
+    cdef long long[::1] targets  # clusters that the item may move to
+    cdef double[::1] costs  # costs of moves to them
+    cdef double[::1] odds
+    # For supports of pairs and triples.
+    cdef unsigned long long[:, ::1] low  # bits of the clusters whose support with each cluster is below k
+    cdef long long[::1] short  # what the supports of each cluster, alone and in pairs, lack in total
+    cdef long long[:, ::1] short_pairs  # what the triples with each pair of clusters lack, the larger first
+    cdef long long[::1] short_triples  # what the triples with each cluster lack in total
+    # Work space; `brought` is 0 between two moves.
+    cdef long long[::1] brought  # support of each cluster in the rows of the item without the new cluster
+    cdef long long[::1] changes  # change of `lack` by pairs, for each new cluster
+    cdef int[:, ::1] triples  # pairs of clusters in rows of the item, and their number of rows
+
+
+cdef inline double cost_with(long long c, long long x, long long sign, Annealing clusters) noexcept nogil:
+    """Return the loss of a cluster with an item added, or with ``sign`` -1 removed."""
+    return cluster_cost(
+        clusters.size[c] + sign * clusters.mass[x],
+        clusters.held[c] + sign * clusters.worth[x],
+        clusters.squares[c] + sign * clusters.square[x],
+        clusters.change,
+    )
+
+
+cdef inline bint admits(long long b, long long x, long long empty, Annealing clusters) noexcept nogil:
+    """Return whether an item may move to a cluster: another one of its block, or the first empty one."""
+    if b == clusters.label[x]:
+        return False
+    return b == empty if clusters.size[b] == 0 else clusters.home[b] == clusters.block[x]
+
+
+cdef void begin(Annealing clusters) noexcept nogil
+cdef void settle(long long a, long long b, Annealing clusters) noexcept nogil
+cdef void shuffle(Annealing clusters) noexcept nogil
