@@ -16,7 +16,6 @@ ROOT = [
     *(
         "errors.py",
         "evaluation",
-        "frozen.py",
         "guarantees",
         "hierarchy",
         "io",

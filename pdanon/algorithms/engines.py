@@ -29,12 +29,12 @@ from pdanon.algorithms.registry import (
 from pdanon.algorithms.requests import REQUEST_PARAMETERS, read_request
 from pdanon.algorithms.skeleton import Fetch, decide_in_rounds, suffices
 from pdanon.errors import ParameterError
-from pdanon.frozen import frozen
 from pdanon.guarantees.parameters import materialize
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.arguments import MOVED, check_call
 from pdanon.itemsets.codes import Codes, Itemsets, find_items
 from pdanon.itemsets.encoded_columns import Gathered, ListColumns, PairCounts
+from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.mapping import global_mapping, relabel, relabel_by_groups
 from pdanon.itemsets.validation import check_known
 from pdanon.recoding.decision import Decision, ListDecision, ListRows, no_risk

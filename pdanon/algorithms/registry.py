@@ -18,11 +18,11 @@ import numpy as np
 
 from pdanon import guarantees
 from pdanon.errors import ParameterError
-from pdanon.frozen import frozen
 from pdanon.guarantees.parameters import DefaultNumber, materialize
 from pdanon.itemsets.codes import Codes
 from pdanon.itemsets.columns import check_free, find_columns
 from pdanon.itemsets.encoded_columns import ListColumns
+from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.memory import require_memory
 from pdanon.itemsets.timing import progress_bar
 from pdanon.itemsets.validation import check_known

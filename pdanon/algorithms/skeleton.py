@@ -27,11 +27,11 @@ import pyarrow as pa
 
 from pdanon.algorithms.registry import ALGORITHMS, parameters_of
 from pdanon.errors import InfeasibleError
-from pdanon.frozen import frozen
 from pdanon.itemsets import row_loops
 from pdanon.itemsets.codes import Codes, Itemsets, find_items
 from pdanon.itemsets.encoded_columns import ListColumns, PairCounts
 from pdanon.itemsets.equality import DistinctRows
+from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.memory import large_arrays_apart, return_unused
 from pdanon.itemsets.support import SupportIndex
 from pdanon.recoding.decision import Decision

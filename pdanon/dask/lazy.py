@@ -16,11 +16,11 @@ import pyarrow as pa
 from pdanon.algorithms.engines import SAMPLE
 from pdanon.dask.writing import Origin, write_release
 from pdanon.errors import ItemsetDtypeError, ParameterError
-from pdanon.frozen import frozen
 from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import label_positions
 from pdanon.itemsets.encoded_columns import Reader
+from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import read_part
 from pdanon.recoding.decision import Decision
 from pdanon.recoding.release import Facts, Written

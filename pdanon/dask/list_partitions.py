@@ -25,11 +25,11 @@ from pdanon.dask.lazy import (
 from pdanon.dask.versions import change_error, compute
 from pdanon.errors import ColumnError
 from pdanon.evaluation.fingerprint import rows_fingerprint
-from pdanon.frozen import frozen
 from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_column, find_columns, is_list_column, with_column
 from pdanon.itemsets.encoded_columns import Gathered, ListColumns, Reader, collapse_columns, gather
+from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.multisets import read_visible
 from pdanon.itemsets.support import SupportIndex
 from pdanon.recoding.decision import Decision

@@ -59,7 +59,6 @@ from pdanon.dask.lazy import (
 from pdanon.dask.versions import change_error, compute, persist
 from pdanon.errors import ItemsetDtypeError, ParameterError
 from pdanon.evaluation.fingerprint import fingerprint
-from pdanon.frozen import frozen
 from pdanon.guarantees.class_audit import (
     HAD_NONE,
     ByClasses,
@@ -76,6 +75,7 @@ from pdanon.io.buckets import number_buckets, pack, regroup, unpack
 from pdanon.io.parquet import to_frame
 from pdanon.itemsets.codes import Codes, Itemsets, Numbers
 from pdanon.itemsets.columns import find_column, find_quasi, release_copy
+from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import QUASI_HINT, Mask
 from pdanon.itemsets.memory import returning_unused
 from pdanon.itemsets.timing import progress_bar, report_nothing

@@ -21,7 +21,6 @@ from pdanon.dask.lazy import LazyRelease, Original, WrittenPartitions, check_fra
 from pdanon.dask.versions import compute
 from pdanon.errors import ItemsetDtypeError
 from pdanon.evaluation.metrics.risk import remove_items, risk_of
-from pdanon.frozen import frozen
 from pdanon.guarantees import check_recountable
 from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.io.long import (
@@ -38,6 +37,7 @@ from pdanon.itemsets.arguments import called_by_name, unknown_method
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import is_list_column, label_position
 from pdanon.itemsets.encoded_columns import ListColumns, collapse_columns
+from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.timing import show_activity
 from pdanon.recoding.decision import Decision
 from pdanon.recoding.release import Facts, release

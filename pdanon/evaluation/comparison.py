@@ -29,13 +29,13 @@ from pdanon.errors import FormatError, InfeasibleError, ParameterError, PdanonEr
 from pdanon.evaluation.fingerprint import content_hash
 from pdanon.evaluation.metrics.attack import check_sample, share_named
 from pdanon.evaluation.metrics.risk import risk
-from pdanon.frozen import frozen
 from pdanon.guarantees.parameters import DEFAULT_M, DefaultNumber, ItemLimit, check_finite_m, check_k, check_m
 from pdanon.io.files import replace_file
 from pdanon.io.parquet import read_parquet, to_parquet
 from pdanon.itemsets.arguments import MOVED, called_by_name
 from pdanon.itemsets.columns import find_column
 from pdanon.itemsets.dtype import text_column
+from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.timing import progress_bar
 from pdanon.itemsets.validation import check_count, check_kind, check_known, check_path, find_name, read_list
 from pdanon.recoding.counts import of_all_rows

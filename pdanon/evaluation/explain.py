@@ -16,7 +16,6 @@ from pdanon.algorithms.items.apriori import find_leaves
 from pdanon.algorithms.refinement import refine
 from pdanon.algorithms.registry import algorithm, parameters_of
 from pdanon.errors import ItemsetDtypeError, ParameterError, ReleaseWarning
-from pdanon.frozen import frozen
 from pdanon.guarantees import (
     Coherence,
     KKm,
@@ -34,6 +33,7 @@ from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers, find_items, item_texts
 from pdanon.itemsets.columns import find_quasi, is_list_column, with_column
 from pdanon.itemsets.dtype import arrow_values
+from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import find_numbers, mask_at, offsets_of
 from pdanon.itemsets.mapping import check_mapping, mapping_labels, mapping_values
 from pdanon.itemsets.support import ItemsetTable, SupportIndex

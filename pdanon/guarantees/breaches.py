@@ -14,8 +14,8 @@ import numpy as np
 
 from pdanon._kernels import breaches as kernels, row_exposure
 from pdanon._kernels.itemset_search import minimal
-from pdanon.frozen import frozen
 from pdanon.itemsets.codes import Codes, Itemsets
+from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import Mask, Numbers
 from pdanon.itemsets.support import (
     MOST_ITEMSETS,

@@ -15,7 +15,6 @@ import pandas as pd
 import pyarrow as pa
 
 from pdanon.errors import ParameterError
-from pdanon.frozen import frozen
 from pdanon.guarantees.breaches import Breaches, likeliest_secrets, minimal_sets, secret_totals
 from pdanon.guarantees.emptied import add_emptied, count_emptied
 from pdanon.guarantees.named import MappedItems, NamedItems, named_items, refuse_members, refuse_overlaps
@@ -25,6 +24,7 @@ from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers, Offsets, find_items, item_array
 from pdanon.itemsets.columns import names_column
 from pdanon.itemsets.encoded_columns import ListColumns
+from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import append_rows, offsets_of
 from pdanon.itemsets.support import ItemsetTable, SupportIndex, concatenate, empty_itemset
 from pdanon.itemsets.validation import check_count, format_positions

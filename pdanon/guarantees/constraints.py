@@ -16,7 +16,6 @@ import pandas as pd
 import pyarrow as pa
 
 from pdanon.errors import ParameterError
-from pdanon.frozen import frozen
 from pdanon.guarantees import KmAnonymity, PrivacyConstraints
 from pdanon.guarantees.parameters import (
     ItemLimit,
@@ -30,6 +29,7 @@ from pdanon.guarantees.parameters import (
 from pdanon.guarantees.ps import AllRules, ps_rules
 from pdanon.itemsets.codes import Codes, Itemsets, Numbers
 from pdanon.itemsets.columns import list_column
+from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.libraries import takes_tables
 from pdanon.itemsets.support import ItemsetTable, SupportIndex, from_matrices
 from pdanon.itemsets.validation import MOST_DRAWN, check_count, random_generator

@@ -20,7 +20,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pdanon.errors import ColumnError, FormatError, ItemsetDtypeError, ParameterError, cause_of
-from pdanon.frozen import frozen
 from pdanon.guarantees.breaches import Breaches, minimal_sets
 from pdanon.guarantees.emptied import counts_emptied
 from pdanon.guarantees.generalized_itemsets import UNKNOWN, generalize_itemsets, label_codes, unite_itemsets
@@ -40,6 +39,7 @@ from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.codes import Itemsets, Mask, Numbers, as_itemsets, canonical_rows
 from pdanon.itemsets.columns import list_column
 from pdanon.itemsets.encoded_columns import ListColumns
+from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.libraries import takes_tables
 from pdanon.itemsets.lists import inverse_order, mask_at, offsets_of
 from pdanon.itemsets.mapping import mapping_values

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from pdanon._kernels import inferences
 from pdanon._kernels.counting import sort_rows
-from pdanon.frozen import frozen
 from pdanon.guarantees.breaches import minimal_sets
 from pdanon.guarantees.named import MappedItems, NamedItems, named_items, named_labels
 from pdanon.guarantees.parameters import ItemLimit, check_m, check_open_share, format_share
@@ -26,6 +25,7 @@ from pdanon.guarantees.verdict import Audit, ListModel, threat_table
 from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers
 from pdanon.itemsets.encoded_columns import ListColumns
+from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import Offsets, offsets_of
 from pdanon.itemsets.support import (
     MOST_ITEMSETS,

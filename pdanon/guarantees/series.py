@@ -23,11 +23,11 @@ from pandas.api.types import is_hashable, is_numeric_dtype
 
 from pdanon._kernels.row_exposure import join_rows
 from pdanon.errors import ParameterError, PdanonError, ReleaseWarning, warn
-from pdanon.frozen import frozen
 from pdanon.guarantees.generalized_itemsets import SUPPRESSED, UNKNOWN, label_codes
 from pdanon.itemsets.chunks import refuse_chunks
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers, Offsets, item_texts
 from pdanon.itemsets.columns import find_column, label_position
+from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import offsets_of, to_numpy
 from pdanon.itemsets.mapping import global_mapping, label_members, set_labels
 from pdanon.itemsets.multisets import first_copies, read_visible

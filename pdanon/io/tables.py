@@ -19,7 +19,6 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from pdanon.errors import ColumnError, FormatError, ParameterError, did_you_mean, read_safely
-from pdanon.frozen import frozen
 from pdanon.io.files import (
     check_encoding,
     check_name,
@@ -47,6 +46,7 @@ from pdanon.io.parquet import read_parquet, to_frame, to_parquet
 from pdanon.io.text import escape_frame, read_csv, to_csv, to_text, warn_of_formulas
 from pdanon.itemsets.codes import item_texts
 from pdanon.itemsets.columns import find_column, is_list_column, label_positions, list_column
+from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import Numbers
 from pdanon.itemsets.multisets import read_visible
 from pdanon.itemsets.validation import check_known, check_path, is_uri

@@ -21,7 +21,6 @@ import pyarrow.parquet as pq
 from pyarrow import fs
 
 from pdanon.errors import ColumnError, FormatError, read_safely
-from pdanon.frozen import frozen
 from pdanon.io.files import display_path, is_local, resolve, sync_file
 from pdanon.io.parquet import (
     Listing,
@@ -36,6 +35,7 @@ from pdanon.io.parquet import (
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_columns
 from pdanon.itemsets.dtype import bare_field, is_list_type, is_text_type
+from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import item_type, read_part
 from pdanon.itemsets.memory import return_unused
 

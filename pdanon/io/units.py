@@ -12,7 +12,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pdanon.errors import ColumnError, ItemsetDtypeError, ParameterError
-from pdanon.frozen import frozen
 from pdanon.io.long import (
     number_persons,
     read_items,
@@ -30,6 +29,7 @@ from pdanon.itemsets.columns import (
     label_positions,
 )
 from pdanon.itemsets.equality import pair_numbers
+from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import Mask, offsets_of
 from pdanon.itemsets.validation import check_frame
 

@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 
 from pdanon._kernels import counting
 from pdanon.errors import ItemsetDtypeError, ParameterError
-from pdanon.frozen import frozen
 from pdanon.itemsets import row_loops
 from pdanon.itemsets.dtype import ListArray, as_pandas_writes, is_text_type
+from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import (
     Codes,
     Mask,

@@ -13,9 +13,9 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from pdanon.frozen import frozen
 from pdanon.itemsets.codes import Codes, Itemsets, Offsets, compact
 from pdanon.itemsets.equality import DistinctRows
+from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import append_rows, offsets_of, to_numpy
 from pdanon.itemsets.support import SupportIndex, csr
 from pdanon.itemsets.validation import random_generator

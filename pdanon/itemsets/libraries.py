@@ -18,8 +18,8 @@ import pandas as pd
 import pyarrow as pa
 
 from pdanon.errors import InfeasibleError, ParameterError
-from pdanon.frozen import frozen
 from pdanon.itemsets.dtype import ListArray, arrow_values, is_list_type, is_text_type
+from pdanon.itemsets.frozen import frozen
 
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")

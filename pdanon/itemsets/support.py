@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from pdanon._kernels import counting, itemset_search, row_exposure
 from pdanon.errors import InfeasibleError, ParameterError
-from pdanon.frozen import frozen
 from pdanon.itemsets import row_loops
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers, Offsets, canonical_rows
+from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import inverse_order, mask_at, offsets_of, take_rows
 from pdanon.itemsets.row_loops import first_equal_rows
 from pdanon.itemsets.threads import even_parts, many_parts, search, share

@@ -16,10 +16,10 @@ from pdanon.algorithms.registry import ALGORITHMS, algorithm, of_lists, paramete
 from pdanon.algorithms.rt.transaction import Transaction, as_transaction
 from pdanon.errors import ColumnError, FormatError, ParameterError, cause_of, file_hint
 from pdanon.evaluation.report.html import HEAD
-from pdanon.frozen import frozen
 from pdanon.guarantees.parameters import constraint_list
 from pdanon.io.tables import read_columns, read_weights
 from pdanon.itemsets.columns import is_list_column
+from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.validation import check_kind, check_known, is_uri
 from pdanon.recoding.unmodified_columns import index_levels
 

@@ -11,11 +11,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon.errors import InfeasibleError
-from pdanon.frozen import frozen
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.chunks import ChunkTable
 from pdanon.itemsets.columns import added_label, with_column
 from pdanon.itemsets.encoded_columns import ListColumns
+from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import Floats
 from pdanon.recoding.emptied import hide_emptied
 from pdanon.recoding.labels import Labels, relabel_sets

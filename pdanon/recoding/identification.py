@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pdanon.frozen import frozen
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers, Offsets, canonical_rows
+from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import Floats, offsets_of, rows_of
 from pdanon.itemsets.sampling import draw_subsets
 from pdanon.itemsets.support import ItemsetTable, SupportIndex, concatenate, csr, no_itemsets

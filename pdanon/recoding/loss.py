@@ -17,9 +17,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pdanon._kernels.counting import estimates
-from pdanon.frozen import frozen
 from pdanon.guarantees.k_anonymity import equal_rows
 from pdanon.itemsets.codes import Codes, Itemsets, find_items, item_texts
+from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import Floats, Mask, Numbers, distinct, mask_at, offsets_of, to_numpy
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.threads import many_parts, share

@@ -15,7 +15,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pdanon.errors import ParameterError
-from pdanon.frozen import frozen
 from pdanon.guarantees.emptied import EMPTY_ROWS
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.codes import (
@@ -29,6 +28,7 @@ from pdanon.itemsets.codes import (
     text_exceeds,
 )
 from pdanon.itemsets.dtype import number_texts
+from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import Mask, Numbers, distinct, find_numbers, offsets_of
 from pdanon.itemsets.mapping import check_mapping, mapping_labels, mapping_values, set_labels
 from pdanon.itemsets.memory import require_memory

@@ -11,10 +11,10 @@ from typing import Any, Protocol, TypeVar
 import pandas as pd
 
 from pdanon.errors import GuaranteeError
-from pdanon.frozen import frozen
 from pdanon.guarantees import check_recountable
 from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.itemsets.encoded_columns import Gathered, ListColumns
+from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.memory import return_unused
 from pdanon.recoding.decision import Decision, WrittenRows, no_risk
 from pdanon.recoding.result import Anonymized

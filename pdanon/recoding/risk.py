@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from pdanon._kernels.row_exposure import RowSearch
 from pdanon.cards import Share
-from pdanon.frozen import frozen
 from pdanon.guarantees import (
     Coherence,
     DisassociatedKm,
@@ -31,6 +30,7 @@ from pdanon.guarantees.parameters import DEFAULT_M, DefaultNumber
 from pdanon.guarantees.ps import AllRules
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.codes import Itemsets, Mask, Numbers
+from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import mask_at
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.validation import random_generator

@@ -10,11 +10,11 @@ import pandas as pd
 import pyarrow as pa
 
 from pdanon.errors import InfeasibleError, ParameterError
-from pdanon.frozen import frozen
 from pdanon.guarantees.km import KmAnonymity
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.io.units import UnitRows
 from pdanon.itemsets.codes import Codes, Itemsets, Numbers, Offsets
+from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import inverse_order, offsets_of, rows_of, take_rows
 from pdanon.itemsets.support import ranks_of
 

@@ -15,7 +15,6 @@ import pandas as pd
 import pyarrow as pa
 
 from pdanon.errors import GuaranteeError, ParameterError, ReleaseWarning, warn
-from pdanon.frozen import frozen
 from pdanon.guarantees.km import KmAnonymity
 from pdanon.guarantees.unit_audit import audit_rows, audit_units, number_values
 from pdanon.guarantees.verdict import Guarantee
@@ -25,6 +24,7 @@ from pdanon.itemsets.codes import Itemsets, Numbers
 from pdanon.itemsets.columns import column_labels, label_positions
 from pdanon.itemsets.dtype import text_column
 from pdanon.itemsets.equality import pair_numbers
+from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import inverse_order, mask_at, offsets_of
 from pdanon.itemsets.mapping import global_mapping, relabel
 from pdanon.itemsets.validation import check_flag

@@ -12,12 +12,12 @@ import numpy as np
 import pandas as pd
 
 from pdanon.errors import IdentifierWarning, InfeasibleError, ParameterError
-from pdanon.frozen import frozen
 from pdanon.guarantees import KmAnonymity, PrivacyConstraints
 from pdanon.guarantees.parameters import DEFAULT_M, check_share
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_column
+from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.validation import describe, find_name, is_number, random_generator
 from pdanon.recoding.identification import SampleAttack

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from pdanon.algorithms.engines import SAMPLE
 from pdanon.algorithms.regions import FileRows, ReleasedFiles, ReleasedTable, decide_table
 from pdanon.algorithms.workers import check_jobs, sharing
-from pdanon.frozen import frozen
 from pdanon.guarantees.class_audit import (
     AUDITED,
     HAD_NONE,
@@ -37,6 +36,7 @@ from pdanon.io.tables import write_confidential_parts
 from pdanon.io.targets import report_write_errors
 from pdanon.io.trees import ParquetTree, decode_type, open_writer
 from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.libraries import without_views
 from pdanon.itemsets.memory import return_unused
 from pdanon.itemsets.timing import progress_bar

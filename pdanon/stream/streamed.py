@@ -14,12 +14,12 @@ import pandas as pd
 
 from pdanon.algorithms.engines import SAMPLE
 from pdanon.errors import FormatError, read_safely
-from pdanon.frozen import frozen
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.io.files import check_name, join_name, locate_target
 from pdanon.io.parquet import to_frame
 from pdanon.io.targets import check_mapping_file, check_target, draft_target, write_mapping
 from pdanon.io.trees import ParquetTree
+from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.timing import SETTINGS, Report, progress_bar
 from pdanon.itemsets.validation import check_known, check_path, is_uri, read_list
 from pdanon.recoding.decision import Decision

@@ -19,7 +19,6 @@ from pdanon.algorithms.engines import Plan, plan
 from pdanon.algorithms.registry import Algorithm, watch
 from pdanon.algorithms.unit_engine import Units, decide_lines
 from pdanon.evaluation.metrics.risk import risk_of
-from pdanon.frozen import frozen
 from pdanon.guarantees import check_recountable
 from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.io.files import sync_file
@@ -30,6 +29,7 @@ from pdanon.io.trees import ParquetTree
 from pdanon.itemsets.arguments import called_by_name, unknown_method
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.encoded_columns import ListColumns, collapse_columns
+from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.multisets import encode_visible
 from pdanon.itemsets.timing import show_activity
 from pdanon.itemsets.validation import check_path, check_text

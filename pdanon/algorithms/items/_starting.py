@@ -15,11 +15,11 @@ import pyarrow.compute as pc
 
 from pdanon.algorithms.states.clusters import Clusters, ItemOrder
 from pdanon.errors import ParameterError
-from pdanon.frozen import frozen
 from pdanon.guarantees import KmAnonymity, LmDiversity, PrivacyConstraints
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers, find_items
 from pdanon.itemsets.dtype import number_texts
+from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import sums, to_numpy
 from pdanon.itemsets.mapping import global_mapping
 from pdanon.itemsets.support import SupportIndex

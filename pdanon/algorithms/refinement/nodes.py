@@ -35,11 +35,11 @@ from pdanon.algorithms.states.cuts_search import CutRefinement, NodePrices
 from pdanon.algorithms.states.sets_search import Refinement
 from pdanon.algorithms.states.timed_search import Clock, TimedSearch
 from pdanon.errors import GuaranteeError, ParameterError, ReleaseWarning
-from pdanon.frozen import frozen
 from pdanon.guarantees import KmAnonymity, TransactionalK
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.codes import Codes, Itemsets, Numbers, item_texts
 from pdanon.itemsets.dtype import arrow_values, number_texts
+from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import ranges, to_numpy
 from pdanon.itemsets.mapping import mapping_labels, mapping_values
 from pdanon.itemsets.support import SupportIndex

@@ -14,9 +14,9 @@ from pdanon.algorithms.states.cuts_search import BASES
 from pdanon.algorithms.states.sets_search import balanced_loss
 from pdanon.algorithms.states.timed_search import Clock, TimedSearch
 from pdanon.errors import InfeasibleError
-from pdanon.frozen import frozen
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.encoded_columns import ListColumns
+from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.timing import is_over
 from pdanon.itemsets.validation import check_known, random_generator
 from pdanon.recoding.bounds import BOUNDED, Bound, bound_changes

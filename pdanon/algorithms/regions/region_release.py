@@ -25,13 +25,13 @@ from pdanon.algorithms.relational.quasi import Classes, Formation, QuasiTable, c
 from pdanon.algorithms.rt.dataset import Block, Dataset, Decided, Parts, trace_steps
 from pdanon.algorithms.workers import Share
 from pdanon.errors import InfeasibleError, ItemsetDtypeError, ParameterError
-from pdanon.frozen import frozen
 from pdanon.guarantees import KAnonymity
 from pdanon.guarantees.emptied import Suppression
 from pdanon.guarantees.named import MappedItems
 from pdanon.guarantees.parameters import check_k, check_share
 from pdanon.io.buckets import pack, read_bucket, read_rows, unpack, write_rows
 from pdanon.itemsets.codes import Codes, Itemsets, Numbers
+from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import Mask, offsets_of, to_numpy
 from pdanon.itemsets.timing import Report
 from pdanon.itemsets.validation import check_count, random_generator

@@ -24,9 +24,9 @@ from pdanon.algorithms.regions.table_parts import (
     merge_counts,
 )
 from pdanon.algorithms.relational.publishing import no_items
-from pdanon.frozen import frozen
 from pdanon.io.buckets import Buckets, read_rows, regroup, write_rows
 from pdanon.itemsets.codes import Codes, Itemsets, Numbers
+from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.memory import return_unused
 
 

@@ -21,12 +21,12 @@ from numpy.typing import NDArray
 from pdanon.algorithms.relational.attributes import Attribute, cover_loss
 from pdanon.algorithms.relational.quasi import QuasiTable
 from pdanon.errors import ItemsetDtypeError
-from pdanon.frozen import frozen
 from pdanon.io.parquet import to_frame
 from pdanon.io.trees import pandas_metadata
 from pdanon.itemsets.codes import Codes, Itemsets, Numbers, canonical_rows, find_items
 from pdanon.itemsets.dtype import type_name
 from pdanon.itemsets.encoded_columns import number_items
+from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import (
     QUASI_HINT,
     Mask,

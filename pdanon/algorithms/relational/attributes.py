@@ -22,10 +22,10 @@ import pandas as pd
 import pyarrow as pa
 
 from pdanon._kernels import row_clusters
-from pdanon.frozen import frozen
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.codes import Codes, Numbers
 from pdanon.itemsets.dtype import text_column
+from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import distinct
 from pdanon.itemsets.mapping import set_labels
 

@@ -26,12 +26,12 @@ from pdanon.algorithms.relational.quasi import (
     split_groups,
 )
 from pdanon.errors import ParameterError
-from pdanon.frozen import frozen
 from pdanon.guarantees import KAnonymity
 from pdanon.guarantees.parameters import check_share
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers
 from pdanon.itemsets.columns import release_copy, with_column
+from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import sums
 from pdanon.itemsets.timing import Report, progress_bar
 from pdanon.itemsets.validation import random_generator

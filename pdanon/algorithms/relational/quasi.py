@@ -29,12 +29,12 @@ from pdanon.algorithms.relational.attributes import (
     with_leaf,
 )
 from pdanon.errors import HierarchyError, InfeasibleError, ItemsetDtypeError, ParameterError
-from pdanon.frozen import frozen
 from pdanon.guarantees.parameters import check_share
 from pdanon.hierarchy import Form, Hierarchy, HierarchyLike
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers
 from pdanon.itemsets.columns import find_quasi
 from pdanon.itemsets.dtype import arrow_values, as_pandas_writes, type_name
+from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import QUASI_HINT, offsets_of, sums
 from pdanon.itemsets.memory import require_memory
 from pdanon.itemsets.table_hints import text_hint

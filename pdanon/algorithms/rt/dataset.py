@@ -21,7 +21,6 @@ from pdanon.algorithms.rt.transaction import Transaction, TransactionSide, anony
 from pdanon.algorithms.states.cuts import by_first_row
 from pdanon.algorithms.workers import Share, check_jobs, sharing
 from pdanon.errors import ParameterError
-from pdanon.frozen import frozen
 from pdanon.guarantees import KKm, KLm
 from pdanon.guarantees.emptied import EMPTY_ROWS, mark_emptied
 from pdanon.guarantees.k_anonymity import equal_rows
@@ -30,6 +29,7 @@ from pdanon.guarantees.parameters import ItemLimit, materialize
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.codes import Codes, Itemsets, Numbers
 from pdanon.itemsets.columns import find_column
+from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import mask_at, offsets_of
 from pdanon.itemsets.timing import Report, progress_bar
 from pdanon.itemsets.validation import check_count, check_flag, check_known, random_generator

@@ -22,7 +22,6 @@ from pdanon.algorithms.states.sets_search import Refinement
 from pdanon.algorithms.states.timed_search import Clock
 from pdanon.algorithms.weights import WEIGHT_STEPS, item_weights
 from pdanon.errors import InfeasibleError, ParameterError
-from pdanon.frozen import frozen
 from pdanon.guarantees import KKm, KLm, KmAnonymity
 from pdanon.guarantees.breaches import Breaches
 from pdanon.guarantees.named import NamedItems, named_items
@@ -32,6 +31,7 @@ from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers, join_columns
 from pdanon.itemsets.columns import quasi_labels
+from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import Floats, distinct, sums
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.timing import report_nothing

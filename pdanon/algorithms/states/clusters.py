@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from pdanon._kernels import clusters, itemset_search, rare_clusters
 from pdanon.errors import InfeasibleError
-from pdanon.frozen import frozen
 from pdanon.itemsets import row_loops
 from pdanon.itemsets.codes import Codes, Itemsets, Numbers, canonical_rows
+from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import inverse_order, offsets_of
 from pdanon.itemsets.support import (
     MOST_ITEMSETS,

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from pdanon._kernels import cuts
 from pdanon.errors import ParameterError
-from pdanon.frozen import frozen
 from pdanon.guarantees.breaches import Breaches
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers, Offsets, canonical_rows
+from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import mask_at, offsets_of, rows_of, sums
 from pdanon.itemsets.support import ItemsetTable, SupportIndex, threats_beyond_pairs
 from pdanon.itemsets.threads import even_parts, share

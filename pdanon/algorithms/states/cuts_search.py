@@ -16,10 +16,10 @@ from pdanon._kernels import cut_search, local_recoding
 from pdanon.algorithms.states.cuts import CutTask, sum_below
 from pdanon.algorithms.states.timed_search import Clock, TimedSearch
 from pdanon.errors import ParameterError
-from pdanon.frozen import frozen
 from pdanon.guarantees import KmAnonymity
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.codes import Codes, Mask, Numbers, Offsets, canonical_rows
+from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import inverse_order, mask_at, offsets_of, rows_of
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.threads import search

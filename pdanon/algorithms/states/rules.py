@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from pdanon._kernels.rules import Beside, rows_with_some
 from pdanon.algorithms.states.clusters import Clusters
 from pdanon.errors import ParameterError
-from pdanon.frozen import frozen
 from pdanon.guarantees import PSRules
 from pdanon.guarantees.breaches import Breaches
 from pdanon.guarantees.generalized_itemsets import generalize_itemsets, unite_itemsets
@@ -24,6 +23,7 @@ from pdanon.guarantees.named import named_items
 from pdanon.guarantees.ps import AllRules
 from pdanon.itemsets import row_loops
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers
+from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import mask_at
 from pdanon.itemsets.support import ItemsetTable, SupportIndex
 

@@ -17,10 +17,10 @@ import numpy as np
 from pdanon._kernels import conflicts, rules as kernels
 from pdanon.algorithms.states.rules import too_many
 from pdanon.errors import ParameterError
-from pdanon.frozen import frozen
 from pdanon.guarantees import RhoUncertainty
 from pdanon.guarantees.rho import find_inferences
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers
+from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import inverse_order, mask_at, offsets_of
 from pdanon.itemsets.support import (
     MOST_ITEMSETS,

@@ -23,11 +23,11 @@ from pdanon.algorithms.states.clusters import Clusters, first_members
 from pdanon.algorithms.states.timed_search import Clock, TimedSearch
 from pdanon.algorithms.weights import item_weights
 from pdanon.errors import InfeasibleError, ParameterError
-from pdanon.frozen import frozen
 from pdanon.guarantees import KmAnonymity, PrivacyConstraints
 from pdanon.guarantees.parameters import constraint_table
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers, canonical_rows
+from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import Floats, sums
 from pdanon.itemsets.support import ItemsetTable, SupportIndex, no_itemsets
 from pdanon.itemsets.threads import share

@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 
 from pdanon.errors import ParameterError
-from pdanon.frozen import frozen
 from pdanon.guarantees import Coherence, DisassociatedKm, KAnonymity, PublicK, TransactionalK
 from pdanon.guarantees.k_anonymity import equal_rows
 from pdanon.guarantees.kkm import Crowds, list_labels
@@ -20,6 +19,7 @@ from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.codes import Itemsets, Mask, Numbers
 from pdanon.itemsets.columns import find_column, find_quasi, label_positions
 from pdanon.itemsets.equality import pair_numbers
+from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.multisets import read_visible
 from pdanon.itemsets.row_loops import first_equal_rows
 from pdanon.itemsets.support import SupportIndex

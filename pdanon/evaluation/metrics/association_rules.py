@@ -16,12 +16,12 @@ import pandas as pd
 
 from pdanon._kernels import itemset_search
 from pdanon.errors import ParameterError
-from pdanon.frozen import frozen
 from pdanon.guarantees.parameters import check_share
 from pdanon.itemsets.chunks import refuse_chunks
 from pdanon.itemsets.codes import Codes, Itemsets, Numbers
 from pdanon.itemsets.columns import list_column
 from pdanon.itemsets.dtype import ListArray
+from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.libraries import takes_tables
 from pdanon.itemsets.lists import Floats, offsets_of
 from pdanon.itemsets.support import ItemsetTable, SupportIndex, csr

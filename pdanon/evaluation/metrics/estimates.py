@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from pdanon._kernels.counting import estimates
 from pdanon.errors import ColumnError, ParameterError
-from pdanon.frozen import frozen
 from pdanon.guarantees import SensitiveGroups
 from pdanon.guarantees.sensitive_groups import group_numbers
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.chunks import refuse_chunks
 from pdanon.itemsets.codes import Itemsets, Mask, Numbers
 from pdanon.itemsets.columns import is_list_column, list_column
+from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import Floats, offsets_of
 from pdanon.itemsets.mapping import check_mapping
 from pdanon.itemsets.support import ItemsetTable, SupportIndex, csr

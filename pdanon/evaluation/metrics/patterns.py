@@ -33,10 +33,10 @@ from pdanon.evaluation.metrics.association_rules import (
 )
 from pdanon.evaluation.metrics.estimates import Mode, Release
 from pdanon.evaluation.metrics.queries import Workload, answer_queries
-from pdanon.frozen import frozen
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers
 from pdanon.itemsets.columns import list_column
+from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.libraries import holds_tables, takes_tables
 from pdanon.itemsets.lists import Floats, find_numbers, mask_at, offsets_of, ranges, take_rows
 from pdanon.itemsets.support import ItemsetTable, SupportIndex, from_matrices, no_itemsets
