@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections.abc import Hashable
+from dataclasses import dataclass
 from typing import Any, get_args
 
 import numpy as np
@@ -36,7 +37,6 @@ from pdanon.evaluation.metrics.queries import Workload, answer_queries
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers
 from pdanon.itemsets.columns import list_column
-from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.libraries import holds_tables, takes_tables
 from pdanon.itemsets.lists import Floats, find_numbers, mask_at, offsets_of, ranges, take_rows
 from pdanon.itemsets.support import ItemsetTable, SupportIndex, from_matrices, no_itemsets
@@ -328,7 +328,7 @@ _MOST_PAIRS = 50_000_000  # pairs of itemsets of items and of their labels: abou
 
 
 @holds_tables
-@frozen
+@dataclass(frozen=True, eq=False, slots=True)
 class RuleErrors:
     """The association rules of an original and of its release, compared.
 
