@@ -80,7 +80,8 @@ class Inferences:
         """Select the rules with a minimal antecedent for their item, ordered by item, size and codes."""
         rules = replace(self.rules(n_items), supports=np.arange(len(self)))
         order = minimal_sets(rules.distinct()).supports
-        return self.take(order[np.argsort(self.sensitive[order], kind="stable")])
+        items = self.sensitive[order]
+        return self.take(order[np.argsort(items, kind="stable")])
 
     def rules(self, shift: int = 0) -> ItemsetTable:
         """Return each rule as an itemset: the sensitive item, then the antecedent with shifted codes."""

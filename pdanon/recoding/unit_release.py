@@ -246,8 +246,8 @@ def _value_ranks(column: pd.Series[Any]) -> Numbers:
     """Rank the values of a column by their texts."""
     numbers = number_values(column)
     _, first, own = np.unique(numbers, return_index=True, return_inverse=True)
-    texts = np.array([str(value) for value in column.iloc[first]], object)
-    return inverse_order(np.argsort(texts, kind="stable"))[own]
+    ranked = np.array([str(value) for value in column.iloc[first]], object)
+    return inverse_order(np.argsort(ranked, kind="stable"))[own]
 
 
 def _values(frame: pd.DataFrame, place: int, sources: Numbers) -> pd.Series[Any]:

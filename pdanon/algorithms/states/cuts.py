@@ -9,7 +9,6 @@ from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon._kernels import cuts
@@ -18,7 +17,7 @@ from pdanon.guarantees.breaches import Breaches
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers, Offsets, canonical_rows
 from pdanon.itemsets.frozen import frozen
-from pdanon.itemsets.lists import mask_at, offsets_of, rows_of, sums
+from pdanon.itemsets.lists import inverse_order, mask_at, offsets_of, rows_of, sums
 from pdanon.itemsets.support import ItemsetTable, SupportIndex, threats_beyond_pairs
 from pdanon.itemsets.threads import even_parts, share
 from pdanon.itemsets.timing import Report
@@ -75,7 +74,9 @@ def silent_rows(lengths: Numbers, k: int) -> Mask:
 
 def by_first_row(groups: NDArray[Any]) -> Codes:
     """Number groups of rows in the order of their first rows."""
-    return pd.factorize(groups)[0].astype(np.int32)
+    # By sorting: a hash table would take more memory.
+    _, first, number = np.unique(groups, return_index=True, return_inverse=True)
+    return inverse_order(np.argsort(first).astype(np.int32))[number]
 
 
 def ancestors(tree: Hierarchy) -> Codes:
