@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import re
@@ -67,6 +68,12 @@ class Reach:
             return self._calling(Path(fault.file).stem)
         text = (ROOT / fault.file).read_text()
         start = text[: text.index(fault.old)].count("\n") + 1
+        if any(
+            node.lineno <= start <= (node.end_lineno or 0)
+            for node in ast.parse(text).body
+            if not isinstance(node, ast.FunctionDef | ast.ClassDef)
+        ):
+            return set()
         contexts = self.lines.contexts_by_lineno(str(ROOT / fault.file))
         end = start + fault.old.rstrip("\n").count("\n")
         reached = [line for line in contexts if start <= line <= end]

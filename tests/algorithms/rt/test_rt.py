@@ -486,6 +486,13 @@ def test_the_bound_of_two_columns_is_that_of_the_loss():
         frame.txanon.tum_bound(delta=0.5, **asked)
 
 
+def test_a_seed_fixes_the_release():
+    frame = many_rows(200)
+    first, again, other = (run("rfirst", frame, k=3, random_state=seed).frame for seed in (1, 1, 2))
+    pd.testing.assert_frame_equal(first, again)
+    assert not first.equals(other)
+
+
 # --- nothing is left behind
 
 
