@@ -1,0 +1,475 @@
+"""Deletion of single occurrences: the state of a search, and the deletions that itemsets require.
+
+An item alone counts as its pair with itself. A pair is in a row while both of its occurrences are kept. It is
+rare if its support is in (0, k). The supports of all pairs are exact after each step.
+
+The annealing allows rare pairs at a price. A pair that may survive is cheaper the closer its support is to 0
+or to k. The price of one that is dying falls to a support of 0 only.
+"""
+
+from typing import Any
+
+import numpy as np
+from cython import (
+    Py_ssize_t,
+    address,
+    bint,
+    cast,
+    cclass,
+    cfunc,
+    double as float64,
+    exceptval,
+    final,
+    inline,
+    int as int32,
+    longlong as int64,
+    nogil,
+    uchar as uint8,
+    void,
+)
+from cython.cimports.libc.math import sqrt
+from cython.cimports.pdanon._kernels.counting import Code, Number, Real, Rows
+from cython.cimports.pdanon._kernels.odds import COLD, decay, uniform
+from numpy.typing import NDArray
+
+__all__ = ["Deletions", "cover", "hit", "press", "restart", "restore", "scan", "sweep"]
+
+Array = NDArray[Any]
+
+
+@final
+@cclass
+class Deletions:
+    """The occurrences that are kept, and the support of each pair of items.
+
+    ``rows`` are distinct, ``worth`` is the price of deleting an occurrence of each item, in one row.
+    """
+
+    def __init__(self, rows: Rows, k: int64, worth: Real[::1], seed: int) -> None:
+        lengths = np.diff(np.asarray(rows.offsets))
+        longest = int(lengths.max(initial=0))
+        self.rows, self.k, self.lack, self.worth, self.random = rows, k, 0, worth, seed
+        self.starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths * (lengths + 1) // 2)])
+        self.slots = np.empty(int((lengths * (lengths + 1) // 2).sum()), np.int32)
+        n_pairs = _number_pairs(self, np.zeros((2, len(worth)), np.int32))
+        self.support, self.original = np.zeros((2, n_pairs), np.int64)
+        self.dying, self.factor = np.zeros(n_pairs, np.uint8), np.ones(n_pairs)
+        supports = np.arange(k)
+        self.living, self.leaving = np.sqrt(np.minimum(supports, k - supports)), np.sqrt(supports)
+        self.is_kept, self.inside = np.ones(len(rows.codes), np.uint8), np.zeros(longest, np.uint8)
+        self.threats, self.risks = np.zeros(longest, np.int64), np.zeros(longest)
+        self.hot = np.empty(len(rows.codes), np.int32)
+        self.hot_rows, self.hot_starts = np.zeros((2, len(lengths) + 1), np.int64)
+        _count(self)
+
+    @property
+    def kept(self) -> Array:
+        """Whether each occurrence is kept."""
+        return np.array(self.is_kept).astype(np.bool_)
+
+    @kept.setter
+    def kept(self, kept: Array) -> None:
+        for row, a in zip(*_places(self, np.flatnonzero(self.kept != kept)), strict=True):
+            _toggle(self, row, a)
+
+
+def _places(state: Deletions, occurrences: Array) -> Any:
+    """Return the row and the position of each occurrence, as lists."""
+    offsets = np.asarray(state.rows.offsets)
+    rows = np.searchsorted(offsets, occurrences, side="right") - 1
+    return rows.tolist(), (occurrences - offsets[rows]).tolist()
+
+
+@cfunc
+def _number_pairs(state: Deletions, seen: int32[:, ::1]) -> Py_ssize_t:
+    """Number the pairs that occur, the items first; ``seen`` is the last item paired with each, plus 1."""
+    rows = state.rows
+    n: Py_ssize_t = state.worth.shape[0]
+    with nogil:
+        for item in range(state.worth.shape[0]):
+            for place in range(rows.starts[item], rows.starts[item + 1]):
+                row = rows.tids[place]
+                begin = rows.offsets[row]
+                a = rows.positions[place] - begin
+                slot = state.starts[row] + a * (a + 1) // 2
+                state.slots[slot + a] = item
+                for b in range(a):
+                    other = rows.codes[begin + b]
+                    if seen[0, other] != item + 1:
+                        seen[0, other], seen[1, other] = item + 1, n
+                        n += 1
+                    state.slots[slot + b] = seen[1, other]
+    return n
+
+
+@cfunc
+def _count(state: Deletions) -> void:
+    """Count the supports of all pairs, with all occurrences kept."""
+    with nogil:
+        for row in range(state.rows.weights.shape[0]):
+            for slot in range(state.starts[row], state.starts[row + 1]):
+                state.support[state.slots[slot]] += state.rows.weights[row]
+        for pair in range(state.support.shape[0]):
+            state.original[pair] = state.support[pair]
+            state.lack += 0 < state.support[pair] < state.k
+
+
+# --- One occurrence
+
+
+@cfunc
+@inline
+@nogil
+@exceptval(check=False)
+def _pair(state: Deletions, row: Py_ssize_t, a: Py_ssize_t, b: Py_ssize_t) -> Py_ssize_t:
+    """Return the number of the pair at two positions of a row."""
+    if a < b:
+        a, b = b, a
+    return state.slots[state.starts[row] + a * (a + 1) // 2 + b]
+
+
+@cfunc
+@nogil
+@exceptval(check=False)
+def _toggle(state: Deletions, row: Py_ssize_t, a: Py_ssize_t) -> void:
+    """Delete an occurrence, or restore it."""
+    begin, end = state.rows.offsets[row], state.rows.offsets[row + 1]
+    weight = state.rows.weights[row]
+    if state.is_kept[begin + a]:
+        weight = -weight
+    for b in range(end - begin):
+        if b == a or state.is_kept[begin + b]:
+            pair = _pair(state, row, a, b)
+            support = state.support[pair]
+            state.support[pair] = support + weight
+            state.lack += (0 < support + weight < state.k) - (0 < support < state.k)
+    state.is_kept[begin + a] ^= 1
+
+
+@cfunc
+@inline
+@nogil
+@exceptval(check=False)
+def _price(state: Deletions, pair: Py_ssize_t, support: int64) -> float64:
+    """Return the price of a pair with a support."""
+    if support >= state.k:
+        return 0.0
+    return state.factor[pair] * (state.leaving[support] if state.dying[pair] else state.living[support])
+
+
+@cfunc
+@nogil
+@exceptval(check=False)
+def _change(state: Deletions, row: Py_ssize_t, a: Py_ssize_t) -> float64:
+    """Return the change of all prices if an occurrence is toggled."""
+    begin, end = state.rows.offsets[row], state.rows.offsets[row + 1]
+    weight = state.rows.weights[row]
+    if state.is_kept[begin + a]:
+        weight = -weight
+    total: float64 = 0.0
+    state.touches = False
+    for b in range(end - begin):
+        if b == a or state.is_kept[begin + b]:
+            pair = _pair(state, row, a, b)
+            support = state.support[pair]
+            if min(support, support + weight) < state.k:
+                total += _price(state, pair, support + weight) - _price(state, pair, support)
+                state.touches |= support < state.k
+    return total
+
+
+@cfunc
+@nogil
+@exceptval(check=False)
+def _loss(state: Deletions, row: Py_ssize_t, a: Py_ssize_t) -> float64:
+    """Return what the deletion of an occurrence loses."""
+    return state.rows.weights[row] * state.worth[state.rows.codes[state.rows.offsets[row] + a]]
+
+
+# --- Annealing
+
+
+def restart(state: Deletions) -> None:
+    """Reset the prices: pairs that no row has any more are dying, like those that were rare at first."""
+    with nogil:
+        for pair in range(state.support.shape[0]):
+            state.factor[pair] = 1.0
+            state.dying[pair] = state.support[pair] == 0 or state.original[pair] < state.k
+
+
+def press(state: Deletions, factor: float64, share: float64) -> None:
+    """Raise the price of each rare pair that is dying; each other one begins to, with odds of ``share``."""
+    with nogil:
+        for pair in range(state.support.shape[0]):
+            if 0 < state.support[pair] < state.k:
+                if state.dying[pair]:
+                    state.factor[pair] *= factor
+                elif uniform(address(state.random)) < share:
+                    state.dying[pair] = 1
+
+
+def scan(state: Deletions) -> None:
+    """List the occurrences that a sweep tries: those deleted, and those of rare pairs."""
+    n_hot: Py_ssize_t = 0
+    n_rows: Py_ssize_t = 0
+    with nogil:
+        for row in range(state.rows.weights.shape[0]):
+            begin, end = state.rows.offsets[row], state.rows.offsets[row + 1]
+            slot = state.starts[row]
+            for a in range(end - begin):
+                state.inside[a] = not state.is_kept[begin + a]
+                if state.is_kept[begin + a]:
+                    for b in range(a + 1):
+                        if state.support[state.slots[slot + b]] < state.k and state.is_kept[begin + b]:
+                            state.inside[a] = state.inside[b] = 1
+                slot += a + 1
+            first = n_hot
+            for a in range(end - begin):
+                if state.inside[a]:
+                    state.hot[n_hot] = a
+                    n_hot += 1
+            if n_hot > first:
+                state.hot_rows[n_rows], state.hot_starts[n_rows] = row, first
+                n_rows += 1
+    state.hot_starts[n_rows], state.n_hot = n_hot, n_rows
+
+
+def sweep(state: Deletions, temperature: float64, scale: float64) -> None:
+    """Try the listed occurrences, row by row, at random: delete, restore, or exchange them.
+
+    ``scale`` is the price of a pair in one row, compared with the loss of an occurrence.
+    """
+    with nogil:
+        for place in range(state.n_hot):
+            row, first = state.hot_rows[place], state.hot_starts[place]
+            n = state.hot_starts[place + 1] - first
+            for _ in range(n + n // 5 + 1):
+                a = state.hot[first + cast(int64, uniform(address(state.random)) * n)]
+                _try(state, row, a, temperature, scale)
+
+
+@cfunc
+@nogil
+@exceptval(check=False)
+def _try(state: Deletions, row: Py_ssize_t, a: Py_ssize_t, temperature: float64, scale: float64) -> void:
+    begin = state.rows.offsets[row]
+    change = scale * _change(state, row, a)
+    if state.is_kept[begin + a]:
+        if state.touches and _accepts(state, change + _loss(state, row, a), temperature):
+            _toggle(state, row, a)
+        return
+    change -= _loss(state, row, a)
+    if _accepts(state, change, temperature):
+        _toggle(state, row, a)
+        return
+    b = _rival(state, row, a)
+    if b >= 0:
+        _toggle(state, row, a)
+        change += scale * _change(state, row, b) + _loss(state, row, b)
+        _toggle(state, row, b if _accepts(state, change, temperature) else a)
+
+
+@cfunc
+@nogil
+@exceptval(check=False)
+def _accepts(state: Deletions, change: float64, temperature: float64) -> bint:
+    if change <= 0:
+        return True
+    above = change / temperature
+    return above < COLD and uniform(address(state.random)) < decay(above)
+
+
+@cfunc
+@nogil
+@exceptval(check=False)
+def _rival(state: Deletions, row: Py_ssize_t, a: Py_ssize_t) -> Py_ssize_t:
+    """Return the position whose pair with a deleted occurrence would be rare; -1 if none is, or over two."""
+    begin, end = state.rows.offsets[row], state.rows.offsets[row + 1]
+    found: Py_ssize_t = -1
+    n: int64 = 0
+    for b in range(end - begin):
+        if state.is_kept[begin + b]:
+            if state.support[_pair(state, row, a, b)] + state.rows.weights[row] < state.k:
+                n += 1
+                if n > 2:
+                    return -1
+                if n == 1 or uniform(address(state.random)) < 0.5:
+                    found = b
+    return found
+
+
+# --- Safe states
+
+
+def cover(state: Deletions) -> None:
+    """Delete occurrences until no pair is rare.
+
+    Pairs below k are dead, and stay so. Each row with a pair that has died is solved again from all its
+    occurrences. That may make further pairs rare, which then die as well.
+    """
+    dead, fresh = np.zeros((2, state.support.shape[0]), np.uint8)
+    _cover(state, dead, fresh)
+
+
+@cfunc
+def _cover(state: Deletions, dead: uint8[::1], fresh: uint8[::1]) -> void:
+    with nogil:
+        while _bury(state, dead, fresh):
+            for row in range(state.rows.weights.shape[0]):
+                if _holds(state, row, fresh):
+                    _solve(state, row, dead)
+                    for a in range(state.rows.offsets[row + 1] - state.rows.offsets[row]):
+                        if state.is_kept[state.rows.offsets[row] + a] != state.inside[a]:
+                            _toggle(state, row, a)
+
+
+@cfunc
+@nogil
+@exceptval(check=False)
+def _bury(state: Deletions, dead: uint8[::1], fresh: uint8[::1]) -> bint:
+    """Note which pairs have died since the last time; return whether any has."""
+    found: bint = False
+    for pair in range(dead.shape[0]):
+        fresh[pair] = state.support[pair] < state.k and not dead[pair]
+        dead[pair] |= fresh[pair]
+        found |= fresh[pair]
+    return found
+
+
+@cfunc
+@nogil
+@exceptval(check=False)
+def _holds(state: Deletions, row: Py_ssize_t, pairs: uint8[::1]) -> bint:
+    """Return whether a row has one of some pairs."""
+    begin, end = state.rows.offsets[row], state.rows.offsets[row + 1]
+    slot = state.starts[row]
+    for a in range(end - begin):
+        if state.is_kept[begin + a]:
+            for b in range(a + 1):
+                if pairs[state.slots[slot + b]] and state.is_kept[begin + b]:
+                    return True
+        slot += a + 1
+    return False
+
+
+@cfunc
+@nogil
+@exceptval(check=False)
+def _solve(state: Deletions, row: Py_ssize_t, dead: uint8[::1]) -> void:
+    """Choose which positions of a row are inside, so that it has no dead pair, and none can be added.
+
+    The next one to go is in the most dead pairs, compared with its worth, and with the risk that its other
+    pairs become rare.
+    """
+    begin = state.rows.offsets[row]
+    n = state.rows.offsets[row + 1] - begin
+    for a in range(n):
+        state.inside[a] = not dead[_pair(state, row, a, a)]
+        state.threats[a] = 0
+        state.risks[a] = 1.0
+    for a in range(n):
+        if state.inside[a]:
+            for b in range(n):
+                if b != a and state.inside[b]:
+                    pair = _pair(state, row, a, b)
+                    if dead[pair]:
+                        state.threats[a] += 1
+                    else:
+                        state.risks[a] += _risk(state, pair)
+    worst: Py_ssize_t
+    most: float64
+    while True:
+        worst, most = -1, -1.0
+        for a in range(n):
+            if state.inside[a] and state.threats[a]:
+                common = sqrt(sqrt(cast(float64, state.original[_pair(state, row, a, a)])))
+                cost = state.risks[a] * common * (_loss(state, row, a) / state.rows.weights[row] + 1e-6)
+                if state.threats[a] / cost > most:
+                    worst, most = a, state.threats[a] / cost
+        if worst < 0:
+            break
+        state.inside[worst] = 0
+        for b in range(n):
+            if state.inside[b]:
+                pair = _pair(state, row, worst, b)
+                if dead[pair]:
+                    state.threats[b] -= 1
+                else:
+                    state.risks[b] -= _risk(state, pair)
+    for a in range(n):
+        if not state.inside[a]:
+            state.inside[a] = 1
+            for b in range(n):
+                if state.inside[b] and dead[_pair(state, row, a, b)]:
+                    state.inside[a] = 0
+                    break
+
+
+@cfunc
+@nogil
+@exceptval(check=False)
+def _risk(state: Deletions, pair: Py_ssize_t) -> float64:
+    """Return how close a living pair is to becoming rare."""
+    return (state.k - 1) / sqrt(cast(float64, max(state.support[pair] - state.k + 1, 1)))
+
+
+def restore(state: Deletions) -> None:
+    """Restore each occurrence whose pairs would all have a support of at least k."""
+    with nogil:
+        for row in range(state.rows.weights.shape[0]):
+            begin, end = state.rows.offsets[row], state.rows.offsets[row + 1]
+            for a in range(end - begin):
+                if not state.is_kept[begin + a]:
+                    for b in range(end - begin):
+                        if b == a or state.is_kept[begin + b]:
+                            pair = _pair(state, row, a, b)
+                            if state.support[pair] + state.rows.weights[row] < state.k:
+                                break
+                    else:
+                        _toggle(state, row, a)
+
+
+def hit(
+    rows: Rows, kept: uint8[::1], sets: Code[::1], bounds: Number[::1], order: Number[::1]
+) -> None:
+    """Delete an occurrence in each row that has one of some itemsets: of its item that comes first in order.
+
+    ``order`` has a number of each item, the lowest first.
+    """
+    with nogil:
+        for number in range(bounds.shape[0] - 1):
+            rarest = first = sets[bounds[number]]
+            for place in range(bounds[number], bounds[number + 1]):
+                item = sets[place]
+                if rows.starts[item + 1] - rows.starts[item] < rows.starts[rarest + 1] - rows.starts[rarest]:
+                    rarest = item
+                if order[item] < order[first]:
+                    first = item
+            for place in range(rows.starts[rarest], rows.starts[rarest + 1]):
+                found = _place_if_held(
+                    rows, kept, rows.tids[place], sets, bounds[number], bounds[number + 1], first
+                )
+                if found >= 0:
+                    kept[found] = 0
+
+
+@cfunc
+@nogil
+@exceptval(check=False)
+def _place_if_held(
+    rows: Rows,
+    kept: uint8[::1],
+    row: Py_ssize_t,
+    sets: Code[::1],
+    begin: Py_ssize_t,
+    end: Py_ssize_t,
+    item: Py_ssize_t,
+) -> Py_ssize_t:
+    """Return the place of an item in a row that has all items of a sorted itemset; -1 in another row."""
+    found: Py_ssize_t = -1
+    for place in range(rows.offsets[row], rows.offsets[row + 1]):
+        if begin < end and kept[place] and rows.codes[place] == sets[begin]:
+            begin += 1
+            if rows.codes[place] == item:
+                found = place
+    return found if begin == end else -1
