@@ -28,11 +28,11 @@ from cython import (
     void,
 )
 from cython.cimports.libc.math import sqrt
-from cython.cimports.pdanon._kernels.counting import Code, Number, Real, Rows
+from cython.cimports.pdanon._kernels.counting import Code, Flag, Number, Real, Rows
 from cython.cimports.pdanon._kernels.odds import COLD, decay, uniform
 from numpy.typing import NDArray
 
-__all__ = ["Deletions", "cover", "hit", "press", "restart", "restore", "scan", "sweep"]
+__all__ = ["Deletions", "break_up", "cover", "holding", "press", "restart", "restore", "scan", "sweep"]
 
 Array = NDArray[Any]
 
@@ -429,47 +429,129 @@ def restore(state: Deletions) -> None:
                         _toggle(state, row, a)
 
 
-def hit(
-    rows: Rows, kept: uint8[::1], sets: Code[::1], bounds: Number[::1], order: Number[::1]
-) -> None:
-    """Delete an occurrence in each row that has one of some itemsets: of its item that comes first in order.
+# --- Listed itemsets
 
-    ``order`` has a number of each item, the lowest first.
+
+def holding(
+    rows: Rows, sets: Code[::1], bounds: Number[::1], wanted: Flag[::1], counts: int64[::1], found: int32[::1]
+) -> None:
+    """List the itemsets of each wanted row: number ``i`` in row ``r`` goes to ``found[counts[r]]``.
+
+    ``counts`` then has the next free place of each row. Without room in ``found``, itemsets are only counted.
     """
     with nogil:
         for number in range(bounds.shape[0] - 1):
-            rarest = first = sets[bounds[number]]
+            rarest: Py_ssize_t = sets[bounds[number]]
             for place in range(bounds[number], bounds[number + 1]):
-                item = sets[place]
-                if rows.starts[item + 1] - rows.starts[item] < rows.starts[rarest + 1] - rows.starts[rarest]:
-                    rarest = item
-                if order[item] < order[first]:
-                    first = item
+                if rows.starts[sets[place] + 1] - rows.starts[sets[place]] < (
+                    rows.starts[rarest + 1] - rows.starts[rarest]
+                ):
+                    rarest = sets[place]
             for place in range(rows.starts[rarest], rows.starts[rarest + 1]):
-                found = _place_if_held(
-                    rows, kept, rows.tids[place], sets, bounds[number], bounds[number + 1], first
-                )
-                if found >= 0:
-                    kept[found] = 0
+                row = rows.tids[place]
+                if wanted[row] and _contains(rows, row, sets, bounds[number], bounds[number + 1]):
+                    if found.shape[0]:
+                        found[counts[row]] = number
+                    counts[row] += 1
 
 
 @cfunc
 @nogil
 @exceptval(check=False)
-def _place_if_held(
+def _contains(rows: Rows, row: Py_ssize_t, sets: Code[::1], begin: Py_ssize_t, end: Py_ssize_t) -> bint:
+    """Return whether a row has all items of a sorted itemset."""
+    for place in range(rows.offsets[row], rows.offsets[row + 1]):
+        if begin < end and rows.codes[place] == sets[begin]:
+            begin += 1
+    return begin == end
+
+
+def break_up(
     rows: Rows,
     kept: uint8[::1],
-    row: Py_ssize_t,
     sets: Code[::1],
-    begin: Py_ssize_t,
-    end: Py_ssize_t,
-    item: Py_ssize_t,
-) -> Py_ssize_t:
-    """Return the place of an item in a row that has all items of a sorted itemset; -1 in another row."""
-    found: Py_ssize_t = -1
-    for place in range(rows.offsets[row], rows.offsets[row + 1]):
-        if begin < end and kept[place] and rows.codes[place] == sets[begin]:
-            begin += 1
-            if rows.codes[place] == item:
-                found = place
-    return found if begin == end else -1
+    bounds: Number[::1],
+    wanted: Flag[::1],
+    starts: Number[::1],
+    found: Code[::1],
+    price: Real[::1],
+) -> None:
+    """Solve each wanted row: keep all of its occurrences but some of each itemset that `holding` found.
+
+    The next one to go is in the most itemsets that are whole, compared with the price of its item. No
+    occurrence can be put back. An item with a negative price is never deleted.
+    """
+    numbers = np.zeros((2, price.shape[0]), np.int64)
+    broken = np.zeros(found.shape[0], np.int64)
+    _break_up(rows, kept, sets, bounds, wanted, starts, found, price, numbers[0], numbers[1], broken)
+
+
+@cfunc
+def _break_up(
+    rows: Rows,
+    kept: uint8[::1],
+    sets: Code[::1],
+    bounds: Number[::1],
+    wanted: Flag[::1],
+    starts: Number[::1],
+    found: Code[::1],
+    price: Real[::1],
+    count: int64[::1],
+    gone: int64[::1],
+    broken: int64[::1],
+) -> void:
+    """Break up itemsets: ``broken`` has the number of deleted items of each, ``gone`` whether an item is."""
+    with nogil:
+        for row in range(wanted.shape[0]):
+            if not wanted[row]:
+                continue
+            begin, end = rows.offsets[row], rows.offsets[row + 1]
+            for place in range(begin, end):
+                kept[place] = 1
+                count[rows.codes[place]] = gone[rows.codes[place]] = 0
+            for each in range(starts[row], starts[row + 1]):
+                for spot in range(bounds[found[each]], bounds[found[each] + 1]):
+                    count[sets[spot]] += 1
+            while True:
+                worst: Py_ssize_t = -1
+                for place in range(begin, end):
+                    item = rows.codes[place]
+                    if count[item] and price[item] >= 0 and not gone[item]:
+                        if worst < 0 or (
+                            count[item] * (price[rows.codes[worst]] + 1e-6)
+                            > count[rows.codes[worst]] * (price[item] + 1e-6)
+                        ):
+                            worst = place
+                if worst < 0:
+                    break
+                kept[worst], item = 0, rows.codes[worst]
+                gone[item] = 1
+                for each in range(starts[row], starts[row + 1]):
+                    if _has(sets, bounds[found[each]], bounds[found[each] + 1], item):
+                        broken[each] += 1
+                        if broken[each] == 1:
+                            for spot in range(bounds[found[each]], bounds[found[each] + 1]):
+                                count[sets[spot]] -= 1
+            for place in range(begin, end):
+                if kept[place]:
+                    continue
+                item = rows.codes[place]
+                for each in range(starts[row], starts[row + 1]):
+                    if broken[each] == 1 and _has(sets, bounds[found[each]], bounds[found[each] + 1], item):
+                        break
+                else:
+                    kept[place] = 1
+                    for each in range(starts[row], starts[row + 1]):
+                        broken[each] -= _has(sets, bounds[found[each]], bounds[found[each] + 1], item)
+
+
+@cfunc
+@inline
+@nogil
+@exceptval(check=False)
+def _has(sets: Code[::1], begin: Py_ssize_t, end: Py_ssize_t, item: Py_ssize_t) -> bint:
+    """Return whether an itemset has an item."""
+    for spot in range(begin, end):
+        if sets[spot] == item:
+            return True
+    return False

@@ -1,18 +1,18 @@
 """Search for the occurrences to delete, so that no itemset of a table is rare.
 
-Items and pairs are searched by annealing, larger itemsets by hitting those that are rare until none is.
+Items and pairs are searched by annealing, larger or listed itemsets by breaking up those that are rare until none is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 
 import numpy as np
 
 from pdanon._kernels import deletions
-from pdanon.itemsets.lists import Floats, Mask, Numbers, inverse_order, offsets_of
+from pdanon.itemsets.lists import Floats, Mask, offsets_of
 from pdanon.itemsets.memory import require_memory
-from pdanon.itemsets.support import SupportIndex
+from pdanon.itemsets.support import ItemsetTable, SupportIndex, concatenate, no_itemsets
 from pdanon.itemsets.timing import Report, check_time
 
 _MOST_ROUNDS = 4  # annealings from the best state so far
@@ -32,33 +32,39 @@ def protect(rows: SupportIndex, k: int, m: int | None, worth: Floats, report: Re
 
     ``rows`` are distinct. ``worth`` is the price of deleting an occurrence of each item, in one row.
     """
-    kept = rows.singles[rows.codes] >= k
-    if m is None or m >= 2:
-        kept = _protect_pairs(rows, k, worth, report)
-    commonest_last = inverse_order(np.lexsort((rows.singles, worth))).astype(np.int64)
-    flags = kept.astype(np.uint8)
-    for size in _sizes(m):
-        while len(rare := kept_rows(rows, flags > 0).rare(k, size)):
-            deletions.hit(rows.rows, flags, rare.codes, rare.offsets, commonest_last)
-            check_time()
-    return flags > 0
+    kept = rows.singles[rows.codes] >= k if m == 1 else _protect_pairs(rows, k, worth, report)
+    for size in () if m in (1, 2) else [*range(3, (4 if m is None else m) + 1), *([None] if m is None else [])]:
+        base = kept_rows(rows, kept)
+        kept[kept] = break_up(base, lambda left, size=size: left.rare(k, size), worth)
+    return kept
+
+
+def break_up(rows: SupportIndex, list_rare: Callable[[SupportIndex], ItemsetTable], worth: Floats) -> Mask:
+    """Return whether each occurrence is kept, so that no listed itemset is left in a row.
+
+    ``list_rare`` lists the itemsets that are rare in some rows. They are dead, and stay so. Each row with one
+    that has died is solved again from all of its occurrences. That may make further ones rare.
+    """
+    kept = np.ones(len(rows.codes), np.uint8)
+    price = worth * np.sqrt(np.sqrt(rows.singles))
+    dead = no_itemsets()
+    while len(rare := list_rare(kept_rows(rows, kept > 0))):
+        check_time()
+        dead = concatenate([dead, rare])
+        wanted = rows.contains_any(rare)
+        sets = dead.codes, dead.offsets, wanted
+        counts, nothing = np.zeros(len(rows.weights), np.int64), np.empty(0, np.int32)
+        deletions.holding(rows.rows, *sets, counts, nothing)
+        starts = offsets_of(counts)
+        found = np.empty(starts[-1], np.int32)
+        deletions.holding(rows.rows, *sets, starts[:-1].copy(), found)
+        deletions.break_up(rows.rows, kept, *sets, starts, found, price)
+    return kept > 0
 
 
 def kept_rows(rows: SupportIndex, kept: Mask) -> SupportIndex:
     """Return the rows with their occurrences that are kept."""
     return SupportIndex(rows.codes[kept], offsets_of(kept)[rows.offsets], rows.n_items, rows.weights)
-
-
-def _sizes(m: int | None) -> Iterator[int | None]:
-    """Yield the sizes of itemsets to protect one after the other; None for whole rows.
-
-    Smaller ones first: what is deleted for them is in many larger ones.
-    """
-    if m == 2:  # protected already
-        return
-    yield from range(1, (4 if m is None else m) + 1)
-    if m is None:
-        yield None
 
 
 def _protect_pairs(rows: SupportIndex, k: int, worth: Floats, report: Report) -> Mask:
