@@ -24,6 +24,7 @@ from pdanon.algorithms.items.direct import direct
 from pdanon.algorithms.items.disassociate import disassociate
 from pdanon.algorithms.items.hghs import hghs
 from pdanon.algorithms.items.lcg import lcg
+from pdanon.algorithms.items.local_suppression import local_suppression
 from pdanon.algorithms.items.lra import lra
 from pdanon.algorithms.items.mhghs import mhghs
 from pdanon.algorithms.items.optimal import optimal
@@ -180,6 +181,7 @@ __all__ = [
     "incognito",
     "k_member",
     "lcg",
+    "local_suppression",
     "lra",
     "mhghs",
     "mondrian",

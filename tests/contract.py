@@ -73,6 +73,7 @@ ARGUMENTS = {
     "coherence": all_but_one_public,
     "direct": lambda items: {"hierarchy": tree_over(items)},
     "hghs": lambda items: {"hierarchy": tree_over(items)},
+    "local_suppression": lambda items: {},
     "lra": lambda items: {"hierarchy": tree_over(items), "parts": 2},
     "mhghs": lambda items: {"hierarchy": tree_over(items)},
     "optimal": lambda items: {"hierarchy": tree_over(items)},

@@ -102,6 +102,13 @@ class Recoding:
         covered = np.ones(itemsets.n_items, np.int64)
         return cls(targets, itemsets.vocabulary, covered, itemsets.n_items, False)
 
+    @classmethod
+    def of_deleted(cls, deleted: Mask, itemsets: Itemsets, groups: Codes) -> Recoding:
+        """Create a recoding that deletes some occurrences: in each group, an item in all rows or in none."""
+        targets = np.where(deleted, -1, itemsets.codes).astype(np.int32)
+        covered = np.ones(itemsets.n_items, np.int64)
+        return cls(targets, itemsets.vocabulary, covered, itemsets.n_items, False, groups)
+
     def apply(self, itemsets: Itemsets) -> Itemsets:
         """Replace items by their labels, without duplicates unless rows are bags."""
         itemsets = self.hide_missing(itemsets)

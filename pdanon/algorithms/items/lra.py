@@ -155,7 +155,7 @@ class Parts:
     itemsets : Itemsets
         The rows.
     parts : ndarray of int32, shape (rows,)
-        The result of `divide_rows` for them.
+        The part of each row, equal for equal rows.
 
     Attributes
     ----------
@@ -164,13 +164,15 @@ class Parts:
 
     Notes
     -----
-    A part is an interval in the order of the rows, so only its first row is stored.
+    Only the first row of each run of equal parts in the order of the rows is stored. The parts of
+    `divide_rows` are such runs.
     """
 
     def __init__(self, itemsets: Itemsets, parts: Codes) -> None:
         index = SupportIndex.of(itemsets)
-        order = np.lexsort((gray_ranks(index), parts))
+        order = np.argsort(gray_ranks(index), kind="stable")
         first = order[np.flatnonzero(np.diff(parts[order], prepend=-1))]
+        self._parts = parts[first]
         self.items = itemsets.vocabulary
         self._ranks = support_ranks(index)
         self._first = ItemsetTable(by_support(index), index.offsets, index.weights).take(first)
@@ -184,7 +186,7 @@ class Parts:
         joint = concatenate([self._first, rows])
         ranks = ranks_of(joint.codes, joint.offsets, n_items)
         starts, ranks = np.split(ranks, [len(self._first)])
-        return (np.searchsorted(starts, ranks, side="right") - 1).astype(np.int32)
+        return self._parts[np.searchsorted(starts, ranks, side="right") - 1]
 
 
 def _cut_by_parts(task: CutTask, part_of_row: Codes) -> Codes:

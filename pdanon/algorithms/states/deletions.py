@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 from pdanon._kernels import deletions
-from pdanon.itemsets.lists import Floats, Mask, offsets_of
+from pdanon.itemsets.lists import Floats, Mask, mask_at, offsets_of, rows_of
 from pdanon.itemsets.memory import require_memory
 from pdanon.itemsets.support import ItemsetTable, SupportIndex, concatenate, no_itemsets
 from pdanon.itemsets.timing import Report, check_time
@@ -60,6 +60,36 @@ def break_up(rows: SupportIndex, list_rare: Callable[[SupportIndex], ItemsetTabl
         deletions.holding(rows.rows, *sets, starts[:-1].copy(), found)
         deletions.break_up(rows.rows, kept, *sets, starts, found, price)
     return kept > 0
+
+
+def with_single_items(rows: SupportIndex, kept: Mask, k: int) -> Mask:
+    """Restore the most frequent item of each row that lost all, if the item is still in at least k rows.
+
+    No other itemset occurs in such a row, so that none becomes rare.
+    """
+    left = kept_rows(rows, kept)
+    row_of, supports = rows_of(rows.offsets), left.singles[rows.codes]
+    places = np.flatnonzero((left.lengths == 0)[row_of] & (supports >= k))
+    places = places[np.lexsort((-supports[places], row_of[places]))]
+    first = places[np.flatnonzero(np.diff(row_of[places], prepend=-1))]
+    return kept | mask_at(len(kept), first)
+
+
+def with_enough_emptied(rows: SupportIndex, kept: Mask, k: int) -> Mask:
+    """Empty further rows if fewer than k rows lost all items: those with one item that enough others have."""
+    left = kept_rows(rows, kept)
+    lack = k - int(rows.weights[(rows.lengths > 0) & (left.lengths == 0)].sum())
+    if not 0 < lack < k:
+        return kept
+    kept, supports = kept.copy(), left.singles.copy()
+    alone = np.flatnonzero(left.lengths == 1)
+    for row in alone[np.argsort(rows.weights[alone], kind="stable")].tolist():
+        item, weight = left.codes[left.offsets[row]], int(rows.weights[row])
+        if lack > 0 and supports[item] - weight >= k:
+            supports[item] -= weight
+            lack -= weight
+            kept[rows.offsets[row] : rows.offsets[row + 1]] = False
+    return kept
 
 
 def kept_rows(rows: SupportIndex, kept: Mask) -> SupportIndex:
