@@ -323,7 +323,10 @@ class Publisher:
             return relabel(rows, self.items, self.labels, missing_as_empty=self.recoder.missing_as_empty)
         assert self.recoder.parts is not None
         rows = rows.recode(np.arange(rows.n_items, dtype=np.int32), rows.vocabulary)  # as sets
-        return relabel_by_groups(rows, self.recoder.parts.of(rows), self.items, self.recoder.mapping)
+        if self.recoder.missing_as_empty:
+            rows = rows.missing_as_empty()
+        groups, mapping = self.recoder.parts.of(rows), self.recoder.mapping
+        return relabel_by_groups(rows, groups, self.items, mapping, keeps_type=self.recoder.keeps_type)
 
     def count_new(self, rows: Itemsets) -> int:
         """Count the items of rows that were not counted."""

@@ -174,11 +174,12 @@ def relabel(
 
 
 def relabel_by_groups(
-    itemsets: Itemsets, groups: Codes, items: pa.Array, mapping: pd.DataFrame
+    itemsets: Itemsets, groups: Codes, items: pa.Array, mapping: pd.DataFrame, *, keeps_type: bool
 ) -> Itemsets | None:
-    """Recode rows of groups with a mapping table sorted by group and item, without suppression.
+    """Recode rows of groups with a mapping table sorted by group and item.
 
-    ``items`` are all mapped items. Return None if an item is not mapped in its group.
+    ``items`` are all mapped items, and ``keeps_type`` tells whether labels have their type. The caller decides
+    whether missing rows become empty. Return None if an item is not mapped in its group.
     """
     labels, n_items = mapping_labels(mapping, items.type), len(items)
     cells = mapping["group"].to_numpy() * n_items + find_items(mapping_values(mapping, "item"), items)
@@ -189,7 +190,10 @@ def relabel_by_groups(
     entries = np.minimum(np.searchsorted(cells, wanted), len(cells) - 1)
     if (cells[entries] != wanted).any():
         return None
-    return itemsets.relabel(labels.indices.to_numpy()[entries], labels.dictionary)
+    targets = to_numpy(labels.indices.fill_null(-1)).astype(np.int32)
+    # Labels that are items are of any text type.
+    vocabulary = labels.dictionary.cast(items.type) if keeps_type else labels.dictionary
+    return itemsets.relabel(targets[entries], vocabulary)
 
 
 def is_kept(mapping: pd.DataFrame) -> pd.Series[bool]:

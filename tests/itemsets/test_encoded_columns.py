@@ -164,7 +164,7 @@ def test_a_row_that_no_part_has_is_not_recoded():
     parts = Parts(Itemsets.from_series(frame["items"]), result.groups.to_numpy(np.int32))
     for row, known in ((["c", "d"], True), (["c", "a"], False), (["new"], False)):
         rows = Itemsets.from_series(frame_of([row])["items"])
-        recoded = relabel_by_groups(rows, parts.of(rows), parts.items, result.mapping)
+        recoded = relabel_by_groups(rows, parts.of(rows), parts.items, result.mapping, keeps_type=False)
         assert (recoded is not None) == known
 
 

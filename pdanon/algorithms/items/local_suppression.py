@@ -141,7 +141,7 @@ def decide(columns: ListColumns, report: Report, *, k: int, m: ItemLimit, weight
     gone = labels_to_suppress(np.where(kept, itemsets.codes, -1), itemsets, guarantee.k)
     kept &= ~np.isin(itemsets.codes, gone)
     recoding = Recoding.of_deleted(~kept, itemsets, _number_losses(itemsets, ~kept))
-    return decide_lists(columns, recoding, guarantee, weights=valued)
+    return decide_lists(columns, recoding, guarantee)
 
 
 def _number_losses(itemsets: Itemsets, deleted: Mask) -> Codes:

@@ -33,7 +33,9 @@ def protect(rows: SupportIndex, k: int, m: int | None, worth: Floats, report: Re
     ``rows`` are distinct. ``worth`` is the price of deleting an occurrence of each item, in one row.
     """
     kept = rows.singles[rows.codes] >= k if m == 1 else _protect_pairs(rows, k, worth, report)
-    for size in () if m in (1, 2) else [*range(3, (4 if m is None else m) + 1), *([None] if m is None else [])]:
+    for size in (
+        () if m in (1, 2) else [*range(3, (4 if m is None else m) + 1), *([None] if m is None else [])]
+    ):
         base = kept_rows(rows, kept)
         kept[kept] = break_up(base, lambda left, size=size: left.rare(k, size), worth)
     return kept

@@ -1,0 +1,182 @@
+"""Deletions of occurrences: supports, prices and safe states, compared with naive rows."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from kernels.arrays import csr, draw_rows, lists, rows_of
+from pdanon._kernels import deletions
+
+TIMES = 150
+N_ITEMS = 6
+
+
+class Naive:
+    """Rows, which of their occurrences are kept, and the supports of items and pairs."""
+
+    def __init__(self, rng):
+        self.rows, self.weights = draw_rows(rng)
+        self.k = int(rng.integers(2, 8))
+        self.worth = rng.integers(0, 4, N_ITEMS) / 2
+        self.offsets = csr(self.rows)[1]
+
+    def state(self, seed=1):
+        return deletions.Deletions(rows_of(self.rows, self.weights, N_ITEMS), self.k, self.worth, seed)
+
+    def left(self, kept):
+        return [
+            [item for item, own in zip(row, kept[begin:], strict=False) if own]
+            for row, begin in zip(self.rows, self.offsets, strict=False)
+        ]
+
+    def supports(self, kept):
+        """The support of each item and pair that a row has, with those that only deleted occurrences have."""
+        found = {}
+        for row, weight in zip(self.left(kept), self.weights, strict=True):
+            for pair in (*combinations(row, 1), *combinations(row, 2)):
+                found[pair] = found.get(pair, 0) + int(weight)
+        return found
+
+    def rare(self, kept):
+        return {pair for pair, support in self.supports(kept).items() if support < self.k}
+
+    def possible(self, kept):
+        """The deleted occurrences that alone can be restored without a rare item or pair."""
+        places = np.flatnonzero(~kept)
+        return [place for place in places if not self.rare(kept | (np.arange(len(kept)) == place))]
+
+
+def drawn(seed):
+    """A table, its state, and a random choice of what is kept."""
+    rng = np.random.default_rng(seed)
+    naive = Naive(rng)
+    return naive, naive.state(), rng.random(naive.offsets[-1]) < rng.random(), rng
+
+
+@pytest.mark.parametrize("seed", range(TIMES))
+def test_rare_pairs_are_counted_whatever_is_kept(seed):
+    naive, state, kept, _ = drawn(seed)
+    assert state.lack == len(naive.rare(state.kept))
+    state.kept = kept
+    assert (state.kept == kept).all()
+    assert state.lack == len(naive.rare(kept))
+
+
+@pytest.mark.parametrize("seed", range(TIMES))
+def test_a_cover_is_safe_and_nothing_can_be_restored_after_restore(seed):
+    naive, state, kept, _ = drawn(seed)
+    state.kept = kept
+    deletions.cover(state)
+    assert state.lack == 0
+    assert not naive.rare(state.kept)
+    before = state.kept
+    deletions.restore(state)
+    assert (state.kept >= before).all()
+    assert state.lack == 0
+    assert not naive.rare(state.kept)
+    while True:  # a restored occurrence lets others follow
+        before = state.kept
+        deletions.restore(state)
+        if (state.kept == before).all():
+            break
+    assert not naive.possible(state.kept)
+
+
+@pytest.mark.parametrize("seed", range(TIMES))
+def test_only_deleted_and_rare_occurrences_move(seed):
+    """A cold sweep without a price for pairs restores what is deleted, and changes nothing else."""
+    naive, state, kept, _ = drawn(seed)
+    state.kept = kept
+    rare = naive.rare(kept)
+    deletions.restart(state)
+    deletions.scan(state)
+    deletions.sweep(state, 1e-9, 0.0)
+    is_hot = ~kept
+    for row, begin, left in zip(naive.rows, naive.offsets, naive.left(kept), strict=False):
+        for place, item in enumerate(row, begin):
+            is_hot[place] |= any({item} <= {*pair} <= {*left} for pair in rare)
+    changed = state.kept != kept
+    assert not changed[~is_hot].any()
+    assert (naive.worth[csr(naive.rows)[0]][changed & kept] == 0).all()
+    assert state.lack == len(naive.rare(state.kept))
+
+
+@pytest.mark.parametrize("seed", range(TIMES))
+def test_a_cold_sweep_never_raises_the_cost(seed):
+    """Deletions cost their worth; pairs the root of their distance to 0 or k, if dying to 0 only."""
+    naive, state, kept, _ = drawn(seed)
+    state.kept = kept
+    deletions.restart(state)
+    original = naive.supports(np.ones(len(kept), np.bool_))
+    now = naive.supports(kept)
+    dying = {pair for pair in original if original[pair] < naive.k or pair not in now}
+
+    def cost(kept, scale):
+        total = 0.0
+        for pair, support in naive.supports(kept).items():
+            if support < naive.k:
+                total += scale * np.sqrt(support if pair in dying else min(support, naive.k - support))
+        for row, weight, left in zip(naive.rows, naive.weights, naive.left(kept), strict=True):
+            total += weight * sum(naive.worth[item] for item in {*row} - {*left})
+        return total
+
+    for scale in (0.5, 2.0, 8.0):
+        before = cost(state.kept, scale)
+        deletions.scan(state)
+        deletions.sweep(state, 1e-9, scale)
+        assert cost(state.kept, scale) <= before + 1e-9
+        assert state.lack == len(naive.rare(state.kept))
+
+
+def test_what_is_pressed_dies():
+    """Without a press, a pair in four of five rows stays, as its way to zero is long. A press ends that."""
+    rows, weights = [[0, 1, 2], [0, 1, 3], [0, 1, 4], [0, 1, 5], [0], [1]], [1, 1, 1, 1, 9, 9]
+    state = deletions.Deletions(rows_of(rows, weights, N_ITEMS), 5, np.ones(N_ITEMS), 3)
+    deletions.restart(state)
+    assert state.lack == 4 + 1 + 8  # four items and their eight pairs are in one row; items 0 and 1 in four
+    for _ in range(40):
+        deletions.scan(state)
+        deletions.sweep(state, 0.5, 0.1)
+    assert state.lack
+    for _ in range(40):
+        deletions.press(state, 1.5, 0.5)
+        deletions.scan(state)
+        deletions.sweep(state, 0.5, 8.0)
+    assert state.lack == 0
+
+
+@pytest.mark.parametrize("seed", range(TIMES))
+def test_listed_itemsets_are_found_and_broken_up(seed):
+    rng = np.random.default_rng(seed)
+    rows, weights = draw_rows(rng)
+    sets = [sorted(rng.choice(N_ITEMS, rng.integers(1, 4), replace=False).tolist()) for _ in range(4)]
+    wanted = rng.random(len(rows)) < 0.7
+    arrays, (codes, bounds) = rows_of(rows, weights, N_ITEMS), csr(sets)
+    counts = np.zeros(len(rows), np.int64)
+    deletions.holding(arrays, codes, bounds, wanted, counts, np.empty(0, np.int32))
+    inside = [[i for i, each in enumerate(sets) if {*each} <= {*row}] for row in rows]
+    inside = [own if asked else [] for own, asked in zip(inside, wanted, strict=True)]
+    assert counts.tolist() == [*map(len, inside)]
+    starts = np.cumsum([0, *counts], dtype=np.int64)
+    found = np.empty(starts[-1], np.int32)
+    deletions.holding(arrays, codes, bounds, wanted, starts[:-1].copy(), found)
+    assert lists(found, starts) == inside
+
+    price = rng.integers(-1, 3, N_ITEMS).astype(float)
+    kept = (rng.random(len(arrays.codes)) < 0.5).astype(np.uint8)
+    before = kept.copy()
+    deletions.break_up(arrays, kept, codes, bounds, wanted, starts, found, price)
+    for row, begin, asked, own in zip(rows, csr(rows)[1], wanted, inside, strict=False):
+        flags = kept[begin : begin + len(row)]
+        if not asked:
+            assert (flags == before[begin : begin + len(row)]).all()
+            continue
+        left = {item for item, flag in zip(row, flags, strict=True) if flag}
+        assert all(price[item] >= 0 for item in {*row} - left)
+        breakable = [sets[i] for i in own if any(price[item] >= 0 for item in sets[i])]
+        assert not any({*each} <= left for each in breakable)
+        # each deleted item is needed
+        assert all(any({*each} <= left | {item} for each in breakable) for item in {*row} - left)
