@@ -1,6 +1,6 @@
 """How many examples a property is tried on: some in the fast tests, more with ``PDANON_EXAMPLES``.
 
-With ``many``, as in ``.ci/run``: a quarter of them, and of the cases of the longest tests.
+With ``many``, as in ``.ci/run``: a quarter of them, and an eighth of the cases of the longest tests.
 With ``all``, as in ``.ci/release``: all.
 """
 
@@ -22,8 +22,8 @@ def examples(number: int, part: int = 10) -> int:
 
 
 def some(cases: Sequence) -> Sequence:
-    """All cases of a slow test with ``all``, else one in four: each finds the same as those beside it."""
-    return cases if ALL else cases[::4]
+    """All cases of a slow test with ``all``, else one in eight: each finds the same as those beside it."""
+    return cases if ALL else cases[::8]
 
 
 def seeds(number: int, first: int = 0) -> list:

@@ -239,6 +239,7 @@ def asked_of(items):
         "vpa": {"k": 4, "m": 2, "hierarchy": TREE, "parts": 2},
         "hghs": {"k": 4, "m": 2, "hierarchy": TREE},
         "mhghs": {"k": 4, "m": None, "hierarchy": TREE},
+        "local_suppression": {"k": 4, "m": 2},
         "lra": {"k": 4, "m": 2, "hierarchy": TREE, "parts": 2},
         "coherence": {"h": 0.6, "k": 3, "p": 2, "private": [ill]},
         "suppress_public": {"h": 0.6, "k": 3, "p": 2, "private": [ill]},

@@ -8,7 +8,7 @@ cdef class Deletions:
     cdef long long[::1] starts  # of the slots of each row
     cdef int[::1] slots  # pair of the positions b <= a of a row, at a * (a + 1) / 2 + b; (a, a) is the item
     cdef readonly long long k, lack  # number of rare pairs
-    cdef long long[::1] support, original  # by pair
+    cdef int[::1] support, original  # by pair
     cdef unsigned char[::1] dying  # by pair: whether its price falls to a support of 0 only
     cdef double[::1] factor  # by pair, of its price
     cdef double[::1] living, leaving  # price by support, of pairs that are not dying, and of those that are

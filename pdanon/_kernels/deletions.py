@@ -52,7 +52,7 @@ class Deletions:
         self.starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths * (lengths + 1) // 2)])
         self.slots = np.empty(int((lengths * (lengths + 1) // 2).sum()), np.int32)
         n_pairs = _number_pairs(self, np.zeros((2, len(worth)), np.int32))
-        self.support, self.original = np.zeros((2, n_pairs), np.int64)
+        self.support, self.original = np.zeros((2, n_pairs), np.int32)
         self.dying, self.factor = np.zeros(n_pairs, np.uint8), np.ones(n_pairs)
         supports = np.arange(k)
         self.living, self.leaving = np.sqrt(np.minimum(supports, k - supports)), np.sqrt(supports)
@@ -137,12 +137,14 @@ def _toggle(state: Deletions, row: Py_ssize_t, a: Py_ssize_t) -> void:
     weight = state.rows.weights[row]
     if state.is_kept[begin + a]:
         weight = -weight
+    slot = state.starts[row] + a * (a + 1) // 2
     for b in range(end - begin):
         if b == a or state.is_kept[begin + b]:
-            pair = _pair(state, row, a, b)
-            support = state.support[pair]
+            pair = state.slots[slot]
+            support: int64 = state.support[pair]
             state.support[pair] = support + weight
             state.lack += (0 < support + weight < state.k) - (0 < support < state.k)
+        slot += 1 if b < a else b + 1  # the pairs of a with the positions before it, then with those after it
     state.is_kept[begin + a] ^= 1
 
 
@@ -168,13 +170,15 @@ def _change(state: Deletions, row: Py_ssize_t, a: Py_ssize_t) -> float64:
         weight = -weight
     total: float64 = 0.0
     state.touches = False
+    slot = state.starts[row] + a * (a + 1) // 2
     for b in range(end - begin):
         if b == a or state.is_kept[begin + b]:
-            pair = _pair(state, row, a, b)
-            support = state.support[pair]
+            support: int64 = state.support[state.slots[slot]]
             if min(support, support + weight) < state.k:
+                pair = state.slots[slot]
                 total += _price(state, pair, support + weight) - _price(state, pair, support)
                 state.touches |= support < state.k
+        slot += 1 if b < a else b + 1
     return total
 
 

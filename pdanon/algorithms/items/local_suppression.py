@@ -96,7 +96,7 @@ def local_suppression(
     none is rare. The search is seeded. Equal tables give equal releases, in whatever order their rows are.
 
     Cost: 4 bytes of memory for each pair of items of each distinct row. Each sweep takes time linear in the
-    pairs of rows with deletions or rare pairs. There are about 100 sweeps in an annealing, and up to four
+    pairs of rows with deletions or rare pairs. There are about 100 sweeps in an annealing, and up to two
     annealings. With m of 3 or more: lists of about 4 million rare itemsets.
 
     References

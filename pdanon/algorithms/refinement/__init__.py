@@ -220,6 +220,9 @@ def _select_refinement(result: Any) -> Callable[[Task], Anonymized]:
             return refine_cuts
     elif isinstance(result.guarantee, (KmAnonymity, PrivacyConstraints, PSRules)) and result.groups is None:
         return refine_sets
+    if isinstance(result.guarantee, KmAnonymity):
+        hint = "pass a release by sets, or by nodes of a hierarchy"
+        raise ParameterError("a release by deletions cannot be refined", where="result", hint=hint)
     problem, got = "a release with this guarantee cannot be refined", type(result.guarantee).__name__
     hint = "pass a release with KmAnonymity, PrivacyConstraints, PSRules, TransactionalK or KKm"
     raise ParameterError(problem, where="result", got=got, hint=hint)

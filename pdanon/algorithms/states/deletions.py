@@ -15,7 +15,7 @@ from pdanon.itemsets.memory import require_memory
 from pdanon.itemsets.support import ItemsetTable, SupportIndex, concatenate, no_itemsets
 from pdanon.itemsets.timing import Report, check_time
 
-_MOST_ROUNDS = 4  # annealings from the best state so far
+_MOST_ROUNDS = 2  # annealings from the best state so far
 _GAIN = 0.01  # of the loss, below which there is no further round
 _HOT, _WARM, _COLD = 1.2, 0.7, 0.5  # temperatures, in occurrences
 _SCALE = 8.0  # price of a rare pair at last, in occurrences; 1 at first

@@ -1,0 +1,93 @@
+"""Compare releases by sets and by deletions, and write tables/loss/deletions.md.
+
+Run from the root of the checkout: ``python docs/scripts/deletions_table.py``.
+"""
+
+import sys
+import time
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT))
+
+import pdanon  # noqa: E402
+from tests.benchmarks.measure import frame, machine, matrix, seconds  # noqa: E402
+from tests.benchmarks.pages import write_section  # noqa: E402
+from pdanon.itemsets.codes import Itemsets  # noqa: E402
+
+DATA_SETS = {
+    "groceries": "groceries",
+    "uci_msweb_train": "msweb",
+    "bms_webview1": "BMS-WebView-1",
+    "bms_webview2": "BMS-WebView-2",
+    "fimi_t10i4d100k": "T10I4D100K",
+    "completejourney_baskets_product_type": "completejourney",
+}
+K, M = 5, 2
+BANDS = ((5, 20), (20, 100), (100, np.inf))
+COLUMNS = (
+    "| data | sets: least, % | sets, % | deletions, % | of the least "
+    "| pairs in 5 to 19 rows, error in % | in 20 to 99 | in 100 and more | s | audits |"
+)
+
+
+def pairs(sets: Itemsets) -> np.ndarray:
+    """Count the rows with each pair of items; dense, so for a few thousand items."""
+    rows = matrix(sets)
+    return (rows.T @ rows).toarray()
+
+
+def errors(original: Itemsets, released: Itemsets) -> list[float]:
+    """Mean relative error of pairs, estimated by the share of each item's occurrences that is left."""
+    place = original.lookup(released.vocabulary)
+    before, after = pairs(original), np.zeros((original.n_items,) * 2)
+    after[np.ix_(place, place)] = pairs(released)
+    left = np.sqrt(np.diag(after) / np.diag(before))
+    left[left == 0] = 1  # none is left, and estimated
+    upper = np.triu_indices(original.n_items, 1)
+    known, estimate = before[upper], (after / np.outer(left, left))[upper]
+    return [
+        float(np.mean(np.abs(estimate[band] - known[band]) / known[band]))
+        for low, high in BANDS
+        for band in [(known >= low) & (known < high)]
+    ]
+
+
+def line(name: str) -> str:
+    df = frame(name)[["items"]].dropna().reset_index(drop=True)
+    guarantee = pdanon.KmAnonymity(K, M)
+    start = time.process_time()
+    result = df.txanon.local_suppression(k=K, m=M)
+    spent = time.process_time() - start
+    audit = seconds(lambda: result.frame.txanon.audit(guarantee))
+    least = pdanon.bound(df, guarantee, loss="occurrences").least
+    sets = df.txanon.anonymize(guarantee).loss["occurrences"]
+    deleted = result.loss["occurrences"]
+    bands = errors(Itemsets.from_series(df["items"]), Itemsets.from_series(result.frame["items"]))
+    cells = [
+        DATA_SETS[name],
+        *(f"{100 * each:.1f}" for each in (least, sets, deleted)),
+        f"{deleted / least:.2f}",
+    ]
+    cells += [*(f"{100 * each:.1f}" for each in bands), f"{spent:.1f}", f"{spent / audit:.0f}"]
+    return "| " + " | ".join(cells) + " |"
+
+
+def main() -> None:
+    lines = []
+    for name in DATA_SETS:
+        lines.append(line(name))
+        print(lines[-1], flush=True)
+    text = [
+        f"Measured {date.today()} by `docs/scripts/deletions_table.py` on {machine()}; k = {K}, m = {M}.",
+        "",
+    ]
+    text += [COLUMNS, "|---" * (COLUMNS.count(" | ") + 1) + "|", *lines]
+    write_section("loss/deletions.md", "deletions", text)
+
+
+if __name__ == "__main__":
+    main()
