@@ -14,9 +14,9 @@ ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
 import pdanon  # noqa: E402
+from pdanon.itemsets.codes import Itemsets  # noqa: E402
 from tests.benchmarks.measure import frame, machine, matrix, seconds  # noqa: E402
 from tests.benchmarks.pages import write_section  # noqa: E402
-from pdanon.itemsets.codes import Itemsets  # noqa: E402
 
 DATA_SETS = {
     "groceries": "groceries",

@@ -107,6 +107,9 @@ class Explanation:
             yield "alone", self._describe_k_alone()
 
     def _describe_change(self) -> str:
+        if isinstance(self.became, tuple) and len(self.became) == 2 and None in self.became:
+            most, others = ("suppressed" if label is None else "published" for label in self.became)
+            return f"{most} in most rows, {others} in the others"
         if isinstance(self.became, tuple):
             return f"{len(self.became)} labels, by group"
         return "kept" if self.kept else "suppressed" if self.became is None else "generalized"

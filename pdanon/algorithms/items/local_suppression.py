@@ -21,7 +21,7 @@ from pdanon.guarantees.parameters import DEFAULT_M, ItemLimit
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.encoded_columns import ListColumns
-from pdanon.itemsets.lists import Codes, Mask, offsets_of, ranges, sums
+from pdanon.itemsets.lists import Codes, Mask, Numbers, offsets_of, ranges, sums
 from pdanon.itemsets.support import SupportIndex, check_rows, ranks_of
 from pdanon.itemsets.timing import Report
 from pdanon.recoding.decision import ListDecision, decide_lists
@@ -154,7 +154,7 @@ def _number_losses(itemsets: Itemsets, deleted: Mask) -> Codes:
     return numbers
 
 
-def _distinct_rows(itemsets: Itemsets) -> tuple[Codes, SupportIndex]:
+def _distinct_rows(itemsets: Itemsets) -> tuple[Numbers, SupportIndex]:
     """Return the distinct rows in an order of their own, and the number of that of each row."""
     index = SupportIndex.of(itemsets)
     ranks = ranks_of(index.codes, index.offsets, index.n_items)

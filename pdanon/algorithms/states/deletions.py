@@ -1,11 +1,12 @@
 """Search for the occurrences to delete, so that no itemset of a table is rare.
 
-Items and pairs are searched by annealing, larger or listed itemsets by breaking up those that are rare until none is.
+Items and pairs are searched by annealing. Larger or listed itemsets are broken up while any is rare.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -33,11 +34,10 @@ def protect(rows: SupportIndex, k: int, m: int | None, worth: Floats, report: Re
     ``rows`` are distinct. ``worth`` is the price of deleting an occurrence of each item, in one row.
     """
     kept = rows.singles[rows.codes] >= k if m == 1 else _protect_pairs(rows, k, worth, report)
-    for size in (
-        () if m in (1, 2) else [*range(3, (4 if m is None else m) + 1), *([None] if m is None else [])]
-    ):
+    # Smaller itemsets first: what is deleted for them breaks up many larger ones. None: whole rows.
+    for size in (3, 4, None) if m is None else range(3, m + 1):
         base = kept_rows(rows, kept)
-        kept[kept] = break_up(base, lambda left, size=size: left.rare(k, size), worth)
+        kept[kept] = break_up(base, partial(SupportIndex.rare, k=k, m=size), worth)
     return kept
 
 
