@@ -28,6 +28,7 @@ import pandas as pd
 
 from pdanon import guarantees
 from pdanon.algorithms.registry import ALGORITHMS
+from pdanon.algorithms.requests import read_named_request
 from pdanon.cli.checks import (
     check_audit_options,
     check_classes,
@@ -297,6 +298,7 @@ def _anonymize(arguments: Arguments) -> Outcome:
     if planned := _plan(arguments):
         return planned
     read_options(options, arguments)
+    options = options if name is None else read_named_request(name, options)
     running = stage(f"running {name or 'the algorithms'}", has_bar=True)
     if arguments.stream:
         return _anonymize_files(arguments, options | {"max_loss": most}, running)

@@ -19,10 +19,10 @@ from pdanon.algorithms.registry import (
     algorithm,
     functions,
     of_lists,
-    parameters_of,
     region_parameters,
+    takes_guarantee,
 )
-from pdanon.algorithms.requests import REQUEST_PARAMETERS
+from pdanon.algorithms.requests import REQUEST_PARAMETERS, text_parameters
 from pdanon.algorithms.rt.merging import MEASURES
 from pdanon.algorithms.rt.transaction import Transaction
 from pdanon.errors import ParameterError, mask_credentials
@@ -33,7 +33,6 @@ from pdanon.io.lines import TYPES
 from pdanon.io.tables import suffix_hint
 from pdanon.itemsets.validation import is_uri
 from pdanon.recoding.labels import LABELS
-from pdanon.recoding.result import Anonymized
 
 HINT = "\n  hint:  "
 
@@ -386,7 +385,7 @@ def _guarantee_options(arguments: Arguments) -> dict[str, Any]:
 def _algorithm_options(arguments: Arguments) -> dict[str, Any]:
     """Return the passed options, and refuse those that the algorithm does not take or that are missing."""
     name, options = arguments.algorithm, _options(arguments)
-    accepted, required = _accepted(name), _required(algorithm(name))
+    accepted, required = _accepted(name), _required(name)
     if arguments.stream:
         accepted += region_parameters(name)
     if arguments.unit is not None and not hasattr(ByPerson, name):
@@ -397,6 +396,8 @@ def _algorithm_options(arguments: Arguments) -> dict[str, Any]:
     if required - options.keys():
         flags = ", ".join(flag(option) for option in PARAMETERS if option in required - options.keys())
         raise ParameterError(f"{name} needs {flags}", hint=f"'pdanon algorithms {name}' lists its options")
+    if takes_guarantee(algorithm(name)):
+        check_sensitive(options, spelled=flag, known=("l",))
     if not of_lists(algorithm(name)):
         _check_no_lists(arguments)
     return _with_transaction(options) if "transaction" in accepted else options
@@ -409,13 +410,12 @@ def _options(arguments: Arguments) -> dict[str, Any]:
 
 def _accepted(name: str) -> list[str]:
     """Return the parameters of an algorithm, and those of the items that it takes as one value."""
-    own = [*parameters_of(algorithm(name))]
+    own = [*text_parameters(name)]
     return own + _OF_TRANSACTION if "transaction" in own else own
 
 
-def _required(function: Callable[..., Anonymized]) -> set[str]:
-    accepted = parameters_of(function)
-    return {option for option, parameter in accepted.items() if parameter.default is parameter.empty}
+def _required(name: str) -> set[str]:
+    return {option for option, required in text_parameters(name).items() if required}
 
 
 def _check_no_lists(arguments: Arguments) -> None:
@@ -446,7 +446,7 @@ def facts_of_algorithm(name: str) -> dict[str, Any]:
     function = ALGORITHMS[name].function
     text = inspect.getdoc(function) or ""
     guarantee = " ".join(text.partition("Guarantee: ")[2].partition(".")[0].replace("`", "").split())
-    required, by_command = _required(function), is_run_by_command(name)
+    required, by_command = _required(name), is_run_by_command(name)
     options = [
         {
             "parameter": each,
@@ -485,4 +485,4 @@ def summarize(facts: Mapping[str, Any]) -> str:
 
 def is_run_by_command(name: str) -> bool:
     """Whether options alone can call an algorithm. A policy and Python can call any."""
-    return _required(algorithm(name)) <= PARAMETERS.keys()
+    return _required(name) <= PARAMETERS.keys()

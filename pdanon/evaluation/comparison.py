@@ -9,7 +9,6 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from concurrent.futures import as_completed
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 from importlib.metadata import version
 from itertools import islice, product
 from math import prod
@@ -21,7 +20,14 @@ import numpy as np
 import pandas as pd
 
 from pdanon.algorithms.choice import anonymize
-from pdanon.algorithms.registry import algorithm as named, of_lists, parameters_of
+from pdanon.algorithms.registry import (
+    algorithm as named,
+    of_lists,
+    parameters_of,
+    parameters_of_guarantee,
+    takes_guarantee,
+)
+from pdanon.algorithms.requests import read_named_request, text_parameters
 from pdanon.algorithms.rt.transaction import Transaction
 from pdanon.algorithms.workers import processes
 from pdanon.cards import Measures
@@ -29,10 +35,12 @@ from pdanon.errors import FormatError, InfeasibleError, ParameterError, PdanonEr
 from pdanon.evaluation.fingerprint import content_hash
 from pdanon.evaluation.metrics.attack import check_sample, share_named
 from pdanon.evaluation.metrics.risk import risk
+from pdanon.guarantees import check_guarantee
 from pdanon.guarantees.parameters import DEFAULT_M, DefaultNumber, ItemLimit, check_finite_m, check_k, check_m
+from pdanon.guarantees.verdict import Model
 from pdanon.io.files import replace_file
 from pdanon.io.parquet import read_parquet, to_parquet
-from pdanon.itemsets.arguments import MOVED, called_by_name
+from pdanon.itemsets.arguments import called_by_name, moved
 from pdanon.itemsets.columns import find_column
 from pdanon.itemsets.dtype import text_column
 from pdanon.itemsets.frozen import frozen
@@ -56,6 +64,10 @@ class Task:
     shown: dict[str, Any]
 
 
+class Texts(dict[str, Any]):
+    """Configurations of a policy, in which the parameters of a guarantee replace it."""
+
+
 def list_tasks(
     configurations: Mapping[str, Mapping[str, Any]], vary: Mapping[str, Iterable[Any] | Mapping[str, Any]]
 ) -> list[Task]:
@@ -77,7 +89,7 @@ def list_tasks(
             raise ParameterError("a configuration is a label and a dict", where="configurations", got=got)
         fixed = {name: value for name, value in given.items() if name != "algorithm"}
         name = given.get("algorithm", label)
-        _check_names(name, label, fixed, vary)
+        _check_names(name, label, fixed, vary, isinstance(configurations, Texts))
         fixed = {key: list(value) if isinstance(value, Iterator) else value for key, value in fixed.items()}
         shown = {key: _display_value(name, key, value) for key, value in fixed.items()}
         for chosen in product(*(_label_choices(name, key, choices) for key, choices in varied.items())):
@@ -117,15 +129,26 @@ def _label_choices(name: str, key: str, choices: list[tuple[Any, Any]]) -> list[
     ]
 
 
-def _check_names(name: Any, label: str, fixed: Mapping[str, Any], vary: Mapping[str, Any]) -> None:
+def _check_names(
+    name: Any, label: str, fixed: Mapping[str, Any], vary: Mapping[str, Any], texts: bool
+) -> None:
     accepted = parameters_of(named(name))
     where = f"configuration {label!r}"
     for key in (*fixed, *vary):
-        check_known(key, accepted, f"parameter of {name}", where=where, hint=MOVED.get(key))
+        known = text_parameters(name) if texts else accepted
+        check_known(key, known, f"parameter of {name}", where=where, hint=moved(key, accepted))
     if fixed.keys() & vary.keys():
         got = ", ".join(sorted(fixed.keys() & vary.keys()))
         raise ParameterError("a parameter is both fixed and varied", where=where, got=got, hint=_ONCE)
     required = {key for key, each in accepted.items() if each.default is each.empty}
+    if takes_guarantee(named(name)):
+        numbers = {"k", "m"} & (fixed.keys() | vary.keys())
+        if "guarantee" not in (*fixed, *vary):
+            required.add("k")
+        elif numbers:
+            hint = "pass k and m within the guarantee; vary={'guarantee': [...]} compares several"
+            got = f"guarantee and {', '.join(sorted(numbers))}"
+            raise ParameterError("the guarantee is given twice", where=where, got=got, hint=hint)
     if lacking := [key for key in accepted if key in required - fixed.keys() - vary.keys()]:
         got = f"no {', '.join(lacking)}"
         raise ParameterError(f"{name} lacks a parameter", where=where, got=got, hint=_ONCE)
@@ -136,7 +159,7 @@ def _check_names(name: Any, label: str, fixed: Mapping[str, Any], vary: Mapping[
 
 def _display_value(name: str, key: str, value: Any) -> Any:
     """Return a number, or a word if the default is a word, unchanged; otherwise the name of the type."""
-    if isinstance(value, Transaction):  # its repr contains no item
+    if isinstance(value, Transaction | Model):  # their reprs contain no item
         return repr(value)
     if _is_hidden(name, key, value):
         return type(value).__name__
@@ -146,8 +169,9 @@ def _display_value(name: str, key: str, value: Any) -> Any:
 def _is_hidden(name: str, key: str, value: Any) -> bool:
     """Return whether a value may hold items, which a table must not show."""
     if isinstance(value, str) and (key, value) != ("m", "all"):
-        return not isinstance(parameters_of(named(name))[key].default, str)
-    return not (value is None or isinstance(value, (str, bool, int, float, np.number, np.bool_)))
+        known = parameters_of(named(name)).get(key)
+        return known is None or not isinstance(known.default, str)
+    return not (value is None or isinstance(value, (str, bool, int, float, np.number, np.bool_, Model)))
 
 
 # --- The comparison
@@ -390,17 +414,17 @@ class _Comparison:
     def _fill(self, row: Row, task: Task) -> None:
         function = named(task.algorithm)
         place = {"column": self.column} if of_lists(function) else {}
+        given = read_named_request(task.algorithm, task.parameters)
         if task.algorithm not in _loaded:
             _loaded.add(task.algorithm)
-            smallest = {"k": 2} if "k" in task.parameters else {}
             try:  # load compiled code before the measurement
-                function(self.frame.head(_WARM_UP_ROWS), **place, **(task.parameters | smallest))
+                function(self.frame.head(_WARM_UP_ROWS), **place, **_with_least_k(given))
             except TimeoutError:
                 raise
             except Exception:
                 pass  # the run on the whole frame succeeds, or reports its own error
         with _measure_cost(row):
-            result = function(self.frame, **place, **task.parameters)
+            result = function(self.frame, **place, **given)
         row.update(result.loss)
         if result.useless:
             row["reason"] = result.useless
@@ -412,6 +436,13 @@ class _Comparison:
             row["named"] = share_named(self.frame, result, self.column, self.sample)
         for name, measure in self.extra.items():
             row[name] = float(measure(self.frame, result))
+
+
+def _with_least_k(given: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments of an algorithm with the smallest k, if it has one."""
+    if "guarantee" in given:
+        return {**given, "guarantee": replace(given["guarantee"], k=2)}
+    return given | ({"k": 2} if "k" in given else {})
 
 
 def _content(value: Any) -> Any:
@@ -552,7 +583,8 @@ def tradeoff(
     sample : pandas.DataFrame or "split", optional
         Other rows of the same kind, or ``"split"``, as for `attack`, to measure ``named`` as well.
     **options
-        Other parameters of the algorithm or of `anonymize`, such as ``hierarchy`` or ``time_limit``.
+        Other parameters of the algorithm or of `anonymize`, such as ``hierarchy`` or ``time_limit``. Of a
+        ``guarantee`` with k and m, such as ``pdanon.LmDiversity``, each release has the other parameters.
 
     Returns
     -------
@@ -597,6 +629,11 @@ def tradeoff(
         hint = "use pdanon.compare, which varies any parameter, such as vary={'c': [0.2, 0.5]}"
         problem = f"{algorithm} has no {' and no '.join(sorted(lacking))}"
         raise ParameterError(problem, where="algorithm", hint=hint)
+    if "guarantee" in options:
+        check_guarantee(asked := options["guarantee"])
+        if not {"k", "m"} <= {*parameters_of_guarantee(type(asked))}:
+            got, hint = type(asked).__name__, "pass it to pdanon.compare: vary={'guarantee': [...]}"
+            raise ParameterError("the guarantee has no k or no m", where="guarantee", got=got, hint=hint)
     pairs = list(product(_check_values(k, "k", check_k), _check_values(m, "m", check_finite_m)))
     check_combinations(len(pairs), "k and m")
     if sample is not None:
@@ -634,8 +671,11 @@ def _measure_release(
         action="ignore", category=ReleaseWarning
     ):  # the warning comes with the final release
         try:
-            run = partial(anonymize, frame, None) if algorithm is None else partial(named(algorithm), frame)
-            result: Anonymized = run(column, k=k, m=m, **options)
+            given: dict[str, Any] = {**options, "k": k, "m": m}
+            if "guarantee" in options:
+                given = {**options, "guarantee": replace(options["guarantee"], k=k, m=m)}
+            run = anonymize if algorithm is None else named(algorithm)
+            result: Anonymized = run(frame, column=column, **given)
         except InfeasibleError as error:
             return {**row, "reason": one_line(error)}
     row["seconds"] = perf_counter() - began

@@ -14,10 +14,10 @@ from typing import Any
 import pandas as pd
 
 from pdanon.accessors import ByPerson
-from pdanon.algorithms.registry import ALGORITHMS, algorithm, of_lists, parameters_of, region_parameters
-from pdanon.algorithms.requests import REQUEST_PARAMETERS
+from pdanon.algorithms.registry import ALGORITHMS, algorithm, of_lists, region_parameters, takes_guarantee
+from pdanon.algorithms.requests import REQUEST_PARAMETERS, read_named_request, text_parameters
 from pdanon.errors import ColumnError, ParameterError, ReleaseWarning, mask_credentials, warn
-from pdanon.evaluation.comparison import compare, list_tasks
+from pdanon.evaluation.comparison import Texts, compare, list_tasks
 from pdanon.evaluation.evidence.page import paths_of
 from pdanon.evaluation.fingerprint import fingerprint
 from pdanon.evaluation.report.html import HEAD
@@ -268,7 +268,7 @@ class Policy:
         others = self.comparison.keys() - {"algorithms", "vary"}
         options = {name: self.comparison[name] for name in others}
         options |= {"vary": vary, "column": self.items}
-        return compare(self.read(), configurations, **options)
+        return compare(self.read(), Texts(configurations), **options)
 
     def read(self) -> pd.DataFrame:
         """Read the table without dropped columns.
@@ -443,7 +443,7 @@ class Policy:
         elif self.parameters:
             self._check_request()
         if self.comparison.get("algorithms"):
-            for task in list_tasks(self._configurations(), self.comparison.get("vary", {})):
+            for task in list_tasks(Texts(self._configurations()), self.comparison.get("vary", {})):
                 schema.check_transaction(task.parameters)
 
     def _check_types(self) -> None:
@@ -502,7 +502,7 @@ class Policy:
             raise ParameterError("the role of a column sets this", where=f"parameter {key}", hint=hint)
 
     def _check_algorithm(self, name: str) -> None:
-        accepted = parameters_of(algorithm(name))
+        accepted = text_parameters(name)
         self._check_roles_unset()
         self._roles.check_protected(name, self._place())
         if self._unit and not hasattr(ByPerson, name):
@@ -512,7 +512,9 @@ class Policy:
         check_max_loss(parameters.pop("max_loss", None))
         engine = region_parameters(name) if self.is_streamed else []
         own = {key: value for key, value in parameters.items() if key in accepted or key not in engine}
-        list_tasks({name: own}, {})
+        list_tasks(Texts({name: own}), {})
+        if takes_guarantee(algorithm(name)):
+            check_sensitive(own, self._place("parameters"), known=("l",))
         schema.check_transaction(parameters)
         record = ALGORITHMS[name]
         self._check_classes(name, adds=bool(record.adds), repeats=record.recodes == "chunks")
@@ -646,7 +648,8 @@ class Policy:
         if self.algorithm is None:
             self._check_request()
         own = self._roles.merge_parameters(self.algorithm, self._parameters)
-        return schema.change_all(self._read, own)
+        options = schema.change_all(self._read, own)
+        return options if self.algorithm is None else read_named_request(self.algorithm, options)
 
     def _configurations(self) -> dict[str, dict[str, Any]]:
         """Return the configurations to compare, with the parameters that the roles of columns set."""

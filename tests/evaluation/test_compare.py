@@ -199,14 +199,20 @@ def test_nothing_is_modified():
 def test_parameters_that_may_hold_items_are_shown_by_type_or_name():
     tree = {"food": [RICE, SALT], "drink": [TEA]}
     asked = {
-        "apriori": {"hierarchy": tree, "sensitive": [SALT], "l": 2},
-        "text": {"algorithm": "apriori", "hierarchy": tree, "sensitive": SALT, "l": 2},
-        "pcta": {"constraints": iter([[SALT]]), "weights": {RICE: 0.5}},
+        "apriori": {"hierarchy": tree, "guarantee": pdanon.LmDiversity(l=2, m=2, k=2, sensitive=[SALT])},
+        "text": {"algorithm": "apriori", "hierarchy": "tree.csv", "k": 2},
+        "pcta": {
+            "guarantee": pdanon.PrivacyConstraints(constraints=iter([[SALT]]), k=2),
+            "weights": {RICE: 0.5},
+        },
     }
-    table = pdanon.compare(FRAME, asked, vary={"k": [2]})
-    assert table["hierarchy"].tolist()[:2] == ["dict", "dict"]
-    assert table["sensitive"].tolist()[:2] == ["list", "str"]
-    assert table[["constraints", "weights"]].loc[2].tolist() == ["list", "dict"]
+    table = pdanon.compare(FRAME, asked)
+    assert table["hierarchy"].tolist()[:2] == ["dict", "str"]
+    assert table["guarantee"].tolist()[::2] == [
+        "LmDiversity(l=2, m=2, sensitive=1 items, k=2)",
+        "PrivacyConstraints(constraints=1, k=2)",
+    ]
+    assert table["weights"][2] == "dict"
     assert table["holds"].tolist()[2] is True
     assert SECRET not in table.to_csv()
     named = pdanon.compare(FRAME, {"apriori": {"k": 2}}, vary={"hierarchy": {"flat": 9, "deep": tree}})
@@ -216,7 +222,7 @@ def test_parameters_that_may_hold_items_are_shown_by_type_or_name():
 @pytest.mark.parametrize("values", [[[SALT], [TEA]], [SALT, TEA]])
 def test_varied_values_that_could_not_be_told_apart_need_names(values):
     with pytest.raises(ParameterError, match="a table cannot distinguish") as caught:
-        pdanon.compare(FRAME, {"pcta": {"k": 2}}, vary={"constraints": values})
+        pdanon.compare(FRAME, {"coat": {"k": 2}}, vary={"utility": values})
     assert SECRET not in str(caught.value)
 
 
