@@ -244,7 +244,7 @@ INSTANCES: dict[str, Callable[[], Any]] = {
     "dask.ItemsetAccessor": lambda: good_dask()["items"].itemset,
 }
 # What takes as long as it is asked to, or starts as many processes: numbers of these are fine.
-LONG = {"time_limit", "n_jobs"}
+LONG = {"time_limit", "processes"}
 # Classes that pdanon makes and the user does not, or whose constructor says that it checks nothing.
 NAMES = {
     "by",

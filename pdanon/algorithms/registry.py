@@ -311,7 +311,7 @@ def takes_guarantee(function: Callable[..., Anonymized]) -> bool:
 
 def region_parameters(name: str) -> list[str]:
     """Return the parameters that an algorithm takes for rows outside memory, beside or among its own."""
-    return [] if ALGORITHMS[name].recodes in OF_LISTS else ["block_rows", "n_jobs"]
+    return [] if ALGORITHMS[name].recodes in OF_LISTS else ["block_rows"]
 
 
 def of_lists(function: Callable[..., Anonymized]) -> bool:

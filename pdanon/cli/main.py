@@ -150,7 +150,8 @@ def _print_outcome(words: list[str]) -> int:
             if sys.stdout is None:
                 hint = "redirect it if it is not wanted: > /dev/null"
                 raise ParameterError("the standard output is closed", hint=hint)
-            with show_warnings(), config(progress=can_show_progress()):
+            number = 1 if arguments.processes is None else arguments.processes
+            with show_warnings(), config(progress=can_show_progress(), processes=number):
                 outcome = arguments.run(arguments)
             code = outcome.code
         except BrokenPipeError:

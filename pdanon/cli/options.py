@@ -341,7 +341,6 @@ COLUMNS = {  # of algorithms for quasi-identifiers
     "block_rows": one(
         "maximum number of rows that are anonymized together (default with --stream: 10,000)", "ROWS", int
     ),
-    "n_jobs": one("number of processes (default: 1)", "N", int),
 }
 UNMODIFIED = {  # all algorithms take these
     "keep": several("columns to publish as they are, without a warning", "COLUMN")

@@ -6,7 +6,7 @@ import os
 import pickle
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import as_completed
+from concurrent.futures import Executor, as_completed
 from contextlib import contextmanager
 from dataclasses import replace
 from importlib.metadata import version
@@ -44,8 +44,8 @@ from pdanon.itemsets.arguments import called_by_name, moved
 from pdanon.itemsets.columns import find_column
 from pdanon.itemsets.dtype import text_column
 from pdanon.itemsets.frozen import frozen
-from pdanon.itemsets.timing import progress_bar
-from pdanon.itemsets.validation import check_count, check_kind, check_known, check_path, find_name, read_list
+from pdanon.itemsets.timing import SETTINGS, progress_bar
+from pdanon.itemsets.validation import check_kind, check_known, check_path, find_name, read_list
 from pdanon.recoding.counts import of_all_rows
 from pdanon.recoding.loss import LOSSES
 from pdanon.recoding.result import Anonymized
@@ -199,7 +199,6 @@ def compare(
     sample: pd.DataFrame | str | None = None,
     measures: Mapping[str, Measure] | Iterable[str] | None = None,
     loss: str | None = None,
-    n_jobs: int = 1,
     resume: str | os.PathLike[str] | None = None,
     column: Hashable | None = None,
 ) -> pd.DataFrame:
@@ -227,8 +226,6 @@ def compare(
     loss : str, optional
         The loss to sort by, in ascending order; rows without a result come last. By default rows keep the
         order of the configurations.
-    n_jobs : int
-        Number of parallel processes.
     resume : path, optional
         A Parquet file that keeps finished rows. The next run skips them.
     column : hashable, optional
@@ -267,9 +264,8 @@ def compare(
     names of the measures and the version of pdanon. Rows that ended in an error of another package run
     again. The file holds figures and hashes of the data; do not publish it.
 
-    Each process holds a copy of the frame. With several processes, a script must start its work below
-    ``if __name__ == "__main__":``, and measures must be functions of a module. If a process is killed,
-    unfinished rows have the reason ``BrokenProcessPool``.
+    `config` sets the number of processes. Each holds a copy of the frame, and measures must be functions of a
+    module. If a process is killed, unfinished rows have the reason ``BrokenProcessPool``.
 
     Cost: the sum of all configurations, and another audit of each.
 
@@ -291,7 +287,6 @@ def compare(
     >>> table.loc[2, "reason"].split(";")[0]
     'k is larger than the number of rows that hold an item'
     """
-    check_count(n_jobs, "n_jobs", least=1)
     resume = None if resume is None else check_path(resume, "resume")
     tasks = list_tasks(configurations, _add_numbers({} if vary is None else vary, k, m))
     if any(of_lists(named(task.algorithm)) for task in tasks):
@@ -311,7 +306,7 @@ def compare(
     kept = dict(rows)
     with progress_bar("compare", "configurations", len(tasks)) as report:
         report(len(tasks) - len(missing))
-        for number, row, final in _run(comparison, missing, n_jobs):
+        for number, row, final in _run(comparison, missing):
             rows[keys[number]] = row
             if resume is not None and final:
                 kept[keys[number]] = row
@@ -483,13 +478,14 @@ def _status(entry: str) -> int:
 # --- All rows
 
 
-def _run(comparison: _Comparison, numbers: list[int], n_jobs: int) -> Iterator[tuple[int, Row, bool]]:
+def _run(comparison: _Comparison, numbers: list[int]) -> Iterator[tuple[int, Row, bool]]:
     """Measure configurations in this process or in several, and yield each row when it is finished."""
-    if n_jobs == 1:
+    jobs = SETTINGS["processes"]
+    if isinstance(jobs, Executor) or jobs == 1:
         for number in numbers:
             yield number, *comparison.row(number)
         return
-    with processes(n_jobs, _receive, _pickle(comparison)) as pool:
+    with processes(jobs, _receive, _pickle(comparison)) as pool:
         running = {pool.submit(_row, number): number for number in numbers}
         for done in as_completed(running):
             error = done.exception()
@@ -501,7 +497,7 @@ def _pickle(comparison: _Comparison) -> bytes:
         return pickle.dumps(comparison)
     except (AttributeError, TypeError, pickle.PicklingError):
         pass  # raise outside of the handler: the message of pickle, as its context, may contain an item
-    hint = "pass measures and labels that are functions of a module; or pass n_jobs=1"
+    hint = "pass measures and labels that are functions of a module; or set pdanon.config(processes=1)"
     raise ParameterError("the comparison cannot be sent to other processes", hint=hint)
 
 

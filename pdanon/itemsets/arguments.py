@@ -69,6 +69,7 @@ _BY = "take the table by person first: df.txanon.by('customer', item='product')"
 _AFTER = "take the release after the others first: df.txanon.after(january, key='id')"
 _MOVED = {
     "progress": "pdanon.config(progress=True)",
+    "n_jobs": "pdanon.config(processes=4), or in a policy: processes = 4",
     **dict.fromkeys(("unit", "item", "counts"), _BY),
     **dict.fromkeys(("previous", "key", "spans", "linked"), _AFTER),
     "algorithm": "call it by its name: pdanon.stream.pcta(source, target, k=5), or ddf.txanon.pcta(k=5)",

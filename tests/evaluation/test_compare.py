@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -268,8 +269,7 @@ REFUSED = {
     "name of a measure": ({"pcta": {"k": 2}}, {"measures": {"k": len}}, "not a measure"),
     "measure": ({"pcta": {"k": 2}}, {"measures": {"x": "NCP"}}, "not a measure"),
     "workload": ({"pcta": {"k": 2}}, {"workload": [1]}, "not a workload"),
-    "no jobs": ({"pcta": {"k": 2}}, {"n_jobs": 0}, "n_jobs must be an integer of at least 1"),
-    "all processors": ({"pcta": {"k": 2}}, {"n_jobs": -1}, "n_jobs must be an integer of at least 1"),
+    "processes": ({"pcta": {"k": 2}}, {"n_jobs": 2}, r"pdanon.config\(processes=4\)"),
     "nothing": ({}, {}, "not a dict of algorithms"),
     "a list": (["pcta"], {}, "not a dict of algorithms"),
     "no dict": ({"pcta": 5}, {}, "a configuration is a label and a dict"),
@@ -383,24 +383,35 @@ def test_processes_give_the_same_table(tmp_path):
     asked = {"pcta": {}, "apriori": {"hierarchy": 2}}
     options = {"vary": {"k": [2, 100]}, "workload": Half(), "measures": {"labels": labels}}
     alone = pdanon.compare(FRAME, asked, **options)
-    together = pdanon.compare(FRAME, asked, **options, n_jobs=2, resume=tmp_path / "rows.parquet")
+    with pdanon.config(processes=2):
+        together = pdanon.compare(FRAME, asked, **options, resume=tmp_path / "rows.parquet")
     pd.testing.assert_frame_equal(without_costs(together), without_costs(alone))
     assert len(read_parquet(tmp_path / "rows.parquet")) == 4
 
 
 @pytest.mark.slow
 def test_killed_process_is_a_reason_and_tried_again(tmp_path):
-    asked = {"measures": {"x": vanish}, "resume": tmp_path / "rows.parquet", "n_jobs": 2}
-    table = pdanon.compare(FRAME, {"pcta": {"k": 2}}, **asked)
+    asked = {"measures": {"x": vanish}, "resume": tmp_path / "rows.parquet"}
+    with pdanon.config(processes=2):
+        table = pdanon.compare(FRAME, {"pcta": {"k": 2}}, **asked)
     assert table["reason"].tolist() == ["BrokenProcessPool"]
     assert table["seconds"].isna().all()
-    again = pdanon.compare(FRAME, {"pcta": {"k": 2}}, **{**asked, "measures": {"x": labels}, "n_jobs": 1})
+    again = pdanon.compare(FRAME, {"pcta": {"k": 2}}, **{**asked, "measures": {"x": labels}})
     assert again["x"].tolist() == [labels(FRAME, pdanon.pcta(FRAME, k=2))]
 
 
 def test_measure_on_the_spot_cannot_be_sent():
-    with pytest.raises(ParameterError, match="cannot be sent to other processes"):
-        pdanon.compare(FRAME, {"pcta": {"k": 2}}, measures={"x": lambda frame, result: 1}, n_jobs=2)
+    with (
+        pdanon.config(processes=2),
+        pytest.raises(ParameterError, match=r"cannot be sent to other processes(.|\n)*config\(processes=1\)"),
+    ):
+        pdanon.compare(FRAME, {"pcta": {"k": 2}}, measures={"x": lambda frame, result: 1})
+
+
+def test_an_executor_for_blocks_leaves_comparisons_in_this_process():
+    with pdanon.config(processes=ThreadPoolExecutor(1)):
+        table = pdanon.compare(FRAME, {"pcta": {"k": 2}}, measures={"x": lambda frame, result: 1})
+    assert table["x"].tolist() == [1]
 
 
 # --- Fingerprints
