@@ -19,6 +19,7 @@ from pdanon.algorithms.registry import (
     algorithm,
     functions,
     of_lists,
+    parameters_of,
     region_parameters,
     takes_guarantee,
 )
@@ -31,6 +32,7 @@ from pdanon.guarantees.promises import REQUIRED, check_sensitive
 from pdanon.io.files import suffix_of
 from pdanon.io.lines import TYPES
 from pdanon.io.tables import suffix_hint
+from pdanon.itemsets.arguments import moved
 from pdanon.itemsets.validation import is_uri
 from pdanon.recoding.labels import LABELS
 
@@ -282,9 +284,7 @@ WAYS = {
     "weights": file("weights of items, 0 to 1: .csv or .parquet with columns item,weight", table_file),
     "labels": choice("labels of merged items: (a,b), G017 or a +1 (default: set)", LABELS),
     "refine": one(
-        "move items between merged sets afterwards, to lower the loss; with disassociate: let "
-        "clusters share chunks",
-        action=argparse.BooleanOptionalAction,
+        "move items between merged sets afterwards, to lower the loss", action=argparse.BooleanOptionalAction
     ),
     "suppress": switch(
         "suppress nodes of the hierarchy where that lowers the loss; with ps_rules: suppress "
@@ -298,6 +298,7 @@ OWN = {  # of single algorithms
         "mapping of an earlier release of the same persons, .csv or .parquet: its sets only grow", table_file
     ),
     "max_cluster": one("split clusters with more rows (default: 2 k)", "ROWS", int),
+    "joint": one("let clusters share chunks (default: yes)", action=argparse.BooleanOptionalAction),
     "safe": switch("ensure that no two items of different chunks must be in the same record"),
     "how": choice("split sets on all rows, or on a sample of them", ("tree", "sample")),
     "sample": one("share of the rows in a sample (default: 0.1)", "SHARE", float),
@@ -391,7 +392,9 @@ def _algorithm_options(arguments: Arguments) -> dict[str, Any]:
         hint = "it publishes groups or parts of rows: choose another algorithm, such as pcta"
         raise ParameterError(f"{name} does not take --unit", hint=hint)
     for option in [option for option in options if option not in accepted]:
-        raise ParameterError(f"{name} does not take {flag(option)}", hint=_suggest_algorithms(option))
+        renamed = moved(option, parameters_of(algorithm(name))) if option == "refine" else None
+        hint = renamed or _suggest_algorithms(option)
+        raise ParameterError(f"{name} does not take {flag(option)}", hint=hint)
     if required - options.keys():
         flags = ", ".join(flag(option) for option in PARAMETERS if option in required - options.keys())
         raise ParameterError(f"{name} needs {flags}", hint=f"'pdanon algorithms {name}' lists its options")

@@ -178,6 +178,8 @@ def moved(name: str, known: Mapping[str, inspect.Parameter]) -> str | None:
         own = known["guarantee"].kind is inspect.Parameter.KEYWORD_ONLY  # of an algorithm
         hint = f"guarantee={_GUARANTEES[_OF_ALGORITHMS.get(name, name)]}" if own else _GUARANTEES[name]
         return f"it is a parameter of the guarantee: {hint}"
+    if name == "refine" and "joint" in known:
+        return "its name is joint (--joint): let clusters share chunks"
     return _MOVED.get(name)
 
 
