@@ -64,6 +64,10 @@ def pasted(columns, *lines):
     return "\n".join([*imports, table, *lines])
 
 
+PROMISED = {"k", "m", "l", "sensitive", "constraints"}  # parameters of guarantees
+LISTED = {"pcta", "upcta", "coat"}  # algorithms with constraints
+
+
 @dataclass
 class Case:
     """A call: algorithm, table, arguments, list columns, refinement, and what `anonymize` is to promise."""
@@ -83,6 +87,10 @@ class Case:
             parts = [f"{key}={asked.pop(key)!r}" for key in [*asked] if key in PARTS]
             items = ", ".join([repr(asked.pop("transaction")), *parts])
             arguments.append(f"transaction=pdanon.Transaction({items})")
+        kind = "PrivacyConstraints" if "constraints" in asked else "LmDiversity" if "l" in asked else ""
+        if kind:
+            own = [f"{key}={asked.pop(key)!r}" for key in [*asked] if key in PROMISED]
+            arguments.append(f"guarantee=pdanon.{kind}({', '.join(own)})")
         arguments += [f"{key}={value!r}" for key, value in asked.items()]
         return f"df.txanon.{self.name}({', '.join(filter(None, arguments))})"
 
@@ -240,7 +248,7 @@ def item_case(random, table, items):
         asked["parts"] = random.choice([1, 2, 3])
     if "utility" in accepted:
         asked |= blocks_of(random, items)
-    if "constraints" in accepted and random.random() < 0.25:
+    if name in LISTED and random.random() < 0.25:
         filled = [row for row in table["items"][0] if row]
         if filled:
             asked["constraints"] = [

@@ -81,6 +81,7 @@ GOOD: dict[str, Callable[[], Any]] = {
     "with_mapping.mapping": lambda: pd.DataFrame({"group": [0], "item": [FLU], "generalized": [FLU]}),
     "guarantee": lambda: pdanon.KmAnonymity(2, 2),
     "anonymize.k": lambda: 2,
+    **{f"{name}.k": lambda: 2 for name in ("apriori", "coat", "pcta", "upcta")},
     "audit.k": lambda: 2,
     "bound.k": lambda: 2,
     "cahd.k": lambda: 2,
@@ -243,7 +244,7 @@ INSTANCES: dict[str, Callable[[], Any]] = {
     "dask.ItemsetAccessor": lambda: good_dask()["items"].itemset,
 }
 # What takes as long as it is asked to, or starts as many processes: numbers of these are fine.
-LONG = {"time_limit", "n_jobs"}
+LONG = {"time_limit", "processes"}
 # Classes that pdanon makes and the user does not, or whose constructor says that it checks nothing.
 NAMES = {
     "by",

@@ -186,6 +186,15 @@ def frame_of(rows) -> pd.DataFrame:
     return pd.DataFrame({"items": pd.Series(lists, dtype=pd.ArrowDtype(lists.type))})
 
 
+def promised(**asked):
+    """The arguments of an algorithm with ``guarantee=``, for the parameters of its guarantee by name."""
+    kind = pdanon.PrivacyConstraints if "constraints" in asked else pdanon.LmDiversity
+    if not {"constraints", "l"} & asked.keys():
+        return asked
+    own = {name: asked.pop(name) for name in ("constraints", "k", "l", "m", "sensitive") if name in asked}
+    return {"guarantee": kind(**({"m": 2} if "l" in own else {}) | own), **asked}
+
+
 def rows_of(frame: pd.DataFrame, column: str = "items") -> list[frozenset]:
     """The rows of a list column as Python sets; a missing row is an empty one."""
     lists = pa.array(frame[column]).to_pylist()

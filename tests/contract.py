@@ -173,7 +173,7 @@ def arguments_of(name, frame, **asked):
     own = {} if name in IN_CHUNKS else ARGUMENTS[name](items_of(frame))
     arguments = {"k": 2, "m": 2} | own | asked
     accepted = {*inspect.signature(ALGORITHMS[name]).parameters}
-    if name in GROUPING:
+    if name in GROUPING or "guarantee" in asked:
         accepted -= {"k", "m"}  # items stay as they are without; with them see its own tests
     return {key: value for key, value in arguments.items() if key not in ("k", "m") or key in accepted}
 

@@ -745,7 +745,7 @@ def ends(table, column):
 def links_go_to_term_chunks():
     (table,) = tables_of("loss/disassociate.md", "losses").values()
     by = dict(iter(table.groupby("asked")))
-    found = [ends(by[name], "term_chunks, %") for name in ("the defaults", "safe=True", "refine=False")]
+    found = [ends(by[name], "term_chunks, %") for name in ("the defaults", "safe=True", "joint=False")]
     return found == [[33, 59], [58, 77], [37, 62]] and ends(by["max_cluster=50"], "term_chunks, %") == [
         29,
         55,

@@ -178,7 +178,8 @@ def test_any_frame_with_a_sensitive_item(make):
     rows = rows_of(frame)
     secret = min(items_of(frame), key=lambda item: naive.support(rows, {item}))
     others = [item for item in items_of(frame) if item != secret]
-    result = run("apriori", frame, sensitive=[secret], l=2, hierarchy=tree_over(others))
+    guarantee = LmDiversity(l=2, m=2, k=2, sensitive=[secret])
+    result = run("apriori", frame, guarantee=guarantee, hierarchy=tree_over(others))
     assert_contract(frame, result)
     assert type(result.guarantee) is LmDiversity
     assert became_of(result)[0, secret] == [text(secret)]

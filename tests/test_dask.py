@@ -433,11 +433,11 @@ def test_what_needs_all_rows_at_once_is_refused():
         with pytest.raises(ParameterError, match="needs all rows at once"):
             getattr(ddf.txanon, name)(k=2)
     with pytest.raises(ParameterError, match="sensitive"):
-        ddf.txanon.apriori(k=2, hierarchy=2, sensitive=["a"], l=2)
+        ddf.txanon.apriori(guarantee=pdanon.LmDiversity(l=2, m=2, k=2, sensitive=["a"]), hierarchy=2)
     for guarantee in (pdanon.TransactionalK(k=2), pdanon.KmAnonymity, 5):
         with pytest.raises(ParameterError, match="a guarantee of items"):
             ddf.txanon.audit(guarantee)
-    with pytest.raises(TypeError, match="needs k"):
+    with pytest.raises(ParameterError, match="no guarantee is given"):
         ddf.txanon.pcta()
 
 
@@ -532,8 +532,8 @@ def test_the_accessor_shows_its_columns_and_partitions_but_no_item():
 
 def test_constraints_are_audited_with_the_mapping():
     frame, constraints = frame_in_memory(table_of(seed=5)), [["a1", "a5"], ["a10"], ["a0", "a3", "a8"]]
-    result = evenly(frame, 5).txanon.pcta(k=9, constraints=constraints)
-    assert_same(result, pdanon.pcta(frame, k=9, constraints=constraints))
+    result = evenly(frame, 5).txanon.pcta(guarantee=pdanon.PrivacyConstraints(constraints=constraints, k=9))
+    assert_same(result, pdanon.pcta(frame, guarantee=pdanon.PrivacyConstraints(constraints=constraints, k=9)))
     assert result.frame.txanon.audit(result.guarantee).holds
 
 

@@ -261,7 +261,7 @@ def test_partition_with_another_type_is_named():
 @pytest.mark.parametrize(
     ("name", "more", "error", "message"),
     [
-        ("rum_bound", {"n_jobs": 2}, ParameterError, "the workers of Dask share the work"),
+        ("rum_bound", {"n_jobs": 2}, ParameterError, r"pdanon.config\(processes=4\)"),
         ("rfirst", {"block_rows": 5}, ParameterError, "block_rows must be an integer of at least 6"),
         ("rfirst", {"quasi": ["ages"]}, ColumnError, "ages"),
         ("rfirst", {"unit": "row"}, ParameterError, "rfirst has no parameter 'unit'"),

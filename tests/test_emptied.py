@@ -7,7 +7,7 @@ import warnings
 import dask.dataframe as dd
 import pandas as pd
 import pytest
-from conftest import frame_of, rows_of
+from conftest import frame_of, promised, rows_of
 from hypothesis import given, settings, strategies as st
 from naive.emptied import few_without_public, singled_out
 
@@ -81,7 +81,9 @@ def assert_hidden(frame, result, k, column="items", quasi=()):
 
 def check_items(name, rows, k):
     frame = frame_of(rows)
-    result = released(getattr(pdanon, name.split()[0]), frame, k=k, **OF_ITEMS[name])
+    asked = {"k": k, **OF_ITEMS[name]}
+    function, asked = getattr(pdanon, name.split()[0]), promised(**asked) if "constraints" in asked else asked
+    result = released(function, frame, **asked)
     if result is None:
         return
     assert_hidden(frame, result, k)

@@ -127,11 +127,13 @@ def releases(frame, alone, item, other):
     """A release by each parameter of an algorithm that names items; ``alone`` has no other item."""
     ask, protected = frame.txanon, pdanon.Transaction("pcta", sensitive=[item], l=2)
     return [
-        lambda: ask.apriori(k=2, m=1, hierarchy=2, sensitive=[item], l=2),
+        lambda: ask.apriori(guarantee=pdanon.LmDiversity(l=2, m=1, k=2, sensitive=[item]), hierarchy=2),
         lambda: ask.suppress_control(rho=0.5, sensitive=[item], m=1),
         lambda: ask.pcta(k=2, m=1, weights={item: 0.5}),
-        lambda: ask.pcta(k=2, constraints=[[item]]),
-        lambda: alone.txanon.coat(k=2, constraints=[[item]], utility=[[item]]),
+        lambda: ask.pcta(guarantee=pdanon.PrivacyConstraints(constraints=[[item]], k=2)),
+        lambda: alone.txanon.coat(
+            guarantee=pdanon.PrivacyConstraints(constraints=[[item]], k=2), utility=[[item]]
+        ),
         lambda: ask.coherence(h=0.5, k=2, p=1, private=[item]),
         lambda: ask.suppress_to_k(k=2, public=[item]),
         lambda: ask.ps_rules(rules=[([other], [item])], k=2, c=0.5),

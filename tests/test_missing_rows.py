@@ -8,7 +8,7 @@ from itertools import combinations
 import pandas as pd
 import pyarrow as pa
 import pytest
-from conftest import frame_of
+from conftest import frame_of, promised
 from hypothesis import given, settings, strategies as st
 
 import pdanon
@@ -117,7 +117,7 @@ def test_rows_without_items_are_alike(name):
 @pytest.mark.parametrize("protected", [{"m": 1}, {"constraints": [["q"]]}])
 def test_one_row_is_not_released_however_much_is_suppressed(name, protected):
     """Neither is one row and missing ones, if nothing is suppressed; missing rows alone are."""
-    asked = {"k": 2, "utility": [["q"]], "max_suppressed": 1.0, **protected}
+    asked = promised(**{"k": 2, "utility": [["q"]], "max_suppressed": 1.0, **protected})
     with pytest.raises(pdanon.InfeasibleError, match="k=2, 1 rows"):
         getattr(frame_of([{"q"}]).txanon, name)(**asked)
     if "m" in protected:
@@ -273,7 +273,7 @@ def test_no_release_hides_a_sensitive_item_among_missing_rows(tmp_path):
     pytest.importorskip("pdanon.dask")
     frames = pytest.importorskip("dask.dataframe")
     frame = frame_of([["flu"], ["flu"], ["flu", "t"], ["t"], None, None])
-    asked = {"k": 2, "m": 1, "hierarchy": {"*": ["t"]}, "sensitive": ["flu"], "l": 2}
+    asked = promised(k=2, m=1, hierarchy={"*": ["t"]}, sensitive=["flu"], l=2)
     pdanon.to_parquet(frame, tmp_path / "in.parquet")
     refused = partial(pytest.raises, pdanon.InfeasibleError, match="3 of 4 rows that are not missing")
     with refused():

@@ -302,7 +302,7 @@ PARAMETERS = {
         "pcta takes only column by position beside the frame",
         "k=5",
     ),
-    "no k": Mistake(lambda: pdanon.pcta(FRAME), ParameterError, "pcta needs k", "such as k=5"),
+    "no k": Mistake(lambda: pdanon.pcta(FRAME), ParameterError, "no guarantee is given", "such as k=5"),
     "no hierarchy": Mistake(
         lambda: pdanon.apriori(FRAME, k=2), ParameterError, "apriori needs hierarchy", "hierarchy='tree.csv'"
     ),

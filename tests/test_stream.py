@@ -15,7 +15,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from conftest import frame_of
+from conftest import frame_of, promised
 from frames import collapse
 from hypothesis import given, strategies as st
 from pyarrow import fs
@@ -70,7 +70,7 @@ ALGORITHMS = {
     },
     "suppress_control": {"rho": 0.5, "sensitive": ["a5", "a6"], "m": 1},
     "td_control": {"rho": 0.5, "sensitive": ["a5", "a6"], "m": 1, "hierarchy": TREE},
-    "apriori, sensitive": {"k": 4, "m": 2, "hierarchy": TREE, "sensitive": ["a5"], "l": 3},
+    "apriori, sensitive": promised(k=4, m=2, hierarchy=TREE, sensitive=["a5"], l=3),
 }
 IN_BLOCKS = {
     "lra": {"k": 4, "m": 2, "hierarchy": TREE, "parts": 4},
@@ -309,8 +309,14 @@ def test_a_private_column_is_checked(tmp_path):
 
 def test_constraints_are_audited_with_the_mapping(tmp_path):
     table, constraints = table_of(seed=5), [["a1", "a5"], ["a10"], ["a0", "a3", "a8"]]
-    result = stream.pcta(one_file(table, tmp_path), tmp_path / "out", k=9, constraints=constraints)
-    expected = pdanon.pcta(frame_in_memory(table), k=9, constraints=constraints)
+    result = stream.pcta(
+        one_file(table, tmp_path),
+        tmp_path / "out",
+        guarantee=pdanon.PrivacyConstraints(constraints=constraints, k=9),
+    )
+    expected = pdanon.pcta(
+        frame_in_memory(table), guarantee=pdanon.PrivacyConstraints(constraints=constraints, k=9)
+    )
     assert written(tmp_path / "out")["items"].to_pylist() == lists_of(expected.frame)
     assert result.guarantee.audit(frame_in_memory(written(tmp_path / "out"))).holds
 
@@ -593,7 +599,7 @@ def test_local_recodings_are_refused(tmp_path):
         _ = stream.pctaa
     with pytest.raises(ParameterError, match=r"call it by its name: pdanon\.stream\.pcta"):
         stream.anonymize(tmp_path, tmp_path / "out", algorithm="pcta", k=2)
-    with pytest.raises(ParameterError, match=r"pcta needs k\n(.|\n)*hint:  such as k=5"):
+    with pytest.raises(ParameterError, match=r"no guarantee is given\n(.|\n)*such as k=5"):
         stream.pcta(tmp_path, tmp_path / "out")
     with pytest.raises(ParameterError, match=r"pcta has no parameter 'kk'"):
         stream.pcta(tmp_path, tmp_path / "out", k=2, kk=2)

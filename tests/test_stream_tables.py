@@ -134,7 +134,8 @@ def test_regions_keep_the_guarantee_however_rows_come(name, seed, tmp_path):
         source = write(frame, tmp_path / f"source{number}", sizes)
         target = tmp_path / f"released{number}"
         try:
-            result = run(source, target, name, block_rows=12, n_jobs=jobs)
+            with pdanon.config(processes=jobs):
+                result = run(source, target, name, block_rows=12)
         except InfeasibleError as error:
             assert name in ("rum_bound", "tum_bound")
             outcomes.append(str(error))
@@ -468,7 +469,7 @@ def test_empty_table(tmp_path):
     ("name", "more", "error", "message"),
     [
         ("rfirst", {"block_rows": 5}, ParameterError, "block_rows must be an integer of at least 6"),
-        ("rfirst", {"n_jobs": 0}, ParameterError, "n_jobs must be an integer of at least 1"),
+        ("rfirst", {"n_jobs": 2}, CallError, r"pdanon.config\(processes=4\)"),
         ("rfirst", {"quasi": ["ages"]}, ColumnError, "ages"),
         ("rfirst", {"quasi": ["items"]}, ColumnError, "list column"),
         ("rfirst", {"delta": 1}, CallError, "delta"),

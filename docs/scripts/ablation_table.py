@@ -82,7 +82,12 @@ def sets(df: pd.DataFrame, name: str, loss: str, m: int = 2, k: int = 5) -> Prep
 
 
 def constraints(df: pd.DataFrame, name: str, loss: str) -> Prepared:
-    made = pdanon.coat(df, k=5, constraints=pdanon.constraints.random(df, 300, random_state=0))
+    made = pdanon.coat(
+        df,
+        guarantee=pdanon.PrivacyConstraints(
+            constraints=pdanon.constraints.random(df, 300, random_state=0), k=5
+        ),
+    )
     return lambda: lost(pdanon.refine(df, made, loss=loss), loss)
 
 

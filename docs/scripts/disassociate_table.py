@@ -19,7 +19,7 @@ from tests.benchmarks.pages import write_section  # noqa: E402
 
 COLUMNS = "| data | asked | s of CPU | term_chunks, % | tlost, % | re | tKd, % |"
 DATA = {"BMS-WebView-1": "bms_webview1", "BMS-WebView-2": "bms_webview2", "groceries": "groceries"}
-ASKED: list[dict[str, Any]] = [{}, {"refine": False}, {"max_cluster": 5}, {"max_cluster": 50}, {"safe": True}]
+ASKED: list[dict[str, Any]] = [{}, {"joint": False}, {"max_cluster": 5}, {"max_cluster": 50}, {"safe": True}]
 TABLES = 2  # reconstructions that are averaged
 
 

@@ -141,7 +141,9 @@ RELEASES: dict[tuple[str, str], Run] = {
     ),
     ("the same", "`apriori`"): lambda case: pdanon.apriori(case.df, **of_nodes(case)),
     ("`LmDiversity(l=2, m=2, k=5)`", "`apriori`"): lambda case: pdanon.apriori(
-        case.df, **of_nodes(case), sensitive=case.sensitive, l=2
+        case.df,
+        guarantee=pdanon.LmDiversity(l=2, m=2, k=K, sensitive=case.sensitive),
+        hierarchy=case.tree,
     ),
     ("`Coherence(h=0.5, k=5, p=2)`", "`coherence`"): lambda case: pdanon.coherence(
         case.df, h=0.5, k=K, p=2, private=case.sensitive

@@ -58,12 +58,14 @@ def on_baskets(data_set: str, keep: Path) -> dict[str, pd.DataFrame]:
     runs = []
     for k in KS:
         rare = pdanon.constraints.pgen(frame, k)
-        asked = {name: {"constraints": rare} for name in ("coat", "pcta")}
-        asked["apriori"] = {**GLOBAL["apriori"], "m": None}
-        runs.append(experiment(f"{data_set}_every_{k}", frame, asked, {"k": [k]}, workload, keep))
+        listed = {"guarantee": pdanon.PrivacyConstraints(constraints=rare, k=k)}
+        asked = {"coat": listed, "pcta": listed, "apriori": {**GLOBAL["apriori"], "k": k, "m": None}}
+        run = experiment(f"{data_set}_every_{k}", frame, asked, {}, workload, keep)
+        runs.append(run.assign(k=k))
     tables["every_k"] = pd.concat(runs)
     for name, policy in policies.items():
-        asked = {each: {"constraints": policy, "max_suppressed": 0.15, "k": 5} for each in ("coat", "upcta")}
+        listed = pdanon.PrivacyConstraints(constraints=policy, k=5)
+        asked = {each: {"guarantee": listed, "max_suppressed": 0.15} for each in ("coat", "upcta")}
         tables[f"UR x {name}"] = experiment(
             f"{data_set}_{name}", frame, asked, {"utility": blocks}, workload, keep
         )
@@ -106,10 +108,14 @@ def on_visits(keep: Path) -> pd.DataFrame:
     for k in (2, 5, 10, 25):
         rare = pdanon.constraints.pgen(frame, k)
         asked = {
-            name: {"constraints": rare, "utility": blocks, "max_suppressed": 0.1}
+            name: {
+                "guarantee": pdanon.PrivacyConstraints(constraints=rare, k=k),
+                "utility": blocks,
+                "max_suppressed": 0.1,
+            }
             for name in ("coat", "upcta")
         }
-        runs.append(experiment(f"visits_{k}", frame, asked, {"k": [k]}, workload, keep))
+        runs.append(experiment(f"visits_{k}", frame, asked, {}, workload, keep).assign(k=k))
     return pd.concat(runs)
 
 

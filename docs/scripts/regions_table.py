@@ -69,8 +69,8 @@ def measured(source: str, block_rows: int, engine: str) -> dict[str, Any]:
     else:
         with tempfile.TemporaryDirectory(dir=Path(source).parent) as name:
             target, mapping = Path(name, "released.parquet"), Path(name, "mapping.parquet")
-            files: dict[str, Any] = {"mapping": mapping, "n_jobs": WORKERS}
-            loss = pdanon.stream.rum_bound(source, target, **files, **given).loss
+            with pdanon.config(processes=WORKERS):
+                loss = pdanon.stream.rum_bound(source, target, mapping=mapping, **given).loss
         others = (usages()[1].ru_maxrss / 1e6,)
     peaks = [(usages()[0].ru_maxrss - start) / 1e6, *others]
     figures = {"seconds": processor_seconds() - before, "peaks": peaks}

@@ -24,7 +24,7 @@ from pdanon.io.datasets import make_baskets  # noqa: E402
 from tests.benchmarks.rt import SURVEY, made_up  # noqa: E402
 
 DATA = Path(os.environ.get("PDANON_DATA", ROOT.parent / "shared" / "data"))
-RUNS = {  # block_rows and n_jobs
+RUNS = {  # block_rows and processes
     "survey": [(None, 1), *((rows, jobs) for rows in (20_000, 10_000, 5_000, 2_000) for jobs in (1, 2))],
     "made_up": [(None, 1), *((rows, jobs) for rows in (20_000, 10_000, 5_000, 2_000) for jobs in (1, 2))],
     "million": [(5_000, 2)],
@@ -42,13 +42,14 @@ def table(name: str) -> tuple[pd.DataFrame, dict[str, Any]]:
     return people.assign(items=baskets["items"]), {"k": 100, "quasi": quasi}
 
 
-def measured(name: str, block_rows: int | None, n_jobs: int) -> dict[str, Any]:
+def measured(name: str, block_rows: int | None, processes: int) -> dict[str, Any]:
     warnings.simplefilter("ignore", pdanon.IdentifierWarning)
     rows, asked = table(name)
     asked |= {"m": 2, "delta": 0.65, "random_state": 0, "refine": False}
     pdanon.rum_bound(rows.head(500), **asked | {"delta": 1.0})  # the first call loads compiled code
     before = processor_seconds()
-    result = pdanon.rum_bound(rows, **asked, block_rows=block_rows, n_jobs=n_jobs)
+    with pdanon.config(processes=processes):
+        result = pdanon.rum_bound(rows, **asked, block_rows=block_rows)
     seconds = [after - own for after, own in zip(processor_seconds(), before, strict=True)]
     peaks = [usage.ru_maxrss / 1e6 for usage in usages()]
     blocks = 1 if block_rows is None else int(np.ceil(len(rows) / block_rows))
@@ -68,18 +69,18 @@ def processor_seconds() -> list[float]:
 
 
 def main(name: str) -> None:
-    print("| `block_rows` | blocks | `n_jobs` | items | quasi | classes | largest | CPU s | GB |")
+    print("| `block_rows` | blocks | `processes` | items | quasi | classes | largest | CPU s | GB |")
     print("|---|---|---|---|---|---|---|---|---|")
-    for block_rows, n_jobs in RUNS[name]:
-        run = [sys.executable, __file__, name, json.dumps([block_rows, n_jobs])]
+    for block_rows, processes in RUNS[name]:
+        run = [sys.executable, __file__, name, json.dumps([block_rows, processes])]
         done = subprocess.run(run, capture_output=True, text=True, check=True)
         own = json.loads(done.stdout)
         seconds, memory = f"{own['seconds'][0]:.1f}", f"{own['peaks'][0]:.2f}"
-        if n_jobs > 1:
-            seconds += f" + {n_jobs} x {own['seconds'][1] / n_jobs:.1f}"
-            memory += f" + {n_jobs} x {own['peaks'][1]:.2f}"
+        if processes > 1:
+            seconds += f" + {processes} x {own['seconds'][1] / processes:.1f}"
+            memory += f" + {processes} x {own['peaks'][1]:.2f}"
         print(
-            f"| {block_rows or 'whole'} | {own['blocks']} | {n_jobs} | {own['NCP']:.2%} | "
+            f"| {block_rows or 'whole'} | {own['blocks']} | {processes} | {own['NCP']:.2%} | "
             f"{own['NCP_relational']:.2%} | {own['classes']} | {own['largest']} | {seconds} | {memory} |",
             flush=True,
         )

@@ -16,7 +16,15 @@ import pandas as pd
 from pdanon.algorithms.items._starting import UnfitStartError
 from pdanon.algorithms.losses import LOSSES, READABLE, counts_error
 from pdanon.algorithms.refinement import refine
-from pdanon.algorithms.registry import ALGORITHMS, Recodes, Way, algorithm, of_lists, parameters_of
+from pdanon.algorithms.registry import (
+    ALGORITHMS,
+    Recodes,
+    Way,
+    algorithm,
+    of_lists,
+    parameters_of,
+    parameters_of_guarantee,
+)
 from pdanon.algorithms.rt.transaction import Transaction
 from pdanon.errors import InfeasibleError, ParameterError, ReleaseWarning, UselessWarning, one_line
 from pdanon.guarantees import (
@@ -279,7 +287,7 @@ def anonymize(
     if utility is not None:
         given["utility"] = partition(utility)
     parameters = {each.name: getattr(guarantee, each.name) for each in fields(guarantee)}  # type: ignore[arg-type]
-    parameters |= given | {"random_state": random_state, "keep": materialize(keep)}
+    parameters |= given | {"guarantee": guarantee, "random_state": random_state, "keep": materialize(keep)}
     most = check_max_loss(max_loss)
     naming = None if max_named is None else NamedBound.of(frame, column, guarantee, max_named)
     trials = _Trials(frame, column, parameters, lowered, measure, end, time_limit, most, naming)
@@ -357,6 +365,15 @@ def _transaction(known: Mapping[str, Any]) -> Transaction:
     return Transaction(name, **parts)
 
 
+def _arguments(function: Callable[..., Anonymized], known: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the known parameters that an algorithm takes: the guarantee, or its own parameters."""
+    accepted = [name for name in parameters_of(function) if name in known]
+    if "guarantee" in accepted:
+        promised = parameters_of_guarantee(type(known["guarantee"]))
+        accepted = [name for name in accepted if name not in promised]
+    return {name: known[name] for name in accepted}
+
+
 # --- Trials
 
 
@@ -420,7 +437,9 @@ class _Trials:
 
     def with_k(self, k: int) -> _Trials:
         """Return trials with another k, in the same table."""
-        trials = replace(self, parameters={**self.parameters, "k": k}, patience=1)
+        guarantee = replace(self.parameters["guarantee"], k=k)
+        parameters = {**self.parameters, "guarantee": guarantee, "k": k}
+        trials = replace(self, parameters=parameters, patience=1)
         trials.best, trials.least = None, (True, True, True, np.inf)
         if self.usual is not None:
             trials.usual = _Usual(self.usual.loss, self.usual.measure)
@@ -561,9 +580,7 @@ class _Trials:
             if "transaction" in accepted:
                 known["transaction"] = _transaction(known)
             place = {"column": self.column} if of_lists(function) else {}
-            return function(
-                self.frame, **place, **{name: value for name, value in known.items() if name in accepted}
-            )
+            return function(self.frame, **place, **_arguments(function, known))
 
     def outcome(self) -> Anonymized:
         """Return the best release with the table of all tries."""
@@ -734,7 +751,8 @@ def choose(
     losses = LOSSES[type(guarantee)]
     name = _default_loss(losses) if loss is None else find_name(loss, losses, _WHICH, where="loss")
     measure = losses[name]
-    parameters = {each.name: getattr(guarantee, each.name) for each in fields(guarantee)} | given  # type: ignore[arg-type]
+    parameters = {each.name: getattr(guarantee, each.name) for each in fields(guarantee)}  # type: ignore[arg-type]
+    parameters |= given | {"guarantee": guarantee}
     if "utility" in given:
         parameters["utility"] = partition(given["utility"])
     trials, chosen = _Trials(sample, None, parameters, "NCP", measure, end, time_limit), known[0]
@@ -754,5 +772,4 @@ def choose(
         tried = trials.outcome().tried
     assert tried is not None
     parameters |= {"time_limit": time_limit, **chosen.way.options}
-    accepted = parameters_of(algorithm(chosen.algorithm)).keys() & parameters.keys()
-    return chosen.algorithm, {name: parameters[name] for name in accepted}, tried
+    return chosen.algorithm, _arguments(algorithm(chosen.algorithm), parameters), tried

@@ -31,7 +31,7 @@ from pdanon.algorithms.skeleton import Fetch, decide_in_rounds, suffices
 from pdanon.errors import ParameterError
 from pdanon.guarantees.parameters import materialize
 from pdanon.guarantees.verdict import Guarantee
-from pdanon.itemsets.arguments import MOVED, check_call
+from pdanon.itemsets.arguments import check_call, moved
 from pdanon.itemsets.codes import Codes, Itemsets, find_items
 from pdanon.itemsets.encoded_columns import Gathered, ListColumns, PairCounts
 from pdanon.itemsets.frozen import frozen
@@ -92,11 +92,12 @@ def plan(
         check_algorithm(algorithm, parameters, count_rows)
         # Iterators are read in each round, but `keep` by the release.
         given = {name: each if name == "keep" else materialize(each) for name, each in parameters.items()}
+        given = ALGORITHMS[algorithm].read_guarantee(given)
         by_pairs = partial(_decide_by_pairs, algorithm, given) if suffices(algorithm, given) else None
         return Plan(partial(decide, algorithm=algorithm, parameters=given), by_pairs)
     for name in parameters:
         what = "parameter of anonymize, as no algorithm is named"
-        check_known(name, _REQUEST, what, where=name, hint=MOVED.get(name))
+        check_known(name, _REQUEST, what, where=name, hint=moved(name, {}))
     return Plan(partial(_decide_by_sample, *read_request(parameters)))
 
 

@@ -10,7 +10,7 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import Any, Literal, TypeAlias
 
@@ -18,7 +18,7 @@ import numpy as np
 
 from pdanon import guarantees
 from pdanon.errors import ParameterError
-from pdanon.guarantees.parameters import DefaultNumber, materialize
+from pdanon.guarantees.parameters import DEFAULT_M, DefaultNumber, check_k, materialize
 from pdanon.itemsets.codes import Codes
 from pdanon.itemsets.columns import check_free, find_columns
 from pdanon.itemsets.encoded_columns import ListColumns
@@ -156,7 +156,7 @@ class Algorithm:
     def decision(self, columns: ListColumns, arguments: Mapping[str, Any]) -> ListDecision:
         """Decide for list columns, wherever their rows are; ``arguments`` are those that are recorded."""
         assert self.decide is not None  # required of all algorithms for list columns
-        given = {name: materialize(value) for name, value in arguments.items()}
+        given = self.read_guarantee({name: materialize(value) for name, value in arguments.items()})
         labels = check_labels(given.pop("labels", "set"))
         with progress_bar(self.name, self.unit) as report:
             decision = relabel(self.decide(columns, report, **given), labels)
@@ -164,9 +164,40 @@ class Algorithm:
             given["labels"] = labels
         return replace(decision, parameters={"algorithm": self.name, **_recorded_parameters(given, decision)})
 
+    def read_guarantee(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the arguments with the guarantee for ``guarantee, k, m``, if the algorithm takes these.
+
+        Raises
+        ------
+        ParameterError
+            If it has no such guarantee, or two or none are given.
+        """
+        given = dict(arguments)
+        if not takes_guarantee(self.function):
+            return given
+        own = [each.__name__ for each in self.guarantees]
+        example = "guarantee=pdanon.LmDiversity(l=2, m=2, k=5, sensitive=['flu'])"
+        asked, k, m = given.pop("guarantee", None), given.pop("k", None), given.pop("m", DEFAULT_M)
+        guarantee: Any = guarantees.read_guarantee(asked, "", k, m, example=example)[0]
+        if not issubclass(type(guarantee), self.guarantees):
+            what, got = f"{self.name} does not have this guarantee", type(guarantee).__name__
+            hint = f"pass one of {', '.join(own)}; or call pdanon.anonymize, which finds an algorithm"
+            raise ParameterError(what, where="guarantee", got=got, hint=hint)
+        check_k(guarantee.k)
+        return {"guarantee": replace(guarantee, mapping=None), **given}
+
 
 def _recorded_parameters(given: Mapping[str, Any], decision: ListDecision) -> dict[str, Any]:
-    """Return the parameters to record: numbers as the guarantee read them, none that was left out."""
+    """Return the parameters to record: numbers as the guarantee read them, none that was left out.
+
+    Those of a guarantee are recorded one by one.
+    """
+    if guarantee := given.get("guarantee"):
+        promised = sorted(
+            parameters_of_guarantee(type(guarantee)), key=lambda name: (name not in ("k", "m"), name)
+        )
+        others = {name: value for name, value in given.items() if name != "guarantee"}
+        given = {name: getattr(guarantee, name) for name in promised} | others
     named = [name for name in ("k", "m", "p") if given.get(name) is not None]  # None: any number
     numbers = {name: getattr(decision.guarantee, name, given[name]) for name in named}
     known = {**given, **numbers, **decision.parameters}
@@ -268,9 +299,19 @@ def parameters_of(function: Callable[..., Anonymized]) -> dict[str, inspect.Para
     return {name: each for name, each in parameters.items() if each.kind is each.KEYWORD_ONLY}
 
 
+def parameters_of_guarantee(kind: type) -> list[str]:
+    """Return the names of the parameters of a guarantee, without the mapping of a release."""
+    return [each.name for each in fields(kind) if each.name != "mapping"]
+
+
+def takes_guarantee(function: Callable[..., Anonymized]) -> bool:
+    """Return whether an algorithm takes its guarantee as one parameter, or in short as k and m."""
+    return "guarantee" in inspect.signature(function).parameters
+
+
 def region_parameters(name: str) -> list[str]:
     """Return the parameters that an algorithm takes for rows outside memory, beside or among its own."""
-    return [] if ALGORITHMS[name].recodes in OF_LISTS else ["block_rows", "n_jobs"]
+    return [] if ALGORITHMS[name].recodes in OF_LISTS else ["block_rows"]
 
 
 def of_lists(function: Callable[..., Anonymized]) -> bool:

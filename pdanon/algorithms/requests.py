@@ -1,4 +1,4 @@
-"""Requests: releases of `anonymize` for parameters that name no guarantee."""
+"""Requests: releases by the parameters of a guarantee, as in texts of the command line and of policies."""
 
 from __future__ import annotations
 
@@ -6,6 +6,13 @@ from collections.abc import Mapping
 from inspect import signature
 from typing import Any
 
+from pdanon.algorithms.registry import (
+    ALGORITHMS,
+    algorithm,
+    parameters_of,
+    parameters_of_guarantee,
+    takes_guarantee,
+)
 from pdanon.guarantees.promises import requested_guarantee
 from pdanon.guarantees.verdict import Guarantee
 
@@ -25,3 +32,27 @@ def read_request(request: Mapping[str, Any], *, lists: bool = True) -> tuple[Gua
     asked = {name: value for name, value in request.items() if name in own}
     others = {name: value for name, value in request.items() if name not in own}
     return requested_guarantee(**asked, lists=lists), others
+
+
+def text_parameters(name: str) -> dict[str, bool]:
+    """Return the parameters of an algorithm in texts, each with whether it is required.
+
+    The parameters of its guarantees replace ``guarantee``.
+    """
+    own = {each: known.default is known.empty for each, known in parameters_of(algorithm(name)).items()}
+    if not takes_guarantee(algorithm(name)):
+        return own
+    promised = sorted(
+        {each for kind in ALGORITHMS[name].guarantees for each in parameters_of_guarantee(kind)}
+    )
+    known = dict.fromkeys(["k", "m", *promised], False) | own | {"k": True}
+    del known["guarantee"]
+    return known
+
+
+def read_named_request(name: str, request: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of an algorithm for its parameters in texts."""
+    if not takes_guarantee(algorithm(name)) or "guarantee" in request:
+        return dict(request)
+    guarantee, others = read_request(request)
+    return {"guarantee": guarantee, **others}

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -27,6 +27,7 @@ import pyarrow as pa
 
 from pdanon.algorithms.registry import ALGORITHMS, parameters_of
 from pdanon.errors import InfeasibleError
+from pdanon.guarantees.km import KmAnonymity
 from pdanon.itemsets import row_loops
 from pdanon.itemsets.codes import Codes, Itemsets, find_items
 from pdanon.itemsets.encoded_columns import ListColumns, PairCounts
@@ -46,20 +47,19 @@ _FIRST_SHARE = 64
 def suffices(algorithm: str | None, parameters: Mapping[str, Any]) -> bool:
     """Return whether a decision for a skeleton equals that for all rows.
 
-    Suppressed items and listed constraints need other rows, sensitive items and refined sets need supports of
-    more items, and a generator would draw another order in each round.
+    ``parameters`` have the guarantee. Suppressed items and listed constraints need other rows, sensitive
+    items and refined sets need supports of more items, and a generator would draw another order in each
+    round.
     """
     record = None if algorithm is None else ALGORITHMS.get(algorithm)
     if record is None or not record.by_pairs:
         return False
     defaults = parameters_of(record.function)
     given = {name: each.default for name, each in defaults.items()} | dict(parameters)
-    m, seed, share = given["m"], given.get("random_state"), given.get("max_suppressed", 0)
-    needless = ("constraints", "sensitive", "l")
+    guarantee, seed, share = given["guarantee"], given.get("random_state"), given.get("max_suppressed", 0)
     return (
-        isinstance(m, Integral)
-        and m <= 2
-        and all(given.get(name) is None for name in needless)
+        isinstance(guarantee, KmAnonymity)
+        and guarantee.m in (1, 2)
         and given["refine"] is False
         and isinstance(share, Real)
         and share == 0

@@ -13,7 +13,6 @@ from typing import Any, TypeAlias
 
 from pdanon.itemsets.config import config
 from pdanon.itemsets.timing import Report, report_nothing
-from pdanon.itemsets.validation import check_count
 
 _MOST_PROCESSES = 1000  # more than any machine can use
 
@@ -22,12 +21,12 @@ Share: TypeAlias = Callable[..., list[Any]]
 
 
 @contextmanager
-def processes(n_jobs: int, *prepare: Any) -> Iterator[ProcessPoolExecutor]:
+def processes(number: int, *prepare: Any) -> Iterator[ProcessPoolExecutor]:
     """Start processes, and end them with the block; work that has not started is then canceled.
 
     Each process first calls the function ``prepare[0]`` with the other values.
     """
-    most, others = min(n_jobs, _MOST_PROCESSES), {*active_children()}
+    most, others = min(number, _MOST_PROCESSES), {*active_children()}
     pool = ProcessPoolExecutor(most, get_context("spawn"), _begin, prepare)
     try:
         yield pool
@@ -44,7 +43,7 @@ def _begin(prepare: Callable[..., object] | None = None, *given: Any) -> None:
     if getsignal(SIGINT) is default_int_handler:
         signal(SIGINT, SIG_DFL)  # Ctrl-C reaches all processes of a terminal; only the parent reports it
     Thread(target=_end_with_parent, daemon=True).start()
-    config(progress=False, threads=1)  # the processes already share the cores
+    config(progress=False, threads=1, processes=1)  # the processes already share the cores
     if prepare is not None:
         prepare(*given)
 
@@ -56,27 +55,20 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
-def check_jobs(n_jobs: Any) -> int | Executor:
-    """Check the number of processes, at least 1, or an executor started by the caller."""
-    if isinstance(n_jobs, Executor):
-        return n_jobs
-    return check_count(n_jobs, "n_jobs", least=1, hint="pass a number of processes, or an Executor")
-
-
 @contextmanager
-def sharing(n_jobs: int | Executor, report: Report) -> Iterator[Share]:
+def sharing(jobs: int | Executor, report: Report) -> Iterator[Share]:
     """Return a function that applies another to each of several parts, here or in other processes.
 
     One job is this process. It reports each step, by the last argument of each call; for other processes,
     each part is reported. Results do not depend on the order in which parts finish. If a part fails, its
     error is raised, and parts that have not started are canceled.
     """
-    if isinstance(n_jobs, Executor):
-        yield lambda function, *given: _shared(n_jobs, report, function, *given)
-    elif n_jobs == 1:
+    if isinstance(jobs, Executor):
+        yield lambda function, *given: _shared(jobs, report, function, *given)
+    elif jobs == 1:
         yield lambda function, *given: [function(*each, report) for each in zip(*given, strict=True)]
     else:
-        with processes(n_jobs) as pool:
+        with processes(jobs) as pool:
             yield lambda function, *given: _shared(pool, report, function, *given)
 
 

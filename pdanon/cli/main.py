@@ -28,6 +28,7 @@ import pandas as pd
 
 from pdanon import guarantees
 from pdanon.algorithms.registry import ALGORITHMS
+from pdanon.algorithms.requests import read_named_request
 from pdanon.cli.checks import (
     check_audit_options,
     check_classes,
@@ -149,7 +150,8 @@ def _print_outcome(words: list[str]) -> int:
             if sys.stdout is None:
                 hint = "redirect it if it is not wanted: > /dev/null"
                 raise ParameterError("the standard output is closed", hint=hint)
-            with show_warnings(), config(progress=can_show_progress()):
+            number = 1 if arguments.processes is None else arguments.processes
+            with show_warnings(), config(progress=can_show_progress(), processes=number):
                 outcome = arguments.run(arguments)
             code = outcome.code
         except BrokenPipeError:
@@ -297,6 +299,7 @@ def _anonymize(arguments: Arguments) -> Outcome:
     if planned := _plan(arguments):
         return planned
     read_options(options, arguments)
+    options = options if name is None else read_named_request(name, options)
     running = stage(f"running {name or 'the algorithms'}", has_bar=True)
     if arguments.stream:
         return _anonymize_files(arguments, options | {"max_loss": most}, running)

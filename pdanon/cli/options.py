@@ -21,8 +21,9 @@ from pdanon.algorithms.registry import (
     of_lists,
     parameters_of,
     region_parameters,
+    takes_guarantee,
 )
-from pdanon.algorithms.requests import REQUEST_PARAMETERS
+from pdanon.algorithms.requests import REQUEST_PARAMETERS, text_parameters
 from pdanon.algorithms.rt.merging import MEASURES
 from pdanon.algorithms.rt.transaction import Transaction
 from pdanon.errors import ParameterError, mask_credentials
@@ -31,9 +32,9 @@ from pdanon.guarantees.promises import REQUIRED, check_sensitive
 from pdanon.io.files import suffix_of
 from pdanon.io.lines import TYPES
 from pdanon.io.tables import suffix_hint
+from pdanon.itemsets.arguments import moved
 from pdanon.itemsets.validation import is_uri
 from pdanon.recoding.labels import LABELS
-from pdanon.recoding.result import Anonymized
 
 HINT = "\n  hint:  "
 
@@ -283,9 +284,7 @@ WAYS = {
     "weights": file("weights of items, 0 to 1: .csv or .parquet with columns item,weight", table_file),
     "labels": choice("labels of merged items: (a,b), G017 or a +1 (default: set)", LABELS),
     "refine": one(
-        "move items between merged sets afterwards, to lower the loss; with disassociate: let "
-        "clusters share chunks",
-        action=argparse.BooleanOptionalAction,
+        "move items between merged sets afterwards, to lower the loss", action=argparse.BooleanOptionalAction
     ),
     "suppress": switch(
         "suppress nodes of the hierarchy where that lowers the loss; with ps_rules: suppress "
@@ -299,6 +298,7 @@ OWN = {  # of single algorithms
         "mapping of an earlier release of the same persons, .csv or .parquet: its sets only grow", table_file
     ),
     "max_cluster": one("split clusters with more rows (default: 2 k)", "ROWS", int),
+    "joint": one("let clusters share chunks (default: yes)", action=argparse.BooleanOptionalAction),
     "safe": switch("ensure that no two items of different chunks must be in the same record"),
     "how": choice("split sets on all rows, or on a sample of them", ("tree", "sample")),
     "sample": one("share of the rows in a sample (default: 0.1)", "SHARE", float),
@@ -342,7 +342,6 @@ COLUMNS = {  # of algorithms for quasi-identifiers
     "block_rows": one(
         "maximum number of rows that are anonymized together (default with --stream: 10,000)", "ROWS", int
     ),
-    "n_jobs": one("number of processes (default: 1)", "N", int),
 }
 UNMODIFIED = {  # all algorithms take these
     "keep": several("columns to publish as they are, without a warning", "COLUMN")
@@ -386,17 +385,21 @@ def _guarantee_options(arguments: Arguments) -> dict[str, Any]:
 def _algorithm_options(arguments: Arguments) -> dict[str, Any]:
     """Return the passed options, and refuse those that the algorithm does not take or that are missing."""
     name, options = arguments.algorithm, _options(arguments)
-    accepted, required = _accepted(name), _required(algorithm(name))
+    accepted, required = _accepted(name), _required(name)
     if arguments.stream:
         accepted += region_parameters(name)
     if arguments.unit is not None and not hasattr(ByPerson, name):
         hint = "it publishes groups or parts of rows: choose another algorithm, such as pcta"
         raise ParameterError(f"{name} does not take --unit", hint=hint)
     for option in [option for option in options if option not in accepted]:
-        raise ParameterError(f"{name} does not take {flag(option)}", hint=_suggest_algorithms(option))
+        renamed = moved(option, parameters_of(algorithm(name))) if option == "refine" else None
+        hint = renamed or _suggest_algorithms(option)
+        raise ParameterError(f"{name} does not take {flag(option)}", hint=hint)
     if required - options.keys():
         flags = ", ".join(flag(option) for option in PARAMETERS if option in required - options.keys())
         raise ParameterError(f"{name} needs {flags}", hint=f"'pdanon algorithms {name}' lists its options")
+    if takes_guarantee(algorithm(name)):
+        check_sensitive(options, spelled=flag, known=("l",))
     if not of_lists(algorithm(name)):
         _check_no_lists(arguments)
     return _with_transaction(options) if "transaction" in accepted else options
@@ -409,13 +412,12 @@ def _options(arguments: Arguments) -> dict[str, Any]:
 
 def _accepted(name: str) -> list[str]:
     """Return the parameters of an algorithm, and those of the items that it takes as one value."""
-    own = [*parameters_of(algorithm(name))]
+    own = [*text_parameters(name)]
     return own + _OF_TRANSACTION if "transaction" in own else own
 
 
-def _required(function: Callable[..., Anonymized]) -> set[str]:
-    accepted = parameters_of(function)
-    return {option for option, parameter in accepted.items() if parameter.default is parameter.empty}
+def _required(name: str) -> set[str]:
+    return {option for option, required in text_parameters(name).items() if required}
 
 
 def _check_no_lists(arguments: Arguments) -> None:
@@ -446,7 +448,7 @@ def facts_of_algorithm(name: str) -> dict[str, Any]:
     function = ALGORITHMS[name].function
     text = inspect.getdoc(function) or ""
     guarantee = " ".join(text.partition("Guarantee: ")[2].partition(".")[0].replace("`", "").split())
-    required, by_command = _required(function), is_run_by_command(name)
+    required, by_command = _required(name), is_run_by_command(name)
     options = [
         {
             "parameter": each,
@@ -485,4 +487,4 @@ def summarize(facts: Mapping[str, Any]) -> str:
 
 def is_run_by_command(name: str) -> bool:
     """Whether options alone can call an algorithm. A policy and Python can call any."""
-    return _required(algorithm(name)) <= PARAMETERS.keys()
+    return _required(name) <= PARAMETERS.keys()

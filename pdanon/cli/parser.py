@@ -49,6 +49,7 @@ from pdanon.io.lines import TYPES
 
 # Hints for options that do not exist here, because another option or a policy has their task.
 _ELSEWHERE = {
+    "--n-jobs": "--processes 4",
     "--drop": "pass --keep for the columns to publish with --by, or write a policy, which has drop",
     "--reserve": "pass the larger k as -k, and audit the series for the smaller one",
     "--quasi": "pass it to anonymize, audit or risk; or write a policy with the columns as quasi",
@@ -154,7 +155,7 @@ _GROUPS: dict[str, Iterable[str]] = {  # of options, in the order of the help
     "tables without lists: a person in several rows, or one column per item": [
         *("by", "item", "conflicts", "onehot", "prefix", "tick", "unit", "counts")
     ],
-    "quasi-identifiers": COLUMNS,
+    "quasi-identifiers": (*COLUMNS, "processes"),
     "single algorithms; 'pdanon algorithms NAME' lists the options of each": OWN,
     "printed output": ("json", "quiet", "all", "help"),
 }
@@ -308,6 +309,7 @@ _ANONYMIZE: _Arguments = {
     ),
     "--algorithm": lambda: _algorithm("try several, and write the release with the lowest loss", ALGORITHMS),
     **_parameters(PARAMETERS),
+    "--processes": one("number of processes that share blocks of rows (default: 1)", "N", int, default=1),
     "--max-loss": one(
         "refuse a release that loses more, such as pairs=0.5 (can be repeated)",
         "MEASURE=VALUE",

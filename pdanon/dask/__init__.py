@@ -93,7 +93,7 @@ def anonymize(
     **request
         ``k``, ``m`` and others of `pdanon.anonymize`. Or the parameters of the algorithm, such as
         ``hierarchy``; for quasi-identifiers also ``block_rows``, the maximum number of rows that are
-        anonymized together (by default 10,000), but no ``n_jobs``.
+        anonymized together (by default 10,000).
 
     Returns
     -------

@@ -57,7 +57,7 @@ from pdanon.dask.lazy import (
     merge_parts,
 )
 from pdanon.dask.versions import change_error, compute, persist
-from pdanon.errors import ItemsetDtypeError, ParameterError
+from pdanon.errors import ItemsetDtypeError
 from pdanon.evaluation.fingerprint import fingerprint
 from pdanon.guarantees.class_audit import (
     HAD_NONE,
@@ -94,9 +94,6 @@ class TablePartitions(Original):
         cls, frame: dd.DataFrame, name: str, parameters: dict[str, Any], column: Hashable | None
     ) -> TablePartitions:
         """Find the columns that an algorithm recodes."""
-        if "n_jobs" in parameters:
-            hint = "leave n_jobs out, and start a cluster with more workers"
-            raise ParameterError("the workers of Dask share the work", where="n_jobs", hint=hint)
         check_frame(frame)
         has_lists, meta = recodes_lists(name, column), frame._meta
         quasi = [meta.columns[place] for place in find_quasi(meta, parameters["quasi"])]

@@ -6,10 +6,9 @@ import os
 import pickle
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import as_completed
+from concurrent.futures import Executor, as_completed
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 from importlib.metadata import version
 from itertools import islice, product
 from math import prod
@@ -21,7 +20,14 @@ import numpy as np
 import pandas as pd
 
 from pdanon.algorithms.choice import anonymize
-from pdanon.algorithms.registry import algorithm as named, of_lists, parameters_of
+from pdanon.algorithms.registry import (
+    algorithm as named,
+    of_lists,
+    parameters_of,
+    parameters_of_guarantee,
+    takes_guarantee,
+)
+from pdanon.algorithms.requests import read_named_request, text_parameters
 from pdanon.algorithms.rt.transaction import Transaction
 from pdanon.algorithms.workers import processes
 from pdanon.cards import Measures
@@ -29,15 +35,17 @@ from pdanon.errors import FormatError, InfeasibleError, ParameterError, PdanonEr
 from pdanon.evaluation.fingerprint import content_hash
 from pdanon.evaluation.metrics.attack import check_sample, share_named
 from pdanon.evaluation.metrics.risk import risk
+from pdanon.guarantees import check_guarantee
 from pdanon.guarantees.parameters import DEFAULT_M, DefaultNumber, ItemLimit, check_finite_m, check_k, check_m
+from pdanon.guarantees.verdict import Model
 from pdanon.io.files import replace_file
 from pdanon.io.parquet import read_parquet, to_parquet
-from pdanon.itemsets.arguments import MOVED, called_by_name
+from pdanon.itemsets.arguments import called_by_name, moved
 from pdanon.itemsets.columns import find_column
 from pdanon.itemsets.dtype import text_column
 from pdanon.itemsets.frozen import frozen
-from pdanon.itemsets.timing import progress_bar
-from pdanon.itemsets.validation import check_count, check_kind, check_known, check_path, find_name, read_list
+from pdanon.itemsets.timing import SETTINGS, progress_bar
+from pdanon.itemsets.validation import check_kind, check_known, check_path, find_name, read_list
 from pdanon.recoding.counts import of_all_rows
 from pdanon.recoding.loss import LOSSES
 from pdanon.recoding.result import Anonymized
@@ -54,6 +62,10 @@ class Task:
     algorithm: str
     parameters: dict[str, Any]
     shown: dict[str, Any]
+
+
+class Texts(dict[str, Any]):
+    """Configurations of a policy, in which the parameters of a guarantee replace it."""
 
 
 def list_tasks(
@@ -77,7 +89,7 @@ def list_tasks(
             raise ParameterError("a configuration is a label and a dict", where="configurations", got=got)
         fixed = {name: value for name, value in given.items() if name != "algorithm"}
         name = given.get("algorithm", label)
-        _check_names(name, label, fixed, vary)
+        _check_names(name, label, fixed, vary, isinstance(configurations, Texts))
         fixed = {key: list(value) if isinstance(value, Iterator) else value for key, value in fixed.items()}
         shown = {key: _display_value(name, key, value) for key, value in fixed.items()}
         for chosen in product(*(_label_choices(name, key, choices) for key, choices in varied.items())):
@@ -117,15 +129,26 @@ def _label_choices(name: str, key: str, choices: list[tuple[Any, Any]]) -> list[
     ]
 
 
-def _check_names(name: Any, label: str, fixed: Mapping[str, Any], vary: Mapping[str, Any]) -> None:
+def _check_names(
+    name: Any, label: str, fixed: Mapping[str, Any], vary: Mapping[str, Any], texts: bool
+) -> None:
     accepted = parameters_of(named(name))
     where = f"configuration {label!r}"
     for key in (*fixed, *vary):
-        check_known(key, accepted, f"parameter of {name}", where=where, hint=MOVED.get(key))
+        known = text_parameters(name) if texts else accepted
+        check_known(key, known, f"parameter of {name}", where=where, hint=moved(key, accepted))
     if fixed.keys() & vary.keys():
         got = ", ".join(sorted(fixed.keys() & vary.keys()))
         raise ParameterError("a parameter is both fixed and varied", where=where, got=got, hint=_ONCE)
     required = {key for key, each in accepted.items() if each.default is each.empty}
+    if takes_guarantee(named(name)):
+        numbers = {"k", "m"} & (fixed.keys() | vary.keys())
+        if "guarantee" not in (*fixed, *vary):
+            required.add("k")
+        elif numbers:
+            hint = "pass k and m within the guarantee; vary={'guarantee': [...]} compares several"
+            got = f"guarantee and {', '.join(sorted(numbers))}"
+            raise ParameterError("the guarantee is given twice", where=where, got=got, hint=hint)
     if lacking := [key for key in accepted if key in required - fixed.keys() - vary.keys()]:
         got = f"no {', '.join(lacking)}"
         raise ParameterError(f"{name} lacks a parameter", where=where, got=got, hint=_ONCE)
@@ -136,7 +159,7 @@ def _check_names(name: Any, label: str, fixed: Mapping[str, Any], vary: Mapping[
 
 def _display_value(name: str, key: str, value: Any) -> Any:
     """Return a number, or a word if the default is a word, unchanged; otherwise the name of the type."""
-    if isinstance(value, Transaction):  # its repr contains no item
+    if isinstance(value, Transaction | Model):  # their reprs contain no item
         return repr(value)
     if _is_hidden(name, key, value):
         return type(value).__name__
@@ -146,8 +169,9 @@ def _display_value(name: str, key: str, value: Any) -> Any:
 def _is_hidden(name: str, key: str, value: Any) -> bool:
     """Return whether a value may hold items, which a table must not show."""
     if isinstance(value, str) and (key, value) != ("m", "all"):
-        return not isinstance(parameters_of(named(name))[key].default, str)
-    return not (value is None or isinstance(value, (str, bool, int, float, np.number, np.bool_)))
+        known = parameters_of(named(name)).get(key)
+        return known is None or not isinstance(known.default, str)
+    return not (value is None or isinstance(value, (str, bool, int, float, np.number, np.bool_, Model)))
 
 
 # --- The comparison
@@ -175,7 +199,6 @@ def compare(
     sample: pd.DataFrame | str | None = None,
     measures: Mapping[str, Measure] | Iterable[str] | None = None,
     loss: str | None = None,
-    n_jobs: int = 1,
     resume: str | os.PathLike[str] | None = None,
     column: Hashable | None = None,
 ) -> pd.DataFrame:
@@ -203,8 +226,6 @@ def compare(
     loss : str, optional
         The loss to sort by, in ascending order; rows without a result come last. By default rows keep the
         order of the configurations.
-    n_jobs : int
-        Number of parallel processes.
     resume : path, optional
         A Parquet file that keeps finished rows. The next run skips them.
     column : hashable, optional
@@ -243,9 +264,8 @@ def compare(
     names of the measures and the version of pdanon. Rows that ended in an error of another package run
     again. The file holds figures and hashes of the data; do not publish it.
 
-    Each process holds a copy of the frame. With several processes, a script must start its work below
-    ``if __name__ == "__main__":``, and measures must be functions of a module. If a process is killed,
-    unfinished rows have the reason ``BrokenProcessPool``.
+    `config` sets the number of processes. Each holds a copy of the frame, and measures must be functions of a
+    module. If a process is killed, unfinished rows have the reason ``BrokenProcessPool``.
 
     Cost: the sum of all configurations, and another audit of each.
 
@@ -267,7 +287,6 @@ def compare(
     >>> table.loc[2, "reason"].split(";")[0]
     'k is larger than the number of rows that hold an item'
     """
-    check_count(n_jobs, "n_jobs", least=1)
     resume = None if resume is None else check_path(resume, "resume")
     tasks = list_tasks(configurations, _add_numbers({} if vary is None else vary, k, m))
     if any(of_lists(named(task.algorithm)) for task in tasks):
@@ -287,7 +306,7 @@ def compare(
     kept = dict(rows)
     with progress_bar("compare", "configurations", len(tasks)) as report:
         report(len(tasks) - len(missing))
-        for number, row, final in _run(comparison, missing, n_jobs):
+        for number, row, final in _run(comparison, missing):
             rows[keys[number]] = row
             if resume is not None and final:
                 kept[keys[number]] = row
@@ -390,17 +409,17 @@ class _Comparison:
     def _fill(self, row: Row, task: Task) -> None:
         function = named(task.algorithm)
         place = {"column": self.column} if of_lists(function) else {}
+        given = read_named_request(task.algorithm, task.parameters)
         if task.algorithm not in _loaded:
             _loaded.add(task.algorithm)
-            smallest = {"k": 2} if "k" in task.parameters else {}
             try:  # load compiled code before the measurement
-                function(self.frame.head(_WARM_UP_ROWS), **place, **(task.parameters | smallest))
+                function(self.frame.head(_WARM_UP_ROWS), **place, **_with_least_k(given))
             except TimeoutError:
                 raise
             except Exception:
                 pass  # the run on the whole frame succeeds, or reports its own error
         with _measure_cost(row):
-            result = function(self.frame, **place, **task.parameters)
+            result = function(self.frame, **place, **given)
         row.update(result.loss)
         if result.useless:
             row["reason"] = result.useless
@@ -412,6 +431,13 @@ class _Comparison:
             row["named"] = share_named(self.frame, result, self.column, self.sample)
         for name, measure in self.extra.items():
             row[name] = float(measure(self.frame, result))
+
+
+def _with_least_k(given: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments of an algorithm with the smallest k, if it has one."""
+    if "guarantee" in given:
+        return {**given, "guarantee": replace(given["guarantee"], k=2)}
+    return given | ({"k": 2} if "k" in given else {})
 
 
 def _content(value: Any) -> Any:
@@ -452,13 +478,14 @@ def _status(entry: str) -> int:
 # --- All rows
 
 
-def _run(comparison: _Comparison, numbers: list[int], n_jobs: int) -> Iterator[tuple[int, Row, bool]]:
+def _run(comparison: _Comparison, numbers: list[int]) -> Iterator[tuple[int, Row, bool]]:
     """Measure configurations in this process or in several, and yield each row when it is finished."""
-    if n_jobs == 1:
+    jobs = SETTINGS["processes"]
+    if isinstance(jobs, Executor) or jobs == 1:
         for number in numbers:
             yield number, *comparison.row(number)
         return
-    with processes(n_jobs, _receive, _pickle(comparison)) as pool:
+    with processes(jobs, _receive, _pickle(comparison)) as pool:
         running = {pool.submit(_row, number): number for number in numbers}
         for done in as_completed(running):
             error = done.exception()
@@ -470,7 +497,7 @@ def _pickle(comparison: _Comparison) -> bytes:
         return pickle.dumps(comparison)
     except (AttributeError, TypeError, pickle.PicklingError):
         pass  # raise outside of the handler: the message of pickle, as its context, may contain an item
-    hint = "pass measures and labels that are functions of a module; or pass n_jobs=1"
+    hint = "pass measures and labels that are functions of a module; or set pdanon.config(processes=1)"
     raise ParameterError("the comparison cannot be sent to other processes", hint=hint)
 
 
@@ -552,7 +579,8 @@ def tradeoff(
     sample : pandas.DataFrame or "split", optional
         Other rows of the same kind, or ``"split"``, as for `attack`, to measure ``named`` as well.
     **options
-        Other parameters of the algorithm or of `anonymize`, such as ``hierarchy`` or ``time_limit``.
+        Other parameters of the algorithm or of `anonymize`, such as ``hierarchy`` or ``time_limit``. Of a
+        ``guarantee`` with k and m, such as ``pdanon.LmDiversity``, each release has the other parameters.
 
     Returns
     -------
@@ -597,6 +625,11 @@ def tradeoff(
         hint = "use pdanon.compare, which varies any parameter, such as vary={'c': [0.2, 0.5]}"
         problem = f"{algorithm} has no {' and no '.join(sorted(lacking))}"
         raise ParameterError(problem, where="algorithm", hint=hint)
+    if "guarantee" in options:
+        check_guarantee(asked := options["guarantee"])
+        if not {"k", "m"} <= {*parameters_of_guarantee(type(asked))}:
+            got, hint = type(asked).__name__, "pass it to pdanon.compare: vary={'guarantee': [...]}"
+            raise ParameterError("the guarantee has no k or no m", where="guarantee", got=got, hint=hint)
     pairs = list(product(_check_values(k, "k", check_k), _check_values(m, "m", check_finite_m)))
     check_combinations(len(pairs), "k and m")
     if sample is not None:
@@ -634,8 +667,11 @@ def _measure_release(
         action="ignore", category=ReleaseWarning
     ):  # the warning comes with the final release
         try:
-            run = partial(anonymize, frame, None) if algorithm is None else partial(named(algorithm), frame)
-            result: Anonymized = run(column, k=k, m=m, **options)
+            given: dict[str, Any] = {**options, "k": k, "m": m}
+            if "guarantee" in options:
+                given = {**options, "guarantee": replace(options["guarantee"], k=k, m=m)}
+            run = anonymize if algorithm is None else named(algorithm)
+            result: Anonymized = run(frame, column=column, **given)
         except InfeasibleError as error:
             return {**row, "reason": one_line(error)}
     row["seconds"] = perf_counter() - began

@@ -12,7 +12,7 @@ from pdanon.guarantees.coherence import Coherence
 from pdanon.guarantees.disassociated import DisassociatedKm
 from pdanon.guarantees.k_anonymity import KAnonymity, PublicK, TransactionalK
 from pdanon.guarantees.kkm import KKm, KLm
-from pdanon.guarantees.km import KmAnonymity, PrivacyConstraints
+from pdanon.guarantees.km import AllItemsets, KmAnonymity, PrivacyConstraints
 from pdanon.guarantees.lm import LmDiversity
 from pdanon.guarantees.parameters import DEFAULT_M, DefaultNumber, ItemLimit
 from pdanon.guarantees.ps import PSRules
@@ -108,24 +108,28 @@ def read_guarantee(
     m: ItemLimit,
     quasi: Sequence[Hashable] | None = None,
     mapping: pd.DataFrame | None = None,
+    example: str = "pdanon.KKm(k=5, m=2, quasi=['age'])",
 ) -> tuple[Guarantee, Hashable | None]:
     """Return the guarantee, or that of k, m and quasi-identifiers, and the list column.
 
     The guarantee has the mapping, if there is one. With k or m, a name in the place of the guarantee is the
-    list column, as in the algorithms.
+    list column, as in the algorithms. All itemsets of up to m items are k^m-anonymity. ``example`` is for
+    hints.
     """
     numbers = k is not None or not isinstance(m, DefaultNumber) or quasi is not None
     if numbers and isinstance(guarantee, str) and column is None:
         guarantee, column = None, guarantee
     if numbers == (guarantee is not None):
         problem = "the guarantee is given twice" if numbers else "no guarantee is given"
-        hint = "pass k and m, such as k=5, m=2, or a guarantee, such as pdanon.KKm(k=5, m=2, quasi=['age'])"
+        hint = f"pass k and m, such as k=5, m=2, or a guarantee, such as {example}"
         raise ParameterError(problem, where="guarantee, k and m", hint=hint)
     if quasi is not None:
         guarantee = KKm(k=k, m=m, quasi=quasi)  # type: ignore[arg-type]
     elif numbers:
         guarantee = KmAnonymity(k, m)  # type: ignore[arg-type]  # which explains a missing k
     check_guarantee(guarantee)
+    if isinstance(guarantee, PrivacyConstraints) and isinstance(guarantee.constraints, AllItemsets):
+        guarantee = KmAnonymity(guarantee.k, guarantee.constraints.m)
     return (guarantee if mapping is None else guarantee.with_mapping(mapping)), column
 
 

@@ -1,8 +1,8 @@
 """Privacy constraints as data: lists of itemsets to protect, created from the data.
 
 Each function returns a Series of lists, which can be inspected, changed, stored with `pdanon.to_parquet` and
-passed as ``constraints=`` to any algorithm with this parameter. `all_itemsets` returns a placeholder for a
-list, and `ps_rules` a placeholder for rules, to be passed as ``rules=``.
+passed as ``constraints=`` to `pdanon.PrivacyConstraints`. `all_itemsets` returns a placeholder for a list,
+and `ps_rules` a placeholder for rules, to be passed as ``rules=``.
 """
 
 from __future__ import annotations
@@ -13,15 +13,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 
 from pdanon.errors import ParameterError
-from pdanon.guarantees import KmAnonymity, PrivacyConstraints
+from pdanon.guarantees.km import AllItemsets
 from pdanon.guarantees.parameters import (
     ItemLimit,
     check_k,
     check_m,
-    check_m_omitted,
     check_share,
     check_size,
     constraint_list,
@@ -29,7 +27,6 @@ from pdanon.guarantees.parameters import (
 from pdanon.guarantees.ps import AllRules, ps_rules
 from pdanon.itemsets.codes import Codes, Itemsets, Numbers
 from pdanon.itemsets.columns import list_column
-from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.libraries import takes_tables
 from pdanon.itemsets.support import ItemsetTable, SupportIndex, from_matrices
 from pdanon.itemsets.validation import MOST_DRAWN, check_count, random_generator
@@ -102,17 +99,6 @@ def _distinct_places(lengths: Numbers, size: int, rng: np.random.Generator) -> N
 _LONGEST = 16  # maximum number of items of a constraint whose subsets are listed
 
 
-@frozen
-class AllItemsets:
-    """A placeholder for all itemsets of 1 to m items; m=None: of any size."""
-
-    m: int | None
-    items: pa.Array
-
-    def __repr__(self) -> str:
-        return f"AllItemsets(m={self.m}, items={len(self.items)})"
-
-
 @takes_tables
 def all_itemsets(frame: pd.DataFrame, m: ItemLimit, column: Hashable | None = None) -> AllItemsets:
     """Return a placeholder for all itemsets of 1 to m items: k^m-anonymity as privacy constraints.
@@ -129,7 +115,7 @@ def all_itemsets(frame: pd.DataFrame, m: ItemLimit, column: Hashable | None = No
     Returns
     -------
     AllItemsets
-        Pass it as ``constraints=`` with the same frame; this is equivalent to passing ``m=``.
+        ``PrivacyConstraints`` of it are ``KmAnonymity(k, m)``, also for other frames.
 
     Raises
     ------
@@ -148,7 +134,7 @@ def all_itemsets(frame: pd.DataFrame, m: ItemLimit, column: Hashable | None = No
     >>> every = pdanon.constraints.all_itemsets(df, 2)
     >>> every
     AllItemsets(m=2, items=3)
-    >>> df.txanon.pcta(k=2, constraints=every).guarantee
+    >>> df.txanon.pcta(guarantee=pdanon.PrivacyConstraints(constraints=every, k=2)).guarantee
     KmAnonymity(k=2, m=2)
     """
     return AllItemsets(check_m(m), _encode(frame, column).vocabulary)
@@ -380,31 +366,6 @@ def with_subsets(constraints: Any) -> pd.Series[Any]:
         # The bits of a number select a subset of the columns.
         parts += [sets[:, (number >> np.arange(size)) & 1 == 1] for number in range(1, 2**size)]
     return _decode(from_matrices(parts).distinct().ordered(), itemsets)
-
-
-def read_constraints(constraints: Any, column: Hashable | None = None) -> pd.Series[Any] | AllItemsets | None:
-    """Read ``constraints=``: a list of itemsets, a placeholder for all itemsets, or None."""
-    if constraints is None or isinstance(constraints, AllItemsets):
-        return constraints
-    return constraint_list(constraints, column)
-
-
-def privacy_model(
-    constraints: pd.Series[Any] | AllItemsets | None, k: int, m: ItemLimit, itemsets: Itemsets
-) -> KmAnonymity | PrivacyConstraints:
-    """Create the guarantee for the value of `read_constraints`; None: all itemsets of up to m items."""
-    if constraints is None:
-        return KmAnonymity(k, m)
-    check_m_omitted(m)
-    if not isinstance(constraints, AllItemsets):
-        return PrivacyConstraints(constraints=constraints, k=k)
-    known = itemsets.lookup(constraints.items) >= 0
-    if not known.all() or len(known) != itemsets.n_items:
-        problem = "the constraints are all itemsets of other data"
-        got = f"{len(known)} items, {int(known.sum())} of them among the {itemsets.n_items} of the data"
-        hint = "pass the same frame to pdanon.constraints.all_itemsets, or pass m="
-        raise ParameterError(problem, where="constraints", got=got, hint=hint)
-    return KmAnonymity(k, constraints.m)
 
 
 def _encode(frame: pd.DataFrame, column: Hashable | None) -> Itemsets:

@@ -52,6 +52,8 @@ def generalize_itemsets(
         problem = f"a {what} has an item that does not occur in the data"
         got = f"{len(lines)} of {wanted.n_rows} {what}s with {int(unknown.sum())} unknown items"
         hint = "check the spelling and type of the items; items that do not occur need no protection"
+        if what == "constraint":
+            hint += "; a .csv file of constraints has one itemset per line, one item per field, and no header"
         raise ParameterError(problem, where=f"{what} {lines[0]}", got=got, hint=hint)
     codes = targets[wanted.codes]
     kept = codes >= 0

@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
+import pyarrow as pa
 
 from pdanon.guarantees.emptied import Suppression, counts_emptied
 from pdanon.guarantees.parameters import ItemLimit, check_k, check_m, constraint_list, constraint_table
@@ -17,6 +18,7 @@ from pdanon.guarantees.verdict import Audit, Exposure, ListModel
 from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.encoded_columns import ListColumns
+from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.support import SupportIndex
 
 
@@ -101,6 +103,17 @@ def expose_itemsets(rows: SupportIndex, n_present: int, k: int, m: int | None) -
 # --- Privacy constraints: k-anonymity of listed itemsets
 
 
+@frozen
+class AllItemsets:
+    """A placeholder for all itemsets of 1 to m items; m=None: of any size."""
+
+    m: int | None
+    items: pa.Array
+
+    def __repr__(self) -> str:
+        return f"AllItemsets(m={self.m}, items={len(self.items)})"
+
+
 @constructed_by_name
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PrivacyConstraints(ListModel):
@@ -111,8 +124,9 @@ class PrivacyConstraints(ListModel):
 
     Parameters
     ----------
-    constraints : Series or iterable of list-likes
-        Itemsets of original items.
+    constraints : Series, iterable of list-likes, path or AllItemsets
+        Itemsets of original items. A path names a ``.parquet`` file with one list column, or a ``.csv`` file
+        with one itemset per line and one item per field. `pdanon.constraints` builds such lists.
     k : int
         Minimum number of rows; at least 2.
     mapping : pandas.DataFrame, optional
@@ -152,7 +166,9 @@ class PrivacyConstraints(ListModel):
     _read = staticmethod(Itemsets.from_series)  # a repeated label is one label
 
     def __post_init__(self) -> None:
-        self._store(k=check_k(self.k), constraints=constraint_list(self.constraints))
+        self._store(k=check_k(self.k))
+        if not isinstance(self.constraints, AllItemsets):
+            self._store(constraints=constraint_list(self.constraints))
 
     @counts_emptied
     def recount(self, columns: ListColumns) -> Audit:
@@ -172,6 +188,8 @@ class PrivacyConstraints(ListModel):
             If an item of a constraint is neither in the mapping nor, without a mapping, in the frame: a
             support of 0 would prove nothing.
         """
+        if isinstance(self.constraints, AllItemsets):
+            return KmAnonymity(self.k, self.constraints.m).recount(columns)
         published = columns.itemsets
         # The additional last item is in no row: it stands for labels of the mapping that no row contains.
         rows = SupportIndex(published.codes, published.offsets, published.n_items + 1, published.weights)
@@ -180,7 +198,8 @@ class PrivacyConstraints(ListModel):
         return expose_constraints(rows, published.n_present, self.k, each).audit(self, published, rows)
 
     def __repr__(self) -> str:
-        return f"PrivacyConstraints(constraints={len(self.constraints)}, k={self.k})"
+        listed = self.constraints if isinstance(self.constraints, AllItemsets) else len(self.constraints)
+        return f"PrivacyConstraints(constraints={listed}, k={self.k})"
 
 
 def expose_constraints(rows: SupportIndex, n_present: int, k: int, constraints: SupportIndex) -> Exposure:

@@ -137,16 +137,23 @@ REQUIRED = {"k", "rho", "p"}  # one of them is required
 
 
 def check_sensitive(
-    given: Collection[str], where: str | None = None, spelled: Callable[[str], str] = str
+    given: Collection[str],
+    where: str | None = None,
+    spelled: Callable[[str], str] = str,
+    known: Collection[str] = ("rho", "p", "l"),
 ) -> None:
     """Check that parameters for sensitive items belong to one guarantee.
 
     ``given`` are their names, ``where`` their place, and ``spelled`` returns the spelling of one there.
+    ``known`` are those that bound an inference.
     """
     rho, p, l, sensitive = map(spelled, ("rho", "p", "l", "sensitive"))  # noqa: E741
-    kinds = [name for name in ("rho", "p", "l") if name in given]
+    kinds = [name for name in known if name in given]
     if not kinds and "sensitive" not in given:
         return
+    if not kinds and len(known) == 1:
+        hint = f"pass both: {sensitive} lists the items, and {l} bounds how often they occur"
+        raise ParameterError(f"{sensitive} and {l} go together", where=where, hint=hint)
     if len(kinds) != 1:
         hint = f"{rho} bounds the confidence of an inference, {l} the share of matching rows with an item, "
         hint += f"{p} that of the rows of a group"

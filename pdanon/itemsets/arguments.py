@@ -52,6 +52,8 @@ _EXAMPLES = {
     "configurations": "configurations={'pcta': {'k': 5}}: parameters by algorithm",
 }
 _GUARANTEES = {
+    "constraints": "pdanon.PrivacyConstraints(constraints=[['rice', 'tea']], k=5)",
+    "l": "pdanon.LmDiversity(l=2, m=2, k=5, sensitive=['flu'])",
     "k": "pdanon.KmAnonymity(k=5, m=2)",
     "m": "pdanon.KmAnonymity(k=5, m=2)",
     "quasi": "pdanon.KKm(k=5, m=2, quasi=['age', 'sex'])",
@@ -61,11 +63,13 @@ _GUARANTEES = {
     "rules": "pdanon.PSRules(rules=[(['rice'], ['flu'])], k=5, c=0.5)",
     "c": "pdanon.PSRules(rules=[(['rice'], ['flu'])], k=5, c=0.5)",
 }
+_OF_ALGORITHMS = {"sensitive": "l"}  # the only guarantee of algorithms with ``guarantee=`` that has it
 # What other calls take: options of the process, of persons with several rows, and of several releases.
 _BY = "take the table by person first: df.txanon.by('customer', item='product')"
 _AFTER = "take the release after the others first: df.txanon.after(january, key='id')"
-MOVED = {
+_MOVED = {
     "progress": "pdanon.config(progress=True)",
+    "n_jobs": "pdanon.config(processes=4), or in a policy: processes = 4",
     **dict.fromkeys(("unit", "item", "counts"), _BY),
     **dict.fromkeys(("previous", "key", "spans", "linked"), _AFTER),
     "algorithm": "call it by its name: pdanon.stream.pcta(source, target, k=5), or ddf.txanon.pcta(k=5)",
@@ -166,6 +170,19 @@ def check_call(function: Callable[..., Any], args: tuple[Any, ...], given: Mappi
     raise _call_error(function.__name__, function.__qualname__, known, args[1:], given)
 
 
+def moved(name: str, known: Mapping[str, inspect.Parameter]) -> str | None:
+    """Return the hint for a parameter that another call or value takes; ``known`` are those of this call."""
+    if "transaction" in known and name in _OF_TRANSACTION:
+        return f"pass it for the items: transaction=pdanon.Transaction({name}=...)"
+    if "guarantee" in known and name in _GUARANTEES:
+        own = known["guarantee"].kind is inspect.Parameter.KEYWORD_ONLY  # of an algorithm
+        hint = f"guarantee={_GUARANTEES[_OF_ALGORITHMS.get(name, name)]}" if own else _GUARANTEES[name]
+        return f"it is a parameter of the guarantee: {hint}"
+    if name == "refine" and "joint" in known:
+        return "its name is joint (--joint): let clusters share chunks"
+    return _MOVED.get(name)
+
+
 def _call_error(
     name: str,
     where: str,
@@ -181,11 +198,7 @@ def _call_error(
     unknown = [each for each in given if each not in known]
     if unknown:
         similar = did_you_mean(_SYNONYMS.get(unknown[0], ""), known) or did_you_mean(unknown[0], known)
-        hint = MOVED.get(unknown[0]) or similar or f"its parameters: {', '.join(known)}"
-        if "transaction" in known and unknown[0] in _OF_TRANSACTION:
-            hint = f"pass it for the items: transaction=pdanon.Transaction({unknown[0]}=...)"
-        if "guarantee" in known and unknown[0] in _GUARANTEES:
-            hint = f"it is a parameter of the guarantee: {_GUARANTEES[unknown[0]]}"
+        hint = moved(unknown[0], known) or similar or f"its parameters: {', '.join(known)}"
         what = f"{name} has no parameter {quote_word(unknown[0])}"
         return CallError(what, where=where, got=f"{len(unknown)} unknown", hint=hint)
     positional = [each for each, parameter in known.items() if parameter.kind is not parameter.KEYWORD_ONLY]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Executor
 from types import EllipsisType
 from typing import Any
 
 from pdanon.itemsets.arguments import called_by_name
-from pdanon.itemsets.threads import check_threads
+from pdanon.itemsets.threads import check_processes, check_threads
 from pdanon.itemsets.timing import SETTINGS, check_progress
 
-_CHECKS = {"progress": check_progress, "threads": check_threads}
+_CHECKS = {"progress": check_progress, "threads": check_threads, "processes": check_processes}
 
 
 class Settings:
@@ -30,7 +31,12 @@ class Settings:
 
 
 @called_by_name
-def config(*, progress: bool | EllipsisType = ..., threads: int | EllipsisType | None = ...) -> Settings:
+def config(
+    *,
+    progress: bool | EllipsisType = ...,
+    threads: int | EllipsisType | None = ...,
+    processes: int | Executor | EllipsisType = ...,
+) -> Settings:
     """Set options of this process, in all its threads. An option that is not passed stays as it is.
 
     Parameters
@@ -41,6 +47,11 @@ def config(*, progress: bool | EllipsisType = ..., threads: int | EllipsisType |
     threads : int or None
         The number of threads for large tables, at least 1. None, the default, is the value of the environment
         variable ``PDANON_THREADS``, or the number of cores of the process.
+    processes : int or Executor
+        The number of processes that share the configurations of `compare`, the blocks of `rum_bound`, and the
+        regions of quasi-identifiers in files; by default 1, this process. Or a
+        ``concurrent.futures.Executor`` with workers of its own, such as ``client.get_executor()`` of Dask,
+        for blocks and regions.
 
     Returns
     -------
@@ -54,7 +65,8 @@ def config(*, progress: bool | EllipsisType = ..., threads: int | EllipsisType |
 
     Notes
     -----
-    Releases and all numbers are the same for any values. Small tables use one thread.
+    Releases and all numbers are the same for any values. Small tables use one thread. With several processes,
+    a script must start its work below ``if __name__ == "__main__":``.
 
     By default, calls outside the main thread use one thread, as their caller already uses several. So do
     processes with ``OMP_NUM_THREADS=1`` in their environment, such as workers of Dask and joblib.
@@ -64,9 +76,9 @@ def config(*, progress: bool | EllipsisType = ..., threads: int | EllipsisType |
     >>> import pdanon
     >>> with pdanon.config(threads=2):
     ...     pdanon.config()
-    pdanon.config(progress=False, threads=2)
+    pdanon.config(progress=False, threads=2, processes=1)
     >>> pdanon.config()
-    pdanon.config(progress=False, threads=None)
+    pdanon.config(progress=False, threads=None, processes=1)
     """
-    given = {"progress": progress, "threads": threads}
+    given = {"progress": progress, "threads": threads, "processes": processes}
     return Settings({name: _CHECKS[name](value) for name, value in given.items() if value is not ...})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
 from itertools import pairwise
 from math import inf
@@ -35,6 +35,12 @@ def check_threads(n: Any) -> int | None:
     """Check the number of threads that a program sets; None stands for the default."""
     hint = "None stands for the cores that this process may use"
     return None if n is None else check_count(n, "threads", least=1, most=_MOST, hint=hint)
+
+
+def check_processes(n: Any) -> int | Executor:
+    """Check the number of processes, at least 1, or an executor started by the caller."""
+    hint = "pass a number of processes, or an Executor"
+    return n if isinstance(n, Executor) else check_count(n, "processes", least=1, hint=hint)
 
 
 def count_threads() -> int:

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from pdanon.errors import ParameterError
 from pdanon.itemsets.validation import check_flag
 
-SETTINGS: dict[str, Any] = {"progress": False, "threads": None}  # of the process; `pdanon.config` sets them
+# Of this process; `pdanon.config` sets them.
+SETTINGS: dict[str, Any] = {"progress": False, "threads": None, "processes": 1}
 
 _end: ContextVar[float] = ContextVar("end", default=inf)  # a value of time.perf_counter()
 _watcher: ContextVar[Callable[[int], object] | None] = ContextVar("watcher", default=None)

@@ -14,10 +14,10 @@ from typing import Any
 import pandas as pd
 
 from pdanon.accessors import ByPerson
-from pdanon.algorithms.registry import ALGORITHMS, algorithm, of_lists, parameters_of, region_parameters
-from pdanon.algorithms.requests import REQUEST_PARAMETERS
+from pdanon.algorithms.registry import ALGORITHMS, algorithm, of_lists, region_parameters, takes_guarantee
+from pdanon.algorithms.requests import REQUEST_PARAMETERS, read_named_request, text_parameters
 from pdanon.errors import ColumnError, ParameterError, ReleaseWarning, mask_credentials, warn
-from pdanon.evaluation.comparison import compare, list_tasks
+from pdanon.evaluation.comparison import Texts, compare, list_tasks
 from pdanon.evaluation.evidence.page import paths_of
 from pdanon.evaluation.fingerprint import fingerprint
 from pdanon.evaluation.report.html import HEAD
@@ -38,7 +38,9 @@ from pdanon.io.tables import (
 from pdanon.io.targets import check_absent
 from pdanon.io.trees import ParquetTree
 from pdanon.itemsets.arguments import constructed_by_name
+from pdanon.itemsets.config import config
 from pdanon.itemsets.validation import (
+    check_count,
     check_flag,
     check_frame,
     check_kind,
@@ -80,7 +82,7 @@ class Policy:
         needs none.
     parameters : dict
         Parameters of the algorithm, except the columns: their roles specify those. Without an algorithm,
-        ``k`` and other parameters of `pdanon.anonymize`.
+        ``k`` and other parameters of `pdanon.anonymize`. Also ``processes``, as in `config`.
     items : str, optional
         The list column. By default the only one.
     quasi, drop : list of str
@@ -94,7 +96,7 @@ class Policy:
         ``comparison`` and ``links``. Only outputs with a path are written. With ``links`` also ``secret``,
         the secret key of the series, which is read if it exists.
     comparison : dict
-        Arguments of `compare`: ``algorithms, vary, measures, n_jobs, resume``.
+        Arguments of `compare`: ``algorithms, vary, measures, resume``; and ``processes``, as in `config`.
     source : pathlib.Path, optional
         The file of the policy.
     keep : list of str
@@ -199,7 +201,8 @@ class Policy:
         """
         options = self._options()
         frame = self.read() if frame is None else check_frame(frame)
-        return release_table(frame, self.algorithm, self.items, self._unit, options)
+        with config(**_of_process(self.parameters)):
+            return release_table(frame, self.algorithm, self.items, self._unit, options)
 
     @property
     def is_streamed(self) -> bool:
@@ -237,7 +240,8 @@ class Policy:
             self._roles.select_published(frame, self._place("columns"), lists=self._reads_lists())
         options = self._options() | {"drop": self.drop, "mapping": self.outputs.get("mapping")}
         released = bound_function(self.algorithm or "anonymize", self.input, self.items, self._unit)
-        return released(self.outputs["release"], **options)
+        with config(**_of_process(self.parameters)):
+            return released(self.outputs["release"], **options)
 
     def compare(self, *, allow_outside: bool = False) -> pd.DataFrame:
         """Run the comparison of the policy with `pdanon.compare`, and write only the file of ``resume``.
@@ -265,10 +269,11 @@ class Policy:
             label: schema.change_all(self._read, own) for label, own in self._configurations().items()
         }
         vary = schema.change_varied(self._read, self.comparison.get("vary", {}))
-        others = self.comparison.keys() - {"algorithms", "vary"}
+        others = self.comparison.keys() - {"algorithms", "vary", "processes"}
         options = {name: self.comparison[name] for name in others}
         options |= {"vary": vary, "column": self.items}
-        return compare(self.read(), configurations, **options)
+        with config(**_of_process(self.comparison)):
+            return compare(self.read(), Texts(configurations), **options)
 
     def read(self) -> pd.DataFrame:
         """Read the table without dropped columns.
@@ -443,7 +448,7 @@ class Policy:
         elif self.parameters:
             self._check_request()
         if self.comparison.get("algorithms"):
-            for task in list_tasks(self._configurations(), self.comparison.get("vary", {})):
+            for task in list_tasks(Texts(self._configurations()), self.comparison.get("vary", {})):
                 schema.check_transaction(task.parameters)
 
     def _check_types(self) -> None:
@@ -469,6 +474,8 @@ class Policy:
         for name in self.outputs:
             check_known(name, schema.OUTPUTS, "output of a policy", where=self._place("outputs"))
         schema.check_comparison(self.comparison, self._place("compare"))
+        for table in (self.parameters, self.comparison):
+            _of_process(table)
         for name, file in self.outputs.items():
             if name != "release" and is_uri(check_path(file, "outputs")):
                 hint = "name a file on this machine; only the release is written to a URI"
@@ -502,7 +509,7 @@ class Policy:
             raise ParameterError("the role of a column sets this", where=f"parameter {key}", hint=hint)
 
     def _check_algorithm(self, name: str) -> None:
-        accepted = parameters_of(algorithm(name))
+        accepted = text_parameters(name)
         self._check_roles_unset()
         self._roles.check_protected(name, self._place())
         if self._unit and not hasattr(ByPerson, name):
@@ -512,7 +519,9 @@ class Policy:
         check_max_loss(parameters.pop("max_loss", None))
         engine = region_parameters(name) if self.is_streamed else []
         own = {key: value for key, value in parameters.items() if key in accepted or key not in engine}
-        list_tasks({name: own}, {})
+        list_tasks(Texts({name: own}), {})
+        if takes_guarantee(algorithm(name)):
+            check_sensitive(own, self._place("parameters"), known=("l",))
         schema.check_transaction(parameters)
         record = ALGORITHMS[name]
         self._check_classes(name, adds=bool(record.adds), repeats=record.recodes == "chunks")
@@ -621,7 +630,7 @@ class Policy:
     @property
     def _parameters(self) -> dict[str, Any]:
         """The parameters of the algorithm alone."""
-        return {key: value for key, value in self.parameters.items() if key != "counts"}
+        return {key: value for key, value in self.parameters.items() if key not in ("counts", "processes")}
 
     @property
     def _roles(self) -> schema.Roles:
@@ -646,7 +655,8 @@ class Policy:
         if self.algorithm is None:
             self._check_request()
         own = self._roles.merge_parameters(self.algorithm, self._parameters)
-        return schema.change_all(self._read, own)
+        options = schema.change_all(self._read, own)
+        return options if self.algorithm is None else read_named_request(self.algorithm, options)
 
     def _configurations(self) -> dict[str, dict[str, Any]]:
         """Return the configurations to compare, with the parameters that the roles of columns set."""
@@ -661,6 +671,12 @@ class Policy:
         if key == "transaction" and isinstance(value, Mapping):
             return schema.transaction_of(value)
         return schema.read_parameter(key, value, self.items) if isinstance(value, Path) else value
+
+
+def _of_process(table: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of the process in a table, checked: there is no executor in a policy."""
+    given = {name: table[name] for name in ("processes",) if name in table}
+    return {name: check_count(value, name, least=1) for name, value in given.items()}
 
 
 def _leaves(table: Mapping[str, Any]) -> Iterator[Any]:

@@ -18,6 +18,7 @@ from pdanon.errors import ColumnError, FormatError, ParameterError, cause_of, fi
 from pdanon.evaluation.report.html import HEAD
 from pdanon.guarantees.parameters import constraint_list
 from pdanon.io.tables import read_columns, read_weights
+from pdanon.itemsets.arguments import moved
 from pdanon.itemsets.columns import is_list_column
 from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.validation import check_kind, check_known, is_uri
@@ -55,7 +56,7 @@ _KEYS: dict[str, dict[str, tuple[type, ...]]] = {
         "algorithms": (dict,),
         "vary": (dict,),
         "measures": (list,),
-        "n_jobs": (int,),
+        "processes": (int,),
         "resume": (str,),
     },
 }
@@ -219,7 +220,9 @@ def check_keys(table: Mapping[str, Any], name: str, where: str) -> None:
         if key not in known and tables:
             got, hint = repr(key), f"move it to {' or '.join(tables)}"
             raise ParameterError("this key belongs to another table", where=where, got=got, hint=hint)
-        check_known(key, known, "key of a policy", where=where)
+        check_known(
+            key, known, "key of a policy", where=where, hint=moved(key, {}) if key == "n_jobs" else None
+        )
         types = known[key]
         if not isinstance(value, types) or isinstance(value, bool):
             kinds = " or ".join(_TYPES[each] for each in types)

@@ -104,7 +104,7 @@ def anonymize(
     **request
         ``k``, ``m`` and others of a policy without an algorithm. Or the parameters of the algorithm, such as
         ``hierarchy``; for quasi-identifiers also ``block_rows``, the maximum number of rows that are
-        anonymized together (by default 10,000), and ``n_jobs``, the number of processes.
+        anonymized together (by default 10,000). `config` sets the number of processes.
 
     Returns
     -------

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from pdanon.algorithms.engines import SAMPLE
 from pdanon.algorithms.regions import FileRows, ReleasedFiles, ReleasedTable, decide_table
-from pdanon.algorithms.workers import check_jobs, sharing
+from pdanon.algorithms.workers import sharing
 from pdanon.guarantees.class_audit import (
     AUDITED,
     HAD_NONE,
@@ -39,7 +39,7 @@ from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.libraries import without_views
 from pdanon.itemsets.memory import return_unused
-from pdanon.itemsets.timing import progress_bar
+from pdanon.itemsets.timing import SETTINGS, progress_bar
 from pdanon.recoding.decision import Decision
 from pdanon.recoding.release import Facts
 from pdanon.stream.streamed import (
@@ -87,11 +87,10 @@ class TableFiles(Source):
 
     def decide(self, name: str, given: Mapping[str, Any]) -> Decision[ReleasedTable[ReleasedFiles]]:
         """Read the rows, and decide region by region, in processes."""
-        jobs = check_jobs(given.get("n_jobs", 1))
         with report_write_errors(self.target):
             with expect_unchanged(self.tree):
                 rows = self._read()
-            with progress_bar(name, "steps") as report, sharing(jobs, report) as share:
+            with progress_bar(name, "steps") as report, sharing(SETTINGS["processes"], report) as share:
                 return decide_table(rows, name, given, share, report)
 
     def _read(self) -> FileRows:

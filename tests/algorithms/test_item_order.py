@@ -10,7 +10,7 @@ from math import factorial, prod
 import numpy as np
 import pyarrow as pa
 import pytest
-from conftest import frame_of, row_lists, rows_of
+from conftest import frame_of, promised, row_lists, rows_of
 from hypothesis import given, settings, strategies as st
 
 import pdanon
@@ -78,7 +78,7 @@ def test_weights_blocks_and_constraints_follow_their_items():
         "constraints": [[items[3]], [items[1], items[9]], [items[20], items[2], items[30]]],
     }
     rows = rows_of(BASKETS)
-    drawn = pdanon.coat(BASKETS, random_state=5, **options)
+    drawn = pdanon.coat(BASKETS, random_state=5, **promised(**options))
     other, old = renamed(rows, 5)
     new = {item: name for name, item in old.items()}
     there = options | {
@@ -86,7 +86,7 @@ def test_weights_blocks_and_constraints_follow_their_items():
         "utility": [[new[item] for item in block] for block in options["utility"]],
         "constraints": [[new[item] for item in each] for each in options["constraints"]],
     }
-    wanted = pdanon.coat(frame_of(other), **there)
+    wanted = pdanon.coat(frame_of(other), **promised(**there))
     assert sets_of(drawn) == {frozenset(old[item] for item in each) for each in sets_of(wanted)}
     refined = pdanon.refine(BASKETS, drawn, random_state=8)
     assert refined.loss["NCP"] <= drawn.loss["NCP"]

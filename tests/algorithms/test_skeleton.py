@@ -153,20 +153,21 @@ def test_requests_return_each_row_once():
 
 
 def test_where_a_skeleton_does_not_suffice():
-    assert suffices("pcta", {"k": 5})
-    assert suffices("coat", {"k": 5, "m": 1})
+    asked = {"guarantee": pdanon.KmAnonymity(5)}
+    assert suffices("pcta", asked)
+    assert suffices("coat", {"guarantee": pdanon.KmAnonymity(5, 1)})
     for more in (
-        {"m": 3},
-        {"m": None},
-        {"constraints": [["a"]]},
-        {"sensitive": ["a"], "l": 2},
+        {"guarantee": pdanon.KmAnonymity(5, 3)},
+        {"guarantee": pdanon.KmAnonymity(5, None)},
+        {"guarantee": pdanon.PrivacyConstraints(constraints=[["a"]], k=5)},
+        {"guarantee": pdanon.LmDiversity(l=2, m=2, k=5, sensitive=["a"])},
         {"refine": True},
         {"random_state": np.random.default_rng(0)},
     ):
-        assert not suffices("pcta", {"k": 5} | more)
-    assert not suffices("coat", {"k": 5, "max_suppressed": 0.1})
-    assert not suffices("apriori", {"k": 5, "hierarchy": 5})
-    assert not suffices(None, {"k": 5})
+        assert not suffices("pcta", asked | more)
+    assert not suffices("coat", asked | {"max_suppressed": 0.1})
+    assert not suffices("apriori", asked | {"hierarchy": 5})
+    assert not suffices(None, asked)
 
 
 # --- Files and partitions

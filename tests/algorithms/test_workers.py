@@ -15,7 +15,7 @@ import pytest
 from executors import LastFirst
 
 from pdanon import config
-from pdanon.algorithms.workers import check_jobs, sharing
+from pdanon.algorithms.workers import sharing
 from pdanon.errors import InfeasibleError, ParameterError
 from pdanon.itemsets.threads import count_threads
 
@@ -80,8 +80,8 @@ def test_what_has_not_begun_when_one_fails_is_given_up():
 
 @pytest.mark.parametrize("jobs", [0, -1, 1.5, True, None, "2", ThreadPoolExecutor])
 def test_refusals(jobs):
-    with pytest.raises(ParameterError, match="n_jobs must be an integer of at least 1") as caught:
-        check_jobs(jobs)
+    with pytest.raises(ParameterError, match="processes must be an integer of at least 1") as caught:
+        config(processes=jobs)
     assert "hint:  pass a number of processes" in str(caught.value)
 
 

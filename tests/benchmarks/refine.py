@@ -59,8 +59,12 @@ def _constrained(name: str, k: int) -> Iterator[Figure]:
     baskets, results = frame(name), []
     pairs = pdanon.constraints.random(baskets, 1000, random_state=0)
     few = pdanon.constraints.random(baskets.head(500), 2, random_state=0)
-    pdanon.pcta(baskets.head(500), k=2, constraints=few, refine=True)
-    before = seconds(lambda: results.append(pdanon.pcta(baskets, k=k, constraints=pairs)))
+    pdanon.pcta(baskets.head(500), guarantee=pdanon.PrivacyConstraints(constraints=few, k=2), refine=True)
+    before = seconds(
+        lambda: results.append(
+            pdanon.pcta(baskets, guarantee=pdanon.PrivacyConstraints(constraints=pairs, k=k))
+        )
+    )
     taken = seconds(lambda: results.append(pdanon.refine(baskets, results[0])))
     left = results[1].loss["NCP"] / results[0].loss["NCP"]
     work, reference = f"refine(pcta(k={k}, 1,000 pairs)), {name}", f"pcta(k={k}, 1,000 pairs)"

@@ -221,7 +221,7 @@ def test_sensitive_items_are_options(run):
     assert rows_of(read_parquet("out.parquet")) == [{"*"}, {"*", SALT}, {"*"}, {"*"}]
     code, _, err = run("anonymize", "in.parquet", "out.parquet", *_apriori("7"), *asked[:2])
     assert code == 2
-    assert "sensitive and l go together" in err
+    assert "--sensitive and -l go together" in err
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".csv"])

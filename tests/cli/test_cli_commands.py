@@ -351,8 +351,8 @@ def test_every_algorithm_is_listed(run):
         assert algorithm.__doc__.splitlines()[0] in out
         assert hasattr(pdanon, algorithms[name]["guarantee"].partition("(")[0])
         assert algorithms[name]["does"] == algorithm.__doc__.splitlines()[0]
-    assert algorithms["apriori"]["options"] == "-k [-m] --hierarchy [--sensitive] [-l] [--start]"
-    options = "-k [-m] [--constraints] [--weights] [--sensitive] [-l] [--refine] [--random-state]"
+    assert algorithms["apriori"]["options"] == "-k [-m] [-l] [--sensitive] --hierarchy [--start]"
+    options = "-k [-m] [--constraints] [-l] [--sensitive] [--weights] [--refine] [--random-state]"
     options += " [--start] [--labels]"
     assert algorithms["pcta"]["options"] == options
     assert algorithms["suppress_to_k"]["options"] == "none"

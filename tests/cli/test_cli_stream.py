@@ -69,7 +69,9 @@ def test_options_that_are_files_are_read(run):
     pq.write_table(pa.table({"items": [[f"{SECRET}-b", f"{SECRET}-a"]]}), "rules.parquet")
     asked = ("--algorithm", "pcta", "-k", "8", "--constraints", "rules.parquet")
     assert run("anonymize", "--stream", "baskets", "out", *asked)[0] == 0
-    expected = pdanon.pcta(frame_of(ROWS), k=8, constraints=[[f"{SECRET}-b", f"{SECRET}-a"]])
+    expected = pdanon.pcta(
+        frame_of(ROWS), guarantee=pdanon.PrivacyConstraints(constraints=[[f"{SECRET}-b", f"{SECRET}-a"]], k=8)
+    )
     assert rows_of(released(Path("out"))) == rows_of(expected.frame)
 
 

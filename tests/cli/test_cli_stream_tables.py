@@ -23,7 +23,7 @@ SEED, SEEDED = ("--random-state", "1"), {"random_state": 1}
 TREES, CITIES = ("--hierarchies", "city=cities.csv", "age=3"), {"city": Path("cities.csv"), "age": 3}
 CALLS = {
     "rum_bound": (
-        ("--delta", "0.6", *SEED, "--block-rows", "20", "--n-jobs", "1", "--cluster", "mondrian"),
+        ("--delta", "0.6", *SEED, "--block-rows", "20", "--processes", "1", "--cluster", "mondrian"),
         {"delta": 0.6, **SEEDED, "block_rows": 20, "cluster": "mondrian"},
     ),
     "tum_bound": (
@@ -149,7 +149,8 @@ REFUSED = {
         2,
         "delta must be a number in [0, 1]\n  got:   2.0",
     ),
-    "processes": ((*RUM, "--n-jobs", "0"), 2, "n_jobs must be an integer of at least 1"),
+    "processes": ((*RUM, "--processes", "0"), 2, "processes must be an integer of at least 1"),
+    "old processes": ((*RUM, "--n-jobs", "2"), 2, "--processes 4"),
     "block": ((*RUM, "--block-rows", "3"), 2, "block_rows must be an integer of at least 6"),
     "pair": (
         (*RUM, "--hierarchies", "age"),
@@ -234,7 +235,7 @@ POLICIES = {
         f'random_state = 1\ntransaction = {{ sensitive = ["{FLU}"], l = 2 }}',
         {**SEEDED, "transaction": Transaction(sensitive=[FLU], l=2)},
     ),
-    "mondrian": ("people", "n_jobs = 1", {}),
+    "mondrian": ("people", "processes = 1", {}),
     "incognito": ("people", "", {}),
 }
 

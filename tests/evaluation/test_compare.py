@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -199,14 +200,20 @@ def test_nothing_is_modified():
 def test_parameters_that_may_hold_items_are_shown_by_type_or_name():
     tree = {"food": [RICE, SALT], "drink": [TEA]}
     asked = {
-        "apriori": {"hierarchy": tree, "sensitive": [SALT], "l": 2},
-        "text": {"algorithm": "apriori", "hierarchy": tree, "sensitive": SALT, "l": 2},
-        "pcta": {"constraints": iter([[SALT]]), "weights": {RICE: 0.5}},
+        "apriori": {"hierarchy": tree, "guarantee": pdanon.LmDiversity(l=2, m=2, k=2, sensitive=[SALT])},
+        "text": {"algorithm": "apriori", "hierarchy": "tree.csv", "k": 2},
+        "pcta": {
+            "guarantee": pdanon.PrivacyConstraints(constraints=iter([[SALT]]), k=2),
+            "weights": {RICE: 0.5},
+        },
     }
-    table = pdanon.compare(FRAME, asked, vary={"k": [2]})
-    assert table["hierarchy"].tolist()[:2] == ["dict", "dict"]
-    assert table["sensitive"].tolist()[:2] == ["list", "str"]
-    assert table[["constraints", "weights"]].loc[2].tolist() == ["list", "dict"]
+    table = pdanon.compare(FRAME, asked)
+    assert table["hierarchy"].tolist()[:2] == ["dict", "str"]
+    assert table["guarantee"].tolist()[::2] == [
+        "LmDiversity(l=2, m=2, sensitive=1 items, k=2)",
+        "PrivacyConstraints(constraints=1, k=2)",
+    ]
+    assert table["weights"][2] == "dict"
     assert table["holds"].tolist()[2] is True
     assert SECRET not in table.to_csv()
     named = pdanon.compare(FRAME, {"apriori": {"k": 2}}, vary={"hierarchy": {"flat": 9, "deep": tree}})
@@ -216,7 +223,7 @@ def test_parameters_that_may_hold_items_are_shown_by_type_or_name():
 @pytest.mark.parametrize("values", [[[SALT], [TEA]], [SALT, TEA]])
 def test_varied_values_that_could_not_be_told_apart_need_names(values):
     with pytest.raises(ParameterError, match="a table cannot distinguish") as caught:
-        pdanon.compare(FRAME, {"pcta": {"k": 2}}, vary={"constraints": values})
+        pdanon.compare(FRAME, {"coat": {"k": 2}}, vary={"utility": values})
     assert SECRET not in str(caught.value)
 
 
@@ -262,8 +269,7 @@ REFUSED = {
     "name of a measure": ({"pcta": {"k": 2}}, {"measures": {"k": len}}, "not a measure"),
     "measure": ({"pcta": {"k": 2}}, {"measures": {"x": "NCP"}}, "not a measure"),
     "workload": ({"pcta": {"k": 2}}, {"workload": [1]}, "not a workload"),
-    "no jobs": ({"pcta": {"k": 2}}, {"n_jobs": 0}, "n_jobs must be an integer of at least 1"),
-    "all processors": ({"pcta": {"k": 2}}, {"n_jobs": -1}, "n_jobs must be an integer of at least 1"),
+    "processes": ({"pcta": {"k": 2}}, {"n_jobs": 2}, r"pdanon.config\(processes=4\)"),
     "nothing": ({}, {}, "not a dict of algorithms"),
     "a list": (["pcta"], {}, "not a dict of algorithms"),
     "no dict": ({"pcta": 5}, {}, "a configuration is a label and a dict"),
@@ -377,24 +383,35 @@ def test_processes_give_the_same_table(tmp_path):
     asked = {"pcta": {}, "apriori": {"hierarchy": 2}}
     options = {"vary": {"k": [2, 100]}, "workload": Half(), "measures": {"labels": labels}}
     alone = pdanon.compare(FRAME, asked, **options)
-    together = pdanon.compare(FRAME, asked, **options, n_jobs=2, resume=tmp_path / "rows.parquet")
+    with pdanon.config(processes=2):
+        together = pdanon.compare(FRAME, asked, **options, resume=tmp_path / "rows.parquet")
     pd.testing.assert_frame_equal(without_costs(together), without_costs(alone))
     assert len(read_parquet(tmp_path / "rows.parquet")) == 4
 
 
 @pytest.mark.slow
 def test_killed_process_is_a_reason_and_tried_again(tmp_path):
-    asked = {"measures": {"x": vanish}, "resume": tmp_path / "rows.parquet", "n_jobs": 2}
-    table = pdanon.compare(FRAME, {"pcta": {"k": 2}}, **asked)
+    asked = {"measures": {"x": vanish}, "resume": tmp_path / "rows.parquet"}
+    with pdanon.config(processes=2):
+        table = pdanon.compare(FRAME, {"pcta": {"k": 2}}, **asked)
     assert table["reason"].tolist() == ["BrokenProcessPool"]
     assert table["seconds"].isna().all()
-    again = pdanon.compare(FRAME, {"pcta": {"k": 2}}, **{**asked, "measures": {"x": labels}, "n_jobs": 1})
+    again = pdanon.compare(FRAME, {"pcta": {"k": 2}}, **{**asked, "measures": {"x": labels}})
     assert again["x"].tolist() == [labels(FRAME, pdanon.pcta(FRAME, k=2))]
 
 
 def test_measure_on_the_spot_cannot_be_sent():
-    with pytest.raises(ParameterError, match="cannot be sent to other processes"):
-        pdanon.compare(FRAME, {"pcta": {"k": 2}}, measures={"x": lambda frame, result: 1}, n_jobs=2)
+    with (
+        pdanon.config(processes=2),
+        pytest.raises(ParameterError, match=r"cannot be sent to other processes(.|\n)*config\(processes=1\)"),
+    ):
+        pdanon.compare(FRAME, {"pcta": {"k": 2}}, measures={"x": lambda frame, result: 1})
+
+
+def test_an_executor_for_blocks_leaves_comparisons_in_this_process():
+    with pdanon.config(processes=ThreadPoolExecutor(1)):
+        table = pdanon.compare(FRAME, {"pcta": {"k": 2}}, measures={"x": lambda frame, result: 1})
+    assert table["x"].tolist() == [1]
 
 
 # --- Fingerprints

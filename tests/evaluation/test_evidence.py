@@ -42,8 +42,12 @@ def people():
 RELEASES = {
     "pcta": lambda frame: frame[["codes"]].txanon.pcta(k=3, m=2),
     "whole rows": lambda frame: frame[["codes"]].txanon.pcta(k=3, m=None),
-    "listed": lambda frame: frame[["codes"]].txanon.pcta(k=3, constraints=[["rice", "salt"], ["flu"]]),
-    "diverse": lambda frame: frame[["codes"]].txanon.apriori(k=3, m=1, l=2, sensitive=["flu"], hierarchy=2),
+    "listed": lambda frame: frame[["codes"]].txanon.pcta(
+        guarantee=pdanon.PrivacyConstraints(constraints=[["rice", "salt"], ["flu"]], k=3)
+    ),
+    "diverse": lambda frame: frame[["codes"]].txanon.apriori(
+        guarantee=pdanon.LmDiversity(l=2, m=1, k=3, sensitive=["flu"]), hierarchy=2
+    ),
     "chunks": lambda frame: frame[["codes"]].txanon.disassociate(k=3, m=2),
     "groups": lambda frame: frame[["codes"]].txanon.cahd(p=3, sensitive=["flu"], k=3, m=2),
     "quasi": lambda frame: pdanon.mondrian(frame, k=3, quasi=["age", "sex"], keep=["codes", "ward"]),
@@ -277,7 +281,9 @@ SECRETS = {
     "rho": lambda frame: frame.txanon.suppress_control(rho=0.3, sensitive=[SECRET]),
     "coherence": lambda frame: frame.txanon.coherence(h=0.5, k=2, p=1, private=[SECRET, "flu"]),
     "rules": lambda frame: frame.txanon.ps_rules(rules=[(["rice"], [SECRET])], k=2, c=0.5, suppress=True),
-    "constraints": lambda frame: frame.txanon.pcta(k=3, constraints=[["rice", SECRET]]),
+    "constraints": lambda frame: frame.txanon.pcta(
+        guarantee=pdanon.PrivacyConstraints(constraints=[["rice", SECRET]], k=3)
+    ),
     "diverse": lambda frame: frame.txanon.apriori(
         k=2, m=1, hierarchy={"all": {"n1": ["rice", SECRET, "tea", "flu"]}}
     ),

@@ -156,7 +156,9 @@ def test_constraints(rows, k, data):
     constraint = st.frozensets(st.sampled_from(items), min_size=1, max_size=3)
     constraints = data.draw(st.lists(constraint, min_size=1, max_size=4))
     frame = frame_of(rows)
-    result = frame.txanon.pcta(k=k, constraints=[sorted(each) for each in constraints])
+    result = frame.txanon.pcta(
+        guarantee=pdanon.PrivacyConstraints(constraints=[sorted(each) for each in constraints], k=k)
+    )
     labels, item = became(result), data.draw(st.sampled_from(items))
     why = result.explain(item, frame)
     supports = {each: naive.support(rows, each) for each in constraints if item in each}
@@ -180,7 +182,7 @@ def test_a_worked_case():
     assert why.became == "(c,e)"
     assert told(why.exposed) == {frozenset("ce"): 1}
     assert why.k_alone is None
-    listed = frame.txanon.pcta(k=3, constraints=[["c"], ["c", "e"]])
+    listed = frame.txanon.pcta(guarantee=pdanon.PrivacyConstraints(constraints=[["c"], ["c", "e"]], k=3))
     assert told(listed.explain("c", frame).threats) == {frozenset("ce"): 1}
     kept = result.explain("a", frame)
     assert kept.kept

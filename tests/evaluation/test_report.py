@@ -169,7 +169,7 @@ def test_report_says_what_was_asked_and_what_came_out(frame, result, tmp_path):
 def test_risk_that_is_left_is_explained(frame, result):
     explained = "the guarantee has other conditions"
     assert explained not in pdanon.evaluation.report.release_report.render(result, original=frame)
-    result = frame.txanon.pcta(k=2, constraints=[["rice", "tea"]])
+    result = frame.txanon.pcta(guarantee=pdanon.PrivacyConstraints(constraints=[["rice", "tea"]], k=2))
     page = pdanon.evaluation.report.release_report.render(result)
     assert rows_below(Page(page), "Risk of the release")[0][3:6] == [
         "1",

@@ -238,7 +238,9 @@ def test_sensitive_items_are_no_part_of_what_is_known(labels):
 def test_sensitive_items_are_not_known_where_there_are_no_quasi_identifiers():
     rows = [{"a", "s"}, {"a"}, {"a", "b"}, {"b"}, {"a", "b"}, {"b"}]
     frame = frame_of(rows)
-    result = frame.txanon.apriori(k=2, m=2, hierarchy={"*": ["a", "b"]}, sensitive=["s"], l=2)
+    result = frame.txanon.apriori(
+        guarantee=pdanon.LmDiversity(l=2, m=2, k=2, sensitive=["s"]), hierarchy={"*": ["a", "b"]}
+    )
     assert result.frame.txanon.risk(k=2, m=2)["below_k"].iloc[0] > 0
     assert exposure(result, frame)["after"]["below_k"].tolist() == [0, 0]
 

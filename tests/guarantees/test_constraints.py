@@ -39,7 +39,7 @@ def test_all_itemsets_are_what_m_protects(algorithm, m):
     frame = frame_of(ROWS)
     every = constraints.all_itemsets(frame, m)
     run = getattr(frame.txanon, algorithm)
-    result, expected = run(k=3, constraints=every), run(k=3, m=m)
+    result, expected = run(guarantee=pdanon.PrivacyConstraints(constraints=every, k=3)), run(k=3, m=m)
     pd.testing.assert_frame_equal(result.mapping, expected.mapping)
     assert result.guarantee == expected.guarantee == pdanon.KmAnonymity(3, m)
 
@@ -51,7 +51,7 @@ def test_all_itemsets_written_down_protect_the_same(rows, k, m):
     assume(sum(map(bool, rows)) >= k)
     items = sorted(frozenset().union(*rows))
     written = [each for size in range(1, m + 1) for each in combinations(items, size)]
-    result = frame_of(rows).txanon.pcta(k=k, constraints=written)
+    result = frame_of(rows).txanon.pcta(guarantee=pdanon.PrivacyConstraints(constraints=written, k=k))
     assert naive.km_threats(rows_of(result.frame), k, m) == {}
 
 
@@ -62,12 +62,24 @@ def test_all_itemsets_list_nothing():
     assert SECRET not in repr(constraints.all_itemsets(frame_of([{SECRET}]), 2))
 
 
-@pytest.mark.parametrize("other", [[{"a", SECRET}], [{"a", "b", SECRET}], [{"a"}], []])
-def test_all_itemsets_of_other_data(other):
-    every = constraints.all_itemsets(frame_of(other), 2)
-    with pytest.raises(pdanon.ParameterError, match="all itemsets of other data") as caught:
-        frame_of([{"a", "b"}, {"a", "b"}]).txanon.pcta(k=2, constraints=every)
-    assert SECRET not in str(caught.value)
+def test_all_itemsets_are_a_guarantee_like_others(tmp_path):
+    frame = frame_of(ROWS)
+    asked = pdanon.PrivacyConstraints(constraints=constraints.all_itemsets(frame, 2), k=3)
+    assert repr(asked) == "PrivacyConstraints(constraints=AllItemsets(m=2, items=5), k=3)"
+    result = frame.txanon.anonymize(asked)
+    assert result.guarantee == pdanon.KmAnonymity(3, 2)
+    pdanon.to_parquet(result.frame, tmp_path / "released.parquet")
+    named = result.frame.assign(id=range(len(ROWS)))
+    for audit in (
+        result.frame.txanon.audit(asked),
+        asked.audit(result.frame),
+        pdanon.stream.audit(tmp_path / "released.parquet", asked),
+        named.txanon.after(named, key="id").audit(asked),
+    ):
+        assert audit.holds
+    assert not asked.audit(frame).holds
+    bounds = [frame.txanon.bound(each) for each in (asked, pdanon.KmAnonymity(3, 2))]
+    assert repr(bounds[0]) == repr(bounds[1])
 
 
 @pytest.mark.parametrize("m", [0, -1, "2", True, 1.5])
@@ -98,7 +110,9 @@ def test_pgen_gives_complete_k_anonymity(algorithm, rows, k):
     assume(len(listed))
     blocks = [list(block) for block in ("ab", "cd", "ef")]
     asked = {} if algorithm == "pcta" else {"utility": blocks, "max_suppressed": 1.0}
-    result = getattr(frame.txanon, algorithm)(k=k, constraints=listed, **asked)
+    result = getattr(frame.txanon, algorithm)(
+        guarantee=pdanon.PrivacyConstraints(constraints=listed, k=k), **asked
+    )
     assert naive.km_threats(rows_of(result.frame), k, None) == {}
     assert result.frame.txanon.audit(pdanon.KmAnonymity(k, m=None)).holds
 
@@ -107,7 +121,7 @@ def test_pgen_gives_complete_k_anonymity(algorithm, rows, k):
 def test_pgen_of_real_rows(data):
     frame = pdanon.read_parquet(data / "bms_webview1.parquet")
     listed = constraints.pgen(frame, 5)
-    result = frame.txanon.coat(k=5, constraints=listed)
+    result = frame.txanon.coat(guarantee=pdanon.PrivacyConstraints(constraints=listed, k=5))
     assert result.frame.txanon.audit(pdanon.KmAnonymity(5, m=None)).holds
     copies = Counter(
         map(tuple, map(sorted, rows_of(frame, frame.columns[pdanon.itemsets.columns.find_column(frame)])))
@@ -124,7 +138,7 @@ def test_pgen_keeps_the_type_of_the_items():
     frame = pd.DataFrame({"items": pdanon.as_itemsets([[1, 10], [1, 9]])})
     listed = constraints.pgen(frame, 2)
     assert sets_of(listed) == [(1, 9), (1, 10)]
-    assert frame.txanon.pcta(k=2, constraints=listed).guarantee.k == 2
+    assert frame.txanon.pcta(guarantee=pdanon.PrivacyConstraints(constraints=listed, k=2)).guarantee.k == 2
 
 
 @pytest.mark.parametrize("k", [1, True, "3", None])
@@ -264,9 +278,9 @@ def test_a_path_is_that_of_a_parquet_file_with_one_list_column(tmp_path):
     pdanon.to_parquet(
         pd.DataFrame({"note": range(len(listed)), "itemset": listed}), tmp_path / "rules.parquet"
     )
-    expected = frame.txanon.coat(k=2, constraints=listed)
+    expected = frame.txanon.coat(guarantee=pdanon.PrivacyConstraints(constraints=listed, k=2))
     for path in (tmp_path / "rules.parquet", str(tmp_path / "rules.parquet")):
-        result = frame.txanon.coat(k=2, constraints=path)
+        result = frame.txanon.coat(guarantee=pdanon.PrivacyConstraints(constraints=path, k=2))
         pd.testing.assert_frame_equal(result.mapping, expected.mapping)
         assert repr(result.guarantee) == f"PrivacyConstraints(constraints={len(listed)}, k=2)"
 
@@ -275,15 +289,15 @@ def test_constraints_of_a_csv_file(tmp_path):
     """An itemset a line, an item a field; after a byte order mark, and whatever the case of the suffix."""
     frame = frame_of(ROWS)
     listed = constraints.pgen(frame, 2)
-    expected = frame.txanon.pcta(k=2, constraints=listed)
+    expected = frame.txanon.pcta(guarantee=pdanon.PrivacyConstraints(constraints=listed, k=2))
     with open(tmp_path / "lines.csv", "w", newline="") as file:
         csv.writer(file).writerows([[*row] for row in listed] + [[]])
-    by_line = frame.txanon.pcta(k=2, constraints=tmp_path / "lines.csv")
+    by_line = frame.txanon.pcta(guarantee=pdanon.PrivacyConstraints(constraints=tmp_path / "lines.csv", k=2))
     pd.testing.assert_frame_equal(by_line.mapping, expected.mapping)
     assert repr(by_line.guarantee) == f"PrivacyConstraints(constraints={len(listed)}, k=2)"
     marked = b"\xef\xbb\xbf" + (tmp_path / "lines.csv").read_bytes()
     (tmp_path / "marked.CSV").write_bytes(marked)
-    by_line = frame.txanon.pcta(k=2, constraints=tmp_path / "marked.CSV")
+    by_line = frame.txanon.pcta(guarantee=pdanon.PrivacyConstraints(constraints=tmp_path / "marked.CSV", k=2))
     pd.testing.assert_frame_equal(by_line.mapping, expected.mapping)
 
 
@@ -293,21 +307,38 @@ def test_a_csv_file_written_like_the_data_is_refused(tmp_path, algorithm):
     path = tmp_path / "rules.csv"
     pdanon.to_csv(frame, path, separator="|")
     for column in (None, "items"):
-        with pytest.raises(pdanon.FormatError, match="the constraints have a header") as caught:
-            getattr(frame.txanon, algorithm)(column, k=2, constraints=path)
+        with pytest.raises(pdanon.ParameterError, match=r"does not occur(.|\n)*no header") as caught:
+            getattr(frame.txanon, algorithm)(
+                column, guarantee=pdanon.PrivacyConstraints(constraints=path, k=2)
+            )
         assert "one itemset per line, one item per field" in str(caught.value)
         assert SECRET not in str(caught.value)
     read = pdanon.read_csv(path, column="items", separator="|")["items"]
-    assert getattr(frame.txanon, algorithm)(k=2, constraints=read).guarantee.k == 2
+    assert (
+        getattr(frame.txanon, algorithm)(
+            guarantee=pdanon.PrivacyConstraints(constraints=read, k=2)
+        ).guarantee.k
+        == 2
+    )
 
 
 def test_fields_with_commas_and_numbers_are_items(tmp_path):
     (tmp_path / "rules.csv").write_text('"a,b",c\n')
     frame = frame_of([{"a,b", "c"}, {"a,b"}, {"a,b"}, {"c"}, {"c"}])
-    assert frame.txanon.pcta(k=2, constraints=tmp_path / "rules.csv").loss["NCP"] > 0
+    assert (
+        frame.txanon.pcta(guarantee=pdanon.PrivacyConstraints(constraints=tmp_path / "rules.csv", k=2)).loss[
+            "NCP"
+        ]
+        > 0
+    )
     (tmp_path / "rules.csv").write_text("1,2\n")
     frame = pd.DataFrame({"items": [[1, 2], [1], [1], [2], [2]]})
-    assert frame.txanon.pcta(k=2, constraints=tmp_path / "rules.csv").loss["NCP"] > 0
+    assert (
+        frame.txanon.pcta(guarantee=pdanon.PrivacyConstraints(constraints=tmp_path / "rules.csv", k=2)).loss[
+            "NCP"
+        ]
+        > 0
+    )
 
 
 @pytest.mark.parametrize("written", [None, b"\xff\xfe,\n", b'"secret,\n'])
@@ -315,7 +346,9 @@ def test_csv_files_that_cannot_be_read(tmp_path, written):
     if written is not None:
         (tmp_path / "rules.csv").write_bytes(written)
     with pytest.raises(pdanon.FormatError, match="cannot be read as CSV") as caught:
-        frame_of(ROWS).txanon.pcta(k=2, constraints=tmp_path / "rules.csv")
+        frame_of(ROWS).txanon.pcta(
+            guarantee=pdanon.PrivacyConstraints(constraints=tmp_path / "rules.csv", k=2)
+        )
     assert "secret" not in str(caught.value)
     assert caught.value.__context__ is None
 
@@ -323,22 +356,22 @@ def test_csv_files_that_cannot_be_read(tmp_path, written):
 def test_files_that_hold_no_constraints(tmp_path):
     frame = frame_of(ROWS)
     with pytest.raises(pdanon.FormatError, match="cannot be read as Parquet"):
-        frame.txanon.coat(k=2, constraints=tmp_path / "missing.parquet")
+        frame.txanon.coat(guarantee=pdanon.PrivacyConstraints(constraints=tmp_path / "missing.parquet", k=2))
     (tmp_path / "text.parquet").write_text(SECRET)
     with pytest.raises(pdanon.FormatError) as caught:
-        frame.txanon.coat(k=2, constraints=tmp_path / "text.parquet")
+        frame.txanon.coat(guarantee=pdanon.PrivacyConstraints(constraints=tmp_path / "text.parquet", k=2))
     assert SECRET not in str(caught.value)
     pdanon.to_parquet(pd.DataFrame({"x": [1]}), tmp_path / "flat.parquet")
     with pytest.raises(pdanon.ColumnError):
-        frame.txanon.coat(k=2, constraints=tmp_path / "flat.parquet")
+        frame.txanon.coat(guarantee=pdanon.PrivacyConstraints(constraints=tmp_path / "flat.parquet", k=2))
 
 
 @pytest.mark.parametrize("algorithm", ["pcta", "coat", "upcta"])
 def test_constraints_are_read_once(algorithm):
     frame = frame_of(ROWS)
     run = getattr(frame.txanon, algorithm)
-    expected = run(k=3, constraints=[["a"], ["d", "e"]])
-    result = run(k=3, constraints=iter([{"a"}, ("e", "d")]))
+    expected = run(guarantee=pdanon.PrivacyConstraints(constraints=[["a"], ["d", "e"]], k=3))
+    result = run(guarantee=pdanon.PrivacyConstraints(constraints=iter([{"a"}, ("e", "d")]), k=3))
     pd.testing.assert_frame_equal(result.mapping, expected.mapping)
     assert sets_of(result.parameters["constraints"]) == [("a",), ("d", "e")]
 

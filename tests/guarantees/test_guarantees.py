@@ -165,7 +165,9 @@ def test_mapping_of_another_release_is_refused():
 
 
 def test_released_frame_without_its_mapping_proves_nothing():
-    result = frame_of([{"a", "c"}, {"b", "c"}]).txanon.pcta(k=2, constraints=[["a"], ["c"]])
+    result = frame_of([{"a", "c"}, {"b", "c"}]).txanon.pcta(
+        guarantee=pdanon.PrivacyConstraints(constraints=[["a"], ["c"]], k=2)
+    )
     bare = PrivacyConstraints(constraints=[["a"], ["c"]], k=2)
     with pytest.raises(ParameterError, match="does not occur"):
         result.frame.txanon.audit(bare)

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from conftest import SECRET, frame_of, row_lists, rows_of
+from conftest import SECRET, frame_of, promised, row_lists, rows_of
 from hypothesis import assume, example, given, settings, strategies as st
 from naive import itemsets as naive
 from naive.cuts import hierarchy_of, subtrees, trees
@@ -136,7 +136,7 @@ def test_audit_of_many_rows_is_quick_and_right():
 
 
 def release_of(rows, **asked):
-    return frame_of(rows).txanon.apriori(**asked)
+    return frame_of(rows).txanon.apriori(**promised(**asked))
 
 
 @st.composite
@@ -242,7 +242,9 @@ def test_sensitive_items_of_any_type(items, secret):
     others = [item for item in items if item != secret]
     rows = [[others[0], secret], [others[0]], [others[1]], [others[1]], [others[1], secret]]
     frame = pd.DataFrame({"items": [*rows, *rows[1:3]]})
-    result = frame.txanon.apriori(k=2, hierarchy=2, sensitive=[secret], l=2)
+    result = frame.txanon.apriori(
+        guarantee=pdanon.LmDiversity(l=2, m=2, k=2, sensitive=[secret]), hierarchy=2
+    )
     published = pa.scalar(secret).cast(pa.string()).as_py()
     assert became_of(result)[secret] == published
     assert naive.lm_threats(rows_of(result.frame), 2, 2, frozenset([published]), 2) == {}
@@ -309,8 +311,7 @@ def test_sensitive_item_that_is_too_frequent(rows, l, told):  # noqa: E741
 @pytest.mark.parametrize(
     ("asked", "told"),
     [
-        ({"l": 2}, "sensitive and l go together"),
-        ({"sensitive": [SECRET]}, "sensitive and l go together"),
+        ({"l": 2}, "LmDiversity needs sensitive"),
         ({"sensitive": [SECRET], "l": 1}, "l must be an integer of at least 2"),
         ({"sensitive": [SECRET], "l": 2.0}, "l must be an integer of at least 2"),
         ({"sensitive": [SECRET], "l": True}, "l must be an integer of at least 2"),
@@ -359,4 +360,6 @@ def test_one_in_more_rows_than_there_are_is_none(l):  # noqa: E741
     frame = frame_of([{"s", "a"}, {"s", "a"}, {"a"}, {"a"}, {"a"}])
     assert frame.txanon.audit(LmDiversity(l=l, m=2, sensitive=["s"])).rows_at_risk == 5
     with pytest.raises(InfeasibleError):
-        frame.txanon.apriori(k=2, l=l, sensitive=["s"], hierarchy={"*": ["a"]})
+        frame.txanon.apriori(
+            guarantee=pdanon.LmDiversity(l=l, m=2, k=2, sensitive=["s"]), hierarchy={"*": ["a"]}
+        )

@@ -144,7 +144,8 @@ def test_a_release_knows_what_it_left_out(name):
 def test_hierarchies_may_have_nodes_that_look_like_sets():
     frame = frame_of([["a"], ["b"], ["a", "s"], ["b"], ["c"], ["c"], ["c", "s"]])
     result = frame.txanon.apriori(
-        k=3, m=1, hierarchy={"*": {"(s,c)": ["a", "b"], "(c,s)": ["c"]}}, sensitive=["s"], l=2
+        guarantee=pdanon.LmDiversity(l=2, m=1, k=3, sensitive=["s"]),
+        hierarchy={"*": {"(s,c)": ["a", "b"], "(c,s)": ["c"]}},
     )
     assert result.frame.txanon.audit(result.guarantee).holds
 

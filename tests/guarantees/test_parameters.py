@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from conftest import SECRET, frame_of
+from conftest import SECRET, frame_of, promised
 from hypothesis import given, strategies as st
 
 import pdanon
@@ -100,8 +100,8 @@ MESSAGES = {"k": "k must be an integer of at least 2", "m": "m must be an intege
 def test_k_is_an_integer_of_at_least_two(k):
     frame = frame_of(ROWS)
     for call in (
-        lambda frame: frame.txanon.pcta(k=k),
-        lambda frame: frame.txanon.pcta(k=k, constraints=[["tea"]]),
+        lambda frame: frame.txanon.pcta(k=k, m=2),
+        lambda frame: frame.txanon.pcta(guarantee=pdanon.PrivacyConstraints(constraints=[["tea"]], k=k)),
         lambda frame: frame.txanon.risk(k=k, m=2),
         lambda frame: KmAnonymity(k, 2),
         lambda frame: PrivacyConstraints(constraints=[["tea"]], k=k),
@@ -138,11 +138,11 @@ def test_integers_of_numpy_are_integers(kind):
 
 @pytest.mark.parametrize("asked", [{}, {"m": None}, {"m": 1}, {"constraints": [["tea"]]}])
 def test_k_above_the_number_of_rows_with_items_is_infeasible(asked):
-    call = lambda frame: frame.txanon.pcta(k=4, **asked)  # noqa: E731
+    call = lambda frame: frame.txanon.pcta(**promised(k=4, **asked))  # noqa: E731
     frame = frame_of(ROWS)
     message = refused(InfeasibleError, frame, call, "k is larger", "k=4, 3 non-empty of 5 rows", "smaller k")
     assert "tea" not in message
-    assert len(frame.txanon.pcta(k=3, **asked).frame) == 5
+    assert len(frame.txanon.pcta(**promised(k=3, **asked)).frame) == 5
 
 
 # --- constraints
@@ -167,7 +167,12 @@ def test_k_above_the_number_of_rows_with_items_is_infeasible(asked):
 )
 def test_constraints_are_itemsets_of_the_data(constraints, parts):
     frame = frame_of(ROWS)
-    refused(ParameterError, frame, lambda f: f.txanon.pcta(k=2, constraints=constraints), *parts)
+    refused(
+        ParameterError,
+        frame,
+        lambda f: f.txanon.pcta(guarantee=pdanon.PrivacyConstraints(constraints=constraints, k=2)),
+        *parts,
+    )
     audit = lambda f: f.txanon.audit(PrivacyConstraints(constraints=constraints, k=2))  # noqa: E731
     refused(ParameterError, frame, audit, *parts)
 
@@ -183,7 +188,12 @@ def test_constraints_are_itemsets_of_the_data(constraints, parts):
 )
 def test_constraints_are_lists_of_one_type_of_item(constraints, parts):
     frame = frame_of(ROWS)
-    refused(ItemsetDtypeError, frame, lambda f: f.txanon.pcta(k=2, constraints=constraints), *parts)
+    refused(
+        ItemsetDtypeError,
+        frame,
+        lambda f: f.txanon.pcta(guarantee=pdanon.PrivacyConstraints(constraints=constraints, k=2)),
+        *parts,
+    )
 
 
 # --- weights
@@ -305,5 +315,9 @@ def test_what_was_asked_is_recorded_even_if_it_can_be_read_once(name):
     frame = pd.DataFrame({"q": [1, 2, 3, 4, 5, 6], "items": lists})
     once = {"quasi", "sensitive", "private", "public"}
     given = {key: iter(value) if key in once else value for key, value in ASKED[name].items()}
-    recorded = getattr(pdanon, name)(frame, **given).parameters
-    assert {key: recorded[key] for key in given} == ASKED[name]
+    arguments = promised(**given) if name == "apriori" else given
+    recorded = getattr(pdanon, name)(frame, **arguments).parameters
+    found = {key: recorded[key] for key in given}
+    if name == "apriori":
+        found["sensitive"] = [*found["sensitive"]]
+    assert found == ASKED[name]

@@ -18,7 +18,8 @@ EVERY = pdanon.constraints.all_itemsets(FRAME, 1)
 @pytest.mark.parametrize("constraints", [LISTED, EVERY], ids=["listed", "all"])
 @pytest.mark.parametrize("name", ["pcta", "coat", "upcta"])
 def test_m_beside_constraints(name, constraints, m, tmp_path):
-    asked = {"k": 2, "constraints": constraints} | ({"utility": [list("abc")]} if name == "upcta" else {})
+    asked = {"guarantee": pdanon.PrivacyConstraints(constraints=constraints, k=2)}
+    asked |= {"utility": [list("abc")]} if name == "upcta" else {}
     pdanon.to_parquet(FRAME, tmp_path / "in.parquet")
     (tmp_path / "policy.toml").write_text(
         f'input = "in.parquet"\nalgorithm = "{name}"\n[parameters]\nk = 2\n'
@@ -28,13 +29,13 @@ def test_m_beside_constraints(name, constraints, m, tmp_path):
         lambda: getattr(pdanon, name)(FRAME, m=m, **asked),
         lambda: getattr(FRAME.txanon, name)(m=m, **asked),
         lambda: getattr(stream, name)(tmp_path / "in.parquet", tmp_path / "out", m=m, **asked),
-        lambda: pdanon.Policy.from_toml(tmp_path / "policy.toml").run(),
+        lambda: pdanon.compare(FRAME, {name: {"m": m, **asked}}),
     ):
-        with pytest.raises(ParameterError, match="m is not used with constraints") as caught:
+        with pytest.raises(ParameterError, match="the guarantee is given twice"):
             call()
-        assert f"got:   {m}" in str(caught.value)
-    table = pdanon.compare(FRAME, {name: {"m": m, **asked}})
-    assert table["reason"][0].startswith("m is not used with constraints")
+    with pytest.raises(ParameterError, match="m is not used with constraints") as caught:
+        pdanon.Policy.from_toml(tmp_path / "policy.toml").run()
+    assert f"got:   {m}" in str(caught.value)
     result = getattr(FRAME.txanon, name)(**asked)
     assert result.parameters.get("m") == (1 if constraints is EVERY else None)
 

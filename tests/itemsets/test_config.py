@@ -26,21 +26,21 @@ def test_what_is_set_stays_for_the_rest_of_the_process():
     pdanon.config(threads=3)
     assert threads.count_threads() == 3
     pdanon.config(progress=True)
-    assert repr(pdanon.config()) == "pdanon.config(progress=True, threads=3)"
+    assert repr(pdanon.config()) == "pdanon.config(progress=True, threads=3, processes=1)"
     pdanon.config(progress=False)
-    assert repr(pdanon.config()) == "pdanon.config(progress=False, threads=3)"
+    assert repr(pdanon.config()) == "pdanon.config(progress=False, threads=3, processes=1)"
 
 
 def test_a_block_restores_what_it_set_and_nothing_else():
     with pdanon.config(threads=2):
         with pdanon.config(progress=True, threads=3) as inner:
             assert threads.count_threads() == 3
-        assert repr(inner) == "pdanon.config(progress=False, threads=2)"
+        assert repr(inner) == "pdanon.config(progress=False, threads=2, processes=1)"
         pdanon.config(progress=True)
         with pytest.raises(ZeroDivisionError), pdanon.config(threads=4):
             _ = 1 / 0
         assert threads.count_threads() == 2
-    assert repr(pdanon.config()) == "pdanon.config(progress=True, threads=None)"
+    assert repr(pdanon.config()) == "pdanon.config(progress=True, threads=None, processes=1)"
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_a_call_with_a_mistake_sets_nothing(given, message):
     with pytest.raises(pdanon.ParameterError, match=message) as caught:
         pdanon.config(**given)
     assert isinstance(caught.value, TypeError) == ("bars" in given)
-    assert repr(pdanon.config()) == "pdanon.config(progress=False, threads=None)"
+    assert repr(pdanon.config()) == "pdanon.config(progress=False, threads=None, processes=1)"
 
 
 def test_progress_without_tqdm_is_refused_when_it_is_set(monkeypatch):
@@ -112,7 +112,8 @@ import pdanon
 pdanon.config(progress=True)  # also in the processes, which import this script
 if __name__ == "__main__":
     frame = pdanon.datasets.make_baskets(50, 20, random_state=0)
-    pdanon.compare(frame, {"pcta": {"k": 2}, "coat": {"k": 2}}, n_jobs=2)
+    with pdanon.config(processes=2):
+        pdanon.compare(frame, {"pcta": {"k": 2}, "coat": {"k": 2}})
 """
 
 

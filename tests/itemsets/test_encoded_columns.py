@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from conftest import frame_of
+from conftest import frame_of, promised
 from frames import collapse
 from hypothesis import given, settings, strategies as st
 
@@ -137,7 +137,7 @@ def test_sensitive_items(rows, k, m, l):  # noqa: E741  (its name in the literat
     if not sensitive:
         return
     asked = {"k": k, "m": m, "l": l, "sensitive": sensitive}
-    assert_decided_alike(pdanon.apriori, collapsed, frame, hierarchy=TREE, **asked)
+    assert_decided_alike(pdanon.apriori, collapsed, frame, hierarchy=TREE, **promised(**asked))
     assert_audited_alike(pdanon.LmDiversity(**asked), collapsed, frame)
     assert_audited_alike(pdanon.LmDiversity(l=l, m=m, sensitive=sensitive), collapsed, frame)
 

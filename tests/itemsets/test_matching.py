@@ -134,7 +134,7 @@ def test_other_items_are_unknown_wherever_they_are_named(item):
     assert column.itemset.generalize({item: "x"}).map(list).tolist() == [["1", "2"]] * 3
     result = pdanon.pcta(INTS, k=2)
     calls = [
-        lambda: pdanon.pcta(INTS, k=2, constraints=[[item]]),
+        lambda: pdanon.pcta(INTS, guarantee=pdanon.PrivacyConstraints(constraints=[[item]], k=2)),
         lambda: pdanon.pcta(INTS, k=2, weights={item: 0.5}),
         lambda: pdanon.upcta(INTS, k=2, m=1, utility=[[item]]),
         lambda: pdanon.coherence(INTS, h=0.5, k=2, p=1, private=[item]),

@@ -10,7 +10,7 @@ from random import Random
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import frame_of
+from conftest import frame_of, promised
 from naive import bounds as naive
 
 import pdanon
@@ -168,7 +168,7 @@ def test_a_bound_by_constraints_and_blocks():
     blocks = pdanon.utility.by_size(baskets["items"].itemset.items, 10)
     listed = pdanon.constraints.random(baskets, 200, 2, random_state=0)
     for options in ({"m": 2}, {"constraints": listed}):
-        result = baskets.txanon.refine(baskets.txanon.coat(k=5, utility=blocks, **options))
+        result = baskets.txanon.refine(baskets.txanon.coat(**promised(k=5, utility=blocks, **options)))
         assert 0 < result.bound.least <= result.loss["occurrences"]
 
 

@@ -158,7 +158,10 @@ def test_privacy_constraints_are_audited_by_the_mapping(labels):
     frame = frame_of([["a", "b"], ["a"], ["b"], ["c"], ["c", "a"], ["b", "c"]])
     constraints = [["a", "b"], ["c"]]
     plain, result = (
-        frame.txanon.pcta(k=2, constraints=constraints, labels=LABELS[each]) for each in ("set", labels)
+        frame.txanon.pcta(
+            guarantee=pdanon.PrivacyConstraints(constraints=constraints, k=2), labels=LABELS[each]
+        )
+        for each in ("set", labels)
     )
     assert_same_but_for_names(result, plain, frame)
     assert result.frame.txanon.audit(result.guarantee).holds

@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import frame_of, row_lists
+from conftest import frame_of, promised, row_lists
 from hypothesis import given, settings, strategies as st
 
 import pdanon
@@ -92,7 +92,7 @@ def release_of(frame, items, name):
     calls = {
         "coherence": {"h": 0.6, "k": 4, "p": 1, "private": secret},
         "cahd": {"p": 3, "sensitive": secret, "k": 4, "m": 1},
-        "apriori": {"k": 4, "m": 1, "hierarchy": 4, "sensitive": secret, "l": 2},
+        "apriori": promised(k=4, m=1, hierarchy=4, sensitive=secret, l=2),
     }
     return getattr(frame.txanon, name)(**calls[name]), secret
 

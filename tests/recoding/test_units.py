@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import frame_of
+from conftest import frame_of, promised
 from contract import BAGS, arguments_of
 from families import ALGORITHMS, IN_CHUNKS
 from frames import BASE
@@ -268,10 +268,10 @@ def test_what_units_do_not_allow_is_explained(invoices):
     assert result.frame.txanon.by(**customers).audit(result.guarantee).holds
     with pytest.raises(ParameterError, match="with one label for an item"):
         counted.partition(k=5, hierarchy=tree)
-    pairs = {"constraints": [["tea", "soap"]]}
+    pairs = promised(k=5, constraints=[["tea", "soap"]])
     with pytest.raises(ParameterError, match="only KmAnonymity covers how often"):
-        counted.pcta(k=5, **pairs)
-    result_of_pairs = persons.pcta(k=5, **pairs)
+        counted.pcta(**pairs)
+    result_of_pairs = persons.pcta(**pairs)
     with pytest.raises(ParameterError, match="ignores how often"):
         result_of_pairs.frame.txanon.by(**customers, counts=True).audit(result_of_pairs.guarantee)
     with pytest.raises(ParameterError, match="risk has no parameter 'quasi'"):

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pdanon.datasets
 import pytest
+from conftest import promised
 from hypothesis import given, settings, strategies as st
 from naive import losses as naive
 
@@ -182,7 +183,7 @@ def test_diverse_releases_warn_of_the_items_that_are_not_sensitive():
     asked = {"hierarchy": FLAT, "sensitive": ["s", "t"], "l": 2}
     said = "^100 % of the occurrences of public items became one label, which stands for 4 of 4"
     with pytest.warns(UselessWarning, match=said):
-        frame[["items"]].txanon.apriori(k=3, m=1, **asked)
+        frame[["items"]].txanon.apriori(**promised(k=3, m=1, **asked))
     hidden = pdanon.Transaction("apriori", **asked)
     with pytest.warns(UselessWarning, match=said):
         pdanon.rum_bound(frame, k=3, m=1, quasi=["age"], delta=1, transaction=hidden, random_state=0)

@@ -9,14 +9,13 @@ import pandas as pd
 
 from pdanon.algorithms.items._starting import Start, clusters_of
 from pdanon.algorithms.states.clusters import Clusters, ItemOrder
-from pdanon.algorithms.states.diverse_sets import DiverseSets, check_diverse, diversity_model
+from pdanon.algorithms.states.diverse_sets import DiverseSets, check_diverse
 from pdanon.algorithms.states.sets_search import Refinement, check_refinable
 from pdanon.algorithms.weights import check_penalty, importance, item_weights
-from pdanon.errors import InfeasibleError, ParameterError
+from pdanon.errors import InfeasibleError
 from pdanon.guarantees import KmAnonymity, LmDiversity, PrivacyConstraints
 from pdanon.guarantees.breaches import split_rows
-from pdanon.guarantees.constraints import AllItemsets, privacy_model, read_constraints
-from pdanon.guarantees.parameters import ItemLimit, check_k, check_share, constraint_table
+from pdanon.guarantees.parameters import check_k, check_share, constraint_table
 from pdanon.guarantees.utility import check_release, item_blocks, partition
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.codes import Codes, Itemsets, Numbers, canonical_rows
@@ -26,26 +25,6 @@ from pdanon.itemsets.timing import Report
 from pdanon.itemsets.validation import check_flag
 from pdanon.recoding.decision import ListDecision, decide_lists
 from pdanon.recoding.recoding import Recoding
-
-
-def read_guarantee(
-    constraints: pd.Series[Any] | AllItemsets | None,
-    k: int,
-    m: ItemLimit,
-    itemsets: Itemsets,
-    sensitive: Any,
-    diversity: int | None,
-    refine: bool,
-) -> KmAnonymity | PrivacyConstraints | LmDiversity:
-    """Create the guarantee for the parameters of an algorithm; check whether it can be refined."""
-    diverse = diversity_model(k, m, sensitive, diversity)
-    if diverse is not None and constraints is not None:
-        hint = "leave one of them out: l covers all itemsets of up to m items"
-        raise ParameterError("sensitive items exclude constraints", where="constraints", hint=hint)
-    guarantee = privacy_model(constraints, k, m, itemsets) if diverse is None else diverse
-    if check_flag(refine, "refine"):
-        check_refinable(guarantee)
-    return guarantee
 
 
 def merge_items(
@@ -124,12 +103,8 @@ def decide_within_blocks(
     columns: ListColumns,
     report: Report,
     *,
-    k: int,
-    m: ItemLimit,
-    constraints: Any,
+    guarantee: KmAnonymity | PrivacyConstraints | LmDiversity,
     weights: Any,
-    sensitive: Any,
-    l: int | None,  # noqa: E741  (its name in the literature)
     refine: bool,
     start: Any,
     random_state: Any = None,
@@ -145,8 +120,8 @@ def decide_within_blocks(
     itemsets = columns.itemsets
     share, penalty = check_share(max_suppressed, "max_suppressed"), check_penalty(penalty)
     blocks = None if utility is None else partition(utility)
-    constraints = read_constraints(constraints, columns.label)
-    guarantee = read_guarantee(constraints, k, m, itemsets, sensitive, l, refine)
+    if check_flag(refine, "refine"):
+        check_refinable(guarantee)
     started = Start.of(start, itemsets, guarantee)
     order = ItemOrder.draw(itemsets, random_state)
     if one_set:
@@ -167,9 +142,7 @@ def decide_within_blocks(
         labels, trace = refine_sets(order.itemsets, labels, guarantee, block_of, started.kept(order))
     recoding = Recoding.of_clusters(order.restore(labels), itemsets)
     valued = importance(weights, itemsets)
-    read = {"constraints": constraints, **started.parameters}
-    if not one_set:
-        read["utility"] = blocks
+    read = started.parameters if one_set else {**started.parameters, "utility": blocks}
     measured: Any = {"weights": valued, "penalty": penalty}
     decided = decide_lists(columns, recoding, guarantee, read, trace=trace, problem=problem, **measured)
     if problem is not None or one_set:

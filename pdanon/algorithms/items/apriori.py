@@ -5,7 +5,7 @@ Terrovitis, Mamoulis, Kalnis, "Privacy-preserving Anonymization of Set-valued Da
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,10 +16,10 @@ import pyarrow as pa
 from pdanon.algorithms.items._starting import StartCut
 from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.states.cuts import Cut, CutTask
-from pdanon.algorithms.states.diverse_sets import check_diverse, diversity_model
+from pdanon.algorithms.states.diverse_sets import check_diverse
 from pdanon.guarantees import KmAnonymity, LmDiversity
 from pdanon.guarantees.breaches import split_rows
-from pdanon.guarantees.parameters import ItemLimit, check_k
+from pdanon.guarantees.parameters import DEFAULT_M, ItemLimit, check_k
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Codes, Mask, item_texts
@@ -36,11 +36,10 @@ def apriori(
     frame: pd.DataFrame,
     column: Hashable | None = None,
     *,
-    k: int,
-    m: ItemLimit = 2,
+    guarantee: KmAnonymity | LmDiversity | None = None,
+    k: int | None = None,
+    m: ItemLimit = DEFAULT_M,
     hierarchy: HierarchyLike,
-    sensitive: Iterable[Any] | None = None,
-    l: int | None = None,  # noqa: E741  (its name in the literature)
     start: Anonymized | pd.DataFrame | None = None,
     keep: Sequence[Hashable] = (),
 ) -> Anonymized:
@@ -52,21 +51,18 @@ def apriori(
         One row per person. It is not modified.
     column : hashable, optional
         The list column. By default, the only one.
-    k : int
-        Minimum number of rows that match an attacker's knowledge; at least 2.
-    m : int or None
-        Maximum number of items that the attacker knows. None: all items of a row.
+    guarantee : KmAnonymity or LmDiversity, optional
+        The guarantee. The sensitive items of ``LmDiversity`` are published as they are, and the attacker
+        knows none of them.
+    k, m : int, optional
+        Short for ``KmAnonymity(k, m)``: at least k rows match up to m known items. ``m=None``: all items of a
+        row.
     hierarchy : Hierarchy, path, DataFrame, dict or int
         Generalization hierarchy of the items, in any form that ``Hierarchy.of`` accepts. An int is the
         fan-out of a balanced hierarchy over the sorted items. It may lack sensitive items.
-    sensitive : iterable, optional
-        Sensitive items. They are published as they are, and are not part of the attacker's knowledge. Pass it
-        together with ``l``.
-    l : int, optional
-        A sensitive item is in at most 1/l of the rows that match an attacker's knowledge; at least 2.
     start : Anonymized or DataFrame, optional
         An earlier release of the same persons, or its mapping. Its nodes may be raised, and are never split.
-        New items must be in the hierarchy. It excludes ``sensitive``.
+        New items must be in the hierarchy. It excludes sensitive items.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
 
@@ -137,28 +133,23 @@ def decide(
     columns: ListColumns,
     report: Report,
     *,
-    k: int,
-    m: ItemLimit,
+    guarantee: KmAnonymity | LmDiversity,
     hierarchy: HierarchyLike,
-    sensitive: Any,
-    l: int | None,  # noqa: E741  (its name in the literature)
     start: Any = None,
 ) -> ListDecision:
     """Decide the node of each item; sensitive items are published as they are."""
-    guarantee = diversity_model(k, m, sensitive, l) or KmAnonymity(k, m)
-    k, m = check_k(guarantee.k), guarantee.m
-    itemsets = columns.itemsets
-    hidden = np.zeros(itemsets.n_items, np.bool_)
+    k, itemsets = check_k(guarantee.k), columns.itemsets
+    hidden, diversity = np.zeros(itemsets.n_items, np.bool_), 0
     if isinstance(guarantee, LmDiversity):
-        hidden = guarantee.is_sensitive(itemsets)
+        hidden, diversity = guarantee.is_sensitive(itemsets), guarantee.l
     known, secrets = split_rows(itemsets, hidden)
     check_feasible(known, k, itemsets.n_present)
-    if l is not None:
-        check_diverse(known, secrets, l, itemsets.n_present)
+    if diversity:
+        check_diverse(known, secrets, diversity, itemsets.n_present)
     tree, leaves, n_leaves = find_leaves(hierarchy, itemsets.vocabulary, hidden)
     started = StartCut.of(start, itemsets, guarantee, tree, leaves, drop=False)
-    cut = Cut(known, tree, leaves, started.nodes, secrets=secrets if l else None, diversity=l or 0)
-    cut.protect(k, m, report)
+    cut = Cut(known, tree, leaves, started.nodes, secrets=secrets if diversity else None, diversity=diversity)
+    cut.protect(k, guarantee.m, report)
     recoding = Recoding.of_cut(np.where(hidden, leaves, cut.nodes), tree, n_leaves=n_leaves)
     return decide_lists(columns, recoding, guarantee, started.parameters)
 

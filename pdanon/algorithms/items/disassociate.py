@@ -52,7 +52,7 @@ def chunks_of(
     itemsets: Itemsets,
     guarantee: DisassociatedKm,
     most: int,
-    refine: bool,
+    joint: bool,
     blocks: Codes,
     report: Report,
 ) -> tuple[ChunkTable, Codes]:
@@ -66,7 +66,7 @@ def chunks_of(
         The guarantee of the release.
     most : int
         Maximum number of rows of a cluster, unless they are equal.
-    refine : bool
+    joint : bool
         Whether clusters may share chunks.
     blocks : ndarray of int32
         Block of each item, or -1.
@@ -92,7 +92,7 @@ def chunks_of(
     row = rows_of(offsets)
     enough = (n_chunks > 0) & (n_parts >= sizes + k * (np.minimum(n_chunks, m) - 1))
     found = _Parts(cluster_of[row], chunk, sizes, np.full(len(sizes), -1, np.int64))
-    if refine:
+    if joint:
         arguments = k, m, guarantee.safe, rows, starts, *lists
         found = _join_clusters(found, arguments, itemsets.n_items, ~enough, report)
     table, number = _publish(itemsets, row, found)
@@ -271,7 +271,7 @@ def disassociate(
     k: int,
     m: ItemLimit = DEFAULT_M,
     max_cluster: int | None = None,
-    refine: bool = True,
+    joint: bool = True,
     safe: bool = False,
     utility: Any = None,
     keep: Sequence[Hashable] = (),
@@ -290,7 +290,7 @@ def disassociate(
         Maximum number of items that the attacker knows; at least 1. None: all items of a row.
     max_cluster : int, optional
         Upper bound on the rows of a cluster, unless they are equal; at least k. By default, 2 k.
-    refine : bool
+    joint : bool
         Let clusters share chunks of items that would be in the term chunks of several clusters.
     safe : bool
         Exclude that two items of different chunks must be in the same record.
@@ -378,18 +378,18 @@ def decide(
     k: int,
     m: ItemLimit,
     max_cluster: int | None,
-    refine: bool,
+    joint: bool,
     safe: bool,
     utility: Any,
 ) -> ListDecision:
     """Decide the chunk of each occurrence."""
     guarantee = DisassociatedKm(k=k, m=m, safe=safe)
     most = _most_rows(max_cluster, guarantee.k)
-    check_flag(refine, "refine")
+    check_flag(joint, "joint")
     itemsets = columns.itemsets
     blocks = some_blocks(None if utility is None else partition(utility), itemsets.vocabulary)
     check_feasible(SupportIndex.of(itemsets), guarantee.k, 0)  # rows without items are not released
-    table, groups = chunks_of(itemsets, guarantee, most, refine, blocks, report)
+    table, groups = chunks_of(itemsets, guarantee, most, joint, blocks, report)
     kept = Recoding.of_suppressed(np.zeros(itemsets.n_items, np.bool_), itemsets)
     mapping, loss = mapping_table(itemsets, kept), measure_losses(itemsets, table, guarantee.k)
     rows = ListRows(columns, replace(kept, groups=groups), chunks=table)

@@ -6,7 +6,7 @@ Transactions on Data Privacy 5, 2012.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -27,12 +27,10 @@ def pcta(
     frame: pd.DataFrame,
     column: Hashable | None = None,
     *,
-    k: int,
+    guarantee: KmAnonymity | PrivacyConstraints | LmDiversity | None = None,
+    k: int | None = None,
     m: ItemLimit = DEFAULT_M,
-    constraints: Any = None,
     weights: Mapping[Any, float] | pd.Series[float] | None = None,
-    sensitive: Iterable[Any] | None = None,
-    l: int | None = None,  # noqa: E741  (its name in the literature)
     refine: bool = False,
     random_state: int | np.random.Generator | None = None,
     start: Anonymized | pd.DataFrame | None = None,
@@ -47,23 +45,15 @@ def pcta(
         One row per person. It is not modified.
     column : hashable, optional
         The list column. By default, the only one.
-    k : int
-        Minimum number of rows that match an attacker's knowledge; at least 2.
-    m : int or None
-        Maximum number of items that the attacker knows. None: all items of a row. Do not pass it together
-        with ``constraints``.
-    constraints : Series, iterable of list-likes, path or AllItemsets, optional
-        Protect only these itemsets, instead of all itemsets of up to ``m`` items. A path names a ``.parquet``
-        file with one list column, or a ``.csv`` file with one itemset per line and one item per field.
-        `pdanon.constraints` builds such lists.
+    guarantee : KmAnonymity, PrivacyConstraints or LmDiversity, optional
+        The guarantee. ``PrivacyConstraints`` protect only listed itemsets, see `pdanon.constraints`. The
+        sensitive items of ``LmDiversity`` are published as they are, and the attacker knows none of them.
+    k, m : int, optional
+        Short for ``KmAnonymity(k, m)``: at least k rows match up to m known items. ``m=None``: all items of a
+        row.
     weights : mapping or Series, optional
         Importance of each item, in [0, 1]; 1 for items not listed. Items of low importance are merged first,
         and ``loss["UL"]`` counts them less.
-    sensitive : iterable, optional
-        Sensitive items. They are published as they are, and are not part of the attacker's knowledge. Pass it
-        together with ``l``, and without ``constraints``.
-    l : int, optional
-        A sensitive item is in at most 1/l of the rows that match an attacker's knowledge; at least 2.
     refine : bool
         Lower the balanced loss afterwards, as `pdanon.refine` does: move items between the sets.
         With ``start``, the sets of the earlier release move as a whole.
@@ -93,10 +83,10 @@ def pcta(
 
     Notes
     -----
-    Guarantee: ``KmAnonymity(k, m)``, ``PrivacyConstraints(constraints, k)``, or ``LmDiversity(l, m,
-    sensitive, k)``. Merging never lowers the support of an itemset. The loop ends only when no protected
-    itemset has a support in (0, k). The last resort is one cluster of all items, which is in every non-empty
-    row.
+    Guarantee: ``KmAnonymity(k, m)``, ``PrivacyConstraints(constraints, k)``, or
+    ``LmDiversity(l, m, sensitive, k)``. Merging never lowers the support of an itemset. The loop ends only
+    when no protected itemset has a support in (0, k). The last resort is one cluster of all items, which is
+    in every non-empty row.
 
     Rare clusters and rare pairs of clusters are merged first. Each step takes the one with the largest
     support below k (then: clusters before pairs, then item order). Larger itemsets, or the given constraints,

@@ -6,7 +6,7 @@ Transactions on Data Privacy 5, 2012.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -26,15 +26,13 @@ def upcta(
     frame: pd.DataFrame,
     column: Hashable | None = None,
     *,
-    k: int,
+    guarantee: KmAnonymity | PrivacyConstraints | LmDiversity | None = None,
+    k: int | None = None,
     m: ItemLimit = DEFAULT_M,
-    constraints: Any = None,
     utility: Any = None,
     max_suppressed: float = 0.0,
     weights: Mapping[Any, float] | pd.Series[float] | None = None,
     penalty: float = 1,
-    sensitive: Iterable[Any] | None = None,
-    l: int | None = None,  # noqa: E741  (its name in the literature)
     refine: bool = False,
     start: Anonymized | pd.DataFrame | None = None,
     labels: Labels = "set",
@@ -48,15 +46,12 @@ def upcta(
         One row per person. It is not modified.
     column : hashable, optional
         The list column. By default, the only one.
-    k : int
-        Minimum number of rows that match an attacker's knowledge; at least 2.
-    m : int or None
-        Maximum number of items that the attacker knows. None: all items of a row. Do not pass it together
-        with ``constraints``.
-    constraints : Series, iterable of list-likes, path or AllItemsets, optional
-        Protect only these itemsets, instead of all itemsets of up to ``m`` items. A path names a ``.parquet``
-        file with one list column, or a ``.csv`` file with one itemset per line and one item per field.
-        `pdanon.constraints` builds such lists.
+    guarantee : KmAnonymity, PrivacyConstraints or LmDiversity, optional
+        The guarantee. ``PrivacyConstraints`` protect only listed itemsets, see `pdanon.constraints`. The
+        sensitive items of ``LmDiversity`` are published as they are, and the attacker knows none of them.
+    k, m : int, optional
+        Short for ``KmAnonymity(k, m)``: at least k rows match up to m known items. ``m=None``: all items of a
+        row.
     utility : DataFrame, mapping or iterable of list-likes, optional
         A partition of the items: a frame with columns ``item`` and ``block``, a mapping from block to items,
         or one list of items per block. `pdanon.utility` builds such partitions. Only items of one block are
@@ -70,11 +65,6 @@ def upcta(
     penalty : float
         Cost of a suppressed item in ``loss["UL"]``, for each row that contains it; not negative. It does not
         change the release.
-    sensitive : iterable, optional
-        Sensitive items. They are published as they are, and are not part of the attacker's knowledge. Pass it
-        together with ``l``, and without ``constraints``.
-    l : int, optional
-        A sensitive item is in at most 1/l of the rows that match an attacker's knowledge; at least 2.
     refine : bool
         Lower the balanced loss afterwards, as `pdanon.refine` does: move items between the sets of a block.
         With ``start``, the sets of the earlier release move as a whole.
@@ -110,11 +100,11 @@ def upcta(
 
     Notes
     -----
-    Guarantee: ``KmAnonymity(k, m)``, ``PrivacyConstraints(constraints, k)``, or ``LmDiversity(l, m,
-    sensitive, k)``. Merging never lowers the support of an itemset. Suppression does not change the support
-    of the remaining itemsets. The loop ends only when no protected itemset, as published, has a support in
-    (0, k). An itemset whose items are all suppressed is safe. The blocks of the published sets and the number
-    of suppressed items are recounted from the mapping table.
+    Guarantee: ``KmAnonymity(k, m)``, ``PrivacyConstraints(constraints, k)``, or
+    ``LmDiversity(l, m, sensitive, k)``. Merging never lowers the support of an itemset. Suppression does not
+    change the support of the remaining itemsets. The loop ends only when no protected itemset, as published,
+    has a support in (0, k). An itemset whose items are all suppressed is safe. The blocks of the published
+    sets and the number of suppressed items are recounted from the mapping table.
 
     Rare itemsets are satisfied in the order of `pcta`. One step merges a cluster of the itemset with another
     cluster of the same block, at the least utility loss, compared as in `pcta`. If no block allows a merge,

@@ -345,8 +345,7 @@ def decide_table(
     """
     record = ALGORITHMS[name]
     asked = {key: each.default for key, each in parameters_of(record.function).items()} | dict(given)
-    for key in ("keep", "n_jobs"):
-        asked.pop(key, None)
+    asked.pop("keep", None)
     most = asked.pop("block_rows", None)
     most = BLOCK_ROWS if most is None else most
     hint = "a block is cut in two, and each half needs k rows"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from concurrent.futures import Executor
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple, Protocol
@@ -19,7 +18,7 @@ from pdanon.algorithms.relational.publishing import ClassRows
 from pdanon.algorithms.relational.quasi import Classes, Formation, QuasiTable, check_feasible, split_groups
 from pdanon.algorithms.rt.transaction import Transaction, TransactionSide, anonymize_by, as_transaction
 from pdanon.algorithms.states.cuts import by_first_row
-from pdanon.algorithms.workers import Share, check_jobs, sharing
+from pdanon.algorithms.workers import Share, sharing
 from pdanon.errors import ParameterError
 from pdanon.guarantees import KKm, KLm
 from pdanon.guarantees.emptied import EMPTY_ROWS, mark_emptied
@@ -31,7 +30,7 @@ from pdanon.itemsets.codes import Codes, Itemsets, Numbers
 from pdanon.itemsets.columns import find_column
 from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import mask_at, offsets_of
-from pdanon.itemsets.timing import Report, progress_bar
+from pdanon.itemsets.timing import SETTINGS, Report, progress_bar
 from pdanon.itemsets.validation import check_count, check_flag, check_known, random_generator
 from pdanon.recoding.decision import Decision
 from pdanon.recoding.emptied import labels_to_suppress
@@ -272,13 +271,12 @@ class Dataset:
         decide: Callable[[Parts], Decided],
         report: Report,
         block_rows: int | None = None,
-        n_jobs: int | Executor = 1,
     ) -> tuple[Decided, tuple[Numbers, Codes]]:
         """Decide block by block; also return the cluster of each row, and the number of each occurrence."""
-        whole, jobs = self.whole, check_jobs(n_jobs)
+        whole = self.whole
         blocks = whole.cut(block_rows)
         parts = [whole.take(rows) for rows in blocks] if len(blocks) > 1 else [whole]
-        with sharing(jobs if len(blocks) > 1 else 1, report) as share:
+        with sharing(SETTINGS["processes"] if len(blocks) > 1 else 1, report) as share:
             found = decide(Parts(parts, whole.table, share))
         return found, whole.join_blocks(blocks, found.parts)
 
@@ -292,11 +290,10 @@ class Dataset:
     ) -> Anonymized:
         """Release the frame in the clusters that ``decide`` returns for its parts.
 
-        Its keyword arguments are recorded as parameters. ``blocks`` is ``block_rows`` and ``n_jobs``, if the
-        algorithm has them.
+        Its keyword arguments are recorded as parameters. ``blocks`` is ``block_rows``, if the algorithm has
+        it.
         """
-        # The number of processes does not change the release, so it is not recorded.
-        own = {key: value for key, value in {**decide.keywords, **blocks}.items() if key != "n_jobs"}
+        own = {**decide.keywords, **blocks}
         self.table.require_memory(name, BYTES_OF_SUPPORTS * len(self.transactions.itemsets.codes))
 
         def decide_clusters() -> Decision[ClassRows]:

@@ -7,7 +7,6 @@ Attributes", ECML PKDD 2013.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from concurrent.futures import Executor
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -26,7 +25,6 @@ from pdanon.algorithms.rt.dataset import (
 )
 from pdanon.algorithms.rt.merging import Merging, Rum, check_rum, merge_next
 from pdanon.algorithms.rt.transaction import Transaction
-from pdanon.algorithms.workers import check_jobs
 from pdanon.errors import InfeasibleError
 from pdanon.guarantees import KKm, KLm
 from pdanon.guarantees.parameters import ItemLimit, check_share
@@ -55,7 +53,6 @@ def rum_bound(
     refine: bool = True,
     random_state: int | np.random.Generator | None = None,
     block_rows: int | None = None,
-    n_jobs: int | Executor = 1,
     keep: Sequence[Hashable] = (),
 ) -> Anonymized:
     """Anonymize quasi-identifiers and items, with a bound on the loss of the quasi-identifiers.
@@ -99,10 +96,8 @@ def rum_bound(
         Seed or generator of the random numbers; None is the seed 0.
     block_rows : int, optional
         Maximum number of rows that are anonymized together; at least 2k. A larger table is cut into blocks
-        of rows with similar quasi-identifiers. By default it is not cut.
-    n_jobs : int or Executor
-        Number of processes that work on the blocks in parallel. Or a ``concurrent.futures.Executor`` with
-        workers of its own, such as ``client.get_executor()`` of Dask. The release is the same.
+        of rows with similar quasi-identifiers. By default it is not cut. `config` sets the number of
+        processes that work on the blocks.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
 
@@ -173,7 +168,6 @@ def rum_bound(
     3  [19, 40]  ['cold' 'flu']
     """
     check_share(delta, "delta")
-    check_jobs(n_jobs)
     check_options(cluster, merge)
     data = Dataset.of(
         frame,
@@ -194,7 +188,7 @@ def rum_bound(
         cluster=cluster,
         random_state=random_state,
     )
-    return data.release("rum_bound", decide, keep=keep, block_rows=block_rows, n_jobs=n_jobs)
+    return data.release("rum_bound", decide, keep=keep, block_rows=block_rows)
 
 
 def decide_parts(

@@ -3,25 +3,14 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
 from pdanon.errors import InfeasibleError, ParameterError
-from pdanon.guarantees import LmDiversity
 from pdanon.guarantees.breaches import Breaches
-from pdanon.guarantees.parameters import ItemLimit
 from pdanon.itemsets.codes import Codes, Mask, Numbers
 from pdanon.itemsets.lists import rows_of, sums
 from pdanon.itemsets.support import SupportIndex
-
-
-def diversity_model(k: int, m: ItemLimit, sensitive: Any, diversity: int | None) -> LmDiversity | None:
-    """Return the guarantee for sensitive items; None without any."""
-    if (sensitive is None) != (diversity is None):
-        hint = "pass both: sensitive lists the items, and l bounds how often they occur"
-        raise ParameterError("sensitive and l go together", hint=hint)
-    return None if diversity is None else LmDiversity(l=diversity, m=m, sensitive=sensitive, k=k)
 
 
 def check_diverse(known: SupportIndex, secrets: SupportIndex, diversity: int, n_present: int) -> None:

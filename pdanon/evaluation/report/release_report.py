@@ -38,7 +38,6 @@ from pdanon.evaluation.report.html import (
     write_draft,
 )
 from pdanon.guarantees import SensitiveGroups
-from pdanon.guarantees.constraints import AllItemsets
 from pdanon.guarantees.parameters import format_share
 from pdanon.guarantees.ps import AllRules
 from pdanon.guarantees.verdict import Guarantee
@@ -453,7 +452,7 @@ def _describe_value(name: str, value: Any, frame: pd.DataFrame) -> str:
         return format_share(value)
     if isinstance(value, Hierarchy):
         return f"{value.n_leaves:,} leaves, height {value.height}"
-    if isinstance(value, (AllItemsets, AllRules)):  # their reprs count items, and name none
+    if isinstance(value, AllRules):  # its repr counts items, and names none
         return repr(value)
     names = [value] if isinstance(value, str) else value if isinstance(value, (list, tuple)) else []
     if names and all(isinstance(each, Hashable) and each in frame.columns for each in names):

@@ -10,7 +10,7 @@ from itertools import combinations
 import pandas as pd
 import pyarrow as pa
 import pytest
-from conftest import SECRET, frame_of, row_lists, rows_of
+from conftest import SECRET, frame_of, promised, row_lists, rows_of
 from hypothesis import assume, example, given, settings, strategies as st
 from naive import coat as naive_coat, emptied as naive_emptied, itemsets as naive
 
@@ -27,7 +27,7 @@ both = pytest.mark.parametrize("algorithm", ["coat", "upcta"])
 
 
 def release_of(algorithm, rows, **parameters):
-    return getattr(frame_of(rows).txanon, algorithm)(**parameters)
+    return getattr(frame_of(rows).txanon, algorithm)(**promised(**parameters))
 
 
 def became_of(result):

@@ -6,7 +6,7 @@ from itertools import combinations
 
 import pandas as pd
 import pytest
-from conftest import frame_of, row_lists, rows_of
+from conftest import frame_of, promised, row_lists, rows_of
 from hypothesis import assume, given, settings, strategies as st
 from naive import itemsets as naive
 from test_clustering import became_of, outcome
@@ -20,7 +20,7 @@ FIG_1D = {"a": "(a,b,c)", "b": "(a,b,c)", "c": "(a,b,c)"} | dict.fromkeys("defg"
 
 
 def coat_of(rows, **parameters):
-    return frame_of(rows).txanon.coat(**parameters)
+    return frame_of(rows).txanon.coat(**promised(**parameters))
 
 
 # --- published
@@ -67,7 +67,7 @@ def test_rarest_item_of_a_constraint_is_merged_though_another_merge_costs_less()
     assert clusters.loss("a", "c") > clusters.loss("b", "d")
     asked = {"k": 2, "constraints": [["a", "b"]], "utility": [["a", "c"], ["b", "d"]]}
     assert outcome(coat_of(rows, **asked))[0] == [("a", "c"), ("b",), ("d",)]
-    assert outcome(frame_of(rows).txanon.upcta(**asked))[0] == [("a",), ("b", "d"), ("c",)]
+    assert outcome(frame_of(rows).txanon.upcta(**promised(**asked)))[0] == [("a",), ("b", "d"), ("c",)]
 
 
 def test_rarest_item_is_suppressed_though_another_could_be_merged():
@@ -76,7 +76,7 @@ def test_rarest_item_is_suppressed_though_another_could_be_merged():
     asked = {"k": 2, "constraints": [["a", "b"]], "utility": [["a"], ["b", "c"]], "max_suppressed": 1 / 3}
     assert naive.support(rows, {"a"}) < naive.support(rows, {"b"})
     assert outcome(coat_of(rows, **asked)) == ([("b",), ("c",)], ["a"])
-    upcta = frame_of(rows).txanon.upcta(**asked)
+    upcta = frame_of(rows).txanon.upcta(**promised(**asked))
     assert outcome(upcta) == ([("a",), ("b", "c")], [])
 
 

@@ -68,7 +68,7 @@ def bags_of(frame):
     ],
 )
 def test_published_chunks(m, first, second):
-    result = DIAGNOSES.txanon.disassociate(k=3, m=m, refine=False)
+    result = DIAGNOSES.txanon.disassociate(k=3, m=m, joint=False)
     expected = {(1, 0): "404.00 480.1 834.0 944.01", (2, 0): "401.0 834.0 944.01"}
     expected |= {(1, number): terms for number, terms in enumerate(second, 1)}
     expected |= {(2, number): terms for number, terms in enumerate(first, 1)}
@@ -129,7 +129,7 @@ def test_the_naive_version_releases_the_same_of_thousands_of_tables(part):
 
 def assert_naive(rows, k, m, more, refine, safe, blocks):
     utility = pd.DataFrame({"item": [*blocks], "block": [*blocks.values()]}) if blocks else None
-    asked = {"k": k, "m": m, "max_cluster": k + more, "refine": refine, "safe": safe, "utility": utility}
+    asked = {"k": k, "m": m, "max_cluster": k + more, "joint": refine, "safe": safe, "utility": utility}
     frame = frame_of([sorted(row) for row in rows])
     result = frame.txanon.disassociate(**asked)
     expected = naive.release(rows, k, m, k + more, refine=refine, safe=safe, blocks=blocks)
@@ -334,7 +334,7 @@ def test_equal_rows_are_one_cluster_and_lose_nothing():
 
 
 def test_losses_are_those_of_the_formulas():
-    result = FEW.txanon.disassociate(k=2, m=2, refine=False)
+    result = FEW.txanon.disassociate(k=2, m=2, joint=False)
     parts = [row for row, chunk in zip(result.frame["items"], result.frame["chunk"], strict=True) if chunk]
     assert result.loss["term_chunks"] == pytest.approx(1 - sum(map(len, parts)) / 10)
     assert result.loss["tlost"] == pytest.approx(sum(all(t not in row for row in parts) for t in "abcd") / 4)
@@ -390,7 +390,8 @@ def test_no_reconstructed_record_is_empty():
         ({"k": 2, "m": 0}, "m must be an integer of at least 1"),
         ({"k": 3, "max_cluster": 2}, "max_cluster must be an integer of at least 3"),
         ({"k": 2, "safe": 1}, "safe must be True or False"),
-        ({"k": 2, "refine": None}, "refine must be True or False"),
+        ({"k": 2, "joint": None}, "joint must be True or False"),
+        ({"k": 2, "refine": True}, "its name is joint"),
         ({"k": 2, "utility": [["a"], ["a"]]}, "blocks must be disjoint"),
     ],
 )
@@ -442,7 +443,7 @@ def test_the_command_line_writes_a_release_that_can_be_audited(tmp_path, capsys)
         "3",
         "-m",
         "2",
-        "--no-refine",
+        "--no-joint",
         "--max-cluster",
         "5",
         "--report",
@@ -450,9 +451,12 @@ def test_the_command_line_writes_a_release_that_can_be_audited(tmp_path, capsys)
     ]
     assert main(["anonymize", *paths, "--algorithm", "disassociate", *asked]) == 0
     assert "DisassociatedKm(k=3, m=2, safe=False), audited" in capsys.readouterr().out
+    old = [*asked[:4], "--refine"]
+    assert main(["anonymize", *paths, "--overwrite", "--algorithm", "disassociate", *old]) == 2
+    assert "its name is joint (--joint)" in capsys.readouterr().err
     released = pdanon.read_parquet(paths[1])
     assert released.txanon.audit(DisassociatedKm(k=3, m=2)).holds
-    expected = DIAGNOSES.txanon.disassociate(k=3, m=2, refine=False, max_cluster=5).frame
+    expected = DIAGNOSES.txanon.disassociate(k=3, m=2, joint=False, max_cluster=5).frame
     assert naive.as_published(released) == naive.as_published(expected)
 
 

@@ -25,7 +25,7 @@ from examples import examples
 def test_the_naive_version_releases_the_same(ends, more, k, m, room, refine, blocks):
     rows = [{*"abcdefghijkl"[:end], *also} for end, also in zip(ends, more, strict=False)]
     utility = pd.DataFrame({"item": [*blocks], "block": [*blocks.values()]}) if blocks else None
-    asked = {"k": k, "m": m, "max_cluster": k + room, "refine": refine, "utility": utility}
+    asked = {"k": k, "m": m, "max_cluster": k + room, "joint": refine, "utility": utility}
     result = frame_of(rows).txanon.disassociate(**asked)
     expected = naive.release(rows, k, m, k + room, refine=refine, safe=False, blocks=blocks)
     assert naive.as_published(result.frame) == naive.published(expected)

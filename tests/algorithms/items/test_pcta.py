@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import frame_of, row_lists, rows_of
+from conftest import frame_of, promised, row_lists, rows_of
 from hypothesis import assume, example, given, settings, strategies as st
 from naive import itemsets as naive
 
@@ -29,7 +29,7 @@ def partition(mapping):
 
 
 def pcta_of(rows, **parameters):
-    return partition(frame_of(rows).txanon.pcta(**parameters).mapping)
+    return partition(frame_of(rows).txanon.pcta(**promised(**parameters)).mapping)
 
 
 @st.composite
@@ -116,7 +116,9 @@ def test_clusters_under_constraints_are_those_of_the_naive_run(sample, constrain
     weights = known(weights, rows)
     expected = naive.pcta_constraints(rows, constraints, k, in_steps(weights, rows))
     asked = [sorted(each) for each in constraints]
-    result = frame_of(rows).txanon.pcta(k=k, constraints=asked, weights=weights)
+    result = frame_of(rows).txanon.pcta(
+        guarantee=pdanon.PrivacyConstraints(constraints=asked, k=k), weights=weights
+    )
     assert partition(result.mapping) == expected
     became = dict(zip(result.mapping["item"], result.mapping["generalized"], strict=True))
     assert naive.constraints_hold(rows_of(result.frame), constraints, k, became)
@@ -139,7 +141,9 @@ def test_the_order_of_rows_does_not_matter(sample, draw, m):
 
 def test_published_utility_loss():
     """(2**2 - 1) / (2**7 - 1) * 5 / 6 for the cluster (a,b) of the example of Fig. 1."""
-    result = frame_of(FIG_1).txanon.pcta(k=2, constraints=[["a"]], weights={"a": 1.0})
+    result = frame_of(FIG_1).txanon.pcta(
+        guarantee=pdanon.PrivacyConstraints(constraints=[["a"]], k=2), weights={"a": 1.0}
+    )
     assert len(partition(result.mapping)) == 7  # a is in four rows: nothing had to be merged
     clusters = naive.Clustering([frozenset(row) for row in FIG_1])
     assert clusters.loss("a", "b") / (127 * 6) == pytest.approx(0.019685, abs=5e-7)
@@ -150,7 +154,9 @@ def test_published_utility_loss():
 def test_fig_4_merges_until_the_first_constraint_holds():
     """Supports of 0 satisfy: {i5,i6} is in no row, and i4 to i7 stay as they are."""
     constraints = [["i1"], ["i5", "i6"]]
-    frame, mapping = frame_of(FIG_4).txanon.pcta(k=3, constraints=constraints)
+    frame, mapping = frame_of(FIG_4).txanon.pcta(
+        guarantee=pdanon.PrivacyConstraints(constraints=constraints, k=3)
+    )
     assert partition(mapping) == [("i1", "i2", "i3"), ("i4",), ("i5",), ("i6",), ("i7",)]
     assert frame["items"].itemset.support(["(i1,i2,i3)"]) == 3
     assert frame["items"].itemset.support(["i5", "i6"]) == 0
@@ -181,7 +187,9 @@ def test_fig_4_published_illustration_is_a_valid_release():
 
 
 def test_substitute_of_fig_1():
-    frame, mapping = frame_of(FIG_1).txanon.pcta(k=3, constraints=[["a", "b", "e", "f"]])
+    frame, mapping = frame_of(FIG_1).txanon.pcta(
+        guarantee=pdanon.PrivacyConstraints(constraints=[["a", "b", "e", "f"]], k=3)
+    )
     assert partition(mapping) == [("a", "b"), ("c", "e"), ("d", "f", "g")]
     assert frame["items"].itemset.support(["(a,b)", "(c,e)", "(d,f,g)"]) == 3
 
@@ -205,7 +213,9 @@ def test_constraint_in_no_row_comes_alive_by_a_merge_made_for_another():
     assert blind.partition() == [("a", "b"), ("c",)]
     assert not naive.constraints_hold(blind.generalized(), constraints, 3, blind.label)
 
-    frame, mapping = frame_of(rows).txanon.pcta(k=3, constraints=[["b", "c"], ["a"]])
+    frame, mapping = frame_of(rows).txanon.pcta(
+        guarantee=pdanon.PrivacyConstraints(constraints=[["b", "c"], ["a"]], k=3)
+    )
     became = dict(zip(mapping["item"], mapping["generalized"], strict=True))
     assert became["a"] == became["b"]
     assert naive.constraints_hold(rows_of(frame), constraints, 3, became)
@@ -254,7 +264,10 @@ def test_item_that_no_other_is_with_is_protected_too():
     """Pairs alone would not do: a is in no pair, and all pairs are in two rows."""
     rows = [{"a"}, {"b", "c"}, {"b", "c"}]
     pairs = [["a", "b"], ["a", "c"], ["b", "c"]]
-    assert rows_of(frame_of(rows).txanon.pcta(k=2, constraints=pairs).frame) == rows
+    assert (
+        rows_of(frame_of(rows).txanon.pcta(guarantee=pdanon.PrivacyConstraints(constraints=pairs, k=2)).frame)
+        == rows
+    )
     frame, _ = frame_of(rows).txanon.pcta(k=2, m=2)
     assert naive.km_threats(rows_of(frame), 2, 2) == {}
 
@@ -305,7 +318,7 @@ def test_release_that_fails_its_audit_is_withheld(monkeypatch, sabotage):
     monkeypatch.setattr(Clusters, sabotage, lambda *args, **kwargs: None)
     parameters = {"satisfy_pairs": {"m": 2}, "satisfy": {"constraints": [["zebra"], ["tea", "zebra"]]}}
     with pytest.raises(pdanon.GuaranteeError, match="withheld") as caught:
-        frame_of([{"zebra", "tea"}, {"tea"}, {"tea"}]).txanon.pcta(k=2, **parameters[sabotage])
+        frame_of([{"zebra", "tea"}, {"tea"}, {"tea"}]).txanon.pcta(**promised(k=2, **parameters[sabotage]))
     assert "1 rows at risk" in str(caught.value)
     assert "zebra" not in str(caught.value)
 

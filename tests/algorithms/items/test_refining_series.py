@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from conftest import frame_of
+from conftest import frame_of, promised
 from naive import itemsets as naive_items
 
 import pdanon
@@ -114,10 +114,12 @@ def test_items_of_their_own_move_as_before(seed):
 
 def test_constraints_and_blocks_are_kept():
     rows = [{"a", "x"}, {"b", "x"}, {"c"}, {"a"}, {"b"}, {"c", "y"}, {"d", "y"}] * 2
-    first = frame_of(rows).txanon.pcta(k=3, constraints=[["a", "x"], ["b"]])
+    first = frame_of(rows).txanon.pcta(
+        guarantee=pdanon.PrivacyConstraints(constraints=[["a", "x"], ["b"]], k=3)
+    )
     later = frame_of([*rows, {"e"}, {"e", "x"}])
     options = {"k": 3, "constraints": [["a", "x"], ["b"], ["e"]]}
-    result = later.txanon.pcta(**options, start=first, refine=True)
+    result = later.txanon.pcta(**promised(**options), start=first, refine=True)
     grown = {item: each for each in sets_of(result.mapping) for item in each}
     assert all(one <= grown[min(one)] for one in sets_of(first.mapping))
     blocks = [["a", "b", "c", "d", "e"], ["x", "y"]]

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pandas as pd
 import pytest
-from conftest import frame_of
+from conftest import frame_of, promised
 
 import pdanon
 from examples import ALL, seeds
@@ -152,7 +152,7 @@ def test_bad_input_is_explained(options, words):
     if "constraints" in options:
         del options["m"]
     with pytest.raises(pdanon.PdanonError) as caught:
-        FRAME.txanon.pcta(**options)
+        FRAME.txanon.pcta(**promised(**options))
     for word in words:
         assert word in str(caught.value)
 
@@ -195,9 +195,9 @@ def test_other_choices_do_not_start_from_a_release():
 )
 def test_fewer_constraints_promise_less(first, later):
     january = frame_of([["a", "b"], ["b", "c"], ["a", "c"]] * 2)
-    start = january.txanon.pcta(k=2, **first)
+    start = january.txanon.pcta(**promised(k=2, **first))
     with pytest.raises(ParameterError, match="weaker than that of the earlier release"):
-        january.txanon.pcta(k=2, start=start, **later)
+        january.txanon.pcta(start=start, **promised(k=2, **later))
     assert january.txanon.pcta(k=2, m=3, start=start).holds
 
 
@@ -208,7 +208,9 @@ def test_a_start_is_a_result_or_a_mapping(start):
 
 
 def test_constraints_may_become_more():
-    first = FRAME.txanon.pcta(k=3, constraints=[["a", "b"]])
+    first = FRAME.txanon.pcta(guarantee=pdanon.PrivacyConstraints(constraints=[["a", "b"]], k=3))
     assert isinstance(first.guarantee, PrivacyConstraints)
     assert FRAME.txanon.pcta(k=3, m=2, start=first).holds
-    assert FRAME.txanon.pcta(k=3, constraints=[["a", "b"], ["c"]], start=first).holds
+    assert FRAME.txanon.pcta(
+        guarantee=pdanon.PrivacyConstraints(constraints=[["a", "b"], ["c"]], k=3), start=first
+    ).holds

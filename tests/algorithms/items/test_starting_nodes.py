@@ -221,7 +221,7 @@ def test_bad_input_is_explained(name, tree, start, options, words):
 def test_sensitive_items_have_no_start():
     with pytest.raises(ParameterError, match="start excludes sensitive items"):
         frame_of([*ROWS, {"c"}, {"a1", "c"}]).txanon.apriori(
-            k=2, l=2, sensitive=["c"], hierarchy=TREE, start=JANUARY
+            guarantee=pdanon.LmDiversity(l=2, m=2, k=2, sensitive=["c"]), hierarchy=TREE, start=JANUARY
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
-from conftest import frame_of, rows_of
+from conftest import frame_of, promised, rows_of
 from test_clustering import became_of, block_in, outcome
 from test_coat import FIG_1
 
@@ -17,7 +17,7 @@ FIG_4_BLOCKS = [["i1", "i2"], ["i3"], ["i4"], ["i5", "i6", "i7"]]
 
 
 def upcta_of(rows, **parameters):
-    return frame_of(rows).txanon.upcta(**parameters)
+    return frame_of(rows).txanon.upcta(**promised(**parameters))
 
 
 def mapping_of(became):

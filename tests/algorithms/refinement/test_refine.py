@@ -258,7 +258,11 @@ def constrained(draw):
     constraints = draw(
         st.lists(st.sets(st.sampled_from(items), min_size=1, max_size=3), min_size=1, max_size=5)
     )
-    made = getattr(pdanon, name)(frame_of(rows), k=k, constraints=[*map(sorted, constraints)], **arguments)
+    made = getattr(pdanon, name)(
+        frame_of(rows),
+        guarantee=pdanon.PrivacyConstraints(constraints=[*map(sorted, constraints)], k=k),
+        **arguments,
+    )
     return rows, constraints, made
 
 
@@ -300,7 +304,9 @@ def test_constraints_are_counted_in_more_rows_than_a_word_has_bits(seed):
     rng = np.random.default_rng(seed)
     rows = [frozenset(rng.choice([*"abcdefghij"], rng.integers(1, 6), replace=False)) for _ in range(300)]
     constraints = [set(rng.choice([*"abcdefghij"], size, replace=False)) for size in (2, 2, 3, 3, 4, 4)]
-    result = pdanon.pcta(frame_of(rows), k=25, constraints=[*map(sorted, constraints)])
+    result = pdanon.pcta(
+        frame_of(rows), guarantee=pdanon.PrivacyConstraints(constraints=[*map(sorted, constraints)], k=25)
+    )
     became = became_of(pdanon.refine(frame_of(rows), result, loss="NCP"))
     assert cost(rows, became) <= cost(rows, became_of(result))
     for other in [*neighbours(became, blocks_of(result)), *swaps(became, blocks_of(result))]:
@@ -321,8 +327,12 @@ def test_restarts_keep_constraints(sample, seed):
 
 def test_constraints_that_need_nothing_bring_every_item_back():
     frame = frame_of(ROWS)
-    refined = pdanon.pcta(frame, k=3, constraints=[["a", "c"]], refine=True)
-    again = pdanon.refine(frame, pdanon.pcta(frame, k=3, constraints=[["a", "c"]]))
+    refined = pdanon.pcta(
+        frame, guarantee=pdanon.PrivacyConstraints(constraints=[["a", "c"]], k=3), refine=True
+    )
+    again = pdanon.refine(
+        frame, pdanon.pcta(frame, guarantee=pdanon.PrivacyConstraints(constraints=[["a", "c"]], k=3))
+    )
     pd.testing.assert_frame_equal(refined.mapping, again.mapping)
     assert keeps([frozenset(row) for row in ROWS], became_of(refined), [{"a", "c"}], 3)
 
@@ -579,7 +589,10 @@ def test_the_default_is_balanced_where_there_is_one():
     frame = frame_of([*map(set, ["ab", "ab", "ac", "bc", "cd", "d", "de", "e", "ae", "bd"])])
     rules = pdanon.ps_rules(frame, rules=[(["a"], ["e"])], k=3, c=0.9)
     cases = {
-        "balanced": [pdanon.pcta(frame, k=3), pdanon.pcta(frame, k=3, constraints=[["a", "c"]])],
+        "balanced": [
+            pdanon.pcta(frame, k=3),
+            pdanon.pcta(frame, guarantee=pdanon.PrivacyConstraints(constraints=[["a", "c"]], k=3)),
+        ],
         "NCP": [rules, pdanon.apriori(frame, k=3, hierarchy=2)],
     }
     for name, results in cases.items():
@@ -637,7 +650,9 @@ def test_annealing_lowers_the_loss_under_constraints(data, monkeypatch):
     frame = pdanon.read_parquet(data / "groceries.parquet")
     rows = frame["items"].sample(2000, random_state=0).map(sorted)
     constraints = sorted({tuple(row[:3]) for row in rows if len(row) > 2})
-    result = pdanon.coat(frame, k=5, constraints=[*map(list, constraints)])
+    result = pdanon.coat(
+        frame, guarantee=pdanon.PrivacyConstraints(constraints=[*map(list, constraints)], k=5)
+    )
     found = []
     try:
         for n in (1, 2, 3):

@@ -257,7 +257,7 @@ def test_recodings_to_anything_but_cuts_are_refused():
 
 def test_other_guarantees_are_refused():
     frame = frame_of([{"a", "b"}, {"a"}, {"b"}, {"a", "b"}, {"s"}] * 2)
-    diverse = frame.txanon.apriori(k=2, hierarchy=2, sensitive=["s"], l=2)
+    diverse = frame.txanon.apriori(guarantee=pdanon.LmDiversity(l=2, m=2, k=2, sensitive=["s"]), hierarchy=2)
     hiding = [
         frame.txanon.suppress_control(rho=0.5, sensitive=["s"]),
         frame.txanon.td_control(rho=0.5, sensitive=["s"], hierarchy=2),

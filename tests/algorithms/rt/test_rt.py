@@ -564,7 +564,6 @@ def test_function_and_method_are_one(name):
     pd.testing.assert_frame_equal(method("items", **asked).frame, result.frame)
     assert set(result.parameters) == {"algorithm", *(each.name for each in parameters[2:])} - {
         "keep",
-        "n_jobs",
     }
     assert [result.parameters[key] for key in ("algorithm", "k", "m")] == [name, 2, 2]
     assert list(result.passed_through) == ["other"]

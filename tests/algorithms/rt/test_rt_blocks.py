@@ -40,8 +40,10 @@ from test_rt import (
 import pdanon
 from examples import examples
 from pdanon import InfeasibleError, KKm, KLm, ParameterError, Transaction
+from pdanon.algorithms import workers
 from pdanon.algorithms.relational.mondrian import cut_evenly
 from pdanon.algorithms.relational.quasi import QuasiTable
+from pdanon.algorithms.rt import dataset
 from pdanon.algorithms.rt.dataset import Dataset
 
 pytestmark = pytest.mark.filterwarnings("ignore::pdanon.IdentifierWarning")  # of the other columns
@@ -196,8 +198,9 @@ def encoding(**asked):
 def test_one_block_is_the_whole():
     frame = many_rows()
     whole = run(frame, delta=0.6)
-    assert_equal(run(frame, delta=0.6, block_rows=60, n_jobs=2), whole)
-    assert_equal(run(frame, delta=0.6, n_jobs=2), whole)
+    with pdanon.config(processes=2):
+        assert_equal(run(frame, delta=0.6, block_rows=60), whole)
+        assert_equal(run(frame, delta=0.6), whole)
     assert not run(frame, delta=0.6, block_rows=59).frame.equals(whole.frame)
 
 
@@ -219,7 +222,8 @@ def test_a_block_can_be_sent(transaction):
 def test_sensitive_items_in_blocks():
     frame = many_rows(90)
     asked = {"sensitive": ["z"], "l": 2, "transaction": "apriori", "hierarchy": {"any": list("uvwxy")}}
-    result = run(frame, **asked, block_rows=20, k=3, n_jobs=ThreadPoolExecutor(2))
+    with pdanon.config(processes=ThreadPoolExecutor(2)):
+        result = run(frame, **asked, block_rows=20, k=3)
     assert result.guarantee == KLm(k=3, l=2, m=2, quasi=QUASI, sensitive=["z"])
     assert not any(naive.klm_broken(published(result.frame), 3, 2, 2, {"z"}))
     assert len(set(result.groups)) >= 5
@@ -250,7 +254,8 @@ def test_who_works_makes_no_difference(jobs):
     alone = run(frame, **asked)
     assert_contract(frame, alone, 2, 2)
     assert alone.loss["NCP_relational"] <= 0.6
-    together = run(frame, **asked, n_jobs=jobs)
+    with pdanon.config(processes=jobs):
+        together = run(frame, **asked)
     assert_equal(together, alone)
     assert together.parameters == alone.parameters
 
@@ -264,11 +269,11 @@ def test_workers_of_dask(tmp_path):
     with (
         distributed.LocalCluster(**options, local_directory=str(tmp_path)) as cluster,
         distributed.Client(cluster) as client,
+        pdanon.config(processes=client.get_executor()),
     ):
-        executor = client.get_executor()
-        assert_equal(run(frame, delta=0.6, block_rows=30, n_jobs=executor), alone)
+        assert_equal(run(frame, delta=0.6, block_rows=30), alone)
         with pytest.raises(InfeasibleError, match="they lose 0"):
-            run(frame, delta=0.001, block_rows=30, n_jobs=executor)
+            run(frame, delta=0.001, block_rows=30)
 
 
 def test_blocks_do_not_share_chance():
@@ -283,8 +288,8 @@ def test_blocks_do_not_share_chance():
 
 def test_progress_of_blocks(capsys):
     frame = many_rows(60)
-    with pdanon.config(progress=True):
-        run(frame, block_rows=20, n_jobs=ThreadPoolExecutor(1))
+    with pdanon.config(progress=True, processes=ThreadPoolExecutor(1)):
+        run(frame, block_rows=20)
     assert "6steps" in capsys.readouterr().err.replace(" ", "")  # three blocks, formed and anonymized
 
 
@@ -292,8 +297,8 @@ def test_error_of_others_is_that_of_one_process():
     frame = many_rows(60).assign(city=[f"{SECRET}-{number % 7}" for number in range(60)])
     messages = []
     for jobs in (1, ThreadPoolExecutor(2)):
-        with pytest.raises(InfeasibleError) as caught:
-            run(frame, delta=0.01, block_rows=20, n_jobs=jobs)
+        with pytest.raises(InfeasibleError) as caught, pdanon.config(processes=jobs):
+            run(frame, delta=0.01, block_rows=20)
         messages.append(str(caught.value))
     assert messages[0] == messages[1]
     assert "delta=0.01, they lose 0." in messages[0]
@@ -308,8 +313,8 @@ if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.default_int_handler)  # not ignored, whoever runs the tests
     asked = {"k": 2, "m": 2, "quasi": ["age", "city", "region"], "delta": 1}
     asked["transaction"] = pdanon.Transaction("pcta", order="tum")
-    pdanon.config(progress=True)
-    pdanon.rum_bound(many_rows(20_000), **asked, block_rows=5000, n_jobs=2)
+    pdanon.config(progress=True, processes=2)
+    pdanon.rum_bound(many_rows(20_000), **asked, block_rows=5000)
 """
 
 
@@ -360,12 +365,11 @@ def is_gone(group, seconds=60):
 
 def test_compared():
     frame = many_rows(60)
-    asked = {"rum_bound": ASKED | {"delta": 0.7, "n_jobs": 1}}
+    asked = {"rum_bound": ASKED | {"delta": 0.7}}
     table = pdanon.compare(frame, asked, vary={"block_rows": [None, 20, 3]})
     assert table["holds"].tolist()[:2] == [True, True]
     assert table["NCP_relational"][1] == run(frame, delta=0.7, block_rows=20).loss["NCP_relational"]
     assert table["reason"][2].startswith("block_rows must be an integer of at least 4")
-    assert table["n_jobs"].tolist() == [1, 1, 1]
 
 
 POLICY = """
@@ -377,7 +381,7 @@ k = 2
 m = 2
 delta = 0.7
 block_rows = 20
-n_jobs = 2
+processes = 2
 random_state = 0
 
 [columns]
@@ -413,11 +417,35 @@ def test_refused_block_rows(block_rows):
     assert len(run(frame, k=3, block_rows=np.int64(6)).frame) == 12
 
 
-@pytest.mark.parametrize("n_jobs", [0, -1, 2.0, True, None, "all"])
-def test_refused_jobs(n_jobs):
-    with pytest.raises(ParameterError, match="n_jobs must be an integer of at least 1") as caught:
-        run(many_rows(12), block_rows=4, n_jobs=n_jobs)
-    assert all(part in str(caught.value) for part in ("where: n_jobs", "got: ", "hint: "))
+def test_old_spelling_of_processes_is_answered(tmp_path):
+    with pytest.raises(ParameterError, match=r"pdanon.config\(processes=4\)"):
+        run(many_rows(12), block_rows=4, n_jobs=2)
+    policy = POLICY.replace("processes = 2", "n_jobs = 2")
+    for text in (policy, policy.replace("n_jobs = 2", "") + "[compare]\nn_jobs = 2\n"):
+        (tmp_path / "policy.toml").write_text(text)
+        with pytest.raises(ParameterError, match="in a policy: processes = 4"):
+            pdanon.Policy.from_toml(tmp_path / "policy.toml")
+    for wrong in (0, -1, '"all"', "true", "2.0"):
+        (tmp_path / "policy.toml").write_text(POLICY.replace("processes = 2", f"processes = {wrong}"))
+        with pytest.raises(ParameterError, match="processes must be an integer of at least 1"):
+            pdanon.Policy.from_toml(tmp_path / "policy.toml")
+
+
+def test_a_policy_sets_processes_for_its_run(tmp_path, monkeypatch):
+    frame, seen = many_rows(40).reset_index(drop=True), []
+    frame.attrs = {}
+    pdanon.to_parquet(frame, tmp_path / "people.parquet")
+    (tmp_path / "policy.toml").write_text(POLICY)
+
+    def noted(jobs, report):
+        seen.append(jobs)
+        return workers.sharing(1, report)
+
+    monkeypatch.setattr(dataset, "sharing", noted)
+    result = pdanon.Policy.from_toml(tmp_path / "policy.toml").run()
+    assert seen == [2]
+    assert "processes" not in result.parameters
+    assert "processes=1" in repr(pdanon.config())
 
 
 def test_too_few_rows_for_k_are_refused_as_ever():
@@ -446,4 +474,5 @@ def test_informs(block_rows, data):
     for own, items in zip(classes, rows_of(result.frame), strict=True):
         counts.update((own, part) for part in naive.parts(items, 2))
     assert min(counts.values()) >= 25
-    assert_equal(pdanon.rum_bound(frame, **asked, block_rows=block_rows, n_jobs=2), result)
+    with pdanon.config(processes=2):
+        assert_equal(pdanon.rum_bound(frame, **asked, block_rows=block_rows), result)
