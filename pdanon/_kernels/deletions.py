@@ -32,7 +32,18 @@ from cython.cimports.pdanon._kernels.counting import Code, Flag, Number, Real, R
 from cython.cimports.pdanon._kernels.odds import COLD, decay, uniform
 from numpy.typing import NDArray
 
-__all__ = ["Deletions", "break_up", "cover", "holding", "press", "restart", "restore", "scan", "sweep"]
+__all__ = [
+    "Deletions",
+    "break_up",
+    "cover",
+    "holding",
+    "pack",
+    "press",
+    "restart",
+    "restore",
+    "scan",
+    "sweep",
+]
 
 Array = NDArray[Any]
 
@@ -431,6 +442,79 @@ def restore(state: Deletions) -> None:
                                 break
                     else:
                         _toggle(state, row, a)
+
+
+def pack(state: Deletions) -> int64:
+    """Return a lower bound on the weight of all deletions, of a state in which all occurrences are kept.
+
+    An item in fewer than k rows loses all occurrences. Of a clique of pairs that are rare, a row keeps one at
+    most. The cliques of a row are disjoint.
+    """
+    least: int64 = 0
+    with nogil:
+        for row in range(state.rows.weights.shape[0]):
+            least += state.rows.weights[row] * _pack(state, row)
+    return least
+
+
+@cfunc
+@nogil
+@exceptval(check=False)
+def _pack(state: Deletions, row: Py_ssize_t) -> int64:
+    """Count the deletions in a row that rare items and disjoint cliques of rare pairs require.
+
+    A clique begins with the position that has the fewest rare pairs left, and grows by those with the most.
+    """
+    n = state.rows.offsets[row + 1] - state.rows.offsets[row]
+    count: int64 = 0
+    best: Py_ssize_t
+    for a in range(n):
+        state.inside[a] = state.support[_pair(state, row, a, a)] >= state.k
+        count += not state.inside[a]
+    for a in range(n):
+        state.threats[a] = 0
+        for b in range(n):
+            state.threats[a] += state.inside[b] and _is_rare(state, row, a, b)
+    while True:
+        best = -1
+        for a in range(n):
+            if state.inside[a] and state.threats[a] and (best < 0 or state.threats[a] < state.threats[best]):
+                best = a
+        if best < 0:
+            return count
+        for a in range(n):  # 2: it may join the clique
+            state.inside[a] += state.inside[a] and _is_rare(state, row, best, a)
+        _remove(state, row, best, n)
+        while True:
+            best = -1
+            for a in range(n):
+                if state.inside[a] == 2 and (best < 0 or state.threats[a] > state.threats[best]):
+                    best = a
+            if best < 0:
+                break
+            count += 1
+            for a in range(n):
+                state.inside[a] -= state.inside[a] == 2 and not _is_rare(state, row, best, a)
+            _remove(state, row, best, n)
+
+
+@cfunc
+@nogil
+@exceptval(check=False)
+def _remove(state: Deletions, row: Py_ssize_t, a: Py_ssize_t, n: Py_ssize_t) -> void:
+    """Remove a position from those inside, and its pairs from the numbers of rare pairs."""
+    state.inside[a] = 0
+    for b in range(n):
+        state.threats[b] -= _is_rare(state, row, a, b)
+
+
+@cfunc
+@inline
+@nogil
+@exceptval(check=False)
+def _is_rare(state: Deletions, row: Py_ssize_t, a: Py_ssize_t, b: Py_ssize_t) -> bint:
+    """Return whether two different positions of a row are a rare pair."""
+    return a != b and state.support[_pair(state, row, a, b)] < state.k
 
 
 # --- Listed itemsets

@@ -1,8 +1,10 @@
-"""Lower bounds on the loss of all releases that recode an item equally in all rows.
+"""Lower bounds on the loss of all releases that recode an item equally in all rows, and of deletions.
 
 Items are in conflict if a release cannot publish all of them as they are, because they are a rare itemset. In
 each conflict, at least one item must change. The weight of the changed items is bounded by prices: each
 conflict has a price, and the prices of the conflicts with an item sum to at most its weight.
+
+Releases by deletions keep an item in some rows. There, each row has conflicts of its own.
 """
 
 from __future__ import annotations
@@ -15,12 +17,14 @@ from fractions import Fraction
 import numpy as np
 
 from pdanon._kernels.conflicts import Packing
+from pdanon._kernels.deletions import pack
 from pdanon.cards import Share, card, listing
 from pdanon.guarantees import KmAnonymity, PrivacyConstraints
 from pdanon.guarantees.parameters import constraint_table
 from pdanon.itemsets.codes import Codes, Itemsets, Numbers, Offsets
 from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import Floats, mask_at, offsets_of, rows_of, sums
+from pdanon.itemsets.row_loops import deletions_of
 from pdanon.itemsets.support import ItemsetTable, SupportIndex, concatenate, csr
 from pdanon.itemsets.timing import TimeLimitError, check_time, seconds_left, time_is_up
 
@@ -53,6 +57,8 @@ class Bound:
         Number of items that occur.
     reached : float or None
         The loss of a release, to compare.
+    kind : {"sets", "deletions"}
+        The releases: those that recode an item equally in all rows, or those that delete single occurrences.
     """
 
     guarantee: KmAnonymity | PrivacyConstraints
@@ -61,6 +67,7 @@ class Bound:
     total: int
     n_items: int
     reached: float | None = None
+    kind: str = "sets"
 
     @property
     def least(self) -> float:
@@ -71,7 +78,9 @@ class Bound:
     @property
     def _exact(self) -> Fraction:
         share = Fraction(self.changed, max(self.total, 1))
-        return share if self.loss == "occurrences" else share * Fraction(2, max(self.n_items, 2))
+        if self.loss == "occurrences" or self.kind == "deletions":  # a deletion has an NCP of 1
+            return share
+        return share * Fraction(2, max(self.n_items, 2))
 
     def beside(self, reached: float) -> Bound:
         """Return the bound with the loss of a release."""
@@ -88,7 +97,7 @@ class Bound:
         exact = 100 * self._exact
         quotient = Context(4, ROUND_FLOOR).divide(Decimal(exact.numerator), Decimal(exact.denominator))
         what = "changes less" if self.loss == "occurrences" else "has less NCP"
-        return f"no release by sets {what} than {quotient.normalize():f} %"
+        return f"no release by {self.kind} {what} than {quotient.normalize():f} %"
 
     def __repr__(self) -> str:
         return listing(self._title, self._lines())
@@ -103,7 +112,7 @@ class Bound:
 
     def _lines(self) -> Iterator[tuple[str, str]]:
         yield "guarantee", repr(self.guarantee)
-        yield "proven", f"{self.changed:,} of {self.total:,} occurrences change in any release by sets"
+        yield "proven", f"{self.changed:,} of {self.total:,} occurrences change in any release by {self.kind}"
         if self.reached is not None:
             yield "reached", f"{100 * self.reached:.4g} %{', which is optimal' if self.is_reached else ''}"
 
@@ -138,6 +147,18 @@ def bound_changes(
     except TimeLimitError:
         pass
     return Bound(guarantee, "occurrences", least, total, int((weights > 0).sum()))
+
+
+def bound_deletions(itemsets: Itemsets, guarantee: KmAnonymity) -> Bound:
+    """Bound the number of occurrences that any release by deletions deletes, row by row."""
+    index = SupportIndex.of(itemsets)
+    rows, weights = index.distinct(), index.singles
+    if guarantee.m == 1:
+        least = int(weights[weights < guarantee.k].sum())
+    else:
+        least = pack(deletions_of(rows.rows, guarantee.k, np.ones(rows.n_items)))
+    total, n_items = int(weights.sum()), int((weights > 0).sum())
+    return Bound(guarantee, "occurrences", least, total, n_items, kind="deletions")
 
 
 def _rare_itemsets(

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from pdanon.errors import ReleaseWarning, UselessWarning, warn
 from pdanon.guarantees.k_anonymity import PublicK
+from pdanon.guarantees.km import KmAnonymity
+from pdanon.guarantees.lm import LmDiversity
 from pdanon.guarantees.rho import RhoUncertainty
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.equality import value_numbers
@@ -85,6 +87,11 @@ def items_left(
     if n_rows < FEW:
         return ""
     judged, kind = _unprotected_items(mapping, guarantee)
+    if (
+        isinstance(guarantee, (KmAnonymity, LmDiversity))
+        and (is_kept(judged) | judged["generalized"].isna()).all()
+    ):
+        judged = judged.assign(group=0)  # its groups are rows that lose the same items
     if "column" not in mapping:
         return (
             _describe_loss(judged, kind)

@@ -131,6 +131,36 @@ def test_a_cold_sweep_never_raises_the_cost(seed):
         assert state.lack == len(naive.rare(state.kept))
 
 
+def least_of(row, rare):
+    """The least number of items to delete from a row, so that it has no rare item or pair."""
+    for size in range(len(row) + 1):
+        for gone in combinations(row, size):
+            left = [item for item in row if item not in gone]
+            if rare.isdisjoint([*combinations(left, 1), *combinations(left, 2)]):
+                return size
+    raise AssertionError
+
+
+@pytest.mark.parametrize("seed", range(TIMES))
+def test_no_packing_is_above_the_least_deletions_of_each_row(seed):
+    naive, state, kept, _ = drawn(seed)
+    rare = naive.rare(np.ones(len(kept), np.bool_))
+    least = sum(
+        int(weight) * least_of(row, rare) for row, weight in zip(naive.rows, naive.weights, strict=True)
+    )
+    hurt = sum(  # at least one deletion in each row with a rare pair, and one for each rare item
+        int(weight) * max(sum((item,) in rare for item in row), least_of(row, rare) > 0)
+        for row, weight in zip(naive.rows, naive.weights, strict=True)
+    )
+    assert hurt <= deletions.pack(state) <= least
+
+
+def test_a_clique_of_rare_pairs_keeps_one_item():
+    rows = [[0, 1, 2, 3], [0, 4], [1, 4], [2, 4], [3, 4], [4, 5]]
+    state = deletions.Deletions(rows_of(rows, [1, 3, 3, 3, 3, 3], N_ITEMS), 2, np.ones(N_ITEMS), 1)
+    assert deletions.pack(state) == 3
+
+
 def test_what_is_pressed_dies():
     """Without a press, a pair in four of five rows stays, as its way to zero is long. A press ends that."""
     rows, weights = [[0, 1, 2], [0, 1, 3], [0, 1, 4], [0, 1, 5], [0], [1]], [1, 1, 1, 1, 9, 9]

@@ -15,13 +15,15 @@ import pandas as pd
 
 from pdanon.algorithms.registry import Algorithm
 from pdanon.algorithms.states import deletions
+from pdanon.algorithms.states.diverse_sets import check_diverse
 from pdanon.algorithms.weights import importance
-from pdanon.guarantees import KmAnonymity
-from pdanon.guarantees.parameters import DEFAULT_M, ItemLimit
+from pdanon.errors import InfeasibleError
+from pdanon.guarantees import KmAnonymity, LmDiversity
+from pdanon.guarantees.parameters import DEFAULT_M, ItemLimit, check_k
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.encoded_columns import ListColumns
-from pdanon.itemsets.lists import Codes, Mask, Numbers, offsets_of, ranges, sums
+from pdanon.itemsets.lists import Codes, Mask, Numbers, mask_at, offsets_of, ranges, sums
 from pdanon.itemsets.support import SupportIndex, check_rows, ranks_of
 from pdanon.itemsets.timing import Report
 from pdanon.recoding.decision import ListDecision, decide_lists
@@ -35,7 +37,8 @@ def local_suppression(
     frame: pd.DataFrame,
     column: Hashable | None = None,
     *,
-    k: int,
+    guarantee: KmAnonymity | LmDiversity | None = None,
+    k: int | None = None,
     m: ItemLimit = DEFAULT_M,
     weights: Mapping[Any, float] | pd.Series[float] | None = None,
     keep: Sequence[Hashable] = (),
@@ -48,10 +51,12 @@ def local_suppression(
         One row per person. It is not modified.
     column : hashable, optional
         The list column. By default, the only one.
-    k : int
-        Minimum number of rows that match an attacker's knowledge; at least 2.
-    m : int or None
-        Maximum number of items that the attacker knows. None: all items of a row.
+    guarantee : KmAnonymity or LmDiversity, optional
+        The guarantee. The sensitive items of ``LmDiversity`` are published as they are, and the attacker
+        knows none of them.
+    k, m : int, optional
+        Short for ``KmAnonymity(k, m)``: at least k rows match up to m known items. ``m=None``: all items of a
+        row.
     weights : mapping or Series, optional
         Importance of each item, in [0, 1]; 1 for items not listed. It is the price of a deletion.
     keep : sequence of hashable
@@ -67,7 +72,9 @@ def local_suppression(
     Raises
     ------
     InfeasibleError
-        If some rows are not missing, but fewer than k.
+        If some rows are not missing, but fewer than k; if a sensitive item is in more than 1/l of the rows,
+        or of those with other items; or if fewer than k rows would lose all their items, and too few others
+        have no sensitive item.
     OutOfMemoryError
         If the pairs of items of all rows need more memory than there is.
     ColumnError, ItemsetDtypeError, ParameterError
@@ -80,10 +87,10 @@ def local_suppression(
 
     Notes
     -----
-    Guarantee: ``KmAnonymity(k, m)``. Each itemset of up to m items that occurs in the release is in at least
-    k rows. Let an attacker know up to m items of a person. If a released row has all of them, at least k rows
-    do. If none has, some were deleted from the row of the person. The row is then only known to have the
-    items that were not deleted, and by the same argument at least k rows do, or none.
+    Guarantee: ``KmAnonymity(k, m)``, or ``LmDiversity(l, m, sensitive, k)``. Each itemset of up to m known
+    items that occurs in the release is in at least k rows. If a released row has all items that an attacker
+    knows of a person, at least k rows do. If none has, some were deleted from the row of the person. Each row
+    with the others remains possible: again at least k rows. With none left, all rows are.
 
     Counts are lower bounds: an item that a row lacks may have been deleted. Frequent itemsets lose little.
     Releases by sets keep rare items better, and delete nothing.
@@ -93,7 +100,9 @@ def local_suppression(
     price falls only if they are in fewer rows. In a step, an occurrence is deleted, restored, or exchanged
     with another one of its row. The release with the fewest deletions, by weight, is kept. With m of 3 or
     more, larger itemsets follow: those that are rare are listed, and broken up row by row. This repeats until
-    none is rare. The search is seeded. Equal tables give equal releases, in whatever order their rows are.
+    none is rare. So it is with known items that tell a sensitive one: one of them is deleted in each row with
+    all of these items. The search is seeded. Equal tables give equal releases, however their rows are
+    ordered.
 
     Cost: 4 bytes of memory for each pair of items of each distinct row. Each sweep takes time linear in the
     pairs of rows with deletions or rare pairs. There are about 100 sweeps in an annealing, and up to two
@@ -125,23 +134,42 @@ def local_suppression(
     return RECORD.release(locals())
 
 
-def decide(columns: ListColumns, report: Report, *, k: int, m: ItemLimit, weights: Any) -> ListDecision:
+def decide(
+    columns: ListColumns, report: Report, *, guarantee: KmAnonymity | LmDiversity, weights: Any
+) -> ListDecision:
     """Decide which occurrences are deleted."""
-    guarantee = KmAnonymity(k, m)
-    itemsets = columns.itemsets
-    check_rows(SupportIndex.of(itemsets).n_rows, guarantee.k)
+    itemsets, k = columns.itemsets, check_k(guarantee.k)
+    check_rows(SupportIndex.of(itemsets).n_rows, k)
     number_of, rows = _distinct_rows(itemsets)
     valued = importance(weights, itemsets)
     worth = np.ones(itemsets.n_items) if valued is None else valued
-    kept = deletions.protect(rows, guarantee.k, guarantee.m, worth, report)
-    kept = deletions.with_single_items(rows, kept, guarantee.k)
-    kept = deletions.with_enough_emptied(rows, kept, guarantee.k)
-    kept = kept[ranges(rows.offsets[number_of], itemsets.lengths)[1]]
-    # Where no such rows suffice, items go in all rows.
-    gone = labels_to_suppress(np.where(kept, itemsets.codes, -1), itemsets, guarantee.k)
-    kept &= ~np.isin(itemsets.codes, gone)
+    hidden = np.zeros(itemsets.n_items, np.bool_)
+    if isinstance(guarantee, LmDiversity):
+        hidden = guarantee.is_sensitive(itemsets)
+        check_diverse(rows.keep_items(~hidden), rows.keep_items(hidden), guarantee.l, itemsets.n_present)
+        kept = deletions.protect_secrets(rows, guarantee, hidden, worth, report)
+        kept = deletions.with_single_items(rows, kept, k)
+    else:
+        kept = deletions.with_single_items(rows, deletions.protect(rows, k, guarantee.m, worth, report), k)
+        kept = deletions.with_enough_emptied(rows, kept, k)
+    kept = _suppress_more(itemsets, kept[ranges(rows.offsets[number_of], itemsets.lengths)[1]], hidden, k)
     recoding = Recoding.of_deleted(~kept, itemsets, _number_losses(itemsets, ~kept))
     return decide_lists(columns, recoding, guarantee)
+
+
+def _suppress_more(itemsets: Itemsets, kept: Mask, hidden: Mask, k: int) -> Mask:
+    """Suppress items in all rows if fewer than k rows lost all, and other rows did not suffice.
+
+    The other itemsets keep their supports. Sensitive items stay.
+    """
+    plain = np.flatnonzero(~mask_at(itemsets.n_rows, itemsets.rows[hidden[itemsets.codes]]))
+    units = np.where(kept, itemsets.codes, -1)
+    gone = labels_to_suppress(units[itemsets.places(plain)], itemsets.take(plain), k)
+    kept = kept & ~np.isin(itemsets.codes, gone)
+    if len(labels_to_suppress(np.where(kept, itemsets.codes, -1), itemsets, k)):
+        problem = "fewer than k rows would lose all their items, and too few others have no sensitive item"
+        raise InfeasibleError(problem, where="k", got=f"k={k}", hint="choose a smaller k")
+    return kept
 
 
 def _number_losses(itemsets: Itemsets, deleted: Mask) -> Codes:
@@ -166,7 +194,7 @@ def _distinct_rows(itemsets: Itemsets) -> tuple[Numbers, SupportIndex]:
 
 RECORD = Algorithm(
     local_suppression,
-    (KmAnonymity,),
+    (KmAnonymity, LmDiversity),
     recodes="rows",
     decide=decide,
     unit="sweeps",

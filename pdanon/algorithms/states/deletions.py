@@ -6,13 +6,18 @@ Items and pairs are searched by annealing. Larger or listed itemsets are broken 
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from functools import partial
 
 import numpy as np
 
 from pdanon._kernels import deletions
+from pdanon.guarantees import LmDiversity
+from pdanon.guarantees.breaches import Breaches, likeliest_secrets
+from pdanon.guarantees.generalized_itemsets import unite_itemsets
+from pdanon.guarantees.parameters import check_k
 from pdanon.itemsets.lists import Floats, Mask, mask_at, offsets_of, rows_of
-from pdanon.itemsets.memory import require_memory
+from pdanon.itemsets.row_loops import deletions_of
 from pdanon.itemsets.support import ItemsetTable, SupportIndex, concatenate, no_itemsets
 from pdanon.itemsets.timing import Report, check_time
 
@@ -25,7 +30,6 @@ _LAST = 100  # further sweeps, while pairs are rare
 _EVERY = 2  # sweeps after which the occurrences to try are listed again
 _PRESS, _LAST_PRESS = 1.12, 1.5  # factor of the price of a dying pair, each time
 _SHARE = 0.5  # of the other rare pairs that begin to die, each time
-_SLOT = 4  # bytes of a pair in a row
 
 
 def protect(rows: SupportIndex, k: int, m: int | None, worth: Floats, report: Report) -> Mask:
@@ -41,11 +45,35 @@ def protect(rows: SupportIndex, k: int, m: int | None, worth: Floats, report: Re
     return kept
 
 
+def protect_secrets(
+    rows: SupportIndex, guarantee: LmDiversity, hidden: Mask, worth: Floats, report: Report
+) -> Mask:
+    """Return whether each occurrence is kept, so that no known itemset is rare or tells a sensitive item.
+
+    ``hidden`` tells which items are sensitive. They are kept.
+    """
+    k, share = check_k(guarantee.k), Fraction(1, guarantee.l)
+
+    def list_threats(left: SupportIndex) -> ItemsetTable:
+        """List rare itemsets; and others with the sensitive item that most of their rows have."""
+        known, secrets = left.keep_items(~hidden), left.keep_items(hidden)
+        found = Breaches(known, secrets, share, guarantee.m, k).threats()
+        told = np.where(found.supports < k, -1, likeliest_secrets(known, secrets, found)[0])
+        secret = ItemsetTable.listed(told[told >= 0], offsets_of(told >= 0))
+        return unite_itemsets(found, secret, rows.n_items)
+
+    kept = hidden[rows.codes]
+    kept[~kept] = protect(rows.keep_items(~hidden), k, guarantee.m, worth, report)
+    kept[kept] = break_up(kept_rows(rows, kept), list_threats, np.where(hidden, -1.0, worth))
+    return kept
+
+
 def break_up(rows: SupportIndex, list_rare: Callable[[SupportIndex], ItemsetTable], worth: Floats) -> Mask:
     """Return whether each occurrence is kept, so that no listed itemset is left in a row.
 
-    ``list_rare`` lists the itemsets that are rare in some rows. They are dead, and stay so. Each row with one
-    that has died is solved again from all of its occurrences. That may make further ones rare.
+    ``list_rare`` lists the itemsets that some rows must not have. They are dead, and stay so. Each row with
+    one that has died is solved again from all of its occurrences. That may make further ones rare. An item
+    with a negative worth is never deleted.
     """
     kept = np.ones(len(rows.codes), np.uint8)
     price = worth * np.sqrt(np.sqrt(rows.singles))
@@ -102,8 +130,7 @@ def kept_rows(rows: SupportIndex, kept: Mask) -> SupportIndex:
 def _protect_pairs(rows: SupportIndex, k: int, worth: Floats, report: Report) -> Mask:
     """Return the occurrences to keep, so that no item and no pair is rare, by repeated annealing."""
     lengths = rows.lengths
-    require_memory(_SLOT * int((lengths * (lengths + 1) // 2).sum()), "the pairs of all rows")
-    state = deletions.Deletions(rows.rows, k, worth, 1)
+    state = deletions_of(rows.rows, k, worth)
     prices = worth[rows.codes] * np.repeat(rows.weights, lengths)
     deletions.cover(state)
     best = state.kept

@@ -1,23 +1,27 @@
-"""Lower bounds on loss: how little a release by sets can lose under a guarantee."""
+"""Lower bounds on loss: how little a release by sets or by deletions can lose under a guarantee."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 
 from pdanon.errors import ParameterError
-from pdanon.guarantees import read_guarantee
+from pdanon.guarantees import KmAnonymity, read_guarantee
 from pdanon.guarantees.parameters import DEFAULT_M, DefaultNumber, ItemLimit, check_seconds
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import list_column
+from pdanon.itemsets.lists import sums
+from pdanon.itemsets.mapping import mapping_values
+from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.timing import limit_time
 from pdanon.itemsets.validation import find_name
-from pdanon.recoding.bounds import BOUNDED, LOSSES, Bound, bound_changes
-from pdanon.recoding.result import Anonymized, labels_of, recoded_column
+from pdanon.recoding.bounds import BOUNDED, LOSSES, Bound, bound_changes, bound_deletions
+from pdanon.recoding.result import Anonymized, labels_of, other_frame, recoded_column
 
 
 @called_by_name
@@ -28,10 +32,11 @@ def bound(
     *,
     k: int | None = None,
     m: ItemLimit = DEFAULT_M,
+    kind: str = "sets",
     loss: str = "occurrences",
     time_limit: float = 10,
 ) -> Bound:
-    """Prove a lower bound on the loss of all releases by sets.
+    """Prove a lower bound on the loss of all releases by sets, or by deletions.
 
     Parameters
     ----------
@@ -44,6 +49,9 @@ def bound(
         The list column. By default the only one.
     k, m
         Short for the guarantee ``KmAnonymity(k, m)``.
+    kind : {"sets", "deletions"}
+        The releases: those that recode an item equally in all rows; or those of `local_suppression`, for
+        ``KmAnonymity``. A result of the latter is compared with these, whatever the kind is.
     loss : {"occurrences", "NCP"}
         The loss, as in ``result.loss``.
     time_limit : float
@@ -75,9 +83,14 @@ def bound(
     ``utility`` are, and whatever is suppressed to hide emptied rows. It does not hold if groups of rows are
     recoded separately, as by `lra`, nor for disassociation.
 
-    Proof. If all items of an itemset are published as they are, the release has the itemset in the same rows
-    as the original. So of a rare itemset, with a support in (0, k), at least one item must change. Listed
-    are rare itemsets of up to 3 items for ``KmAnonymity``, or of 2 if there are too many rows with many
+    The bound for deletions holds for every release whose rows are subsets of the original ones. An item in
+    fewer than k rows must disappear from them. Of a rare pair, each of its rows must lose an item. So of a
+    clique of rare pairs in a row, the row keeps one item at most. The cliques of a row are disjoint, and
+    their losses are summed over all rows.
+
+    Proof for sets. If all items of an itemset are published as they are, the release has the itemset in the
+    same rows as the original. So of a rare itemset, with a support in (0, k), at least one item must change.
+    Listed are rare itemsets of up to 3 items for ``KmAnonymity``, or of 2 if too many rows have many
     items. A larger m also forbids these, so that the bound is valid. For ``PrivacyConstraints`` they are the
     rare constraints. The least support of items that meet all these conditions is bounded in two steps:
 
@@ -107,6 +120,7 @@ def bound(
     0.14285714285714285
     """
     loss = find_name(loss, LOSSES, "loss with a lower bound", where="loss")
+    kind = find_name(kind, ("sets", "deletions"), "kind of releases with a lower bound", where="kind")
     seconds = check_seconds(time_limit, "time_limit")
     result = guarantee if isinstance(guarantee, Anonymized) else None
     if result is not None:
@@ -114,27 +128,42 @@ def bound(
             hint = "leave out k, m and column, which are those of the result"
             raise ParameterError("the guarantee is given twice", where="guarantee, k and m", hint=hint)
         guarantee = result.guarantee
+        kind = "deletions" if result.parameters.get("algorithm") == "local_suppression" else kind
     else:
         guarantee, column = read_guarantee(guarantee, column, k, m)
-    if not isinstance(guarantee, BOUNDED):
+    bounded = BOUNDED if kind == "sets" else (KmAnonymity,)
+    if not isinstance(guarantee, bounded):
         raise ParameterError(
             "no lower bound is known for this guarantee",
             where="guarantee",
             got=type(guarantee).__name__,
-            hint=f"pass {' or '.join(each.__name__ for each in BOUNDED)}, or a release with one of them",
+            hint=f"pass {' or '.join(each.__name__ for each in bounded)}, or a release with one of them",
         )
     if result is None:
         itemsets = Itemsets.from_series(list_column(frame, column))
     else:
-        itemsets = _read_original(frame, result, loss)
+        itemsets = _read_original(frame, result, loss, kind)
     with limit_time(seconds):
-        found = replace(bound_changes(itemsets, guarantee, exhaustive=True), loss=loss)
+        if kind == "sets":
+            found = bound_changes(itemsets, guarantee, exhaustive=True)
+        else:
+            assert isinstance(guarantee, KmAnonymity)  # tested above
+            found = bound_deletions(itemsets, guarantee)
+    found = replace(found, loss=loss)
     return found if result is None else found.beside(result.loss[loss])
 
 
-def _read_original(frame: pd.DataFrame, result: Anonymized, loss: str) -> Itemsets:
+def _read_original(frame: pd.DataFrame, result: Anonymized, loss: str, kind: str) -> Itemsets:
     """Encode the original of a result, if a bound can be compared with it."""
     itemsets = Itemsets.from_series(frame.iloc[:, recoded_column(frame, result)])
+    if kind == "deletions":
+        items = itemsets.lookup(mapping_values(result.mapping, "item"))
+        if (items < 0).any() or len(items) == 0 < itemsets.n_items:
+            raise other_frame("other items")
+        supports = sums(items, result.mapping["support"].to_numpy(np.int64), itemsets.n_items)
+        if (supports != SupportIndex.of(itemsets).singles).any():
+            raise other_frame("items with other supports")
+        return itemsets
     if result.groups is not None:
         hint = "pass a release that recodes an item equally in all rows, such as by pcta"
         raise ParameterError("groups of rows are recoded separately", where="guarantee", hint=hint)

@@ -44,6 +44,26 @@ def test_no_attacker_finds_fewer_than_k_rows(m, rows, k):
     assert emptied == 0 or sum(not now for now in released) >= k
 
 
+@pytest.mark.parametrize("m", [1, 2, 3, None])
+@settings(max_examples=examples(300))
+@given(rows=row_lists("abcdst", longest=5, most=14), k=st.integers(2, 4), l=st.integers(2, 3))
+def test_no_known_item_tells_a_sensitive_one(m, rows, k, l):  # noqa: E741
+    secrets = frozenset("st") & frozenset().union(*rows)
+    if not secrets or not any(row - secrets for row in rows):
+        return
+    guarantee = pdanon.LmDiversity(l=l, m=m, k=k, sensitive=sorted(secrets))
+    try:
+        released = released_by(rows, guarantee=guarantee)
+    except pdanon.InfeasibleError:
+        most = max(sum(secret in row for row in rows) for secret in secrets)
+        others = sum(not row & secrets for row in rows)
+        assert len(rows) < k or most * l > sum(bool(row - secrets) for row in rows) or others < 2 * k
+        return
+    assert not naive.lm_threats(released, l, m, secrets, k)
+    assert all(now <= before for now, before in zip(released, rows, strict=True))
+    assert [row & secrets for row in released] == [row & secrets for row in rows]
+
+
 @settings(max_examples=examples(200))
 @given(rows=PRESENT, k=st.integers(2, 4), m=st.integers(1, 3), order=st.randoms(use_true_random=False))
 def test_the_order_of_rows_does_not_matter(rows, k, m, order):
@@ -100,7 +120,7 @@ def least_deleted(rows, k, m):
 
 
 def test_tiny_tables_lose_hardly_more_than_the_least():
-    """Rows are distinct, as equal ones lose the same, and none is emptied, as others might have to follow."""
+    """And never less than the bound. Rows are distinct, as equal ones lose the same, and none is emptied."""
     rng, deleted, least = np.random.default_rng(0), 0, 0
     for _ in range(examples(400)):
         drawn = {frozenset(item for item in "abcd" if rng.random() < 0.6) for _ in range(7)}
@@ -111,9 +131,44 @@ def test_tiny_tables_lose_hardly_more_than_the_least():
         if all(now or not before for before, now in zip(rows, released, strict=True)):
             own = sum(map(len, rows)) - sum(map(len, released))
             proven = least_deleted(rows, k, 2)
-            assert own >= proven
+            assert pdanon.bound(frame_of(rows), k=k, kind="deletions").changed <= proven <= own
             deleted, least = deleted + own, least + proven
     assert least <= deleted <= 1.1 * least
+
+
+@pytest.mark.parametrize("m", [1, 2, 3, None])
+@settings(max_examples=examples(200))
+@given(rows=PRESENT, k=st.integers(2, 4))
+def test_no_release_is_below_the_bound(m, rows, k):
+    if len(rows) < k or not any(rows):
+        return
+    frame = frame_of(rows)
+    result = frame.txanon.local_suppression(k=k, m=m)
+    found = pdanon.bound(frame, result)
+    assert found.kind == "deletions"
+    assert found.least <= found.reached == result.loss["occurrences"]
+    if m == 1:  # unless further rows are emptied
+        few = sum(map(len, rows)) - sum(map(len, rows_of(result.frame)))
+        assert found.changed == sum(n for n in naive.supports(rows, 1).values() if n < k) <= few
+
+
+def test_a_bound_of_deletions_is_asked_for_what_has_one():
+    frame = frame_of([frozenset(row) for row in ("ab", "a", "a", "b", "b")])
+    result = frame.txanon.local_suppression(k=2, m=2)
+    assert "no release by deletions changes less than" in repr(pdanon.bound(frame, result))
+    with pytest.raises(pdanon.ParameterError, match="no lower bound"):
+        pdanon.bound(frame, pdanon.PrivacyConstraints(constraints=[["a", "b"]], k=2), kind="deletions")
+    with pytest.raises(pdanon.ParameterError, match="not of this frame"):
+        pdanon.bound(frame_of([frozenset("a")] * 5), result)
+    with pytest.raises(pdanon.ParameterError, match="no such kind"):
+        pdanon.bound(frame, k=2, kind="nodes")
+
+
+def test_rows_that_lose_much_alike_are_no_group_of_a_useless_release(recwarn):
+    """Groups are what rows lose. A warning about almost empty groups is for classes."""
+    rows = [frozenset("ab")] * 60 + [frozenset([item]) for item in "cdefghijklmnopqrst"]
+    frame_of(rows).txanon.local_suppression(k=5, m=2)
+    assert not [each for each in recwarn if issubclass(each.category, pdanon.errors.UselessWarning)]
 
 
 def test_an_important_item_stays():
