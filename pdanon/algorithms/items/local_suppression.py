@@ -66,8 +66,9 @@ def local_suppression(
     -------
     Anonymized
         A local recoding: each row is published as a subset of its items, which keep their type. ``groups``
-        has the number of the set of items that a row loses; 0 if it loses none. Equal rows lose the same.
-        Rows that lose all their items remain as empty rows: none, or at least k.
+        has the number of the set of items that a row loses; 0 if it loses none. Keep it and the mapping
+        secret: they say what rows lost. Equal rows lose the same. Rows that lose all their items remain as
+        empty rows: none, or at least k.
 
     Raises
     ------
