@@ -74,7 +74,7 @@ def local_suppression(
     ------
     InfeasibleError
         If some rows are not missing, but fewer than k; if a sensitive item is in more than 1/l of the rows,
-        or of those with other items; or if fewer than k rows would lose all their items, and too few others
+        or of the rows with other items; or if fewer than k rows would lose all their items, and too few others
         have no sensitive item.
     OutOfMemoryError
         If the pairs of items of all rows need more memory than there is.
@@ -102,7 +102,7 @@ def local_suppression(
     with another one of its row. The release with the fewest deletions, by weight, is kept. With m of 3 or
     more, larger itemsets follow: those that are rare are listed, and broken up row by row. This repeats until
     none is rare. So it is with known items that tell a sensitive one: one of them is deleted in each row with
-    all of these items. The search is seeded. Equal tables give equal releases, however their rows are
+    all of them. The search is seeded. Equal tables give equal releases, however their rows are
     ordered.
 
     Cost: 4 bytes of memory for each pair of items of each distinct row. Each sweep takes time linear in the
