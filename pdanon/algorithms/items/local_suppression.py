@@ -74,8 +74,8 @@ def local_suppression(
     ------
     InfeasibleError
         If some rows are not missing, but fewer than k; if a sensitive item is in more than 1/l of the rows,
-        or of the rows with other items; or if fewer than k rows would lose all their items, and too few others
-        have no sensitive item.
+        or of the rows with other items; or if fewer than k rows would lose all their items, and too few
+        others have no sensitive item.
     OutOfMemoryError
         If the pairs of items of all rows need more memory than there is.
     ColumnError, ItemsetDtypeError, ParameterError
