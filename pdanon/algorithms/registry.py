@@ -19,6 +19,7 @@ import numpy as np
 from pdanon import guarantees
 from pdanon.errors import ParameterError
 from pdanon.guarantees.parameters import DEFAULT_M, DefaultNumber, check_k, materialize
+from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.codes import Codes
 from pdanon.itemsets.columns import check_free, find_columns
 from pdanon.itemsets.encoded_columns import ListColumns
@@ -146,6 +147,9 @@ class Algorithm:
         """
         given = dict(arguments)
         frame, column, keep = (given.pop(name) for name in ("frame", "column", "keep"))
+        if takes_guarantee(self.function) and isinstance(column, Guarantee):
+            got, hint = type(column).__name__, "pass it by name: guarantee=..."
+            raise ParameterError("the second argument is the list column", where="column", got=got, hint=hint)
         position, *private = find_columns(frame, column, given.get("private"))
         check_free(frame, self.adds)
         columns = ListColumns.of(frame, [position, *private])

@@ -211,7 +211,7 @@ def compare(
     configurations : mapping
         Parameters by algorithm name, or by any label if the parameters include ``"algorithm"``.
     k, m
-        Short for ``k`` and ``m`` in every configuration.
+        Short for ``k`` and ``m`` in every configuration. A ``guarantee`` in a configuration has its own.
     vary : mapping, optional
         Values by parameter. Every configuration runs with all combinations of them. If the values are
         neither numbers nor words, pass a mapping from a name, which the table shows, to the value.
