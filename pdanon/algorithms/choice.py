@@ -21,9 +21,9 @@ from pdanon.algorithms.registry import (
     Recodes,
     Way,
     algorithm,
+    known_arguments,
     of_lists,
     parameters_of,
-    parameters_of_guarantee,
 )
 from pdanon.algorithms.rt.transaction import Transaction
 from pdanon.errors import InfeasibleError, ParameterError, ReleaseWarning, UselessWarning, one_line
@@ -365,15 +365,6 @@ def _transaction(known: Mapping[str, Any]) -> Transaction:
     return Transaction(name, **parts)
 
 
-def _arguments(function: Callable[..., Anonymized], known: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the known parameters that an algorithm takes: the guarantee, or its own parameters."""
-    accepted = [name for name in parameters_of(function) if name in known]
-    if "guarantee" in accepted:
-        promised = parameters_of_guarantee(type(known["guarantee"]))
-        accepted = [name for name in accepted if name not in promised]
-    return {name: known[name] for name in accepted}
-
-
 # --- Trials
 
 
@@ -580,7 +571,7 @@ class _Trials:
             if "transaction" in accepted:
                 known["transaction"] = _transaction(known)
             place = {"column": self.column} if of_lists(function) else {}
-            return function(self.frame, **place, **_arguments(function, known))
+            return function(self.frame, **place, **known_arguments(function, known))
 
     def outcome(self) -> Anonymized:
         """Return the best release with the table of all tries."""
@@ -772,4 +763,4 @@ def choose(
         tried = trials.outcome().tried
     assert tried is not None
     parameters |= {"time_limit": time_limit, **chosen.way.options}
-    return chosen.algorithm, _arguments(algorithm(chosen.algorithm), parameters), tried
+    return chosen.algorithm, known_arguments(algorithm(chosen.algorithm), parameters), tried

@@ -40,7 +40,7 @@ from pdanon.itemsets.validation import check_known
 from pdanon.recoding.decision import Decision, ListDecision, ListRows, no_risk
 
 SAMPLE = 10_000  # rows in which unmodified columns are counted, and rows on which an algorithm is chosen
-_REQUEST = (*REQUEST_PARAMETERS, "hierarchy", "keep")  # parameters without an algorithm
+_REQUEST = ("guarantee", *REQUEST_PARAMETERS, "hierarchy", "keep")  # parameters without an algorithm
 
 
 @frozen

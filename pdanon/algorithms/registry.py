@@ -19,6 +19,7 @@ import numpy as np
 from pdanon import guarantees
 from pdanon.errors import ParameterError
 from pdanon.guarantees.parameters import DEFAULT_M, DefaultNumber, check_k, materialize
+from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.codes import Codes
 from pdanon.itemsets.columns import check_free, find_columns
 from pdanon.itemsets.encoded_columns import ListColumns
@@ -146,6 +147,9 @@ class Algorithm:
         """
         given = dict(arguments)
         frame, column, keep = (given.pop(name) for name in ("frame", "column", "keep"))
+        if takes_guarantee(self.function) and isinstance(column, Guarantee):
+            got, hint = type(column).__name__, "pass it by name: guarantee=..."
+            raise ParameterError("the second argument is the list column", where="column", got=got, hint=hint)
         position, *private = find_columns(frame, column, given.get("private"))
         check_free(frame, self.adds)
         columns = ListColumns.of(frame, [position, *private])
@@ -193,9 +197,7 @@ def _recorded_parameters(given: Mapping[str, Any], decision: ListDecision) -> di
     Those of a guarantee are recorded one by one.
     """
     if guarantee := given.get("guarantee"):
-        promised = sorted(
-            parameters_of_guarantee(type(guarantee)), key=lambda name: (name not in ("k", "m"), name)
-        )
+        promised = sorted(parameters_of_guarantee(type(guarantee)), key=len)
         others = {name: value for name, value in given.items() if name != "guarantee"}
         given = {name: getattr(guarantee, name) for name in promised} | others
     named = [name for name in ("k", "m", "p") if given.get(name) is not None]  # None: any number
@@ -307,6 +309,12 @@ def parameters_of_guarantee(kind: type) -> list[str]:
 def takes_guarantee(function: Callable[..., Anonymized]) -> bool:
     """Return whether an algorithm takes its guarantee as one parameter, or in short as k and m."""
     return "guarantee" in inspect.signature(function).parameters
+
+
+def known_arguments(function: Callable[..., Anonymized], known: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the known parameters that an algorithm takes: the guarantee, or its parameters."""
+    promised = parameters_of_guarantee(type(known["guarantee"])) if takes_guarantee(function) else []
+    return {name: known[name] for name in parameters_of(function) if name in known and name not in promised}
 
 
 def region_parameters(name: str) -> list[str]:

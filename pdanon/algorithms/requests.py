@@ -13,6 +13,9 @@ from pdanon.algorithms.registry import (
     parameters_of_guarantee,
     takes_guarantee,
 )
+from pdanon.errors import ParameterError
+from pdanon.guarantees import read_guarantee
+from pdanon.guarantees.parameters import DEFAULT_M
 from pdanon.guarantees.promises import requested_guarantee
 from pdanon.guarantees.verdict import Guarantee
 
@@ -24,14 +27,19 @@ REQUEST_PARAMETERS = (
 
 
 def read_request(request: Mapping[str, Any], *, lists: bool = True) -> tuple[Guarantee, dict[str, Any]]:
-    """Return the guarantee that a request describes, and its other parameters.
+    """Return the guarantee that a request has or describes, and its other parameters.
 
     ``lists`` tells whether there is a list column.
     """
     own = signature(requested_guarantee).parameters
     asked = {name: value for name, value in request.items() if name in own}
     others = {name: value for name, value in request.items() if name not in own}
-    return requested_guarantee(**asked, lists=lists), others
+    if "guarantee" not in others:
+        return requested_guarantee(**asked, lists=lists), others
+    if asked:
+        hint = f"leave out guarantee, or {', '.join(asked)}"
+        raise ParameterError("the guarantee is given twice", where="guarantee", hint=hint)
+    return read_guarantee(others.pop("guarantee"), None, None, DEFAULT_M)[0], others
 
 
 def text_parameters(name: str) -> dict[str, bool]:

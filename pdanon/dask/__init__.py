@@ -91,8 +91,8 @@ def anonymize(
     max_loss : mapping, optional
         Upper bounds on losses by measure, such as ``{"pairs": 0.5}``, as in `pdanon.anonymize`.
     **request
-        ``k``, ``m`` and others of `pdanon.anonymize`. Or the parameters of the algorithm, such as
-        ``hierarchy``; for quasi-identifiers also ``block_rows``, the maximum number of rows that are
+        ``guarantee``, or ``k``, ``m`` and others of `pdanon.anonymize`. Or the parameters of the algorithm,
+        such as ``hierarchy``; for quasi-identifiers also ``block_rows``, the maximum number of rows that are
         anonymized together (by default 10,000).
 
     Returns

@@ -211,7 +211,7 @@ def compare(
     configurations : mapping
         Parameters by algorithm name, or by any label if the parameters include ``"algorithm"``.
     k, m
-        Short for ``k`` and ``m`` in every configuration.
+        Short for ``k`` and ``m`` in every configuration. A ``guarantee`` in a configuration has its own.
     vary : mapping, optional
         Values by parameter. Every configuration runs with all combinations of them. If the values are
         neither numbers nor words, pass a mapping from a name, which the table shows, to the value.
@@ -412,8 +412,10 @@ class _Comparison:
         given = read_named_request(task.algorithm, task.parameters)
         if task.algorithm not in _loaded:
             _loaded.add(task.algorithm)
+            smallest = task.parameters | ({"k": 2} if "k" in task.parameters else {})
             try:  # load compiled code before the measurement
-                function(self.frame.head(_WARM_UP_ROWS), **place, **_with_least_k(given))
+                warm = read_named_request(task.algorithm, smallest)
+                function(self.frame.head(_WARM_UP_ROWS), **place, **warm)
             except TimeoutError:
                 raise
             except Exception:
@@ -431,13 +433,6 @@ class _Comparison:
             row["named"] = share_named(self.frame, result, self.column, self.sample)
         for name, measure in self.extra.items():
             row[name] = float(measure(self.frame, result))
-
-
-def _with_least_k(given: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments of an algorithm with the smallest k, if it has one."""
-    if "guarantee" in given:
-        return {**given, "guarantee": replace(given["guarantee"], k=2)}
-    return given | ({"k": 2} if "k" in given else {})
 
 
 def _content(value: Any) -> Any:

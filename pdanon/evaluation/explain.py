@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from pdanon.algorithms.items.apriori import find_leaves
 from pdanon.algorithms.refinement import refine
-from pdanon.algorithms.registry import algorithm, parameters_of, parameters_of_guarantee, takes_guarantee
+from pdanon.algorithms.registry import algorithm, known_arguments
 from pdanon.errors import ItemsetDtypeError, ParameterError, ReleaseWarning
 from pdanon.guarantees import (
     Coherence,
@@ -365,11 +365,8 @@ def _loss_at(k: int, original: pd.DataFrame, position: int, result: Anonymized) 
     refined = "refine_loss" in parameters  # pdanon.refine records this parameter
     if refined:
         del parameters["refine"]
-    options = {name: parameters[name] for name in parameters_of(function) if name in parameters}
-    if takes_guarantee(function):
-        promised = parameters_of_guarantee(type(result.guarantee))
-        options = {name: value for name, value in options.items() if name not in promised}
-        options["guarantee"] = replace(result.guarantee, k=k, mapping=None)  # type: ignore[type-var]
+    parameters["guarantee"] = replace(result.guarantee, k=k, mapping=None)  # type: ignore[type-var]
+    options = known_arguments(function, parameters)
     with warnings.catch_warnings(
         action="ignore", category=ReleaseWarning
     ):  # an explanation publishes nothing

@@ -201,7 +201,7 @@ class Policy:
         """
         options = self._options()
         frame = self.read() if frame is None else check_frame(frame)
-        with config(**_of_process(self.parameters)):
+        with config(processes=self.parameters.get("processes", ...)):
             return release_table(frame, self.algorithm, self.items, self._unit, options)
 
     @property
@@ -240,7 +240,7 @@ class Policy:
             self._roles.select_published(frame, self._place("columns"), lists=self._reads_lists())
         options = self._options() | {"drop": self.drop, "mapping": self.outputs.get("mapping")}
         released = bound_function(self.algorithm or "anonymize", self.input, self.items, self._unit)
-        with config(**_of_process(self.parameters)):
+        with config(processes=self.parameters.get("processes", ...)):
             return released(self.outputs["release"], **options)
 
     def compare(self, *, allow_outside: bool = False) -> pd.DataFrame:
@@ -272,7 +272,7 @@ class Policy:
         others = self.comparison.keys() - {"algorithms", "vary", "processes"}
         options = {name: self.comparison[name] for name in others}
         options |= {"vary": vary, "column": self.items}
-        with config(**_of_process(self.comparison)):
+        with config(processes=self.comparison.get("processes", ...)):
             return compare(self.read(), Texts(configurations), **options)
 
     def read(self) -> pd.DataFrame:
@@ -475,7 +475,7 @@ class Policy:
             check_known(name, schema.OUTPUTS, "output of a policy", where=self._place("outputs"))
         schema.check_comparison(self.comparison, self._place("compare"))
         for table in (self.parameters, self.comparison):
-            _of_process(table)
+            check_count(table.get("processes", 1), "processes", least=1)
         for name, file in self.outputs.items():
             if name != "release" and is_uri(check_path(file, "outputs")):
                 hint = "name a file on this machine; only the release is written to a URI"
@@ -671,12 +671,6 @@ class Policy:
         if key == "transaction" and isinstance(value, Mapping):
             return schema.transaction_of(value)
         return schema.read_parameter(key, value, self.items) if isinstance(value, Path) else value
-
-
-def _of_process(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of the process in a table, checked: there is no executor in a policy."""
-    given = {name: table[name] for name in ("processes",) if name in table}
-    return {name: check_count(value, name, least=1) for name, value in given.items()}
 
 
 def _leaves(table: Mapping[str, Any]) -> Iterator[Any]:

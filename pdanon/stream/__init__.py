@@ -102,9 +102,9 @@ def anonymize(
     drop : sequence of str
         Columns that are not published.
     **request
-        ``k``, ``m`` and others of a policy without an algorithm. Or the parameters of the algorithm, such as
-        ``hierarchy``; for quasi-identifiers also ``block_rows``, the maximum number of rows that are
-        anonymized together (by default 10,000). `config` sets the number of processes.
+        ``guarantee``, or ``k``, ``m`` and others of a policy without an algorithm. Or the parameters of the
+        algorithm, such as ``hierarchy``; for quasi-identifiers also ``block_rows``, the maximum number of
+        rows that are anonymized together (by default 10,000). `config` sets the number of processes.
 
     Returns
     -------

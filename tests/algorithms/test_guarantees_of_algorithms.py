@@ -64,6 +64,8 @@ def test_other_guarantees_are_refused(name):
         assert f"got:   {type(other).__name__}" in message
         assert all(each.__name__ in message for each in ALGORITHMS[name].guarantees)
         assert SECRET not in message
+    with pytest.raises(ParameterError, match=r"the list column\n(.|\n)*hint:  pass it by name: guarantee="):
+        run(KmAnonymity(3), **own)
     for no_guarantee in (KmAnonymity, 5, "items"):
         with pytest.raises(ParameterError, match="not a guarantee"):
             run(guarantee=no_guarantee, **own)
@@ -199,3 +201,18 @@ def test_tradeoff_varies_k_and_m_of_a_guarantee():
     for other in (PrivacyConstraints(constraints=LISTED, k=2), pdanon.TransactionalK(k=2)):
         with pytest.raises(ParameterError, match="the guarantee has no k or no m"):
             FRAME.txanon.tradeoff(k=[2], m=[1], algorithm="pcta", guarantee=other)
+
+
+def test_a_sample_chooses_for_a_guarantee(tmp_path):
+    pdanon.to_parquet(FRAME, tmp_path / "in.parquet")
+    listed = PrivacyConstraints(constraints=LISTED, k=3)
+    asked = {"tell": {"guarantee": listed}, "describe": {"k": 3, "constraints": LISTED}}
+    for name, request in asked.items():
+        result = pdanon.stream.anonymize(tmp_path / "in.parquet", tmp_path / name, **request)
+        assert repr(result.guarantee) == repr(listed)
+    assert pdanon.read_parquet(tmp_path / "tell").equals(pdanon.read_parquet(tmp_path / "describe"))
+    for request in ({"guarantee": listed, "k": 3}, {"guarantee": listed, "rho": 0.5}):
+        with pytest.raises(ParameterError, match="given twice"):
+            pdanon.stream.anonymize(tmp_path / "in.parquet", tmp_path / "out", **request)
+    with pytest.raises(ParameterError, match="not a guarantee"):
+        pdanon.stream.anonymize(tmp_path / "in.parquet", tmp_path / "out", guarantee=KmAnonymity)
