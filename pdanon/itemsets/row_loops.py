@@ -9,15 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pdanon._kernels import counting
-from pdanon._kernels.deletions import Deletions
 from pdanon.errors import ParameterError
-from pdanon.itemsets.lists import Codes, Floats, Mask, Numbers, Offsets, offsets_of
-from pdanon.itemsets.memory import require_memory
+from pdanon.itemsets.lists import Codes, Mask, Numbers, Offsets, offsets_of
 from pdanon.itemsets.threads import even_parts, share
 
 MOST_PAIRS = 400_000_000  # upper bound on distinct pairs of items within rows
 _BYTES = 28  # per pair, while the counts of several threads are concatenated
-_SLOT = 4  # bytes of a pair in each of its rows
 _SAMPLE = 100  # items, to estimate the number of pairs
 
 
@@ -208,10 +205,3 @@ def _visited_rows(rows: counting.Rows, codes: Codes, offsets: Offsets) -> Offset
     if filled.any():
         visited[filled] = np.minimum.reduceat(rows_of_item[codes], offsets[:-1][filled])
     return offsets_of(visited)
-
-
-def deletions_of(rows: counting.Rows, k: int, worth: Floats) -> Deletions:
-    """Return a state of deletions that keeps all occurrences, if there is memory for the pairs of rows."""
-    lengths = np.diff(np.asarray(rows.offsets))
-    require_memory(_SLOT * int((lengths * (lengths + 1) // 2).sum()), "the pairs of all rows")
-    return Deletions(rows, k, worth, 1)

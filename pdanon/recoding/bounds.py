@@ -17,14 +17,14 @@ from fractions import Fraction
 import numpy as np
 
 from pdanon._kernels.conflicts import Packing
-from pdanon._kernels.deletions import pack
+from pdanon._kernels.deletions import Deletions, pack
 from pdanon.cards import Share, card, listing
 from pdanon.guarantees import KmAnonymity, PrivacyConstraints
 from pdanon.guarantees.parameters import constraint_table
 from pdanon.itemsets.codes import Codes, Itemsets, Numbers, Offsets
 from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import Floats, mask_at, offsets_of, rows_of, sums
-from pdanon.itemsets.row_loops import deletions_of
+from pdanon.itemsets.memory import require_memory
 from pdanon.itemsets.support import ItemsetTable, SupportIndex, concatenate, csr
 from pdanon.itemsets.timing import TimeLimitError, check_time, seconds_left, time_is_up
 
@@ -35,6 +35,7 @@ _LARGEST = 3  # items of the rare itemsets that are listed
 _MOST_VISITED = 2 * 10**8  # itemsets that a search for rare itemsets of 3 items may visit
 _PASSES, _STEPS = 100, 2 * 10**8  # of a packing; a step takes about 2 ns
 _LEAST_STEPS, _STEPS_OF_OCCURRENCE = 2 * 10**6, 40  # of one that takes a small part of the time of a release
+_SLOT = 4  # bytes of a pair in each of its rows
 _ROWS = 3000  # rows added to a linear program at once
 _TOLERANCE = 1e-6  # of sums of shares
 
@@ -156,9 +157,16 @@ def bound_deletions(itemsets: Itemsets, guarantee: KmAnonymity) -> Bound:
     if guarantee.m == 1:
         least = int(weights[weights < guarantee.k].sum())
     else:
-        least = pack(deletions_of(rows.rows, guarantee.k, np.ones(rows.n_items)))
+        least = pack(deletions_of(rows, guarantee.k, np.ones(rows.n_items)))
     total, n_items = int(weights.sum()), int((weights > 0).sum())
     return Bound(guarantee, "occurrences", least, total, n_items, kind="deletions")
+
+
+def deletions_of(rows: SupportIndex, k: int, worth: Floats) -> Deletions:
+    """Return a state of deletions that keeps all occurrences, if there is memory for the pairs of rows."""
+    lengths = rows.lengths
+    require_memory(_SLOT * int((lengths * (lengths + 1) // 2).sum()), "the pairs of all rows")
+    return Deletions(rows.rows, k, worth, 1)
 
 
 def _rare_itemsets(

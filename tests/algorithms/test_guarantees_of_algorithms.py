@@ -23,7 +23,7 @@ GUARANTEES = {
 
 
 def test_which_algorithms_take_a_guarantee():
-    assert TAKING == ["apriori", "coat", "pcta", "upcta"]
+    assert TAKING == ["apriori", "coat", "local_suppression", "pcta", "upcta"]
 
 
 @pytest.mark.parametrize("name", TAKING)

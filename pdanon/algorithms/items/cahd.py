@@ -149,7 +149,7 @@ def cahd(
     is known that no row is empty in the original, the attacker infers that this row had a sensitive item.
     With k, there are none or at least k such rows; public items may be suppressed for that.
 
-    Cost: memory of about 55 bytes per occurrence, 60 with ``"nn"``, 70 with ``"rcm"``, and 150 per row. Each
+    Cost: memory of about 55 bytes per occurrence, 60 with ``"nn"``, 75 with ``"rcm"``, and 150 per row. Each
     row with a sensitive item takes ``2 * alpha * p`` comparisons, and one per sensitive item. A comparison
     takes time linear in the length of the rows. With ``order="nn"``, each such row is compared with those
     rows that can be nearest by their length and the places of the items that they share, at most all rows

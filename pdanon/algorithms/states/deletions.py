@@ -17,9 +17,9 @@ from pdanon.guarantees.breaches import Breaches, likeliest_secrets
 from pdanon.guarantees.generalized_itemsets import unite_itemsets
 from pdanon.guarantees.parameters import check_k
 from pdanon.itemsets.lists import Floats, Mask, mask_at, offsets_of, rows_of
-from pdanon.itemsets.row_loops import deletions_of
 from pdanon.itemsets.support import ItemsetTable, SupportIndex, concatenate, no_itemsets
 from pdanon.itemsets.timing import Report, check_time
+from pdanon.recoding.bounds import deletions_of
 
 _MOST_ROUNDS = 2  # annealings from the best state so far
 _GAIN = 0.01  # of the loss, below which there is no further round
@@ -130,7 +130,7 @@ def kept_rows(rows: SupportIndex, kept: Mask) -> SupportIndex:
 def _protect_pairs(rows: SupportIndex, k: int, worth: Floats, report: Report) -> Mask:
     """Return the occurrences to keep, so that no item and no pair is rare, by repeated annealing."""
     lengths = rows.lengths
-    state = deletions_of(rows.rows, k, worth)
+    state = deletions_of(rows, k, worth)
     prices = worth[rows.codes] * np.repeat(rows.weights, lengths)
     deletions.cover(state)
     best = state.kept

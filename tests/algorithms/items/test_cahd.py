@@ -344,7 +344,7 @@ def test_it_can_be_interrupted_soon_where_all_rows_share_an_item():
 @orders
 @pytest.mark.parametrize("length", [2, 20])
 def test_memory_is_what_is_said(order, length):
-    n_rows, of_each = 30_000, {"nn": 60, "gray": 55, "rcm": 70}[order]
+    n_rows, of_each = 30_000, {"nn": 60, "gray": 55, "rcm": 75}[order]
     items = np.random.default_rng(0).integers(0, 2000, n_rows * length)
     ends = pa.array(np.arange(0, len(items) + 1, length), pa.int32())
     rows = pa.ListArray.from_arrays(ends, pa.array(items))
