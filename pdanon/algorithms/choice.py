@@ -198,7 +198,8 @@ def anonymize(
 
     - ``KmAnonymity``: `pcta`, `coat`, and the better release after `refine`. With a hierarchy also `apriori`,
       `direct`, `mhghs`, `optimal`, `hghs` and `optimal` with ``suppress=True``, then `refine` of the best
-      release. With ``utility`` only `upcta`, `coat`, and `refine`.
+      release. With ``utility`` only `upcta`, `coat`, and `refine`. For the losses ``"occurrences"``,
+      ``"singles"`` and ``"pairs"`` also `local_suppression`, which deletes single occurrences.
     - ``PrivacyConstraints``: `pcta` and `coat`; with ``utility`` `upcta` and `coat`; then `refine`.
     - ``PSRules``: `ps_rules`, then `refine`.
     - ``LmDiversity`` (with its k): `apriori`; needs a hierarchy.
@@ -283,6 +284,7 @@ def anonymize(
     losses = LOSSES[type(guarantee)]
     unnamed = loss is None
     loss = _default_loss(losses) if loss is None else find_name(loss, losses, _WHICH, where="loss")
+    ways = _suited(ways, loss)
     measure, lowered = losses[loss], _lowered(loss, losses)
     if utility is not None:
         given["utility"] = partition(utility)
@@ -345,6 +347,11 @@ def _steps(guarantee: Guarantee, given: Mapping[str, Any]) -> list[Step]:
     if len(needed) == 1 and (parameter := needed.pop()) and parameter not in given:
         raise ParameterError(f"{name} needs a {parameter}", where=parameter, hint=f"pass {parameter}=")
     return known
+
+
+def _suited(ways: Iterable[Step], loss: str) -> list[Step]:
+    """Return the configurations that are tried for a loss."""
+    return [step for step in ways if not step.way.losses or loss in step.way.losses]
 
 
 def _uses(step: Step, parameter: str) -> bool:
@@ -473,7 +480,8 @@ class _Trials:
             if self.naming is not None:
                 exceeded += self._exceed_named(row, result)
             rank = falls_short, bool(result.useless), bool(exceeded), row["loss"]
-            if self.usual is not None and (step.algorithm != "refine" or basis == _basis(self.usual)):
+            is_usual = step.algorithm != "refine" or self.usual is None or basis == _basis(self.usual)
+            if self.usual is not None and is_usual and not step.way.losses:
                 self.usual.offer(result, rank)
             if self.best is None or rank < self.least:  # of equal ranks, the first algorithm
                 self.best, self.least = result, rank
@@ -741,7 +749,7 @@ def choose(
         raise ParameterError(f"no algorithm for {name} recodes rows in parts", where="algorithm", hint=hint)
     losses = LOSSES[type(guarantee)]
     name = _default_loss(losses) if loss is None else find_name(loss, losses, _WHICH, where="loss")
-    measure = losses[name]
+    known, measure = _suited(known, name), losses[name]
     parameters = {each.name: getattr(guarantee, each.name) for each in fields(guarantee)}  # type: ignore[arg-type]
     parameters |= given | {"guarantee": guarantee}
     if "utility" in given:

@@ -54,6 +54,8 @@ class Way:
         The parameter of `anonymize` that it requires, if any.
     most : float
         Upper bound on the seconds of an algorithm with a time limit.
+    losses : tuple of str
+        The losses for which it is tried, if one of them is named; by default any.
     """
 
     guarantee: type
@@ -61,6 +63,7 @@ class Way:
     options: Mapping[str, Any] = field(default_factory=dict)
     needs: str = ""
     most: float = np.inf
+    losses: tuple[str, ...] = ()
 
 
 @frozen

@@ -127,7 +127,7 @@ def test_the_guarantee_holds_and_all_tries_are_told(name):
     assert (tried["loss"].isna() == tried["reason"].notna()).all()
     assert all(result.loss[each] in tried[each].tolist() for each in readable)
     assert all(type(measure(result)) is float for measure in LOSSES[type(guarantee)].values())
-    assert len(tried) == len(steps(type(guarantee)))
+    assert len(tried) == sum(not step.way.losses for step in steps(type(guarantee)))
     best = tried.loc[tried["loss"].idxmin(), "algorithm"]
     refined = best.endswith("refined")
     assert result.parameters["algorithm"] == best.split(",")[0]

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pdanon.algorithms.registry import Algorithm
+from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.states import deletions
 from pdanon.algorithms.states.diverse_sets import check_diverse
 from pdanon.algorithms.weights import importance
@@ -200,4 +200,6 @@ RECORD = Algorithm(
     decide=decide,
     unit="sweeps",
     keeps_type=True,
+    # By other losses, a deletion costs more than any set.
+    ways=(Way(KmAnonymity, 120, losses=("occurrences", "singles", "pairs")),),
 )

@@ -212,6 +212,19 @@ def test_a_stream_releases_the_same_rows(tmp_path):
     pd.testing.assert_frame_equal(written.mapping, expected.mapping)
 
 
+def test_anonymize_tries_it_for_the_losses_that_it_can_lower():
+    rows = [frozenset("ab")] * 9 + [frozenset("cd")] * 9 + [frozenset("ac"), frozenset("bd")]
+    frame = frame_of(rows)
+    result = frame.txanon.anonymize(k=3, m=2, loss="occurrences")
+    assert result.parameters["algorithm"] == "local_suppression"
+    assert rows_of(result.frame)[:18] == rows[:18]
+    assert result.loss["occurrences"] == result.tried["loss"].min() == pytest.approx(2 / 40)
+    for asked in ({}, {"loss": "NCP"}, {"loss": "occurrences", "utility": [["a", "b", "c", "d"]]}):
+        with_sets = frame.txanon.anonymize(k=3, m=2, **asked)
+        ran = with_sets.tried[with_sets.tried["reason"].isna()]["algorithm"]
+        assert "local_suppression" not in ran.tolist()
+
+
 def test_an_explanation_says_in_how_many_rows_an_item_is_left():
     frame = frame_of([frozenset(row) for row in ("ab", "a", "a", "b", "b", "c", "cd", "ce", "cf", "cg")])
     result = frame.txanon.local_suppression(k=2, m=2)
