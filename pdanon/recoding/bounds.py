@@ -162,11 +162,11 @@ def bound_deletions(itemsets: Itemsets, guarantee: KmAnonymity) -> Bound:
     return Bound(guarantee, "occurrences", least, total, n_items, kind="deletions")
 
 
-def deletions_of(rows: SupportIndex, k: int, worth: Floats) -> Deletions:
+def deletions_of(rows: SupportIndex, k: int, worth: Floats, seed: int = 1) -> Deletions:
     """Return a state of deletions that keeps all occurrences, if there is memory for the pairs of rows."""
     lengths = rows.lengths
     require_memory(_SLOT * int((lengths * (lengths + 1) // 2).sum()), "the pairs of all rows")
-    return Deletions(rows.rows, k, worth, 1)
+    return Deletions(rows.rows, k, worth, seed)
 
 
 def _rare_itemsets(

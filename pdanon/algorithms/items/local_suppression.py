@@ -26,6 +26,7 @@ from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.lists import Codes, Mask, Numbers, mask_at, offsets_of, ranges, sums
 from pdanon.itemsets.support import SupportIndex, check_rows, ranks_of
 from pdanon.itemsets.timing import Report
+from pdanon.itemsets.validation import random_generator
 from pdanon.recoding.decision import ListDecision, decide_lists
 from pdanon.recoding.emptied import labels_to_suppress
 from pdanon.recoding.recoding import Recoding
@@ -41,6 +42,7 @@ def local_suppression(
     k: int | None = None,
     m: ItemLimit = DEFAULT_M,
     weights: Mapping[Any, float] | pd.Series[float] | None = None,
+    random_state: int | np.random.Generator | None = None,
     keep: Sequence[Hashable] = (),
 ) -> Anonymized:
     """Anonymize by deleting single occurrences of items, in the rows that need it.
@@ -59,6 +61,9 @@ def local_suppression(
         row.
     weights : mapping or Series, optional
         Importance of each item, in [0, 1]; 1 for items not listed. It is the price of a deletion.
+    random_state : int, Generator or None
+        Seed or generator of the search; None is the seed 0. With a seed that nobody knows, an attacker cannot
+        run the same search.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
 
@@ -102,7 +107,7 @@ def local_suppression(
     with another one of its row. The release with the fewest deletions, by weight, is kept. With m of 3 or
     more, larger itemsets follow: those that are rare are listed, and broken up row by row. This repeats until
     none is rare. So it is with known items that tell a sensitive one: one of them is deleted in each row with
-    all of them. The search is seeded. Equal tables give equal releases, however their rows are
+    all of them. Equal tables and seeds give equal releases, however their rows are
     ordered.
 
     Cost: 4 bytes of memory for each pair of items of each distinct row. Each sweep takes time linear in the
@@ -136,7 +141,12 @@ def local_suppression(
 
 
 def decide(
-    columns: ListColumns, report: Report, *, guarantee: KmAnonymity | LmDiversity, weights: Any
+    columns: ListColumns,
+    report: Report,
+    *,
+    guarantee: KmAnonymity | LmDiversity,
+    weights: Any,
+    random_state: Any,
 ) -> ListDecision:
     """Decide which occurrences are deleted."""
     itemsets, k = columns.itemsets, check_k(guarantee.k)
@@ -144,14 +154,16 @@ def decide(
     number_of, rows = _distinct_rows(itemsets)
     valued = importance(weights, itemsets)
     worth = np.ones(itemsets.n_items) if valued is None else valued
+    seed = int(random_generator(random_state).integers(1, 2**63))
     hidden = np.zeros(itemsets.n_items, np.bool_)
     if isinstance(guarantee, LmDiversity):
         hidden = guarantee.is_sensitive(itemsets)
         check_diverse(rows.keep_items(~hidden), rows.keep_items(hidden), guarantee.l, itemsets.n_present)
-        kept = deletions.protect_secrets(rows, guarantee, hidden, worth, report)
+        kept = deletions.protect_secrets(rows, guarantee, hidden, worth, seed, report)
         kept = deletions.with_single_items(rows, kept, k)
     else:
-        kept = deletions.with_single_items(rows, deletions.protect(rows, k, guarantee.m, worth, report), k)
+        kept = deletions.protect(rows, k, guarantee.m, worth, seed, report)
+        kept = deletions.with_single_items(rows, kept, k)
         kept = deletions.with_enough_emptied(rows, kept, k)
     kept = _suppress_more(itemsets, kept[ranges(rows.offsets[number_of], itemsets.lengths)[1]], hidden, k)
     recoding = Recoding.of_deleted(~kept, itemsets, _number_losses(itemsets, ~kept))

@@ -32,12 +32,12 @@ _PRESS, _LAST_PRESS = 1.12, 1.5  # factor of the price of a dying pair, each tim
 _SHARE = 0.5  # of the other rare pairs that begin to die, each time
 
 
-def protect(rows: SupportIndex, k: int, m: int | None, worth: Floats, report: Report) -> Mask:
+def protect(rows: SupportIndex, k: int, m: int | None, worth: Floats, seed: int, report: Report) -> Mask:
     """Return whether each occurrence is kept, so that no itemset of up to m items is rare.
 
     ``rows`` are distinct. ``worth`` is the price of deleting an occurrence of each item, in one row.
     """
-    kept = rows.singles[rows.codes] >= k if m == 1 else _protect_pairs(rows, k, worth, report)
+    kept = rows.singles[rows.codes] >= k if m == 1 else _protect_pairs(rows, k, worth, seed, report)
     # Smaller itemsets first: what is deleted for them breaks up many larger ones. None: whole rows.
     for size in (3, 4, None) if m is None else range(3, m + 1):
         base = kept_rows(rows, kept)
@@ -46,7 +46,7 @@ def protect(rows: SupportIndex, k: int, m: int | None, worth: Floats, report: Re
 
 
 def protect_secrets(
-    rows: SupportIndex, guarantee: LmDiversity, hidden: Mask, worth: Floats, report: Report
+    rows: SupportIndex, guarantee: LmDiversity, hidden: Mask, worth: Floats, seed: int, report: Report
 ) -> Mask:
     """Return whether each occurrence is kept, so that no known itemset is rare or tells a sensitive item.
 
@@ -63,7 +63,7 @@ def protect_secrets(
         return unite_itemsets(found, secret, rows.n_items)
 
     kept = hidden[rows.codes]
-    kept[~kept] = protect(rows.keep_items(~hidden), k, guarantee.m, worth, report)
+    kept[~kept] = protect(rows.keep_items(~hidden), k, guarantee.m, worth, seed, report)
     kept[kept] = break_up(kept_rows(rows, kept), list_threats, np.where(hidden, -1.0, worth))
     return kept
 
@@ -127,10 +127,10 @@ def kept_rows(rows: SupportIndex, kept: Mask) -> SupportIndex:
     return SupportIndex(rows.codes[kept], offsets_of(kept)[rows.offsets], rows.n_items, rows.weights)
 
 
-def _protect_pairs(rows: SupportIndex, k: int, worth: Floats, report: Report) -> Mask:
+def _protect_pairs(rows: SupportIndex, k: int, worth: Floats, seed: int, report: Report) -> Mask:
     """Return the occurrences to keep, so that no item and no pair is rare, by repeated annealing."""
     lengths = rows.lengths
-    state = deletions_of(rows, k, worth)
+    state = deletions_of(rows, k, worth, seed)
     prices = worth[rows.codes] * np.repeat(rows.weights, lengths)
     deletions.cover(state)
     best = state.kept
@@ -142,7 +142,7 @@ def _protect_pairs(rows: SupportIndex, k: int, worth: Floats, report: Report) ->
         kept = state.kept
         loss = prices[~kept].sum()
         gain = least - loss
-        if gain > 0:
+        if gain >= 0:  # equal ones, too: only the annealing is random
             best, least = kept, loss
         else:
             state.kept = best
