@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from collections import Counter
+from itertools import combinations, combinations_with_replacement, product
+from math import factorial, prod
 
 import numpy as np
 import pandas as pd
@@ -221,6 +223,46 @@ def test_a_seed_decides_between_equal_releases():
     assert released == {frozenset("a"), frozenset("b")}
     once, again = (frame.txanon.local_suppression(k=3).frame for _ in range(2))
     pd.testing.assert_frame_equal(once, again)
+
+
+ROWS = [frozenset(each) for size in (1, 2, 3) for each in combinations("abc", size)]
+
+
+def given_away(n_rows, seeds):
+    """The share of tables of three items where some known items leave one row, for who runs the search.
+
+    He considers all tables and seeds that lead to the release. So its rows are in no order.
+    """
+    made = {}
+    possible = {}
+    for seed, numbers in product(seeds, combinations_with_replacement(range(len(ROWS)), n_rows)):
+        rows = [ROWS[number] for number in numbers]
+        released = released_by(rows, k=2, m=2, random_state=seed)
+        table = tuple(sorted(tuple(sorted(row)) for row in released))
+        made[seed, numbers] = table, released
+        for before, now in zip(rows, released, strict=True):
+            possible.setdefault((table, now), set()).add(before)
+    hurt = total = 0
+    for (_, numbers), (table, released) in made.items():
+        orders = factorial(n_rows) // prod(map(factorial, Counter(numbers).values()))
+        known = {
+            frozenset(each)
+            for number in numbers
+            for size in (1, 2)
+            for each in combinations(sorted(ROWS[number]), size)
+        }
+        alone = any(
+            sum(any(each <= before for before in possible[table, now]) for now in released) == 1
+            for each in known
+        )
+        hurt, total = hurt + orders * alone, total + orders
+    return hurt / total
+
+
+@pytest.mark.slow
+def test_the_search_gives_few_tables_away():
+    assert given_away(3, [None]) == given_away(4, [None]) == 0
+    assert 0 < given_away(5, [None]) < 0.012
 
 
 def test_anonymize_tries_it_for_the_losses_that_it_can_lower():
