@@ -107,12 +107,11 @@ def local_suppression(
     with another one of its row. The release with the fewest deletions, by weight, is kept. With m of 3 or
     more, larger itemsets follow: those that are rare are listed, and broken up row by row. This repeats until
     none is rare. So it is with known items that tell a sensitive one: one of them is deleted in each row with
-    all of them. Equal tables and seeds give equal releases, however their rows are
-    ordered.
+    all of them. Equal tables and seeds give equal releases, however their rows are ordered.
 
-    Cost: 4 bytes of memory for each pair of items of each distinct row. Each sweep takes time linear in the
-    pairs of rows with deletions or rare pairs. There are about 100 sweeps in an annealing, and up to two
-    annealings. With m of 3 or more: lists of about 4 million rare itemsets.
+    Cost: 4 bytes of memory for each pair of items of each distinct row, and 17 for each distinct pair. Each
+    sweep takes time linear in the pairs of rows with deletions or rare pairs. There are about 100 sweeps in
+    an annealing, and up to two annealings. With m of 3 or more: lists of about 4 million rare itemsets.
 
     References
     ----------
