@@ -68,7 +68,7 @@ def released(name, directory):
     paths = result.to_parquet(directory)
     mapping = result.mapping if getattr(result, "local_mapping", None) is None else result.local_mapping
     frame = pd.concat([pdanon.read_parquet(path) for path in paths])
-    return frame.astype("str").to_csv(), pd.DataFrame(dask.compute(mapping)[0]).to_csv()
+    return frame.astype("object").astype("str").to_csv(), pd.DataFrame(dask.compute(mapping)[0]).to_csv()
 
 
 def kill(cluster, after, rng, ended):
