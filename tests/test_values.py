@@ -553,6 +553,11 @@ def test_values_stay_what_they_are(kind, tmp_path):
             pc.is_nan(VALUES[kind])
     except pa.ArrowNotImplementedError:
         pytest.skip("older Arrow does not know this type")
+    if kind.endswith("tz=+02:00]"):
+        try:
+            VALUES[kind].cast(pa.string())
+        except pa.ArrowInvalid:
+            pytest.skip("older Arrow knows no zones without a name")
     rng = random.Random(kind)
     rng.shuffle(cases)
     cases.sort(key=OFTEN.__contains__, reverse=True)
