@@ -115,6 +115,8 @@ class Case:
 
 def can_be_refined(result):
     promise = result.guarantee
+    if result.parameters["algorithm"] == "local_suppression":
+        return False
     if isinstance(promise, pdanon.KKm):
         return promise.columns is None and result.parameters["transaction"].algorithm != "lra"
     known = (pdanon.KmAnonymity, pdanon.TransactionalK, pdanon.PrivacyConstraints, pdanon.PSRules)

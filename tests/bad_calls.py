@@ -81,7 +81,7 @@ GOOD: dict[str, Callable[[], Any]] = {
     "with_mapping.mapping": lambda: pd.DataFrame({"group": [0], "item": [FLU], "generalized": [FLU]}),
     "guarantee": lambda: pdanon.KmAnonymity(2, 2),
     "anonymize.k": lambda: 2,
-    **{f"{name}.k": lambda: 2 for name in ("apriori", "coat", "pcta", "upcta")},
+    **{f"{name}.k": lambda: 2 for name in ("apriori", "coat", "local_suppression", "pcta", "upcta")},
     "audit.k": lambda: 2,
     "bound.k": lambda: 2,
     "cahd.k": lambda: 2,
