@@ -149,8 +149,6 @@ def decide(
 ) -> ListDecision:
     """Decide which occurrences are deleted."""
     itemsets, k = columns.itemsets, check_k(guarantee.k)
-    n_rows = SupportIndex.of(itemsets).n_rows
-    check_rows(n_rows, k)
     number_of, rows = _distinct_rows(itemsets)
     valued = importance(weights, itemsets)
     worth = np.ones(itemsets.n_items) if valued is None else valued
@@ -166,9 +164,8 @@ def decide(
         kept = deletions.with_single_items(rows, kept, k)
         kept = deletions.with_enough_emptied(rows, kept, k)
     kept = _suppress_more(itemsets, kept[ranges(rows.offsets[number_of], itemsets.lengths)[1]], hidden, k)
-    check_rows(
-        itemsets.n_present if kept.all() else n_rows, k
-    )  # missing rows become empty if anything is deleted
+    # Missing rows become empty if anything is deleted.
+    check_rows(itemsets.n_present if kept.all() else rows.n_rows, k)
     recoding = Recoding.of_deleted(~kept, itemsets, _number_losses(itemsets, ~kept))
     return decide_lists(columns, recoding, guarantee)
 
