@@ -173,6 +173,15 @@ def test_rows_that_lose_much_alike_are_no_group_of_a_useless_release(recwarn):
     assert not [each for each in recwarn if issubclass(each.category, pdanon.errors.UselessWarning)]
 
 
+@pytest.mark.parametrize("m", [3, 4, None])
+def test_a_rare_triple_of_frequent_pairs_is_broken_up(m):
+    rows = [frozenset("abc"), *[frozenset(pair) for pair in ("ab", "bc", "ac")] * 4]
+    assert released_by(rows, k=3, m=2) == rows
+    first, *others = released_by(rows, k=3, m=m)
+    assert len(first) == 2
+    assert others == rows[1:]
+
+
 def test_an_important_item_stays():
     """Of a rare pair, the item of less importance goes."""
     rows = [{"hiv", "tea"}] + [{"hiv"}] * 5 + [{"tea"}] * 5
