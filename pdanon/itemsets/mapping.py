@@ -206,6 +206,11 @@ def is_kept(mapping: pd.DataFrame) -> pd.Series[bool]:
     return pd.Series((own == numbers) & (numbers >= 0), index=mapping.index)
 
 
+def only_deletes(mapping: pd.DataFrame) -> bool:
+    """Return whether items are published as they are, or not at all."""
+    return bool((is_kept(mapping) | mapping["generalized"].isna()).all())
+
+
 def changes(mapping: pd.DataFrame) -> pd.DataFrame:
     """Count the items and occurrences of a mapping that were kept, generalized and suppressed.
 

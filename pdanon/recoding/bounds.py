@@ -166,9 +166,8 @@ def deletions_of(rows: SupportIndex, k: int, worth: Floats, seed: int = 1) -> De
     """Return a state of deletions that keeps all occurrences, if there is memory for the pairs of rows."""
     lengths = rows.lengths
     require_memory(_SLOT * int((lengths * (lengths + 1) // 2).sum()), "the pairs of all rows")
-    return Deletions(
-        rows.rows, min(k, rows.n_rows + 1), worth, seed
-    )  # there is a price for each support below k
+    k = min(k, rows.n_rows + 1)  # there is a price for each support below k
+    return Deletions(rows.rows, k, worth, seed)
 
 
 def _rare_itemsets(

@@ -17,7 +17,7 @@ from pdanon.guarantees.rho import RhoUncertainty
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.equality import value_numbers
 from pdanon.itemsets.lists import Mask, Numbers, distinct, mask_at, sums
-from pdanon.itemsets.mapping import is_kept, mapping_values
+from pdanon.itemsets.mapping import is_kept, mapping_values, only_deletes
 from pdanon.recoding.counts import FEW, is_nearly_all, percent
 from pdanon.recoding.risk import hidden_items
 
@@ -87,10 +87,7 @@ def items_left(
     if n_rows < FEW:
         return ""
     judged, kind = _unprotected_items(mapping, guarantee)
-    if (
-        isinstance(guarantee, (KmAnonymity, LmDiversity))
-        and (is_kept(judged) | judged["generalized"].isna()).all()
-    ):
+    if isinstance(guarantee, (KmAnonymity, LmDiversity)) and only_deletes(judged):
         judged = judged.assign(group=0)  # its groups are rows that lose the same items
     if "column" not in mapping:
         return (

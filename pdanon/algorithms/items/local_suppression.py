@@ -158,10 +158,10 @@ def decide(
         hidden = guarantee.is_sensitive(itemsets)
         check_diverse(rows.keep_items(~hidden), rows.keep_items(hidden), guarantee.l, itemsets.n_present)
         kept = deletions.protect_secrets(rows, guarantee, hidden, worth, seed, report)
-        kept = deletions.with_single_items(rows, kept, k)
     else:
         kept = deletions.protect(rows, k, guarantee.m, worth, seed, report)
-        kept = deletions.with_single_items(rows, kept, k)
+    kept = deletions.with_single_items(rows, kept, k)
+    if isinstance(guarantee, KmAnonymity):  # another row less would make a sensitive item likelier
         kept = deletions.with_enough_emptied(rows, kept, k)
     kept = _suppress_more(itemsets, kept[ranges(rows.offsets[number_of], itemsets.lengths)[1]], hidden, k)
     # Missing rows become empty if anything is deleted.

@@ -16,7 +16,7 @@ from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import list_column
 from pdanon.itemsets.lists import sums
-from pdanon.itemsets.mapping import mapping_values
+from pdanon.itemsets.mapping import mapping_values, only_deletes
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.timing import limit_time
 from pdanon.itemsets.validation import find_name
@@ -128,7 +128,7 @@ def bound(
             hint = "leave out k, m and column, which are those of the result"
             raise ParameterError("the guarantee is given twice", where="guarantee, k and m", hint=hint)
         guarantee = result.guarantee
-        kind = "deletions" if result.parameters.get("algorithm") == "local_suppression" else kind
+        kind = "deletions" if result.groups is not None and only_deletes(result.mapping) else kind
     else:
         guarantee, column = read_guarantee(guarantee, column, k, m)
     bounded = BOUNDED if kind == "sets" else (KmAnonymity,)
