@@ -311,6 +311,7 @@ def place(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("role", BY_LINES)
 def test_a_column_of_any_type_in_a_long_or_onehot_table_is_read_or_refused(place, role):
     assert [*filter(None, (refused_for_its_type(role, kind) for kind in TYPES))] == []
@@ -368,7 +369,7 @@ KM, KKM = pdanon.KmAnonymity(2), pdanon.KKm(k=2, m=1, quasi=["x"])
 NOT_IN_DASK = ("months", "dense union", "view", "runs")  # Dask itself refuses most of these
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("role", FILES)
 def test_a_column_of_any_type_in_a_file_is_read_or_refused(place, role):
     assert [*filter(None, (refused_in_a_file(role, kind) for kind in some_types(role, [*FILES])))] == []

@@ -186,6 +186,7 @@ def test_partitions_that_change_are_refused(name, change):
         result.frame.compute()
 
 
+@pytest.mark.slow
 def test_the_release_is_audited_as_it_was_recoded(monkeypatch):
     place = quasi_partitions._place
 

@@ -100,7 +100,7 @@ def test_risk_of_real_baskets_is_the_sparse_recount(name, read):
     assert at_risk == rows_with_rare_pairs(matrix, 5)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BMS)
 def test_released_baskets_have_no_rare_pair(name, read):
     df = read(name)

@@ -179,14 +179,14 @@ pdanon.stream.pcta(sys.argv[1], sys.argv[2], mapping=sys.argv[3], k=3)
 """
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("module", "name"),
     [
         ("pdanon.stream.list_files", "recode_files"),
-        pytest.param("pdanon.recoding.release", "warn_if_short", marks=pytest.mark.slow),  # audited
-        pytest.param("os", "fsync", marks=pytest.mark.slow),
-        pytest.param("pdanon.algorithms.engines", "relabel", marks=pytest.mark.slow),
+        ("pdanon.recoding.release", "warn_if_short"),  # audited
+        ("os", "fsync"),
+        ("pdanon.algorithms.engines", "relabel"),
         ("pdanon.stream.streamed", "write_mapping"),
     ],
 )

@@ -149,7 +149,7 @@ def test_regions_keep_the_guarantee_however_rows_come(name, seed, tmp_path):
     assert outcomes[0] == outcomes[1]
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["rum_bound", "rfirst, sensitive", "mondrian", "incognito"])
 def test_large_row_groups_are_recoded_some_rows_at_a_time(name, tmp_path, monkeypatch):
     frame = table(1)
@@ -163,7 +163,7 @@ def test_large_row_groups_are_recoded_some_rows_at_a_time(name, tmp_path, monkey
     assert [file.row_group(n).num_rows for n in range(file.num_row_groups)] == [6, 7, 7, 6, 7, 7, 1]
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["rum_bound", "rfirst, nodes", "mondrian"])
 def test_rows_of_adjacent_regions_are_exchanged_together(name, tmp_path, monkeypatch):
     """Some regions or one at a time: the release is that of all of them together."""
@@ -180,6 +180,7 @@ def test_rows_of_adjacent_regions_are_exchanged_together(name, tmp_path, monkeyp
         pd.testing.assert_series_equal(loss, found[0][1], check_exact=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["rum_bound", "mondrian"])
 def test_regions_of_values_that_are_counted_together(name, tmp_path, monkeypatch):
     monkeypatch.setattr("pdanon.algorithms.regions.table_parts._CUT_KEYS", 8)
@@ -189,6 +190,7 @@ def test_regions_of_values_that_are_counted_together(name, tmp_path, monkeypatch
     assert_released(frame, read(tmp_path / "released"), result)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ALONE[3:])
 def test_equal_values_are_published_equally(name, tmp_path):
     """These algorithms need no regions: the release is that of the table in memory, whatever their size."""
@@ -199,6 +201,7 @@ def test_equal_values_are_published_equally(name, tmp_path):
     pd.testing.assert_frame_equal(read(tmp_path / "released"), own.frame, check_column_type=False)
 
 
+@pytest.mark.slow
 def test_losses_are_those_of_the_whole_table(tmp_path):
     """Errors of counts compare sums over all regions, not averages of their errors."""
     frame = table(3, rows=200)
@@ -333,6 +336,7 @@ def test_region_without_items(tmp_path):
     assert result.loss["NCP"] == 1 or released["items"].itemset.lengths.sum()
 
 
+@pytest.mark.slow
 def test_missing_rows_are_empty_in_all_regions_or_in_none(tmp_path):
     one, other = [["a"], None] + [["b"]] * 8, [None, None, *[["a"]] * 8]
     released, _, _ = released_halves(tmp_path, one, other, k=2)
@@ -363,6 +367,7 @@ def test_hierarchy_of_consecutive_items_is_built_once(tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_rows_keep_their_order(tmp_path):
     frame = table(6, rows=80, empty=0, missing=0).sample(frac=1, random_state=0, ignore_index=True)
     source = write(frame, tmp_path / "source", [30, 1, 20])

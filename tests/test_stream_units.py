@@ -151,6 +151,7 @@ def test_integers_that_pandas_stores_as_floats_are_integers_again(tmp_path):
     assert texts(pdanon.read_parquet(tmp_path / "out.parquet")) == texts(expected.frame)
 
 
+@pytest.mark.slow
 def test_without_an_algorithm_and_with_a_hierarchy(lines, tmp_path):
     source, tree = lines.with_name("plain.parquet"), pdanon.Hierarchy.balanced(["a", "b"], 2)
     persons = pdanon.stream.by(source, **LONG)

@@ -626,6 +626,7 @@ ONE_THREAD = {"scheduler": "synchronous", "dataframe.convert-string": False}  # 
 FEW_KINDS = ["int64", "uint64", "decimal128", "timestamp[ns, tz=UTC]"]
 
 
+@pytest.mark.slow
 @pytest.mark.seeds
 @pytest.mark.filterwarnings("ignore::pdanon.errors.ReleaseWarning")
 @pytest.mark.parametrize("kind", VALUES if ALL else FEW_KINDS)

@@ -146,13 +146,14 @@ def test_any_loss_may_be_the_one_that_is_least(name):
         assert (tried.dropna() == result.tried[name].dropna()).all()
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ASKED)
 def test_a_named_loss_is_never_above_that_of_the_default(name):
     guarantee, asked = ASKED[name]
     loses_no_more(FRAME, guarantee, **asked)
 
 
+@pytest.mark.slow
 def test_no_loss_of_drawn_tables_is_above_that_of_the_default():
     frame = pdanon.datasets.make_baskets(200, 30, random_state=0)[["items"]]
     loses_no_more(frame, KmAnonymity(3, 2), ["occurrences", "singles", "pairs", "LM"])
@@ -640,6 +641,7 @@ def test_the_error_of_counts_decides_between_two_kinds_of_loss():
     assert by_ncp.tried["values"].equals(result.tried["values"])
 
 
+@pytest.mark.slow
 def test_of_releases_within_the_error_of_their_estimate_the_one_that_changes_least_is_returned():
     frame = pdanon.read_parquet(EXAMPLES / "patients.parquet").iloc[:700]
     guarantee = KKm(k=3, m=2, quasi=["age", "sex", "district"])

@@ -103,6 +103,7 @@ def test_the_mapping_of_a_guarantee_is_that_of_another_release():
     pd.testing.assert_frame_equal(first.mapping, again.mapping)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", TAKING)
 @pytest.mark.parametrize("kind", GUARANTEES)
 def test_frames_files_partitions_policies_and_commands_decide_alike(name, kind, tmp_path, run, monkeypatch):

@@ -85,6 +85,7 @@ def test_a_skeleton_decides_like_all_rows(seed):
     assert decided(lambda: by_pairs(batches, algorithm, parameters)) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.seeds
 def test_no_decision_holds_rows_while_others_are_fetched(monkeypatch):
     """Neither an interim decision nor the reason why there is none."""

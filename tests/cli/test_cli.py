@@ -29,7 +29,8 @@ def process(*arguments, flags=()):
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize("argument", [pytest.param("--version", marks=pytest.mark.slow), "--help"])
+@pytest.mark.slow
+@pytest.mark.parametrize("argument", ["--version", "--help"])
 def test_start_is_fast(argument):
     done = process(argument, flags=("-X", "importtime"))
     imported = {line.rpartition("|")[2].strip().partition(".")[0] for line in done.stderr.splitlines()}
@@ -52,6 +53,7 @@ def test_help_begins_with_what_is_requested(capsys, command, usage):
     assert groups[2 : len(expected) + 2] == expected
 
 
+@pytest.mark.slow
 def test_process_ends_with_the_exit_code():
     done = process("anonymize", "in.parquet", "out.parquet", "--algorithm", "pcta", "-k", "100")
     assert done.returncode == 1
@@ -289,6 +291,7 @@ def test_tables_in_csv_keep_text_as_it_stands(item):
     assert back["generalized"].fillna("(missing)").tolist() == [item, "(missing)"]
 
 
+@pytest.mark.slow
 def test_long_tables_in_csv_are_cut_between_rows():
     items = [f"{SECRET}\n{i}" for i in range(100_000)]  # longer than a block of the reader
     mapping = pd.DataFrame({"group": 0, "item": items, "generalized": "x", "support": 1})

@@ -89,7 +89,7 @@ def test_files_are_completed_wherever_one_is_named():
     from pdanon.cli.parser import _SUFFIXES
 
     commands = next(
-        each for each in parser_of(_COMMANDS)._actions if each.choices and each.dest == "==SUPPRESS=="
+        each for each in parser_of(_COMMANDS, [])._actions if each.choices and each.dest == "==SUPPRESS=="
     )
     named = {
         action.dest

@@ -34,6 +34,7 @@ def test_a_release_matches_its_evidence(evidence, run):
     assert all(stat.S_IMODE(Path(name).stat().st_mode) == 0o600 for name in ("e.json", "e.html"))
 
 
+@pytest.mark.slow
 def test_the_head_is_on_both_pages(here, run):  # noqa: F811
     texts = ("--head", "title=Baskets of May", "--head", "note=a=b <c>")
     code, _, err = run(*RELEASE, "--report", "r.html", *texts)

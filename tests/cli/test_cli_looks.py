@@ -12,6 +12,7 @@ import pdanon
 from pdanon.io.parquet import to_parquet
 
 
+@pytest.mark.slow
 def test_a_first_look_is_written_as_a_page(run, monkeypatch):
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1767225600")
     code, out, _ = run("profile", "in.parquet", "-k", "2", "-m", "2", "--report", "look.html")
@@ -77,6 +78,7 @@ def test_the_best_release_of_each_is_taken_without_an_algorithm(run):
     assert float(out.splitlines()[1].split()[7]) == pytest.approx(best.loss["NCP"], rel=1e-3)
 
 
+@pytest.mark.slow
 def test_many_of_them_are_printed_on_a_screen(run):
     to_parquet(frame_of([["a", "b"]] * 50), "plain.parquet")
     ks = [str(k) for k in range(2, 42)]

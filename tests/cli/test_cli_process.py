@@ -155,6 +155,7 @@ def ended_at_the_start(*command, number=signal.SIGINT, module="pandas"):
     return running.returncode, err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [("-m", "pdanon"), ("pdanon",)])
 def test_interrupt_at_the_start(command):
     Path("pdanon").write_text("import pdanon.cli")  # as the script that pip installs

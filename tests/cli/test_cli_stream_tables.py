@@ -240,7 +240,7 @@ POLICIES = {
 }
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", POLICIES)
 def test_a_policy_releases_what_the_library_does(run, name):
     source, parameters, given = POLICIES[name]

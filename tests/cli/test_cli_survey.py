@@ -179,6 +179,7 @@ def test_what_is_no_tick_is_refused(capsys, asked, said):
     assert said in refused(capsys, "profile", "survey.csv", *asked)
 
 
+@pytest.mark.slow
 def test_the_hints_of_a_first_look_are_commands(capsys):
     lines = "".join(
         f"{i};{'Zürich' if i % 2 else 'Uri'};{'bus,tram' if i < 24 else 'taxi'}\n" for i in range(25)
@@ -217,6 +218,7 @@ def test_an_audit_counts_what_is_known_beside_the_items(capsys):
     assert "did you mean 'age'" in refused(capsys, "audit", "r.parquet", "-k", "2", "--quasi", "ages")
 
 
+@pytest.mark.slow
 def test_the_fingerprint_of_a_report_is_that_of_the_file_in_which_ages_are_ranges(capsys):
     rows = "".join(f"{i};{20 + i % 40};{'bus,tram' if i % 3 else 'bus'}\n" for i in range(60))
     survey("Nr;age;womit\n" + rows)

@@ -130,6 +130,7 @@ def test_evidence_that_cannot_be_written_is_refused_before(here, more, message):
         policy_of(here, POLICY + more)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("given", [True, False])
 def test_the_report_is_about_what_was_read(here, given):
     policy = policy_of(here)
@@ -142,6 +143,7 @@ def test_the_report_is_about_what_was_read(here, given):
     assert pdanon.read_parquet(here / "released.parquet").txanon.fingerprint() in text
 
 
+@pytest.mark.slow
 def test_same_policy_gives_the_same_bytes(here, monkeypatch):
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1767225600")
     runs = []

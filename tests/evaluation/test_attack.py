@@ -254,6 +254,7 @@ def test_a_sample_names_more_persons_than_the_number_of_candidates():
     pd.testing.assert_frame_equal(again.cases, attack.cases)
 
 
+@pytest.mark.slow
 def test_all_shares_have_intervals():
     result = BASKETS.txanon.pcta(k=6, m=2)
     attack = pdanon.attack(BASKETS, result, sample="split", random_state=1)

@@ -108,7 +108,7 @@ def test_the_page_is_marked_by_what_was_found():
         result.frame["person"] = range(24)  # which tells all rows apart
 
 
-@pytest.mark.one_in(5)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(ARGUMENTS))
 def test_releases_of_all_algorithms_have_evidence(name):
     frame = frame_of([["a", "b"], ["b", "c"], ["a", "b", "c"], ["d"], ["d", "a"], ["a", "b"]] * 3)

@@ -301,7 +301,8 @@ def family(request, tmp_path_factory):
     return path, tables
 
 
-@pytest.mark.parametrize("which", ["release", "mapping", pytest.param("original", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("which", ["release", "mapping", "original"])
 def test_each_change_of_a_table_is_found(which, family):
     path, tables = family
     missed = []

@@ -225,6 +225,7 @@ def test_page_needs_nothing_else_and_is_well_built(raw, tmp_path):
     assert all("scope" in attributes for attributes in page.attributes("th"))
 
 
+@pytest.mark.slow
 def test_same_table_gives_the_same_bytes(raw, tmp_path, monkeypatch):
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1767225600")
     for name in "ab":

@@ -49,6 +49,7 @@ def test_few_rows_in_parts(rows, secret, m, k, share):
                 np.testing.assert_array_equal(other, expected)
 
 
+@pytest.mark.slow
 def test_many_rows():
     rows = pdanon.datasets.make_baskets(20_000, 60, random_state=0)[["items"]]
     guarantee = pdanon.LmDiversity(l=3, m=3, sensitive=rows["items"].iloc[0][:2], k=5)

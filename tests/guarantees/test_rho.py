@@ -123,6 +123,7 @@ def test_a_search_that_ends_early_says_how_far_it_came(monkeypatch):
     assert repr(audit.guarantee) == "RhoUncertainty(rho=0.5, sensitive=1 items, m=1)"
 
 
+@pytest.mark.slow
 def test_a_time_limit_stops_the_search_of_an_algorithm_and_no_audit(monkeypatch):
     """Any part of dense rows could give s away; each is in one row with it and in one without."""
     monkeypatch.setattr(inferences, "_STEPS", 4 * 10**7)

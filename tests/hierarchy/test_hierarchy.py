@@ -110,6 +110,7 @@ def test_labels_skip_names_that_are_in_use():
     )
 
 
+@pytest.mark.slow
 def test_deep_trees_need_no_recursion(tmp_path):
     depth = 1500
     tree = ["leaf"]

@@ -306,12 +306,11 @@ def test_icd9_edges():
     codes = [hierarchy.names[v] for v in np.flatnonzero(hierarchy.is_leaf)]
     codes = [code for code in codes if re.fullmatch(r"\d{3}\.\d+", code)]
     prefixes = Hierarchy.prefixes(codes, (1, 3))
-    for code, leaf in zip(codes, hierarchy.cover(codes)[1], strict=True):
+    for leaf, prefix in zip(hierarchy.cover(codes)[1], prefixes.cover(codes)[1], strict=True):
         category = next(
             hierarchy.names[v] for v in hierarchy.ancestors_of(leaf) if "." not in hierarchy.names[v]
         )
-        leaf = prefixes.cover([code])[1][0]
-        assert prefixes.names[prefixes.parent[leaf]] == f"{category}*"
+        assert prefixes.names[prefixes.parent[prefix]] == f"{category}*"
 
 
 @needs_data

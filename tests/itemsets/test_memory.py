@@ -207,10 +207,9 @@ def test_no_more_memory_is_required_than_needed(monkeypatch, name):
     assert 0 < max(required) < peak
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits as of Linux")
-@pytest.mark.parametrize(
-    "megabytes", [270, *(pytest.param(each, marks=pytest.mark.slow) for each in (330, 450, 550, 650))]
-)
+@pytest.mark.parametrize("megabytes", [270, 330, 450, 550, 650])
 def test_a_command_in_little_memory_is_no_verdict(megabytes, tmp_path):
     source, target = tmp_path / "in.parquet", tmp_path / "out.parquet"
     if megabytes > 270:

@@ -128,7 +128,7 @@ def test_exposure_is_the_size_of_the_smallest_rare_itemset_of_a_row(sample, k, m
         assert for_k.tolist() == exposed.tolist()
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_rare_itemsets_of_long_and_many_rows(seed):
     """More itemsets than the buffers of the kernels first have room for, and prefixes of several depths."""

@@ -253,6 +253,7 @@ def counts(frame):
     ]
 
 
+@pytest.mark.slow
 def test_every_number_is_the_same_for_any_number_of_threads(baskets):
     pdanon.config(threads=1)
     alone = counts(baskets)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import combinations
 
 import numpy as np
-import pytest
 
 from kernels.arrays import csr, draw_rows, lists, rows_of
 from pdanon._kernels import deletions
@@ -48,87 +47,83 @@ class Naive:
         places = np.flatnonzero(~kept)
         return [place for place in places if not self.rare(kept | (np.arange(len(kept)) == place))]
 
-
-def drawn(seed):
-    """A table, its state, and a random choice of what is kept."""
-    rng = np.random.default_rng(seed)
-    naive = Naive(rng)
-    return naive, naive.state(), rng.random(naive.offsets[-1]) < rng.random(), rng
-
-
-@pytest.mark.parametrize("seed", range(TIMES))
-def test_rare_pairs_are_counted_whatever_is_kept(seed):
-    naive, state, kept, _ = drawn(seed)
-    assert state.lack == len(naive.rare(state.kept))
-    state.kept = kept
-    assert (state.kept == kept).all()
-    assert state.lack == len(naive.rare(kept))
-
-
-@pytest.mark.parametrize("seed", range(TIMES))
-def test_a_cover_is_safe_and_nothing_can_be_restored_after_restore(seed):
-    naive, state, kept, _ = drawn(seed)
-    state.kept = kept
-    deletions.cover(state)
-    assert state.lack == 0
-    assert not naive.rare(state.kept)
-    before = state.kept
-    deletions.restore(state)
-    assert (state.kept >= before).all()
-    assert state.lack == 0
-    assert not naive.rare(state.kept)
-    while True:  # a restored occurrence lets others follow
-        before = state.kept
-        deletions.restore(state)
-        if (state.kept == before).all():
-            break
-    assert not naive.possible(state.kept)
-
-
-@pytest.mark.parametrize("seed", range(TIMES))
-def test_only_deleted_and_rare_occurrences_move(seed):
-    """A cold sweep without a price for pairs restores what is deleted, and changes nothing else."""
-    naive, state, kept, _ = drawn(seed)
-    state.kept = kept
-    rare = naive.rare(kept)
-    deletions.restart(state)
-    deletions.scan(state)
-    deletions.sweep(state, 1e-9, 0.0)
-    is_hot = ~kept
-    for row, begin, left in zip(naive.rows, naive.offsets, naive.left(kept), strict=False):
-        for place, item in enumerate(row, begin):
-            is_hot[place] |= any({item} <= {*pair} <= {*left} for pair in rare)
-    changed = state.kept != kept
-    assert not changed[~is_hot].any()
-    assert (naive.worth[csr(naive.rows)[0]][changed & kept] == 0).all()
-    assert state.lack == len(naive.rare(state.kept))
-
-
-@pytest.mark.parametrize("seed", range(TIMES))
-def test_a_cold_sweep_never_raises_the_cost(seed):
-    """Deletions cost their worth; pairs the root of their distance to 0 or k, if dying to 0 only."""
-    naive, state, kept, _ = drawn(seed)
-    state.kept = kept
-    deletions.restart(state)
-    original = naive.supports(np.ones(len(kept), np.bool_))
-    now = naive.supports(kept)
-    dying = {pair for pair in original if original[pair] < naive.k or pair not in now}
-
-    def cost(kept, scale):
+    def cost(self, kept, scale, dying):
+        """Deletions cost their worth; rare pairs the root of their distance to 0 or k, if dying to 0."""
         total = 0.0
-        for pair, support in naive.supports(kept).items():
-            if support < naive.k:
-                total += scale * np.sqrt(support if pair in dying else min(support, naive.k - support))
-        for row, weight, left in zip(naive.rows, naive.weights, naive.left(kept), strict=True):
-            total += weight * sum(naive.worth[item] for item in {*row} - {*left})
+        for pair, support in self.supports(kept).items():
+            if support < self.k:
+                total += scale * np.sqrt(support if pair in dying else min(support, self.k - support))
+        for row, weight, left in zip(self.rows, self.weights, self.left(kept), strict=True):
+            total += weight * sum(self.worth[item] for item in {*row} - {*left})
         return total
 
-    for scale in (0.5, 2.0, 8.0):
-        before = cost(state.kept, scale)
-        deletions.scan(state)
-        deletions.sweep(state, 1e-9, scale)
-        assert cost(state.kept, scale) <= before + 1e-9
+
+def draw_cases():
+    """Yield tables, their states, and a random choice of what each keeps."""
+    for seed in range(TIMES):
+        rng = np.random.default_rng(seed)
+        naive = Naive(rng)
+        yield naive, naive.state(), rng.random(naive.offsets[-1]) < rng.random()
+
+
+def test_rare_pairs_are_counted_whatever_is_kept():
+    for naive, state, kept in draw_cases():
         assert state.lack == len(naive.rare(state.kept))
+        state.kept = kept
+        assert (state.kept == kept).all()
+        assert state.lack == len(naive.rare(kept))
+
+
+def test_a_cover_is_safe_and_nothing_can_be_restored_after_restore():
+    for naive, state, kept in draw_cases():
+        state.kept = kept
+        deletions.cover(state)
+        assert state.lack == 0
+        assert not naive.rare(state.kept)
+        before = state.kept
+        deletions.restore(state)
+        assert (state.kept >= before).all()
+        assert state.lack == 0
+        assert not naive.rare(state.kept)
+        while True:  # a restored occurrence lets others follow
+            before = state.kept
+            deletions.restore(state)
+            if (state.kept == before).all():
+                break
+        assert not naive.possible(state.kept)
+
+
+def test_only_deleted_and_rare_occurrences_move():
+    """A cold sweep without a price for pairs restores what is deleted, and changes nothing else."""
+    for naive, state, kept in draw_cases():
+        state.kept = kept
+        rare = naive.rare(kept)
+        deletions.restart(state)
+        deletions.scan(state)
+        deletions.sweep(state, 1e-9, 0.0)
+        is_hot = ~kept
+        for row, begin, left in zip(naive.rows, naive.offsets, naive.left(kept), strict=False):
+            for place, item in enumerate(row, begin):
+                is_hot[place] |= any({item} <= {*pair} <= {*left} for pair in rare)
+        changed = state.kept != kept
+        assert not changed[~is_hot].any()
+        assert (naive.worth[csr(naive.rows)[0]][changed & kept] == 0).all()
+        assert state.lack == len(naive.rare(state.kept))
+
+
+def test_a_cold_sweep_never_raises_the_cost():
+    for naive, state, kept in draw_cases():
+        state.kept = kept
+        deletions.restart(state)
+        original = naive.supports(np.ones(len(kept), np.bool_))
+        now = naive.supports(kept)
+        dying = {pair for pair in original if original[pair] < naive.k or pair not in now}
+        for scale in (0.5, 2.0, 8.0):
+            before = naive.cost(state.kept, scale, dying)
+            deletions.scan(state)
+            deletions.sweep(state, 1e-9, scale)
+            assert naive.cost(state.kept, scale, dying) <= before + 1e-9
+            assert state.lack == len(naive.rare(state.kept))
 
 
 def least_of(row, rare):
@@ -141,18 +136,17 @@ def least_of(row, rare):
     raise AssertionError
 
 
-@pytest.mark.parametrize("seed", range(TIMES))
-def test_no_packing_is_above_the_least_deletions_of_each_row(seed):
-    naive, state, kept, _ = drawn(seed)
-    rare = naive.rare(np.ones(len(kept), np.bool_))
-    least = sum(
-        int(weight) * least_of(row, rare) for row, weight in zip(naive.rows, naive.weights, strict=True)
-    )
-    hurt = sum(  # at least one deletion in each row with a rare pair, and one for each rare item
-        int(weight) * max(sum((item,) in rare for item in row), least_of(row, rare) > 0)
-        for row, weight in zip(naive.rows, naive.weights, strict=True)
-    )
-    assert hurt <= deletions.pack(state) <= least
+def test_no_packing_is_above_the_least_deletions_of_each_row():
+    for naive, state, kept in draw_cases():
+        rare = naive.rare(np.ones(len(kept), np.bool_))
+        least = sum(
+            int(weight) * least_of(row, rare) for row, weight in zip(naive.rows, naive.weights, strict=True)
+        )
+        hurt = sum(  # at least one deletion in each row with a rare pair, and one for each rare item
+            int(weight) * max(sum((item,) in rare for item in row), least_of(row, rare) > 0)
+            for row, weight in zip(naive.rows, naive.weights, strict=True)
+        )
+        assert hurt <= deletions.pack(state) <= least
 
 
 def test_a_clique_of_rare_pairs_keeps_one_item():
@@ -178,35 +172,35 @@ def test_what_is_pressed_dies():
     assert state.lack == 0
 
 
-@pytest.mark.parametrize("seed", range(TIMES))
-def test_listed_itemsets_are_found_and_broken_up(seed):
-    rng = np.random.default_rng(seed)
-    rows, weights = draw_rows(rng)
-    sets = [sorted(rng.choice(N_ITEMS, rng.integers(1, 4), replace=False).tolist()) for _ in range(4)]
-    wanted = rng.random(len(rows)) < 0.7
-    arrays, (codes, bounds) = rows_of(rows, weights, N_ITEMS), csr(sets)
-    counts = np.zeros(len(rows), np.int64)
-    deletions.holding(arrays, codes, bounds, wanted, counts, np.empty(0, np.int32))
-    inside = [[i for i, each in enumerate(sets) if {*each} <= {*row}] for row in rows]
-    inside = [own if asked else [] for own, asked in zip(inside, wanted, strict=True)]
-    assert counts.tolist() == [*map(len, inside)]
-    starts = np.cumsum([0, *counts], dtype=np.int64)
-    found = np.empty(starts[-1], np.int32)
-    deletions.holding(arrays, codes, bounds, wanted, starts[:-1].copy(), found)
-    assert lists(found, starts) == inside
+def test_listed_itemsets_are_found_and_broken_up():
+    for seed in range(TIMES):
+        rng = np.random.default_rng(seed)
+        rows, weights = draw_rows(rng)
+        sets = [sorted(rng.choice(N_ITEMS, rng.integers(1, 4), replace=False).tolist()) for _ in range(4)]
+        wanted = rng.random(len(rows)) < 0.7
+        arrays, (codes, bounds) = rows_of(rows, weights, N_ITEMS), csr(sets)
+        counts = np.zeros(len(rows), np.int64)
+        deletions.holding(arrays, codes, bounds, wanted, counts, np.empty(0, np.int32))
+        inside = [[i for i, each in enumerate(sets) if {*each} <= {*row}] for row in rows]
+        inside = [own if asked else [] for own, asked in zip(inside, wanted, strict=True)]
+        assert counts.tolist() == [*map(len, inside)]
+        starts = np.cumsum([0, *counts], dtype=np.int64)
+        found = np.empty(starts[-1], np.int32)
+        deletions.holding(arrays, codes, bounds, wanted, starts[:-1].copy(), found)
+        assert lists(found, starts) == inside
 
-    price = rng.integers(-1, 3, N_ITEMS).astype(float)
-    kept = (rng.random(len(arrays.codes)) < 0.5).astype(np.uint8)
-    before = kept.copy()
-    deletions.break_up(arrays, kept, codes, bounds, wanted, starts, found, price)
-    for row, begin, asked, own in zip(rows, csr(rows)[1], wanted, inside, strict=False):
-        flags = kept[begin : begin + len(row)]
-        if not asked:
-            assert (flags == before[begin : begin + len(row)]).all()
-            continue
-        left = {item for item, flag in zip(row, flags, strict=True) if flag}
-        assert all(price[item] >= 0 for item in {*row} - left)
-        breakable = [sets[i] for i in own if any(price[item] >= 0 for item in sets[i])]
-        assert not any({*each} <= left for each in breakable)
-        # each deleted item is needed
-        assert all(any({*each} <= left | {item} for each in breakable) for item in {*row} - left)
+        price = rng.integers(-1, 3, N_ITEMS).astype(float)
+        kept = (rng.random(len(arrays.codes)) < 0.5).astype(np.uint8)
+        before = kept.copy()
+        deletions.break_up(arrays, kept, codes, bounds, wanted, starts, found, price)
+        for row, begin, asked, own in zip(rows, csr(rows)[1], wanted, inside, strict=False):
+            flags = kept[begin : begin + len(row)]
+            if not asked:
+                assert (flags == before[begin : begin + len(row)]).all()
+                continue
+            left = {item for item, flag in zip(row, flags, strict=True) if flag}
+            assert all(price[item] >= 0 for item in {*row} - left)
+            breakable = [sets[i] for i in own if any(price[item] >= 0 for item in sets[i])]
+            assert not any({*each} <= left for each in breakable)
+            # each deleted item is needed
+            assert all(any({*each} <= left | {item} for each in breakable) for item in {*row} - left)

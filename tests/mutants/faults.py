@@ -38,7 +38,7 @@ class Fault:
     @property
     def is_kernel(self) -> bool:
         """Whether the file must be compiled."""
-        return self.file.startswith("pdanon/_kernels/")
+        return self.file.startswith("pdanon/_kernels/") and not Path(self.file).name.startswith("_")
 
     def apply(self, root: Path) -> None:
         """Replace the text in a copy of the checkout."""

@@ -570,7 +570,7 @@ def test_bad_shared_parameters(algorithm, name, value):
 # --- real data
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.slow
 @both
 def test_real_data_within_blocks(data, algorithm):
     """BMS-WebView-1: pairs of labels counted one by one, and blocks looked up one by one."""

@@ -48,6 +48,7 @@ def test_worked_examples(rows, m, became, ncp):
     assert result.loss["NCP"] == pytest.approx(ncp)
 
 
+@pytest.mark.slow
 def test_real_baskets_lose_no_less_than_the_optimum(data):
     frame = pd.read_parquet(data / "bms_webview1.parquet", dtype_backend="pyarrow")
     losses = {

@@ -121,6 +121,7 @@ def least_deleted(rows, k, m):
     raise AssertionError
 
 
+@pytest.mark.slow
 def test_tiny_tables_lose_hardly_more_than_the_least():
     """And never less than the bound. Rows are distinct, as equal ones lose the same, and none is emptied."""
     rng, deleted, least = np.random.default_rng(0), 0, 0
@@ -296,12 +297,13 @@ def test_an_explanation_says_in_how_many_rows_an_item_is_left():
     assert "published in most rows, suppressed in the others" in repr(result.explain(lost, frame))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "most"),
     [
         ("groceries", 0.115),
         ("uci_msweb_train", 0.068),
-        pytest.param("bms_webview1", 0.128, marks=pytest.mark.slow),
+        ("bms_webview1", 0.128),
     ],
 )
 def test_real_data_lose_little(data, name, most):

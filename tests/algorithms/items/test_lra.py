@@ -115,6 +115,7 @@ def test_groups_keep_the_index_and_are_no_column_of_the_release():
     assert [*result.frame.columns] == ["items"]
 
 
+@pytest.mark.slow
 def test_real_baskets_are_safe_as_a_whole(data):
     frame = pd.read_parquet(data / "bms_webview1.parquet", dtype_backend="pyarrow")
     result = frame.txanon.lra(k=5, m=2, hierarchy=5, parts=20)

@@ -65,6 +65,7 @@ def test_worked_examples(rows, m, became, ncp):
     assert result.loss["NCP"] == pytest.approx(ncp)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "fanout", "m"), [("bms_webview1", 5, 2), ("groceries", 3, 3)])
 def test_proven_on_real_baskets(data, name, fanout, m):
     frame = pd.read_parquet(data / f"{name}.parquet", dtype_backend="pyarrow")

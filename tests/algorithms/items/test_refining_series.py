@@ -33,6 +33,7 @@ def months(draw, number):
     return tables
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("seed", seeds(20))
 def test_refined_releases_of_a_series_expose_nobody(seed):
     """Sets are never split, no loss is higher than without refinement, and no attacker is served."""

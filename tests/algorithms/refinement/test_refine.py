@@ -337,6 +337,7 @@ def test_constraints_that_need_nothing_bring_every_item_back():
     assert keeps([frozenset(row) for row in ROWS], became_of(refined), [{"a", "c"}], 3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("m", [2, 3])
 @pytest.mark.parametrize("seed", range(6))
 def test_no_step_is_left_where_sets_have_many_neighbours(seed, m):
@@ -699,6 +700,7 @@ def test_an_interrupt_ends_the_annealings(n_threads, monkeypatch):
         pdanon.config(threads=None)
 
 
+@pytest.mark.slow
 def test_an_annealing_with_little_time_takes_larger_steps(data, monkeypatch):
     """Five sweeps instead of 40: safe, noted, and still near the fewest occurrences that must change."""
     frame = pdanon.read_parquet(data / "groceries.parquet")
@@ -715,6 +717,7 @@ def test_an_annealing_with_little_time_takes_larger_steps(data, monkeypatch):
     assert refined.loss["occurrences"] <= 1.1 * least < result.loss["occurrences"]
 
 
+@pytest.mark.slow
 def test_sets_that_stay_unsafe_are_merged(data, monkeypatch):
     """Rows that are lacking cost next to nothing here, so that many are left in the end."""
     frame = pdanon.read_parquet(data / "groceries.parquet")

@@ -273,6 +273,7 @@ def test_other_guarantees_are_refused():
 # --- on real data
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [2, 10])
 def test_the_optimum_is_reached(k, data):
     """`optimal` proves which loss is the least; `apriori` alone loses a tenth more, or a fifth."""
@@ -284,6 +285,7 @@ def test_the_optimum_is_reached(k, data):
     assert frame.txanon.refine(result).loss["NCP"] == pytest.approx(least.loss["NCP"])
 
 
+@pytest.mark.slow
 def test_most_of_the_loss_of_blocks_is_not_necessary(data):
     frame = pdanon.read_parquet(data / "groceries.parquet")
     hierarchy = data / "hierarchies" / "groceries_hierarchy.csv"
