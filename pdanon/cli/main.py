@@ -146,7 +146,7 @@ def _print_outcome(words: list[str]) -> int:
     outcome = failure = None
     with collect_messages(quiet="--quiet" in options) as messages:
         try:
-            arguments = Arguments(**vars(parser_of(_COMMANDS).parse_args(words)))
+            arguments = Arguments(**vars(parser_of(_COMMANDS, words).parse_args(words)))
             if sys.stdout is None:
                 hint = "redirect it if it is not wanted: > /dev/null"
                 raise ParameterError("the standard output is closed", hint=hint)
