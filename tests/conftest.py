@@ -19,6 +19,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, settings, strategies as st
+from hypothesis.internal.conjecture import providers
 from object_storage import bucket, server  # noqa: F401 - fixtures
 
 import pdanon
@@ -34,6 +35,9 @@ settings.register_profile(
     "pdanon", max_examples=examples(100), deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("pdanon")
+# Its examples would depend on the constants of the modules that other tests have loaded before.
+if hasattr(providers, "_get_local_constants"):
+    providers._get_local_constants = lambda: providers._local_constants
 
 os.environ.pop("COLUMNS", None)  # of a narrow terminal: pandas would leave columns out of what it prints
 

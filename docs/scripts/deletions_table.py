@@ -27,6 +27,7 @@ DATA_SETS = {
     "completejourney_baskets_product_type": "completejourney",
 }
 K, M = 5, 2
+QUASI = ["age", "sex", "district"]
 BANDS = ((5, 20), (20, 100), (100, np.inf))
 COLUMNS = (
     "| data | sets: least, % | sets, % | deletions, % | of the least "
@@ -76,7 +77,19 @@ def line(name: str) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
+def classes(delta: float) -> str:
+    """Compare both kinds in the same classes of patients."""
+    df = pdanon.read_parquet(ROOT / "examples" / "patients.parquet")
+    asked = {"k": K, "m": M, "quasi": QUASI, "delta": delta, "random_state": 0}
+    results = [df.txanon.rum_bound(**asked, transaction=name) for name in ("pcta", "local_suppression")]
+    assert results[0].frame[QUASI].equals(results[1].frame[QUASI])
+    losses = [f"{100 * each.loss[loss]:.0f}" for loss in ("occurrences", "pairs") for each in results]
+    return f"| {delta} | {len(results[0].frame[QUASI].drop_duplicates())} | {' | '.join(losses)} |"
+
+
 def main() -> None:
+    text = ["| delta | classes | sets, % | deletions, % | sets: error of pairs, % | deletions |", "|---" * 6 + "|"]
+    write_section("loss/deletions.md", "classes", [*text, *map(classes, (0.1, 0.3, 0.4, 0.5, 0.6, 0.7))])
     lines = []
     for name in DATA_SETS:
         lines.append(line(name))

@@ -66,6 +66,10 @@ class Way:
     losses: tuple[str, ...] = ()
 
 
+# Losses that count occurrences and itemsets as they are. By others, a deletion costs more than any set.
+LOWERED_BY_DELETIONS = ("occurrences", "singles", "pairs")
+
+
 @frozen
 class Algorithm:
     """The record of an algorithm.

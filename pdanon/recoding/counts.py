@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pdanon.itemsets.lists import Numbers
+from pdanon.guarantees.k_anonymity import equal_rows
+from pdanon.guarantees.sensitive_groups import COUNTS
+from pdanon.itemsets.lists import Numbers, sums
 
 FEW = 20  # rows; in fewer, any column may be unique in each, and little can be left
 _NEARLY_ALL = 95  # percent
@@ -102,9 +104,13 @@ def class_sizes(classes: pd.DataFrame | None) -> Numbers:
     if classes is None:
         return np.zeros(0, np.int64)
     if classes.columns[0] == "cluster":
-        classes = classes[~classes["cluster"].isin(classes["joint"])]
-    first = ~classes.iloc[:, 0].duplicated().to_numpy()  # by position: a column may have this name
-    return classes.iloc[:, 1].to_numpy(np.int64)[first]
+        return classes.loc[~classes["cluster"].isin(classes["joint"]), "size"].to_numpy(np.int64)
+    sizes = classes.iloc[:, 1].to_numpy(np.int64)  # by position: a quasi-identifier may have this name
+    if [*classes.columns] == [*COUNTS]:
+        return sizes[~classes.iloc[:, 0].duplicated().to_numpy()]
+    # Rows that are recoded separately are in one class if their quasi-identifiers are equal.
+    total = sums(equal_rows(classes, range(2, classes.shape[1])), sizes)
+    return total[total > 0]
 
 
 def of_all_rows(table: pd.DataFrame) -> pd.DataFrame:

@@ -32,7 +32,7 @@ from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import Mask, Numbers, distinct, find_numbers, offsets_of
 from pdanon.itemsets.mapping import check_mapping, mapping_labels, mapping_values, set_labels
 from pdanon.itemsets.memory import require_memory
-from pdanon.itemsets.support import SupportIndex
+from pdanon.itemsets.support import SupportIndex, ranks_of
 
 _HASHED = 64  # bytes of a number while pandas finds distinct ones
 _MOST_TEXT = 2**28  # bytes of the labels of a mapping table, repeated in each line
@@ -152,6 +152,16 @@ class Changes(NamedTuple):
     targets: Codes  # generalized item; -1 if the item is suppressed
     supports: Numbers  # rows of the group with this change
     of_occurrence: NDArray[Any]  # the entry of each occurrence of the column
+
+
+def number_losses(itemsets: Itemsets, deleted: Mask) -> Codes:
+    """Number the sets of items that rows lose, and return that of each row; 0 is the empty set."""
+    offsets = offsets_of(deleted)[itemsets.offsets]
+    ranks = ranks_of(itemsets.codes[deleted], offsets, itemsets.n_items)
+    loses = np.diff(offsets) > 0
+    numbers = np.zeros(itemsets.n_rows, np.int32)
+    numbers[loses] = np.unique(ranks[loses], return_inverse=True)[1] + 1
+    return numbers
 
 
 def mapping_table(itemsets: Itemsets, recoding: Recoding, changes: Changes | None = None) -> pd.DataFrame:

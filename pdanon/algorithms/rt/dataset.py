@@ -36,7 +36,7 @@ from pdanon.recoding.decision import Decision
 from pdanon.recoding.emptied import labels_to_suppress
 from pdanon.recoding.labels import relabel_sets
 from pdanon.recoding.loss import joint_loss, with_measure
-from pdanon.recoding.recoding import Recoding, mapping_table
+from pdanon.recoding.recoding import Recoding, mapping_table, number_losses
 from pdanon.recoding.release import FrameWriter, release
 from pdanon.recoding.result import Anonymized
 from pdanon.recoding.risk import risk_of_classes
@@ -318,13 +318,17 @@ class Dataset:
         """
         numbers = self.whole.hide_emptied(groups, numbers)
         classes = Classes.of_members(self.table, groups)
-        of_row = by_first_row(groups)
+        cluster_of = by_first_row(groups)
+        of_row = cluster_of
+        if self.transactions.deletes:  # rows of a cluster that lose the same are recoded equally
+            losses = number_losses(self.transactions.itemsets, numbers < 0)
+            of_row = by_first_row(cluster_of * (losses.max(initial=0) + np.int64(1)) + losses)
         recodings: list[Recoding] = []
         taken = [column.vocabulary for column in self.columns]  # labels of sets must differ from all of them
         for column, recoding in zip(self.columns, self._recodings(groups, numbers, of_row), strict=True):
             recodings.append(relabel_sets(recoding, column, self.transaction.labels, taken))
             taken.append(recodings[-1].labels)
-        recoded = [*zip(self._empty_revealing_rows(recodings, of_row), recodings, strict=True)]
+        recoded = [*zip(self._empty_revealing_rows(recodings, cluster_of), recodings, strict=True)]
         lost = [(column, recoding, recoding.changes(column)) for column, recoding in recoded]
         mappings = [mapping_table(*column) for column in lost]
         mapping = _one_mapping(mappings, [self.frame.columns[position] for position in self.positions])
@@ -399,7 +403,10 @@ class Dataset:
         parts = [numbers[column_of == place] for place in range(len(self.columns))]
         if self.trees is None:
             for own, itemsets in zip(parts, self.columns, strict=True):
-                yield Recoding.of_clusters(own, itemsets, of_row)
+                if self.transactions.deletes:
+                    yield Recoding.of_deleted(own < 0, itemsets, of_row)
+                else:
+                    yield Recoding.of_clusters(own, itemsets, of_row)
             return
         first_node = int(len(parts) > 1)  # after the joint root
         for own, (tree, n_leaves) in zip(parts, self.trees, strict=True):
@@ -431,8 +438,10 @@ def _one_mapping(mappings: Sequence[pd.DataFrame], labels: Sequence[Hashable]) -
         mapping.assign(column=pd.Series([label] * len(mapping), dtype=object))
         for mapping, label in zip(mappings, labels, strict=True)
     ]
-    if len({part["item"].dtype for part in parts}) > 1:
-        parts = [part.assign(item=part["item"].astype(pd.ArrowDtype(pa.string()))) for part in parts]
+    for name in ("item", "generalized"):
+        kinds = {part[name].dtype for part in parts}
+        if len(kinds) > 1 and "category" not in kinds:
+            parts = [part.assign(**{name: part[name].astype(pd.ArrowDtype(pa.string()))}) for part in parts]
     joint = pd.concat(parts, ignore_index=True)
     if any(part["generalized"].dtype == "category" for part in parts):  # concat turned them into objects
         texts: pd.Index[Any] = pd.Index(sorted(joint["generalized"].dropna().unique())).astype(object)

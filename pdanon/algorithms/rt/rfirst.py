@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pdanon.algorithms.registry import Algorithm, Way
+from pdanon.algorithms.registry import LOWERED_BY_DELETIONS, Algorithm, Way
 from pdanon.algorithms.rt.dataset import Dataset, Decided, Part, Parts, check_options
 from pdanon.algorithms.rt.transaction import Transaction
 from pdanon.guarantees import KKm, KLm
@@ -151,6 +151,15 @@ RECORD = Algorithm(
     parts=decide_parts,
     ways=(
         *(Way(each, order, {"cluster": cluster}) for each in (KKm, KLm) for order, cluster in _CLUSTERS),
+        *(
+            Way(
+                KKm,
+                order + 50,
+                {"cluster": cluster, "transaction": "local_suppression"},
+                losses=LOWERED_BY_DELETIONS,
+            )
+            for order, cluster in _CLUSTERS
+        ),
         *(
             Way(KLm, order + 50, {"cluster": cluster, "transaction": "apriori"}, needs="hierarchy")
             for order, cluster in _CLUSTERS

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pdanon.algorithms.registry import Algorithm, Way
+from pdanon.algorithms.registry import LOWERED_BY_DELETIONS, Algorithm, Way
 from pdanon.algorithms.rt.dataset import (
     Dataset,
     Decided,
@@ -254,6 +254,15 @@ RECORD = Algorithm(
     parts=decide_parts,
     ways=(
         *(Way(each, order, {"delta": delta}) for each in (KKm, KLm) for order, delta in _BOUNDS),
+        *(
+            Way(
+                KKm,
+                order + 50,
+                {"delta": delta, "transaction": "local_suppression"},
+                losses=LOWERED_BY_DELETIONS,
+            )
+            for order, delta in _BOUNDS
+        ),
         *(
             Way(KLm, order + 50, {"delta": delta, "transaction": "apriori"}, needs="hierarchy")
             for order, delta in _BOUNDS

@@ -50,13 +50,14 @@ class Transaction:
     Parameters
     ----------
     algorithm : str
-        The algorithm that anonymizes the items of each class: any that gives k^m-anonymity.
+        The algorithm that anonymizes the items of each class: any that gives k^m-anonymity. With
+        ``"local_suppression"``, rows of a class lose different occurrences, and items keep their type.
     hierarchy : Hierarchy, path, DataFrame, dict or int, optional
         The hierarchy of the items, if the algorithm needs one; with ``columns``, a mapping of one for each.
     options : mapping, optional
         Further parameters of the algorithm: ``parts`` of ``lra`` and ``vpa``, ``utility`` and
-        ``max_suppressed`` of ``coat`` and ``upcta``, ``weights`` of ``pcta``, ``coat`` and ``upcta``,
-        ``time_limit`` of ``optimal``. ``weights`` also count in the utility loss.
+        ``max_suppressed`` of ``coat`` and ``upcta``, ``weights`` of ``pcta``, ``coat``, ``upcta``
+        and ``local_suppression``, ``time_limit`` of ``optimal``. ``weights`` also count in the utility loss.
     columns : sequence of hashable, optional
         Labels of several list columns, instead of ``column``. Their items form one transaction, and the
         attacker knows up to m of them. No set or node spans two columns.
@@ -151,7 +152,8 @@ class Transaction:
         if self.columns is not None:
             hint = "join the lists into one column, and begin each item with the name of its column"
             raise ParameterError("sensitive items must be in one list column", where="columns", hint=hint)
-        if self.algorithm not in _DIVERSE_NODES and not _record(self.algorithm).sets:
+        record = _record(self.algorithm)
+        if self.algorithm not in _DIVERSE_NODES and not (record.sets and record.recodes == "items"):
             hint = 'use "pcta", "coat" or "upcta", or "apriori", "hghs" or "mhghs" with a hierarchy'
             problem = "the algorithm cannot hide sensitive items"
             raise ParameterError(problem, where="transaction", got=self.algorithm, hint=hint)
@@ -310,6 +312,7 @@ class TransactionSide:
     search: ClassSearch | None = None  # refines the decision
     hidden: Mask | None = None  # sensitive items, which do not count in the loss of transactions
     weights: Numbers | None = None  # importance of each item in UL, as of `item_weights`
+    deletes: bool = False  # whether rows of a cluster lose different occurrences, and no item is generalized
 
     @property
     def measured_as(self) -> str | None:
@@ -534,12 +537,15 @@ def _by_sets(
     sets_of: Any = ALGORITHMS[transaction.algorithm].sets
     weights = item_weights(options.get("weights"), itemsets)
     decide: Callable[[SupportIndex, Codes], Codes] = partial(_sets, sets_of, km, kinds, share, weights)
-    search, k, hidden = ClassSearch(km, blocks=kinds) if refine else None, km.k, None
+    deletes = ALGORITHMS[transaction.algorithm].recodes == "rows"
+    search, k, hidden = ClassSearch(km, blocks=kinds) if refine and not deletes else None, km.k, None
     if secrets is not None:
         decide = partial(_diverse_sets, decide, km, kinds, secrets, search)
         search, k, hidden = None, 0, secrets.hidden
     measured = transaction.tum, transaction.order
-    return TransactionSide(itemsets, k, decide, None, domains, column_of, *measured, search, hidden, weights)
+    return TransactionSide(
+        itemsets, k, decide, None, domains, column_of, *measured, search, hidden, weights, deletes
+    )
 
 
 def _joint(trees: Sequence[Hierarchy], leaves: Sequence[Codes]) -> tuple[Hierarchy, Codes]:

@@ -359,7 +359,7 @@ def test_memory_is_what_is_said(order, length):
     finally:
         tracemalloc.stop()
     assert len(result.frame) == n_rows
-    assert peak <= of_each * len(items) + 200 * n_rows
+    assert peak <= of_each * len(items) + 200 * n_rows + 10_000  # of whatever else runs, such as coverage
 
 
 # --- what is published

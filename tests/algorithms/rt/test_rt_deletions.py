@@ -1,0 +1,133 @@
+"""Items of classes by local suppression: each row keeps some of its items, and none is rare in a class."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import rows_of
+from hypothesis import given, settings, strategies as st
+from naive import rt as naive
+from test_rt import OWN, QUASI, datasets, frame_with, many_rows, published, run, two_columns
+
+import pdanon
+from examples import examples
+from pdanon import ParameterError
+from pdanon.recoding.counts import class_sizes
+
+pytestmark = pytest.mark.filterwarnings("ignore::pdanon.IdentifierWarning")  # of the other columns
+
+PATIENTS = {"k": 5, "m": 2, "quasi": ["age", "sex", "district"], "delta": 0.5, "random_state": 0}
+
+
+def deleting(name="rum_bound", frame=None, **asked):
+    return run(name, many_rows() if frame is None else frame, transaction="local_suppression", **asked)
+
+
+@pytest.fixture(scope="module")
+def patients(request):
+    return pdanon.read_parquet(request.config.rootpath / "examples" / "patients.parquet")
+
+
+@pytest.mark.parametrize("name", sorted(OWN))
+@settings(max_examples=examples(60))
+@given(datasets(), st.integers(2, 3), st.none() | st.integers(1, 3))
+def test_each_row_keeps_a_part_and_no_class_has_a_rare_itemset(name, rows, k, m):
+    frame = frame_with(rows)
+    result = deleting(name, frame, k=k, m=m)
+    shown = rows_of(result.frame)
+    assert all(after <= before for before, after in zip(rows_of(frame), shown, strict=True))
+    assert not any(naive.kkm_broken(published(result.frame), k, m))
+    lost = [before - after for before, after in zip(rows_of(frame), shown, strict=True)]
+    # Rows of a group are of one class, and lose the same.
+    cells = [cell for cell, _ in published(result.frame)]
+    for _, members in pd.Series(range(len(frame))).groupby(result.groups.to_numpy()):
+        assert len({(cells[row], lost[row]) for row in members}) == 1
+
+
+def test_items_keep_their_type_and_names():
+    frame = pd.DataFrame({"age": [1, 1, 2, 2], "items": [[1, 2], [1, 3], [1, 2], [2]]})
+    result = pdanon.rfirst(frame, k=2, m=2, quasi=["age"], transaction="local_suppression")
+    assert [*map(list, result.frame["items"])] == [[1], [1], [2], [2]]
+    assert result.mapping["generalized"].dtype == result.mapping["item"].dtype
+    assert class_sizes(result.classes).tolist() == [2, 2]  # though each row is a group of its own
+    assert result.classes["size"].tolist() == [1, 1, 1, 1]
+
+
+def test_items_of_two_columns_form_one_transaction():
+    frame = two_columns()
+    items = pdanon.Transaction("local_suppression", columns=["items", "drugs"])
+    result = pdanon.rfirst(frame, k=3, m=2, quasi=QUASI, transaction=items, random_state=0)
+    rows = [
+        (quasi, {("items", item) for item in items} | {("drugs", item) for item in drugs})
+        for (quasi, items), drugs in zip(published(result.frame), rows_of(result.frame, "drugs"), strict=True)
+    ]
+    assert not any(naive.kkm_broken(rows, 3, 2))
+    for column in ("items", "drugs"):
+        pairs = zip(rows_of(frame, column), rows_of(result.frame, column), strict=True)
+        assert all(after <= before for before, after in pairs)
+
+
+@pytest.mark.parametrize(("cheap", "dear"), ["ab", "ba"])
+def test_the_cheaper_item_of_a_rare_pair_is_deleted(cheap, dear):
+    frame = pd.DataFrame({"age": [30] * 12, "items": [["a", "b"]] * 2 + [["a"]] * 5 + [["b"]] * 5})
+    items = pdanon.Transaction("local_suppression", options={"weights": {cheap: 0.5}})
+    result = pdanon.rfirst(frame, k=5, m=2, quasi=["age"], transaction=items)
+    assert rows_of(result.frame) == [{dear}] * 2 + [{"a"}] * 5 + [{"b"}] * 5
+
+
+def test_files_and_partitions_release_what_frames_release(tmp_path):
+    frame = many_rows().reset_index(drop=True).drop(columns="other").dropna()
+    frame.attrs = {}
+    source, asked = tmp_path / "source.parquet", {"k": 3, "m": 2, "quasi": QUASI, **OWN["rum_bound"]}
+    frame.to_parquet(source)
+    whole = pdanon.rum_bound(frame, transaction="local_suppression", **asked)
+    target, mapping = tmp_path / "target.parquet", tmp_path / "mapping.parquet"
+    pdanon.stream.rum_bound(source, target, mapping=mapping, transaction="local_suppression", **asked)
+    assert rows_of(pdanon.read_parquet(target)) == rows_of(whole.frame)
+    pd.testing.assert_frame_equal(pd.read_parquet(mapping), whole.mapping, check_dtype=False)
+
+
+def test_it_is_explained_and_attacked_row_by_row():
+    frame = many_rows()
+    result = deleting(frame=frame, k=4)
+    shown = rows_of(result.frame)
+    for item in "uvwxyz":
+        held = np.array([item in row for row in rows_of(frame)])
+        kept = np.array([item in row for row in shown])
+        kinds = ([item] if kept.any() else []) + ([None] if (held & ~kept).any() else [])
+        became = result.explain(item, original=frame).became
+        assert {*became} == {*kinds} if isinstance(became, tuple) else [became] == kinds
+    assert pdanon.attack(frame, result, m=2, n=300).fewest >= 4
+
+
+def test_what_it_cannot_do_is_refused():
+    with pytest.raises(ParameterError, match=r'cannot hide sensitive items(?s:.)*hint:  use "pcta"'):
+        pdanon.Transaction("local_suppression", sensitive=["u"], l=2)
+    with pytest.raises(ParameterError, match="takes no hierarchy"):
+        pdanon.Transaction("local_suppression", hierarchy={"any": list("uvwxyz")})
+    frame = many_rows()
+    with pytest.raises(ParameterError, match="recoded by local_suppression cannot be refined"):
+        pdanon.refine(frame, deleting(frame=frame))
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_patients_lose_little_more_than_half_of_what_sets_change(patients, seed):
+    """In the same classes. More than a third of the occurrences must not be lost."""
+    asked = PATIENTS | {"random_state": seed}
+    sets, deletions = (
+        patients.txanon.rum_bound(**asked, transaction=each) for each in ("pcta", "local_suppression")
+    )
+    quasi = [*PATIENTS["quasi"]]
+    pd.testing.assert_frame_equal(deletions.frame[quasi], sets.frame[quasi])
+    assert deletions.loss["occurrences"] <= 0.36 < 0.6 < sets.loss["occurrences"]
+
+
+@pytest.mark.slow
+def test_anonymize_tries_it_where_occurrences_count(patients):
+    asked = {"k": 5, "m": 2, "quasi": PATIENTS["quasi"]}
+    result = patients.txanon.anonymize(**asked, loss="occurrences")
+    assert result.parameters["transaction"].algorithm == "local_suppression"
+    assert result.loss["occurrences"] <= 0.36
+    default = patients.txanon.anonymize(**asked)
+    assert default.parameters["transaction"].algorithm == "pcta"
