@@ -33,6 +33,7 @@ COLUMNS = (
     "| data | sets: least, % | sets, % | deletions, % | of the least "
     "| pairs in 5 to 19 rows, error in % | in 20 to 99 | in 100 and more | s | audits |"
 )
+NAMED = "| data | two items: sets, % | deletions | three items: sets, % | deletions |"
 OF_CLASSES = "| delta | classes | sets, % | deletions, % | sets: error of pairs, % | deletions |"
 
 
@@ -58,7 +59,8 @@ def errors(original: Itemsets, released: Itemsets) -> list[float]:
     ]
 
 
-def line(name: str) -> str:
+def lines(name: str) -> tuple[str, str]:
+    """Compare both kinds of releases by what they lose, and by whom an attacker with a sample names."""
     df = frame(name)[["items"]].dropna().reset_index(drop=True)
     guarantee = pdanon.KmAnonymity(K, M)
     start = time.process_time()
@@ -66,7 +68,8 @@ def line(name: str) -> str:
     spent = time.process_time() - start
     audit = seconds(lambda: result.frame.txanon.audit(guarantee))
     least = pdanon.bound(df, guarantee, loss="occurrences").least
-    sets = df.txanon.anonymize(guarantee).loss["occurrences"]
+    by_sets = df.txanon.anonymize(guarantee)
+    sets = by_sets.loss["occurrences"]
     deleted = result.loss["occurrences"]
     bands = errors(Itemsets.from_series(df["items"]), Itemsets.from_series(result.frame["items"]))
     cells = [
@@ -75,6 +78,15 @@ def line(name: str) -> str:
         f"{deleted / least:.2f}",
     ]
     cells += [*(f"{100 * each:.1f}" for each in bands), f"{spent:.1f}", f"{spent / audit:.0f}"]
+    named = [
+        f"{100 * pdanon.attack(df, each, sample='split', m=m, k=K).named:.1f}"
+        for m in (M, M + 1)
+        for each in (by_sets, result)
+    ]
+    return row(cells), row([DATA_SETS[name], *named])
+
+
+def row(cells: list[str]) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
@@ -89,17 +101,15 @@ def classes(delta: float) -> str:
 
 
 def main() -> None:
-    lines = [*map(classes, (0.1, 0.3, 0.4, 0.5, 0.6, 0.7))]
-    write_section("loss/deletions.md", "classes", [OF_CLASSES, "|---" * 6 + "|", *lines])
-    lines = []
-    for name in DATA_SETS:
-        lines.append(line(name))
-        print(lines[-1], flush=True)
+    by_delta = [*map(classes, (0.1, 0.3, 0.4, 0.5, 0.6, 0.7))]
+    write_section("loss/deletions.md", "classes", [OF_CLASSES, "|---" * 6 + "|", *by_delta])
+    lost, named = zip(*map(lines, DATA_SETS), strict=True)
+    write_section("loss/deletions.md", "named", [NAMED, "|---" * 5 + "|", *named])
     text = [
         f"Measured {date.today()} by `docs/scripts/deletions_table.py` on {machine()}; k = {K}, m = {M}.",
         "",
     ]
-    text += [COLUMNS, "|---" * (COLUMNS.count(" | ") + 1) + "|", *lines]
+    text += [COLUMNS, "|---" * (COLUMNS.count(" | ") + 1) + "|", *lost]
     write_section("loss/deletions.md", "deletions", text)
 
 
