@@ -32,7 +32,7 @@ from pdanon.recoding.emptied import labels_to_suppress
 from pdanon.recoding.recoding import Recoding, number_losses
 from pdanon.recoding.result import Anonymized
 
-_TRIES = 4  # searches of a class: it is small, and the best of some loses 2 to 5 % less than one
+_TRIES = 4  # searches of a class: each takes little time, and the best of them deletes less
 
 
 @called_by_name

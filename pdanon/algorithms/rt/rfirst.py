@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pdanon.algorithms.registry import LOWERED_BY_DELETIONS, Algorithm, Way
+from pdanon.algorithms.registry import Algorithm
 from pdanon.algorithms.rt.dataset import Dataset, Decided, Part, Parts, check_options
-from pdanon.algorithms.rt.transaction import Transaction
+from pdanon.algorithms.rt.transaction import Transaction, ways_of
 from pdanon.guarantees import KKm, KLm
 from pdanon.guarantees.parameters import ItemLimit
 from pdanon.hierarchy import HierarchyLike
@@ -143,26 +143,10 @@ def _anonymize(cluster: str, part: Part, rng: np.random.Generator, report: Repor
     return part.close(block, groups, block.protect(groups, report))
 
 
-_CLUSTERS = ((10, "mondrian"), (20, "cluster"))  # order of the trials of `anonymize`, and their `cluster`
 RECORD = Algorithm(
     rfirst,
     (KKm, KLm),
     recodes="both",
     parts=decide_parts,
-    ways=(
-        *(Way(each, order, {"cluster": cluster}) for each in (KKm, KLm) for order, cluster in _CLUSTERS),
-        *(
-            Way(
-                KKm,
-                order + 50,
-                {"cluster": cluster, "transaction": "local_suppression"},
-                losses=LOWERED_BY_DELETIONS,
-            )
-            for order, cluster in _CLUSTERS
-        ),
-        *(
-            Way(KLm, order + 50, {"cluster": cluster, "transaction": "apriori"}, needs="hierarchy")
-            for order, cluster in _CLUSTERS
-        ),
-    ),
+    ways=ways_of([(10, {"cluster": "mondrian"}), (20, {"cluster": "cluster"})]),
 )

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pdanon.algorithms.registry import LOWERED_BY_DELETIONS, Algorithm, Way
+from pdanon.algorithms.registry import Algorithm
 from pdanon.algorithms.rt.dataset import (
     Dataset,
     Decided,
@@ -24,7 +24,7 @@ from pdanon.algorithms.rt.dataset import (
     check_options,
 )
 from pdanon.algorithms.rt.merging import Merging, Rum, check_rum, merge_next
-from pdanon.algorithms.rt.transaction import Transaction
+from pdanon.algorithms.rt.transaction import Transaction, ways_of
 from pdanon.errors import InfeasibleError
 from pdanon.guarantees import KKm, KLm
 from pdanon.guarantees.parameters import ItemLimit, check_share
@@ -246,26 +246,10 @@ def _anonymize(
     return part.close(block, merging.groups, numbers), np.diff(totals)
 
 
-_BOUNDS = ((30, 0.1), (40, 0.25), (50, 0.5))  # order of the trials of `anonymize`, and their `delta`
 RECORD = Algorithm(
     rum_bound,
     (KKm, KLm),
     recodes="both",
     parts=decide_parts,
-    ways=(
-        *(Way(each, order, {"delta": delta}) for each in (KKm, KLm) for order, delta in _BOUNDS),
-        *(
-            Way(
-                KKm,
-                order + 50,
-                {"delta": delta, "transaction": "local_suppression"},
-                losses=LOWERED_BY_DELETIONS,
-            )
-            for order, delta in _BOUNDS
-        ),
-        *(
-            Way(KLm, order + 50, {"delta": delta, "transaction": "apriori"}, needs="hierarchy")
-            for order, delta in _BOUNDS
-        ),
-    ),
+    ways=ways_of([(30, {"delta": 0.1}), (40, {"delta": 0.25}), (50, {"delta": 0.5})]),
 )

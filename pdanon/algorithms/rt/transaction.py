@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from pdanon.algorithms.items.apriori import find_leaves
-from pdanon.algorithms.registry import ALGORITHMS, Algorithm
+from pdanon.algorithms.registry import ALGORITHMS, LOWERED_BY_DELETIONS, Algorithm, Way
 from pdanon.algorithms.states.clusters import first_members
 from pdanon.algorithms.states.cuts import Cut, CutTask, check_parts
 from pdanon.algorithms.states.cuts_search import CutRefinement
@@ -168,6 +168,21 @@ _DIVERSE_NODES = ("apriori", "hghs", "mhghs")
 def as_transaction(value: str | Transaction) -> Transaction:
     """Return the transaction that a name stands for, or the value itself."""
     return value if isinstance(value, Transaction) else Transaction(value)
+
+
+def ways_of(configurations: Iterable[tuple[int, Mapping[str, Any]]]) -> tuple[Way, ...]:
+    """Return what `anonymize` tries of an algorithm for both, given the order and options of its classes.
+
+    Items become sets; for the losses that deletions lower, they are deleted as well; with a hierarchy, they
+    become nodes beside sensitive items.
+    """
+    ways = []
+    for order, options in configurations:
+        ways += [Way(each, order, options) for each in (KKm, KLm)]
+        deleting, cutting = ({**options, "transaction": name} for name in ("local_suppression", "apriori"))
+        ways.append(Way(KKm, order + 50, deleting, losses=LOWERED_BY_DELETIONS))
+        ways.append(Way(KLm, order + 50, cutting, needs="hierarchy"))
+    return tuple(ways)
 
 
 def set_parameters(transaction: Transaction) -> dict[str, Any]:
