@@ -251,6 +251,7 @@ _CAUSES = {
 
 # Causes by phrases of Arrow's messages, where the class is too general. The phrases hold no data.
 _PHRASES = {
+    "Failed to launch worker thread": _OUT_OF_MEMORY,
     "Empty CSV file": "it is empty",
     **dict.fromkeys((" columns, got ", "CSV parser got out of sync"), UNEVEN),
     "Truncated compressed stream": _CUT_OFF,
@@ -315,7 +316,9 @@ def cause_of(error: Exception) -> str:
     if number:
         return os.strerror(number)
     known = (_CAUSES[each.__name__] for each in type(error).__mro__ if each.__name__ in _CAUSES)
-    message = str(error) if isinstance(error, (OSError, ValueError)) else ""  # Arrow raises these two
+    # Arrow raises these two, and its own class for what it calls unknown.
+    is_written = isinstance(error, (OSError, ValueError)) or type(error).__name__ == "ArrowException"
+    message = str(error) if is_written else ""
     written = (cause for phrase, cause in _PHRASES.items() if phrase in message)
     return next(known, next(written, _DAMAGED))
 

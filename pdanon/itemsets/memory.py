@@ -30,7 +30,10 @@ _ARROW = re.compile(r"alloc of size (\d+) failed")
 # Phrases of messages of other errors.
 _PHRASES = {
     "failed to map segment": "there is not enough memory to load a library",
-    "can't start new thread": "there is not enough memory to start a thread",
+    **dict.fromkeys(
+        ("can't start new thread", "Failed to launch worker thread"),
+        "there is not enough memory to start a thread",
+    ),
 }
 _HINT = (
     "pass fewer rows, set PDANON_THREADS=1, or use pdanon.stream (--stream), which holds one row "

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 import pdanon
-from pdanon.errors import OutOfMemoryError, PdanonError
+from pdanon.errors import FormatError, OutOfMemoryError, PdanonError, read_safely
 from pdanon.itemsets.memory import out_of_memory, require_memory
 
 resource = pytest.importorskip("resource", reason="Windows has no limits of this kind")
@@ -207,6 +207,17 @@ def test_no_more_memory_is_required_than_needed(monkeypatch, name):
     assert 0 < max(required) < peak
 
 
+def test_a_file_is_not_damaged_where_arrow_starts_no_thread(tmp_path):
+    error = pa.ArrowException("Unknown error: Failed to launch worker thread: it is unavailable")
+
+    def read():
+        raise error
+
+    with pytest.raises(FormatError, match=r"got:   there is not enough memory\n  hint:  read fewer columns"):
+        read_safely(read, tmp_path / "in.parquet", "Parquet")
+    assert str(out_of_memory(error)).startswith("there is not enough memory to start a thread")
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits as of Linux")
 @pytest.mark.parametrize("megabytes", [270, 330, 450, 550, 650])
@@ -224,6 +235,9 @@ def test_a_command_in_little_memory_is_no_verdict(megabytes, tmp_path):
         timeout=300,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),
     )
+    if "thread-local data" in done.stderr:  # the C library has ended the process
+        assert [*tmp_path.glob("out*")] == []
+        return
     if done.returncode == 0:  # enough after all, as the size of the libraries differs
         assert megabytes > 270
         assert target.exists()
