@@ -15,10 +15,10 @@ How to write a kernel:
   work.
 - A function for kernels is a ``cfunc`` with ``nogil``, and with ``exceptval(check=False)`` if it cannot fail.
   If it can fail, because an array grows, it returns a number and has ``exceptval(-1)``.
-- Arrays that are only read have elements ``Code`` (int32), ``Number`` (int64), ``Flag`` (bool) or ``Real``
-  (float64), of ``counting.pxd``, and may be read-only. Arrays that are written have ``int32``,
-  ``int64``, ``uint8`` or ``float64``. All are contiguous, ``[::1]``. Another dtype is an error: the caller
-  converts.
+- ``counting.pxd`` names the arrays, which are contiguous. Arrays that are only read are ``Codes`` (int32),
+  ``Numbers`` (int64), ``Flags`` (bool) or ``Reals`` (float64), and may be read-only. Arrays that are written
+  are ``int32s``, ``int64s``, ``uint8s`` or ``float64s``. With more dimensions, the name of the element comes
+  before ``[:, ::1]``. Another dtype is an error: the caller converts.
 - Cython's types are imported under NumPy's names. The import has no effect when the kernel runs, as long as
   Cython knows each name; it does not know ``const``.
 - A local variable has the type of what is assigned to it. Declare it only if that type is too narrow: a

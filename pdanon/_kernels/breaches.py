@@ -19,7 +19,7 @@ from cython import (
     uchar as uint8,
     void,
 )
-from cython.cimports.pdanon._kernels.counting import Code, Flag, Number, grown
+from cython.cimports.pdanon._kernels.counting import Codes, Flags, Numbers, grown, int32s, int64s, uint8s
 from numpy.typing import NDArray
 
 __all__ = ["Breaches"]
@@ -57,44 +57,44 @@ class Breaches:
     below: int64
     m: Py_ssize_t
     listing: bint
-    room: int64[::1]
-    halt: Flag[::1]
-    weights: Number[::1]
-    held: uint8[::1]
-    codes: Code[::1]  # known items of each row
-    offsets: Number[::1]
-    secret_codes: Code[::1]
-    secret_offsets: Number[::1]
+    room: int64s
+    halt: Flags
+    weights: Numbers
+    held: uint8s
+    codes: Codes  # known items of each row
+    offsets: Numbers
+    secret_codes: Codes
+    secret_offsets: Numbers
     # By known item, 0 between nodes: support in the node with the current secret item, the maximum over
     # secret items, support in the node, and its unweighted number of rows.
-    count: int64[::1]
-    most: int64[::1]
-    support: int64[::1]
-    n_rows: int64[::1]
-    names: int32[::1]  # the items tested in the node
+    count: int64s
+    most: int64s
+    support: int64s
+    n_rows: int64s
+    names: int32s  # the items tested in the node
     # By secret item: support in the node, and its unweighted number of rows; items with rows; the end of the
     # rows of each, their positions in the node, and the end of its rows where it is secret.
-    shared: int64[::1]
-    slots: int64[::1]
-    ends: int64[::1]
-    met: int32[::1]
-    members: int32[::1]
-    splits: int64[::1]
+    shared: int64s
+    slots: int64s
+    ends: int64s
+    met: int32s
+    members: int32s
+    splits: int64s
     n_secrets: int32
     has_public: bint
     # For itemsets of each size: the items that extend it, their number, the start of the rows of each, the
     # current one, and a flag for each item. Then the nodes, one after the other; the first has all rows.
     following: int32[:, ::1]
-    n_following: int64[::1]
-    cursor: int64[::1]
-    bounds: int64[::1]
-    supports: int64[::1]
+    n_following: int64s
+    cursor: int64s
+    bounds: int64s
+    supports: int64s
     begins: int64[:, ::1]
     follows: uint8[:, ::1]
-    rows: int32[::1]
-    after: int32[::1]
-    itemset: int32[::1]
-    found: int32[::1]
+    rows: int32s
+    after: int32s
+    itemset: int32s
+    found: int32s
     start: Py_ssize_t
     stop: Py_ssize_t
     n_found: Py_ssize_t

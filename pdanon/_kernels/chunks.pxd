@@ -1,13 +1,16 @@
+from pdanon._kernels.counting cimport int64s, uint64s
+
+
 cdef class Terms:
     cdef Py_ssize_t n_terms, n_words
     cdef long long k, m, n_chunks
-    cdef long long[::1] items  # the terms, in order
-    cdef long long[::1] supports  # by term, as all arrays below
-    cdef long long[::1] blocks
-    cdef long long[::1] chunk  # 0 for no chunk
-    cdef unsigned long long[::1] words  # rows of each term, as bits
-    cdef unsigned long long[::1] held  # rows of the current itemsets, as bits
-    cdef long long[::1] members  # terms of the current chunk
+    cdef int64s items  # the terms, in order
+    cdef int64s supports  # by term, as all arrays below
+    cdef int64s blocks
+    cdef int64s chunk  # 0 for no chunk
+    cdef uint64s words  # rows of each term, as bits
+    cdef uint64s held  # rows of the current itemsets, as bits
+    cdef int64s members  # terms of the current chunk
     cdef Py_ssize_t n_members
 
     cdef int _make_room(self, Py_ssize_t n_terms, Py_ssize_t n_words) except? -1 nogil

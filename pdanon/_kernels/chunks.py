@@ -22,7 +22,16 @@ from cython import (
     void,
     with_gil,
 )
-from cython.cimports.pdanon._kernels.counting import Code, Flag, Number, count_bits, grown, sort_by
+from cython.cimports.pdanon._kernels.counting import (
+    Codes,
+    Flags,
+    Numbers,
+    count_bits,
+    grown,
+    int32s,
+    int64s,
+    sort_by,
+)
 from numpy.typing import NDArray
 
 __all__ = ["JointClusters", "Terms", "split_terms"]
@@ -143,13 +152,7 @@ class Terms:
                 return False
         return True
 
-    def _spread(
-        self,
-        depth: Py_ssize_t,
-        begin: Py_ssize_t,
-        left: int64,
-        support: int64,
-    ) -> bint:
+    def _spread(self, depth: Py_ssize_t, begin: Py_ssize_t, left: int64, support: int64) -> bint:
         """Return whether no itemset of the term and up to m - 1 members is rare.
 
         ``held[depth]`` has the rows of the current itemset, ``support`` counts them, and ``left`` is the
@@ -201,11 +204,11 @@ def split_terms(
     k: int64,
     m: int64,
     safe: bint,
-    rows: Number[::1],
-    starts: Number[::1],
-    codes: Code[::1],
-    offsets: Number[::1],
-    block: Code[::1],
+    rows: Numbers,
+    starts: Numbers,
+    codes: Codes,
+    offsets: Numbers,
+    block: Codes,
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
     """Split the terms of each cluster into chunks.
 
@@ -215,13 +218,13 @@ def split_terms(
     Return the chunk of each occurrence, by its position in ``codes``: 1 or more, 0 for the term chunk. Return
     also the number of sub-records and of chunks of each cluster.
     """
-    chunk_of: int32[::1] = np.zeros(len(codes), np.int32)
-    totals: int64[::1]
-    n_chunks: int64[::1]
+    chunk_of: int32s = np.zeros(len(codes), np.int32)
+    totals: int64s
+    n_chunks: int64s
     totals, n_chunks = np.zeros((2, len(starts) - 1), np.int64)
-    count: int64[::1]
-    slot_of: int64[::1]
-    found: int32[::1] = np.empty(len(block), np.int32)
+    count: int64s
+    slot_of: int64s
+    found: int32s = np.empty(len(block), np.int32)
     count, slot_of = np.zeros((2, len(block)), np.int64)
     terms = Terms(k, m)
     with nogil:
@@ -246,12 +249,12 @@ def split_terms(
 @exceptval(check=False)
 def _gather(
     cluster: Py_ssize_t,
-    rows: Number[::1],
-    starts: Number[::1],
-    codes: Code[::1],
-    offsets: Number[::1],
-    count: int64[::1],
-    found: int32[::1],
+    rows: Numbers,
+    starts: Numbers,
+    codes: Codes,
+    offsets: Numbers,
+    count: int64s,
+    found: int32s,
 ) -> Py_ssize_t:
     """Count and list the terms of a cluster; return their number."""
     n_found: Py_ssize_t = 0
@@ -271,14 +274,14 @@ def _fill(
     terms: Terms,
     cluster: Py_ssize_t,
     n_found: Py_ssize_t,
-    rows: Number[::1],
-    starts: Number[::1],
-    codes: Code[::1],
-    offsets: Number[::1],
-    block: Code[::1],
-    count: Number[::1],
-    slot_of: int64[::1],
-    found: Code[::1],
+    rows: Numbers,
+    starts: Numbers,
+    codes: Codes,
+    offsets: Numbers,
+    block: Codes,
+    count: Numbers,
+    slot_of: int64s,
+    found: Codes,
 ) -> void:
     """Enter the terms of a cluster with their supports, blocks and rows."""
     for number in range(n_found):
@@ -297,12 +300,12 @@ def _fill(
 def _write(
     terms: Terms,
     cluster: Py_ssize_t,
-    rows: Number[::1],
-    starts: Number[::1],
-    codes: Code[::1],
-    offsets: Number[::1],
-    slot_of: Number[::1],
-    chunk_of: int32[::1],
+    rows: Numbers,
+    starts: Numbers,
+    codes: Codes,
+    offsets: Numbers,
+    slot_of: Numbers,
+    chunk_of: int32s,
 ) -> void:
     for at in range(starts[cluster], starts[cluster + 1]):
         for slot in range(offsets[rows[at]], offsets[rows[at] + 1]):
@@ -383,34 +386,34 @@ class JointClusters:
 
     k: int64
     safe: bint
-    rows: Number[::1]
-    starts: Number[::1]  # cluster c is `rows[starts[c]:starts[c + 1]]`
-    codes: Code[::1]
-    offsets: Number[::1]
-    block: Code[::1]  # of each term
-    chunk_of: int32[::1]  # of each occurrence; 0 for a term chunk; shared chunks are written to it
-    needs_term: Flag[::1]  # whether the term chunk of a cluster must not become empty
-    owner_of = declare(int32[::1], visibility="readonly")  # group of each occurrence, or -1
+    rows: Numbers
+    starts: Numbers  # cluster c is `rows[starts[c]:starts[c + 1]]`
+    codes: Codes
+    offsets: Numbers
+    block: Codes  # of each term
+    chunk_of: int32s  # of each occurrence; 0 for a term chunk; shared chunks are written to it
+    needs_term: Flags  # whether the term chunk of a cluster must not become empty
+    owner_of = declare(int32s, visibility="readonly")  # group of each occurrence, or -1
     n_groups = declare(Py_ssize_t, visibility="readonly")
-    parent = declare(int64[::1], visibility="readonly")  # joint cluster of a group, or -1
-    size = declare(int64[::1], visibility="readonly")  # rows of each group
-    n_clusters: int64[::1]
-    most: int64[::1]  # largest published support of a term, by group
-    head: int64[::1]  # first cluster of each group
-    tail: int64[::1]
-    after: int64[::1]  # next cluster of the same group, or -1
-    n_left: int64[::1]  # terms in the term chunk of each cluster
-    n_open = declare(int64[::1], visibility="readonly")
-    first = declare(int64[::1], visibility="readonly")  # first term of each group
-    length = declare(int64[::1], visibility="readonly")
-    items = declare(int64[::1], visibility="readonly")  # the terms, group after group
-    open = declare(int64[::1], visibility="readonly")  # whether each is open: 0 or 1
-    supports: int64[::1]  # support of each
-    shown: int64[::1]  # published support of each: 1 in a term chunk
+    parent = declare(int64s, visibility="readonly")  # joint cluster of a group, or -1
+    size = declare(int64s, visibility="readonly")  # rows of each group
+    n_clusters: int64s
+    most: int64s  # largest published support of a term, by group
+    head: int64s  # first cluster of each group
+    tail: int64s
+    after: int64s  # next cluster of the same group, or -1
+    n_left: int64s  # terms in the term chunk of each cluster
+    n_open = declare(int64s, visibility="readonly")
+    first = declare(int64s, visibility="readonly")  # first term of each group
+    length = declare(int64s, visibility="readonly")
+    items = declare(int64s, visibility="readonly")  # the terms, group after group
+    open = declare(int64s, visibility="readonly")  # whether each is open: 0 or 1
+    supports: int64s  # support of each
+    shown: int64s  # published support of each: 1 in a term chunk
     end: Py_ssize_t
-    count: int64[::1]  # support of each term to share, 0 of all others
-    slot: int64[::1]
-    found: int32[::1]
+    count: int64s  # support of each term to share, 0 of all others
+    slot: int64s
+    found: int32s
     n_found: Py_ssize_t
     terms: Terms
 
@@ -448,7 +451,7 @@ class JointClusters:
         self.count, self.found = np.zeros(n_items, np.int64), np.empty(n_items, np.int32)
         self.slot, self.n_found = np.full(n_items, -1, np.int64), 0
 
-    def join_neighbours(self, order: Number[::1]) -> int:
+    def join_neighbours(self, order: Numbers) -> int:
         """Join adjacent groups that have terms to share; return the number of joint clusters made."""
         at: Py_ssize_t = 0
         before = self.n_groups

@@ -22,7 +22,7 @@ from cython import (
     void,
 )
 from cython.cimports.libc.string import memmove
-from cython.cimports.pdanon._kernels.counting import Code
+from cython.cimports.pdanon._kernels.counting import Codes, int32s
 from numpy.typing import NDArray
 
 from pdanon._kernels.counting import item_supports
@@ -216,7 +216,7 @@ def count(a: int32, state: State) -> int32:
 @cfunc
 @nogil
 @exceptval(check=False)
-def _count_in_rows(a: int32, counts: int32[::1], state: State) -> int32:
+def _count_in_rows(a: int32, counts: int32s, state: State) -> int32:
     """Count the other cells in the rows of a; list the cells, and return their number."""
     row: Py_ssize_t
     # Local names for the arrays of the inner loop: they stay in registers.
@@ -573,7 +573,7 @@ def _unite_rows(x: int32, y: int32, state: State) -> int64:
 @cfunc
 @nogil
 @exceptval(check=False)
-def _replace(old: int32, new: int32, row: Py_ssize_t, cells: int32[::1], state: State) -> bint:
+def _replace(old: int32, new: int32, row: Py_ssize_t, cells: int32s, state: State) -> bint:
     """Replace a cell of a row; return whether the row gets shorter.
 
     It gets shorter if it already contains the new cell, or if the new cell is negative.
@@ -672,7 +672,7 @@ def coarsen(n: int32, least_first: bint, state: State) -> tuple[int32, int32]:
 @cfunc
 @nogil
 @exceptval(check=False)
-def image_of(items: Code[::1], start: int64, stop: int64, state: State) -> int32:
+def image_of(items: Codes, start: int64, stop: int64, state: State) -> int32:
     """List the distinct clusters of an itemset; return their number. Suppressed items have none."""
     n: int32 = 0
     state.stamps += 1

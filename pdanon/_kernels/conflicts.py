@@ -19,10 +19,19 @@ from cython import (
     int as int32,
     longlong as int64,
     nogil,
-    uchar as uint8,
     void,
 )
-from cython.cimports.pdanon._kernels.counting import Code, Flag, Number, Real, find, grown
+from cython.cimports.pdanon._kernels.counting import (
+    Codes,
+    Flags,
+    Numbers,
+    Reals,
+    find,
+    grown,
+    int32s,
+    int64s,
+    uint8s,
+)
 from numpy.typing import NDArray
 
 __all__ = ["MoleRows", "MoleSearch", "Packing", "eliminate", "private_peaks"]
@@ -42,10 +51,10 @@ class MoleRows:
     public. It counts only together with a row in which the item is private.
     """
 
-    codes: Code[::1]
-    offsets: Number[::1]
-    ends: Number[::1]
-    weights: Number[::1]
+    codes: Codes
+    offsets: Numbers
+    ends: Numbers
+    weights: Numbers
     first_copy: int32
     n_private: int32
     has_copies: bint
@@ -58,11 +67,11 @@ class MoleRows:
         self.has_copies = bool((codes >= first_copy).any())
 
 
-def private_peaks(rows: MoleRows, starts: Number[::1], tids: Code[::1], n_items: int) -> NDArray[np.int64]:
+def private_peaks(rows: MoleRows, starts: Numbers, tids: Codes, n_items: int) -> NDArray[np.int64]:
     """Return the support of the most frequent private item in the rows of each public item."""
     result = np.empty(len(starts) - 1, np.int64)
-    peaks: int64[::1] = result
-    counts: int64[::1] = np.zeros(n_items, np.int64)
+    peaks: int64s = result
+    counts: int64s = np.zeros(n_items, np.int64)
     item: Py_ssize_t
     with nogil:
         for item in range(peaks.shape[0]):
@@ -73,13 +82,7 @@ def private_peaks(rows: MoleRows, starts: Number[::1], tids: Code[::1], n_items:
 @cfunc
 @nogil
 @exceptval(check=False)
-def _peak(
-    start: Py_ssize_t,
-    stop: Py_ssize_t,
-    tids: Code[::1],
-    rows: MoleRows,
-    counts: int64[::1],
-) -> int64:
+def _peak(start: Py_ssize_t, stop: Py_ssize_t, tids: Codes, rows: MoleRows, counts: int64s) -> int64:
     """Return the largest support of a private item in the rows ``tids[start:stop]``.
 
     ``counts`` is 0 before and after.
@@ -123,24 +126,24 @@ class MoleSearch:
     below: int64
     p: Py_ssize_t
     rows: MoleRows
-    starts: Number[::1]
-    tids: int32[::1]
-    places: int64[::1]
-    supports: int64[::1]
-    peaks: int64[::1]
-    filled: int64[::1]  # number of rows listed for each item
-    prefix_of: int64[::1]  # the node that these rows belong to
-    counts: int64[::1]  # supports of private items, 0 between two itemsets
+    starts: Numbers
+    tids: int32s
+    places: int64s
+    supports: int64s
+    peaks: int64s
+    filled: int64s  # number of rows listed for each item
+    prefix_of: int64s  # the node that these rows belong to
+    counts: int64s  # supports of private items, 0 between two itemsets
     n_nodes: Py_ssize_t
-    names: int32[::1]  # item of each node
-    first: int64[::1]  # start of its children, ascending
-    last: int64[::1]  # and their end
-    path: int64[::1]  # the ancestors of the current node
-    cursor: int64[::1]  # the current child of each of them
-    itemset: int32[::1]
-    found: int32[::1]
+    names: int32s  # item of each node
+    first: int64s  # start of its children, ascending
+    last: int64s  # and their end
+    path: int64s  # the ancestors of the current node
+    cursor: int64s  # the current child of each of them
+    itemset: int32s
+    found: int32s
     n_found: Py_ssize_t
-    bounds: int64[::1]
+    bounds: int64s
 
     def __init__(
         self,
@@ -172,7 +175,7 @@ class MoleSearch:
         self.itemset = np.empty(p, np.int32)
         self.n_found, self.found, self.bounds = 0, np.empty(256, np.int32), np.zeros(128, np.int64)
 
-    def minimal(self, most: int64, halt: Flag[::1]) -> tuple[NDArray[np.int32], NDArray[np.int64], bool]:
+    def minimal(self, most: int64, halt: Flags) -> tuple[NDArray[np.int32], NDArray[np.int64], bool]:
         """Return the minimal moles as CSR, and whether the search is complete.
 
         It stops when it has more than ``most`` moles, or four times as many other itemsets, or when
@@ -186,7 +189,7 @@ class MoleSearch:
     @cfunc
     @nogil
     @exceptval(-1)
-    def _run(self, most: int64, halt: Flag[::1]) -> int32:
+    def _run(self, most: int64, halt: Flags) -> int32:
         """Visit all itemsets; return whether the search is complete."""
         depth: Py_ssize_t = 0
         self.cursor[0] = self.last[0]
@@ -329,11 +332,11 @@ class MoleSearch:
 
 
 def eliminate(
-    items: Code[::1],
-    bounds: Number[::1],
-    starts: Number[::1],
-    moles_of: Code[::1],
-    losses: Number[::1],
+    items: Codes,
+    bounds: Numbers,
+    starts: Numbers,
+    moles_of: Codes,
+    losses: Numbers,
     by_moles: bint,
     by_loss: bint,
 ) -> NDArray[np.int64]:
@@ -343,11 +346,11 @@ def eliminate(
     divided by the loss, or by 1 without ``by_loss``. A tie goes to more moles, then to less loss, then to the
     lower item.
     """
-    left: int64[::1] = np.diff(starts)
-    alive: uint8[::1] = np.ones(len(bounds) - 1, np.uint8)
-    waiting: int64[::1] = np.arange(len(starts) - 1)
+    left: int64s = np.diff(starts)
+    alive: uint8s = np.ones(len(bounds) - 1, np.uint8)
+    waiting: int64s = np.arange(len(starts) - 1)
     result = np.empty(len(starts) - 1, np.int64)
-    chosen: int64[::1] = result
+    chosen: int64s = result
     n_waiting: Py_ssize_t = left.shape[0]
     n_chosen: Py_ssize_t = 0
     n_left: Py_ssize_t
@@ -426,11 +429,11 @@ class Packing:
 
     def __init__(
         self,
-        starts: Number[::1],
-        partners: Code[::1],
-        sets: Code[::1],
-        set_offsets: Number[::1],
-        weights: Number[::1],
+        starts: Numbers,
+        partners: Codes,
+        sets: Codes,
+        set_offsets: Numbers,
+        weights: Numbers,
     ) -> None:
         n = weights.shape[0]
         self.starts, self.partners = starts, partners
@@ -449,7 +452,7 @@ class Packing:
         Return the lower bound of this pass, and the number of steps of all passes.
         """
         n = self.weights.shape[0]
-        is_open: uint8[::1] = np.ones(n, np.uint8)
+        is_open: uint8s = np.ones(n, np.uint8)
         with nogil:
             self.left[:] = self.weights
             self.bound = self.n_codes = self.n_cliques = 0
@@ -464,7 +467,7 @@ class Packing:
                     self.urgency[i] *= 1 + cast(float64, self.left[i]) / self.weights[i]
         return self.bound, self.steps
 
-    def next_item(self, is_open: uint8[::1]) -> int32:
+    def next_item(self, is_open: uint8s) -> int32:
         """Return the open item with the most unused weight times urgency (then: the lowest), or -1."""
         found: int32 = -1
         most = 0
@@ -476,14 +479,14 @@ class Packing:
         self.steps += is_open.shape[0]
         return found
 
-    def find_violated(self, order: Code[::1], shares: Real[::1], least: float64, limit: Py_ssize_t) -> None:
+    def find_violated(self, order: Codes, shares: Reals, least: float64, limit: Py_ssize_t) -> None:
         """Store cliques whose shares sum to more than ``least``, some of them repeatedly.
 
         They grow by the weights of the packing, which are above 0. ``order`` has items with positive shares.
         Each begins cliques with its conflicting items of positive shares, until it has a clique with each of
         them. Once there are ``limit`` cliques, no other item begins one.
         """
-        beside: int32[::1] = np.full(shares.shape[0], -1, np.int32)  # last item in a clique with each
+        beside: int32s = np.full(shares.shape[0], -1, np.int32)  # last item in a clique with each
         with nogil:
             self.left[:] = self.weights
             self.n_codes = self.n_cliques = 0

@@ -23,11 +23,10 @@ from cython import (
     final,
     longlong as int64,
     nogil,
-    uchar as uint8,
     ulonglong as uint64,
     void,
 )
-from cython.cimports.pdanon._kernels.counting import Number, Rows, weigh
+from cython.cimports.pdanon._kernels.counting import Numbers, Rows, int64s, uint8s, uint64s, weigh
 from cython.cimports.pdanon._kernels.odds import COLD, choose, cluster_cost
 from cython.cimports.pdanon._kernels.set_annealing import Annealing, begin, cost_with, settle, shuffle
 from cython.cimports.pdanon._kernels.set_moves import enter, first_empty, lacking
@@ -43,19 +42,19 @@ Array = NDArray[Any]
 class ConstraintAnnealing(Annealing):
     """Clusters, supports of constraints, and the best safe clusters so far."""
 
-    uses: Number[::1]  # constraints of the items, one item after the other
-    first: Number[::1]  # where those of each item begin
+    uses: Numbers  # constraints of the items, one item after the other
+    first: Numbers  # where those of each item begin
     # Work space; ``relief`` is 0 between two moves.
-    joined: uint64[::1]  # rows of the item
-    left: uint64[::1]  # rows of its cluster without it
-    words: uint64[::1]  # words that are not 0 of the rows with all other clusters of an image
-    at: int64[::1]  # their positions
-    image: int64[::1]  # clusters of a constraint
-    seen: int64[::1]  # last time when each constraint was counted
+    joined: uint64s  # rows of the item
+    left: uint64s  # rows of its cluster without it
+    words: uint64s  # words that are not 0 of the rows with all other clusters of an image
+    at: int64s  # their positions
+    image: int64s  # clusters of a constraint
+    seen: int64s  # last time when each constraint was counted
     token: int64
-    relief: int64[::1]  # what the rare constraints with each cluster lack
-    lacking: int64[::1]  # change of `lack` for each new cluster
-    is_target: uint8[::1]
+    relief: int64s  # what the rare constraints with each cluster lack
+    lacking: int64s  # change of `lack` for each new cluster
+    is_target: uint8s
 
     def __init__(self, **options: Any) -> None:
         Annealing.__init__(self, **options)
@@ -77,13 +76,7 @@ class ConstraintAnnealing(Annealing):
 @cfunc
 @nogil
 @exceptval(check=False)
-def _support(
-    constraint: int64,
-    x: int64,
-    b: int64,
-    clusters: ConstraintAnnealing,
-    rows: Rows,
-) -> int64:
+def _support(constraint: int64, x: int64, b: int64, clusters: ConstraintAnnealing, rows: Rows) -> int64:
     """Count the support of the image of a constraint, up to k, after a move of x to cluster b.
 
     The rows of x are marked. -1 for b leaves the other items of its cluster; the constraint then lacks x.
@@ -288,13 +281,7 @@ def _count_with(b: int64, n_words: int64, clusters: ConstraintAnnealing, rows: R
 @cfunc
 @nogil
 @exceptval(check=False)
-def _count_own(
-    constraint: int64,
-    x: int64,
-    n: int64,
-    clusters: ConstraintAnnealing,
-    rows: Rows,
-) -> int64:
+def _count_own(constraint: int64, x: int64, n: int64, clusters: ConstraintAnnealing, rows: Rows) -> int64:
     """Add the changes of a constraint with x to ``lacking``; return the change for all targets."""
     k = clusters.k
     before = lacking(clusters.met[constraint], k)

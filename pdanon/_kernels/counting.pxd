@@ -6,6 +6,17 @@ ctypedef const long long Number        # offsets, supports, weights
 ctypedef const unsigned char Flag      # of NumPy's bool
 ctypedef const double Real
 
+# Contiguous arrays of one dimension: those that are read, and those that are written.
+ctypedef Code[::1] Codes
+ctypedef Number[::1] Numbers
+ctypedef Flag[::1] Flags
+ctypedef Real[::1] Reals
+ctypedef int[::1] int32s
+ctypedef long long[::1] int64s
+ctypedef unsigned char[::1] uint8s
+ctypedef unsigned long long[::1] uint64s
+ctypedef double[::1] float64s
+
 ctypedef fused Growing:
     int
     long long
@@ -13,41 +24,41 @@ ctypedef fused Growing:
 cdef Growing[::1] grown(Growing[::1] array, Py_ssize_t size, Py_ssize_t capacity) nogil
 
 
-cdef long long total(Number[::1] numbers) noexcept nogil
+cdef long long total(Numbers numbers) noexcept nogil
 
 cdef void sort_by(
-    int[::1] items, Py_ssize_t start, Py_ssize_t stop, Number[::1] values, long long sign
+    int32s items, Py_ssize_t start, Py_ssize_t stop, Numbers values, long long sign
 ) noexcept nogil
 
-cdef void sort_part(int[::1] codes, Py_ssize_t start, Py_ssize_t stop) noexcept nogil
+cdef void sort_part(int32s codes, Py_ssize_t start, Py_ssize_t stop) noexcept nogil
 
 
 cdef class Rows:
     """Rows in CSR form with weights, and their transpose."""
 
-    cdef readonly Code[::1] codes
-    cdef readonly Number[::1] offsets, weights
-    cdef readonly Number[::1] starts
-    cdef readonly Code[::1] tids
-    cdef readonly Number[::1] positions
+    cdef readonly Codes codes
+    cdef readonly Numbers offsets, weights
+    cdef readonly Numbers starts
+    cdef readonly Codes tids
+    cdef readonly Numbers positions
 
 
 cdef void count_local_pairs(
-    int[::1] count,
+    int32s count,
     Py_ssize_t d,
     const unsigned int[::1] items,
-    Number[::1] bounds,
+    Numbers bounds,
     Py_ssize_t n_rows,
-    Code[::1] sources,
-    Number[::1] weights,
+    Codes sources,
+    Numbers weights,
 ) noexcept nogil
 
 cdef long long support(
-    Code[::1] sets, Py_ssize_t first, Py_ssize_t last, Rows rows, long long enough
+    Codes sets, Py_ssize_t first, Py_ssize_t last, Rows rows, long long enough
 ) noexcept nogil
 
 
-cdef inline Py_ssize_t rarest(Code[::1] sets, Py_ssize_t first, Py_ssize_t last, Number[::1] starts) noexcept nogil:
+cdef inline Py_ssize_t rarest(Codes sets, Py_ssize_t first, Py_ssize_t last, Numbers starts) noexcept nogil:
     """Return the item of sets[first:last] in the fewest rows."""
     cdef Py_ssize_t i, item, found = sets[first]
     for i in range(first, last):
@@ -58,7 +69,7 @@ cdef inline Py_ssize_t rarest(Code[::1] sets, Py_ssize_t first, Py_ssize_t last,
 
 
 cdef inline bint contains(
-    Code[::1] codes, Py_ssize_t start, Py_ssize_t stop, Code[::1] sets, Py_ssize_t first, Py_ssize_t last
+    Codes codes, Py_ssize_t start, Py_ssize_t stop, Codes sets, Py_ssize_t first, Py_ssize_t last
 ) noexcept nogil:
     """Return whether a sorted row contains the sorted itemset sets[first:last]."""
     cdef Py_ssize_t i
@@ -71,7 +82,7 @@ cdef inline bint contains(
     return True
 
 
-cdef inline Py_ssize_t find(Code[::1] codes, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t code) noexcept nogil:
+cdef inline Py_ssize_t find(Codes codes, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t code) noexcept nogil:
     """Return the position of a code in the ascending codes[start:stop], -1 if it is not there."""
     cdef Py_ssize_t middle, last = stop
     while start < stop:

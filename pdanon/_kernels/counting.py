@@ -24,7 +24,6 @@ from cython import (
     nogil,
     overflowcheck,
     size_t,
-    uchar as uint8,
     uint as uint32,
     ulonglong as uint64,
     void,
@@ -78,13 +77,13 @@ MOST = declare(int64, 2**31 - 1)
 
 
 def canonical_rows(
-    codes: Code[::1],
-    offsets: Number[::1],
-    targets: Code[::1],
-    is_used: uint8[::1],
+    codes: Codes,
+    offsets: Numbers,
+    targets: Codes,
+    is_used: uint8s,
     repeats: bint,
-    found: int32[::1],
-    ends: int64[::1],
+    found: int32s,
+    ends: int64s,
 ) -> int:
     """Replace each code by its target, and sort each row; drop duplicates unless ``repeats``.
 
@@ -117,7 +116,7 @@ def canonical_rows(
 @inline
 @nogil
 @exceptval(check=False)
-def _drop_duplicates(codes: int32[::1], start: Py_ssize_t, stop: Py_ssize_t) -> Py_ssize_t:
+def _drop_duplicates(codes: int32s, start: Py_ssize_t, stop: Py_ssize_t) -> Py_ssize_t:
     """Drop duplicates from the sorted ``codes[start:stop]``; return the new end."""
     size = start
     for position in range(start, stop):
@@ -127,13 +126,13 @@ def _drop_duplicates(codes: int32[::1], start: Py_ssize_t, stop: Py_ssize_t) -> 
     return size
 
 
-def sort_rows(codes: int32[::1], starts: Number[::1], lengths: Number[::1]) -> NDArray[np.int64]:
+def sort_rows(codes: int32s, starts: Numbers, lengths: Numbers) -> NDArray[np.int64]:
     """Sort some rows in place.
 
     Return the positions of codes equal to the previous code of their row.
     """
     again = np.empty(total(lengths), np.int64)
-    found: int64[::1] = again
+    found: int64s = again
     count: Py_ssize_t = 0
     with nogil:
         for row in range(starts.shape[0]):
@@ -148,7 +147,7 @@ def sort_rows(codes: int32[::1], starts: Number[::1], lengths: Number[::1]) -> N
 @cfunc
 @nogil
 @exceptval(check=False)
-def sort_part(codes: int32[::1], start: Py_ssize_t, stop: Py_ssize_t) -> void:
+def sort_part(codes: int32s, start: Py_ssize_t, stop: Py_ssize_t) -> void:
     """Sort ``codes[start:stop]`` in place.
 
     Shellsort; in short rows, that is insertion sort.
@@ -167,7 +166,7 @@ def sort_part(codes: int32[::1], start: Py_ssize_t, stop: Py_ssize_t) -> void:
         gap //= 3
 
 
-def sort_by(items: int32[::1], start: Py_ssize_t, stop: Py_ssize_t, values: Number[::1], sign: int64) -> void:
+def sort_by(items: int32s, start: Py_ssize_t, stop: Py_ssize_t, values: Numbers, sign: int64) -> void:
     """Sort ``items[start:stop]`` by value, or with ``sign`` -1 by descending value; ties by item.
 
     Shellsort, as in ``sort_part``.
@@ -191,7 +190,7 @@ def sort_by(items: int32[::1], start: Py_ssize_t, stop: Py_ssize_t, values: Numb
         gap //= 3
 
 
-def total(numbers: Number[::1]) -> int64:
+def total(numbers: Numbers) -> int64:
     """Return the sum."""
     found = 0
     for i in range(numbers.shape[0]):
@@ -199,10 +198,10 @@ def total(numbers: Number[::1]) -> int64:
     return found
 
 
-def gather(codes: Code[::1], starts: Number[::1], lengths: Number[::1]) -> NDArray[np.int32]:
+def gather(codes: Codes, starts: Numbers, lengths: Numbers) -> NDArray[np.int32]:
     """Concatenate ``codes[start:start + length]`` for each start and length."""
     gathered = np.empty(total(lengths), np.int32)
-    found: int32[::1] = gathered
+    found: int32s = gathered
     size: Py_ssize_t = 0
     with nogil:
         for row in range(starts.shape[0]):
@@ -212,7 +211,7 @@ def gather(codes: Code[::1], starts: Number[::1], lengths: Number[::1]) -> NDArr
     return gathered
 
 
-def copy_texts(codes: Code[::1], starts: Number[::1], texts: Flag[::1], found: uint8[::1]) -> None:
+def copy_texts(codes: Codes, starts: Numbers, texts: Flags, found: uint8s) -> None:
     """Concatenate the text of each code; text ``c`` is ``texts[starts[c]:starts[c + 1]]``."""
     size = 0
     with nogil:
@@ -224,13 +223,13 @@ def copy_texts(codes: Code[::1], starts: Number[::1], texts: Flag[::1], found: u
 
 
 def collect_rows(
-    codes: Code[::1],
-    offsets: Number[::1],
-    weights: Number[::1],
-    kept_codes: int32[::1],
-    kept_offsets: int64[::1],
-    kept_weights: int64[::1],
-    table: int64[::1],
+    codes: Codes,
+    offsets: Numbers,
+    weights: Numbers,
+    kept_codes: int32s,
+    kept_offsets: int64s,
+    kept_weights: int64s,
+    table: int64s,
     count: Py_ssize_t,
 ) -> tuple[int, NDArray[np.int32]]:
     """Add rows to ``count`` distinct rows; return the new number of distinct rows and the number of each row.
@@ -239,7 +238,7 @@ def collect_rows(
     and, in the last ``NUMBER`` bits, the number of the row; an empty entry is -1.
     """
     result = np.empty(len(weights), np.int32)
-    numbers: int32[::1] = result
+    numbers: int32s = result
     size = kept_offsets[count]
     with nogil:
         for row in range(weights.shape[0]):
@@ -264,12 +263,12 @@ def collect_rows(
 @exceptval(check=False)
 def _place(
     key: int64,
-    codes: Code[::1],
+    codes: Codes,
     start: Py_ssize_t,
     stop: Py_ssize_t,
-    kept_codes: Code[::1],
-    kept_offsets: Number[::1],
-    table: Number[::1],
+    kept_codes: Codes,
+    kept_offsets: Numbers,
+    table: Numbers,
 ) -> Py_ssize_t:
     """Return the position of a row in the hash table, or the empty position where it belongs."""
     last = table.shape[0] - 1
@@ -283,7 +282,7 @@ def _place(
     return place
 
 
-def hashes(codes: Code[::1], offsets: Number[::1], found: int64[::1]) -> None:
+def hashes(codes: Codes, offsets: Numbers, found: int64s) -> None:
     """Write the 32-bit hash of each row."""
     with nogil:
         for row in range(found.shape[0]):
@@ -291,12 +290,12 @@ def hashes(codes: Code[::1], offsets: Number[::1], found: int64[::1]) -> None:
 
 
 def first_alike(
-    codes: Code[::1],
-    offsets: Number[::1],
-    keys: Number[::1],
+    codes: Codes,
+    offsets: Numbers,
+    keys: Numbers,
     least: int64,
     above: int64,
-    first: int64[::1],
+    first: int64s,
 ) -> None:
     """Write the first row that is equal to each row, for rows with a hash in ``least..above - 1``.
 
@@ -306,7 +305,7 @@ def first_alike(
     with nogil:
         for row in range(keys.shape[0]):
             n_rows += least <= keys[row] < above
-    table: int64[::1] = np.full(1 << (3 * n_rows // 2).bit_length(), -1, np.int64)
+    table: int64s = np.full(1 << (3 * n_rows // 2).bit_length(), -1, np.int64)
     with nogil:
         for row in range(keys.shape[0]):
             if least <= keys[row] < above:
@@ -317,7 +316,7 @@ def first_alike(
 
 
 def numbered(
-    first: Number[::1], weights: Number[::1]
+    first: Numbers, weights: Numbers
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
     """Number distinct rows in order of their first occurrence, given the first row equal to each.
 
@@ -325,9 +324,9 @@ def numbered(
     """
     given, chosen = np.empty(len(first), np.int32), np.empty(len(first), np.int64)
     sums = np.zeros(len(first), np.int64)
-    numbers: int32[::1] = given
-    firsts: int64[::1] = chosen
-    joint: int64[::1] = sums
+    numbers: int32s = given
+    firsts: int64s = chosen
+    joint: int64s = sums
     count: Py_ssize_t = 0
     with nogil:
         for row in range(first.shape[0]):
@@ -341,7 +340,7 @@ def numbered(
     return given, chosen[:count], sums[:count]
 
 
-def copy_places(table: Number[::1], larger: int64[::1]) -> None:
+def copy_places(table: Numbers, larger: int64s) -> None:
     """Insert the entries of a hash table into a larger, empty one."""
     last = larger.shape[0] - 1
     with nogil:
@@ -357,7 +356,7 @@ def copy_places(table: Number[::1], larger: int64[::1]) -> None:
 @nogil
 @exceptval(check=False)
 @overflowcheck(False)
-def _hash(codes: Code[::1], start: Py_ssize_t, stop: Py_ssize_t) -> int64:
+def _hash(codes: Codes, start: Py_ssize_t, stop: Py_ssize_t) -> int64:
     """Return a 32-bit hash, in the manner of FNV-1a."""
     position: Py_ssize_t
     key: uint64 = 1469598103934665603
@@ -372,10 +371,10 @@ def _hash(codes: Code[::1], start: Py_ssize_t, stop: Py_ssize_t) -> int64:
 @nogil
 @exceptval(check=False)
 def _are_equal(
-    codes: Code[::1],
+    codes: Codes,
     start: Py_ssize_t,
     stop: Py_ssize_t,
-    others: Code[::1],
+    others: Codes,
     other: Py_ssize_t,
     end: Py_ssize_t,
 ) -> bint:
@@ -401,23 +400,21 @@ class Rows:
 
     def __init__(
         self,
-        codes: Code[::1],
-        offsets: Number[::1],
-        weights: Number[::1],
-        starts: Number[::1],
-        tids: Code[::1],
-        positions: Number[::1],
+        codes: Codes,
+        offsets: Numbers,
+        weights: Numbers,
+        starts: Numbers,
+        tids: Codes,
+        positions: Numbers,
     ) -> None:
         self.codes, self.offsets, self.weights = codes, offsets, weights
         self.starts, self.tids, self.positions = starts, tids, positions
 
 
-def item_supports(
-    codes: Code[::1], offsets: Number[::1], weights: Number[::1], n_items: Py_ssize_t
-) -> NDArray[np.int64]:
+def item_supports(codes: Codes, offsets: Numbers, weights: Numbers, n_items: Py_ssize_t) -> NDArray[np.int64]:
     """Count the support of each item."""
     result = np.zeros(n_items, np.int64)
-    supports: int64[::1] = result
+    supports: int64s = result
     with nogil:
         for row in range(weights.shape[0]):
             for position in range(offsets[row], offsets[row + 1]):
@@ -425,10 +422,10 @@ def item_supports(
     return result
 
 
-def followers(codes: Code[::1], offsets: Number[::1], n_items: Py_ssize_t) -> NDArray[np.int64]:
+def followers(codes: Codes, offsets: Numbers, n_items: Py_ssize_t) -> NDArray[np.int64]:
     """Count the codes that follow each item, over all of its rows."""
     result = np.zeros(n_items, np.int64)
-    following: int64[::1] = result
+    following: int64s = result
     with nogil:
         for row in range(offsets.shape[0] - 1):
             for position in range(offsets[row], offsets[row + 1]):
@@ -436,10 +433,10 @@ def followers(codes: Code[::1], offsets: Number[::1], n_items: Py_ssize_t) -> ND
     return result
 
 
-def occurrences(codes: Code[::1], n_items: Py_ssize_t) -> NDArray[np.int64]:
+def occurrences(codes: Codes, n_items: Py_ssize_t) -> NDArray[np.int64]:
     """Count the rows that contain each item, without weights."""
     result = np.zeros(n_items, np.int64)
-    counts: int64[::1] = result
+    counts: int64s = result
     with nogil:
         for position in range(codes.shape[0]):
             counts[codes[position]] += 1
@@ -447,13 +444,13 @@ def occurrences(codes: Code[::1], n_items: Py_ssize_t) -> NDArray[np.int64]:
 
 
 def transpose(
-    codes: Code[::1],
-    offsets: Number[::1],
+    codes: Codes,
+    offsets: Numbers,
     begin: Py_ssize_t,
     end: Py_ssize_t,
-    free: int64[::1],
-    tids: int32[::1],
-    positions: int64[::1],
+    free: int64s,
+    tids: int32s,
+    positions: int64s,
 ) -> None:
     """Write, for each item, its rows among ``begin..end - 1``, and its positions in ``codes``.
 
@@ -472,20 +469,14 @@ def transpose(
                 free[item] = slot + 1
 
 
-def pair_supports(
-    rows: Rows,
-    begin: Py_ssize_t,
-    indptr: int64[::1],
-    indices: int32[::1],
-    data: int64[::1],
-) -> None:
+def pair_supports(rows: Rows, begin: Py_ssize_t, indptr: int64s, indices: int32s, data: int64s) -> None:
     """Write rows of the upper triangle (a < b) of the co-support matrix as CSR, from row ``begin`` on.
 
     The length of ``indptr`` determines the number of rows. Columns are unordered within a row.
     """
     n_items = rows.starts.shape[0] - 1
-    count: int64[::1] = np.zeros(n_items, np.int64)
-    touched: int32[::1] = np.empty(n_items, np.int32)
+    count: int64s = np.zeros(n_items, np.int64)
+    touched: int32s = np.empty(n_items, np.int32)
     size: Py_ssize_t = 0
     with nogil:
         for a in range(indptr.shape[0] - 1):
@@ -502,7 +493,7 @@ def pair_supports(
 @cfunc
 @nogil
 @exceptval(check=False)
-def _count_partners(a: Py_ssize_t, rows: Rows, count: int64[::1], touched: int32[::1]) -> Py_ssize_t:
+def _count_partners(a: Py_ssize_t, rows: Rows, count: int64s, touched: int32s) -> Py_ssize_t:
     """Count the items b > a in the rows of a; list them in ``touched``, and return their number."""
     row: Py_ssize_t
     n_touched: Py_ssize_t = 0
@@ -518,15 +509,13 @@ def _count_partners(a: Py_ssize_t, rows: Rows, count: int64[::1], touched: int32
     return n_touched
 
 
-def itemset_supports(
-    sets: Code[::1], set_offsets: Number[::1], rows: Rows, enough: int64
-) -> NDArray[np.int64]:
+def itemset_supports(sets: Codes, set_offsets: Numbers, rows: Rows, enough: int64) -> NDArray[np.int64]:
     """Count the support of each given itemset (ascending codes); the empty itemset is in all rows.
 
     A count ends when it reaches ``enough``.
     """
     result = np.empty(len(set_offsets) - 1, np.int64)
-    supports: int64[::1] = result
+    supports: int64s = result
     i: Py_ssize_t
     with nogil:
         for i in range(supports.shape[0]):
@@ -534,7 +523,7 @@ def itemset_supports(
     return result
 
 
-def support(sets: Code[::1], first: Py_ssize_t, last: Py_ssize_t, rows: Rows, enough: int64) -> int64:
+def support(sets: Codes, first: Py_ssize_t, last: Py_ssize_t, rows: Rows, enough: int64) -> int64:
     """Return the support of the itemset ``sets[first:last]``, or a part of it that reaches ``enough``."""
     row: Py_ssize_t
     if first == last:
@@ -550,7 +539,7 @@ def support(sets: Code[::1], first: Py_ssize_t, last: Py_ssize_t, rows: Rows, en
     return held
 
 
-def mark_itemsets(sets: Code[::1], set_offsets: Number[::1], rows: Rows, held: uint8[::1]) -> None:
+def mark_itemsets(sets: Codes, set_offsets: Numbers, rows: Rows, held: uint8s) -> None:
     """Set ``held[row]`` in the rows that contain at least one of the given non-empty itemsets."""
     row: Py_ssize_t
     with nogil:
@@ -566,14 +555,14 @@ def mark_itemsets(sets: Code[::1], set_offsets: Number[::1], rows: Rows, held: u
 
 
 def mark_shortened(
-    codes: Code[::1],
-    offsets: Number[::1],
-    labels: Code[::1],
+    codes: Codes,
+    offsets: Numbers,
+    labels: Codes,
     n_labels: Py_ssize_t,
-    shortened: uint8[::1],
+    shortened: uint8s,
 ) -> None:
     """Set ``shortened[row]`` in the rows in which two codes have the same label."""
-    stamp: int64[::1] = np.full(n_labels, -1, np.int64)  # the last row with each label
+    stamp: int64s = np.full(n_labels, -1, np.int64)  # the last row with each label
     with nogil:
         for row in range(offsets.shape[0] - 1):
             for p in range(offsets[row], offsets[row + 1]):
@@ -584,13 +573,11 @@ def mark_shortened(
                 stamp[label] = row
 
 
-def count_pairs(
-    codes: Code[::1], offsets: Number[::1], weights: Number[::1], n_items: Py_ssize_t
-) -> NDArray[np.int32]:
+def count_pairs(codes: Codes, offsets: Numbers, weights: Numbers, n_items: Py_ssize_t) -> NDArray[np.int32]:
     """Count the support of each pair a < b of a few items, as a flattened matrix."""
     result = np.empty(n_items * n_items, np.int32)
-    count: int32[::1] = result
-    rows: Code[::1] = np.arange(len(weights), dtype=np.int32)
+    count: int32s = result
+    rows: Codes = np.arange(len(weights), dtype=np.int32)
     items: cython.const[uint32][::1] = np.asarray(codes).view(np.uint32)
     with nogil:
         count_local_pairs(count, n_items, items, offsets, rows.shape[0], rows, weights)
@@ -598,13 +585,13 @@ def count_pairs(
 
 
 def count_local_pairs(
-    count: int32[::1],
+    count: int32s,
     d: Py_ssize_t,
     items: cython.const[uint32][::1],
-    bounds: Number[::1],
+    bounds: Numbers,
     n_rows: Py_ssize_t,
-    sources: Code[::1],
-    weights: Number[::1],
+    sources: Codes,
+    weights: Numbers,
 ) -> void:
     """Count the pairs of d local items in a dense d x d matrix.
 
@@ -625,13 +612,13 @@ def count_local_pairs(
 
 
 def estimates(
-    sets: Code[::1],
-    set_offsets: Number[::1],
-    labels: Code[::1],
-    label_starts: Number[::1],
+    sets: Codes,
+    set_offsets: Numbers,
+    labels: Codes,
+    label_starts: Numbers,
     odds: Real[:, ::1],
     rows: Rows,
-    classes: Number[::1],
+    classes: Numbers,
     factors: Real[:, ::1],
 ) -> NDArray[np.float64]:
     """Estimate the support of each itemset: the sum over the rows of odds times a factor.
@@ -641,7 +628,7 @@ def estimates(
     and a row is ``rows.weights[row] * factors[i, classes[row]]``.
     """
     totals = np.empty(len(set_offsets) - 1, np.float64)
-    found: float64[::1] = totals
+    found: float64s = totals
     queries = _Queries(sets, labels, label_starts, odds, rows)
     i: Py_ssize_t
     with nogil:
@@ -656,17 +643,17 @@ def estimates(
 class _Queries:
     """Queries, with the current one in ``sets[first:last]``, and the released rows that answer them."""
 
-    sets: Code[::1]
+    sets: Codes
     first: Py_ssize_t
     last: Py_ssize_t
-    labels: Code[::1]
-    label_starts: Number[::1]
+    labels: Codes
+    label_starts: Numbers
     odds: Real[:, ::1]
     rows: Rows
-    chosen: int32[::1]  # for each item of the query, the label that represents it in a row
+    chosen: int32s  # for each item of the query, the label that represents it in a row
 
     def __init__(
-        self, sets: Code[::1], labels: Code[::1], label_starts: Number[::1], odds: Real[:, ::1], rows: Rows
+        self, sets: Codes, labels: Codes, label_starts: Numbers, odds: Real[:, ::1], rows: Rows
     ) -> None:
         self.sets, self.labels, self.label_starts = sets, labels, label_starts
         self.odds, self.rows = odds, rows
@@ -675,7 +662,7 @@ class _Queries:
     @cfunc
     @nogil
     @exceptval(check=False)
-    def answer(self, classes: Number[::1], factors: Real[::1]) -> float64:
+    def answer(self, classes: Numbers, factors: Reals) -> float64:
         """Return the estimate for the current query."""
         label: Py_ssize_t
         total = 0.0
@@ -751,12 +738,10 @@ class _Queries:
 # --- Losses of quasi-identifiers
 
 
-def look_up(
-    tables: Number[::1], starts: Number[::1], codes: Code[:, ::1], rows: Number[::1]
-) -> NDArray[np.int64]:
+def look_up(tables: Numbers, starts: Numbers, codes: Code[:, ::1], rows: Numbers) -> NDArray[np.int64]:
     """Sum, for some rows, the table entries of their values in all columns."""
     losses = np.empty(len(rows), np.int64)
-    found: int64[::1] = losses
+    found: int64s = losses
     loss: int64
     with nogil:
         for place in range(rows.shape[0]):

@@ -14,10 +14,20 @@ from cython import (
     longlong as int64,
     nogil,
     size_t,
-    uchar as uint8,
     void,
 )
-from cython.cimports.pdanon._kernels.counting import Code, Flag, Number, Rows, contains, grown, rarest
+from cython.cimports.pdanon._kernels.counting import (
+    Codes,
+    Flags,
+    Numbers,
+    Rows,
+    contains,
+    grown,
+    int32s,
+    int64s,
+    rarest,
+    uint8s,
+)
 from cython.cimports.pdanon._kernels.cuts import Space, Supports, raise_nodes, reached, slot_of
 from cython.cimports.pdanon._kernels.itemset_search import Nodes
 from numpy.typing import NDArray
@@ -31,11 +41,11 @@ __all__ = ["Threats", "find_threats", "keep", "node_supports", "pair_clauses", "
 # ``first[node]`` to ``last[node] - 1``. Rows are sets of such numbers.
 
 
-def node_supports(first: Number[::1], last: Number[::1], rows: Rows) -> NDArray[np.int64]:
+def node_supports(first: Numbers, last: Numbers, rows: Rows) -> NDArray[np.int64]:
     """Return the support of each node."""
     result = np.zeros(len(first), np.int64)
-    supports: int64[::1] = result
-    seen: int64[::1] = np.full(len(rows.weights), -1, np.int64)
+    supports: int64s = result
+    seen: int64s = np.full(len(rows.weights), -1, np.int64)
     with nogil:
         for node in range(first.shape[0]):
             for slot in range(rows.starts[first[node]], rows.starts[last[node]]):
@@ -55,23 +65,21 @@ class Threats:
     the previous threat with the same last node; -1 if there is none.
     """
 
-    codes = declare(Code[::1], visibility="readonly")
-    offsets = declare(Number[::1], visibility="readonly")
-    newest = declare(Number[::1], visibility="readonly")
-    before = declare(Number[::1], visibility="readonly")
+    codes = declare(Codes, visibility="readonly")
+    offsets = declare(Numbers, visibility="readonly")
+    newest = declare(Numbers, visibility="readonly")
+    before = declare(Numbers, visibility="readonly")
 
-    def __init__(
-        self, *, codes: Code[::1], offsets: Number[::1], newest: Number[::1], before: Number[::1]
-    ) -> None:
+    def __init__(self, *, codes: Codes, offsets: Numbers, newest: Numbers, before: Numbers) -> None:
         self.codes, self.offsets, self.newest, self.before = codes, offsets, newest, before
 
 
 def keep(
-    order: Number[::1],
-    cut: Flag[::1],
-    rare: Flag[::1],
-    safe: Flag[::1],
-    penalty: Number[::1],
+    order: Numbers,
+    cut: Flags,
+    rare: Flags,
+    safe: Flags,
+    penalty: Numbers,
     cost: int64,
     bound: int64,
     known: Threats,
@@ -83,7 +91,7 @@ def keep(
     """
     within: bint = True
     result = np.zeros(len(cut), np.bool_)
-    kept: uint8[::1] = result
+    kept: uint8s = result
     with nogil:
         for place in range(order.shape[0]):
             node = order[place]
@@ -102,7 +110,7 @@ def keep(
 @cfunc
 @nogil
 @exceptval(check=False)
-def _completes(node: Py_ssize_t, kept: Flag[::1], known: Threats) -> bint:
+def _completes(node: Py_ssize_t, kept: Flags, known: Threats) -> bint:
     """Return whether all other nodes of a threat with this last node are kept."""
     lacking: Py_ssize_t
     threat = known.newest[node]
@@ -119,13 +127,13 @@ def _completes(node: Py_ssize_t, kept: Flag[::1], known: Threats) -> bint:
 def find_threats(
     size: Py_ssize_t,
     k: int64,
-    nodes: Number[::1],
-    pivots: Number[::1],
-    rank: Number[::1],
-    first: Number[::1],
-    last: Number[::1],
+    nodes: Numbers,
+    pivots: Numbers,
+    rank: Numbers,
+    first: Numbers,
+    last: Numbers,
     rows: Rows,
-    halt: Flag[::1],
+    halt: Flags,
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.bool_], int]:
     """Find rare sets of up to ``size`` nodes with a pivot; suppress the node of the highest rank of each.
 
@@ -160,38 +168,31 @@ class _Search:
 
     size: Py_ssize_t
     k: int64
-    rank: Number[::1]
-    kept: uint8[::1]
+    rank: Numbers
+    kept: uint8s
     rows: Rows
     n_items: Py_ssize_t
-    item_of: int32[::1]  # item of each number, or -1
-    begin: int64[::1]  # range of the numbers of each item
-    end: int64[::1]
-    is_candidate: uint8[::1]  # candidates: items that are kept, and were no pivots so far
-    found: int32[::1]  # items of the sets found
-    starts: int64[::1]
+    item_of: int32s  # item of each number, or -1
+    begin: int64s  # range of the numbers of each item
+    end: int64s
+    is_candidate: uint8s  # candidates: items that are kept, and were no pivots so far
+    found: int32s  # items of the sets found
+    starts: int64s
     n_found: Py_ssize_t
     longest: Py_ssize_t
-    seen: int32[::1]  # the last pivot found in each row
+    seen: int32s  # the last pivot found in each row
     n_rows: Py_ssize_t
-    sources: int32[::1]  # the rows with the pivot
-    sets: int32[::1]  # the candidates in each of them
-    bounds: int64[::1]  # start of each row in `sets`
-    count: int64[::1]  # support of each candidate in them
-    local: int32[::1]  # local number of each item, -1 between steps
-    prefix: int32[::1]
-    cursor: int64[::1]
+    sources: int32s  # the rows with the pivot
+    sets: int32s  # the candidates in each of them
+    bounds: int64s  # start of each row in `sets`
+    count: int64s  # support of each candidate in them
+    local: int32s  # local number of each item, -1 between steps
+    prefix: int32s
+    cursor: int64s
     nodes: Nodes
-    halt: Flag[::1]
+    halt: Flags
 
-    def __init__(
-        self,
-        size: Py_ssize_t,
-        k: int64,
-        rank: Number[::1],
-        kept: uint8[::1],
-        rows: Rows,
-    ) -> None:
+    def __init__(self, size: Py_ssize_t, k: int64, rank: Numbers, kept: uint8s, rows: Rows) -> None:
         n = len(rank)
         self.size, self.k, self.rank, self.kept, self.rows = size, k, rank, kept, rows
         self.n_items = n
@@ -207,7 +208,7 @@ class _Search:
         self.prefix, self.cursor = np.empty(size, np.int32), np.zeros(size, np.int64)
         self.nodes = Nodes(size - 2, 0, 0, 0)
 
-    def number(self, nodes: Number[::1], first: Number[::1], last: Number[::1]) -> None:
+    def number(self, nodes: Numbers, first: Numbers, last: Numbers) -> None:
         """Write the range of row codes of each item."""
         self.item_of = np.full(len(self.rows.starts) - 1, -1, np.int32)
         for item in range(self.n_items):
@@ -421,9 +422,7 @@ class _Search:
 # of each path is rare.
 
 
-def pair_clauses(
-    k: int64, fit: Flag[::1], up: Code[::1], size: Code[::1], supports: Supports
-) -> NDArray[np.int32]:
+def pair_clauses(k: int64, fit: Flags, up: Codes, size: Codes, supports: Supports) -> NDArray[np.int32]:
     """Derive clauses of two paths for all rare pairs of fit nodes: the lower and the upper end of each path.
 
     A path begins at a rare pair that is not rare with a lower node in place of either, and is as long as
@@ -431,9 +430,9 @@ def pair_clauses(
     """
     a: int32
     n: Py_ssize_t = 0
-    rare: uint8[::1] = np.zeros(len(supports.partners), np.uint8)
-    within: uint8[::1] = np.zeros(len(supports.partners), np.uint8)
-    ends: int32[::1] = np.empty(64, np.int32)
+    rare: uint8s = np.zeros(len(supports.partners), np.uint8)
+    within: uint8s = np.zeros(len(supports.partners), np.uint8)
+    ends: int32s = np.empty(64, np.int32)
     with nogil:
         _mark_rare_pairs(k, fit, size, supports, rare)
         _mark_above(up, rare, supports, within)
@@ -461,7 +460,7 @@ def pair_clauses(
 @cfunc
 @nogil
 @exceptval(check=False)
-def _mark_rare_pairs(k: int64, fit: Flag[::1], size: Code[::1], supports: Supports, rare: uint8[::1]) -> void:
+def _mark_rare_pairs(k: int64, fit: Flags, size: Codes, supports: Supports, rare: uint8s) -> void:
     """Mark the rare pairs of two fit nodes, neither above the other."""
     for a in range(fit.shape[0]):
         for slot in range(supports.starts[a], supports.starts[a + 1]):
@@ -472,7 +471,7 @@ def _mark_rare_pairs(k: int64, fit: Flag[::1], size: Code[::1], supports: Suppor
 @cfunc
 @nogil
 @exceptval(check=False)
-def _mark_above(up: Code[::1], rare: Flag[::1], supports: Supports, within: uint8[::1]) -> void:
+def _mark_above(up: Codes, rare: Flags, supports: Supports, within: uint8s) -> void:
     """Mark the rare pairs that stay rare with a lower node in place of either."""
     a: int32
     for a in range(up.shape[0]):
@@ -490,7 +489,7 @@ def _mark_above(up: Code[::1], rare: Flag[::1], supports: Supports, within: uint
 @cfunc
 @nogil
 @exceptval(check=False)
-def _rare_slot(a: int32, b: int32, rare: Flag[::1], supports: Supports) -> Py_ssize_t:
+def _rare_slot(a: int32, b: int32, rare: Flags, supports: Supports) -> Py_ssize_t:
     """Return the position of a rare pair, -1 if the pair is not rare."""
     if a < 0 or b < 0:
         return -1
@@ -500,11 +499,11 @@ def _rare_slot(a: int32, b: int32, rare: Flag[::1], supports: Supports) -> Py_ss
 
 def set_clauses(
     k: int64,
-    sets: Code[::1],
-    set_offsets: Number[::1],
-    fit: Flag[::1],
-    up: Code[::1],
-    size: Code[::1],
+    sets: Codes,
+    set_offsets: Numbers,
+    fit: Flags,
+    up: Codes,
+    size: Codes,
     supports: Supports,
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """Derive clauses for rare sets of fit nodes, as CSR: the lower and the upper end of each path.
@@ -516,10 +515,10 @@ def set_clauses(
     rows = supports.rows
     row: Py_ssize_t
     n: Py_ssize_t = 0
-    ends: int32[::1] = np.empty(64, np.int32)
-    bounds: int64[::1] = np.zeros(65, np.int64)
+    ends: int32s = np.empty(64, np.int32)
+    bounds: int64s = np.zeros(65, np.int64)
     longest = np.diff(set_offsets).max(initial=0)
-    at: int32[::1] = np.empty(longest, np.int32)
+    at: int32s = np.empty(longest, np.int32)
     space = Space(longest, supports)
     with nogil:
         for i in range(set_offsets.shape[0] - 1):
@@ -549,13 +548,13 @@ def set_clauses(
 @nogil
 @exceptval(check=False)
 def _shrink(
-    sets: Code[::1],
+    sets: Codes,
     start: Py_ssize_t,
     stop: Py_ssize_t,
     k: int64,
     supports: Supports,
     space: Space,
-    kept: int32[::1],
+    kept: int32s,
 ) -> Py_ssize_t:
     """Write a rare subset of a set, ascending, that has no rare proper subset; return its length."""
     place: Py_ssize_t = 0
@@ -575,9 +574,7 @@ def _shrink(
 @cfunc
 @nogil
 @exceptval(check=False)
-def _lowest_fit(
-    node: int32, top: int32, row: Py_ssize_t, rows: Rows, fit: Flag[::1], size: Code[::1]
-) -> int32:
+def _lowest_fit(node: int32, top: int32, row: Py_ssize_t, rows: Rows, fit: Flags, size: Codes) -> int32:
     """Return a lowest fit node of a row below ``node``, or below ``top`` if ``node`` is not in the row."""
     lowest = top
     for position in range(rows.offsets[row], rows.offsets[row + 1]):

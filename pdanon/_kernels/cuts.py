@@ -18,19 +18,21 @@ from cython import (
     int as int32,
     longlong as int64,
     nogil,
-    uchar as uint8,
     void,
 )
 from cython.cimports.pdanon._kernels.counting import (
-    Code,
-    Flag,
-    Number,
+    Codes,
+    Flags,
+    Numbers,
     Rows,
     contains,
     grown,
+    int32s,
+    int64s,
     rarest,
     sort_part,
     support,
+    uint8s,
 )
 from numpy.typing import NDArray
 
@@ -60,22 +62,22 @@ class State:
     ``in_cut`` is the mask of its nodes, and ``below`` the sum of the losses of the cut nodes in each subtree.
     """
 
-    parent: Code[::1]  # of each node, -1 for the root
-    size: Code[::1]  # number of nodes of each subtree
-    leaves: Code[::1]  # number of leaves of each subtree
-    cost: Number[::1]  # loss of publishing each node for all occurrences below it
-    in_cut: uint8[::1]
-    below: int64[::1]
+    parent: Codes  # of each node, -1 for the root
+    size: Codes  # number of nodes of each subtree
+    leaves: Codes  # number of leaves of each subtree
+    cost: Numbers  # loss of publishing each node for all occurrences below it
+    in_cut: uint8s
+    below: int64s
 
     def __init__(
         self,
         *,
-        parent: Code[::1],
-        size: Code[::1],
-        leaves: Code[::1],
-        cost: Number[::1],
-        in_cut: Flag[::1],
-        below: Number[::1],
+        parent: Codes,
+        size: Codes,
+        leaves: Codes,
+        cost: Numbers,
+        in_cut: Flags,
+        below: Numbers,
     ) -> None:
         self.parent, self.size, self.leaves, self.cost = parent, size, leaves, cost
         self.in_cut, self.below = np.array(in_cut), np.array(below)
@@ -111,12 +113,12 @@ class Supports:
         self,
         *,
         rows: Rows,
-        singles: Number[::1],
-        starts: Number[::1],
-        partners: Code[::1],
-        together: Number[::1],
-        secret_offsets: Number[::1],
-        secrets: Code[::1],
+        singles: Numbers,
+        starts: Numbers,
+        partners: Codes,
+        together: Numbers,
+        secret_offsets: Numbers,
+        secrets: Codes,
         n_secrets: Py_ssize_t,
         diversity: int,
     ) -> None:
@@ -152,7 +154,7 @@ def _lift(node: Py_ssize_t, state: State) -> void:
         node = state.parent[node]
 
 
-def lift_all(nodes: Code[::1], state: State) -> None:
+def lift_all(nodes: Codes, state: State) -> None:
     """Raise the cut to nodes, given in ascending order; of a node and its ancestor, to the ancestor."""
     end: Py_ssize_t = 0
     with nogil:
@@ -162,11 +164,11 @@ def lift_all(nodes: Code[::1], state: State) -> None:
                 end = nodes[i] + state.size[nodes[i]]
 
 
-def node_of(leaves: Code[::1], state: State) -> NDArray[np.int32]:
+def node_of(leaves: Codes, state: State) -> NDArray[np.int32]:
     """Return the cut node at or above each node, given leaves or other nodes not above the cut."""
     i: Py_ssize_t
     result = np.empty(len(leaves), np.int32)
-    nodes: int32[::1] = result
+    nodes: int32s = result
     with nogil:
         for i in range(nodes.shape[0]):
             nodes[i] = _above(leaves[i], state)
@@ -183,7 +185,7 @@ def _above(node: int32, state: State) -> int32:
     return node
 
 
-def maximal(nodes: Code[::1], n: Py_ssize_t, size: Code[::1], out: int32[::1]) -> Py_ssize_t:
+def maximal(nodes: Codes, n: Py_ssize_t, size: Codes, out: int32s) -> Py_ssize_t:
     """Write the distinct nodes without an ancestor among the n nodes, ascending; return their number."""
     kept: Py_ssize_t = 0
     for i in range(n):
@@ -199,7 +201,7 @@ def maximal(nodes: Code[::1], n: Py_ssize_t, size: Code[::1], out: int32[::1]) -
     return kept
 
 
-def reached(nodes: Code[::1], n: Py_ssize_t, k: int64, supports: Supports, space: Space) -> int64:
+def reached(nodes: Codes, n: Py_ssize_t, k: int64, supports: Supports, space: Space) -> int64:
     """Return the support of an antichain of n nodes, ascending; unless it is stored, count up to k.
 
     If a sensitive item is in too many of its rows, return 1.
@@ -217,7 +219,7 @@ def reached(nodes: Code[::1], n: Py_ssize_t, k: int64, supports: Supports, space
 @cfunc
 @nogil
 @exceptval(check=False)
-def _hidden_in(nodes: Code[::1], n: Py_ssize_t, supports: Supports, rows: Rows, space: Space) -> int64:
+def _hidden_in(nodes: Codes, n: Py_ssize_t, supports: Supports, rows: Rows, space: Space) -> int64:
     """Return the support of an antichain of nodes, or 1 if a sensitive item is in too many of its rows."""
     row: Py_ssize_t
     secret: Py_ssize_t
@@ -275,7 +277,7 @@ def _cheapest(n: Py_ssize_t, k: int64, state: State, supports: Supports, space: 
 @cfunc
 @nogil
 @exceptval(check=False)
-def _precedes(a: Code[::1], n_a: Py_ssize_t, b: Code[::1], n_b: Py_ssize_t) -> bint:
+def _precedes(a: Codes, n_a: Py_ssize_t, b: Codes, n_b: Py_ssize_t) -> bint:
     """Return whether a sequence of nodes precedes another in lexicographic order."""
     for i in range(min(n_a, n_b)):
         if a[i] != b[i]:
@@ -347,9 +349,9 @@ def satisfy_pairs(k: int64, pairs: bint, state: State, supports: Supports) -> in
     more: Py_ssize_t
     done: Py_ssize_t = 0
     space = Space(2, supports)
-    counts: int32[::1] = np.zeros(len(state.in_cut), np.int32)
-    partners: int32[::1] = np.empty(len(state.in_cut), np.int32)
-    checked: uint8[::1] = np.zeros(len(state.in_cut), np.uint8)
+    counts: int32s = np.zeros(len(state.in_cut), np.int32)
+    partners: int32s = np.empty(len(state.in_cut), np.int32)
+    checked: uint8s = np.zeros(len(state.in_cut), np.uint8)
     with nogil:
         for a in range(state.in_cut.shape[0]):
             if state.in_cut[a] and 0 < supports.singles[a] < k:
@@ -373,8 +375,8 @@ def satisfy_pairs(k: int64, pairs: bint, state: State, supports: Supports) -> in
 def _satisfy_pairs_of(
     a: Py_ssize_t,
     k: int64,
-    counts: int32[::1],
-    partners: int32[::1],
+    counts: int32s,
+    partners: int32s,
     state: State,
     supports: Supports,
     space: Space,
@@ -401,8 +403,8 @@ def _satisfy_pairs_of(
 def _rare_partners(
     a: Py_ssize_t,
     k: int64,
-    counts: int32[::1],
-    partners: int32[::1],
+    counts: int32s,
+    partners: int32s,
     state: State,
     rows: Rows,
 ) -> Py_ssize_t:
@@ -432,9 +434,7 @@ def _rare_partners(
     return kept
 
 
-def satisfy_itemsets(
-    k: int64, sets: Code[::1], set_offsets: Number[::1], state: State, supports: Supports
-) -> int:
+def satisfy_itemsets(k: int64, sets: Codes, set_offsets: Numbers, state: State, supports: Supports) -> int:
     """Raise the cut until no image of a given set of nodes is rare; return the number of steps.
 
     The sets are visited in the given order.
@@ -461,15 +461,13 @@ def satisfy_itemsets(
 # set stays rare, the demand becomes stronger.
 
 
-def forced_nodes(
-    k: int64, pairs: bint, parent: Code[::1], size: Code[::1], supports: Supports
-) -> NDArray[np.bool_]:
+def forced_nodes(k: int64, pairs: bint, parent: Codes, size: Codes, supports: Supports) -> NDArray[np.bool_]:
     """Return the nodes that a rare node alone demands, and all nodes below them.
 
     With ``pairs``, also the nodes that a rare pair alone demands.
     """
     result = np.zeros(len(parent), np.bool_)
-    forced: uint8[::1] = result
+    forced: uint8s = result
     with nogil:
         for node in range(1, parent.shape[0]):
             if 0 < supports.singles[node] < k:
@@ -485,9 +483,7 @@ def forced_nodes(
 @cfunc
 @nogil
 @exceptval(check=False)
-def _force_by_pairs(
-    k: int64, parent: Code[::1], size: Code[::1], supports: Supports, forced: uint8[::1]
-) -> void:
+def _force_by_pairs(k: int64, parent: Codes, size: Codes, supports: Supports, forced: uint8s) -> void:
     """Mark the nodes that a rare pair demands alone."""
     for a in range(parent.shape[0]):
         for slot in range(supports.starts[a], supports.starts[a + 1]):
@@ -500,14 +496,14 @@ def _force_by_pairs(
 
 
 def pair_demands(
-    k: int64, forced: Flag[::1], parent: Code[::1], size: Code[::1], supports: Supports
+    k: int64, forced: Flags, parent: Codes, size: Codes, supports: Supports
 ) -> NDArray[np.int32]:
     """Return the demands of the rare pairs that are no longer rare if either node is raised.
 
     Demands that a forced node meets are left out.
     """
     n: Py_ssize_t = 0
-    demands: int32[::1] = np.empty(64, np.int32)
+    demands: int32s = np.empty(64, np.int32)
     space = Space(2, supports)
     with nogil:
         for a in range(1, parent.shape[0]):
@@ -529,7 +525,7 @@ def pair_demands(
 @cfunc
 @nogil
 @exceptval(check=False)
-def _is_rare(a: int32, b: int32, k: int64, size: Code[::1], supports: Supports, space: Space) -> bint:
+def _is_rare(a: int32, b: int32, k: int64, size: Codes, supports: Supports, space: Space) -> bint:
     """Return whether a pair of nodes is rare; it is in a row, and the parents of both are not forced."""
     first = min(a, b)
     last = max(a, b)
@@ -541,10 +537,10 @@ def _is_rare(a: int32, b: int32, k: int64, size: Code[::1], supports: Supports, 
 
 def set_demands(
     k: int64,
-    sets: Code[::1],
-    set_offsets: Number[::1],
-    parent: Code[::1],
-    size: Code[::1],
+    sets: Codes,
+    set_offsets: Numbers,
+    parent: Codes,
+    size: Codes,
     supports: Supports,
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """Return the demand of each rare set of nodes, raised while it stays rare, as CSR.
@@ -552,9 +548,9 @@ def set_demands(
     A set is left out if an earlier demand implies its own.
     """
     n: Py_ssize_t = 0
-    demands: int32[::1] = np.empty(len(sets), np.int32)
-    starts: int64[::1] = np.zeros(len(set_offsets), np.int64)
-    met_with: int64[::1] = np.full(len(parent), -1, np.int64)
+    demands: int32s = np.empty(len(sets), np.int32)
+    starts: int64s = np.zeros(len(set_offsets), np.int64)
+    met_with: int64s = np.full(len(parent), -1, np.int64)
     space = Space(np.diff(set_offsets).max(initial=0), supports)
     with nogil:
         for i in range(set_offsets.shape[0] - 1):
@@ -576,9 +572,7 @@ def set_demands(
 @cfunc
 @nogil
 @exceptval(check=False)
-def _any_within(
-    demands: Code[::1], starts: Number[::1], n: Py_ssize_t, mark: Number[::1], value: int64
-) -> bint:
+def _any_within(demands: Codes, starts: Numbers, n: Py_ssize_t, mark: Numbers, value: int64) -> bint:
     """Return whether all nodes of one of the first n demands have a mark."""
     for i in range(n):
         slot = starts[i]
@@ -592,8 +586,8 @@ def _any_within(
 def raise_nodes(
     n: Py_ssize_t,
     k: int64,
-    up: Code[::1],
-    size: Code[::1],
+    up: Codes,
+    size: Codes,
     apart: bint,
     supports: Supports,
     space: Space,
@@ -621,11 +615,11 @@ def raise_nodes(
 @exceptval(check=False)
 def _write_lowest_parents(
     n: Py_ssize_t,
-    parent: Code[::1],
-    size: Code[::1],
+    parent: Codes,
+    size: Codes,
     space: Space,
     start: Py_ssize_t,
-    out: int32[::1],
+    out: int32s,
 ) -> Py_ssize_t:
     """Write the parents of an antichain that have no other parent below them, ascending; return their end."""
     end = start
@@ -643,15 +637,15 @@ def _write_lowest_parents(
 
 
 def node_counts(
-    offsets: Number[::1], leaves: Code[::1], parent: Code[::1]
+    offsets: Numbers, leaves: Codes, parent: Codes
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
     """Count the leaves of each row below each node that has any: number of nodes by row, nodes, counts.
 
     The leaves of a row ascend, and so do its nodes. A leaf is below itself.
     """
     sizes = np.zeros(len(offsets) - 1, np.int64)
-    n_nodes: int64[::1] = sizes
-    last: int64[::1] = np.full(len(parent), -1, np.int64)  # last row with each node
+    n_nodes: int64s = sizes
+    last: int64s = np.full(len(parent), -1, np.int64)  # last row with each node
     at: Py_ssize_t
     node: Py_ssize_t
     row: Py_ssize_t
@@ -664,10 +658,10 @@ def node_counts(
                     n_nodes[row] += 1
                     node = parent[node]
     found = np.empty(sizes.sum(), np.int32)
-    nodes: int32[::1] = found
+    nodes: int32s = found
     numbers = np.zeros(len(found), np.int32)
-    counts: int32[::1] = numbers
-    place: int64[::1] = np.full(len(parent), -1, np.int64)  # of each node in the last row with it
+    counts: int32s = numbers
+    place: int64s = np.full(len(parent), -1, np.int64)  # of each node in the last row with it
     first: Py_ssize_t = 0  # place of the current row
     end: Py_ssize_t = 0
     with nogil:

@@ -1,32 +1,32 @@
-from pdanon._kernels.counting cimport Code, Number
+from pdanon._kernels.counting cimport Codes, Numbers, int32s, int64s, uint8s
 
 
 cdef class Found:
     """Itemsets that break rho."""
 
-    cdef long long[::1] room
+    cdef int64s room
     cdef Py_ssize_t n
-    cdef int[::1] codes
-    cdef long long[::1] bounds, owners, others, items
+    cdef int32s codes
+    cdef int64s bounds, owners, others, items
 
-    cdef int add(self, int[::1] members, Py_ssize_t size, int item, long long owners, long long others) except? -1 nogil
+    cdef int add(self, int32s members, Py_ssize_t size, int item, long long owners, long long others) except? -1 nogil
 
 
 cdef class Marks:
     """Marks of rows."""
 
     cdef bint apart
-    cdef unsigned char[::1] result, before, marked
+    cdef uint8s result, before, marked
 
     cdef void begin(self) noexcept nogil
     cdef void end(self) noexcept nogil
-    cdef void set_all(self, Code[::1] rows, Py_ssize_t begin, Py_ssize_t end) noexcept nogil
+    cdef void set_all(self, Codes rows, Py_ssize_t begin, Py_ssize_t end) noexcept nogil
     cdef void set_both(
-        self, Code[::1] rows, Py_ssize_t begin, Py_ssize_t end, unsigned char[::1] which
+        self, Codes rows, Py_ssize_t begin, Py_ssize_t end, uint8s which
     ) noexcept nogil
-    cdef bint has_all(self, Code[::1] rows, Py_ssize_t begin, Py_ssize_t end) noexcept nogil
+    cdef bint has_all(self, Codes rows, Py_ssize_t begin, Py_ssize_t end) noexcept nogil
     cdef void set_if(
-        self, Py_ssize_t row, Code[::1] codes, Py_ssize_t begin, Py_ssize_t end, long long[::1] values
+        self, Py_ssize_t row, Codes codes, Py_ssize_t begin, Py_ssize_t end, int64s values
     ) noexcept nogil
 
 
@@ -39,9 +39,9 @@ cdef enum:
 cdef class Path:
     """The nodes from the root to the current one."""
 
-    cdef long long[::1] begins, ends, cursor, n_members
-    cdef int[::1] following, members
-    cdef unsigned char[::1] status
+    cdef int64s begins, ends, cursor, n_members
+    cdef int32s following, members
+    cdef uint8s status
 
     cdef void begin(self, int item) noexcept nogil
     cdef Py_ssize_t following_at(self, Py_ssize_t depth) noexcept nogil
@@ -53,20 +53,20 @@ cdef class Path:
 cdef class Stack:
     """The rows of the nodes of a path."""
 
-    cdef int[::1] rows
-    cdef long long[::1] begins
+    cdef int32s rows
+    cdef int64s begins
     cdef Py_ssize_t start, stop, free
 
     cdef int begin(self, Py_ssize_t n) except? -1 nogil
     cdef void take(self, Py_ssize_t now, Py_ssize_t end) noexcept nogil
-    cdef int fill(self, Code[::1] tids, Py_ssize_t begin, Py_ssize_t end, unsigned char[::1] without) except? -1 nogil
+    cdef int fill(self, Codes tids, Py_ssize_t begin, Py_ssize_t end, uint8s without) except? -1 nogil
     cdef int make_room(self, Py_ssize_t n) except? -1 nogil
     cdef int make_room_for(self, Py_ssize_t n) except? -1 nogil
-    cdef long long n_items(self, Number[::1] offsets) noexcept nogil
-    cdef void flag(self, unsigned char[::1] flags, bint value) noexcept nogil
+    cdef long long n_items(self, Numbers offsets) noexcept nogil
+    cdef void flag(self, uint8s flags, bint value) noexcept nogil
     cdef void gather(
-        self, Code[::1] tids, Py_ssize_t begin, Py_ssize_t end, unsigned char[::1] flags, Py_ssize_t to
+        self, Codes tids, Py_ssize_t begin, Py_ssize_t end, uint8s flags, Py_ssize_t to
     ) noexcept nogil
     cdef long long divide(
-        self, Code[::1] codes, Number[::1] offsets, long long[::1] values, long long[::1] places
+        self, Codes codes, Numbers offsets, int64s values, int64s places
     ) noexcept nogil

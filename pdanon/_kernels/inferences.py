@@ -20,10 +20,19 @@ from cython import (
     int as int32,
     longlong as int64,
     nogil,
-    uchar as uint8,
     void,
 )
-from cython.cimports.pdanon._kernels.counting import Code, Flag, Number, Rows, grown, sort_by
+from cython.cimports.pdanon._kernels.counting import (
+    Codes,
+    Flags,
+    Numbers,
+    Rows,
+    grown,
+    int32s,
+    int64s,
+    sort_by,
+    uint8s,
+)
 from numpy.typing import NDArray
 
 __all__ = ["Found", "Inferences", "Marks", "Path", "Stack", "rows_beyond"]
@@ -35,7 +44,7 @@ Array = NDArray[Any]
 
 
 def rows_beyond(
-    rows: Rows, owners: Code[::1], items: Code[::1], begin: Py_ssize_t, end: Py_ssize_t
+    rows: Rows, owners: Codes, items: Codes, begin: Py_ssize_t, end: Py_ssize_t
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Count the rows that contain all other items of an owner: with its sensitive item, and without.
 
@@ -44,8 +53,8 @@ def rows_beyond(
     items.
     """
     together, apart = np.zeros((2, end - begin), np.int64)
-    a: int64[::1] = together
-    b: int64[::1] = apart
+    a: int64s = together
+    b: int64s = apart
     codes = rows.codes
     offsets = rows.offsets
     row: Py_ssize_t
@@ -70,7 +79,7 @@ def rows_beyond(
 @nogil
 @exceptval(check=False)
 def _compare_items(
-    codes: Code[::1],
+    codes: Codes,
     start: Py_ssize_t,
     stop: Py_ssize_t,
     first: Py_ssize_t,
@@ -107,14 +116,7 @@ class Found:
         self.codes, self.bounds = np.empty(256, np.int32), np.zeros(128, np.int64)
         self.owners, self.others, self.items = np.zeros((3, 128), np.int64)
 
-    def add(
-        self,
-        members: int32[::1],
-        size: Py_ssize_t,
-        item: int32,
-        owners: int64,
-        others: int64,
-    ) -> int32:
+    def add(self, members: int32s, size: Py_ssize_t, item: int32, owners: int64, others: int64) -> int32:
         """Add the first ``size`` members, for a sensitive item."""
         n = self.n
         begin = self.bounds[n]
@@ -166,18 +168,18 @@ class Marks:
             if self.marked[row]:
                 self.result[row] = True
 
-    def set_all(self, rows: Code[::1], begin: Py_ssize_t, end: Py_ssize_t) -> void:
+    def set_all(self, rows: Codes, begin: Py_ssize_t, end: Py_ssize_t) -> void:
         """Mark rows."""
         for i in range(begin, end):
             self.marked[rows[i]] = True
 
-    def set_both(self, rows: Code[::1], begin: Py_ssize_t, end: Py_ssize_t, which: uint8[::1]) -> void:
+    def set_both(self, rows: Codes, begin: Py_ssize_t, end: Py_ssize_t, which: uint8s) -> void:
         """Mark the rows that have a flag in ``which``."""
         for i in range(begin, end):
             if which[rows[i]]:
                 self.marked[rows[i]] = True
 
-    def has_all(self, rows: Code[::1], begin: Py_ssize_t, end: Py_ssize_t) -> bint:
+    def has_all(self, rows: Codes, begin: Py_ssize_t, end: Py_ssize_t) -> bint:
         """Return whether all rows are marked."""
         for i in range(begin, end):
             if not self.marked[rows[i]]:
@@ -187,10 +189,10 @@ class Marks:
     def set_if(
         self,
         row: Py_ssize_t,
-        codes: Code[::1],
+        codes: Codes,
         begin: Py_ssize_t,
         end: Py_ssize_t,
-        values: int64[::1],
+        values: int64s,
     ) -> void:
         """Mark a row if one of its items, ``codes[begin:end]``, has a negative value."""
         if not self.marked[row]:
@@ -281,7 +283,7 @@ class Stack:
         """Select the rows of the item at position ``now``; the extensions of its node end at ``end``."""
         self.start, self.stop, self.free = self.begins[now], self.begins[now + 1], self.begins[end]
 
-    def fill(self, tids: Code[::1], begin: Py_ssize_t, end: Py_ssize_t, without: uint8[::1]) -> int32:
+    def fill(self, tids: Codes, begin: Py_ssize_t, end: Py_ssize_t, without: uint8s) -> int32:
         """Select the rows ``tids[begin:end]`` without a flag in ``without``."""
         self.make_room(end - begin)
         self.start = self.stop = 0
@@ -304,7 +306,7 @@ class Stack:
             self.begins = grown(self.begins, self.begins.shape[0], 2 * n + 2)
         return 0
 
-    def n_items(self, offsets: Number[::1]) -> int64:
+    def n_items(self, offsets: Numbers) -> int64:
         """Count the items of the current rows."""
         row: Py_ssize_t
         n = 0
@@ -313,32 +315,19 @@ class Stack:
             n += offsets[row + 1] - offsets[row]
         return n
 
-    def flag(self, flags: uint8[::1], value: bint) -> void:
+    def flag(self, flags: uint8s, value: bint) -> void:
         """Set the flags of the current rows."""
         for i in range(self.start, self.stop):
             flags[self.rows[i]] = value
 
-    def gather(
-        self,
-        tids: Code[::1],
-        begin: Py_ssize_t,
-        end: Py_ssize_t,
-        flags: uint8[::1],
-        to: Py_ssize_t,
-    ) -> void:
+    def gather(self, tids: Codes, begin: Py_ssize_t, end: Py_ssize_t, flags: uint8s, to: Py_ssize_t) -> void:
         """Write the rows ``tids[begin:end]`` with a flag from position ``to`` on."""
         for i in range(begin, end):
             if flags[tids[i]]:
                 self.rows[to] = tids[i]
                 to += 1
 
-    def divide(
-        self,
-        codes: Code[::1],
-        offsets: Number[::1],
-        values: int64[::1],
-        places: int64[::1],
-    ) -> int64:
+    def divide(self, codes: Codes, offsets: Numbers, values: int64s, places: int64s) -> int64:
         """Copy the current rows to the places of their items with positive values; return the steps."""
         row: Py_ssize_t
         for i in range(self.start, self.stop):
@@ -382,25 +371,25 @@ class Inferences:
 
     declare(above=int64, beyond=int64, m=Py_ssize_t, listing=bint)
     marks: Marks
-    halt: Flag[::1]
-    codes: Code[::1]
-    offsets: Number[::1]
-    weights: Number[::1]
-    starts: Number[::1]
-    tids: Code[::1]
-    owners: Code[::1]
-    apart: Number[::1]
-    supports: Number[::1]
+    halt: Flags
+    codes: Codes
+    offsets: Numbers
+    weights: Numbers
+    starts: Numbers
+    tids: Codes
+    owners: Codes
+    apart: Numbers
+    supports: Numbers
     # The sensitive item, the range of its owners, and a flag for each of their rows.
     declare(item=int32, first=Py_ssize_t, last=Py_ssize_t)
-    is_owner: uint8[::1]
-    in_hand: uint8[::1]  # flags of the other rows of the node, if `by_item`
+    is_owner: uint8s
+    in_hand: uint8s  # flags of the other rows of the node, if `by_item`
     by_item: bint
     # By item, 0 between nodes, each weighted and unweighted: owners of the node with the item; those of them
     # that count (weighted -1: the item breaks rho); other rows of the node with the item.
-    declare(count=int64[::1], number=int64[::1], reach=int64[::1])
-    declare(n_reach=int64[::1], others=int64[::1], n_others=int64[::1])
-    names: int32[::1]
+    declare(count=int64s, number=int64s, reach=int64s)
+    declare(n_reach=int64s, others=int64s, n_others=int64s)
+    names: int32s
     # The path. Then, for the current node, its owners as positions in ``owners``, its other rows, and the
     # weight of the owners.
     path: Path
@@ -437,7 +426,7 @@ class Inferences:
         self.path, self.a, self.b = Path(n_items, longest), Stack(), Stack()
         self.found, self.halt = found, halt
 
-    def run(self, items: Code[::1], starts: Number[::1], chosen: Code[::1], limit: int64) -> Array:
+    def run(self, items: Codes, starts: Numbers, chosen: Codes, limit: int64) -> Array:
         """Search for the chosen sensitive items.
 
         The owners of item ``i`` start at ``starts[i]``, by ascending ``apart``. Return two lines, with an

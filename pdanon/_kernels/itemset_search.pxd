@@ -1,15 +1,15 @@
-from pdanon._kernels.counting cimport Number
+from pdanon._kernels.counting cimport Numbers, int32s, int64s
 
 
 cdef class Nodes:
     cdef unsigned int[:, ::1] items  # unsigned: an index needs no test for negatives
     cdef long long[:, ::1] bounds
     cdef int[:, ::1] sources
-    cdef long long[::1] n_rows
+    cdef int64s n_rows
     cdef int[:, ::1] names, origins
-    cdef long long[::1] n_names
+    cdef int64s n_names
     cdef int[:, ::1] counts
 
-    cdef void count_pairs(self, Py_ssize_t depth, Number[::1] weights) noexcept nogil
-    cdef bint fill_child(self, Py_ssize_t depth, Py_ssize_t b, long long floor, int[::1] keep) noexcept nogil
-    cdef void _fill_rows(self, Py_ssize_t depth, Py_ssize_t b, int[::1] keep) noexcept nogil
+    cdef void count_pairs(self, Py_ssize_t depth, Numbers weights) noexcept nogil
+    cdef bint fill_child(self, Py_ssize_t depth, Py_ssize_t b, long long floor, int32s keep) noexcept nogil
+    cdef void _fill_rows(self, Py_ssize_t depth, Py_ssize_t b, int32s keep) noexcept nogil

@@ -17,19 +17,22 @@ from cython import (
     longlong as int64,
     nogil,
     size_t,
-    uchar as uint8,
     uint as uint32,
     ulonglong as uint64,
     void,
 )
 from cython.cimports.pdanon._kernels.counting import (
-    Code,
-    Flag,
-    Number,
+    Codes,
+    Flags,
+    Numbers,
     Rows,
     count_bits,
     count_local_pairs,
     grown,
+    int32s,
+    int64s,
+    uint8s,
+    uint64s,
 )
 from numpy.typing import NDArray
 
@@ -68,7 +71,7 @@ class Nodes:
         self.n_names = np.zeros(depths, np.int64)
         self.counts = np.empty((depths, names * names), np.int32)
 
-    def count_pairs(self, depth: Py_ssize_t, weights: Number[::1]) -> void:
+    def count_pairs(self, depth: Py_ssize_t, weights: Numbers) -> void:
         """Count the pairs of local items of a node."""
         count_local_pairs(
             self.counts[depth],
@@ -80,7 +83,7 @@ class Nodes:
             weights,
         )
 
-    def fill_child(self, depth: Py_ssize_t, b: Py_ssize_t, floor: int64, keep: int32[::1]) -> bint:
+    def fill_child(self, depth: Py_ssize_t, b: Py_ssize_t, floor: int64, keep: int32s) -> bint:
         """Write the child whose prefix is extended by local item b; return whether it has rows.
 
         An item extends the child if its pair with b has at least support ``floor``. ``keep`` is -1 before and
@@ -100,7 +103,7 @@ class Nodes:
             keep[c] = -1
         return self.n_rows[depth + 1] > 0
 
-    def _fill_rows(self, depth: Py_ssize_t, b: Py_ssize_t, keep: int32[::1]) -> void:
+    def _fill_rows(self, depth: Py_ssize_t, b: Py_ssize_t, keep: int32s) -> void:
         """Write the rows of a child: those with local item b and at least two of the kept items."""
         items = self.items[depth]
         found = self.items[depth + 1]
@@ -160,28 +163,28 @@ class RareSearch:
     minimal: bint
     listing: bint
     rows: Rows
-    pair_starts: Number[::1]
-    pair_items: Code[::1]
-    original: Code[::1]
-    exposed: int32[::1]
+    pair_starts: Numbers
+    pair_items: Codes
+    original: Codes
+    exposed: int32s
     least: int64
     largest: int64
-    counts: int64[::1]
-    room: int64[::1]
-    halt: Flag[::1]
+    counts: int64s
+    room: int64s
+    halt: Flags
     nodes: Nodes
-    cursor: int64[::1]  # the next child of each node
-    prefix: int32[::1]
-    local: int32[::1]  # local number of each item, -1 between two nodes
-    wanted: uint8[::1]
-    found: int32[::1]
-    found_starts: int64[::1]
-    found_supports: int64[::1]
+    cursor: int64s  # the next child of each node
+    prefix: int32s
+    local: int32s  # local number of each item, -1 between two nodes
+    wanted: uint8s
+    found: int32s
+    found_starts: int64s
+    found_supports: int64s
     n_found: Py_ssize_t
     size: Py_ssize_t
-    candidates: int32[::1]  # local pairs of a node that may be listed
-    others: int32[::1]  # supports of pairs
-    here: int32[::1]  # items of a row
+    candidates: int32s  # local pairs of a node that may be listed
+    others: int32s  # supports of pairs
+    here: int32s  # items of a row
 
     def __init__(
         self,
@@ -192,15 +195,15 @@ class RareSearch:
         begin: Py_ssize_t,
         end: Py_ssize_t,
         rows: Rows,
-        pair_starts: Number[::1],
-        pair_items: Code[::1],
-        original: Code[::1],
-        exposed: int32[::1],
+        pair_starts: Numbers,
+        pair_items: Codes,
+        original: Codes,
+        exposed: int32s,
         least: int64,
         largest: int64,
-        counts: int64[::1],
-        room: int64[::1],
-        halt: Flag[::1],
+        counts: int64s,
+        room: int64s,
+        halt: Flags,
     ) -> None:
         nodes = _allocate_nodes(m - 2, rows, pair_starts, begin, end)
         self.begin, self.end = begin, end
@@ -510,7 +513,7 @@ class RareSearch:
 def _allocate_nodes(
     depths: Py_ssize_t,
     rows: Rows,
-    pair_starts: Number[::1],
+    pair_starts: Numbers,
     begin: Py_ssize_t,
     end: Py_ssize_t,
 ) -> Nodes:
@@ -533,7 +536,7 @@ def _allocate_nodes(
 @nogil
 @exceptval(check=False)
 def _contains_rare_pair(
-    count: int32[::1],
+    count: int32s,
     d: size_t,
     k: int64,
     items: uint32[::1],
@@ -552,7 +555,7 @@ def _contains_rare_pair(
 @cfunc
 @nogil
 @exceptval(check=False)
-def _insert(array: int32[::1], start: Py_ssize_t, stop: Py_ssize_t, value: int32) -> void:
+def _insert(array: int32s, start: Py_ssize_t, stop: Py_ssize_t, value: int32) -> void:
     """Insert a value into the ascending ``array[start:stop]``."""
     while stop > start and array[stop - 1] > value:
         array[stop] = array[stop - 1]
@@ -569,11 +572,11 @@ _DEEPEST = declare(Py_ssize_t, 64)
 
 def count_frequent(
     rows: Rows,
-    items: Number[::1],
+    items: Numbers,
     least: int64,
     max_size: Py_ssize_t,
     most: int64,
-    halt: Flag[::1],
+    halt: Flags,
 ) -> int:
     """Count the itemsets of up to ``max_size`` items in at least ``least`` rows, up to ``most``.
 
@@ -601,7 +604,7 @@ class _FrequentSearch:
     n_extensions: Py_ssize_t[64]
     cursor: Py_ssize_t[64]
 
-    def __init__(self, rows: Rows, items: Number[::1]) -> None:
+    def __init__(self, rows: Rows, items: Numbers) -> None:
         n = len(items)
         width = (len(rows.weights) + 63) // 64
         self.words = np.zeros((n, width), np.uint64)
@@ -613,7 +616,7 @@ class _FrequentSearch:
     @cfunc
     @nogil
     @exceptval(check=False)
-    def fill_words(self, rows: Rows, items: Number[::1]) -> void:
+    def fill_words(self, rows: Rows, items: Numbers) -> void:
         """Write the rows of each item as bits."""
         row: Py_ssize_t
         one: uint64 = 1
@@ -625,13 +628,7 @@ class _FrequentSearch:
     @cfunc
     @nogil
     @exceptval(check=False)
-    def run(
-        self,
-        least: int64,
-        max_size: Py_ssize_t,
-        most: int64,
-        halt: Flag[::1],
-    ) -> int64:
+    def run(self, least: int64, max_size: Py_ssize_t, most: int64, halt: Flags) -> int64:
         """Count the itemsets."""
         total = self.words.shape[0]
         depth: Py_ssize_t = 0
@@ -669,7 +666,7 @@ class _FrequentSearch:
 @cfunc
 @nogil
 @exceptval(check=False)
-def _count_common(one: uint64[::1], other: uint64[::1]) -> int64:
+def _count_common(one: uint64s, other: uint64s) -> int64:
     """Count the bits that are set in both arrays."""
     total = 0
     for word in range(one.shape[0]):
@@ -680,17 +677,17 @@ def _count_common(one: uint64[::1], other: uint64[::1]) -> int64:
 # --- Minimal itemsets: no proper subset is among the given ones
 
 
-def minimal(codes: Code[::1], offsets: Number[::1]) -> NDArray[np.bool_]:
+def minimal(codes: Codes, offsets: Numbers) -> NDArray[np.bool_]:
     """Return whether each itemset has no proper subset among the given itemsets.
 
     The itemsets are ordered by size, then by codes.
     """
     n = offsets.shape[0] - 1
     longest = offsets[n] - offsets[n - 1] if n else 0
-    ends: int64[::1] = np.zeros(longest + 1, np.int64)  # end of the itemsets of each size
+    ends: int64s = np.zeros(longest + 1, np.int64)  # end of the itemsets of each size
     path: int64[:, ::1] = np.zeros((3, longest), np.int64)
     result = np.ones(n, np.bool_)
-    kept: uint8[::1] = result
+    kept: uint8s = result
     with nogil:
         for i in range(n):
             length = offsets[i + 1] - offsets[i]
@@ -710,8 +707,8 @@ def _has_subset(
     start: Py_ssize_t,
     stop: Py_ssize_t,
     size: Py_ssize_t,
-    codes: Code[::1],
-    offsets: Number[::1],
+    codes: Codes,
+    offsets: Numbers,
     path: int64[:, ::1],
 ) -> bint:
     """Return whether an itemset has a subset of ``size`` items among the itemsets ``start..stop - 1``.
@@ -747,8 +744,8 @@ def _lower_bound(
     depth: Py_ssize_t,
     start: Py_ssize_t,
     stop: Py_ssize_t,
-    codes: Code[::1],
-    offsets: Number[::1],
+    codes: Codes,
+    offsets: Numbers,
 ) -> Py_ssize_t:
     """Find the first itemset in ``start..stop - 1`` whose item at a depth is at least ``item``.
 

@@ -14,10 +14,20 @@ from cython import (
     int as int32,
     longlong as int64,
     nogil,
-    uchar as uint8,
     void,
 )
-from cython.cimports.pdanon._kernels.counting import Code, Number, Rows, contains, total
+from cython.cimports.pdanon._kernels.counting import (
+    Code,
+    Codes,
+    Number,
+    Numbers,
+    Rows,
+    contains,
+    int32s,
+    int64s,
+    total,
+    uint8s,
+)
 from numpy.typing import NDArray
 
 __all__ = ["BlockCut", "Parts", "force", "release_items", "replace"]
@@ -41,13 +51,13 @@ class BlockCut:
     """
 
     became: int32[:, ::1]  # node of each item in each block, -1 for a suppressed one; it is changed
-    first: Number[::1]  # of the items below each node; `last` ends their range
-    last: Number[::1]
-    parent: Code[::1]
-    size: Code[::1]  # of the subtree of each node
+    first: Numbers  # of the items below each node; `last` ends their range
+    last: Numbers
+    parent: Codes
+    size: Codes  # of the subtree of each node
     occurrences: Number[:, ::1]  # of each item in each block
     # loss of an occurrence by the published node; the last entry is that of a suppressed one
-    price: Number[::1]
+    price: Numbers
     rows: Rows  # the items and the block of each row
     n_items: int32
     k: int64
@@ -55,26 +65,26 @@ class BlockCut:
     drop: bint
     depths: Py_ssize_t
     turn: int64  # number of searches so far
-    stamp: int64[::1]  # the last search that met a row
+    stamp: int64s  # the last search that met a row
     held: int32[:, ::1]  # the rows that contain the current labels, by depth
-    n_held: int64[::1]
+    n_held: int64s
     count: int64[:, ::1]  # support of each label in them, by depth; 0 between searches
     touched: int32[:, ::1]  # labels where that is not 0
-    n_touched: int64[::1]
-    place: int64[::1]  # position of the current touched label, by depth
-    labels: int32[::1]  # labels of the held rows, if `whole`, as CSR
-    starts: int64[::1]
+    n_touched: int64s
+    place: int64s  # position of the current touched label, by depth
+    labels: int32s  # labels of the held rows, if `whole`, as CSR
+    starts: int64s
 
     def __init__(
         self,
         *,
         became: int32[:, ::1],
-        first: Number[::1],
-        last: Number[::1],
-        parent: Code[::1],
-        size: Code[::1],
+        first: Numbers,
+        last: Numbers,
+        parent: Codes,
+        size: Codes,
         occurrences: Number[:, ::1],
-        price: Number[::1],
+        price: Numbers,
         rows: Rows,
         k: int64,
         whole: bint,
@@ -95,7 +105,7 @@ class BlockCut:
         self.starts = np.zeros(n_rows + 1 if whole else 0, np.int64)
 
 
-def replace(blocks: Number[::1], top: int32, nodes: Code[::1], least: int64, state: BlockCut) -> int:
+def replace(blocks: Numbers, top: int32, nodes: Codes, least: int64, state: BlockCut) -> int:
     """Replace a node by nodes below it in some blocks, if that is safe; return the loss saved.
 
     If no more than ``least`` would be saved, nothing changes and 0 is returned.
@@ -124,7 +134,7 @@ def replace(blocks: Number[::1], top: int32, nodes: Code[::1], least: int64, sta
 @cfunc
 @nogil
 @exceptval(check=False)
-def _saving(blocks: Number[::1], top: int32, nodes: Code[::1], state: BlockCut) -> int64:
+def _saving(blocks: Numbers, top: int32, nodes: Codes, state: BlockCut) -> int64:
     """Compute the loss saved if blocks publish ``nodes`` below ``top``."""
     saved: int64 = 0
     for i in range(blocks.shape[0]):
@@ -147,7 +157,7 @@ def _price(node: int32, state: BlockCut) -> int64:
 @cfunc
 @nogil
 @exceptval(check=False)
-def _publish_node(blocks: Number[::1], top: int32, node: int32, state: BlockCut) -> void:
+def _publish_node(blocks: Numbers, top: int32, node: int32, state: BlockCut) -> void:
     """Publish a node for all items below ``top`` in some blocks."""
     for i in range(blocks.shape[0]):
         state.became[blocks[i], state.first[top] : state.last[top]] = node
@@ -156,9 +166,7 @@ def _publish_node(blocks: Number[::1], top: int32, node: int32, state: BlockCut)
 @cfunc
 @nogil
 @exceptval(check=False)
-def _publish_safe(
-    blocks: Number[::1], nodes: Code[::1], saved: int64, least: int64, state: BlockCut
-) -> int64:
+def _publish_safe(blocks: Numbers, nodes: Codes, saved: int64, least: int64, state: BlockCut) -> int64:
     """Publish nodes in some blocks while more than ``least`` is saved; return the loss saved.
 
     With ``drop``, an unsafe node is suppressed. Without, the first unsafe node ends the attempt.
@@ -197,7 +205,7 @@ def _is_safe_elsewhere(old: int32[:, ::1], state: BlockCut) -> bint:
     return True
 
 
-def force(top: int32, nodes: Code[::1], state: BlockCut) -> bool:
+def force(top: int32, nodes: Codes, state: BlockCut) -> bool:
     """Replace a node of the only block by nodes below it, and generalize whatever becomes rare.
 
     With ``drop``, rare labels are suppressed; without, they are replaced by their parents. Return whether
@@ -213,7 +221,7 @@ def force(top: int32, nodes: Code[::1], state: BlockCut) -> bool:
 @cfunc
 @nogil
 @exceptval(check=False)
-def _force(top: int32, nodes: Code[::1], state: BlockCut) -> bint:
+def _force(top: int32, nodes: Codes, state: BlockCut) -> bint:
     """Publish the nodes, and resolve rare sets until all nodes are safe."""
     safe: Py_ssize_t = 0  # number of safe nodes since the last change
     for i in range(nodes.shape[0]):
@@ -408,25 +416,25 @@ class Parts:
     """Rows, their parts so far, the tree, and work space. The nodes of the occurrences of members change."""
 
     k: int64
-    offsets: Number[::1]
-    leaves: Code[::1]
-    nodes: int32[::1]
-    weight: Number[::1]  # by node
-    depth: Code[::1]  # by node
+    offsets: Numbers
+    leaves: Codes
+    nodes: int32s
+    weight: Numbers  # by node
+    depth: Codes  # by node
     path: Code[:, ::1]  # the ancestor of a node at each depth
-    size: Code[::1]  # of the subtree
-    part_of: int32[::1]  # part of each row, -1 if it is not final
-    order: int64[::1]  # the members, part after part, ascending within each
+    size: Codes  # of the subtree
+    part_of: int32s  # part of each row, -1 if it is not final
+    order: int64s  # the members, part after part, ascending within each
     bounds: int64[:, ::1]  # bounds of the open parts in ``order``
-    gains: int64[::1]  # by node, 0 between parts
-    row_gain: int64[::1]  # gain of each row by the expansion
-    bucket: int64[::1]  # bucket of each row; rows with the same children share one
-    children: int32[::1]  # children of the expanded node, at the offset of the row
-    n_children: int64[::1]
-    table: int64[::1]  # the first row of each bucket, by hash
-    sizes: int64[::1]  # rows of each bucket
-    totals: int64[::1]  # gain of the rows of each bucket
-    part: int64[::1]  # copy of the current rows, while ``order`` is written
+    gains: int64s  # by node, 0 between parts
+    row_gain: int64s  # gain of each row by the expansion
+    bucket: int64s  # bucket of each row; rows with the same children share one
+    children: int32s  # children of the expanded node, at the offset of the row
+    n_children: int64s
+    table: int64s  # the first row of each bucket, by hash
+    sizes: int64s  # rows of each bucket
+    totals: int64s  # gain of the rows of each bucket
+    part: int64s  # copy of the current rows, while ``order`` is written
 
     def __init__(
         self,
@@ -605,13 +613,7 @@ def _has_equal_children(a: Py_ssize_t, b: Py_ssize_t, parts: Parts) -> bint:
 @cfunc
 @nogil
 @exceptval(check=False)
-def _balance(
-    k: int64,
-    start: Py_ssize_t,
-    stop: Py_ssize_t,
-    n_buckets: Py_ssize_t,
-    parts: Parts,
-) -> void:
+def _balance(k: int64, start: Py_ssize_t, stop: Py_ssize_t, n_buckets: Py_ssize_t, parts: Parts) -> void:
     """Collect the rows of small buckets in one more bucket, and count the rows of each bucket.
 
     If the last bucket has fewer than k rows, it receives rows of buckets with more than k, lowest gain first.
@@ -681,10 +683,10 @@ def _publish(
 # --- Classes of equal rows: refine them item by item, as long as each keeps k rows
 
 
-def release_items(order: Number[::1], rows: Rows, k: int64) -> NDArray[np.bool_]:
+def release_items(order: Numbers, rows: Rows, k: int64) -> NDArray[np.bool_]:
     """Return whether each item, in the given order, can be published while each class keeps k rows."""
     result = np.zeros(len(rows.starts) - 1, np.bool_)
-    released: uint8[::1] = result
+    released: uint8s = result
     classes = _Classes(rows)
     with nogil:
         for i in range(order.shape[0]):
@@ -698,10 +700,10 @@ class _Classes:
     """Classes of rows with equal published items."""
 
     rows: Rows
-    class_of: int32[::1]
-    sizes: int64[::1]
-    holding: int64[::1]  # rows of each class with the item; 0 between two items
-    split: int32[::1]  # the class that the rows with the last item became
+    class_of: int32s
+    sizes: int64s
+    holding: int64s  # rows of each class with the item; 0 between two items
+    split: int32s  # the class that the rows with the last item became
     n_classes: int32
 
     def __init__(self, rows: Rows) -> None:

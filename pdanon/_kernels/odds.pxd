@@ -2,6 +2,8 @@
 cimport cython
 from libc.math cimport sqrt
 
+from pdanon._kernels.counting cimport float64s
+
 cdef enum:
     COLD = 14  # costs of this many temperatures are never accepted
 
@@ -44,7 +46,7 @@ cdef inline double decay(double x) noexcept nogil:
 
 
 cdef inline long long choose(
-    double[::1] costs, double[::1] odds, long long n, double temperature, unsigned long long* state
+    float64s costs, float64s odds, long long n, double temperature, unsigned long long* state
 ) noexcept nogil:
     """Choose one of n moves at random with odds that fall with its costs; -1 is to stay, at no cost."""
     cdef double least = 0.0, above

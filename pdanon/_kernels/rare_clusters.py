@@ -16,7 +16,6 @@ from cython import (
     int as int32,
     longlong as int64,
     nogil,
-    uchar as uint8,
     ulonglong as uint64,
     void,
 )
@@ -29,7 +28,18 @@ from cython.cimports.pdanon._kernels.clusters import (
     is_longer,
     together,
 )
-from cython.cimports.pdanon._kernels.counting import Code, Flag, Number, Rows, contains, first_bit, sort_part
+from cython.cimports.pdanon._kernels.counting import (
+    Codes,
+    Flags,
+    Numbers,
+    Rows,
+    contains,
+    first_bit,
+    int32s,
+    int64s,
+    sort_part,
+    uint8s,
+)
 from numpy.typing import NDArray
 
 __all__ = [
@@ -175,20 +185,14 @@ class RarePartners:
             place //= 2
 
 
-def satisfy_pairs(
-    least_first: bint,
-    limit: int64,
-    rare: RarePartners,
-    state: State,
-    halt: Flag[::1],
-) -> int:
+def satisfy_pairs(least_first: bint, limit: int64, rare: RarePartners, state: State, halt: Flags) -> int:
     """Merge and suppress until no cluster, and no pair if pairs count, is rare; return the number of steps.
 
     The largest rare support comes first, then single clusters before pairs, then the order of labels. The
     number of steps is limited to about ``limit``, so that the caller can report progress; the loop stops when
     ``halt[0]`` is set.
     """
-    itemset: int32[::1] = np.empty(2, np.int32)
+    itemset: int32s = np.empty(2, np.int32)
     steps = 0
     with nogil:
         while steps < limit and state.refused < 0:
@@ -207,9 +211,7 @@ def satisfy_pairs(
 @cfunc
 @nogil
 @exceptval(check=False)
-def _satisfy_pair(
-    itemset: Code[::1], least_first: bint, state: State, rare: RarePartners, halt: Flag[::1]
-) -> int64:
+def _satisfy_pair(itemset: Codes, least_first: bint, state: State, rare: RarePartners, halt: Flags) -> int64:
     """Merge and suppress until a cluster, or a pair of clusters, is not rare; return the number of steps."""
     support = 0
     steps: int64 = 0
@@ -239,9 +241,7 @@ class Bitmaps:
     are stored as words that are not 0, as far as they were needed.
     """
 
-    def __init__(
-        self, codes: Code[::1], offsets: Number[::1], weights: Number[::1], n_items: Py_ssize_t
-    ) -> None:
+    def __init__(self, codes: Codes, offsets: Numbers, weights: Numbers, n_items: Py_ssize_t) -> None:
         one: uint64 = 1
         n_words = (len(offsets) + 62) // 64
         self.bits = np.zeros((n_items, n_words), np.uint64)
@@ -298,11 +298,11 @@ class Bitmaps:
 
 
 def itemset_supports(
-    sets: Code[::1], set_offsets: Number[::1], enough: int64, bitmaps: Bitmaps, state: State
+    sets: Codes, set_offsets: Numbers, enough: int64, bitmaps: Bitmaps, state: State
 ) -> NDArray[np.int64]:
     """Return the support of the image of each itemset, or any number of at least ``enough``."""
     result = np.empty(len(set_offsets) - 1, np.int64)
-    supports: int64[::1] = result
+    supports: int64s = result
     i: Py_ssize_t
     with nogil:
         for i in range(supports.shape[0]):
@@ -315,8 +315,8 @@ def satisfy_itemsets(
     k: int64,
     least_first: bint,
     limit: int64,
-    sets: Code[::1],
-    set_offsets: Number[::1],
+    sets: Codes,
+    set_offsets: Numbers,
     begin: Py_ssize_t,
     bitmaps: Bitmaps,
     state: State,
@@ -341,12 +341,12 @@ def satisfy_itemsets(
     return steps, begin
 
 
-def coarsen_each(sets: Code[::1], set_offsets: Number[::1], state: State) -> int:
+def coarsen_each(sets: Codes, set_offsets: Numbers, state: State) -> int:
     """Generalize the image of each given itemset by one merge, unless an earlier merge changed it.
 
     Return the number of merges.
     """
-    changed: uint8[::1] = np.zeros(state.label.shape[0], np.uint8)
+    changed: uint8s = np.zeros(state.label.shape[0], np.uint8)
     merges: int64 = 0
     with nogil:
         for i in range(set_offsets.shape[0] - 1):
@@ -403,7 +403,7 @@ class LargerItemsets:
         self.extends = np.zeros((levels, slots), np.uint8)
         self.path, self.n_path = np.zeros(slots, np.int32), 0
 
-    def is_safe(self, cluster: int64, n_moved: Py_ssize_t, label: int64[::1]) -> bint:
+    def is_safe(self, cluster: int64, n_moved: Py_ssize_t, label: int64s) -> bint:
         """Return whether no itemset with a cluster is rare after the first ``n_moved`` of ``moved`` moved.
 
         ``label`` has the clusters of all items after the move; -1 stands for no cluster. If an itemset is
@@ -424,7 +424,7 @@ class LargerItemsets:
             self.node_places[i] = self.offsets[i]
         return self._visit(0, 0, self.n_rows, self.n_rows)
 
-    def _list_changed(self, cluster: int64, n_moved: Py_ssize_t, label: int64[::1]) -> void:
+    def _list_changed(self, cluster: int64, n_moved: Py_ssize_t, label: int64s) -> void:
         """List the rows that the cluster has gained or lost: none of its other items is in them."""
         row: int64
         item: int64
@@ -446,7 +446,7 @@ class LargerItemsets:
                     self._list(row, cluster, True, label)
         self.n_changed = self.n_rows
 
-    def _list_rows(self, cluster: int64, label: int64[::1]) -> void:
+    def _list_rows(self, cluster: int64, label: int64s) -> void:
         """List the rows of the cluster, reduced to clusters of changed rows."""
         row: int64
         self.stamp += 1
@@ -460,13 +460,7 @@ class LargerItemsets:
                     self.listed[row] = mark
                     self._list(row, cluster, False, label)
 
-    def _list(
-        self,
-        row: int64,
-        cluster: int64,
-        changed: bint,
-        label: int64[::1],
-    ) -> void:
+    def _list(self, row: int64, cluster: int64, changed: bint, label: int64s) -> void:
         """List a row without the cluster if it is long enough: all of it, or its clusters of changed rows."""
         sign = 0
         whole = True
@@ -528,13 +522,7 @@ class LargerItemsets:
 
     # --- Itemsets, depth first
 
-    def _visit(
-        self,
-        depth: Py_ssize_t,
-        begin: int64,
-        end: int64,
-        free: int64,
-    ) -> bint:
+    def _visit(self, depth: Py_ssize_t, begin: int64, end: int64, free: int64) -> bint:
         """Return whether no itemset with one cluster more than a node, or below it, is rare.
 
         The node has the rows ``node_rows[begin:end]``, and ``depth`` clusters besides the current one. Its
@@ -584,14 +572,7 @@ class LargerItemsets:
                 self.ends[depth, c] += place < last
         return n
 
-    def _fill_children(
-        self,
-        depth: Py_ssize_t,
-        begin: int64,
-        end: int64,
-        n: int64,
-        free: int64,
-    ) -> int64:
+    def _fill_children(self, depth: Py_ssize_t, begin: int64, end: int64, n: int64, free: int64) -> int64:
         """Write the rows of all children from ``free`` on, child by child; return where all end.
 
         ``ends`` then has where the rows of each child end. Rows that are too short are left out.

@@ -15,11 +15,20 @@ from cython import (
     longlong as int64,
     nogil,
     sizeof,
-    uchar as uint8,
     void,
 )
 from cython.cimports.libc.string import memmove
-from cython.cimports.pdanon._kernels.counting import Code, Number, grown, sort_part
+from cython.cimports.pdanon._kernels.counting import (
+    Code,
+    Codes,
+    Numbers,
+    float64s,
+    grown,
+    int32s,
+    int64s,
+    sort_part,
+    uint8s,
+)
 from numpy.typing import NDArray
 
 __all__ = [
@@ -45,18 +54,18 @@ class NearestRows:
     """The rows that are left, by their combination of values."""
 
     codes: Code[:, ::1]  # the values of each combination
-    kinds: Number[::1]  # the combination of each row
-    rows: Number[::1]  # the rows of each combination, ascending, one combination after the other
-    begins: int64[::1]  # first row of each combination that may be left
-    ends: Number[::1]
-    counts: int64[::1]  # rows left of each combination
-    live: int64[::1]  # combinations with rows left
+    kinds: Numbers  # the combination of each row
+    rows: Numbers  # the rows of each combination, ascending, one combination after the other
+    begins: int64s  # first row of each combination that may be left
+    ends: Numbers
+    counts: int64s  # rows left of each combination
+    live: int64s  # combinations with rows left
     n_live: Py_ssize_t
-    is_left: uint8[::1]
-    sums: int64[::1]  # a Fenwick tree: rows left in ranges whose lengths are powers of two
-    losses: int64[::1]
-    heap: int64[::1]  # the nearest combinations, or the first rows; the largest key is on top
-    keys: int64[::1]
+    is_left: uint8s
+    sums: int64s  # a Fenwick tree: rows left in ranges whose lengths are powers of two
+    losses: int64s
+    heap: int64s  # the nearest combinations, or the first rows; the largest key is on top
+    keys: int64s
     n_heap: Py_ssize_t
 
     def __init__(self, codes: NDArray[np.int32], kinds: NDArray[np.int64]) -> None:
@@ -90,20 +99,14 @@ class NearestRows:
             step //= 2
         return found
 
-    def take(
-        self,
-        seed: Py_ssize_t,
-        tables: Number[::1],
-        starts: Number[::1],
-        k: int64,
-    ) -> NDArray[np.int64]:
+    def take(self, seed: Py_ssize_t, tables: Numbers, starts: Numbers, k: int64) -> NDArray[np.int64]:
         """Take a row and the ``k - 1`` rows nearest to it, of equally near ones the first in the table.
 
         The row is left, and at least k rows are. ``tables`` has the distance of each value from that of the
         row, column by column, from ``starts`` on. That of a row is their sum.
         """
         chosen = np.empty(k, np.int64)
-        taken: int64[::1] = chosen
+        taken: int64s = chosen
         with nogil:
             taken[0] = seed
             self.remove(seed)
@@ -126,7 +129,7 @@ class NearestRows:
     @cfunc
     @nogil
     @exceptval(check=False)
-    def measure(self, tables: Number[::1], starts: Number[::1]) -> void:
+    def measure(self, tables: Numbers, starts: Numbers) -> void:
         """Compute the distance of each combination with rows left, and forget the others."""
         declare(kept=Py_ssize_t, loss=int64)
         kept = 0
@@ -145,7 +148,7 @@ class NearestRows:
     @cfunc
     @nogil
     @exceptval(check=False)
-    def collect(self, n: int64, taken: int64[::1]) -> void:
+    def collect(self, n: int64, taken: int64s) -> void:
         """Take the n nearest rows, from ``taken[1]`` on."""
         size: Py_ssize_t
         bound, size = self.bound(n), 1
@@ -234,7 +237,7 @@ class NearestRows:
 @cfunc
 @nogil
 @exceptval(check=False)
-def _ends(lines: Code[:, ::1], line: Py_ssize_t, values: Code[::1]) -> tuple[int32, int32]:
+def _ends(lines: Code[:, ::1], line: Py_ssize_t, values: Codes) -> tuple[int32, int32]:
     """Return the smallest and the largest of some values and those of a line."""
     low: int32 = lines[line, 0]
     high: int32 = low
@@ -247,8 +250,8 @@ def _ends(lines: Code[:, ::1], line: Py_ssize_t, values: Code[::1]) -> tuple[int
 
 def range_losses(
     lines: Code[:, ::1],
-    values: Code[::1],
-    positions: Number[::1],
+    values: Codes,
+    positions: Numbers,
     least: int64,
     unit: int64,
 ) -> NDArray[np.int64]:
@@ -258,7 +261,7 @@ def range_losses(
     values loses at least ``least``.
     """
     losses = np.empty(lines.shape[0], np.int64)
-    found: int64[::1] = losses
+    found: int64s = losses
     with nogil:
         for line in range(lines.shape[0]):
             low, high = _ends(lines, line, values)
@@ -273,15 +276,15 @@ def range_losses(
 
 def ancestor_losses(
     lines: Code[:, ::1],
-    values: Code[::1],
-    leaves: Number[::1],
-    sizes: Code[::1],
-    parent: Code[::1],
-    penalties: Number[::1],
+    values: Codes,
+    leaves: Numbers,
+    sizes: Codes,
+    parent: Codes,
+    penalties: Numbers,
 ) -> NDArray[np.int64]:
     """Return the penalty of the lowest common ancestor of each line; nodes are in pre-order."""
     losses = np.empty(lines.shape[0], np.int64)
-    found: int64[::1] = losses
+    found: int64s = losses
     with nogil:
         for line in range(lines.shape[0]):
             low, high = _ends(lines, line, values)
@@ -292,11 +295,11 @@ def ancestor_losses(
     return losses
 
 
-def set_losses(lines: Code[:, ::1], values: Code[::1], prices: Number[::1]) -> NDArray[np.int64]:
+def set_losses(lines: Code[:, ::1], values: Codes, prices: Numbers) -> NDArray[np.int64]:
     """Return the price of the number of distinct values of each line, where equal values are neighbors."""
     losses = np.empty(lines.shape[0], np.int64)
-    found: int64[::1] = losses
-    is_other: uint8[::1] = np.zeros(prices.shape[0], np.uint8)
+    found: int64s = losses
+    is_other: uint8s = np.zeros(prices.shape[0], np.uint8)
     size: Py_ssize_t
     n_others: Py_ssize_t = 0
     with nogil:
@@ -314,11 +317,11 @@ def set_losses(lines: Code[:, ::1], values: Code[::1], prices: Number[::1]) -> N
     return losses
 
 
-def distinct_values(codes: Code[::1], starts: Number[::1], n_values: Py_ssize_t) -> NDArray[np.int32]:
+def distinct_values(codes: Codes, starts: Numbers, n_values: Py_ssize_t) -> NDArray[np.int32]:
     """Return the distinct values from each start on, ascending; repeat the last one up to a common length."""
-    last: int64[::1] = np.full(n_values, -1)  # the part in which each value occurred last
-    values: int32[::1] = np.empty(len(codes), np.int32)
-    ends: int64[::1] = np.zeros(len(starts) + 1, np.int64)
+    last: int64s = np.full(n_values, -1)  # the part in which each value occurred last
+    values: int32s = np.empty(len(codes), np.int32)
+    ends: int64s = np.zeros(len(starts) + 1, np.int64)
     place: Py_ssize_t
     declare(n=Py_ssize_t, width=Py_ssize_t)
     n, width = 0, 1
@@ -346,11 +349,11 @@ def distinct_values(codes: Code[::1], starts: Number[::1], n_values: Py_ssize_t)
 
 
 def merge_members(
-    members: int64[::1],
-    bounds: int64[::1],
+    members: int64s,
+    bounds: int64s,
     first: Py_ssize_t,
     last: Py_ssize_t,
-    offsets: Number[::1],
+    offsets: Numbers,
 ) -> None:
     """Move the rows of cluster ``last`` to the earlier cluster ``first``, and renumber the clusters after it.
 
@@ -358,7 +361,7 @@ def merge_members(
     first entries of ``bounds`` are then valid, one fewer than before.
     """
     added = np.array(members[bounds[last] : bounds[last + 1]])
-    moved: int64[::1] = added
+    moved: int64s = added
     declare(j=Py_ssize_t, place=Py_ssize_t, n=Py_ssize_t)
     with nogil:
         n = moved.shape[0]
@@ -386,7 +389,7 @@ def merge_members(
 @cfunc
 @nogil
 @exceptval(check=False)
-def _is_after(one: Py_ssize_t, other: Py_ssize_t, offsets: Number[::1]) -> bint:
+def _is_after(one: Py_ssize_t, other: Py_ssize_t, offsets: Numbers) -> bint:
     """Return whether a row is shorter than another, or equally long and later."""
     difference = offsets[one + 1] - offsets[one] - offsets[other + 1] + offsets[other]
     return difference < 0 or (difference == 0 and one > other)
@@ -402,7 +405,7 @@ def _is_after(one: Py_ssize_t, other: Py_ssize_t, offsets: Number[::1]) -> bint:
 @nogil
 @exceptval(check=False)
 def _count_shared(
-    codes: Code[::1],
+    codes: Codes,
     start: Py_ssize_t,
     end: Py_ssize_t,
     other: Py_ssize_t,
@@ -422,9 +425,7 @@ def _count_shared(
     return count
 
 
-def farthest(
-    rows: Number[::1], others: Number[::1], codes: Code[::1], offsets: Number[::1], best: float64
-) -> float:
+def farthest(rows: Numbers, others: Numbers, codes: Codes, offsets: Numbers, best: float64) -> float:
     """Return the largest distance of a row to one of others, or ``best``; both by descending size."""
     with nogil:
         best = _farthest(rows, others, 0, others.shape[0], codes, offsets, best)
@@ -435,12 +436,12 @@ def farthest(
 @nogil
 @exceptval(check=False)
 def _farthest(
-    rows: Number[::1],
-    others: Number[::1],
+    rows: Numbers,
+    others: Numbers,
     first: Py_ssize_t,
     last: Py_ssize_t,
-    codes: Code[::1],
-    offsets: Number[::1],
+    codes: Codes,
+    offsets: Numbers,
     best: float64,
 ) -> float64:
     """Return the largest distance of a row to one of ``others[first:last]``, or ``best``."""
@@ -463,13 +464,13 @@ def _farthest(
 
 
 def joined(
-    rows: Number[::1],
-    members: Number[::1],
-    bounds: Number[::1],
+    rows: Numbers,
+    members: Numbers,
+    bounds: Numbers,
     own: float64,
-    codes: Code[::1],
-    offsets: Number[::1],
-    result: float64[::1],
+    codes: Codes,
+    offsets: Numbers,
+    result: float64s,
 ) -> None:
     """Compute the largest distance within the union of some rows and each cluster of rows.
 
@@ -492,9 +493,9 @@ def joined(
 def split_rows(
     least: int64,
     most: int64,
-    codes: Code[::1],
-    offsets: Number[::1],
-    block: Code[::1],
+    codes: Codes,
+    offsets: Numbers,
+    block: Codes,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the rows by cluster, and where each cluster begins; the last entry is the number of rows.
 
@@ -524,27 +525,27 @@ def split_rows(
 class _Parts:
     """The rows in their current order, and the terms of the current task as a heap by frequency."""
 
-    codes: Code[::1]
-    offsets: Number[::1]
-    block: Code[::1]
-    rows: int64[::1]
-    place: int64[::1]  # position of each row
-    begins: uint8[::1]  # whether a cluster begins at each position
-    count: int64[::1]  # rows of each term in the task that are not split off
-    known: int64[::1]  # that count when the heap last read it
-    first: int64[::1]  # start of the rows of each term in `holders`
-    total: int64[::1]  # their number, including rows split off
-    declare(holders=int64[::1], heap=int64[::1], touched=int64[::1])
-    closed: int64[::1]  # the last task that a term must not split
+    codes: Codes
+    offsets: Numbers
+    block: Codes
+    rows: int64s
+    place: int64s  # position of each row
+    begins: uint8s  # whether a cluster begins at each position
+    count: int64s  # rows of each term in the task that are not split off
+    known: int64s  # that count when the heap last read it
+    first: int64s  # start of the rows of each term in `holders`
+    total: int64s  # their number, including rows split off
+    declare(holders=int64s, heap=int64s, touched=int64s)
+    closed: int64s  # the last task that a term must not split
     declare(n_heap=Py_ssize_t, n_touched=Py_ssize_t)
     current: int64  # block of the last term that split the rows, or -1
     number: int64  # number of the current task
     n_tasks: Py_ssize_t
-    tasks: int64[::1]  # begin, end and chain of each
+    tasks: int64s  # begin, end and chain of each
     n_links: Py_ssize_t
-    links: int64[::1]  # term, and the rest of the chain
+    links: int64s  # term, and the rest of the chain
 
-    def __init__(self, codes: Code[::1], offsets: Number[::1], block: Code[::1]) -> None:
+    def __init__(self, codes: Codes, offsets: Numbers, block: Codes) -> None:
         n_rows, n_items = len(offsets) - 1, len(block)
         self.codes, self.offsets, self.block = codes, offsets, block
         self.rows, self.place = np.arange(n_rows), np.arange(n_rows)
@@ -644,13 +645,7 @@ class _Parts:
     @cfunc
     @nogil
     @exceptval(-1)
-    def _split(
-        self,
-        begin: int64,
-        end: int64,
-        chain: int64,
-        most: int64,
-    ) -> int32:
+    def _split(self, begin: int64, end: int64, chain: int64, most: int64) -> int32:
         """Split the rows of a task; rows with the term come first."""
         self.begins[begin] = 1
         while end - begin > most:

@@ -22,7 +22,17 @@ from cython import (
     ulonglong as uint64,
     void,
 )
-from cython.cimports.pdanon._kernels.counting import Code, Flag, Number, Rows, contains, rarest, sort_part
+from cython.cimports.pdanon._kernels.counting import (
+    Codes,
+    Flags,
+    Numbers,
+    Rows,
+    contains,
+    int32s,
+    int64s,
+    rarest,
+    sort_part,
+)
 from numpy.typing import NDArray
 
 __all__ = ["RowSearch", "join_rows", "likeliest_secrets", "mark_items", "mark_pairs"]
@@ -40,39 +50,39 @@ class RowSearch:
     not finished. Hidden items do not count.
     """
 
-    chosen: Number[::1]
+    chosen: Numbers
     m: Py_ssize_t
     n: Py_ssize_t
     work: int64
     steps: int64
-    codes: Code[::1]
-    offsets: Number[::1]
-    weights: Number[::1]
-    supports: Number[::1]
-    order: int64[::1]
-    rank: int32[::1]
-    items: int32[::1]
-    prefix: int64[::1]
+    codes: Codes
+    offsets: Numbers
+    weights: Numbers
+    supports: Numbers
+    order: int64s
+    rank: int32s
+    items: int32s
+    prefix: int64s
     n_words: Py_ssize_t
-    bitmap_of: int32[::1]  # -1: none
+    bitmap_of: int32s  # -1: none
     bitmaps: uint64[:, ::1]
-    starts: int64[::1]
-    tids: int32[::1]
+    starts: int64s
+    tids: int32s
     # The rows of the first items of the prefix, at each depth.
     bits: uint64[:, ::1]
     rows: int32[:, ::1]
-    n_rows: int64[::1]
+    n_rows: int64s
 
     def __init__(
         self,
-        chosen: Number[::1],
+        chosen: Numbers,
         m: Py_ssize_t,
         work: int64,
-        codes: Code[::1],
-        offsets: Number[::1],
-        weights: Number[::1],
-        supports: Number[::1],
-        is_hidden: Flag[::1],
+        codes: Codes,
+        offsets: Numbers,
+        weights: Numbers,
+        supports: Numbers,
+        is_hidden: Flags,
     ) -> None:
         self.m, self.work, self.codes, self.offsets, self.weights = m, work, codes, offsets, weights
         self.supports, self.chosen = supports, chosen
@@ -93,12 +103,12 @@ class RowSearch:
         self.bits = np.empty((len(self.prefix), self.n_words), np.uint64)
         self.rows = np.empty((len(self.prefix), self.n_words), np.int32)
         self.n_rows = np.zeros(len(self.prefix), np.int64)
-        free: int64[::1] = np.array(self.starts)
+        free: int64s = np.array(self.starts)
         with nogil:
             self._place_rows(free)
         self.steps = 2 * codes.shape[0]
 
-    def smallest_rare(self, thresholds: Number[::1], least: Py_ssize_t) -> NDArray[np.int32]:
+    def smallest_rare(self, thresholds: Numbers, least: Py_ssize_t) -> NDArray[np.int32]:
         """Return the size of the smallest rare itemset of chosen rows, for descending thresholds of support.
 
         A support below the threshold is rare. Itemsets have ``least`` to m items; no smaller one is rare. The
@@ -124,7 +134,7 @@ class RowSearch:
     @cfunc
     @nogil
     @exceptval(check=False)
-    def _place_rows(self, free: int64[::1]) -> void:
+    def _place_rows(self, free: int64s) -> void:
         """Set the bit of each row with an item, or list the row if the item has no bitmap."""
         item: Py_ssize_t
         own: Py_ssize_t
@@ -322,7 +332,7 @@ class RowSearch:
 # --- Rows that contain a rare item or pair
 
 
-def mark_items(codes: Code[::1], offsets: Number[::1], is_rare: Flag[::1], exposed: int32[::1]) -> None:
+def mark_items(codes: Codes, offsets: Numbers, is_rare: Flags, exposed: int32s) -> None:
     """Set ``exposed[row] = 1`` in rows that contain a rare item."""
     with nogil:
         for row in range(offsets.shape[0] - 1):
@@ -333,17 +343,17 @@ def mark_items(codes: Code[::1], offsets: Number[::1], is_rare: Flag[::1], expos
 
 
 def mark_pairs(
-    codes: Code[::1],
-    offsets: Number[::1],
-    rare_starts: Number[::1],
-    rare_items: Code[::1],
-    exposed: int32[::1],
+    codes: Codes,
+    offsets: Numbers,
+    rare_starts: Numbers,
+    rare_items: Codes,
+    exposed: int32s,
 ) -> None:
     """Set ``exposed[row] = 2`` in rows that contain a rare pair and are not exposed yet.
 
     ``rare_items[rare_starts[a]:rare_starts[a + 1]]`` are the partners b > a of the rare pairs.
     """
-    last_row: int64[::1] = np.zeros(len(rare_starts) - 1, np.int64)  # with each item, plus one
+    last_row: int64s = np.zeros(len(rare_starts) - 1, np.int64)  # with each item, plus one
     with nogil:
         for row in range(offsets.shape[0] - 1):
             if exposed[row]:
@@ -362,9 +372,9 @@ def mark_pairs(
 def _has_partner(
     a: Py_ssize_t,
     row: Py_ssize_t,
-    rare_starts: Number[::1],
-    rare_items: Code[::1],
-    last_row: int64[::1],
+    rare_starts: Numbers,
+    rare_items: Codes,
+    last_row: int64s,
 ) -> bint:
     """Return whether an item forms a rare pair with another item of the row."""
     for slot in range(rare_starts[a], rare_starts[a + 1]):
@@ -378,11 +388,11 @@ def _has_partner(
 
 def likeliest_secrets(
     known: Rows,
-    secret_codes: Code[::1],
-    secret_offsets: Number[::1],
+    secret_codes: Codes,
+    secret_offsets: Numbers,
     n_secrets: int32,
-    sets: Code[::1],
-    bounds: Number[::1],
+    sets: Codes,
+    bounds: Numbers,
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """Find the secret item in most of the rows with each itemset of known items, and its number of rows.
 
@@ -391,10 +401,10 @@ def likeliest_secrets(
     """
     n_sets = bounds.shape[0] - 1
     items, peaks = np.full(n_sets, -1, np.int32), np.zeros(n_sets, np.int64)
-    found: int32[::1] = items
-    counts: int64[::1] = peaks
-    shared: int64[::1] = np.zeros(n_secrets, np.int64)
-    met: int32[::1] = np.empty(n_secrets, np.int32)
+    found: int32s = items
+    counts: int64s = peaks
+    shared: int64s = np.zeros(n_secrets, np.int64)
+    met: int32s = np.empty(n_secrets, np.int32)
     row: Py_ssize_t
     item: Py_ssize_t
     n_met: Py_ssize_t
@@ -431,13 +441,13 @@ def likeliest_secrets(
 
 
 def join_rows(
-    codes: Code[::1],
-    offsets: Number[::1],
-    labels: Code[::1],
-    label_offsets: Number[::1],
-    starts: Number[::1],
-    needed: Code[::1],
-    first_known: Code[::1],
+    codes: Codes,
+    offsets: Numbers,
+    labels: Codes,
+    label_offsets: Numbers,
+    starts: Numbers,
+    needed: Codes,
+    first_known: Codes,
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """Extend the joint rows of some releases by one release. Items and labels ascend within a row.
 
@@ -447,10 +457,10 @@ def join_rows(
     items have the lowest codes.
     """
     size: Py_ssize_t
-    row_of: int64[::1] = np.full(len(first_known), -1, np.int64)  # last row with each label
+    row_of: int64s = np.full(len(first_known), -1, np.int64)  # last row with each label
     ends = np.zeros(len(offsets), np.int64)
-    bounds: int64[::1] = ends
-    nothing: int32[::1] = np.empty(0, np.int32)
+    bounds: int64s = ends
+    nothing: int32s = np.empty(0, np.int32)
     with nogil:
         for row in range(offsets.shape[0] - 1):
             size = _join_row(
@@ -458,7 +468,7 @@ def join_rows(
             )
             bounds[row + 1] = bounds[row] + size
     joined = np.empty(int(ends[len(ends) - 1]), np.int32)
-    found: int32[::1] = joined
+    found: int32s = joined
     row_of[:] = -1
     with nogil:
         for row in range(offsets.shape[0] - 1):
@@ -474,15 +484,15 @@ def join_rows(
 @exceptval(check=False)
 def _join_row(
     row: Py_ssize_t,
-    codes: Code[::1],
-    offsets: Number[::1],
-    labels: Code[::1],
-    label_offsets: Number[::1],
-    starts: Number[::1],
-    needed: Code[::1],
-    first_known: Code[::1],
-    row_of: int64[::1],
-    found: int32[::1],
+    codes: Codes,
+    offsets: Numbers,
+    labels: Codes,
+    label_offsets: Numbers,
+    starts: Numbers,
+    needed: Codes,
+    first_known: Codes,
+    row_of: int64s,
+    found: int32s,
     begin: Py_ssize_t,
 ) -> Py_ssize_t:
     """Write the extended joint items of a row from ``begin`` on, unless it is -1; return their number."""

@@ -18,10 +18,9 @@ from cython import (
     int as int32,
     longlong as int64,
     nogil,
-    uchar as uint8,
     void,
 )
-from cython.cimports.pdanon._kernels.counting import Code, Number
+from cython.cimports.pdanon._kernels.counting import Codes, Numbers, int32s, int64s, uint8s
 from numpy.typing import NDArray
 
 __all__ = ["Clumps", "Groups", "assign", "clump", "costs", "cut_nodes", "least_counts", "move_rows"]
@@ -47,24 +46,24 @@ class Clumps:
     """
 
     scale: int64
-    weight: Number[::1]
-    starts: Number[::1]
-    nodes: int32[::1]
-    counts: int32[::1]
-    lengths: Number[::1]
-    group_of: int64[::1]
-    seeds: Number[::1]
+    weight: Numbers
+    starts: Numbers
+    nodes: int32s
+    counts: int32s
+    lengths: Numbers
+    group_of: int64s
+    seeds: Numbers
     near: Py_ssize_t  # the first group whose seed is not before the current row
     filling: bint  # whether some group has fewer than k rows
     n_open: int64  # number of open groups, which accept rows; -1 before the first row
-    ends = declare(int64[::1], visibility="readonly")  # end of the counts of each group
-    size: int64[::1]  # rows of each group
-    length: int64[::1]  # items of the rows of each group
-    saved: int64[::1]  # sum of count times weight over the nodes of each group
-    have: int64[::1]  # counts of the current row or group by node, otherwise 0
-    open_after: int64[::1]  # path to the first open group at or after each one
-    after: int64[::1]  # next row without a group, in a ring closed by the number of rows
-    before: int64[::1]  # previous one
+    ends = declare(int64s, visibility="readonly")  # end of the counts of each group
+    size: int64s  # rows of each group
+    length: int64s  # items of the rows of each group
+    saved: int64s  # sum of count times weight over the nodes of each group
+    have: int64s  # counts of the current row or group by node, otherwise 0
+    open_after: int64s  # path to the first open group at or after each one
+    after: int64s  # next row without a group, in a ring closed by the number of rows
+    before: int64s  # previous one
     last: Py_ssize_t  # last of the rows that may take the place of the current one
 
     def __init__(
@@ -92,14 +91,7 @@ class Clumps:
         self.after, self.before = links
 
 
-def clump(
-    k: int64,
-    r: int64,
-    ahead: int64,
-    increase: bint,
-    limit: int64,
-    clumps: Clumps,
-) -> int:
+def clump(k: int64, r: int64, ahead: int64, increase: bint, limit: int64, clumps: Clumps) -> int:
     """Put rows without a group (-1) into groups, at most ``limit`` rows; return their number.
 
     Groups with fewer than k rows are filled first. Each row is compared with ``r`` groups. While groups are
@@ -328,24 +320,24 @@ def _insert(row: Py_ssize_t, group: Py_ssize_t, clumps: Clumps) -> void:
 
 
 def assign(
-    group_of: Number[::1],
-    offsets: Number[::1],
-    leaves: Code[::1],
-    parent: Code[::1],
-    starts: Number[::1],
-    nodes: Code[::1],
-    counts: int32[::1],
-    seeds: Number[::1],
-    ends: Number[::1],
+    group_of: Numbers,
+    offsets: Numbers,
+    leaves: Codes,
+    parent: Codes,
+    starts: Numbers,
+    nodes: Codes,
+    counts: int32s,
+    seeds: Numbers,
+    ends: Numbers,
 ) -> NDArray[np.int32]:
     """Return the node of each occurrence in the multiset of its group, -1 if it is suppressed.
 
     From the leaves up, each node takes the first free occurrences below it. ``counts`` of groups are changed:
     on return, a count excludes the items that lower nodes take.
     """
-    place_of: int64[::1] = np.zeros(len(parent), np.int64)
+    place_of: int64s = np.zeros(len(parent), np.int64)
     result = np.full(len(leaves), -1, np.int32)
-    became: int32[::1] = result
+    became: int32s = result
     wanted: int32
     with nogil:
         for group in range(seeds.shape[0]):
@@ -383,28 +375,28 @@ class Groups:
     """
 
     bags: bint  # whether groups are published as multisets of nodes; otherwise at a cut
-    starts: Number[::1]
-    nodes: Code[::1]
-    counts: Code[::1]
-    parent: Code[::1]
-    size: Code[::1]
-    price: Number[::1]  # loss of an item by the published node; the last entry is that of a suppressed item
-    saved: Number[::1]  # loss of an item at the parent of a node (root: suppressed) less that at the node
-    group_of = declare(int64[::1], visibility="readonly")
-    after: int64[::1]  # the next row of the same group, in a ring
-    first = declare(int64[::1], visibility="readonly")
-    sizes: int64[::1]  # number of rows of each group
-    cost = declare(int64[::1], visibility="readonly")  # loss of each group
-    held: int64[::1]  # current rows that contain the node
-    least: int64[::1]  # smallest count in the current rows
-    total: int64[::1]  # sum of the counts in the current rows
-    torn: uint8[::1]  # whether a child of the node is in some of the current rows only
-    members: int64[::1]  # the current rows
-    unlike: int64[::1]  # rows of a group by what they have in common with a row, ascending
-    common: int64[::1]  # loss saved by what these have in common with it
-    shared: int64[::1]  # loss saved by what a row has in common with each group, otherwise 0
-    near: int64[::1]  # groups where that is not 0
-    nearest: int64[::1]  # the groups with the largest values
+    starts: Numbers
+    nodes: Codes
+    counts: Codes
+    parent: Codes
+    size: Codes
+    price: Numbers  # loss of an item by the published node; the last entry is that of a suppressed item
+    saved: Numbers  # loss of an item at the parent of a node (root: suppressed) less that at the node
+    group_of = declare(int64s, visibility="readonly")
+    after: int64s  # the next row of the same group, in a ring
+    first = declare(int64s, visibility="readonly")
+    sizes: int64s  # number of rows of each group
+    cost = declare(int64s, visibility="readonly")  # loss of each group
+    held: int64s  # current rows that contain the node
+    least: int64s  # smallest count in the current rows
+    total: int64s  # sum of the counts in the current rows
+    torn: uint8s  # whether a child of the node is in some of the current rows only
+    members: int64s  # the current rows
+    unlike: int64s  # rows of a group by what they have in common with a row, ascending
+    common: int64s  # loss saved by what these have in common with it
+    shared: int64s  # loss saved by what a row has in common with each group, otherwise 0
+    near: int64s  # groups where that is not 0
+    nearest: int64s  # the groups with the largest values
 
     def __init__(
         self,
@@ -554,11 +546,11 @@ def _transfer(row: Py_ssize_t, group: Py_ssize_t, groups: Groups) -> void:
 
 def move_rows(
     k: int64,
-    turns: Number[::1],
+    turns: Numbers,
     partners: Py_ssize_t,
     most: int64,
-    bounds: Number[::1],
-    holders: Number[::1],
+    bounds: Numbers,
+    holders: Numbers,
     groups: Groups,
 ) -> int:
     """Apply the best move or swap of each row in ``turns``, if it lowers the loss; return the loss saved.
@@ -582,8 +574,8 @@ def _move(
     k: int64,
     partners: Py_ssize_t,
     most: int64,
-    bounds: Number[::1],
-    holders: Number[::1],
+    bounds: Numbers,
+    holders: Numbers,
     groups: Groups,
 ) -> int64:
     """Apply the best move or swap of one row; return the loss saved."""
@@ -670,8 +662,8 @@ def _list_dissimilar(row: Py_ssize_t, group: Py_ssize_t, n: Py_ssize_t, groups: 
 def _list_nearest(
     row: Py_ssize_t,
     own: Py_ssize_t,
-    bounds: Number[::1],
-    holders: Number[::1],
+    bounds: Numbers,
+    holders: Numbers,
     groups: Groups,
 ) -> Py_ssize_t:
     """List in ``nearest`` the groups with the most in common with a row, in order; return their number.
@@ -733,10 +725,10 @@ def _keep_nearest(n: Py_ssize_t, groups: Groups) -> Py_ssize_t:
     return kept
 
 
-def cut_nodes(offsets: Number[::1], leaves: Code[::1], groups: Groups) -> NDArray[np.int32]:
+def cut_nodes(offsets: Numbers, leaves: Codes, groups: Groups) -> NDArray[np.int32]:
     """Return the node of each occurrence at the lowest cut where all rows of its group are equal."""
     result = np.full(len(leaves), -1, np.int32)
-    became: int32[::1] = result
+    became: int32s = result
     with nogil:
         for group in range(groups.sizes.shape[0]):
             _cut_of(group, offsets, leaves, became, groups)
@@ -746,13 +738,7 @@ def cut_nodes(offsets: Number[::1], leaves: Code[::1], groups: Groups) -> NDArra
 @cfunc
 @nogil
 @exceptval(check=False)
-def _cut_of(
-    group: Py_ssize_t,
-    offsets: Number[::1],
-    leaves: Code[::1],
-    became: int32[::1],
-    groups: Groups,
-) -> void:
+def _cut_of(group: Py_ssize_t, offsets: Numbers, leaves: Codes, became: int32s, groups: Groups) -> void:
     """Write the nodes of the occurrences of a group."""
     n = _gather(group, -1, -1, groups)
     _tally(n, 1, groups)
@@ -771,7 +757,7 @@ def _cut_of(
 def least_counts(groups: Groups) -> NDArray[np.int32]:
     """Return the counts of all rows; the first row of each group gets the smallest counts of its rows."""
     result = np.array(groups.counts)
-    least: int32[::1] = result
+    least: int32s = result
     with nogil:
         for group in range(groups.sizes.shape[0]):
             n = _gather(group, -1, -1, groups)

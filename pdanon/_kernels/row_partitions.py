@@ -15,11 +15,18 @@ from cython import (
     int as int32,
     longlong as int64,
     nogil,
-    uchar as uint8,
     ulonglong as uint64,
     void,
 )
-from cython.cimports.pdanon._kernels.counting import Code, Number, count_bits
+from cython.cimports.pdanon._kernels.counting import (
+    Codes,
+    Numbers,
+    count_bits,
+    int32s,
+    int64s,
+    uint8s,
+    uint64s,
+)
 from numpy.typing import NDArray
 
 __all__ = ["SensitiveGroups", "form"]
@@ -48,35 +55,35 @@ class SensitiveGroups:
 
     p: int64
     width: Py_ssize_t
-    offsets: Number[::1]
-    codes: Code[::1]  # public items of each row
-    secret_offsets: Number[::1]
-    secrets: Code[::1]  # sensitive items of each row
-    left: int64[::1]  # number of rows without a group that contain each sensitive item
+    offsets: Numbers
+    codes: Codes  # public items of each row
+    secret_offsets: Numbers
+    secrets: Codes  # sensitive items of each row
+    left: int64s  # number of rows without a group that contain each sensitive item
     nearest: bint  # whether the nearest rows are searched among all rows
-    group_of = declare(int64[::1], visibility="readonly")  # -1: none
-    before: int64[::1]  # the previous row without a group; -1 at the beginning
-    after: int64[::1]  # the next one; the number of rows at the end
-    pivots: int64[::1]  # rows with a sensitive item and without a group at the start of the pass
+    group_of = declare(int64s, visibility="readonly")  # -1: none
+    before: int64s  # the previous row without a group; -1 at the beginning
+    after: int64s  # the next one; the number of rows at the end
+    pivots: int64s  # rows with a sensitive item and without a group at the start of the pass
     n_pivots: Py_ssize_t
     turn: Py_ssize_t  # position of the current pivot in ``pivots``
     formed: bint  # whether this pass has made a group
     n_groups: int64
     remaining: int64  # number of rows without a group
-    marked: uint8[::1]  # flags of the public items of the pivot
-    taken: int64[::1]  # the last try that chose a row with the sensitive item
+    marked: uint8s  # flags of the public items of the pivot
+    taken: int64s  # the last try that chose a row with the sensitive item
     tries: int64
-    chosen: int64[::1]  # rows of the current group
-    candidates: int64[::1]
-    likeness: int64[::1]  # similarity of each candidate to the pivot
-    tally: int64[::1]  # number of candidates by similarity; 0 between two pivots
+    chosen: int64s  # rows of the current group
+    candidates: int64s
+    likeness: int64s  # similarity of each candidate to the pivot
+    tally: int64s  # number of candidates by similarity; 0 between two pivots
     longest: int64  # largest number of public items of a row
     holders: _Holders
-    seen: int64[::1]  # the last try that compared each row; LEFT_OUT if it has a group
-    shared: int32[::1]  # number of items that each row shares with the pivot; 0 between two pivots
-    near: int64[::1]  # a heap of the keys of the rows that may be among the nearest
-    nearest_free: int64[::1]  # a heap of the least keys of rows without a sensitive item, negated
-    parts: int64[::1]  # a heap of the keys of the parts of the holders of the pivot's items
+    seen: int64s  # the last try that compared each row; LEFT_OUT if it has a group
+    shared: int32s  # number of items that each row shares with the pivot; 0 between two pivots
+    near: int64s  # a heap of the keys of the rows that may be among the nearest
+    nearest_free: int64s  # a heap of the least keys of rows without a sensitive item, negated
+    parts: int64s  # a heap of the keys of the parts of the holders of the pivot's items
 
     def __init__(
         self,
@@ -358,15 +365,15 @@ class _Holders:
     A part ends before its rows that were removed. The holders of an item are consecutive parts.
     """
 
-    firsts: int64[::1]  # the first part of each item
-    begins: int64[::1]  # the first entry of each part in ``rows``
-    ends: int64[::1]  # end of the rows of each part that may still have no group
-    lengths: int32[::1]
-    places: int32[::1]
-    rows: int32[::1]
-    signatures: uint64[::1]  # of each of ``rows``, see ``_signature``
+    firsts: int64s  # the first part of each item
+    begins: int64s  # the first entry of each part in ``rows``
+    ends: int64s  # end of the rows of each part that may still have no group
+    lengths: int32s
+    places: int32s
+    rows: int32s
+    signatures: uint64s  # of each of ``rows``, see ``_signature``
 
-    def __init__(self, offsets: Number[::1], codes: Code[::1], n_items: int) -> None:
+    def __init__(self, offsets: Numbers, codes: Codes, n_items: int) -> None:
         lengths = np.diff(offsets)
         order = np.argsort(lengths, kind="stable")
         n_parts, free = np.zeros((2, n_items + 1), np.int64)
@@ -387,11 +394,11 @@ class _Holders:
     @cfunc
     def _divide(
         self,
-        offsets: Number[::1],
-        codes: Code[::1],
-        order: Number[::1],
-        words: uint64[::1],
-        free: int64[::1],
+        offsets: Numbers,
+        codes: Codes,
+        order: Numbers,
+        words: uint64s,
+        free: int64s,
         write: bint,
     ) -> int32:
         """Visit the occurrences by length and place: count the parts of each item in ``firsts``, or write.
@@ -399,7 +406,7 @@ class _Holders:
         ``order`` has the rows by length, and ``words`` the signature of each row. ``free`` has the position
         of the next row of each item.
         """
-        last: int64[::1] = np.full(len(free), -1)  # the last kind of rows that had each item
+        last: int64s = np.full(len(free), -1)  # the last kind of rows that had each item
         i: Py_ssize_t
         item: Py_ssize_t
         stop: Py_ssize_t
@@ -678,7 +685,7 @@ def _list_key(
 @cfunc
 @nogil
 @exceptval(check=False)
-def _sign_rows(words: uint64[::1], offsets: Number[::1], codes: Code[::1]) -> void:
+def _sign_rows(words: uint64s, offsets: Numbers, codes: Codes) -> void:
     """Write the signature of each row."""
     for row in range(words.shape[0]):
         words[row] = _signature(row, offsets, codes)
@@ -687,7 +694,7 @@ def _sign_rows(words: uint64[::1], offsets: Number[::1], codes: Code[::1]) -> vo
 @cfunc
 @nogil
 @exceptval(check=False)
-def _signature(row: Py_ssize_t, offsets: Number[::1], codes: Code[::1]) -> uint64:
+def _signature(row: Py_ssize_t, offsets: Numbers, codes: Codes) -> uint64:
     """Return a word whose bit b is 1 if the row has an odd number of items of the form 64 i + b.
 
     So two rows differ in at least as many items as their words differ in bits.
@@ -723,7 +730,7 @@ def _row_at(remoteness: int64, row: Py_ssize_t, groups: SensitiveGroups) -> Py_s
 @cfunc
 @nogil
 @exceptval(check=False)
-def _sink(place: Py_ssize_t, n: Py_ssize_t, heap: int64[::1]) -> void:
+def _sink(place: Py_ssize_t, n: Py_ssize_t, heap: int64s) -> void:
     """Move an entry of a min-heap down to its position."""
     entry = heap[place]
     below = 2 * place + 1

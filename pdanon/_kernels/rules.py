@@ -19,10 +19,19 @@ from cython import (
     longlong as int64,
     nogil,
     uchar as uint8,
-    ulonglong as uint64,
     void,
 )
-from cython.cimports.pdanon._kernels.counting import Code, Flag, Number, Rows, grown
+from cython.cimports.pdanon._kernels.counting import (
+    Codes,
+    Flags,
+    Numbers,
+    Rows,
+    grown,
+    int32s,
+    int64s,
+    uint8s,
+    uint64s,
+)
 from numpy.typing import NDArray
 
 __all__ = ["Beside", "SensitiveRules", "bisect", "compare_growth", "invert", "restorable", "rows_with_some"]
@@ -40,27 +49,27 @@ class Beside:
     know; sets without them do not count.
     """
 
-    near: Code[::1]  # the rows that contain an item of the set
+    near: Codes  # the rows that contain an item of the set
     rows: Rows
     n_sets: Py_ssize_t  # the first name of a secret
-    names: int32[::1]  # name of each item; -1: not counted
+    names: int32s  # name of each item; -1: not counted
     support: int64  # of the set
-    supports: int64[::1]  # of the set with each other set and each secret
-    met: int32[::1]  # names with at least one such row
+    supports: int64s  # of the set with each other set and each secret
+    met: int32s  # names with at least one such row
     n_met: Py_ssize_t
-    seen: int64[::1]  # number of the last counted row that contains each
+    seen: int64s  # number of the last counted row that contains each
     n_seen: int64
-    shared: int64[::1]  # support of the current secret with each other set
-    ends: int64[::1]  # unweighted rows of each secret; then their end in `members`
-    members: int32[::1]  # rows, secret after secret
+    shared: int64s  # support of the current secret with each other set
+    ends: int64s  # unweighted rows of each secret; then their end in `members`
+    members: int32s  # rows, secret after secret
 
     def __init__(
         self,
-        near: Code[::1],
-        labels: Code[::1],
+        near: Codes,
+        labels: Codes,
         label: int32,
-        known: Flag[::1],
-        is_secret: Flag[::1],
+        known: Flags,
+        is_secret: Flags,
         rows: Rows,
     ) -> None:
         n = len(labels)
@@ -76,7 +85,7 @@ class Beside:
     @cfunc
     @nogil
     @exceptval(check=False)
-    def _name_items(self, labels: Code[::1], label: int32, known: Flag[::1], is_secret: Flag[::1]) -> void:
+    def _name_items(self, labels: Codes, label: int32, known: Flags, is_secret: Flags) -> void:
         """Write the name that each item counts as."""
         for item in range(labels.shape[0]):  # borrow `shared`, which is unused until later
             if known[item] and labels[item] >= 0:
@@ -229,11 +238,11 @@ class Beside:
                 self.shared[name] = 0
 
 
-def rows_with_some(items: Code[::1], rows: Rows) -> NDArray[np.int32]:
+def rows_with_some(items: Codes, rows: Rows) -> NDArray[np.int32]:
     """Return the rows that contain at least one of the items, ascending."""
     words = np.zeros((len(rows.weights) + 7) // 8, np.uint64)
-    eights: uint64[::1] = words
-    marks: uint8[::1] = words.view(np.uint8)
+    eights: uint64s = words
+    marks: uint8s = words.view(np.uint8)
     i: Py_ssize_t
     slot: Py_ssize_t
     row: Py_ssize_t
@@ -246,7 +255,7 @@ def rows_with_some(items: Code[::1], rows: Rows) -> NDArray[np.int32]:
                 size += not marks[row]
                 marks[row] = 1
     result = np.empty(size, np.int32)
-    found: int32[::1] = result
+    found: int32s = result
     size = 0
     with nogil:
         for i in range(eights.shape[0]):
@@ -262,9 +271,7 @@ def rows_with_some(items: Code[::1], rows: Rows) -> NDArray[np.int32]:
 # --- Bisection: split a set of items so that the total loss of the parts grows least
 
 
-def bisect(
-    items: Code[::1], singles: Number[::1], weights: Number[::1], rows: Rows, held: uint8[::1]
-) -> NDArray[np.bool_]:
+def bisect(items: Codes, singles: Numbers, weights: Numbers, rows: Rows, held: uint8s) -> NDArray[np.bool_]:
     """Split a set of at least two items in two; return whether each item is in the second part.
 
     The items come in order of descending support. ``held``, zeros before, becomes 1, 2 or 3 for a row with an
@@ -275,7 +282,7 @@ def bisect(
     less; a tie goes to the first part. A part has the weight of its heaviest item.
     """
     result = np.zeros(len(items), np.bool_)
-    second: uint8[::1] = result.view(np.uint8)
+    second: uint8s = result.view(np.uint8)
     item: Py_ssize_t
     size_1: int64 = 1
     size_2: int64 = 1
@@ -315,7 +322,7 @@ def bisect(
 @nogil
 @exceptval(check=False)
 def _find_seeds(
-    items: Code[::1], singles: Number[::1], weights: Number[::1], rows: Rows, held: uint8[::1]
+    items: Codes, singles: Numbers, weights: Numbers, rows: Rows, held: uint8s
 ) -> tuple[Py_ssize_t, Py_ssize_t]:
     """Find the positions of the two items with the most rows times the larger weight.
 
@@ -348,7 +355,7 @@ def _find_seeds(
 @cfunc
 @nogil
 @exceptval(check=False)
-def _mark(item: Py_ssize_t, bit: uint8, rows: Rows, held: uint8[::1]) -> void:
+def _mark(item: Py_ssize_t, bit: uint8, rows: Rows, held: uint8s) -> void:
     """Mark the rows of an item."""
     for slot in range(rows.starts[item], rows.starts[item + 1]):
         held[rows.tids[slot]] |= bit
@@ -357,7 +364,7 @@ def _mark(item: Py_ssize_t, bit: uint8, rows: Rows, held: uint8[::1]) -> void:
 @cfunc
 @nogil
 @exceptval(check=False)
-def _count_unmarked(item: Py_ssize_t, bit: uint8, rows: Rows, held: uint8[::1]) -> int64:
+def _count_unmarked(item: Py_ssize_t, bit: uint8, rows: Rows, held: uint8s) -> int64:
     """Count the rows of an item that are not marked."""
     found = 0
     for slot in range(rows.starts[item], rows.starts[item + 1]):
@@ -420,48 +427,48 @@ class SensitiveRules:
     search stops when ``halt[0]`` is set.
     """
 
-    items: Code[::1]  # of each row
-    bounds: Number[::1]
-    weights: Number[::1]
-    starts: Number[::1]
-    tids: Code[::1]
-    positions: Number[::1]
-    codes: Code[::1]  # sensitive items of each row
-    offsets: Number[::1]
+    items: Codes  # of each row
+    bounds: Numbers
+    weights: Numbers
+    starts: Numbers
+    tids: Codes
+    positions: Numbers
+    codes: Codes  # sensitive items of each row
+    offsets: Numbers
     above: int64
     below: int64
     size: Py_ssize_t
     # number of rules that may still be listed; the search stops when it is negative
-    room: int64[::1]
-    halt: Flag[::1]
+    room: int64s
+    halt: Flags
     # By item, 0 between sets: support with the current set, the same in rows with a further sensitive item,
     # and the unweighted number of rows to write. Then whether the item is in the current set.
-    support: int64[::1]
-    shared: int64[::1]
-    n_rows: int64[::1]
-    within: uint8[::1]
-    names: int32[::1]  # items with a count
+    support: int64s
+    shared: int64s
+    n_rows: int64s
+    within: uint8s
+    names: int32s  # items with a count
     # For sets of each size: the items that extend it, the support of each, and where its rows begin.
     following: int32[:, ::1]
     totals: int64[:, ::1]
     begins: int64[:, ::1]
-    rows: int32[::1]
-    after: int32[::1]
-    itemset: int32[::1]
-    found: int32[::1]
+    rows: int32s
+    after: int32s
+    itemset: int32s
+    found: int32s
     n_found: Py_ssize_t
     one: int32
 
     def __init__(
         self,
         table: Rows,
-        codes: Code[::1],
-        offsets: Number[::1],
+        codes: Codes,
+        offsets: Numbers,
         above: int64,
         below: int64,
         size: Py_ssize_t,
-        room: int64[::1],
-        halt: Flag[::1],
+        room: int64s,
+        halt: Flags,
     ) -> None:
         n_items = len(table.starts) - 1
         self.items, self.bounds, self.weights = table.codes, table.offsets, table.weights
@@ -591,13 +598,7 @@ class SensitiveRules:
     @cfunc
     @nogil
     @exceptval(-1)
-    def _divide(
-        self,
-        size: Py_ssize_t,
-        start: Py_ssize_t,
-        stop: Py_ssize_t,
-        free: Py_ssize_t,
-    ) -> Py_ssize_t:
+    def _divide(self, size: Py_ssize_t, start: Py_ssize_t, stop: Py_ssize_t, free: Py_ssize_t) -> Py_ssize_t:
         """Write the rows of each item that extends the current set, from ``free`` on.
 
         Return the number of such items.
@@ -705,7 +706,7 @@ class SensitiveRules:
 
 
 def invert(
-    codes: Code[::1], bounds: Number[::1], numbers: Code[::1], n_numbers: Py_ssize_t
+    codes: Codes, bounds: Numbers, numbers: Codes, n_numbers: Py_ssize_t
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]:
     """Number the items of sets, and list the sets of each number.
 
@@ -715,9 +716,9 @@ def invert(
     """
     numbered, ends = np.empty(len(codes), np.int32), np.zeros(len(bounds), np.int64)
     starts = np.zeros(n_numbers + 2, np.int64)  # one place ahead, while the sets are written
-    items: int32[::1] = numbered
-    stops: int64[::1] = ends
-    free: int64[::1] = starts
+    items: int32s = numbered
+    stops: int64s = ends
+    free: int64s = starts
     place: Py_ssize_t
     number: int32
     n: Py_ssize_t = 0
@@ -733,7 +734,7 @@ def invert(
         for i in range(2, n_numbers + 2):
             free[i] += free[i - 1]
     found = np.empty(n, np.int32)
-    sets: int32[::1] = found
+    sets: int32s = found
     with nogil:
         for i in range(bounds.shape[0] - 1):
             for place in range(stops[i], stops[i + 1]):
@@ -743,9 +744,7 @@ def invert(
     return numbered[:n], ends, starts[: n_numbers + 1], found
 
 
-def restorable(
-    codes: Code[::1], bounds: Number[::1], is_gone: Flag[::1], gone: Number[::1]
-) -> NDArray[np.int64]:
+def restorable(codes: Codes, bounds: Numbers, is_gone: Flags, gone: Numbers) -> NDArray[np.int64]:
     """Select suppressed items, one after the other, that can be restored.
 
     An item can be restored if each set that contains it also contains another suppressed item. Set ``i`` has
@@ -753,9 +752,9 @@ def restorable(
     are tried.
     """
     numbers, counts = np.full(len(is_gone), -1, np.int32), np.zeros(len(bounds) - 1, np.int32)
-    number: int32[::1] = numbers  # of items that may be restored
-    missing: int32[::1] = counts  # suppressed items of each set
-    needed: uint8[::1] = np.zeros(len(is_gone), np.uint8)  # the only suppressed item of a set
+    number: int32s = numbers  # of items that may be restored
+    missing: int32s = counts  # suppressed items of each set
+    needed: uint8s = np.zeros(len(is_gone), np.uint8)  # the only suppressed item of a set
     place: Py_ssize_t
     item: Py_ssize_t
     last: Py_ssize_t = 0
@@ -773,10 +772,10 @@ def restorable(
                 number[gone[i]] = n
                 n += 1
     _, _, starts, found = invert(codes, bounds, numbers, n)
-    begins: Number[::1] = starts
-    sets: Code[::1] = found
+    begins: Numbers = starts
+    sets: Codes = found
     result = np.empty(n, np.int64)
-    chosen: int64[::1] = result
+    chosen: int64s = result
     n = 0
     with nogil:
         for i in range(gone.shape[0]):

@@ -1,25 +1,26 @@
+from pdanon._kernels.counting cimport float64s, int64s
 from pdanon._kernels.odds cimport cluster_cost
 from pdanon._kernels.set_moves cimport State
 
 
 cdef class Annealing(State):
-    cdef double[::1] cost  # loss of each cluster
+    cdef float64s cost  # loss of each cluster
     cdef double total  # loss of all
-    cdef long long[::1] order  # the items that move
+    cdef int64s order  # the items that move
     cdef unsigned long long random
-    cdef long long[::1] found  # labels of the best safe clusters
+    cdef int64s found  # labels of the best safe clusters
     cdef double least  # their loss
-    cdef long long[::1] targets  # clusters that the item may move to
-    cdef double[::1] costs  # costs of moves to them
-    cdef double[::1] odds
+    cdef int64s targets  # clusters that the item may move to
+    cdef float64s costs  # costs of moves to them
+    cdef float64s odds
     # For supports of pairs and triples.
     cdef unsigned long long[:, ::1] low  # bits of the clusters whose support with each cluster is below k
-    cdef long long[::1] short  # what the supports of each cluster, alone and in pairs, lack in total
+    cdef int64s short  # what the supports of each cluster, alone and in pairs, lack in total
     cdef long long[:, ::1] short_pairs  # what the triples with each pair of clusters lack, the larger first
-    cdef long long[::1] short_triples  # what the triples with each cluster lack in total
+    cdef int64s short_triples  # what the triples with each cluster lack in total
     # Work space; `brought` is 0 between two moves.
-    cdef long long[::1] brought  # support of each cluster in the rows of the item without the new cluster
-    cdef long long[::1] changes  # change of `lack` by pairs, for each new cluster
+    cdef int64s brought  # support of each cluster in the rows of the item without the new cluster
+    cdef int64s changes  # change of `lack` by pairs, for each new cluster
     cdef int[:, ::1] triples  # pairs of clusters in rows of the item, and their number of rows
 
 

@@ -408,14 +408,7 @@ def _price_triples(
 @cfunc
 @nogil
 @exceptval(check=False)
-def _move_triples(
-    a: int64,
-    b: int64,
-    n: int64,
-    weight: int64,
-    clusters: Annealing,
-    space: Space,
-) -> void:
+def _move_triples(a: int64, b: int64, n: int64, weight: int64, clusters: Annealing, space: Space) -> void:
     """Move the triples of a row with n clusters in ``near`` from a to b, if the row leaves or joins them."""
     leaves: bint = space.stamp[a] != space.token
     joins: bint = space.stamp[b] != space.token

@@ -1,4 +1,4 @@
-from pdanon._kernels.counting cimport Code, Number, Rows
+from pdanon._kernels.counting cimport Code, Codes, Numbers, Reals, Rows, float64s, int32s, int64s, uint8s
 from pdanon._kernels.rare_clusters cimport LargerItemsets
 
 
@@ -9,49 +9,49 @@ cdef class State:
     cdef double change  # balanced: cost of an occurrence that changes, and of the spread of the worth in a cluster
     cdef long long top  # clusters from here on are empty
     cdef readonly long long lack  # sum of what rare supports lack to k
-    cdef readonly long long[::1] label  # cluster of each item, -1 if it is suppressed
-    cdef readonly long long[::1] size  # members of each cluster, of all its items
-    cdef readonly long long[::1] held  # sum of the worth of the members of each cluster
-    cdef readonly double[::1] squares  # sum of the squared worth of the members of each cluster
-    cdef readonly long long[::1] support  # support of each cluster
+    cdef readonly int64s label  # cluster of each item, -1 if it is suppressed
+    cdef readonly int64s size  # members of each cluster, of all its items
+    cdef readonly int64s held  # sum of the worth of the members of each cluster
+    cdef readonly float64s squares  # sum of the squared worth of the members of each cluster
+    cdef readonly int64s support  # support of each cluster
     cdef int[:, ::1] co  # support of each pair of clusters; 0 on the diagonal
-    cdef int[::1] cube  # support of each triple of clusters, by `spot`
-    cdef Number[::1] singles  # support of each item
-    cdef Number[::1] worth  # loss of each item per member of its cluster
-    cdef Number[::1] mass  # number of members that each item stands for
-    cdef const double[::1] square  # sum of the squared worth of these members
+    cdef int32s cube  # support of each triple of clusters, by `spot`
+    cdef Numbers singles  # support of each item
+    cdef Numbers worth  # loss of each item per member of its cluster
+    cdef Numbers mass  # number of members that each item stands for
+    cdef Reals square  # sum of the squared worth of these members
     cdef long long n_members  # number of all members
-    cdef Number[::1] block  # block of each item; a cluster has items of one block
-    cdef long long[::1] home  # block of each cluster that is not empty
-    cdef unsigned char[::1] asleep  # items without a move, while their cluster does not change
+    cdef Numbers block  # block of each item; a cluster has items of one block
+    cdef int64s home  # block of each cluster that is not empty
+    cdef uint8s asleep  # items without a move, while their cluster does not change
     cdef long long clock  # number of changes of clusters, plus 1
-    cdef long long[::1] since  # last change of each cluster, by the clock
-    cdef readonly unsigned char[::1] tried  # clusters without a safe split, while they do not change
-    cdef Code[::1] itemsets  # items of the constraints, one constraint after the other
-    cdef Number[::1] bounds  # where each constraint begins
-    cdef long long[::1] met  # support of the image of each constraint, up to k
+    cdef int64s since  # last change of each cluster, by the clock
+    cdef readonly uint8s tried  # clusters without a safe split, while they do not change
+    cdef Codes itemsets  # items of the constraints, one constraint after the other
+    cdef Numbers bounds  # where each constraint begins
+    cdef int64s met  # support of the image of each constraint, up to k
     cdef unsigned long long[:, ::1] bits  # rows of each cluster, one bit a row
 
 
 cdef class Space:
     cdef LargerItemsets larger  # check of itemsets of more clusters than the state counts, or None
-    cdef long long[::1] beside  # support of each cluster in the rows of the current item, without the item
-    cdef long long[::1] alone  # the same, in rows without another item of its own cluster
-    cdef long long[::1] touched  # clusters where these are not 0
-    cdef long long[::1] place  # position of each cluster in `touched`, plus 1
-    cdef long long[::1] stamp  # last row with each cluster, as a value of `token`
-    cdef long long[::1] near  # clusters in a row
-    cdef long long[::1] few  # clusters in fewer than k rows of the item
-    cdef long long[::1] broken  # clusters that become rare with the item's own when it leaves
-    cdef double[::1] gains  # gain of a move of the item to each cluster
+    cdef int64s beside  # support of each cluster in the rows of the current item, without the item
+    cdef int64s alone  # the same, in rows without another item of its own cluster
+    cdef int64s touched  # clusters where these are not 0
+    cdef int64s place  # position of each cluster in `touched`, plus 1
+    cdef int64s stamp  # last row with each cluster, as a value of `token`
+    cdef int64s near  # clusters in a row
+    cdef int64s few  # clusters in fewer than k rows of the item
+    cdef int64s broken  # clusters that become rare with the item's own when it leaves
+    cdef float64s gains  # gain of a move of the item to each cluster
     cdef long long token
     cdef int[:, ::1] joint  # by places: as `beside`, of two clusters
     cdef int[:, ::1] lone  # by places: as `alone`, of two clusters
     cdef int[:, ::1] pairs  # pairs of positions where these are not 0, the larger first
     cdef int[:, ::1] few_pairs  # pairs of clusters in fewer than k rows of the item
     cdef int[:, ::1] broken_pairs  # pairs of clusters that become rare with its own when it leaves
-    cdef long long[::1] members  # current items
-    cdef unsigned char[::1] refused  # for constraints and larger itemsets: clusters that the item cannot move to
+    cdef int64s members  # current items
+    cdef uint8s refused  # for constraints and larger itemsets: clusters that the item cannot move to
     cdef unsigned long long[:, ::1] brought  # for constraints: rows of each of two items, as bits
     cdef unsigned long long[:, ::1] left  # for constraints: rows of the cluster of each without it, as bits
 
@@ -70,7 +70,7 @@ cdef inline long long spot(long long a, long long b, long long c) noexcept nogil
 
 
 cdef inline long long clusters_beside(
-    long long x, long long row, long long[::1] label, Rows rows, Space space
+    long long x, long long row, int64s label, Rows rows, Space space
 ) noexcept nogil:
     """List in ``near`` the clusters of the items of a row, except for x; return their number."""
     cdef long long n = 0
@@ -87,7 +87,7 @@ cdef inline long long clusters_beside(
     return n
 
 
-cdef inline long long first_empty(long long top, long long[::1] size) noexcept nogil:
+cdef inline long long first_empty(long long top, int64s size) noexcept nogil:
     """Return the first empty cluster, -1 if there is none."""
     cdef long long cluster
     for cluster in range(min(top + 1, size.shape[0])):
@@ -107,24 +107,24 @@ cdef bint constraints_stay(long long x, long long y, State state, Rows rows, Spa
 
 
 cdef class Tallies:
-    cdef long long[::1] when  # time when each item was counted, by the clock of the state
-    cdef long long[::1] filled  # number of entries of each item
-    cdef unsigned char[::1] is_whole  # whether all clusters have an entry
+    cdef int64s when  # time when each item was counted, by the clock of the state
+    cdef int64s filled  # number of entries of each item
+    cdef uint8s is_whole  # whether all clusters have an entry
     cdef int[:, :, ::1] entries  # for each item: clusters, and `beside` and `alone` of each
 
 cdef void note(long long x, long long n_touched, Tallies tallies, State state, Space space) noexcept nogil
 
 
 cdef double price_of_two(long long a, long long b, long long scale, State state) noexcept nogil
-cdef (long long, long long) tally(long long x, long long[::1] label, Rows rows, Space space) noexcept nogil
-cdef long long tally_pairs(long long x, long long[::1] label, Rows rows, Space space) noexcept nogil
+cdef (long long, long long) tally(long long x, int64s label, Rows rows, Space space) noexcept nogil
+cdef long long tally_pairs(long long x, int64s label, Rows rows, Space space) noexcept nogil
 cdef void clear(long long n_touched, long long n_pairs, Space space) noexcept nogil
 cdef (long long, long long) list_pairs(long long a, long long n_pairs, State state, Space space) noexcept nogil
 cdef long long list_few(long long a, long long n_touched, State state, Space space) noexcept nogil
 cdef long long list_broken(long long a, long long n_touched, State state, Space space) noexcept nogil
 cdef void fill_gains(long long x, long long lost, State state, Space space) noexcept nogil
 cdef bint meets_new_pair(long long b, Code[:, ::1] few, long long n_few, State state) noexcept nogil
-cdef bint meets_new(long long b, Number[::1] few, long long n_few, State state) noexcept nogil
+cdef bint meets_new(long long b, Numbers few, long long n_few, State state) noexcept nogil
 cdef bint keeps_larger(long long a, long long b, long long n_moved, State state, Space space) noexcept nogil
 cdef bint leaving_keeps_larger(long long x, State state, Space space) noexcept nogil
 cdef bint joining_keeps_larger(long long x, long long b, bint leaves, State state, Space space) noexcept nogil

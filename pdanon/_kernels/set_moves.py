@@ -28,7 +28,7 @@ from cython import (
     void,
 )
 from cython.cimports.libc.math import ldexp, log2, sqrt
-from cython.cimports.pdanon._kernels.counting import Code, Number, Rows, weigh
+from cython.cimports.pdanon._kernels.counting import Code, Numbers, Rows, int64s, weigh
 from cython.cimports.pdanon._kernels.rare_clusters import LargerItemsets
 from cython.cimports.pdanon._kernels.set_moves import clusters_beside, first_empty, lacking, spot
 from numpy.typing import NDArray
@@ -245,7 +245,7 @@ def wake(state: State) -> None:
     state.tried[:] = 0
 
 
-def relocate(labels: Number[::1], state: State, rows: Rows, space: Space) -> None:
+def relocate(labels: Numbers, state: State, rows: Rows, space: Space) -> None:
     """Move each item to the cluster given by ``labels``, and wake all."""
     with nogil:
         for x in range(labels.shape[0]):
@@ -330,15 +330,7 @@ def _changed_word(
 @cfunc
 @nogil
 @exceptval(check=False)
-def _is_rare(
-    constraint: int64,
-    x: int64,
-    y: int64,
-    b: int64,
-    state: State,
-    rows: Rows,
-    space: Space,
-) -> bint:
+def _is_rare(constraint: int64, x: int64, y: int64, b: int64, state: State, rows: Rows, space: Space) -> bint:
     """Return whether a constraint is rare after a move of x to b.
 
     If y is not -1, it moves to the old cluster of x.
@@ -480,14 +472,7 @@ def _power_of_two(exponent: int64) -> float64:
 @cfunc
 @nogil
 @exceptval(check=False)
-def _price(
-    size: int64,
-    held: int64,
-    squares: float64,
-    support: int64,
-    scale: int64,
-    state: State,
-) -> float64:
+def _price(size: int64, held: int64, squares: float64, support: int64, scale: int64, state: State) -> float64:
     """Return the loss of a cluster; UL is divided by ``2**scale``."""
     if state.loss == 2:
         return (_power_of_two(size - scale) - _power_of_two(-scale)) * support
@@ -514,7 +499,7 @@ def price_of_two(a: int64, b: int64, scale: int64, state: State) -> float64:
     return _price_of(a, scale, state) + _price_of(b, scale, state)
 
 
-def tally(x: int64, label: int64[::1], rows: Rows, space: Space) -> tuple[int64, int64]:
+def tally(x: int64, label: int64s, rows: Rows, space: Space) -> tuple[int64, int64]:
     """Count the clusters in the rows of x, in ``beside``, ``alone``, ``touched`` and ``place``.
 
     Return the number of clusters touched, and the support that the cluster of x loses without x.
@@ -541,7 +526,7 @@ def tally(x: int64, label: int64[::1], rows: Rows, space: Space) -> tuple[int64,
     return n_touched, lost
 
 
-def tally_pairs(x: int64, label: int64[::1], rows: Rows, space: Space) -> int64:
+def tally_pairs(x: int64, label: int64s, rows: Rows, space: Space) -> int64:
     """Count the pairs of clusters in the rows of x, in ``joint`` and ``lone``; return their number."""
     a = label[x]
     n_pairs: int64 = 0
@@ -682,7 +667,7 @@ def meets_new_pair(b: int64, few: Code[:, ::1], n_few: int64, state: State) -> b
     return False
 
 
-def meets_new(b: int64, few: Number[::1], n_few: int64, state: State) -> bint:
+def meets_new(b: int64, few: Numbers, n_few: int64, state: State) -> bint:
     """Return whether a cluster becomes rare with b when b receives the item.
 
     ``few`` lists the clusters in fewer than k rows of the item. Such a cluster becomes rare with b if it had

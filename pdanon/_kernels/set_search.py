@@ -20,7 +20,7 @@ from cython import (
     nogil,
     void,
 )
-from cython.cimports.pdanon._kernels.counting import Code, Number, Rows
+from cython.cimports.pdanon._kernels.counting import Code, Numbers, Rows, int64s
 from cython.cimports.pdanon._kernels.set_moves import (
     Space,
     State,
@@ -146,7 +146,7 @@ def _best_target(x: int64, state: State, rows: Rows, space: Space) -> int64:
     return best
 
 
-def descend(order: Number[::1], state: State, rows: Rows, space: Space) -> None:
+def descend(order: Numbers, state: State, rows: Rows, space: Space) -> None:
     """Apply the best safe move of each item that is awake, in the given order.
 
     An item without a safe move with a gain falls asleep until its cluster changes.
@@ -239,14 +239,7 @@ def _split_keeps_larger(n: int64, c: int64, new: int64, state: State, space: Spa
 @cfunc
 @nogil
 @exceptval(check=False)
-def _split(
-    c: int64,
-    order: Number[::1],
-    any_rows: bint,
-    state: State,
-    rows: Rows,
-    space: Space,
-) -> bint:
+def _split(c: int64, order: Numbers, any_rows: bint, state: State, rows: Rows, space: Space) -> bint:
     """Split a cluster in two if that is safe and lowers the loss; return whether it was split."""
     new, top = first_empty(state.top, state.size), state.top
     if new < 0 or state.size[c] < 2 or state.tried[c] or not (any_rows or _may_split(c, state)):
@@ -274,8 +267,8 @@ def _split(
 
 
 def split_each(
-    clusters: Number[::1],
-    order: Number[::1],
+    clusters: Numbers,
+    order: Numbers,
     any_rows: bint,
     state: State,
     rows: Rows,
@@ -306,12 +299,12 @@ class Leaver:
     n_needing: int64
     n_lacking: int64
     n_tried: int64  # exchanges tried, of all leavers
-    beside: int64[::1]  # rows that contain it and another item of each cluster
-    kept: int64[::1]  # rows of its own cluster and each other one, without it
-    needing: int64[::1]  # clusters that become rare with its own
-    needs: int64[::1]  # whether a cluster is in ``needing``
+    beside: int64s  # rows that contain it and another item of each cluster
+    kept: int64s  # rows of its own cluster and each other one, without it
+    needing: int64s  # clusters that become rare with its own
+    needs: int64s  # whether a cluster is in ``needing``
     lacking: int32[:, ::1]  # pairs of clusters that become rare with its own
-    left: int64[::1]  # rows of its own cluster and each such pair, without it
+    left: int64s  # rows of its own cluster and each such pair, without it
 
     def __init__(self, slots: int, pairs: int) -> None:
         self.beside, self.kept, self.needing, self.needs = np.zeros((4, slots), np.int64)
@@ -543,7 +536,7 @@ def _exchange(x: int64, y: int64, state: State, rows: Rows, space: Space) -> bin
 @exceptval(check=False)
 def _replace_leaver(
     x: int64,
-    starts: Number[::1],
+    starts: Numbers,
     leaver: Leaver,
     tallies: Tallies,
     state: State,
@@ -580,7 +573,7 @@ def _replace_leaver(
 @exceptval(check=False)
 def _swap(
     x: int64,
-    starts: Number[::1],
+    starts: Numbers,
     leaver: Leaver,
     tallies: Tallies,
     state: State,
@@ -603,13 +596,7 @@ def _swap(
 @cfunc
 @nogil
 @exceptval(check=False)
-def _list_members(
-    order: Number[::1],
-    starts: int64[::1],
-    free: int64[::1],
-    state: State,
-    space: Space,
-) -> void:
+def _list_members(order: Numbers, starts: int64s, free: int64s, state: State, space: Space) -> void:
     """List the members of each cluster by ascending worth, and where each list starts."""
     starts[0] = 0
     for c in range(state.size.shape[0]):
@@ -623,8 +610,8 @@ def _list_members(
 
 
 def swap_each(
-    items: Number[::1],
-    order: Number[::1],
+    items: Numbers,
+    order: Numbers,
     tallies: Tallies,
     state: State,
     rows: Rows,
@@ -632,8 +619,8 @@ def swap_each(
 ) -> int:
     """Exchange items, one by one, where that is safe and lowers the loss; return the number of tries."""
     slots = len(state.size)
-    starts: int64[::1] = np.zeros(slots + 1, np.int64)
-    free: int64[::1] = np.zeros(slots, np.int64)
+    starts: int64s = np.zeros(slots + 1, np.int64)
+    free: int64s = np.zeros(slots, np.int64)
     leaver = Leaver(slots, len(space.pairs))
     with nogil:
         _list_members(order, starts, free, state, space)
