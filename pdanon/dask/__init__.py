@@ -57,13 +57,13 @@ def __dir__() -> list[str]:
 
 
 with require_extra("dask"):
-    import dask
     import dask.dataframe as dd
     from dask.dataframe import extensions
 
     from pdanon.dask.lazy import LazyRelease, check_frame
     from pdanon.dask.list_partitions import ListPartitions, check_lists, count_transactions, list_columns
     from pdanon.dask.quasi_partitions import TablePartitions, audit_partition_classes
+    from pdanon.dask.tasks import once
     from pdanon.dask.unit_partitions import ByPerson, by, measure_risk
 
 
@@ -197,8 +197,7 @@ def apply_mapping(
     """
     (label,) = list_columns(frame, column)
     meta = recode_frame(frame._meta, mapping, label, unseen=unseen)
-    once = dask.delayed(mapping.copy())  # one node of the graph, instead of a copy in each task
-    return frame.map_partitions(recode_frame, once, label, unseen=unseen, meta=meta)
+    return frame.map_partitions(recode_frame, once(mapping.copy()), label, unseen=unseen, meta=meta)
 
 
 @called_by_name

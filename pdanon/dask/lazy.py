@@ -1,4 +1,4 @@
-"""The result of a release of a Dask frame, the columns of its partitions, and the merge of their facts."""
+"""The result of a release of a Dask frame, also as files that the workers write, and its columns."""
 
 from __future__ import annotations
 
@@ -12,22 +12,39 @@ import dask
 import dask.dataframe as dd
 import pandas as pd
 import pyarrow as pa
+from dask.core import flatten
 
 from pdanon.algorithms.engines import SAMPLE
-from pdanon.dask.writing import Origin, write_release
-from pdanon.errors import ItemsetDtypeError, ParameterError
+from pdanon.dask.tasks import change_error, compute
+from pdanon.errors import FormatError, GuaranteeError, ItemsetDtypeError, ParameterError
 from pdanon.guarantees.verdict import Audit, Guarantee
+from pdanon.io.files import check_name, join_name, locate_target, resolve
+from pdanon.io.parquet import open_parquet, read_parquet, to_parquet
+from pdanon.io.targets import check_target, lock_target, shared_target
+from pdanon.io.trees import ParquetTree, schema_difference
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import label_positions
 from pdanon.itemsets.encoded_columns import Reader
 from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import read_part
+from pdanon.itemsets.memory import returning_unused
+from pdanon.itemsets.validation import check_path, is_uri
 from pdanon.recoding.decision import Decision
 from pdanon.recoding.release import Facts, Written
 from pdanon.recoding.result import Distant
 from pdanon.recoding.unmodified_columns import RecodedColumns, UnmodifiedColumns, counts_rows
 
-_FAN_IN = 8  # parts that are merged in one task
+
+class Origin(NamedTuple):
+    """The input of a release, and the audit of its rows."""
+
+    sources: tuple[str, ...]  # directories and URIs that the input was read from, as far as Dask knows them
+    recount: Callable[[dd.DataFrame, Guarantee], Audit]  # audits a frame with the columns of the release
+
+    @classmethod
+    def of(cls, frame: dd.DataFrame, recount: Callable[[dd.DataFrame, Guarantee], Audit]) -> Origin:
+        """Find the sources of a frame."""
+        return cls(tuple(sorted(set(_find_sources(frame)))), recount)
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
@@ -156,14 +173,6 @@ def check_frame(frame: Any) -> None:
         raise ParameterError("the first argument must be a Dask DataFrame", got=type(frame).__name__)
 
 
-def merge_parts(parts: list[Any], join: Callable[[list[Any]], Any]) -> Any:
-    """Merge adjacent parts, some at a time, until there is one."""
-    while len(parts) > 1:
-        groups = range(0, len(parts), _FAN_IN)
-        parts = [dask.delayed(join)(parts[first : first + _FAN_IN]) for first in groups]
-    return parts[0]
-
-
 @frozen
 class Original:
     """A Dask DataFrame to release, and the columns that it recodes."""
@@ -250,3 +259,75 @@ def _encode_lists(column: pd.Series[Any], kind: pa.DataType, number: int, read: 
             got=f"items of type {itemsets.vocabulary.type} instead of {kind}",
         )
     return itemsets
+
+
+# --- Directories of Parquet files, written whole or not at all
+
+
+def write_release(
+    frame: dd.DataFrame, n_rows: int, guarantee: Guarantee, origin: Origin, target: str | os.PathLike[str]
+) -> tuple[Path | str, ...]:
+    """Write a release, as `LazyRelease.to_parquet`."""
+    place = locate_target(check_path(target, "target"))
+    if isinstance(place, Path):
+        check_name(place)
+    check_target(place, *map(ParquetTree.of_directory, origin.sources))
+    names = [f"part-{number:05}.parquet" for number in range(frame.npartitions)]
+    with lock_target(place), shared_target(place) as draft:
+        paths, write = [os.fspath(join_name(draft, name)) for name in names], dask.delayed(_write_part)
+        parts = zip(frame.to_delayed(), paths, strict=True)
+        written = compute([write(part, path, os.fspath(place)) for part, path in parts])
+        _check_parts(written, n_rows, os.fspath(place))
+        meta = compute(dask.delayed(read_parquet)(paths[0]).head(0))
+        audit = origin.recount(dd.from_map(read_parquet, paths, meta=meta, enforce_metadata=False), guarantee)
+        if not audit.holds:
+            raise GuaranteeError(
+                "the written files do not have the guarantee of the release and are withheld",
+                got=f"{audit.rows_at_risk} rows at risk under {audit.guarantee!r}",
+                hint="if the input may have changed, persist the frame first; else please report it: this is "
+                "a defect of pdanon",
+            )
+    return tuple(join_name(place, name) for name in names)
+
+
+class _WrittenPart(NamedTuple):
+    """The columns and rows of a file, read from its footer."""
+
+    schema: pa.Schema
+    n_rows: int
+
+
+@returning_unused
+def _write_part(part: pd.DataFrame, path: str, target: str) -> _WrittenPart:
+    """Write a partition, on a worker."""
+    if not is_uri(path) and not os.path.isdir(os.path.dirname(path)):
+        hint = "write to a directory that the client and all workers share, or to object storage"
+        raise FormatError("a worker does not see the directory of the release", where=target, hint=hint)
+    to_parquet(part, path)
+    filesystem, place = resolve(path)
+    with open_parquet(place, filesystem) as file:
+        return _WrittenPart(file.schema_arrow.remove_metadata(), file.metadata.num_rows)
+
+
+def _check_parts(written: Sequence[_WrittenPart], n_rows: int, target: str) -> None:
+    """Check that all files have the same columns, and all rows together."""
+    for number, part in enumerate(written):
+        if difference := schema_difference(written[0].schema, part.schema):
+            raise FormatError(
+                "the partitions have different columns",
+                where=f"partition {number}, compared with partition 0",
+                got=difference,
+                hint="convert the columns of the input to one type, such as ddf.astype(...)",
+            )
+    found = sum(part.n_rows for part in written)
+    if found != n_rows:
+        raise change_error(f"{found} rows instead of {n_rows}")
+
+
+def _find_sources(frame: dd.DataFrame) -> Iterator[str]:
+    """Yield the directories and URIs that a frame is read from."""
+    for step in frame.expr.walk():
+        for name in {"path", "iterables"}.intersection(step._parameters):
+            for each in flatten([step.operand(name)], container=(list, tuple)):
+                if isinstance(each, str | os.PathLike) and (is_uri(each) or os.path.isdir(each)):
+                    yield os.fspath(each)

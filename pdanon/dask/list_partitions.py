@@ -7,11 +7,10 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
-import dask
 import dask.dataframe as dd
 import pandas as pd
 
-from pdanon.algorithms.engines import SAMPLE, Plan, Publisher, RecodedRows, Recoder
+from pdanon.algorithms.engines import SAMPLE, Plan, Publisher, RecodedRows
 from pdanon.algorithms.skeleton import Request, merge_found
 from pdanon.dask.lazy import (
     LazyRelease,
@@ -20,9 +19,8 @@ from pdanon.dask.lazy import (
     WrittenPartitions,
     check_frame,
     join_first,
-    merge_parts,
 )
-from pdanon.dask.versions import change_error, compute
+from pdanon.dask.tasks import change_error, compute, each_part, merge_parts, once
 from pdanon.errors import ColumnError
 from pdanon.evaluation.fingerprint import rows_fingerprint
 from pdanon.guarantees.verdict import Audit, Guarantee
@@ -66,9 +64,18 @@ def count_transactions(
     frame: dd.DataFrame, labels: list[Hashable], *, read: Reader = Itemsets.from_series
 ) -> ListColumns:
     """Return the distinct transactions of a frame, on the client."""
+    counted: ListColumns = _count(frame, labels, read, _merge)
+    return counted
+
+
+def _count(frame: dd.DataFrame, labels: list[Hashable], read: Reader, join: _Join) -> Any:
+    return compute(merge_parts(_parts(frame, labels, _collapse_part, read), join))
+
+
+def _parts(frame: dd.DataFrame, labels: list[Hashable], look: Callable[..., Any], *given: Any) -> list[Any]:
+    """Return the results of a function of some columns of each partition, not computed yet."""
     columns = PartColumns.of(frame._meta, labels)
-    merged: ListColumns = compute(merge_parts(_parts(frame, columns, _collapse_part, read), _merge))
-    return merged
+    return each_part(look, frame[columns.labels], columns, *given)  # readers skip all other columns
 
 
 # --- The release
@@ -80,25 +87,26 @@ class ListPartitions(Original):
     def decide(self, decide: Plan) -> Decision[RecodedRows]:
         """Decide on the client, for the distinct transactions or by the supports of their pairs."""
         join = _merge if decide.by_pairs is None else gather
-        parts = self._parts(_count_part, join)
+        parts = _parts(self.frame, self.columns.labels, _count_part, join)
         counted: _Counted = compute(merge_parts(parts, partial(_merge_counted, join)))
         decision = decide.decide(counted.rows, self._fetch)
         return decision.with_rows(RecodedRows(counted.rows.n_rows, decision.rows, counted.fingerprint))
 
-    def _parts(self, look: Callable[..., Any], *options: Any) -> list[Any]:
-        return _parts(self.frame, PartColumns.of(self.frame._meta, self.columns.labels), look, *options)
-
     def _fetch(self, request: Request) -> list[SupportIndex]:
         """Return the rows that an interim decision requests, merged by the workers."""
-        once = dask.delayed(request, traverse=False)  # one node of the graph
-        return [compute(merge_parts(self._parts(_find_part, once), merge_found))]
+        parts = _parts(self.frame, self.columns.labels, _find_part, once(request))
+        return [compute(merge_parts(parts, merge_found))]
 
     @contextmanager
     def write(self, decision: Decision[RecodedRows]) -> Iterator[_WrittenLists]:
         """Recode the partitions once for the audit. Computing the release recodes them again."""
         rows, join = decision.rows, _merge if decision.rounds is None else gather
-        released, look = _recode(self.frame, self.columns.labels, rows.recoder, join)
-        seen: _Counted = compute(look)
+        labels, publisher = self.columns.labels, Publisher.of(rows.recoder)
+        meta, shared = _recode_part(self.frame._meta, labels, publisher), once(publisher)
+        released = self.frame.map_partitions(_recode_part, labels, shared, meta=meta)
+        columns = PartColumns.of(released._meta, labels)
+        facts = each_part(_recode_and_count, self.frame, columns, join, shared)
+        seen: _Counted = compute(merge_parts(facts, partial(_merge_counted, join)))
         if seen.rows.n_rows != rows.n_rows:
             raise change_error(f"{seen.rows.n_rows} rows instead of {rows.n_rows}")
         if seen.fingerprint != rows.fingerprint:
@@ -113,8 +121,7 @@ class _WrittenLists(WrittenPartitions):
     published: Gathered
 
     def audit(self, guarantee: Guarantee) -> Audit:
-        labels = self.original.columns.labels
-        return recount(guarantee, self.published, partial(_count_visible, self.frame, labels))
+        return _recount(self.original.columns.labels, self.published, self.frame, guarantee)
 
     def result(self, facts: Facts) -> LazyRelease:
         join = _merge if facts.decision.rounds is None else gather
@@ -123,24 +130,17 @@ class _WrittenLists(WrittenPartitions):
 
 def _recount_written(labels: list[Hashable], join: _Join, frame: dd.DataFrame, guarantee: Guarantee) -> Audit:
     """Audit a written release, by the supports of pairs if it was decided by them."""
-    parts = _parts(frame, PartColumns.of(frame._meta, labels), _collapse_part, read_visible)
-    return recount(guarantee, compute(merge_parts(parts, join)), partial(_count_visible, frame, labels))
+    return _recount(labels, _count(frame, labels, read_visible, join), frame, guarantee)
 
 
-def _count_visible(frame: dd.DataFrame, labels: list[Hashable]) -> ListColumns:
-    return count_transactions(frame, labels, read=read_visible)
+def _recount(labels: list[Hashable], counted: Gathered, frame: dd.DataFrame, guarantee: Guarantee) -> Audit:
+    return recount(guarantee, counted, partial(count_transactions, frame, labels, read=read_visible))
 
 
 # --- The tasks of workers
 
 
-def _parts(frame: dd.DataFrame, columns: PartColumns, look: Callable[..., Any], *options: Any) -> list[Any]:
-    """Return the results of a function of some columns of each partition, not computed yet."""
-    parts, call = frame[columns.labels].to_delayed(), dask.delayed(look)  # readers skip all other columns
-    return [call(part, columns, number, *options) for number, part in enumerate(parts)]
-
-
-def _collapse_part(part: pd.DataFrame, columns: PartColumns, number: int, read: Reader) -> ListColumns:
+def _collapse_part(part: pd.DataFrame, number: int, columns: PartColumns, read: Reader) -> ListColumns:
     """Return the distinct transactions of a partition."""
     return collapse_columns([columns.read(part, number, read)], len(columns.lists))
 
@@ -160,8 +160,8 @@ class _Counted(NamedTuple):
     first: pd.DataFrame  # the first ones, if they are recoded
 
 
-def _count_part(part: pd.DataFrame, columns: PartColumns, number: int, join: _Join) -> _Counted:
-    rows = _collapse_part(part, columns, number, Itemsets.from_series)
+def _count_part(part: pd.DataFrame, number: int, columns: PartColumns, join: _Join) -> _Counted:
+    rows = _collapse_part(part, number, columns, Itemsets.from_series)
     return _Counted(join([rows]), rows_fingerprint(rows.columns), part.head(0))
 
 
@@ -170,26 +170,12 @@ def _merge_counted(join: _Join, parts: list[_Counted]) -> _Counted:
     return _Counted(join([*rows]), sum(fingerprints) % 2**64, join_first(first))
 
 
-def _find_part(part: pd.DataFrame, columns: PartColumns, number: int, request: Request) -> SupportIndex:
+def _find_part(part: pd.DataFrame, number: int, columns: PartColumns, request: Request) -> SupportIndex:
     """Return the rows of a partition that an interim decision requests."""
     found = request.find(columns.read(part, number)[0])
     if found is None:
         raise change_error("new items")
     return found
-
-
-def _recode(
-    frame: dd.DataFrame, labels: list[Hashable], recoder: Recoder, join: _Join
-) -> tuple[dd.DataFrame, Any]:
-    """Return the released frame, and the facts about its rows; nothing is computed yet."""
-    publisher = Publisher.of(recoder)
-    once = dask.delayed(publisher, traverse=False)  # one node of the graph, instead of a copy in each task
-    meta = _recode_part(frame._meta, labels, publisher)
-    released = frame.map_partitions(_recode_part, labels, once, meta=meta)
-    columns, look = PartColumns.of(released._meta, labels), dask.delayed(_recode_and_count)
-    parts = enumerate(frame.to_delayed())
-    facts = [look(part, columns, number, join, once) for number, part in parts]
-    return released, merge_parts(facts, partial(_merge_counted, join))
 
 
 def _recode_part(part: pd.DataFrame, labels: list[Hashable], publisher: Publisher) -> pd.DataFrame:
@@ -207,10 +193,10 @@ def _recode_part(part: pd.DataFrame, labels: list[Hashable], publisher: Publishe
 
 
 def _recode_and_count(
-    part: pd.DataFrame, columns: PartColumns, number: int, join: _Join, publisher: Publisher
+    part: pd.DataFrame, number: int, columns: PartColumns, join: _Join, publisher: Publisher
 ) -> _Counted:
     """Recode a partition as in the release; the same reading gives the rows and their fingerprint."""
     released = _recode_part(part, columns.lists, publisher)
     fingerprint = rows_fingerprint([Itemsets.from_series(part[label]) for label in columns.lists])
-    published = _collapse_part(released, columns, number, read_visible)
+    published = _collapse_part(released, number, columns, read_visible)
     return _Counted(join([published]), fingerprint, released.head(SAMPLE))

@@ -12,9 +12,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial, reduce
 from itertools import chain, pairwise
-from math import isqrt
-from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any
 
 import dask
 import dask.dataframe as dd
@@ -54,9 +52,8 @@ from pdanon.dask.lazy import (
     WrittenPartitions,
     check_frame,
     join_first,
-    merge_parts,
 )
-from pdanon.dask.versions import change_error, compute, persist
+from pdanon.dask.tasks import change_error, compute, each_part, exchange, merge_parts, once, persist
 from pdanon.errors import ItemsetDtypeError
 from pdanon.evaluation.fingerprint import fingerprint
 from pdanon.guarantees.class_audit import (
@@ -64,7 +61,6 @@ from pdanon.guarantees.class_audit import (
     ByClasses,
     ClassColumns,
     ClassPart,
-    PartAudit,
     audit_part,
     join_audits,
     list_threats,
@@ -121,8 +117,8 @@ class TablePartitions(Original):
         recoded = [recode(*part, columns) for part in parts]
         frame = dd.from_delayed(recoded, meta=meta, divisions=self.frame.divisions, verify_meta=False)
         looks = persist([look(*part, columns, number, len(parts)) for number, part in enumerate(parts)])
-        before, after = compute(merge_parts([_pick(each, 0) for each in looks], _merge_shown))
-        yield _WrittenTable(self, decision, frame, after, before, [_pick(each, 1) for each in looks])
+        before, after = compute(merge_parts([each[0] for each in looks], _merge_shown))
+        yield _WrittenTable(self, decision, frame, after, before, [each[1] for each in looks])
 
 
 # --- The rows, on the workers
@@ -137,19 +133,6 @@ class _Encoded:
     values: TableValues
     digest: str
 
-    def codes(self, encoder: Encoder) -> tuple[Codes, Itemsets | None]:
-        """Return the rows by the numbers of the whole table."""
-        return encoder.encode(unpack(self.packed), self.values)
-
-
-class _Described(NamedTuple):
-    """Facts about adjacent partitions: their values and items, numbers of rows, and fingerprints."""
-
-    first: int
-    values: TableValues
-    n_rows: int
-    digests: list[str]
-
 
 class _PartitionRows:
     """The rows of a Dask DataFrame as numbers, with all values and items on the client.
@@ -157,8 +140,8 @@ class _PartitionRows:
     ``encoded`` are the partitions, on workers.
     """
 
-    def __init__(self, encoded: list[Any], described: _Described) -> None:
-        self.values, self.n_rows, self.digests = described.values, described.n_rows, described.digests
+    def __init__(self, encoded: list[Any], values: TableValues, n_rows: int, digests: list[str]) -> None:
+        self.values, self.n_rows, self.digests = values, n_rows, digests
         self._encoded = encoded
         self._bounds: list[tuple[int, int]] = []
         self._stored: list[Any] = []
@@ -166,37 +149,35 @@ class _PartitionRows:
     @classmethod
     def read(cls, frame: dd.DataFrame, columns: PartColumns) -> _PartitionRows:
         """Encode the partitions."""
-        encode, describe = dask.delayed(_encode), dask.delayed(_describe)
-        parts = enumerate(frame[columns.labels].to_delayed())
-        encoded = persist([encode(part, columns, number) for number, part in parts])
-        facts = [describe(each, number) for number, each in enumerate(encoded)]
-        return cls(encoded, compute(merge_parts(facts, _merge_described)))
+        encoded = persist(each_part(_encode, frame[columns.labels], columns))
+        values = merge_parts([each.values for each in encoded], TableValues.join)
+        found, facts = compute((values, [(each.n_rows, each.digest) for each in encoded]))
+        n_rows, digests = zip(*facts, strict=True)
+        return cls(encoded, found, sum(n_rows), [*digests])
 
     def count(self, encoder: Encoder) -> Histogram:
         """Count the rows with each combination of quasi-identifiers."""
-        histogram: Histogram = compute(
-            merge_parts(self._each(_count_values, _once(encoder)), partial(reduce, Histogram.merge))
-        )
+        counted = self._each(Histogram.of, once(encoder), encoder.sizes)
+        histogram: Histogram = compute(merge_parts(counted, partial(reduce, Histogram.merge)))
         return histogram
 
     def cut(self, encoder: Encoder, most: int) -> _PartitionRegions:
         """Cut the table into regions of a maximum number of rows, and bring the rows of each together."""
-        once = _once(encoder)
-        counts: Counts = compute(merge_parts(self._each(_count, once), merge_counts))
+        shared = once(encoder)
+        counted = self._each(Counts.of, shared, encoder.sizes)
+        counts: Counts = compute(merge_parts(counted, merge_counts))
         sample, assignment = PairSample.of(counts), assign_regions(encoder.table, counts, most)
-        cutter = _once(assignment)
-        near, held = zip(*compute(_all(self._each(_look_near, once, _once(sample), cutter))), strict=True)
+        cutter = once(assignment)
+        near, held = zip(*compute(self._each(_look_near, shared, once(sample), cutter)), strict=True)
         drawn, before = sample.draw(near), np.cumsum([assignment.none, *held[:-1]], axis=0)
         n_buckets = min(assignment.n_regions, max(len(self._encoded), _LEAST_BUCKETS))
         bounds = np.linspace(0, assignment.n_regions, n_buckets + 1).astype(np.int64).tolist()
-        split = self._each(
-            _split, once, cutter, each=[*zip(before, drawn, [bounds] * len(drawn), strict=True)]
-        )
+        own = [*zip(before, drawn, [bounds] * len(drawn), strict=True)]
+        split, n = self._each(_split, shared, cutter, own=own), len(drawn)
         join = dask.delayed(_join_regions)
-        buckets = [join(each) for each in exchange([_pick(each, 0) for each in split], n_buckets)]
-        n, facts = len(split), [_pick(each, 1) for each in split]
-        kept = persist([*facts, *[_pick(each, 2) for each in split], *buckets])
-        found = compute(_all(kept[:n]))
+        buckets = [join(each) for each in exchange([each[0] for each in split], n_buckets)]
+        kept = persist([*(each[1] for each in split), *(each[2] for each in split), *buckets])
+        found = compute(kept[:n])
         self._bounds, self._stored, self._encoded = [*pairwise(bounds)], kept[2 * n :], []
         by_part = np.array([rows for rows, _ in found], np.int32)
         pairs, times = count_drawn([own for _, own in found])
@@ -207,20 +188,20 @@ class _PartitionRows:
         self, encoder: Encoder, histogram: Histogram, released: pa.Table
     ) -> _ReleasedPartitions:
         """Release equal values equally, given the published values of each combination."""
-        parts = persist(self._each(_publish_values, *map(_once, (encoder, histogram, released))))
+        parts = persist(self._each(_publish_values, *map(once, (encoder, histogram, released))))
         return _ReleasedPartitions(parts, self.digests, released.schema)
 
     def share(self, function: Callable[..., Any], parts: Sequence[Any], *given: Sequence[Any]) -> list[Any]:
         """Apply a function to each region, where its rows are; what it stores stays there."""
-        once, work = (_once(function), _once(replace(parts[0], storage=None))), dask.delayed(_work)
+        shared, work = [once(function), once(replace(parts[0], storage=None))], dask.delayed(_work)
         own = [*zip(*given, strict=True)] if given else [()] * len(parts)
         done = []
         for (start, stop), stored in zip(self._bounds, self._stored, strict=True):
             n_rows = [part.storage.n_rows for part in parts[start:stop]]
-            done.append(work(*once, stored, n_rows, _once(own[start:stop])))
+            done.append(work(*shared, stored, n_rows, once(own[start:stop])))
         done = persist(done)
-        outcomes: list[list[Any]] = compute(_all([_pick(each, 0) for each in done]))
-        self._stored = [_pick(each, 1) for each in done]
+        outcomes: list[list[Any]] = compute([each[0] for each in done])
+        self._stored = [each[1] for each in done]
         return [each for bucket in outcomes for each in bucket]
 
     @property
@@ -229,12 +210,12 @@ class _PartitionRows:
         return [(slice(*own), tables) for own, tables in zip(self._bounds, self._stored, strict=True)]
 
     def _each(
-        self, function: Callable[..., Any], *shared: Any, each: Sequence[Sequence[Any]] | None = None
+        self, function: Callable[..., Any], *shared: Any, own: Sequence[Sequence[Any]] | None = None
     ) -> list[Any]:
-        """Apply a function to each partition, after a check that it is the one that was counted."""
-        call, more = dask.delayed(_checked), [()] * len(self._encoded) if each is None else each
+        """Apply a function to each partition as codes, after a check that it is the one that was counted."""
+        call, more = dask.delayed(_checked), [()] * len(self._encoded) if own is None else own
         parts = zip(self._encoded, self.digests, more, strict=True)
-        return [call(function, part, digest, *shared, *map(_once, own)) for part, digest, own in parts]
+        return [call(function, part, digest, *shared, *map(once, each)) for part, digest, each in parts]
 
 
 @frozen
@@ -258,7 +239,7 @@ class _PartitionRegions:
         """Bring the released rows back to their partitions."""
         split, gather = dask.delayed(_split_released), dask.delayed(_gather)
         stored = self.rows.stored
-        back = [split(tables, _once(self.counts[:, own])) for own, tables in stored]
+        back = [split(tables, once(self.counts[:, own])) for own, tables in stored]
         pieces = exchange(back, len(self.orders))
         parts = persist([gather(*each, hides_missing) for each in zip(pieces, self.orders, strict=True)])
         mappings: list[Any] = []
@@ -294,42 +275,6 @@ class _ReleasedPartitions:
 # --- The tasks of workers
 
 
-def _once(value: Any) -> Any:
-    """Return a node of the graph, instead of a copy in each task."""
-    return dask.delayed(value, traverse=False)
-
-
-def _pick(task: Any, place: int | slice) -> Any:
-    return dask.delayed(itemgetter(place))(task)
-
-
-def _all(tasks: Sequence[Any]) -> Any:
-    return dask.delayed(list)([*tasks])
-
-
-def exchange(parts: Sequence[Any], n: int) -> list[list[Any]]:
-    """Return the first pieces of all parts, the second ones, and so on; some parts together.
-
-    Tasks that collect adjacent pieces of adjacent parts are fewer than the pieces.
-    """
-    size = isqrt(max(n, len(parts)))
-    spans, groups = range(0, n, size), range(0, len(parts), size)
-    collect = dask.delayed(_collect)
-    collected = [
-        [
-            collect([_pick(part, slice(start, start + size)) for part in parts[first : first + size]])
-            for start in spans
-        ]
-        for first in groups
-    ]
-    return [[_pick(own[number // size], number % size) for own in collected] for number in range(n)]
-
-
-@returning_unused
-def _collect(parts: list[list[Any]]) -> list[tuple[Any, ...]]:
-    return [*zip(*parts, strict=True)]
-
-
 def _digest(part: pd.DataFrame, columns: PartColumns) -> str:
     rows = part[columns.labels].reset_index(drop=True)
     rows.attrs = {}
@@ -337,9 +282,9 @@ def _digest(part: pd.DataFrame, columns: PartColumns) -> str:
 
 
 @returning_unused
-def _encode(part: pd.DataFrame, columns: PartColumns, number: int) -> _Encoded:
-    quasi = _as_arrow(part[columns.quasi], number)
-    values = TableValues(quasi.schema, columns.quasi, next(iter(columns.lists), None))
+def _encode(part: pd.DataFrame, number: int, columns: PartColumns) -> _Encoded:
+    quasi, label = _as_arrow(part[columns.quasi], number), next(iter(columns.lists), None)
+    values = TableValues(quasi.schema, columns.quasi, label, f"partition {number}")
     rows = values.add(quasi.columns, next(iter(columns.read(part, number)), None))
     return _Encoded(len(rows), pack(rows), values, _digest(part, columns))
 
@@ -356,52 +301,32 @@ def _as_arrow(part: pd.DataFrame, number: int) -> pa.Table:
     )
 
 
-def _describe(encoded: _Encoded, number: int) -> _Described:
-    return _Described(number, encoded.values, encoded.n_rows, [encoded.digest])
-
-
-def _merge_described(parts: list[_Described]) -> _Described:
-    values = TableValues.join([(each.values, f"partition {each.first}") for each in parts])
-    n_rows, digests = sum(each.n_rows for each in parts), [*chain(*(each.digests for each in parts))]
-    return _Described(parts[0].first, values, n_rows, digests)
-
-
 @returning_unused
-def _checked(function: Callable[..., Any], encoded: _Encoded, digest: str, *given: Any) -> Any:
+def _checked(
+    function: Callable[..., Any], encoded: _Encoded, digest: str, encoder: Encoder, *given: Any
+) -> Any:
     if encoded.digest != digest:
         raise change_error("rows with other values or items, or in another order")
-    return function(encoded, *given)
-
-
-def _count_values(encoded: _Encoded, encoder: Encoder) -> Histogram:
-    codes, _ = encoded.codes(encoder)
-    histogram = Histogram(encoder.sizes)
-    histogram.add(codes)
-    return histogram
-
-
-def _count(encoded: _Encoded, encoder: Encoder) -> Counts:
-    return Counts.of(encoder.sizes, *encoded.codes(encoder))
+    return function(*encoder.encode(unpack(encoded.packed), encoded.values), *given)
 
 
 def _look_near(
-    encoded: _Encoded, encoder: Encoder, sample: PairSample, assignment: Assignment
+    codes: Codes, itemsets: Itemsets | None, sample: PairSample, assignment: Assignment
 ) -> tuple[NearRows, Numbers]:
     """Return the rows that may have a sampled pair, and the counts before the next partition."""
-    codes, itemsets = encoded.codes(encoder)
     return sample.rows(itemsets), assignment.count(codes)
 
 
 def _split(
-    encoded: _Encoded,
-    encoder: Encoder,
+    codes: Codes,
+    itemsets: Itemsets | None,
     assignment: Assignment,
     before: Numbers,
     drawn: Drawn,
     bounds: list[int],
 ) -> tuple[list[tuple[bytes, Numbers]], tuple[Numbers, Codes], Numbers]:
     """Split a partition into the rows of adjacent regions, with the number of rows of each."""
-    split = SplitPart.of(*encoded.codes(encoder), assignment, before, drawn)
+    split = SplitPart.of(codes, itemsets, assignment, before, drawn)
     counts = [split.counts[start:stop] for start, stop in pairwise(bounds)]
     pieces = [*zip(_pack_each(split.rows, [each.sum() for each in counts]), counts, strict=True)]
     return pieces, (split.counts, split.pairs), split.order.astype(np.int32)
@@ -455,8 +380,9 @@ def _gather(pieces: list[Sequence[bytes]], order: Numbers, hides_missing: bool) 
     return pack(without_missing(released) if hides_missing else released)
 
 
-def _publish_values(encoded: _Encoded, encoder: Encoder, histogram: Histogram, released: pa.Table) -> bytes:
-    codes, _ = encoded.codes(encoder)
+def _publish_values(
+    codes: Codes, itemsets: Itemsets | None, histogram: Histogram, released: pa.Table
+) -> bytes:
     return pack(released.take(pa.array(histogram.find(codes))))
 
 
@@ -499,7 +425,7 @@ def _look(
     recoded = _recode(part, released, digest, columns)
     itemsets = next(iter(columns.read(part, number)), None)
     had_none = None if itemsets is None else itemsets.lengths == 0
-    pieces = _sort_by_class(recoded[columns.labels], len(columns.quasi), number, n_buckets, had_none)
+    pieces = _sort_by_class(recoded[columns.labels], number, len(columns.quasi), n_buckets, had_none)
     return (part[columns.quasi].head(SAMPLE), recoded.head(SAMPLE)), pieces
 
 
@@ -544,16 +470,15 @@ def _recount(column: Hashable | None, frame: dd.DataFrame, guarantee: Guarantee)
 def audit_partition_classes(frame: dd.DataFrame, guarantee: ByClasses, column: Hashable | None) -> Audit:
     """Recount the classes of a frame, as `pdanon.dask.audit` with quasi-identifiers."""
     columns = ClassColumns.of(guarantee, frame._meta, column)
-    sort, parts = dask.delayed(_sort_by_class), frame[columns.labels].to_delayed()
-    pieces = [sort(part, columns.n_quasi, number, len(parts)) for number, part in enumerate(parts)]
+    pieces = each_part(_sort_by_class, frame[columns.labels], columns.n_quasi, frame.npartitions)
     return _audit_pieces(columns, guarantee, pieces)
 
 
 @returning_unused
 def _sort_by_class(
     part: pd.DataFrame,
-    n_quasi: int,
     number: int,
+    n_quasi: int,
     n_buckets: int,
     had_none: Mask | None = None,
 ) -> list[bytes]:
@@ -573,27 +498,22 @@ def _sort_by_class(
 def _audit_pieces(columns: ClassColumns, guarantee: ByClasses, pieces: Sequence[Any]) -> Audit:
     """Recount the rows of all buckets, given those of each partition."""
 
-    def each(function: Callable[..., list[Any]], *given: Any) -> list[Any]:
-        known = dask.delayed(partial(function, columns, guarantee, *given))
-        buckets = compute(_all([known(own) for own in exchange(pieces, len(pieces))]))
-        return [*chain(*buckets)]
+    def each(function: Callable[..., Any]) -> list[Any]:
+        known = dask.delayed(partial(_each_class, function, columns, guarantee))
+        return [*chain(*compute([known(own) for own in exchange(pieces, len(pieces))]))]
 
-    return join_audits(guarantee, each(_audit_bucket), partial(each, _list_bucket))
+    def list_parts(emptied: bool) -> list[pd.DataFrame]:
+        return each(partial(list_threats, emptied=emptied))
 
-
-@returning_unused
-def _audit_bucket(
-    columns: ClassColumns, guarantee: ByClasses, pieces: list[Sequence[bytes]]
-) -> list[PartAudit]:
-    return [audit_part(guarantee, columns.column, part) for part in _join_bucket(columns, pieces)]
+    return join_audits(guarantee, each(audit_part), list_parts)
 
 
 @returning_unused
-def _list_bucket(
-    columns: ClassColumns, guarantee: ByClasses, emptied: bool, pieces: list[Sequence[bytes]]
-) -> list[pd.DataFrame]:
-    parts = _join_bucket(columns, pieces)
-    return [list_threats(guarantee, columns.column, part, emptied=emptied) for part in parts]
+def _each_class(
+    function: Callable[..., Any], columns: ClassColumns, guarantee: ByClasses, pieces: list[Sequence[bytes]]
+) -> list[Any]:
+    """Apply a function to the rows of a bucket, some classes at a time."""
+    return [function(guarantee, columns.column, part) for part in _join_bucket(columns, pieces)]
 
 
 def _join_bucket(columns: ClassColumns, pieces: list[Sequence[bytes]]) -> Iterator[ClassPart]:

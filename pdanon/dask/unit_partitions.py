@@ -17,8 +17,8 @@ import pyarrow.compute as pc
 from pdanon.algorithms.engines import Plan, plan
 from pdanon.algorithms.registry import Algorithm, watch
 from pdanon.algorithms.unit_engine import Units, decide_lines, encode_units
-from pdanon.dask.lazy import LazyRelease, Original, WrittenPartitions, check_frame, merge_parts
-from pdanon.dask.versions import compute
+from pdanon.dask.lazy import LazyRelease, Original, WrittenPartitions, check_frame
+from pdanon.dask.tasks import compute, each_part, merge_parts, once
 from pdanon.errors import ItemsetDtypeError
 from pdanon.evaluation.metrics.risk import remove_items, risk_of
 from pdanon.guarantees import check_recountable
@@ -217,9 +217,9 @@ def _frame_of(lines: UnitLines, original: dd.DataFrame, units: Units) -> dd.Data
     """Return the lines as a frame with as many partitions as the original. No person spans partitions."""
     labels = [label for label in original.columns if label in (units.unit, units.item)]
     meta = _part_of(lines, 0, 0, labels, units.unit)
-    once, make = dask.delayed(lines, traverse=False), dask.delayed(_part_of)
-    parts = [make(once, first, end, labels, units.unit) for first, end in lines.parts(original.npartitions)]
-    return dd.from_delayed(parts or [make(once, 0, 0, labels, units.unit)], meta=meta, verify_meta=False)
+    shared, make = once(lines), dask.delayed(_part_of)
+    parts = [make(shared, first, end, labels, units.unit) for first, end in lines.parts(original.npartitions)]
+    return dd.from_delayed(parts or [make(shared, 0, 0, labels, units.unit)], meta=meta, verify_meta=False)
 
 
 def _part_of(lines: UnitLines, first: int, end: int, labels: list[Hashable], unit: Hashable) -> pd.DataFrame:
@@ -237,10 +237,9 @@ def _part_of(lines: UnitLines, first: int, end: int, labels: list[Hashable], uni
 # --- Gathering
 
 
-class _Gathered(NamedTuple):
-    """The distinct sets or bags of some persons, and facts about all their lines."""
+class _Facts(NamedTuple):
+    """Facts about the lines of some persons."""
 
-    columns: ListColumns
     n_lines: int
     n_missing: int  # lines without a person
     n_units: int
@@ -254,22 +253,21 @@ def read_units(frame: dd.DataFrame, units: Units, *, as_shown: bool = False) -> 
     """
     check_columns(frame, units)
     columns = frame[[units.unit, units.item]]
-    meta = _plain_part(columns._meta, None, None)
-    parts = [
-        dask.delayed(_plain_part)(part, meta.dtypes, number)
-        for number, part in enumerate(columns.to_delayed())
-    ]
-    plain = dd.from_delayed(parts, meta=meta, verify_meta=False)
+    meta = _plain_part(columns._meta, 0, None)
+    plain = dd.from_delayed(each_part(_plain_part, columns, meta.dtypes), meta=meta, verify_meta=False)
     if plain.npartitions > 1:  # tasks: the other way to shuffle changes types of columns
         plain = plain.shuffle(on="unit", shuffle_method="tasks")
-    gather = dask.delayed(_gather_part)
-    parts = [gather(part, units, as_shown) for part in plain.to_delayed()]
-    found: _Gathered = compute(merge_parts(parts, _merge_gathered))
-    refuse_unknown_persons(found.n_missing, found.n_lines, [units.unit], "unit")
-    refuse_types(found.types, units.unit, "unit")
+    gathered = each_part(_gather_part, plain, units, as_shown)
+    merged = merge_parts([each[0] for each in gathered], _merge_columns)
+    found, facts = compute((merged, [each[1] for each in gathered]))
+    *lines, types = zip(*facts, strict=True)
+    n_lines, n_missing, n_units = map(sum, lines)
+    refuse_unknown_persons(n_missing, n_lines, [units.unit], "unit")
+    refuse_types(frozenset[str]().union(*types), units.unit, "unit")
     if not as_shown:
-        refuse_single_lines(found.n_lines, found.n_units, "unit")
-    return found.columns
+        refuse_single_lines(n_lines, n_units, "unit")
+    columns_found: ListColumns = found
+    return columns_found
 
 
 def check_columns(frame: dd.DataFrame, units: Units) -> None:
@@ -283,11 +281,11 @@ def check_columns(frame: dd.DataFrame, units: Units) -> None:
         raise ItemsetDtypeError("the item column holds lists", where="item", hint=hint)
 
 
-def _plain_part(part: pd.DataFrame, expected: Any, number: int | None) -> pd.DataFrame:
+def _plain_part(part: pd.DataFrame, number: int, expected: Any) -> pd.DataFrame:
     """Return the persons and items of a partition, persons with a type whose equal values have one hash."""
     unit, item = (_without_categories(part.iloc[:, place]) for place in (0, 1))
     unit = without_signs(unit)
-    if number is not None and len(part):
+    if len(part):
         _refuse_other_type("persons", unit.dtype, expected["unit"], number, same=True)
         _refuse_other_type("items", item.dtype, expected["item"], number)
     return pd.DataFrame({"unit": unit.array, "item": item.array})
@@ -314,14 +312,14 @@ def _without_categories(column: pd.Series[Any]) -> pd.Series[Any]:
     return column
 
 
-def _gather_part(part: pd.DataFrame, units: Units, as_shown: bool) -> _Gathered:
-    """Gather the lines of a partition that has all lines of its persons."""
+def _gather_part(part: pd.DataFrame, number: int, units: Units, as_shown: bool) -> tuple[ListColumns, _Facts]:
+    """Gather the distinct sets or bags of a partition that has all lines of its persons."""
     n_lines, present = len(part), part[part["unit"].notna()]
     numbers, n_units = number_persons([pd.Series(present["unit"].array, name=units.unit)], "unit")
     rows = UnitRows(numbers, n_units, read_line_items(present["item"], as_shown))
     types = person_types(present["unit"])
     columns = collapse_columns([[encode_units(rows, repeats=units.counts)]], 1)
-    return _Gathered(columns, n_lines, n_lines - len(present), n_units, types)
+    return columns, _Facts(n_lines, n_lines - len(present), n_units, types)
 
 
 def _fits_float(items: pa.Array) -> bool:
@@ -332,9 +330,9 @@ def _fits_float(items: pa.Array) -> bool:
     return bool(least > -(2**53) and most < 2**53)
 
 
-def _merge_gathered(parts: list[_Gathered]) -> _Gathered:
-    """Merge parts with different persons."""
-    found = [part.columns.itemsets for part in parts]
+def _merge_columns(parts: list[ListColumns]) -> ListColumns:
+    """Merge the sets or bags of different persons."""
+    found = [part.itemsets for part in parts]
     kinds = {each.vocabulary.type for each in found if each.n_items}
     if kinds == {pa.int64(), pa.float64()} and all(_fits_float(each.vocabulary) for each in found):
         kinds = {pa.float64()}
@@ -347,6 +345,4 @@ def _merge_gathered(parts: list[_Gathered]) -> _Gathered:
         )
     kind = kinds.pop() if kinds else pa.string()
     same = [[replace(each, vocabulary=each.vocabulary.cast(kind))] for each in found]
-    n_lines, n_missing, n_units = (sum(each) for each in list(zip(*parts, strict=True))[1:-1])
-    types = frozenset[str]().union(*(part.types for part in parts))
-    return _Gathered(collapse_columns(same, 1), n_lines, n_missing, n_units, types)
+    return collapse_columns(same, 1)

@@ -56,7 +56,7 @@ class FileRows:
 
     def cut(self, encoder: Encoder, most: int) -> FileRegions:
         """Cut the table into regions of a maximum number of rows."""
-        counts = merge_counts(Counts.of(encoder.sizes, *part) for part in self._parts(encoder))
+        counts = merge_counts(Counts.of(*part, encoder.sizes) for part in self._parts(encoder))
         assignment, sample = assign_regions(encoder.table, counts, most), PairSample.of(counts)
         drawn = sample.draw([sample.rows(itemsets) for _, itemsets in self._parts(encoder)])
         starts = np.arange(0, assignment.n_regions, max(_GATHERED // most, 1))

@@ -152,11 +152,13 @@ class TableValues:
     """The distinct values and items of a table that is read in parts.
 
     The schema is that of the quasi-identifiers, with the metadata of the table. The labels are theirs.
-    ``label`` is that of the list column, if there is one.
+    ``label`` is that of the list column, if there is one. ``where`` names a part of the table for errors.
     """
 
-    def __init__(self, schema: pa.Schema, labels: Sequence[Hashable], label: Hashable | None) -> None:
-        self.label = label
+    def __init__(
+        self, schema: pa.Schema, labels: Sequence[Hashable], label: Hashable | None, where: str = ""
+    ) -> None:
+        self.label, self.where = label, where
         self._labels, self._schema = list(labels), schema
         self._columns = [ColumnValues(field) for field in schema]
         self._items: pa.Array | None = None
@@ -171,13 +173,13 @@ class TableValues:
         return pa.table(columns)
 
     @classmethod
-    def join(cls, parts: Sequence[tuple[TableValues, str]]) -> TableValues:
-        """Return the values and items of several parts, each with its name for errors, in order."""
-        first, _ = parts[0]
-        joint = cls(first._schema, first._labels, first.label)
-        for part, where in parts:
+    def join(cls, parts: Sequence[TableValues]) -> TableValues:
+        """Return the values and items of several parts, in order."""
+        first = parts[0]
+        joint = cls(first._schema, first._labels, first.label, first.where)
+        for part in parts:
             for own, column in zip(joint._columns, part._columns, strict=True):
-                own.merge(column, where)
+                own.merge(column, part.where)
             if part._items is not None:
                 joint._items, _ = number_items(part._items, joint._items)
         return joint
@@ -275,6 +277,13 @@ class Histogram:
             self._shifts[place] += 1
         self.keys: Numbers = np.empty(0, np.int64)
         self.rows: Numbers = np.empty(0, np.int64)
+
+    @classmethod
+    def of(cls, codes: Codes, itemsets: object, sizes: Sequence[int]) -> Histogram:
+        """Count the rows of a part."""
+        histogram = cls(sizes)
+        histogram.add(codes)
+        return histogram
 
     @property
     def is_exact(self) -> bool:
@@ -404,7 +413,7 @@ class Counts(NamedTuple):
     held: Numbers  # for the first 16 bits of hashes, the pairs of items in the rows with such a hash
 
     @classmethod
-    def of(cls, sizes: Sequence[int], codes: Codes, itemsets: Itemsets | None) -> Counts:
+    def of(cls, codes: Codes, itemsets: Itemsets | None, sizes: Sequence[int]) -> Counts:
         """Count a part, given the number of values of each column."""
         histogram, held = Histogram(sizes, coarse=True), np.zeros(2**HASH_BITS, np.int64)
         histogram.add(codes)
