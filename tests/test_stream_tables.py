@@ -13,7 +13,6 @@ from executors import LastFirst
 
 import pdanon
 from pdanon import InfeasibleError, ParameterError, Transaction, stream
-from pdanon.algorithms.regions import rows as region_rows
 from pdanon.errors import ColumnError, FormatError, GuaranteeError
 from pdanon.io import buckets
 from pdanon.itemsets.arguments import CallError
@@ -170,7 +169,7 @@ def test_rows_of_adjacent_regions_are_exchanged_together(name, tmp_path, monkeyp
     frame = table(6)
     source, found = write(frame, tmp_path / "source", [15, 30]), []
     for number, rows in enumerate([10**6, 30, 1]):
-        monkeypatch.setattr(region_rows, "_GATHERED", rows)
+        monkeypatch.setattr("pdanon.stream.quasi_files._GATHERED", rows)
         target = tmp_path / f"released{number}"
         result = run(source, target, name, block_rows=12)
         found.append((read(target), result.loss))
@@ -391,7 +390,7 @@ def test_nothing_is_left_of_a_failed_run(tmp_path, monkeypatch):
     with pytest.raises(InfeasibleError):
         run(source, tmp_path / "released", "rum_bound", delta=0, block_rows=12)
     monkeypatch.setattr(buckets, "write_rows", full)
-    monkeypatch.setattr("pdanon.algorithms.regions.rows.write_rows", full)
+    monkeypatch.setattr("pdanon.stream.quasi_files.write_rows", full)
     monkeypatch.setattr("pdanon.algorithms.regions.region_release.write_rows", full)
     with pytest.raises(FormatError, match="cannot be written"):
         run(source, tmp_path / "released", "rfirst")

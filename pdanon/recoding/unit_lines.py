@@ -65,11 +65,8 @@ class UnitLines:
 
     def n_lines_before(self, unit: int) -> int:
         """Number of lines of all persons before one."""
-        bounds = offsets_of(self.weights)
-        distinct = min(int(np.searchsorted(bounds, unit, side="right")) - 1, max(len(self.weights) - 1, 0))
-        lengths = np.diff(self.offsets)
-        whole = int(self.weights[:distinct] @ lengths[:distinct])
-        return whole + int((unit - bounds[distinct]) * lengths[distinct : distinct + 1].sum())
+        before = np.clip(unit - offsets_of(self.weights)[:-1], 0, self.weights)  # of the persons of each
+        return int(before @ np.diff(self.offsets))
 
     def parts(self, n_parts: int | None = None) -> Iterator[tuple[int, int]]:
         """Yield the first person of each part of the lines, and the end of the part."""

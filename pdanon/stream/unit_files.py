@@ -131,7 +131,7 @@ class ByPerson:
         PdanonError
             As in `pdanon.stream.anonymize`. If duckdb is not installed, or a line has no person.
         """
-        return self._release(None, target, mapping, max_loss, drop, request)
+        return self._release(None, target, mapping=mapping, max_loss=max_loss, drop=drop, **request)
 
     @called_by_name
     def audit(self, guarantee: Guarantee) -> Audit:
@@ -189,10 +189,12 @@ class ByPerson:
         self,
         algorithm: str | None,
         target: str | os.PathLike[str],
-        mapping: str | os.PathLike[str] | None,
-        max_loss: Mapping[str, float] | None,
-        drop: Sequence[str],
-        parameters: dict[str, Any],
+        /,
+        *,
+        mapping: str | os.PathLike[str] | None = None,
+        max_loss: Mapping[str, float] | None = None,
+        drop: Sequence[str] = (),
+        **parameters: Any,
     ) -> Streamed:
         self._units.check_parameters(parameters)
         decide, most = plan(algorithm, parameters), check_max_loss(max_loss)
@@ -207,16 +209,8 @@ def _offer(record: Algorithm) -> None:
     """Add a method for an algorithm that recodes the sets of persons."""
     name = record.name
 
-    def released(
-        self: ByPerson,
-        target: str | os.PathLike[str],
-        *,
-        mapping: str | os.PathLike[str] | None = None,
-        max_loss: Mapping[str, float] | None = None,
-        drop: Sequence[str] = (),
-        **parameters: Any,
-    ) -> Streamed:
-        return self._release(name, target, mapping, max_loss, drop, parameters)
+    def released(self: ByPerson, target: str | os.PathLike[str], **given: Any) -> Streamed:
+        return self._release(name, target, **given)
 
     if record.takes_persons:
         released.__name__, released.__qualname__ = name, f"ByPerson.{name}"

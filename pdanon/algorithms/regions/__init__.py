@@ -6,6 +6,5 @@ the values and items of the whole table.
 """
 
 from pdanon.algorithms.regions.region_release import ReleasedTable, decide_table
-from pdanon.algorithms.regions.rows import FileRows, ReleasedFiles
 
-__all__ = ["FileRows", "ReleasedFiles", "ReleasedTable", "decide_table"]
+__all__ = ["ReleasedTable", "decide_table"]
