@@ -7,8 +7,8 @@ The engine that holds the rows recodes and audits them.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,6 +25,7 @@ from pdanon.algorithms.registry import (
     of_lists,
     parameters_of,
     region_parameters,
+    with_defaults,
 )
 from pdanon.algorithms.requests import REQUEST_PARAMETERS, read_request
 from pdanon.algorithms.skeleton import Fetch, decide_in_rounds, suffices
@@ -244,7 +245,7 @@ def decide(columns: ListColumns, algorithm: str, parameters: dict[str, Any]) -> 
 
 def _decide_lists(columns: ListColumns, algorithm: str, parameters: dict[str, Any]) -> ListDecision:
     record = ALGORITHMS[algorithm]
-    given = {name: each.default for name, each in parameters_of(record.function).items()} | parameters
+    given = with_defaults(record.function, parameters)
     given.pop("keep", None)  # a parameter of the release
     return record.decision(columns, given)
 
@@ -254,9 +255,9 @@ def _with_recoder(decision: ListDecision, algorithm: str) -> Decision[Recoder]:
     return decision.with_rows(Recoder.of(decision.rows, decision.mapping, keeps_type=keeps_type))
 
 
-@frozen
+@dataclass(frozen=True, eq=False)
 class Recoder:
-    """The recoding of rows, without the transactions that it was decided for.
+    """The recoding of rows in any process, without the transactions that it was decided for.
 
     Parameters
     ----------
@@ -282,56 +283,31 @@ class Recoder:
         parts = None if groups is None else Parts(itemsets, groups)
         return cls(mapping, keeps_type, not itemsets.nulls.any(), parts)
 
+    @cached_property
     def labels(self) -> tuple[pa.Array, pa.DictionaryArray]:
-        """Return the items and their labels, as for `pdanon.itemsets.mapping.relabel`."""
+        """The items and their labels in a global recoding, as for `pdanon.itemsets.mapping.relabel`."""
         items, labels = global_mapping(self.mapping)
         if self.keeps_type:  # including large text types
             values = labels.dictionary.cast(items.type)
             labels = pa.DictionaryArray.from_arrays(labels.indices, values)
         return items, labels
 
-
-@frozen
-class Publisher:
-    """Recodes rows by a recoding, in any process.
-
-    Parameters
-    ----------
-    recoder : Recoder
-        The recoding.
-    items : pyarrow.Array
-        The items that were counted.
-    labels : pyarrow.DictionaryArray or None
-        The label of each item, if it is the same in all rows.
-    """
-
-    recoder: Recoder
-    items: pa.Array
-    labels: pa.DictionaryArray | None
-
-    @classmethod
-    def of(cls, recoder: Recoder) -> Publisher:
-        """Prepare a recoding for many parts of the rows."""
-        if recoder.parts is not None:
-            return cls(recoder, recoder.parts.items, None)
-        return cls(recoder, *recoder.labels())
-
     def publish(self, rows: Itemsets) -> Itemsets | None:
         """Recode rows; return None if they have an item that was not counted, in such a row."""
         if self.count_new(rows):
             return None
-        if self.labels is not None:
-            return relabel(rows, self.items, self.labels, missing_as_empty=self.recoder.missing_as_empty)
-        assert self.recoder.parts is not None
+        if self.parts is None:
+            return relabel(rows, *self.labels, missing_as_empty=self.missing_as_empty)
         rows = rows.recode(np.arange(rows.n_items, dtype=np.int32), rows.vocabulary)  # as sets
-        if self.recoder.missing_as_empty:
+        if self.missing_as_empty:
             rows = rows.missing_as_empty()
-        groups, mapping = self.recoder.parts.of(rows), self.recoder.mapping
-        return relabel_by_groups(rows, groups, self.items, mapping, keeps_type=self.recoder.keeps_type)
+        groups, items = self.parts.of(rows), self.parts.items
+        return relabel_by_groups(rows, groups, items, self.mapping, keeps_type=self.keeps_type)
 
     def count_new(self, rows: Itemsets) -> int:
         """Count the items of rows that were not counted."""
-        unknown = find_items(rows.vocabulary, self.items) < 0
+        counted = self.labels[0] if self.parts is None else self.parts.items
+        unknown = find_items(rows.vocabulary, counted) < 0
         # The dictionary of a file may have items that are in no row.
         return len(np.unique(rows.codes[unknown[rows.codes]])) if unknown.any() else 0
 

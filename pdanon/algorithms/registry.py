@@ -308,6 +308,11 @@ def parameters_of(function: Callable[..., Anonymized]) -> dict[str, inspect.Para
     return {name: each for name, each in parameters.items() if each.kind is each.KEYWORD_ONLY}
 
 
+def with_defaults(function: Callable[..., Anonymized], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return all parameters of an algorithm, with their defaults where they are not given."""
+    return {name: each.default for name, each in parameters_of(function).items()} | dict(given)
+
+
 def parameters_of_guarantee(kind: type) -> list[str]:
     """Return the names of the parameters of a guarantee, without the mapping of a release."""
     return [each.name for each in fields(kind) if each.name != "mapping"]

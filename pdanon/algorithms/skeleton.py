@@ -25,7 +25,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from pdanon.algorithms.registry import ALGORITHMS, parameters_of
+from pdanon.algorithms.registry import ALGORITHMS, with_defaults
 from pdanon.errors import InfeasibleError
 from pdanon.guarantees.km import KmAnonymity
 from pdanon.itemsets import row_loops
@@ -54,8 +54,7 @@ def suffices(algorithm: str | None, parameters: Mapping[str, Any]) -> bool:
     record = None if algorithm is None else ALGORITHMS.get(algorithm)
     if record is None or not record.by_pairs:
         return False
-    defaults = parameters_of(record.function)
-    given = {name: each.default for name, each in defaults.items()} | dict(parameters)
+    given = with_defaults(record.function, parameters)
     guarantee, seed, share = given["guarantee"], given.get("random_state"), given.get("max_suppressed", 0)
     return (
         isinstance(guarantee, KmAnonymity)

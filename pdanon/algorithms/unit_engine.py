@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 from pandas.api.types import is_hashable
 
-from pdanon.algorithms.engines import Plan, Publisher, Recoder
+from pdanon.algorithms.engines import Plan, Recoder
 from pdanon.errors import ColumnError, ParameterError
 from pdanon.guarantees import check_recountable
 from pdanon.guarantees.km import PrivacyConstraints
@@ -130,7 +130,7 @@ def decide_lines(found: ListColumns, decide: Plan, units: Units) -> Decision[Uni
             exposures = [f"how often: {audit.rows_at_risk:,}"]
             raise exposure_error(int(weights.sum()), exposures, counts=True)
     else:
-        published = Publisher.of(decision.rows).publish(found.itemsets)
+        published = decision.rows.publish(found.itemsets)
         assert published is not None  # all items were counted
         rows, _ = lines_of(Itemsets.from_arrow(published.to_arrow(), repeats=True))
     parameters = {**decision.parameters, **units.parameters}
@@ -151,7 +151,7 @@ def _label_lines(bags: Itemsets, recoder: Recoder, algorithm: object) -> UnitRow
         raise local_error(algorithm, "leave out counts= (--counts), or ")
     n_items = len(bags.codes)
     items = Itemsets(bags.codes, np.arange(n_items + 1), bags.vocabulary, np.zeros(n_items, np.bool_))
-    labels = relabel(items, *recoder.labels(), missing_as_empty=True)
+    labels = relabel(items, *recoder.labels, missing_as_empty=True)
     offsets = labels.offsets[bags.offsets]
     lists = pa.LargeListArray.from_arrays(offsets, labels.vocabulary.take(pa.array(labels.codes)))
     return lines_of(Itemsets.from_arrow(lists, repeats=True))[0]

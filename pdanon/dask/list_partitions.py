@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 import dask.dataframe as dd
 import pandas as pd
 
-from pdanon.algorithms.engines import SAMPLE, Plan, Publisher, RecodedRows
+from pdanon.algorithms.engines import SAMPLE, Plan, RecodedRows, Recoder
 from pdanon.algorithms.skeleton import Request, merge_found
 from pdanon.dask.lazy import (
     LazyRelease,
@@ -101,8 +101,8 @@ class ListPartitions(Original):
     def write(self, decision: Decision[RecodedRows]) -> Iterator[_WrittenLists]:
         """Recode the partitions once for the audit. Computing the release recodes them again."""
         rows, join = decision.rows, _merge if decision.rounds is None else gather
-        labels, publisher = self.columns.labels, Publisher.of(rows.recoder)
-        meta, shared = _recode_part(self.frame._meta, labels, publisher), once(publisher)
+        labels, recoder = self.columns.labels, rows.recoder
+        meta, shared = _recode_part(self.frame._meta, labels, recoder), once(recoder)
         released = self.frame.map_partitions(_recode_part, labels, shared, meta=meta)
         columns = PartColumns.of(released._meta, labels)
         facts = each_part(_recode_and_count, self.frame, columns, join, shared)
@@ -178,13 +178,13 @@ def _find_part(part: pd.DataFrame, number: int, columns: PartColumns, request: R
     return found
 
 
-def _recode_part(part: pd.DataFrame, labels: list[Hashable], publisher: Publisher) -> pd.DataFrame:
+def _recode_part(part: pd.DataFrame, labels: list[Hashable], recoder: Recoder) -> pd.DataFrame:
     """Recode a partition; a private column is written again."""
     position, *hidden = (find_column(part, label) for label in labels)
     itemsets = Itemsets.from_series(part.iloc[:, position])
-    published = publisher.publish(itemsets)
+    published = recoder.publish(itemsets)
     if published is None:
-        raise change_error(f"{publisher.count_new(itemsets)} new items")
+        raise change_error(f"{recoder.count_new(itemsets)} new items")
     released = with_column(part, position, published.to_pandas())
     for each in hidden:
         private = Itemsets.from_series(part.iloc[:, each]).missing_as_empty()
@@ -193,10 +193,10 @@ def _recode_part(part: pd.DataFrame, labels: list[Hashable], publisher: Publishe
 
 
 def _recode_and_count(
-    part: pd.DataFrame, number: int, columns: PartColumns, join: _Join, publisher: Publisher
+    part: pd.DataFrame, number: int, columns: PartColumns, join: _Join, recoder: Recoder
 ) -> _Counted:
     """Recode a partition as in the release; the same reading gives the rows and their fingerprint."""
-    released = _recode_part(part, columns.lists, publisher)
+    released = _recode_part(part, columns.lists, recoder)
     fingerprint = rows_fingerprint([Itemsets.from_series(part[label]) for label in columns.lists])
     published = _collapse_part(released, number, columns, read_visible)
     return _Counted(join([published]), fingerprint, released.head(SAMPLE))

@@ -43,7 +43,6 @@ from pdanon.algorithms.regions.table_parts import (
     assign_regions,
     count_drawn,
     in_order,
-    merge_counts,
 )
 from pdanon.dask.lazy import (
     LazyRelease,
@@ -165,7 +164,7 @@ class _PartitionRows:
         """Cut the table into regions of a maximum number of rows, and bring the rows of each together."""
         shared = once(encoder)
         counted = self._each(Counts.of, shared, encoder.sizes)
-        counts: Counts = compute(merge_parts(counted, merge_counts))
+        counts: Counts = compute(merge_parts(counted, partial(reduce, Counts.merge)))
         sample, assignment = PairSample.of(counts), assign_regions(encoder.table, counts, most)
         cutter = once(assignment)
         near, held = zip(*compute(self._each(_look_near, shared, once(sample), cutter)), strict=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from pdanon.algorithms.engines import Plan, Publisher, RecodedRows, Recoder
+from pdanon.algorithms.engines import Plan, RecodedRows, Recoder
 from pdanon.algorithms.skeleton import Request
 from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.io.tables import write_confidential
@@ -103,14 +103,14 @@ def _fetch(tree: ParquetTree, label: str, request: Request) -> Iterator[SupportI
 
 def recode_files(tree: ParquetTree, draft: Path, labels: Sequence[str], recoder: Recoder) -> None:
     """Write each file with recoded items, as text or in their type."""
-    publisher, kinds = Publisher.of(recoder), {label: tree.item_type(label) for label in labels}
+    kinds = {label: tree.item_type(label) for label in labels}
     if not recoder.keeps_type:
         kinds[labels[0]] = pa.string()
     with row_bar("write", tree) as report:
         for name in tree.names:
             path = draft if tree.is_file else draft / name
             with tree.open(name, labels) as file, open_writer(path, file, kinds) as writer:
-                tables = prefetch(_recode_groups(tree, file, kinds, publisher, writer.schema), len)
+                tables = prefetch(_recode_groups(tree, file, kinds, recoder, writer.schema), len)
                 for table in report_rows(tables, report, len):
                     writer.write_table(table, row_group_size=max(len(table), 1))
 
@@ -119,14 +119,14 @@ def _recode_groups(
     tree: ParquetTree,
     file: TreeFile,
     kinds: dict[str, pa.DataType],
-    publisher: Publisher,
+    recoder: Recoder,
     schema: pa.Schema,
 ) -> Iterator[pa.Table]:
     """Return the recoded row groups of a file."""
     label, *hidden = kinds
     for number in range(file.plain.num_row_groups):
         table = file.read(number)
-        recoded = publisher.publish(file.itemsets(table, label, number, Itemsets.from_arrow_unsorted))
+        recoded = recoder.publish(file.itemsets(table, label, number, Itemsets.from_arrow_unsorted))
         if recoded is None:
             raise change_error(tree)
         columns = {label: recoded}

@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field, replace
-from functools import partial
+from functools import partial, reduce
 from itertools import count, pairwise
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -34,7 +34,6 @@ from pdanon.algorithms.regions.table_parts import (
     assign_regions,
     count_drawn,
     in_order,
-    merge_counts,
 )
 from pdanon.algorithms.relational.publishing import no_items
 from pdanon.algorithms.workers import sharing
@@ -286,7 +285,7 @@ class FileRows:
 
     def cut(self, encoder: Encoder, most: int) -> FileRegions:
         """Cut the table into regions of a maximum number of rows."""
-        counts = merge_counts(Counts.of(*part, encoder.sizes) for part in self._parts(encoder))
+        counts = reduce(Counts.merge, (Counts.of(*part, encoder.sizes) for part in self._parts(encoder)))
         assignment, sample = assign_regions(encoder.table, counts, most), PairSample.of(counts)
         drawn = sample.draw([sample.rows(itemsets) for _, itemsets in self._parts(encoder)])
         starts = np.arange(0, assignment.n_regions, max(_GATHERED // most, 1))

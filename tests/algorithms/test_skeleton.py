@@ -209,7 +209,7 @@ def test_a_wrong_release_of_files_is_withheld_with_its_number_of_rows(few, tmp_p
     for many in (100, 10**6):  # by pairs, and by rows
         monkeypatch.setattr(encoded_columns, "MANY_ROWS", many)
         with monkeypatch.context() as patch:
-            patch.setattr(Recoder, "labels", keep_items)
+            patch.setattr(Recoder, "labels", property(keep_items))
             with pytest.raises(GuaranteeError) as problem:
                 stream.pcta(tmp_path / "rows.parquet", tmp_path / "out.parquet", k=5)
         messages.append(str(problem.value))

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pdanon.algorithms.regions.table_parts import LISTS, Encoder, Histogram, TableValues, read_lists
-from pdanon.algorithms.registry import ALGORITHMS, Algorithm, parameters_of
+from pdanon.algorithms.registry import ALGORITHMS, Algorithm, with_defaults
 from pdanon.algorithms.relational.publishing import form_classes, no_items, with_classes
 from pdanon.algorithms.relational.quasi import Classes, Formation, QuasiTable, check_feasible
 from pdanon.algorithms.rt.dataset import Block, Dataset, Decided, Parts, trace_steps
@@ -344,7 +344,7 @@ def decide_table(
     given parameters include ``block_rows``.
     """
     record = ALGORITHMS[name]
-    asked = {key: each.default for key, each in parameters_of(record.function).items()} | dict(given)
+    asked = with_defaults(record.function, given)
     asked.pop("keep", None)
     most = asked.pop("block_rows", None)
     most = BLOCK_ROWS if most is None else most

@@ -6,9 +6,8 @@ this the region of each row.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from copy import copy
-from functools import reduce
 from math import prod
 from typing import Any, NamedTuple
 
@@ -471,11 +470,6 @@ class Drawn(NamedTuple):
 
     rows: Numbers  # row of each pair
     within: Numbers  # number of the pair among those of its row
-
-
-def merge_counts(parts: Iterable[Counts]) -> Counts:
-    """Merge the counts of some parts."""
-    return reduce(lambda one, other: one.merge(other), parts)
 
 
 def assign_regions(table: QuasiTable, counts: Counts, most: int) -> Assignment:
