@@ -267,7 +267,7 @@ class ByPerson:
             As of `pdanon.risk`, for the distinct items of all rows of a person. How often a person has an
             item is not known.
         """
-        return risk(UnitTable.of(self._frame, *self._names).sets(), k=k, m=m, sensitive=sensitive)
+        return risk(UnitTable.of(self._frame, *self._names).gather(), k=k, m=m, sensitive=sensitive)
 
 
 def _of_persons(function: Callable[..., Anonymized]) -> Callable[..., Anonymized]:

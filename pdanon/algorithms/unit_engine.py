@@ -17,8 +17,7 @@ from pandas.api.types import is_hashable
 from pdanon.algorithms.engines import Plan, Recoder
 from pdanon.errors import ColumnError, ParameterError
 from pdanon.guarantees import check_recountable
-from pdanon.guarantees.km import PrivacyConstraints
-from pdanon.guarantees.ps import PSRules
+from pdanon.guarantees.unit_audit import refuse_counts
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.io.units import UnitRows
 from pdanon.itemsets.codes import Itemsets
@@ -85,9 +84,7 @@ class Units:
 
     def check_audit(self, guarantee: Guarantee, columns: list[Hashable]) -> None:
         """Check that the sets or bags of persons suffice for an audit of a table with some columns."""
-        if self.counts and isinstance(guarantee, PrivacyConstraints | PSRules):
-            what = f"{type(guarantee).__name__} ignores how often a label occurs"
-            raise ParameterError(what, where="counts", hint="leave out counts=, or audit KmAnonymity")
+        refuse_counts(guarantee, self.counts)
         if others := [name for name in columns if name not in (self.unit, self.item)]:
             hint = "leave out these columns, or read the lines into memory: all columns are audited together"
             what = "other columns of lines need all lines at once"
@@ -96,7 +93,8 @@ class Units:
 
 def encode_units(rows: UnitRows, *, repeats: bool) -> Itemsets:
     """Return the sets of persons, or their bags, for the rows of a part of a table with whole persons."""
-    return encode_visible(rows.gather().to_arrow()) if repeats else rows.sets()
+    found = rows.gather(repeats=repeats)
+    return encode_visible(found.to_arrow()) if repeats else found
 
 
 def decide_lines(found: ListColumns, decide: Plan, units: Units) -> Decision[UnitLines]:

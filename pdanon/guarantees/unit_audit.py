@@ -45,13 +45,18 @@ def audit_units(
     """
     table = UnitTable.of(frame, unit, item, column, as_shown=True)
     label = frame.columns[table.column]
+    refuse_counts(guarantee, counts)
+    if not table.others:
+        return guarantee.audit(table.gather(repeats=counts), label)
+    columns = [frame.iloc[:, place] for place in table.others]
+    return audit_rows(guarantee, label, table.rows, columns, counts)
+
+
+def refuse_counts(guarantee: Guarantee, counts: bool) -> None:
+    """Refuse to count repeated labels for a guarantee that ignores them."""
     if counts and isinstance(guarantee, PrivacyConstraints | PSRules):
         what = f"{type(guarantee).__name__} ignores how often a label occurs"
         raise ParameterError(what, where="counts", hint="leave out counts=, or audit KmAnonymity")
-    if not table.others:
-        return guarantee.audit(table.bags() if counts else table.sets(), label)
-    columns = [frame.iloc[:, place] for place in table.others]
-    return audit_rows(guarantee, label, table.rows, columns, counts)
 
 
 def audit_rows(

@@ -70,12 +70,9 @@ def lock_target(target: Path | str) -> Iterator[None]:
         return
     # Otherwise a second run could replace the mapping of the first, whose release is at the target.
     lock = target.with_name(f".{uuid5(NAMESPACE_URL, target.name).hex}.lock")
-    try:
+    number = None
+    with report_write_errors(target), suppress(BlockingIOError):
         number = _lock(lock)
-    except BlockingIOError:
-        number = None
-    except OSError as error:
-        raise _write_error("release", target, error) from error
     if number is None:
         hint = "wait for its end, or pass another target; nothing was read or written"
         raise ParameterError("another run writes to the target", where="target", got=str(target), hint=hint)
@@ -108,20 +105,18 @@ def draft_target(target: Path | str, before: Callable[[], object], *, directory:
 
     ``before`` is called when everything is written, before the target gets its name.
     """
-    draft = None
-    try:
+    with report_write_errors(target):
         draft = create_draft(target, directory=directory)
-        yield draft.path
-        if is_taken(target):
-            raise ParameterError("the target was created by another process", where="target", got=str(target))
-        for each in (path for path in (draft.path, *draft.path.rglob("*")) if path.is_dir()):
-            _sync(each)
-        before()
-        draft.publish()
-    except OSError as error:  # from writing: errors of reading are a FormatError already
-        raise _write_error("release", target, error) from error
-    finally:
-        if draft is not None:
+        try:
+            yield draft.path
+            if is_taken(target):
+                what = "the target was created by another process"
+                raise ParameterError(what, where="target", got=str(target))
+            for each in (path for path in (draft.path, *draft.path.rglob("*")) if path.is_dir()):
+                _sync(each)
+            before()
+            draft.publish()
+        finally:
             draft.remove()
     if isinstance(target, Path):
         _sync(target.absolute().parent)  # the new name is then on the disk, too
@@ -153,27 +148,22 @@ def write_mapping(write: Callable[[Path], object], path: Path | None) -> None:
     """Write the mapping by a function, if a path is given, and flush its name to the disk."""
     if path is None:
         return
-    try:
+    with report_write_errors(path, "mapping"):
         write(path)
         _sync(Path(os.path.realpath(path)).parent)
-    except OSError as error:
-        raise _write_error("mapping", path, error) from error
 
 
 @contextmanager
-def report_write_errors(target: Path | str) -> Iterator[None]:
-    """Raise errors of writing files of a run as those of its release."""
+def report_write_errors(path: Path | str, what: str = "release") -> Iterator[None]:
+    """Raise errors of the system, from writing, as those of a release: reading raises others."""
     try:
         yield
     except OSError as error:
-        raise error if isinstance(error, FormatError) else _write_error("release", target, error) from error
-
-
-def _write_error(what: str, path: Path | str, error: OSError) -> FormatError:
-    full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-    hint = "free some space, or write to another disk" if full else "check its directory"
-    hint = f"{hint}; nothing is left of the release"
-    return FormatError(f"the {what} cannot be written", where=str(path), got=cause_of(error), hint=hint)
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+        hint = "free some space, or write to another disk" if full else "check its directory"
+        hint, got = f"{hint}; nothing is left of the release", cause_of(error)
+        problem = f"the {what} cannot be written"
+        raise FormatError(problem, where=str(path), got=got, hint=hint) from error
 
 
 def _sync(directory: Path) -> None:

@@ -21,7 +21,7 @@ from pdanon.io.long import (
 )
 from pdanon.io.text import without_blanks
 from pdanon.itemsets import row_loops
-from pdanon.itemsets.codes import Itemsets, Numbers, canonical_rows
+from pdanon.itemsets.codes import Itemsets, Numbers
 from pdanon.itemsets.columns import (
     find_column,
     is_list_column,
@@ -30,7 +30,7 @@ from pdanon.itemsets.columns import (
 )
 from pdanon.itemsets.equality import pair_numbers
 from pdanon.itemsets.frozen import frozen
-from pdanon.itemsets.lists import Mask, offsets_of
+from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.validation import check_frame
 
 _Levels = Iterator[tuple[bool, tuple[int, ...]]]
@@ -49,31 +49,20 @@ class UnitRows:
         """The unit of each occurrence."""
         return np.repeat(self.numbers, self.bags.lengths)
 
-    def gather(self) -> Itemsets:
-        """Return the labels of all rows of a unit, as often as its rows have them."""
+    def gather(self, *, repeats: bool = False) -> Itemsets:
+        """Return the distinct labels of each unit, or with ``repeats`` each as often as its rows have it."""
         codes, offsets = _by_unit(self.bags.codes, self.of_occurrence, self.n_units)
-        return Itemsets(_sorted(codes, offsets), offsets, *self._rest)
-
-    def sets(self) -> Itemsets:
-        """Return the distinct labels of each unit."""
-        codes, offsets = _by_unit(self.bags.codes, self.of_occurrence, self.n_units)
-        return Itemsets(*canonical_rows(codes, offsets, len(self.bags.vocabulary)), *self._rest)
-
-    @property
-    def _rest(self) -> tuple[pa.Array, Mask]:
-        return self.bags.vocabulary, np.zeros(self.n_units, np.bool_)
+        n_items = len(self.bags.vocabulary)
+        codes, offsets, _ = row_loops.recode_rows(
+            codes, offsets, np.arange(n_items), n_items, repeats=repeats
+        )
+        return Itemsets(codes, offsets, self.bags.vocabulary, np.zeros(self.n_units, np.bool_))
 
 
 def _by_unit(items: NDArray[Any], units: NDArray[np.int32], n_units: int) -> tuple[NDArray[Any], Numbers]:
     """Sort items by their units, and return the offsets of units."""
     offsets, order, _ = row_loops.transpose(units, np.arange(len(units) + 1), n_units)
     return items[order], offsets
-
-
-def _sorted(codes: NDArray[np.int32], offsets: Numbers) -> NDArray[np.int32]:
-    """Sort the codes of each row, and keep repetitions."""
-    most = int(codes.max(initial=-1)) + 1
-    return row_loops.recode_rows(codes, offsets, np.arange(most), most, repeats=True)[0]
 
 
 @frozen
@@ -109,16 +98,9 @@ class UnitTable:
         """Positions of all columns but those of units and items."""
         return [place for place in range(self.frame.shape[1]) if place not in (self.unit, self.column)]
 
-    def sets(self) -> pd.DataFrame:
-        """Return a frame with one row per unit, in order of first appearance: the set of its items."""
-        return self._lists(self.rows.sets().to_pandas())
-
-    def bags(self) -> pd.DataFrame:
-        """Return the frame of `sets` with each item as often as the rows of the unit have it."""
-        return self._lists(self.rows.gather().to_pandas())
-
-    def _lists(self, values: pd.api.extensions.ExtensionArray) -> pd.DataFrame:
-        lists = pd.DataFrame({0: values})
+    def gather(self, *, repeats: bool = False) -> pd.DataFrame:
+        """Return a frame with one row per unit, in order of first appearance: the items of its rows."""
+        lists = pd.DataFrame({0: self.rows.gather(repeats=repeats).to_pandas()})
         lists.columns = self.frame.columns[[self.column]]
         return lists
 

@@ -67,7 +67,7 @@ def release_units(
     """
     names, columns = column_labels(keep, "keep"), table.frame.columns
     release = _UnitRelease(table, _kept_columns(table, names), check_flag(counts, "counts"))
-    result = release.publish(recode(table.sets()))
+    result = release.publish(recode(table.gather()))
     item = columns[table.column] if table.is_long else None
     parameters = {"unit": columns[table.unit], "item": item, "counts": release.counts}
     return replace(result, parameters={**result.parameters, **parameters, **keep_parameter(names)})
@@ -179,7 +179,7 @@ class _UnitRelease:
         label = self.table.frame.columns[self.table.column]
         if values:
             return audit_rows(guarantee, label, rows, [*values.values()], counts).rows_at_risk
-        lists = pd.DataFrame({label: (rows.gather() if counts else rows.sets()).to_pandas()})
+        lists = pd.DataFrame({label: rows.gather(repeats=counts).to_pandas()})
         return guarantee.audit(lists, label).rows_at_risk
 
     def _exposures(self, guarantee: Guarantee, rows: UnitRows, values: _Values) -> list[str]:
