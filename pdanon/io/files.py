@@ -16,10 +16,11 @@ import platform
 import shutil
 import stat
 import tempfile
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
+from typing import TypeVar
 from uuid import uuid4
 
 import pyarrow as pa
@@ -37,6 +38,7 @@ except ImportError:  # on Windows there are no locks, and drafts of other proces
 # second is there. Readers skip files that begin with "_".
 INCOMPLETE, _COMPLETE = "_INCOMPLETE", "_SUCCESS"
 
+_Result = TypeVar("_Result")
 _UNKNOWN = "Unrecognized filesystem type in URI"  # of Arrow
 
 
@@ -166,8 +168,7 @@ def join_name(directory: Path | str, name: str | None) -> Path | str:
 def kind_of(uri: str) -> fs.FileType:
     """Return the kind of a target: a file, a directory, or nothing."""
     filesystem, path = resolve(uri)
-    with _write_errors(filesystem, path):
-        return filesystem.get_file_info(path).type
+    return _write_safely(lambda: filesystem.get_file_info(path), filesystem, path).type
 
 
 def upload_file(file: Path, uri: str) -> None:
@@ -219,23 +220,23 @@ def directory_of_others(uri: str) -> Iterator[None]:
 def _complete(filesystem: fs.FileSystem, root: str) -> None:
     """Mark a directory as complete, and as incomplete no longer."""
     _mark(filesystem, f"{root}/{_COMPLETE}")
-    with _write_errors(filesystem, root):
-        filesystem.delete_file(f"{root}/{INCOMPLETE}")
+    _write_safely(lambda: filesystem.delete_file(f"{root}/{INCOMPLETE}"), filesystem, root)
 
 
 def _send(file: Path, filesystem: fs.FileSystem, path: str) -> None:
-    with _write_errors(filesystem, path):
+    def send() -> fs.FileInfo:
         # One call of Arrow: an interrupt between two would close an unfinished file, which then seems whole.
         fs.copy_files(str(file), path, fs.LocalFileSystem(), filesystem)
-        found = filesystem.get_file_info(path)
+        return filesystem.get_file_info(path)
+
+    found = _write_safely(send, filesystem, path)
     if found.size != file.stat().st_size:
         got = f"{found.size} of {file.stat().st_size} bytes"
         raise FormatError("the file is not whole", where=display_path(path, filesystem), got=got)
 
 
 def _mark(filesystem: fs.FileSystem, path: str) -> None:
-    with _write_errors(filesystem, path), filesystem.open_output_stream(path):
-        pass
+    _write_safely(lambda: filesystem.open_output_stream(path).close(), filesystem, path)
 
 
 def _remove(filesystem: fs.FileSystem, root: str, names: Sequence[str]) -> None:
@@ -249,15 +250,12 @@ def _remove(filesystem: fs.FileSystem, root: str, names: Sequence[str]) -> None:
             filesystem.delete_file(path)
 
 
-@contextmanager
-def _write_errors(filesystem: fs.FileSystem, path: str) -> Iterator[None]:
-    """Raise errors of a file system without its message, which may show credentials."""
+def _write_safely(write: Callable[[], _Result], filesystem: fs.FileSystem, path: str) -> _Result:
+    """Call a file system, and raise its errors without their message, which may show credentials."""
     try:
-        yield
+        return write()
     except Exception as error:
         problem = cause_of(error)
-    else:
-        return
     where, hint = display_path(path, filesystem), remedy_of(problem)
     raise FormatError("the file cannot be written", where=where, got=problem, hint=hint)
 

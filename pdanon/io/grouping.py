@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -34,11 +34,9 @@ from pdanon.io.lines import (
     check_fields,
     check_typed,
     check_types,
-    csv_options,
     delimiter_of,
     is_text,
     spans_lines,
-    unreadable_text,
 )
 from pdanon.io.long import refuse_list_units, refuse_published_persons
 from pdanon.io.trees import ParquetTree
@@ -130,18 +128,14 @@ def _open(
     path = Path(source)
     encoding = check_encoding(encoding)
     mark, notes = delimiter_of(path, delimiter, encoding)
-    try:
-        reader = pa_csv.open_csv(path, **csv_options(path, mark, encoding))
-        header = reader.schema.names  # which may be no text
-    except (OSError, UnicodeError, pa.ArrowException) as error:
-        reader, problem = None, cause_of(error)
-    if reader is None:  # raised outside the handler: the error of Arrow may show a line of the file
-        raise unreadable_text(path, mark, encoding, problem)
+    lines = TextLines(path, mark, encoding)
+    reader = lines.read_safely(lambda: pa_csv.open_csv(path, **lines.options()))
+    header = lines.read_safely(lambda: reader.schema.names)  # which may be no text
     check_fields(header, mark, path)
     _check_present(columns, header, source)
     check_typed(types, header, path)
     schema = cast_schema(pa.schema([reader.schema.field(name) for name in columns]), types)
-    return _read_text(reader, columns, types, TextLines(path, mark, encoding)), schema, notes
+    return _read_text(reader, columns, types, lines), schema, notes
 
 
 def _read_text(
@@ -149,27 +143,14 @@ def _read_text(
 ) -> Iterator[pa.RecordBatch]:
     """Yield batches of a CSV file as `read_text` reads it."""
     start, spans = 0, False
-    while (batch := _next_batch(reader, lines)) is not None:
+    while (batch := lines.read_safely(lambda: next(reader, None))) is not None:
         if not spans and any(map(spans_lines, batch.columns)):
             lines.check_quotes()
             spans = True
         table = pa.Table.from_batches([batch.select(columns)])
-        table = cast_columns(table, types, lines.path, partial(_line_after, lines, start))
+        table = cast_columns(table, types, lines.path, partial(lines.line_of, before=start))
         start += len(batch)
         yield from table.to_batches()
-
-
-def _next_batch(reader: Iterator[pa.RecordBatch], lines: TextLines) -> pa.RecordBatch | None:
-    problem = None
-    try:
-        return next(reader, None)
-    except (OSError, UnicodeError, pa.ArrowException) as error:
-        problem = cause_of(error)
-    raise unreadable_text(lines.path, lines.delimiter, lines.encoding, problem)
-
-
-def _line_after(lines: TextLines, start: int, row: int) -> int:
-    return lines.line_of(start + row)
 
 
 def _decoded(field: pa.Field) -> pa.Field:
@@ -276,8 +257,7 @@ def _database(target: Path, memory: str) -> Iterator[Any]:
     directory = tempfile.mkdtemp(prefix=".pdanon-", dir=target.absolute().parent)
     try:
         with duckdb.connect(os.path.join(directory, "lines.duckdb")) as database:
-            with _known_problems(memory):
-                database.execute("SET memory_limit = ?", [memory])
+            _run(lambda: database.execute("SET memory_limit = ?", [memory]), memory)
             database.execute("SET temp_directory = ?", [directory])
             database.execute("SET preserve_insertion_order = false")
             database.execute("SET enable_progress_bar = false")  # which is part of the standard output
@@ -298,16 +278,14 @@ def _load(database: Any, batches: Iterable[pa.RecordBatch], schema: pa.Schema, w
             raise
 
     database.register("batches", _store(note_failures(), schema))
-    with _known_problems(where, failures):
-        database.execute("CREATE TABLE lines AS SELECT * FROM batches")
+    _run(lambda: database.execute("CREATE TABLE lines AS SELECT * FROM batches"), where, failures)
 
 
-@contextmanager
-def _known_problems(where: Path | str, failures: Sequence[PdanonError] = ()) -> Iterator[None]:
+def _run(query: Callable[[], object], where: Path | str, failures: Sequence[PdanonError] = ()) -> None:
     """Raise errors of DuckDB and Arrow without their messages, which may show a line of the file."""
-    problem = None
     try:
-        yield
+        query()
+        return
     except (OSError, ValueError, pa.ArrowException) as error:
         problem = cause_of(error)
     except Exception as error:
@@ -316,9 +294,8 @@ def _known_problems(where: Path | str, failures: Sequence[PdanonError] = ()) -> 
         problem = type(error).__name__
     if failures:
         raise failures[0]
-    if problem is not None:
-        hint = "check that each column has one type"
-        raise FormatError("the lines cannot be grouped", where=str(where), got=problem, hint=hint)
+    hint = "check that each column has one type"
+    raise FormatError("the lines cannot be grouped", where=str(where), got=problem, hint=hint)
 
 
 @contextmanager
@@ -352,8 +329,9 @@ def gather_units(
         _check(database, [unit], [], where="unit", single=not as_shown)
         value = _quote(item)
         if pa.types.is_floating(schema.field(item).type):  # integers that pandas stores as floats
-            (whole,) = _count(database, f"SELECT count(*) FILTER (WHERE {_is_part(value)}) FROM lines")
-            value = value if whole else f"CAST({value} AS BIGINT)"
+            is_part = f"NOT (abs({value}) < {2**53} AND {value} = floor({value}))"  # not exact as an integer
+            (n_parts,) = _count(database, f"SELECT count(*) FILTER (WHERE {is_part}) FROM lines")
+            value = value if n_parts else f"CAST({value} AS BIGINT)"
         person, distinct = _quote(unit), "" if repeats else "DISTINCT"
         found = database.sql(f"""
             SELECT * FROM (SELECT {distinct} {person}, {value} AS {_quote(item)} FROM lines)
@@ -361,11 +339,6 @@ def gather_units(
         sorted_lines = _merge(pa.RecordBatchReader.from_stream(found))
         tables = _rows(sorted_lines, schema, [unit], item)
         yield (table.column(item).combine_chunks() for table in tables)
-
-
-def _is_part(value: str) -> str:
-    """Return the condition in SQL that a number is no integer that a float stores exactly."""
-    return f"NOT (abs({value}) < {2**53} AND {value} = floor({value}))"
 
 
 def _without_nan(batch: pa.RecordBatch) -> pa.RecordBatch:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import accumulate, chain, islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -36,6 +36,8 @@ from pdanon.io.files import check_encoding, check_name, line_not_in
 from pdanon.io.parquet import read_parquet, to_frame
 from pdanon.itemsets.dtype import is_text_type
 from pdanon.itemsets.validation import check_delimiter, check_known, is_uri, quote_word
+
+_Content = TypeVar("_Content")
 
 _DELIMITERS = (",", ";", "\t", "|")
 _SUFFIXES = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
@@ -94,15 +96,9 @@ def read_text(path: Path, types: Mapping[str, str], delimiter: str, encoding: st
 
     Empty fields are missing unless quoted. In a file of one column, an empty line is a row.
     """
-    table, problem = None, None
-    try:
-        table = parse_csv(path, delimiter, encoding)
-    except (OSError, UnicodeError, MemoryError, pa.ArrowException) as error:
-        problem = cause_of(error)
-    if table is None:
-        raise unreadable_text(path, delimiter, encoding, problem)
-    check_names(table.column_names, path)
     lines = TextLines(path, delimiter, encoding)
+    table = lines.read_safely(lines.parse)
+    check_names(table.column_names, path)
     if any(map(spans_lines, table.columns)):
         lines.check_quotes()
     check_typed(types, table.column_names, path)
@@ -127,55 +123,12 @@ def check_fields(header: Sequence[str], delimiter: str, path: Path) -> None:
         raise FormatError(what, where=str(path), got=got, hint=hint)
 
 
-def unreadable_text(path: Path, delimiter: str, encoding: str, problem: str | None) -> FormatError:
-    """Build the error for an unreadable CSV file. It shows the number of a line, but no content."""
-    problem = content_of(path, "CSV") or problem
-    what, where, hint = "the file cannot be read as CSV", str(path), file_hint(path, "CSV", problem)
-    other_kind = path.suffix.lower() in (".parquet", ".xlsx", ".toml")
-    if path.is_file() and not remedy_of(problem) and not other_kind and path.stat().st_size:
-        hint = "put quotes around a field that holds the delimiter, a quote or an end of line"
-        line = line_not_in(path, encoding)
-        if line is not None:
-            problem = f"it is not {encoding.upper()} text"
-            hint = "pass encoding (--encoding), such as cp1252 or latin-1; or save it as 'CSV UTF-8'"
-        elif problem == UNEVEN:
-            line = TextLines(path, delimiter, encoding).first_uneven()
-        where = str(path) if line is None else f"{path}, line {line:,}"
-    return FormatError(what, where=where, got=problem, hint=hint)
-
-
 @contextmanager
 def open_text(path: Path) -> Iterator[pa.NativeFile]:
     """Open a CSV file, and decompress it. Arrow opens no path that is not UTF-8, so Python does."""
     compression = "gzip" if path.suffix.lower() == ".gz" else None
     with path.open("rb") as raw, pa.input_stream(raw, compression=compression) as file:
         yield file
-
-
-def parse_csv(path: Path, delimiter: str, encoding: str) -> pa.Table:
-    """Parse a CSV file with all columns as text."""
-    options = csv_options(path, delimiter, encoding)
-    with open_text(path) as file:
-        return pa_csv.read_csv(file, **options)
-
-
-def csv_options(path: Path, delimiter: str, encoding: str) -> dict[str, Any]:
-    """Return Arrow's options for a CSV file, to read all columns as text."""
-    options = {
-        "read_options": pa_csv.ReadOptions(encoding=encoding),
-        "parse_options": pa_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
-    }
-    with open_text(path) as file, pa_csv.open_csv(file, **options) as reader:  # reads the first block
-        names = reader.schema.names
-    parsing = {"delimiter": delimiter, "newlines_in_values": True, "ignore_empty_lines": len(names) > 1}
-    options["parse_options"] = pa_csv.ParseOptions(**parsing)
-    options["convert_options"] = pa_csv.ConvertOptions(
-        column_types=dict.fromkeys(names, pa.string()),
-        null_values=[""],
-        strings_can_be_null=True,
-        quoted_strings_can_be_null=False,
-    )
-    return options
 
 
 def spans_lines(column: pa.Array | pa.ChunkedArray) -> bool:
@@ -199,10 +152,56 @@ def _note_lines(file: Iterable[str], lines: list[str]) -> Iterator[str]:
 
 
 class TextLines:
-    """Numbers of the lines of a CSV file, which is read again."""
+    """A CSV file, which is read again for the numbers of its lines."""
 
     def __init__(self, path: Path, delimiter: str, encoding: str) -> None:
         self.path, self.delimiter, self.encoding = path, delimiter, encoding
+
+    def parse(self) -> pa.Table:
+        """Parse the file with all columns as text."""
+        options = self.options()
+        with open_text(self.path) as file:
+            return pa_csv.read_csv(file, **options)
+
+    def options(self) -> dict[str, Any]:
+        """Return Arrow's options to read all columns as text."""
+        parsing: dict[str, Any] = {"delimiter": self.delimiter, "newlines_in_values": True}
+        options = {
+            "read_options": pa_csv.ReadOptions(encoding=self.encoding),
+            "parse_options": pa_csv.ParseOptions(**parsing),
+        }
+        with open_text(self.path) as file, pa_csv.open_csv(file, **options) as reader:  # the first block
+            names = reader.schema.names
+        options["parse_options"] = pa_csv.ParseOptions(**parsing, ignore_empty_lines=len(names) > 1)
+        options["convert_options"] = pa_csv.ConvertOptions(
+            column_types=dict.fromkeys(names, pa.string()),
+            null_values=[""],
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,
+        )
+        return options
+
+    def read_safely(self, read: Callable[[], _Content]) -> _Content:
+        """Read from the file. An error shows the number of a line, but no content."""
+        try:
+            return read()
+        except (OSError, UnicodeError, MemoryError, pa.ArrowException) as error:
+            problem = cause_of(error)
+        # Raised outside the handler: the error of Arrow may show a line of the file.
+        path, line = self.path, None
+        problem = content_of(path, "CSV") or problem
+        hint = file_hint(path, "CSV", problem)
+        other_kind = path.suffix.lower() in (".parquet", ".xlsx", ".toml")
+        if path.is_file() and not remedy_of(problem) and not other_kind and path.stat().st_size:
+            hint = "put quotes around a field that holds the delimiter, a quote or an end of line"
+            line = line_not_in(path, self.encoding)
+            if line is not None:
+                problem = f"it is not {self.encoding.upper()} text"
+                hint = "pass encoding (--encoding), such as cp1252 or latin-1; or save it as 'CSV UTF-8'"
+            elif problem == UNEVEN:
+                line = self.first_uneven()
+        where = str(path) if line is None else f"{path}, line {line:,}"
+        raise FormatError("the file cannot be read as CSV", where=where, got=problem, hint=hint)
 
     def check_quotes(self) -> None:
         """Check that all quotes are closed, if a field spans lines.
@@ -222,9 +221,9 @@ class TextLines:
         marks = record.width - 1
         return marks > 0 and all(line.count(self.delimiter) >= marks for line in record.lines)
 
-    def line_of(self, row: int) -> int:
-        """Return the number of the first line of a row, counted from 0."""
-        return next(islice(self._records(), row + 1, None)).line
+    def line_of(self, row: int, before: int = 0) -> int:
+        """Return the number of the first line of a row, counted from 0 after some rows before."""
+        return next(islice(self._records(), before + row + 1, None)).line
 
     def first_uneven(self) -> int | None:
         """Return the number of the first line that has not as many fields as the header."""

@@ -288,7 +288,7 @@ def test_no_memory_is_not_called_damage(error, tmp_path, monkeypatch):
     (tmp_path / "in.csv").write_text("items,n\na|b,1\n")
     monkeypatch.setattr(pq.ParquetFile, "read_row_group", fail)
     monkeypatch.setattr(pd, "read_csv", fail)
-    monkeypatch.setattr("pdanon.io.lines.parse_csv", fail)
+    monkeypatch.setattr("pdanon.io.lines.TextLines.parse", fail)
     for read in (
         lambda: pdanon.read_parquet(tmp_path / "in.parquet"),
         lambda: stream.pcta(tmp_path / "in.parquet", tmp_path / "out.parquet", k=2),

@@ -111,6 +111,7 @@ def test_what_cannot_be_grouped_is_refused_whole(change, error, message):
     asked = {"source": "lines.parquet", "target": "rows.parquet", "by": "who", "item": "what"} | change
     with pytest.raises(error, match=message) as caught:
         stream.from_long(**asked)
+    assert caught.value.__context__ is None
     assert SECRET not in str(caught.value)
     assert sorted(Path().iterdir()) == before
 

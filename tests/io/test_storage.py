@@ -197,6 +197,17 @@ def test_a_file_that_arrives_in_part_is_an_error(tmp_path, monkeypatch):
         upload_file(tmp_path / "draft", (tmp_path / "sent").as_uri())
 
 
+def test_the_message_of_a_storage_is_not_chained(tmp_path, monkeypatch):
+    def fail(*_):
+        raise OSError("https://user:secret@storage")
+
+    monkeypatch.setattr("pdanon.io.files.fs.copy_files", fail)
+    (tmp_path / "draft").write_bytes(b"12345")
+    with pytest.raises(pdanon.FormatError, match="cannot be written") as caught:
+        upload_file(tmp_path / "draft", (tmp_path / "sent").as_uri())
+    assert caught.value.__context__ is None
+
+
 # --- Other schemes
 
 
