@@ -16,11 +16,12 @@ import pandas as pd
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers, Offsets, canonical_rows
 from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import Floats, offsets_of, rows_of
-from pdanon.itemsets.sampling import draw_subsets
 from pdanon.itemsets.support import ItemsetTable, SupportIndex, concatenate, csr, no_itemsets
+from pdanon.itemsets.threads import many_parts
 from pdanon.itemsets.timing import part_done
 from pdanon.recoding.recoding import Cover, became_of
 
+_PART = 2**22  # items that are drawn together; drawing can be interrupted between two parts
 _TIE = 1e-9  # logarithms of equal probabilities differ by rounding
 _MOST_DRAWN = 2**20  # items of the rows of a round of draws
 _MOST_ROUNDS = 40
@@ -38,6 +39,37 @@ class Persons:
     codes: Codes  # the known items, ascending
     offsets: Offsets
     supports: Numbers  # original rows with all known items of a person; below k
+
+
+def draw_subsets(
+    itemsets: Itemsets, rows: Numbers, size: int | None, rng: np.random.Generator
+) -> tuple[Codes, Offsets]:
+    """Draw a subset of the items of each given row, uniformly among the subsets of one size.
+
+    Rows may repeat. A row of fewer items gives all of them, as with ``size=None``. Itemsets are in the order
+    of the rows, with ascending codes.
+    """
+    codes, counts = [np.empty(0, np.int32)], [np.empty(0, np.int64)]
+    before = offsets_of(itemsets.lengths[rows])
+    for begin, end in many_parts(before, int(before[-1]) // _PART + 1):
+        drawn, lengths = _draw_part(itemsets, rows[begin:end], size, rng)
+        codes.append(drawn)
+        counts.append(lengths)
+        part_done()
+    return np.concatenate(codes), offsets_of(np.concatenate(counts))
+
+
+def _draw_part(
+    itemsets: Itemsets, rows: Numbers, size: int | None, rng: np.random.Generator
+) -> tuple[Codes, Numbers]:
+    """Draw items of some rows, and return them with their number per row."""
+    whole = itemsets.take(rows)
+    of_draw = whole.rows
+    # A random permutation within each row: its first `size` items are a uniform subset.
+    order = np.lexsort((rng.random(len(of_draw)), of_draw))
+    if size is not None:
+        order = order[np.arange(len(order)) - whole.offsets[of_draw] < size]
+    return whole.codes[np.sort(order)], np.bincount(of_draw[order], minlength=len(rows))
 
 
 def rows_at_risk(itemsets: Itemsets, k: int, m: int | None) -> Mask:

@@ -20,12 +20,11 @@ from pdanon.itemsets.codes import Itemsets, Numbers, Offsets
 from pdanon.itemsets.columns import list_column
 from pdanon.itemsets.libraries import holds_tables
 from pdanon.itemsets.mapping import check_mapping
-from pdanon.itemsets.sampling import draw_subsets
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.timing import show_activity
 from pdanon.itemsets.validation import MOST_DRAWN, check_count, check_frame, check_known, random_generator
 from pdanon.recoding.counts import percent, wilson_interval
-from pdanon.recoding.identification import SampleAttack, count_candidates
+from pdanon.recoding.identification import SampleAttack, count_candidates, draw_subsets
 from pdanon.recoding.recoding import became_of
 from pdanon.recoding.result import Anonymized, refuse_units
 

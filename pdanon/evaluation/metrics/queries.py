@@ -36,8 +36,7 @@ from pdanon.itemsets.chunks import refuse_chunks
 from pdanon.itemsets.codes import Itemsets, Numbers, as_itemsets
 from pdanon.itemsets.columns import find_column, find_quasi, list_column
 from pdanon.itemsets.libraries import holds_tables
-from pdanon.itemsets.lists import Floats
-from pdanon.itemsets.sampling import draw_rows, keep_items, query_frame
+from pdanon.itemsets.lists import Floats, mask_at
 from pdanon.itemsets.support import ItemsetTable
 from pdanon.itemsets.timing import show_activity
 from pdanon.itemsets.validation import (
@@ -48,10 +47,13 @@ from pdanon.itemsets.validation import (
     random_generator,
     read_list,
 )
+from pdanon.recoding.identification import draw_subsets
 from pdanon.recoding.recoding import Cover
 from pdanon.recoding.result import Anonymized
 
 MOST_IN_BAGS = 12  # a query of bags is a sum over the subsets of its items
+_MOST_ITEMS = 2 * 10**8  # of all queries together
+_BYTES = 50  # peak memory per item of a query
 
 
 @holds_tables
@@ -304,10 +306,11 @@ class Workload:
         lists = _find_lists(frame, column)
         sets = Itemsets.from_series(lists)
         if items is not None:
-            sets = keep_items(sets, read_list(items, "items"))
+            sets = _keep_items(sets, read_list(items, "items"))
         rng = random_generator(random_state)
-        rows = draw_rows(np.flatnonzero(sets.lengths >= size), n, size, rng, f"rows with {size} items")
-        return cls.from_frame(query_frame(lists.name, sets, rows, size, rng))
+        able = np.flatnonzero(sets.lengths >= size)
+        queries, _ = _draw_queries(lists.name, sets, able, n, size, rng, f"rows with {size} items")
+        return cls.from_frame(queries)
 
     @classmethod
     def frequent(
@@ -433,8 +436,8 @@ class Workload:
         complete = frame.iloc[:, positions].notna().all(axis=1).to_numpy(np.bool_)
         able = np.flatnonzero(complete & (sets.lengths >= items))
         rng = random_generator(random_state)
-        rows = draw_rows(able, n, items, rng, f"rows with {items} items and all of {len(positions)} values")
-        queries = query_frame(lists.name, sets, rows, items, rng)
+        what = f"rows with {items} items and all of {len(positions)} values"
+        queries, rows = _draw_queries(lists.name, sets, able, n, items, rng, what)
         chosen = rng.random((n, len(positions))).argsort(axis=1).argsort(axis=1) < relational
         for place, mask in zip(positions, chosen.T, strict=True):
             queries[frame.columns[place]] = draw_conditions(frame.iloc[:, place], rows, mask, share)
@@ -619,3 +622,27 @@ def without_absent(
     every = queries.drop(columns=absent).iloc[owner].reset_index(drop=True)
     every[column] = as_itemsets(pd.Series([items for _, items, _ in added], dtype=object))
     return every, owner, np.array([sign for *_, sign in added])
+
+
+def _draw_queries(
+    label: Hashable, sets: Itemsets, able: Numbers, n: int, size: int, rng: np.random.Generator, what: str
+) -> tuple[pd.DataFrame, Numbers]:
+    """Draw a row for each of n queries, and a number of its items as a list column; return the rows, too."""
+    if n * size > _MOST_ITEMS:
+        got = f"{n:,} queries of {size} items: about {n * size * _BYTES / 1e9:.0f} GB"
+        hint = "draw fewer queries, or smaller ones"
+        raise ParameterError("too many items in the queries", where="n", got=got, hint=hint)
+    if not len(able):
+        raise ParameterError("no row to draw queries from", got=f"no {what}")
+    rows = rng.choice(able, n)
+    drawn = ItemsetTable.listed(*draw_subsets(sets, rows, size, rng)).to_rows(sets.vocabulary)
+    return pd.DataFrame({label: drawn.to_pandas()}), rows
+
+
+def _keep_items(sets: Itemsets, items: list[Any]) -> Itemsets:
+    """Return the rows restricted to some items."""
+    codes = sets.lookup(items)
+    if not len(codes) or (codes < 0).any():
+        got = f"{int((codes < 0).sum())} unknown of {len(codes)} items"
+        raise ParameterError("queries need items that occur", where="items", got=got)
+    return sets.keep_items(mask_at(sets.n_items, codes))
