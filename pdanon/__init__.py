@@ -102,8 +102,8 @@ from pdanon.io.onehot import from_onehot, to_onehot
 from pdanon.io.parquet import read_parquet, to_parquet
 from pdanon.io.text import from_text, read_csv, to_csv, to_text
 from pdanon.itemsets.codes import as_itemsets
-from pdanon.itemsets.config import config
 from pdanon.itemsets.mapping import apply_mapping
+from pdanon.itemsets.threads import config
 from pdanon.policy import Policy
 from pdanon.recoding.bounds import Bound
 from pdanon.recoding.reconstruction import reconstruct

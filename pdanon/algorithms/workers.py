@@ -11,7 +11,7 @@ from signal import SIG_DFL, SIGINT, default_int_handler, getsignal, signal
 from threading import Thread
 from typing import Any, TypeAlias
 
-from pdanon.itemsets.config import config
+from pdanon.itemsets.threads import config
 from pdanon.itemsets.timing import Report, report_nothing
 
 _MOST_PROCESSES = 1000  # more than any machine can use

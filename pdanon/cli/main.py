@@ -106,8 +106,8 @@ from pdanon.io.tables import (
 from pdanon.io.trees import ParquetTree
 from pdanon.itemsets.chunks import NAMES, ChunkTable, is_in_chunks
 from pdanon.itemsets.columns import find_column, label_positions
-from pdanon.itemsets.config import config
 from pdanon.itemsets.memory import out_of_memory
+from pdanon.itemsets.threads import config
 from pdanon.itemsets.validation import is_uri
 from pdanon.policy import Policy
 from pdanon.policy.releases import bound_function, release_table, release_writers

@@ -10,7 +10,7 @@ from typing import Any, ParamSpec, TypeVar, cast
 from pdanon.errors import GuaranteeError, ParameterError, PdanonError, did_you_mean
 from pdanon.itemsets.libraries import call_with_tables, methods_take_tables
 from pdanon.itemsets.memory import explain_memory
-from pdanon.itemsets.threads import read_variable
+from pdanon.itemsets.timing import read_variable
 from pdanon.itemsets.validation import quote_word
 
 _Arguments = ParamSpec("_Arguments")

@@ -1,4 +1,4 @@
-"""Number of threads, and the division of work among them."""
+"""Options of the process, such as its number of threads, and the division of work among these."""
 
 from __future__ import annotations
 
@@ -9,20 +9,28 @@ from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
 from itertools import pairwise
 from math import inf
+from types import EllipsisType
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pdanon.errors import ParameterError
+from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.memory import require_memory
-from pdanon.itemsets.timing import SETTINGS, TimeLimitError, halt_on_error, part_done, seconds_left
+from pdanon.itemsets.timing import (
+    MOST_THREADS,
+    SETTINGS,
+    TimeLimitError,
+    check_progress,
+    halt_on_error,
+    part_done,
+    read_variable,
+    seconds_left,
+)
 from pdanon.itemsets.validation import check_count
 
 _T = TypeVar("_T")
 
-_VARIABLE = "PDANON_THREADS"
-_MOST = 1024  # more threads than any machine can use
 _PART = 2**14  # steps of a search per part
 _WORTH = 100_000  # steps of a loop below which a thread costs more than it saves
 _STACK = 2**25  # bytes that a thread may need
@@ -34,7 +42,7 @@ _own = threading.local()  # has `busy` in threads of this module
 def check_threads(n: Any) -> int | None:
     """Check the number of threads that a program sets; None stands for the default."""
     hint = "None stands for the cores that this process may use"
-    return None if n is None else check_count(n, "threads", least=1, most=_MOST, hint=hint)
+    return None if n is None else check_count(n, "threads", least=1, most=MOST_THREADS, hint=hint)
 
 
 def check_processes(n: Any) -> int | Executor:
@@ -54,22 +62,87 @@ def count_threads() -> int:
     if threading.current_thread() is not threading.main_thread():
         return 1
     text = os.environ.get("OMP_NUM_THREADS", "")  # set by programs that start several processes
-    limit = max(int(text), 1) if text.isdecimal() and len(text) < 5 else _MOST
+    limit = max(int(text), 1) if text.isdecimal() and len(text) < 5 else MOST_THREADS
     # macOS and Windows have no sched_getaffinity.
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(cores, limit)
 
 
-def read_variable() -> int | None:
-    """Return the number of threads of the environment variable, if it is set."""
-    text = os.environ.get(_VARIABLE)
-    if text is None:
-        return None
-    if not text.isdecimal() or not text.isascii() or not 1 <= int(text[:9]) <= _MOST:
-        hint = "unset it to use all cores of the process"
-        problem = f"{_VARIABLE} must be an integer of at least 1 and at most {_MOST:,}"
-        raise ParameterError(problem, where="environment", got=text[:20], hint=hint)
-    return int(text)
+_CHECKS = {"progress": check_progress, "threads": check_threads, "processes": check_processes}
+
+
+class Settings:
+    """Options that are set, until the end of a ``with`` block. Shows the values of all options."""
+
+    def __init__(self, given: dict[str, Any]) -> None:
+        self._earlier = {name: SETTINGS[name] for name in given}
+        SETTINGS.update(given)
+
+    def __enter__(self) -> Settings:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        SETTINGS.update(self._earlier)
+
+    def __repr__(self) -> str:
+        return f"pdanon.config({', '.join(f'{name}={value}' for name, value in SETTINGS.items())})"
+
+
+@called_by_name
+def config(
+    *,
+    progress: bool | EllipsisType = ...,
+    threads: int | EllipsisType | None = ...,
+    processes: int | Executor | EllipsisType = ...,
+) -> Settings:
+    """Set options of this process, in all its threads. An option that is not passed stays as it is.
+
+    Parameters
+    ----------
+    progress : bool
+        Show progress bars, on stderr or in the notebook. By default there are none. A bar hides those of
+        parts of its work; worker processes show none.
+    threads : int or None
+        The number of threads for large tables, at least 1. None, the default, is the value of the environment
+        variable ``PDANON_THREADS``, or the number of cores of the process.
+    processes : int or Executor
+        The number of processes that share the configurations of `compare`, the blocks of `rum_bound`, and the
+        regions of quasi-identifiers in files; by default 1, this process. Or a
+        ``concurrent.futures.Executor`` with workers of its own, such as ``client.get_executor()`` of Dask,
+        for blocks and regions.
+
+    Returns
+    -------
+    Settings
+        At the end of a ``with`` block, the options that were passed have their earlier values again.
+
+    Raises
+    ------
+    ParameterError
+        If a value is out of range, or there is no package tqdm to show progress.
+
+    Notes
+    -----
+    Releases and all numbers are the same for any values. Small tables use one thread. With several processes,
+    a script must start its work below ``if __name__ == "__main__":``.
+
+    By default, calls outside the main thread use one thread, as their caller already uses several. So do
+    processes with ``OMP_NUM_THREADS=1`` in their environment, such as workers of Dask and joblib.
+
+    Examples
+    --------
+    >>> import pdanon
+    >>> with pdanon.config(threads=2):
+    ...     pdanon.config()
+    pdanon.config(progress=False, threads=2, processes=1)
+    >>> pdanon.config()
+    pdanon.config(progress=False, threads=None, processes=1)
+    """
+    given = {"progress": progress, "threads": threads, "processes": processes}
+    return Settings({name: _CHECKS[name](value) for name, value in given.items() if value is not ...})
+
+
+# --- The division of work
 
 
 def even_parts(before: NDArray[Any]) -> list[tuple[int, int]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -19,10 +20,24 @@ from pdanon.itemsets.validation import check_flag
 
 # Of this process; `pdanon.config` sets them.
 SETTINGS: dict[str, Any] = {"progress": False, "threads": None, "processes": 1}
+MOST_THREADS = 1024  # more than any machine can use
+_VARIABLE = "PDANON_THREADS"
 
 _end: ContextVar[float] = ContextVar("end", default=inf)  # a value of time.perf_counter()
 _watcher: ContextVar[Callable[[int], object] | None] = ContextVar("watcher", default=None)
 _halt: ContextVar[NDArray[np.bool_] | None] = ContextVar("halt", default=None)
+
+
+def read_variable() -> int | None:
+    """Return the number of threads of the environment variable, if it is set."""
+    text = os.environ.get(_VARIABLE)
+    if text is None:
+        return None
+    if not text.isdecimal() or not text.isascii() or not 1 <= int(text[:9]) <= MOST_THREADS:
+        hint = "unset it to use all cores of the process"
+        problem = f"{_VARIABLE} must be an integer of at least 1 and at most {MOST_THREADS:,}"
+        raise ParameterError(problem, where="environment", got=text[:20], hint=hint)
+    return int(text)
 
 
 class TimeLimitError(Exception):

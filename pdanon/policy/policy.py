@@ -38,7 +38,7 @@ from pdanon.io.tables import (
 from pdanon.io.targets import check_absent
 from pdanon.io.trees import ParquetTree
 from pdanon.itemsets.arguments import constructed_by_name
-from pdanon.itemsets.config import config
+from pdanon.itemsets.threads import config
 from pdanon.itemsets.validation import (
     check_count,
     check_flag,
