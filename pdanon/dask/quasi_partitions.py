@@ -194,19 +194,15 @@ class _PartitionRows:
         """Apply a function to each region, where its rows are; what it stores stays there."""
         shared, work = [once(function), once(replace(parts[0], storage=None))], dask.delayed(_work)
         own = [*zip(*given, strict=True)] if given else [()] * len(parts)
-        done = []
-        for (start, stop), stored in zip(self._bounds, self._stored, strict=True):
-            n_rows = [part.storage.n_rows for part in parts[start:stop]]
-            done.append(work(*shared, stored, n_rows, once(own[start:stop])))
-        done = persist(done)
+        done = persist([work(*shared, storages, once(own[regions])) for regions, storages in self.stored])
         outcomes: list[list[Any]] = compute([each[0] for each in done])
         self._stored = [each[1] for each in done]
         return [each for bucket in outcomes for each in bucket]
 
     @property
     def stored(self) -> list[tuple[slice, Any]]:
-        """Adjacent regions, and the tables of each."""
-        return [(slice(*own), tables) for own, tables in zip(self._bounds, self._stored, strict=True)]
+        """Adjacent regions, and the storage of each, on a worker."""
+        return [(slice(*own), storages) for own, storages in zip(self._bounds, self._stored, strict=True)]
 
     def _each(
         self, function: Callable[..., Any], *shared: Any, own: Sequence[Sequence[Any]] | None = None
@@ -250,7 +246,7 @@ class _PartitionRegions:
             mappings = [
                 join(each, first[own].tolist()) for each, (own, _) in zip(packed, stored, strict=True)
             ]
-        schema = compute(dask.delayed(_schema_of)(parts[0]))
+        schema = compute(dask.delayed(unpack)(parts[0]).schema)
         return _ReleasedPartitions(parts, self.rows.digests, schema, mappings)
 
 
@@ -267,7 +263,7 @@ class _ReleasedPartitions:
         """Return the mapping, if items were recoded."""
         if not self.mappings:
             return None
-        meta = compute(dask.delayed(pd.DataFrame.head)(self.mappings[0], 0))
+        meta = compute(self.mappings[0].head(0))
         return dd.from_delayed([*self.mappings], meta=meta, verify_meta=False)
 
 
@@ -338,37 +334,36 @@ def _pack_each(rows: pa.Table, counts: Numbers | NDArray[np.int32] | list[int]) 
 
 
 @returning_unused
-def _join_regions(pieces: list[Sequence[tuple[bytes, Numbers]]]) -> list[dict[str, bytes]]:
+def _join_regions(pieces: list[Sequence[tuple[bytes, Numbers]]]) -> list[MemoryStorage]:
     """Return the rows of each region, partition by partition."""
     packed, counts = zip(*chain(*pieces), strict=True)
     by_part = np.array(counts)
     rows = regroup(pa.concat_tables(map(unpack, packed)), by_part)
-    return [{ROWS: each} for each in _pack_each(rows, by_part.sum(axis=0))]
+    n_rows = by_part.sum(axis=0).tolist()
+    return [
+        MemoryStorage(own, {ROWS: each}) for own, each in zip(n_rows, _pack_each(rows, n_rows), strict=True)
+    ]
 
 
 @returning_unused
 def _work(
-    function: Callable[..., Any],
-    part: Any,
-    stored: list[dict[str, bytes]],
-    n_rows: list[int],
-    given: list[Sequence[Any]],
-) -> tuple[list[Any], list[dict[str, bytes]]]:
-    """Apply a function to adjacent regions; return the outcomes, and the tables of each region."""
-    storages = [MemoryStorage(own, {**tables}) for own, tables in zip(n_rows, stored, strict=True)]
+    function: Callable[..., Any], part: Any, storages: list[MemoryStorage], given: list[Sequence[Any]]
+) -> tuple[list[Any], list[MemoryStorage]]:
+    """Apply a function to adjacent regions; return the outcomes, and the storages with what it stored."""
+    storages = [replace(each, tables={**each.tables}) for each in storages]
     regions = zip(storages, given, strict=True)
     outcomes = [function(replace(part, storage=each), *own, report_nothing) for each, own in regions]
-    return outcomes, [each.tables for each in storages]
+    return outcomes, storages
 
 
-def _pick_stored(stored: list[dict[str, bytes]], name: str) -> list[bytes]:
-    return [each[name] for each in stored]
+def _pick_stored(storages: list[MemoryStorage], name: str) -> list[bytes]:
+    return [each.tables[name] for each in storages]
 
 
 @returning_unused
-def _split_released(stored: list[dict[str, bytes]], counts: NDArray[np.int32]) -> list[bytes]:
+def _split_released(storages: list[MemoryStorage], counts: NDArray[np.int32]) -> list[bytes]:
     """Return the released rows of some regions by partition, sorted by region."""
-    released = pa.concat_tables(unpack(each["released"]) for each in stored)
+    released = pa.concat_tables(each.written("released") for each in storages)
     return _pack_each(regroup(released, counts.T), counts.sum(axis=1))
 
 
@@ -389,10 +384,6 @@ def _publish_values(
 def _join_mappings(packed: list[bytes], first: list[int]) -> pd.DataFrame:
     tables = [number_groups(unpack(each), own) for each, own in zip(packed, first, strict=True)]
     return pa.concat_tables(tables, promote_options="permissive").to_pandas()
-
-
-def _schema_of(packed: bytes) -> pa.Schema:
-    return unpack(packed).schema
 
 
 # --- The released partitions

@@ -38,7 +38,12 @@ from pdanon.io.lines import (
     is_text,
     spans_lines,
 )
-from pdanon.io.long import refuse_list_units, refuse_published_persons
+from pdanon.io.long import (
+    refuse_list_units,
+    refuse_published_persons,
+    refuse_single_lines,
+    refuse_unknown_persons,
+)
 from pdanon.io.trees import ParquetTree
 from pdanon.itemsets.dtype import is_list_type, is_text_type, type_name
 from pdanon.itemsets.libraries import without_views
@@ -48,7 +53,6 @@ from pdanon.itemsets.validation import check_text, read_list
 MEMORY = "1GB"  # default limit of DuckDB
 _LINES = 2**18  # lines that are converted and written together
 _MOST_DIGITS = 38  # of decimals in DuckDB
-_FEW = 20  # lines: among fewer, all may have different persons by chance
 
 
 def group_lines(
@@ -359,16 +363,9 @@ def _check(
     lacking = " OR ".join(f"{_quote(name)} IS NULL" for name in by)
     n_lines, n_unknown = _count(database, f"SELECT count(*), count(*) FILTER (WHERE {lacking}) FROM lines")
     (n_persons,) = _count(database, f"SELECT count(*) FROM (SELECT DISTINCT {persons} FROM lines)")
-    if n_unknown:
-        got = f"{n_unknown:,} of {n_lines:,} lines in which a value is missing"
-        raise ParameterError(
-            "some lines have no person", where=where, got=got, hint="leave them out of the file"
-        )
-    if single and n_persons == n_lines >= _FEW:
-        hint = "pass the column that is the same in all lines of a person, such as a customer number"
-        got = f"{n_lines:,} lines with as many different values"
-        what = "each line has another person, so each person would have one item"
-        raise ParameterError(what, where=where, got=got, hint=hint)
+    refuse_unknown_persons(n_unknown, n_lines, None, where)
+    if single:
+        refuse_single_lines(n_lines, n_persons, where)
     for name in map(_quote, keep):
         several = f"SELECT 1 FROM lines GROUP BY {persons} HAVING min({name}) <> max({name})"
         (many,) = _count(database, f"SELECT count(*) FROM ({several})")

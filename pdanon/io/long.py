@@ -254,14 +254,14 @@ def refuse_published_persons(by: Sequence[Hashable], kept: Sequence[Hashable]) -
         raise ParameterError("the column of persons is never published", where="keep", got=got, hint=hint)
 
 
-def refuse_unknown_persons(n_missing: int, n_lines: int, by: list[Hashable], where: str) -> None:
-    """Refuse lines that have no person."""
+def refuse_unknown_persons(n_missing: int, n_lines: int, by: list[Hashable] | None, where: str) -> None:
+    """Refuse lines that have no person: those of a frame with columns ``by``, or of a file."""
     if n_missing:
         raise ParameterError(
             "some lines have no person",
             where=where,
-            got=f"{n_missing} of {n_lines} lines in which a value is missing",
-            hint=f"leave them out, as by frame.dropna(subset={by})",
+            got=f"{n_missing:,} of {n_lines:,} lines in which a value is missing",
+            hint=f"leave them out{f', as by frame.dropna(subset={by})' if by else ' of the file'}",
         )
 
 
@@ -278,7 +278,7 @@ def refuse_single_lines(n_lines: int, n_persons: int, where: str = "by") -> None
         raise ParameterError(
             "each line has another person, so each person would have one item",
             where=where,
-            got=f"{n_lines} lines with as many different values",
+            got=f"{n_lines:,} lines with as many different values",
             hint="pass the column that is the same in all lines of a person, such as a customer number",
         )
 
