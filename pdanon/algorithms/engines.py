@@ -90,7 +90,7 @@ def plan(
         If the algorithm has no such parameters.
     """
     if algorithm is not None:
-        check_algorithm(algorithm, parameters, count_rows)
+        _check_algorithm(algorithm, parameters, count_rows)
         # Iterators are read in each round, but `keep` by the release.
         given = {name: each if name == "keep" else materialize(each) for name, each in parameters.items()}
         given = ALGORITHMS[algorithm].read_guarantee(given)
@@ -142,27 +142,10 @@ def rows_held(name: str) -> int:
     return int(float(f"{MACHINE_GB * 1e9 / ALGORITHMS[name].bytes_per_row:.1e}"))
 
 
-def check_algorithm(
-    name: str, parameters: dict[str, Any], count_rows: Callable[[], int | None] | None = None
+def _check_algorithm(
+    name: str, parameters: dict[str, Any], count_rows: Callable[[], int | None] | None
 ) -> None:
-    """Check, before any row is read, that distinct transactions suffice for an algorithm.
-
-    Parameters
-    ----------
-    name : str
-        The name of the algorithm.
-    parameters : dict
-        Its parameters.
-    count_rows : callable, optional
-        As for `plan`.
-
-    Raises
-    ------
-    ParameterError
-        If the algorithm needs all rows at once, or does not exist. The hint has the memory that they take.
-    CallError
-        If the algorithm has no such parameters.
-    """
+    """Check that distinct transactions suffice for an algorithm; the error has the memory of all rows."""
     function = find_algorithm(name)
     accepted = sorted(functions(*_RECODES))
     if name not in accepted:
@@ -230,7 +213,7 @@ def recodes_lists(name: str, column: Hashable | None) -> bool:
 
 
 def decide(columns: ListColumns, algorithm: str, parameters: dict[str, Any]) -> Decision[Recoder]:
-    """Decide for distinct transactions by an algorithm that `check_algorithm` accepted.
+    """Decide for distinct transactions by an algorithm for which these suffice.
 
     Raises
     ------

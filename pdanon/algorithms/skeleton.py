@@ -44,15 +44,15 @@ _LEAST = 3  # items of a row that the supports of pairs do not describe
 _FIRST_SHARE = 64
 
 
-def suffices(algorithm: str | None, parameters: Mapping[str, Any]) -> bool:
+def suffices(algorithm: str, parameters: Mapping[str, Any]) -> bool:
     """Return whether a decision for a skeleton equals that for all rows.
 
     ``parameters`` have the guarantee. Suppressed items and listed constraints need other rows, sensitive
     items and refined sets need supports of more items, and a generator would draw another order in each
     round.
     """
-    record = None if algorithm is None else ALGORITHMS.get(algorithm)
-    if record is None or not record.by_pairs:
+    record = ALGORITHMS[algorithm]
+    if not record.by_pairs:
         return False
     given = with_defaults(record.function, parameters)
     guarantee, seed, share = given["guarantee"], given.get("random_state"), given.get("max_suppressed", 0)
