@@ -7,7 +7,7 @@ import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import accumulate, chain, islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -429,7 +429,8 @@ def read_json_lines(path: Path, types: Mapping[str, str]) -> pa.Table:
                 rows.append(_parse(text, path, line))
                 lines.append(line)
     names = list(dict.fromkeys(chain.from_iterable(rows)))
-    columns = [_encode([row.get(name) for row in rows], lines, name, path) for name in names]
+    fields = {name: [row.get(name) for row in rows] for name in names}
+    columns = [pa.array(each, _find_type(each, lines, name, path)) for name, each in fields.items()]
     table = pa.table(columns, names=names)
     check_typed(types, names, path)
     return cast_columns(table, types, path, lines.__getitem__)
@@ -462,59 +463,37 @@ def _unite(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 _DECODER = json.JSONDecoder(parse_constant=_refuse, object_pairs_hook=_unite)
 
 
-def _encode(values: Sequence[Any], lines: Sequence[int], name: str, path: Path) -> pa.Array:
-    """Return the values of a field, which have one type, as an array."""
+def _find_type(values: Sequence[Any], lines: Sequence[int], name: str, path: Path) -> pa.DataType:
+    """Return the type of the values of a field, which have one type."""
     kinds = {*map(type, values)} - {type(None)}
-    if kinds == {int, float}:
-        return pa.array(_floats(values, lines, name, path), pa.float64())
     kind = min(kinds, key=str, default=None)
-    if len(kinds) > 1:
+    if len(kinds) > 1 and kinds != {int, float}:
         first = next(type(value) for value in values if value is not None)
         place = next(place for place, value in enumerate(values) if type(value) not in (first, type(None)))
         got = f"{_KINDS[type(values[place])]} after {_KINDS[first]}"
         raise _error("a field has two types", name, path, lines[place], got)
-    missing = np.fromiter((value is None for value in values), np.bool_, len(values))
+    if int in kinds:
+        low, high, problem = -(2**63), 2**63 - 1, "an integer has more than 64 bits"
+        if float in kinds:
+            low, high, problem = -_EXACT, _EXACT, "a float cannot hold an integer beside fractions"
+        elif all(value is None or value >= 0 for value in values):
+            high = 2**64 - 1
+        for place, value in enumerate(values):
+            if type(value) is int and not low <= value <= high:
+                raise _error(problem, name, path, lines[place], "an integer")
+        if float in kinds:
+            return pa.float64()
+        return pa.int64() if all(value is None or value < 2**63 for value in values) else pa.uint64()
     if kind is list:
-        lengths = [len(value or ()) for value in values]
         flat = list(chain.from_iterable(value or () for value in values))
-        inner = _encode(flat, np.repeat(lines, lengths).tolist(), name, path)
-        offsets = pa.array([*accumulate(lengths, initial=0)], pa.int64())
-        lists = pa.LargeListArray.from_arrays(offsets, inner, mask=pa.array(missing))
-        return lists.cast(pa.list_(inner.type)) if len(flat) < 2**31 else lists
+        owners = np.repeat(lines, [len(value or ()) for value in values]).tolist()
+        return pa.list_(_find_type(flat, owners, name, path))
     if kind is dict:
         fields = list(dict.fromkeys(chain.from_iterable(value or () for value in values)))
-        if not fields:
-            return pa.array(values, pa.struct([]))
-        parts = [[None if value is None else value.get(field) for value in values] for field in fields]
-        arrays = [_encode(part, lines, name, path) for part in parts]  # a key within may be a value
-        return pa.StructArray.from_arrays(arrays, fields, mask=pa.array(missing))
-    if kind is int:
-        return _integers(values, lines, name, path)
-    return pa.array(values, pa.null() if kind is None else _PLAIN[kind])
-
-
-def _integers(values: Sequence[int | None], lines: Sequence[int], name: str, path: Path) -> pa.Array:
-    present = [value for value in values if value is not None]
-    low, high = (min(present), max(present))
-    if low >= -(2**63) and high < 2**63:
-        return pa.array(values, pa.int64())
-    if low >= 0 and high < 2**64:
-        return pa.array(values, pa.uint64())
-    limit = 2**63 if low < 0 else 2**64
-    place = next(i for i, each in enumerate(values) if each is not None and not -(2**63) <= each < limit)
-    raise _error("an integer has more than 64 bits", name, path, lines[place], "an integer")
-
-
-def _floats(
-    values: Sequence[float | None], lines: Sequence[int], name: str, path: Path
-) -> Sequence[float | None]:
-    """Return numbers as floats, also those that are written as integers."""
-    for place, value in enumerate(values):
-        if type(value) is int and abs(value) > _EXACT:
-            raise _error(
-                "a float cannot hold an integer beside fractions", name, path, lines[place], "an integer"
-            )
-    return [None if value is None else float(value) for value in values]
+        parts = ([None if value is None else value.get(field) for value in values] for field in fields)
+        found = (_find_type(part, lines, name, path) for part in parts)  # a key within may be a value
+        return pa.struct([*zip(fields, found, strict=True)])
+    return pa.null() if kind is None else _PLAIN[kind]
 
 
 def _error(what: str, name: str, path: Path, line: int, got: str) -> FormatError:
