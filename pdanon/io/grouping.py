@@ -221,17 +221,7 @@ def _stored_type(kind: pa.DataType) -> pa.DataType:
 def _store(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> pa.RecordBatchReader:
     """Return batches in the types that DuckDB keeps."""
     stored = pa.schema([field.with_type(_stored_type(field.type)) for field in schema])
-    columns = (
-        [each.storage if isinstance(each, pa.ExtensionArray) else each for each in batch.columns]
-        for batch in batches
-    )
-    cast = (
-        pa.RecordBatch.from_arrays(
-            [each.cast(field.type) for each, field in zip(own, stored, strict=True)], schema=stored
-        )
-        for own in columns
-    )
-    return pa.RecordBatchReader.from_batches(stored, cast)
+    return pa.RecordBatchReader.from_batches(stored, (batch.cast(stored) for batch in batches))
 
 
 def _restore(table: pa.Table, schema: pa.Schema, names: Iterable[str]) -> pa.Table:
@@ -239,12 +229,8 @@ def _restore(table: pa.Table, schema: pa.Schema, names: Iterable[str]) -> pa.Tab
     for name in names:
         kind, place = schema.field(name).type, table.column_names.index(name)
         if _stored_type(kind) != kind:
-            extends = isinstance(kind, pa.BaseExtensionType)
-            column = table.column(name).cast(kind.storage_type if extends else kind)
-            if extends:
-                chunks = [pa.ExtensionArray.from_storage(kind, chunk) for chunk in column.chunks]
-                column = pa.chunked_array(chunks, kind)
-            table = table.set_column(place, name, column)
+            column = table.column(name).cast(getattr(kind, "storage_type", kind))
+            table = table.set_column(place, name, column.cast(kind))
     return table
 
 
