@@ -151,7 +151,7 @@ def _to_series(values: pa.ChunkedArray) -> pd.Series[Any]:
     if pa.types.is_dictionary(values.type):
         kind = without_views(values.type)
         signed = pa.dictionary(pa.int32(), kind.value_type, kind.ordered)  # pandas reads no other codes
-        return pd.Series(_cast(values, signed).to_pandas())  # categories: quasi-identifiers may be grades
+        return pd.Series(values.cast(signed).to_pandas())  # categories: quasi-identifiers may be grades
     has_codes = is_list_type(values.type) and pa.types.is_dictionary(values.type.value_type)
     kind = values.type if has_codes else without_views(values.type)
     return pd.Series(ListArray(values if kind is values.type else values.cast(kind)))
@@ -257,7 +257,7 @@ def _as_before(values: pa.ChunkedArray, before: pa.DataType) -> pa.ChunkedArray:
         return values
     for kind in _layouts(values.type, before):
         with suppress(pa.ArrowException):
-            return _cast(values, kind)
+            return values.cast(kind)
     return values
 
 
@@ -278,18 +278,6 @@ def _layouts(now: pa.DataType, before: pa.DataType) -> Iterator[pa.DataType]:
 
 def _is_text(kind: pa.DataType) -> bool:
     return is_text_type(kind) or bool(pa.types.is_string_view(kind))
-
-
-def _cast(values: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
-    if not (pa.types.is_dictionary(values.type) and pa.types.is_dictionary(kind)):
-        return values.cast(kind)
-    chunks = [
-        pa.DictionaryArray.from_arrays(
-            chunk.indices.cast(kind.index_type), chunk.dictionary.cast(kind.value_type), ordered=kind.ordered
-        )
-        for chunk in values.chunks
-    ]
-    return pa.chunked_array(chunks, kind)
 
 
 def _builder(value: Any, source: Any) -> Callable[[pa.Table], Any]:
