@@ -221,14 +221,12 @@ class Encoder:
 
     def encode(self, rows: pa.Table, own: TableValues) -> tuple[Codes, Itemsets | None]:
         """Return the codes of values and items, given the values and items that the rows number."""
-        columns = []
-        for place, rows_of in enumerate(self.values.places(own)):
-            columns.append(self.table.codes[rows_of[to_numpy(rows[str(place)])], place])
-        codes = np.column_stack(columns) if columns else np.empty((len(rows), 0), np.int32)
+        places = enumerate(self.values.places(own))
+        columns = [self.table.codes[of[to_numpy(rows[str(place)])], place] for place, of in places]
         itemsets = None
         if self.vocabulary is not None:
             itemsets = read_lists(rows, self.vocabulary, own.find_items(self.vocabulary))
-        return codes.astype(np.int32), itemsets
+        return np.column_stack(columns).astype(np.int32), itemsets
 
 
 def code_lists(codes: Codes, offsets: Any, nulls: Any) -> pa.Array:
@@ -321,7 +319,7 @@ class Histogram:
         for shift, size in zip(self._shifts[::-1], self._sizes[::-1], strict=True):
             keys, codes = np.divmod(keys, size)
             columns.append((codes << shift).astype(np.int32))
-        return np.column_stack(columns[::-1]) if len(self.keys) else np.empty((0, len(columns)), np.int32)
+        return np.column_stack(columns[::-1])
 
 
 def cut_regions(
@@ -365,9 +363,7 @@ class Assignment:
         self._histogram = histogram
         self._region = np.zeros(len(histogram.keys), np.int32)  # the last region of each combination
         shares: dict[int, list[tuple[int, int]]] = {}
-        times = np.zeros(len(histogram.keys), np.int64)
-        for which, _ in regions:
-            times[which] += 1
+        times = np.bincount(np.concatenate([which for which, _ in regions]), minlength=len(histogram.keys))
         for number, (which, rows) in enumerate(regions):
             self._region[which] = number
             for place in np.flatnonzero(times[which] > 1).tolist():
@@ -385,10 +381,7 @@ class Assignment:
 
     def count(self, codes: Codes) -> Numbers:
         """Return the number of rows with each combination that is in several regions."""
-        which, rows = np.unique(self._histogram.find(codes), return_counts=True)
-        counts = np.zeros(len(self._region), np.int64)
-        counts[which] = rows
-        return counts[self._split]
+        return np.bincount(self._histogram.find(codes), minlength=len(self._region))[self._split]
 
     def of(self, codes: Codes, before: Numbers) -> NDArray[np.int32]:
         """Return the region of each row, given the counts of all rows before them."""
