@@ -97,7 +97,7 @@ def from_text(series: pd.Series[Any], *, separator: str) -> pd.Series[Any]:
     check_separator(separator)
     texts = _read_texts(series)
     refuse_list_texts(texts, separator, "items" if series.name is None else series.name)
-    if not pc.any(pc.match_substring(texts, separator), min_count=0).as_py():
+    if not _count_texts(texts, separator):
         _refuse_absent(texts, separator)
     itemsets = without_blanks(Itemsets.from_arrow_unsorted(pc.split_pattern(texts, separator)))
     return pd.Series(itemsets.to_pandas(), index=series.index, name=series.name)
@@ -226,7 +226,7 @@ def _refuse_absent(texts: pa.ChunkedArray, separator: str) -> None:
     """Refuse a separator that occurs in no text, and suggest usual ones that occur."""
     if not pc.any(pc.greater(pc.utf8_length(texts), 0), min_count=0).as_py():
         return
-    found = [name for mark, name in _USUAL.items() if pc.any(pc.match_substring(texts, mark)).as_py()]
+    found = [name for mark, name in _USUAL.items() if _count_texts(texts, mark)]
     hint = f"usual separators in the texts: {', '.join(found)}"
     if not found:
         hint = "if a text is one item: frame['items'].map(lambda item: [item])"
@@ -581,7 +581,7 @@ def _check_occurs(joined: pa.Array, separator: str, column: str, path: str) -> N
         )
 
 
-def _count_texts(texts: pa.Array, mark: str) -> int:
+def _count_texts(texts: pa.Array | pa.ChunkedArray, mark: str) -> int:
     """Count the texts that contain a mark."""
     return int(pc.sum(pc.match_substring(texts, mark)).as_py() or 0)
 
