@@ -100,14 +100,14 @@ class TablePartitions(Original):
         """The columns, as workers read them."""
         return PartColumns.of(self.frame._meta, self.columns.lists, self.columns.quasi)
 
-    def decide(self, name: str, given: Mapping[str, Any]) -> Decision[ReleasedTable[_ReleasedPartitions]]:
+    def decide(self, name: str, given: Mapping[str, Any]) -> Decision[ReleasedTable]:
         """Read the rows, and decide region by region, on the workers."""
         rows = _PartitionRows.read(self.frame, self.parts)
         with progress_bar(name, "steps") as report:
             return decide_table(rows, name, given, rows.share, report)
 
     @contextmanager
-    def write(self, decision: Decision[ReleasedTable[_ReleasedPartitions]]) -> Iterator[_WrittenTable]:
+    def write(self, decision: Decision[ReleasedTable]) -> Iterator[_WrittenTable]:
         """Recode the partitions once for the audit. Computing the release recodes them again."""
         released, columns = decision.rows.rows, self.parts
         parts = [*zip(self.frame.to_delayed(), released.parts, released.digests, strict=True)]

@@ -9,7 +9,7 @@ from dataclasses import field, replace
 from functools import partial, reduce
 from itertools import count, pairwise
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -103,7 +103,7 @@ class TableFiles(Source):
     directory: Path
     empty: list[NDArray[np.uint8]] = field(default_factory=list)
 
-    def decide(self, name: str, given: Mapping[str, Any]) -> Decision[ReleasedTable[ReleasedFiles]]:
+    def decide(self, name: str, given: Mapping[str, Any]) -> Decision[ReleasedTable]:
         """Read the rows, and decide region by region, in processes."""
         with report_write_errors(self.target):
             with expect_unchanged(self.tree):
@@ -134,7 +134,7 @@ class TableFiles(Source):
         return rows
 
     @contextmanager
-    def write(self, decision: Decision[ReleasedTable[ReleasedFiles]]) -> Iterator[_WrittenTable]:
+    def write(self, decision: Decision[ReleasedTable]) -> Iterator[_WrittenTable]:
         """Write a draft, which the audit fills. At the end it becomes the target, after the mapping."""
         with self.draft(partial(write_confidential_parts, decision.rows.rows.mappings)) as draft:
             yield _WrittenTable(self, decision, draft)
@@ -445,10 +445,6 @@ class ReleasedValues:
     def mappings(self) -> Iterator[pa.Table]:
         """Yield a mapping without rows: no item was recoded."""
         yield _no_mapping()
-
-
-# The released values and lists of all rows, on disk.
-ReleasedFiles: TypeAlias = ReleasedRegions | ReleasedValues
 
 
 def _no_mapping() -> pa.Table:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -274,11 +274,7 @@ def number_groups(mapping: pa.Table, first: int) -> pa.Table:
 BLOCK_ROWS = 10_000  # rows of a region, unless the caller says otherwise
 
 
-Released = TypeVar("Released")
-Released_co = TypeVar("Released_co", covariant=True)
-
-
-class Regions(Protocol[Released_co]):
+class Regions(Protocol):
     """The rows of a table in regions: in files, or on the workers of a cluster."""
 
     @property
@@ -296,11 +292,11 @@ class Regions(Protocol[Released_co]):
     def written(self, name: str) -> Iterator[pa.Table]:
         """Yield a table that each region stored, in their order."""
 
-    def publish(self, facts: Sequence[RegionFacts], hides_missing: bool) -> Released_co:
+    def publish(self, facts: Sequence[RegionFacts], hides_missing: bool) -> Any:
         """Release the decided regions; missing rows are empty in all of them, or in none."""
 
 
-class TableRows(Protocol[Released_co]):
+class TableRows(Protocol):
     """The rows of a table outside memory, with its values and items in memory."""
 
     @property
@@ -311,22 +307,22 @@ class TableRows(Protocol[Released_co]):
     def n_rows(self) -> int:
         """Number of rows."""
 
-    def cut(self, encoder: Encoder, most: int) -> Regions[Released_co]:
+    def cut(self, encoder: Encoder, most: int) -> Regions:
         """Cut the table into regions of a maximum number of rows."""
 
     def count(self, encoder: Encoder) -> Histogram:
         """Count the rows with each combination of quasi-identifiers."""
 
-    def publish_values(self, encoder: Encoder, histogram: Histogram, released: pa.Table) -> Released_co:
+    def publish_values(self, encoder: Encoder, histogram: Histogram, released: pa.Table) -> Any:
         """Release equal values equally, given the published values of each combination."""
 
 
 @frozen
-class ReleasedTable(Generic[Released]):
+class ReleasedTable:
     """The released rows of a table."""
 
     n_rows: int
-    rows: Released  # where the original ones are
+    rows: Any  # where the original ones are, as `Regions.publish` returns them
     useless: str = ""  # description of the items, if they are almost empty
 
     def columns_left(self, before: pd.DataFrame, after: pd.DataFrame) -> str:
@@ -336,8 +332,8 @@ class ReleasedTable(Generic[Released]):
 
 
 def decide_table(
-    rows: TableRows[Released], name: str, given: Mapping[str, Any], share: Share, report: Report
-) -> Decision[ReleasedTable[Released]]:
+    rows: TableRows, name: str, given: Mapping[str, Any], share: Share, report: Report
+) -> Decision[ReleasedTable]:
     """Decide for the rows of a table outside memory.
 
     ``share`` applies a function to each region, where its rows are. Regions differ only in their storage. The
@@ -356,8 +352,8 @@ def decide_table(
 
 
 def _decide_both(
-    rows: TableRows[Released], record: Algorithm, asked: dict[str, Any], share: Share
-) -> Decision[ReleasedTable[Released]]:
+    rows: TableRows, record: Algorithm, asked: dict[str, Any], share: Share
+) -> Decision[ReleasedTable]:
     """Decide region by region for quasi-identifiers and items."""
     frame, names = rows.values.frame(), [*inspect.signature(Dataset.of).parameters]
     given = {key: asked[key] for key in asked if key in names}
@@ -430,8 +426,8 @@ def _join_known(known: Sequence[Any]) -> Any:
 
 
 def _decide_quasi(
-    rows: TableRows[Released], record: Algorithm, asked: dict[str, Any], share: Share, report: Report
-) -> Decision[ReleasedTable[Released]]:
+    rows: TableRows, record: Algorithm, asked: dict[str, Any], share: Share, report: Report
+) -> Decision[ReleasedTable]:
     """Decide for quasi-identifiers: by region, or for distinct values if these are published equally."""
     guarantee = KAnonymity(asked["k"], quasi=asked["quasi"])
     table = QuasiTable.of(rows.values.frame(), guarantee.quasi, asked["hierarchies"], n_rows=rows.n_rows)
