@@ -68,14 +68,14 @@ from pdanon.errors import (
 from pdanon.evaluation import metrics, plotting
 from pdanon.evaluation.after import AfterReleases, after
 from pdanon.evaluation.comparison import compare, tradeoff
-from pdanon.evaluation.evidence.verification import Verification, verify
 from pdanon.evaluation.fingerprint import fingerprint
+from pdanon.evaluation.matches import thresholds
 from pdanon.evaluation.metrics.attack import Attack, attack
 from pdanon.evaluation.metrics.bound import bound
 from pdanon.evaluation.metrics.queries import Answers, Workload
 from pdanon.evaluation.metrics.risk import breach, risk
 from pdanon.evaluation.profile import Profile, profile
-from pdanon.evaluation.thresholds import thresholds
+from pdanon.evaluation.verification import Verification, verify
 from pdanon.guarantees import (
     Coherence,
     DisassociatedKm,

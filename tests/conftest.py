@@ -105,7 +105,7 @@ def browser(tmp_path_factory):
 @pytest.fixture
 def tables_only(monkeypatch):
     """Pages without pictures, where these take most of the time and are not looked at."""
-    monkeypatch.setattr("pdanon.evaluation.report.html.find_spec", lambda name: None)
+    monkeypatch.setattr("pdanon.evaluation.html.find_spec", lambda name: None)
 
 
 @pytest.fixture

@@ -41,7 +41,7 @@ from naive import itemsets as naive
 import pdanon
 from examples import examples
 from pdanon import KmAnonymity, LmDiversity, TransactionalK
-from pdanon.evaluation.report.release_report import render
+from pdanon.evaluation.report import render
 from pdanon.itemsets.columns import find_column
 from pdanon.itemsets.dtype import arrow_values
 

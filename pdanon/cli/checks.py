@@ -16,7 +16,7 @@ from pdanon.algorithms.registry import ALGORITHMS, functions
 from pdanon.cli.options import Arguments, flag, is_table
 from pdanon.cli.output import note, stage
 from pdanon.errors import ParameterError, mask_credentials, read_safely
-from pdanon.evaluation.evidence.page import paths_of as evidence_paths
+from pdanon.evaluation.evidence import paths_of as evidence_paths
 from pdanon.guarantees.parameters import DefaultNumber
 from pdanon.guarantees.sensitive_groups import GROUP
 from pdanon.io.files import check_replaceable, locate, locate_target

@@ -84,10 +84,10 @@ from pdanon.errors import GuaranteeError, InfeasibleError, ParameterError, Pdano
 from pdanon.evaluation import plotting
 from pdanon.evaluation.after import after
 from pdanon.evaluation.comparison import tradeoff
-from pdanon.evaluation.evidence.facts import Evidence, read_json
-from pdanon.evaluation.evidence.verification import verify
+from pdanon.evaluation.evidence import Evidence, read_json
 from pdanon.evaluation.fingerprint import column_contents, fingerprint
 from pdanon.evaluation.profile import Profile, profile
+from pdanon.evaluation.verification import verify
 from pdanon.guarantees.promises import requested_guarantee
 from pdanon.guarantees.sensitive_groups import COUNTS
 from pdanon.guarantees.verdict import Audit, Guarantee

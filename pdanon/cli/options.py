@@ -27,7 +27,7 @@ from pdanon.algorithms.requests import REQUEST_PARAMETERS, text_parameters
 from pdanon.algorithms.rt.merging import MEASURES
 from pdanon.algorithms.rt.transaction import Transaction
 from pdanon.errors import ParameterError, mask_credentials
-from pdanon.evaluation.report.html import HEAD
+from pdanon.evaluation.html import HEAD
 from pdanon.guarantees.promises import REQUIRED, check_sensitive
 from pdanon.io.files import suffix_of
 from pdanon.io.lines import TYPES

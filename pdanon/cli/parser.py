@@ -43,7 +43,7 @@ from pdanon.cli.options import (
 )
 from pdanon.cli.output import Outcome
 from pdanon.errors import ParameterError, did_you_mean
-from pdanon.evaluation.report.html import HEAD
+from pdanon.evaluation.html import HEAD
 from pdanon.guarantees.parameters import DEFAULT_M
 from pdanon.io.lines import TYPES
 

@@ -1,9 +1,9 @@
 """Evaluation of releases: measures, attacks, comparisons, explanations, plots and reports."""
 
-from pdanon.evaluation.evidence.page import write_evidence
+from pdanon.evaluation.evidence import write_evidence
 from pdanon.evaluation.explain import explain
 from pdanon.evaluation.plotting import Plots
-from pdanon.evaluation.report.release_report import write_report
+from pdanon.evaluation.report import write_report
 from pdanon.recoding.result import Views
 
 __all__ = ["Plots", "explain", "write_evidence", "write_report"]

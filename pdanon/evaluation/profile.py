@@ -16,17 +16,7 @@ import pyarrow.compute as pc
 
 from pdanon.cards import Share, card, facts, listing
 from pdanon.errors import IdentifierWarning
-from pdanon.evaluation.metrics.estimates import is_continuous
-from pdanon.evaluation.metrics.risk import of_few_known, risk_of
-from pdanon.evaluation.plotting import (
-    band_name,
-    doubling_bands,
-    draw_bands,
-    draw_lengths,
-    draw_shares,
-    range_name,
-)
-from pdanon.evaluation.report.html import (
+from pdanon.evaluation.html import (
     Cell,
     count,
     document,
@@ -40,6 +30,16 @@ from pdanon.evaluation.report.html import (
     tradeoff_section,
     versions,
     write_document,
+)
+from pdanon.evaluation.metrics.estimates import is_continuous
+from pdanon.evaluation.metrics.risk import of_few_known, risk_of
+from pdanon.evaluation.plotting import (
+    band_name,
+    doubling_bands,
+    draw_bands,
+    draw_lengths,
+    draw_shares,
+    range_name,
 )
 from pdanon.guarantees.km import KmAnonymity
 from pdanon.guarantees.parameters import check_k

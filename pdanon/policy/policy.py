@@ -18,9 +18,9 @@ from pdanon.algorithms.registry import ALGORITHMS, algorithm, of_lists, region_p
 from pdanon.algorithms.requests import REQUEST_PARAMETERS, read_named_request, text_parameters
 from pdanon.errors import ColumnError, ParameterError, ReleaseWarning, mask_credentials, warn
 from pdanon.evaluation.comparison import Texts, compare, list_tasks
-from pdanon.evaluation.evidence.page import paths_of
+from pdanon.evaluation.evidence import paths_of
 from pdanon.evaluation.fingerprint import fingerprint
-from pdanon.evaluation.report.html import HEAD
+from pdanon.evaluation.html import HEAD
 from pdanon.guarantees.promises import REQUIRED, check_sensitive
 from pdanon.io.files import check_replaceable, locate, locate_target, refuse_credentials, suffix_of
 from pdanon.io.lines import describe_texts, is_lines, is_parquet, is_text

@@ -13,9 +13,8 @@ from pdanon import stream
 from pdanon.accessors import by
 from pdanon.algorithms.registry import of_lists
 from pdanon.algorithms.requests import read_request
-from pdanon.evaluation.evidence.facts import collect
-from pdanon.evaluation.evidence.page import evidence_files
-from pdanon.evaluation.report.release_report import write_page
+from pdanon.evaluation.evidence import collect, evidence_files
+from pdanon.evaluation.report import write_page
 from pdanon.io.tables import Form, link_files, write_plain, write_table
 from pdanon.itemsets.columns import is_list_column
 from pdanon.recoding.result import Anonymized

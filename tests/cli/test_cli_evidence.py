@@ -119,6 +119,6 @@ def test_both_files_appear_or_none(here, run, monkeypatch):  # noqa: F811
     def fail(evidence):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("pdanon.evaluation.evidence.page.render", fail)
+    monkeypatch.setattr("pdanon.evaluation.evidence.render", fail)
     assert run(*RELEASE)[0] == 2
     assert sorted(Path().iterdir()) == before

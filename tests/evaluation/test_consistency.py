@@ -17,8 +17,8 @@ from test_evidence import RELEASES, people
 import pdanon
 from pdanon import GuaranteeError, ParameterError
 from pdanon.evaluation.consistency import check_original, check_release
-from pdanon.evaluation.evidence.facts import collect
-from pdanon.evaluation.report.release_report import render
+from pdanon.evaluation.evidence import collect
+from pdanon.evaluation.report import render
 
 
 def facts(result, **given):

@@ -21,14 +21,13 @@ from pages import Page
 
 import pdanon
 from pdanon import FormatError, GuaranteeError, ParameterError, guarantees
-from pdanon.evaluation.evidence import verification
-from pdanon.evaluation.evidence.facts import collect, first_violation, read_json
-from pdanon.evaluation.evidence.page import render
-from pdanon.evaluation.evidence.risks import Knowledge, Matches
+from pdanon.evaluation import verification
+from pdanon.evaluation.evidence import collect, first_violation, read_json, render
+from pdanon.evaluation.matches import Knowledge, Matches
 from pdanon.guarantees.promises import promise
 
 ROWS = [["rice", "tea"], ["rice", "salt"], ["rice", "tea"], ["tea"], ["rice", "salt"], ["tea", "rice"]] * 4
-SCHEMA = json.loads((files("pdanon.evaluation.evidence") / "schema.json").read_text(encoding="utf-8"))
+SCHEMA = json.loads((files("pdanon.evaluation") / "schema.json").read_text(encoding="utf-8"))
 WHO = [(30, "f"), (31, "f"), (40, "m"), (41, "m")] * 6
 
 

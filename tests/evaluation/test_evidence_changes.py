@@ -13,7 +13,7 @@ from test_evidence import RELEASES, SCHEMA, people, released, tables_of
 
 import pdanon
 from pdanon import FormatError
-from pdanon.evaluation.evidence.facts import Evidence
+from pdanon.evaluation.evidence import Evidence
 
 ENUMS = {
     "redact": SCHEMA["properties"]["redact"]["enum"],

@@ -16,9 +16,9 @@ from frames import FRAMES
 from pages import Page, brightness, free, rows_below, width_on_a_phone
 
 import pdanon
-import pdanon.evaluation.report.html
-from pdanon.evaluation.report.html import _COLORS
-from pdanon.evaluation.report.release_report import parameter_texts
+import pdanon.evaluation.html
+from pdanon.evaluation.html import _COLORS
+from pdanon.evaluation.report import parameter_texts
 from pdanon.itemsets.mapping import changes, label_sizes
 
 ROWS = [{"rice", "tea"}, {"rice", "salt"}, {"rice", "tea"}, {"tea"}]
@@ -55,7 +55,7 @@ def identifying():
 
 
 def test_columns_that_identify_are_told_at_the_top(identifying):
-    text = pdanon.evaluation.report.release_report.render(identifying)
+    text = pdanon.evaluation.report.render(identifying)
     page = Page(text)
     first, second = page.texts("p")[:2]
     assert first == VERDICT
@@ -68,7 +68,7 @@ def test_columns_that_identify_are_told_at_the_top(identifying):
 
 @pytest.mark.usefixtures("tables_only")
 def test_columns_that_were_judged_are_listed_as_judged(identifying):
-    page = Page(pdanon.evaluation.report.release_report.render(identifying))
+    page = Page(pdanon.evaluation.report.render(identifying))
     cells, _ = rows_below(page, "Unmodified columns")
     assert cells[:3] == ["column", "type", "judged"]
     assert [cells[place : place + 3 : 2] for place in range(3, 12, 3)] == [
@@ -81,14 +81,14 @@ def test_columns_that_were_judged_are_listed_as_judged(identifying):
 def test_a_release_of_which_all_is_judged_is_praised():
     frame = frame_of(ROWS * 10).assign(number=range(40))
     result = frame.txanon.pcta("items", k=2, m=2, keep=["number"])
-    first = Page(pdanon.evaluation.report.release_report.render(result)).texts("p")[0]
+    first = Page(pdanon.evaluation.report.render(result)).texts("p")[0]
     assert first.startswith("✓ The release has its guarantee. Attackers who know up to 2 items")
 
 
 @pytest.mark.usefixtures("tables_only")
 def test_what_cannot_be_compared_is_told_at_the_top():
     result = frame_of(ROWS).assign(notes=[{}] * 4).txanon.pcta("items", k=2, m=2)
-    page = Page(pdanon.evaluation.report.release_report.render(result))
+    page = Page(pdanon.evaluation.report.render(result))
     assert page.texts("p")[1] == "The values of notes cannot be compared, and are not counted."
 
 
@@ -96,7 +96,7 @@ def test_what_cannot_be_compared_is_told_at_the_top():
 def test_the_risk_of_both_together_is_that_of_the_audit():
     frame = frame_of(ROWS * 3).assign(age=range(12), sex=list("fm") * 6)
     result = pdanon.rfirst(frame, k=3, m=1, quasi=["age", "sex"], random_state=0)
-    page = Page(pdanon.evaluation.report.release_report.render(result, original=frame))
+    page = Page(pdanon.evaluation.report.render(result, original=frame))
     cells, _ = rows_below(page, "Risk before and after")
     assert cells[5:15] == [*("0", "100 %", "100 %", "0 %", "0 %"), *("1", "100 %", "100 %", "0 %", "0 %")]
     assert cells[15] == "2, beyond the guarantee"
@@ -168,9 +168,9 @@ def test_report_says_what_was_asked_and_what_came_out(frame, result, tmp_path):
 @pytest.mark.usefixtures("tables_only")
 def test_risk_that_is_left_is_explained(frame, result):
     explained = "the guarantee has other conditions"
-    assert explained not in pdanon.evaluation.report.release_report.render(result, original=frame)
+    assert explained not in pdanon.evaluation.report.render(result, original=frame)
     result = frame.txanon.pcta(guarantee=pdanon.PrivacyConstraints(constraints=[["rice", "tea"]], k=2))
-    page = pdanon.evaluation.report.release_report.render(result)
+    page = pdanon.evaluation.report.render(result)
     assert rows_below(Page(page), "Risk of the release")[0][3:6] == [
         "1",
         "25 %",
@@ -181,14 +181,14 @@ def test_risk_that_is_left_is_explained(frame, result):
 
 @pytest.mark.usefixtures("tables_only")
 def test_risk_without_the_original_is_that_of_the_release(result):
-    page = Page(pdanon.evaluation.report.release_report.render(result))
+    page = Page(pdanon.evaluation.report.render(result))
     cells, _ = rows_below(page, "Risk of the release")
     assert cells[3:] == ["1", "0 %", "0 %", "2", "0 %", "0 %"]
 
 
 @pytest.mark.usefixtures("tables_only")
 def test_a_release_without_its_guarantee_is_not_praised(result):
-    text = pdanon.evaluation.report.release_report.render(replace(result, holds=False))
+    text = pdanon.evaluation.report.render(replace(result, holds=False))
     assert "does NOT have its guarantee. Do not publish it." in text
     assert "has its guarantee" not in text
     assert "guarantee holds" not in text
@@ -200,7 +200,7 @@ def test_classes_and_local_recodings(result):
     groups = pd.Series([0, 0, 0, 1], name="group")
     result = replace(result, classes=classes, groups=groups)
     assert "  classes    2, the smallest of 1 rows\n" in repr(result)
-    page = Page(pdanon.evaluation.report.release_report.render(result))
+    page = Page(pdanon.evaluation.report.render(result))
     cells, _ = rows_below(page, "Equivalence classes")
     assert cells == ["", "number", "classes", "2", "rows", "4", "smallest", "1", "largest", "3"]
     assert "An item counts once for each group of rows and each of its labels in the group." in page.texts(
@@ -213,7 +213,7 @@ def test_index_that_has_a_name_passes_through(frame):
     result = frame.set_axis(pd.Index(list("abcd"), name="person")).txanon.pcta(k=2, m=2)
     assert (
         "<person><index>"
-        in rows_below(Page(pdanon.evaluation.report.release_report.render(result)), "Unmodified columns")[1]
+        in rows_below(Page(pdanon.evaluation.report.render(result)), "Unmodified columns")[1]
     )
 
 
@@ -222,16 +222,16 @@ def test_a_label_of_many_items_is_short_until_it_is_opened():
     rows = [[item] for item in "abcdefg"] + [["x"]] * 9
     release = frame_of(rows).txanon.pcta(k=7, m=1)
     assert {*release.mapping["generalized"]} == {"(a,b,c,d,e,f,g)", "x"}
-    text = pdanon.evaluation.report.release_report.render(release)
+    text = pdanon.evaluation.report.render(release)
     assert (
         "<details><summary>(a,b,c,d,e, 2 more)</summary>(a,<wbr>b,<wbr>c,<wbr>d,<wbr>e,<wbr>f,<wbr>g)<"
         in text
     )
     few = frame_of(rows[2:]).txanon.pcta(k=5, m=1)  # five items: shown whole
-    assert "<details>" not in pdanon.evaluation.report.release_report.render(few)
+    assert "<details>" not in pdanon.evaluation.report.render(few)
     tree = pd.DataFrame({"child": [*"abcdefgx"], "parent": ["(a, food)"] * 7 + ["x0"]})
     nodes = frame_of(rows).txanon.apriori(k=7, m=1, hierarchy=tree)
-    assert "<details>" not in pdanon.evaluation.report.release_report.render(nodes)
+    assert "<details>" not in pdanon.evaluation.report.render(nodes)
 
 
 @pytest.mark.usefixtures("tables_only")
@@ -239,7 +239,7 @@ def test_two_recoded_columns_are_measured_one_by_one(frame):
     two = frame.assign(other=[["x"], ["x"], ["y"], ["y"]], age=[30, 31, 40, 41])
     both = pdanon.Transaction(columns=["items", "other"])
     result = pdanon.rfirst(two, k=2, m=1, quasi=["age"], transaction=both, keep=["store"])
-    page = Page(pdanon.evaluation.report.release_report.render(result))
+    page = Page(pdanon.evaluation.report.render(result))
     assert page.texts("h2").count("Risk of the release") == 2
 
 
@@ -252,7 +252,7 @@ def test_every_kind_of_frame_has_a_page(kind):
         result = frame.txanon.pcta(column="items" if "items" in frame else 5, k=2, m=2)
     except pdanon.InfeasibleError:
         pytest.skip("no release")
-    page = Page(pdanon.evaluation.report.release_report.render(result, original=frame))
+    page = Page(pdanon.evaluation.report.render(result, original=frame))
     items = result.mapping["item"].nunique()
     assert changes(result.mapping)["items"].sum() == items
     assert label_sizes(result.mapping).sum() == items
@@ -272,7 +272,7 @@ def test_one_item_more_than_is_promised_is_counted_and_named():
     frame = frame_of([{"a", "b"}, {"a", "c"}, {"b", "c"}, {"a"}])
     result = frame.txanon.pcta(k=2, m=1)  # no item is rare, and each pair is in one row
     assert result.frame["items"].map(list).tolist() == [["a", "b"], ["a", "c"], ["b", "c"], ["a"]]
-    page = Page(pdanon.evaluation.report.release_report.render(result))
+    page = Page(pdanon.evaluation.report.render(result))
     assert rows_below(page, "Risk of the release")[0][3:] == [
         *("1", "0 %", "0 %"),
         *("2, beyond the guarantee", "75 %", "75 %"),
@@ -286,9 +286,7 @@ def test_one_item_more_than_is_promised_is_counted_and_named():
 
 @pytest.mark.usefixtures("tables_only")
 def test_one_item_more_may_find_as_many():
-    page = Page(
-        pdanon.evaluation.report.release_report.render(frame_of([{"a", "b"}] * 4).txanon.pcta(k=2, m=1))
-    )
+    page = Page(pdanon.evaluation.report.render(frame_of([{"a", "b"}] * 4).txanon.pcta(k=2, m=1)))
     assert beyond(page) == [
         "The guarantee does not cover attackers who know 2 items. In this release, at least 2 rows match "
         "even then."
@@ -298,15 +296,13 @@ def test_one_item_more_may_find_as_many():
 @pytest.mark.usefixtures("tables_only")
 @pytest.mark.parametrize("m", [2, None])
 def test_nothing_is_beyond_all_items_of_the_longest_row(frame, m):
-    assert beyond(Page(pdanon.evaluation.report.release_report.render(frame.txanon.pcta(k=2, m=m)))) == []
+    assert beyond(Page(pdanon.evaluation.report.render(frame.txanon.pcta(k=2, m=m)))) == []
 
 
 @pytest.mark.usefixtures("tables_only")
 def test_it_says_when_it_was_made_and_with_what(frame, result, monkeypatch):
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "86399")
-    cells, _ = rows_below(
-        Page(pdanon.evaluation.report.release_report.render(result)), "Tables, date and versions"
-    )
+    cells, _ = rows_below(Page(pdanon.evaluation.report.render(result)), "Tables, date and versions")
     said = dict(zip(cells[2::2], cells[3::2], strict=True))
     assert said["report made"] == "1970-01-01 23:59 UTC"
     assert said["pdanon"] == pdanon.__version__
@@ -318,9 +314,7 @@ def test_it_says_when_it_was_made_and_with_what(frame, result, monkeypatch):
 def test_it_is_made_now_unless_another_time_is_said(result, monkeypatch):
     monkeypatch.delenv("SOURCE_DATE_EPOCH", raising=False)
     before = pd.Timestamp.now("UTC").floor("min")
-    cells, _ = rows_below(
-        Page(pdanon.evaluation.report.release_report.render(result)), "Tables, date and versions"
-    )
+    cells, _ = rows_below(Page(pdanon.evaluation.report.render(result)), "Tables, date and versions")
     assert before <= pd.Timestamp(cells[3].removesuffix(" UTC"), tz="UTC") <= pd.Timestamp.now("UTC")
 
 
@@ -328,7 +322,7 @@ def test_it_is_made_now_unless_another_time_is_said(result, monkeypatch):
 def test_a_time_that_is_none_is_an_error(result, monkeypatch, said):
     monkeypatch.setenv("SOURCE_DATE_EPOCH", said)
     with pytest.raises(pdanon.ParameterError, match="SOURCE_DATE_EPOCH"):
-        pdanon.evaluation.report.release_report.render(result)
+        pdanon.evaluation.report.render(result)
 
 
 @pytest.mark.usefixtures("tables_only")
@@ -336,7 +330,7 @@ def test_tables_are_known_by_their_fingerprints(frame, result, tmp_path):
     pdanon.to_parquet(result.frame, tmp_path / "release.parquet")
     read = pdanon.read_parquet(tmp_path / "release.parquet")
     for original in (None, frame):
-        texts = Page(pdanon.evaluation.report.release_report.render(result, original=original)).texts("p")
+        texts = Page(pdanon.evaluation.report.render(result, original=original)).texts("p")
         shown = dict(pairwise(texts))
         assert shown["Fingerprint of the release (SHA-256):"] == read.txanon.fingerprint()
         found = shown.get("Fingerprint of the original (SHA-256):")
@@ -372,7 +366,7 @@ def test_no_item_that_was_asked_about(result):
         **{"random_state": None, "tree": pdanon.Hierarchy.from_dict({"*": [SECRET, "a"]}), "none": ()},
     }
     result = replace(result, parameters=parameters)
-    assert SECRET not in pdanon.evaluation.report.release_report.render(result)
+    assert SECRET not in pdanon.evaluation.report.render(result)
     assert parameter_texts(result) == {
         **{"algorithm": "pcta", "k": "2", "m": "all items of a row", "weights": "1 given"},
         **{"utility": "2 given", "sensitive": "given", "constraints": "1 given", "rules": "1 given"},
@@ -393,7 +387,7 @@ def test_shares_and_ways_are_shown_as_they_were_asked():
 def test_sensitive_items_are_said_to_be_counted_and_groups_are_called_so():
     frame = frame_of([{"a", "s"}, {"a"}, {"a", "b"}, {"b"}])
     result = frame.txanon.cahd(p=2, sensitive=["s"])
-    page = Page(pdanon.evaluation.report.release_report.render(result))
+    page = Page(pdanon.evaluation.report.render(result))
     cells, _ = rows_below(page, "Groups of rows")
     assert cells[2:6] == ["groups", str(len(result.classes)), "rows", "4"]
     assert "Sensitive items are suppressed in the rows, and counted by groups." in page.texts("p")
@@ -410,13 +404,13 @@ def test_a_guarantee_that_hides_no_row_says_so():
     }
     for expected, results in told.items():
         for result in results:
-            page = pdanon.evaluation.report.release_report.render(result)
+            page = pdanon.evaluation.report.render(result)
             assert ("Singling out: some known items of a person" in page) is expected
 
 
 def test_no_row_of_the_data(frame):
     result = frame.assign(note=[f"{SECRET}-{row}" for row in range(4)]).txanon.pcta(k=2, m=2)
-    assert SECRET not in pdanon.evaluation.report.release_report.render(result)
+    assert SECRET not in pdanon.evaluation.report.render(result)
 
 
 def test_audit_shows_no_threat():
@@ -444,7 +438,7 @@ def test_text_is_never_markup():
     frame.insert(0, f"column{evil}", "x")
     result = frame.txanon.pcta(k=2, m=2)
     result = replace(result, parameters={"algorithm": evil, evil: 1})
-    page = Page(pdanon.evaluation.report.release_report.render(result, original=frame))
+    page = Page(pdanon.evaluation.report.render(result, original=frame))
     assert len(page.attributes("script")) == 1
     assert evil in page.texts("th")
     assert "a&b" in page.texts("th")
@@ -465,7 +459,7 @@ def test_text_controls_no_terminal_and_no_order(tmp_path):
     shown = [
         *(str(warned[0].message), repr(result), result._repr_html_(), repr(look), look._repr_html_()),
         *(repr(frame.txanon), frame.txanon._repr_html_(), (tmp_path / "look.html").read_text()),
-        pdanon.evaluation.report.release_report.render(result, frame),
+        pdanon.evaluation.report.render(result, frame),
         pdanon.plotting.styled(look.frequent.rename(columns={"item": "\x1b"}))._repr_html_(),
         str(pdanon.Hierarchy.from_dict({"*": names})),
         str(pdanon.ColumnError("no such column", got="\x1b[2J", hint="\u202e")),
@@ -479,7 +473,7 @@ def test_text_controls_no_terminal_and_no_order(tmp_path):
 
 @pytest.mark.slow
 def test_page_needs_nothing_else(frame, result):
-    text = pdanon.evaluation.report.release_report.render(result, original=frame)
+    text = pdanon.evaluation.report.render(result, original=frame)
     page = Page(text)
     assert not {tag for tag, _ in page.elements} & {"link", "img", "iframe", "object", "image"}
     assert not any("src" in attributes for _, attributes in page.elements)
@@ -491,7 +485,7 @@ def test_page_needs_nothing_else(frame, result):
 
 @pytest.mark.slow
 def test_page_is_well_built(frame, result):
-    text = pdanon.evaluation.report.release_report.render(result, original=frame)
+    text = pdanon.evaluation.report.render(result, original=frame)
     page = Page(text)
     assert page.attributes("html") == [{"lang": "en"}]
     assert "width=device-width, initial-scale=1" in [a.get("content") for a in page.attributes("meta")]
@@ -531,9 +525,9 @@ def test_user_settings_of_matplotlib_are_left_alone(result, monkeypatch):
 
     before = pyplot.get_fignums()
     with rc_context({"font.size": 33, "svg.fonttype": "path"}):
-        inside = pdanon.evaluation.report.release_report.render(result)
+        inside = pdanon.evaluation.report.render(result)
         assert pyplot.rcParams["font.size"] == 33
-    assert inside == pdanon.evaluation.report.release_report.render(result)
+    assert inside == pdanon.evaluation.report.render(result)
     assert pyplot.get_fignums() == before
     assert "<svg" in inside
     assert "matplotlib" not in inside.lower()  # its pictures tell no more than they show

@@ -16,7 +16,7 @@ from naive import bounds as naive
 import pdanon
 from examples import ALL, seeds
 from pdanon import KmAnonymity, ParameterError, PrivacyConstraints
-from pdanon.evaluation.report.release_report import known_losses
+from pdanon.evaluation.report import known_losses
 from pdanon.io.datasets import make_baskets
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.support import from_matrices

@@ -19,7 +19,7 @@ import pdanon
 from examples import examples, some
 from pdanon import DisassociatedKm
 from pdanon.cli.main import main
-from pdanon.evaluation.report.release_report import render
+from pdanon.evaluation.report import render
 
 # The records of Loukides et al., JBI 50, 2014, and the terms that are to stay together.
 RECORDS = [

@@ -13,7 +13,7 @@ from families import RT, TRANSACTION_ALGORITHMS
 import pdanon
 from pdanon import ItemsetDtypeError, ParameterError, Transaction
 from pdanon.algorithms.registry import ALGORITHMS
-from pdanon.evaluation.report.release_report import parameter_texts
+from pdanon.evaluation.report import parameter_texts
 
 ROWS = [["a", "b"], ["a"], ["b", "c"], ["b", "c"], ["a", "c"], ["a"]]
 TREE = {"*": {"x": ["a", "b"], "y": ["c", SECRET]}}

@@ -18,10 +18,7 @@ import pandas as pd
 from pdanon.algorithms.rt.transaction import Transaction, set_parameters
 from pdanon.cards import SHARES, SIGNS, facts
 from pdanon.evaluation.consistency import check_original, check_release, recount_unmodified
-from pdanon.evaluation.metrics.attack import share_named
-from pdanon.evaluation.metrics.risk import exposure
-from pdanon.evaluation.plotting import draw_risk
-from pdanon.evaluation.report.html import (
+from pdanon.evaluation.html import (
     Cell,
     count,
     document,
@@ -37,6 +34,9 @@ from pdanon.evaluation.report.html import (
     write_document,
     write_draft,
 )
+from pdanon.evaluation.metrics.attack import share_named
+from pdanon.evaluation.metrics.risk import exposure
+from pdanon.evaluation.plotting import draw_risk
 from pdanon.guarantees import SensitiveGroups
 from pdanon.guarantees.parameters import format_share
 from pdanon.guarantees.ps import AllRules

@@ -225,7 +225,7 @@ def document(title: str, sections: Iterable[str], note: str, head: Mapping[str, 
 
 
 def _resource(name: str) -> str:
-    return files("pdanon.evaluation.report").joinpath(name).read_text(encoding="utf-8")
+    return files("pdanon.evaluation").joinpath(name).read_text(encoding="utf-8")
 
 
 def write_document(page: str, path: str | os.PathLike[str], *, confidential: bool = False) -> None:

@@ -11,7 +11,7 @@ import pandas as pd
 
 from pdanon.cards import card, listing
 from pdanon.errors import PdanonError
-from pdanon.evaluation.evidence.facts import (
+from pdanon.evaluation.evidence import (
     Evidence,
     RecountError,
     compare_thresholds,
@@ -21,9 +21,9 @@ from pdanon.evaluation.evidence.facts import (
     read_guarantee,
     read_json,
 )
-from pdanon.evaluation.evidence.risks import count_risks
-from pdanon.evaluation.report.html import library_versions
-from pdanon.evaluation.report.release_report import ALL_ITEMS
+from pdanon.evaluation.html import library_versions
+from pdanon.evaluation.matches import count_risks
+from pdanon.evaluation.report import ALL_ITEMS
 from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.validation import check_frame, check_path
