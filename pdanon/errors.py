@@ -220,6 +220,13 @@ class NumbersWarning(ReleaseWarning):
     """A column with a number in every row was read as an item: it may hold years or ages, not counts."""
 
 
+def refuse(*rules: tuple[object, str, str | None], where: str | None = None) -> None:
+    """Raise the error of the first rule that applies: whether it does, the problem, and a hint."""
+    for applies, problem, hint in rules:
+        if applies:
+            raise ParameterError(problem, where=where, hint=hint)
+
+
 def warn(warning: ReleaseWarning) -> None:
     """Issue a warning with the location of the code that called pdanon."""
     caller: FrameType | None = sys._getframe(1)

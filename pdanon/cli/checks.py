@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pandas as pd
 
 from pdanon.algorithms.registry import ALGORITHMS, functions
 from pdanon.cli.options import Arguments, flag, is_table
 from pdanon.cli.output import note, stage
-from pdanon.errors import ParameterError, mask_credentials, read_safely
+from pdanon.errors import ParameterError, mask_credentials, read_safely, refuse
 from pdanon.evaluation.evidence import paths_of as evidence_paths
 from pdanon.guarantees.parameters import DefaultNumber
 from pdanon.guarantees.sensitive_groups import GROUP
@@ -41,6 +41,7 @@ _OF_ROWS = ("quasi", "previous", "chunks", "classes", "report", "evidence", "lin
 
 _SEPARATOR = "pass the separator of the items, such as --separator ' '; it is never guessed"
 
+_FITS = "drop --stream if the table fits into memory"
 _STREAMS = "--stream reads directories of Parquet files, in anonymize, audit, profile and risk"
 
 
@@ -88,17 +89,18 @@ def check_form(arguments: Arguments) -> None:
 
 def check_unit(arguments: Arguments) -> None:
     """Check that all options go with a table in which a person has several rows."""
-    if arguments.unit is None:
-        if arguments.counts:
-            hint = "pass the column that identifies the person of a row, such as --unit customer"
-            raise ParameterError("--counts needs --unit", hint=hint)
-        return
-    for name in _OF_ROWS:
-        if getattr(arguments, name):
-            hint = "pass --by instead, which gathers the lines to one row per person"
-            raise ParameterError(f"{flag(name)} and --unit do not go together", hint=hint)
-    if arguments.item is not None and arguments.join is not None:
-        raise ParameterError("--join is of lists, and lines are published", hint="leave it out")
+    unit = arguments.unit is not None
+    hint = "pass the column that identifies the person of a row, such as --unit customer"
+    gather = "pass --by instead, which gathers the lines to one row per person"
+    lines = unit and arguments.item is not None
+    refuse(
+        (arguments.counts and not unit, "--counts needs --unit", hint),
+        *(
+            (unit and getattr(arguments, name), f"{flag(name)} and --unit do not go together", gather)
+            for name in _OF_ROWS
+        ),
+        (lines and arguments.join is not None, "--join is of lists, and lines are published", "leave it out"),
+    )
 
 
 def check_table(arguments: Arguments) -> None:
@@ -198,30 +200,64 @@ def check_audit_options(arguments: Arguments) -> None:
     """Check that the arguments of an audit specify one guarantee completely."""
     names = ("quasi", "sensitive", "l", "p", "rho", "classes", "constraints", "rules", "c", "mapping")
     passed = {name for name in names if getattr(arguments, name) is not None}
-    if arguments.chunks or arguments.safe:
-        _check_chunk_options(arguments, passed)
+    refuse(
+        (
+            arguments.safe and not arguments.chunks,
+            "--safe goes with --chunks",
+            "--safe concerns items of different chunks in a release by disassociate",
+        ),
+        (
+            arguments.chunks and (passed or arguments.stream),
+            "--chunks goes with -k, -m and --safe alone",
+            "run pdanon audit FILE --chunks -k 5 -m 2; such a release has one guarantee, and is read whole",
+        ),
+    )
     _check_series_options(arguments)
     if passed & {"p", "classes"}:
-        _check_group_options(arguments, passed)
+        refuse(*_rules_of_groups(arguments, passed))
+    elif "rho" in passed:
+        refuse(*_rules_of_rho(arguments, passed))
+    else:
+        refuse(*_rules_of_k(arguments, passed))
+
+
+_ONE = "audit one guarantee after the other"
+# Whether an audit has wrong options, the problem, and a hint.
+_Rules: TypeAlias = Iterator[tuple[object, str, str]]
+
+
+def _rules_of_groups(arguments: Arguments, passed: set[str]) -> _Rules:
+    hint = "such as -p 4 --sensitive flu gout --classes counts.parquet"
+    yield not passed >= {"p", "sensitive", "classes"}, "-p, --sensitive and --classes go together", hint
+    what = "-p goes with --sensitive, --classes, -k, -m and --mapping alone"
+    yield len(passed - {"mapping"}) > 3, what, _ONE
+    hint = "such as -k 5 -m 2; without both, public items may single out rows"
+    yield arguments.k is None and not isinstance(arguments.m, DefaultNumber), "-m goes with -k", hint
+
+
+def _rules_of_rho(arguments: Arguments, passed: set[str]) -> _Rules:
+    hint = "such as --rho 0.5 --sensitive flu gout"
+    yield "sensitive" not in passed, "--rho and --sensitive go together", hint
+    others = arguments.k is not None or passed - {"rho", "sensitive", "mapping"}
+    yield others, "--rho goes with --sensitive, -m and --mapping alone", _ONE
+
+
+def _rules_of_k(arguments: Arguments, passed: set[str]) -> _Rules:
+    hint = "such as -k 5 -m 2; or --rho and --sensitive; or -p, --sensitive and --classes (of cahd)"
+    yield arguments.k is None, "-k is needed", hint
+    if rules := passed & {"rules", "c"}:
+        hint = "such as --rules rules.csv -c 0.5, for at most half of the rows that match"
+        yield len(rules) == 1, "--rules and -c go together", hint
+        what = "--rules goes with -k, -c and --mapping alone"
+        yield passed - rules - {"mapping"}, what, f"{_ONE}; the rules name the sensitive items"
         return
-    if "rho" in passed:
-        _check_rho_options(arguments, passed)
-        return
-    if arguments.k is None:
-        hint = "such as -k 5 -m 2; or --rho and --sensitive; or -p, --sensitive and --classes (of cahd)"
-        raise ParameterError("-k is needed", hint=hint)
-    if passed & {"rules", "c"}:
-        _check_rule_options(passed)
-        return
-    if len(passed & {"sensitive", "l"}) == 1:
-        hint = "list the sensitive items with --sensitive, and pass -l to limit their share to 1/l"
-        raise ParameterError("--sensitive and -l go together", hint=hint)
-    if "constraints" in passed and passed & {"quasi", "sensitive"}:
-        hint = "audit one guarantee after the other"
-        raise ParameterError("--constraints goes with neither --quasi nor --sensitive", hint=hint)
-    if "constraints" in passed and "mapping" not in passed:
+    hint = "list the sensitive items with --sensitive, and pass -l to limit their share to 1/l"
+    yield len(passed & {"sensitive", "l"}) == 1, "--sensitive and -l go together", hint
+    if "constraints" in passed:
+        what = "--constraints goes with neither --quasi nor --sensitive"
+        yield passed & {"quasi", "sensitive"}, what, _ONE
         hint = "constraints name original items: pass the mapping of the release"
-        raise ParameterError("--constraints and --mapping go together", hint=hint)
+        yield "mapping" not in passed, "--constraints and --mapping go together", hint
 
 
 def _check_series_options(arguments: Arguments) -> None:
@@ -230,15 +266,16 @@ def _check_series_options(arguments: Arguments) -> None:
     n_releases = 1 + len(arguments.previous or ())
     *arguments.earlier_mappings, arguments.mapping = arguments.mapping or [None]
     if arguments.previous is None:
-        several = {"key": arguments.key, "links": arguments.links, "mapping": arguments.earlier_mappings}
-        for name in (name for name, value in several.items() if value):
-            hint = "pass the earlier releases: --previous january.parquet"
-            what = f"{'several --mapping go' if name == 'mapping' else f'{flag(name)} goes'} with --previous"
-            raise ParameterError(what, hint=hint)
+        hint = "pass the earlier releases: --previous january.parquet"
+        refuse(
+            (arguments.key, "--key goes with --previous", hint),
+            (arguments.links, "--links goes with --previous", hint),
+            (arguments.earlier_mappings, "several --mapping go with --previous", hint),
+        )
         return
-    if arguments.stream or arguments.chunks:
-        hint = "drop --stream if the tables fit into memory; records in chunks cannot be linked"
-        raise ParameterError("--previous goes with neither --stream nor --chunks", hint=hint)
+    hint = "drop --stream if the tables fit into memory; records in chunks cannot be linked"
+    whole = arguments.stream or arguments.chunks
+    refuse((whole, "--previous goes with neither --stream nor --chunks", hint))
     if arguments.links and arguments.key is not None:
         raise ParameterError("the persons are named twice", where="--links, --key", hint="pass one of them")
     for name, passed in files.items():
@@ -248,63 +285,36 @@ def _check_series_options(arguments: Arguments) -> None:
             raise ParameterError(f"{flag(name)} does not fit the releases", got=got, hint=hint)
 
 
-def _check_chunk_options(arguments: Arguments, passed: set[str]) -> None:
-    if not arguments.chunks:
-        hint = "--safe concerns items of different chunks in a release by disassociate"
-        raise ParameterError("--safe goes with --chunks", hint=hint)
-    if passed or arguments.stream:
-        hint = "run pdanon audit FILE --chunks -k 5 -m 2; such a release has one guarantee, and is read whole"
-        raise ParameterError("--chunks goes with -k, -m and --safe alone", hint=hint)
-
-
-def _check_rule_options(passed: set[str]) -> None:
-    if not passed >= {"rules", "c"}:
-        hint = "such as --rules rules.csv -c 0.5, for at most half of the rows that match"
-        raise ParameterError("--rules and -c go together", hint=hint)
-    if passed - {"rules", "c", "mapping"}:
-        hint = "audit one guarantee after the other; the rules name the sensitive items"
-        raise ParameterError("--rules goes with -k, -c and --mapping alone", hint=hint)
-
-
-def _check_group_options(arguments: Arguments, passed: set[str]) -> None:
-    if not passed >= {"p", "sensitive", "classes"}:
-        hint = "such as -p 4 --sensitive flu gout --classes counts.parquet"
-        raise ParameterError("-p, --sensitive and --classes go together", hint=hint)
-    if len(passed - {"mapping"}) > 3:
-        hint = "audit one guarantee after the other"
-        raise ParameterError("-p goes with --sensitive, --classes, -k, -m and --mapping alone", hint=hint)
-    if arguments.k is None and not isinstance(arguments.m, DefaultNumber):
-        hint = "such as -k 5 -m 2; without both, public items may single out rows"
-        raise ParameterError("-m goes with -k", hint=hint)
-
-
-def _check_rho_options(arguments: Arguments, passed: set[str]) -> None:
-    if "sensitive" not in passed:
-        hint = "such as --rho 0.5 --sensitive flu gout"
-        raise ParameterError("--rho and --sensitive go together", hint=hint)
-    if arguments.k is not None or not passed <= {"rho", "sensitive", "mapping"}:
-        hint = "audit one guarantee after the other"
-        raise ParameterError("--rho goes with --sensitive, -m and --mapping alone", hint=hint)
-
-
 def check_links(arguments: Arguments) -> None:
     """Check the arguments of links, and count a secret key that does not exist among the written files."""
-    if arguments.links is None and arguments.secret is None:
+    links, secret = arguments.links, arguments.secret
+    if links is None and secret is None:
         return
-    if arguments.links is None or arguments.secret is None:
-        hint = "such as --links january-links.parquet --secret series.key, with the same key for all releases"
-        raise ParameterError("--links and --secret go together", hint=hint)
     record = ALGORITHMS.get(arguments.algorithm)
-    if record is not None and record.recodes == "chunks":
-        raise ParameterError(f"{arguments.algorithm} publishes parts of rows, which have no links")
-    if arguments.stream:
-        hint = "drop --stream if the table fits into memory, as an audit with --previous needs anyway"
-        raise ParameterError("--stream writes no links", hint=hint)
-    if not arguments.by and arguments.unit is None:
-        hint = "name the columns that identify the person of a row, such as --by customer"
-        raise ParameterError("--links needs --by", hint=hint)
-    if arguments.secret.exists():
-        read_secret(arguments.secret)
+    refuse(
+        (
+            links is None or secret is None,
+            "--links and --secret go together",
+            "such as --links january-links.parquet --secret series.key, with the same key for all releases",
+        ),
+        (
+            record is not None and record.recodes == "chunks",
+            f"{arguments.algorithm} publishes parts of rows, which have no links",
+            None,
+        ),
+        (
+            arguments.stream,
+            "--stream writes no links",
+            "drop --stream if the table fits into memory, as an audit with --previous needs anyway",
+        ),
+        (
+            not arguments.by and arguments.unit is None,
+            "--links needs --by",
+            "name the columns that identify the person of a row, such as --by customer",
+        ),
+    )
+    if secret.exists():
+        read_secret(secret)
     else:
         arguments.written = [*arguments.written, "secret"]
 
@@ -314,15 +324,15 @@ def check_classes(arguments: Arguments, groups: bool) -> None:
 
     Without an algorithm, ``groups`` tells whether a release by groups is requested.
     """
-    record = ALGORITHMS.get(arguments.algorithm)
+    record, file = ALGORITHMS.get(arguments.algorithm), arguments.classes
     adds = groups if record is None else bool(record.adds)
-    if adds and arguments.classes is None:
-        hint = "name its file, such as --classes counts.parquet"
-        name = arguments.algorithm or "cahd"
-        raise ParameterError(f"{name} publishes a second table, of counts", hint=hint)
-    if arguments.classes and not adds and not (record is not None and record.recodes == "chunks"):
-        hint = "releases by cahd and disassociate have one"
-        raise ParameterError("this release has no second table for --classes", hint=hint)
+    repeats = record is not None and record.recodes == "chunks"
+    what = f"{arguments.algorithm or 'cahd'} publishes a second table, of counts"
+    none = "this release has no second table for --classes"
+    refuse(
+        (adds and file is None, what, "name its file, such as --classes counts.parquet"),
+        (file and not adds and not repeats, none, "releases by cahd and disassociate have one"),
+    )
 
 
 def check_parts(arguments: Arguments) -> None:
@@ -332,11 +342,10 @@ def check_parts(arguments: Arguments) -> None:
     lines = not has_unit and arguments.item is not None and arguments.command != "audit"
     others = ("conflicts", "onehot", "prefix", "tick", "join")
     unread = ("by", *(() if has_unit else ("item",)), "types", "delimiter", "encoding", *others)
-    for name in others if lines else unread:
-        if getattr(arguments, name) is not None:
-            hint = "drop --stream if the table fits into memory, or write lists with pdanon.to_parquet"
-            what = f"--stream reads lists, or lines by --by or --unit and --item, and takes no {flag(name)}"
-            raise ParameterError(what, hint=hint)
+    what = "--stream reads lists, or lines by --by or --unit and --item, and takes no"
+    hint = f"{_FITS}, or write lists with pdanon.to_parquet"
+    names = others if lines else unread
+    refuse(*((getattr(arguments, name) is not None, f"{what} {flag(name)}", hint) for name in names))
     if lines:
         form_of(arguments).check(arguments.source, flag)
     paths = [*([] if lines else [arguments.source]), arguments.target or ""]
@@ -344,12 +353,12 @@ def check_parts(arguments: Arguments) -> None:
         convert = "convert the file with pdanon.read_csv and pdanon.to_parquet"
         hint = f"{convert}; only Parquet can be read in parts"
         raise ParameterError("--stream reads no CSV", where=str(csv[0]), hint=hint)
-    counted = ("quasi",) if lines else ("quasi", "keep")
-    for name in counted if arguments.command in ("profile", "risk") else ():
-        if getattr(arguments, name):
-            hint = "drop --stream if the table fits into memory"
-            what = f"--stream takes no {flag(name)}: it counts list columns"
-            raise ParameterError(what, hint=hint)
+    if arguments.command in ("profile", "risk"):
+        names = ("quasi",) if lines else ("quasi", "keep")
+        what = "it counts list columns"
+        refuse(
+            *((getattr(arguments, name), f"--stream takes no {flag(name)}: {what}", _FITS) for name in names)
+        )
     if arguments.source and not is_uri(arguments.source):
         arguments.source = Path(arguments.source)
 
@@ -357,16 +366,19 @@ def check_parts(arguments: Arguments) -> None:
 def check_stream(arguments: Arguments) -> None:
     """Check that no option needs all rows at once, and that an algorithm is named if it must be."""
     check_parts(arguments)
-    if arguments.quasi and arguments.algorithm is None:
-        hint = f"pass one of {', '.join(functions('both', 'values'))}; a sample chooses only for items"
-        raise ParameterError("--stream with --quasi needs --algorithm", hint=hint)
-    for name in ("report", "evidence"):
-        if getattr(arguments, name):
-            hint = "drop --stream if the table fits into memory"
-            raise ParameterError(f"--stream writes no {name}, which needs all rows at once", hint=hint)
-    if arguments.legend:
-        hint = "pass --mapping FILE; its lines with a changed item are the legend"
-        raise ParameterError("--stream writes no legend", hint=hint)
+    hint = f"pass one of {', '.join(functions('both', 'values'))}; a sample chooses only for items"
+    refuse(
+        (arguments.quasi and arguments.algorithm is None, "--stream with --quasi needs --algorithm", hint),
+        *(
+            (getattr(arguments, name), f"--stream writes no {name}, which needs all rows at once", _FITS)
+            for name in ("report", "evidence")
+        ),
+        (
+            arguments.legend,
+            "--stream writes no legend",
+            "pass --mapping FILE; its lines with a changed item are the legend",
+        ),
+    )
 
 
 # --- Input of a command: its table in any form, and the files that its options name
