@@ -101,9 +101,9 @@ def column_contents(frame: pd.DataFrame) -> tuple[str, list[Content]]:
     return _hash("table", *digests, *([_attributes(frame)] if frame.attrs else [])).hex(), contents
 
 
-def column_fingerprint(column: pd.Series[Any]) -> str:
+def column_fingerprint(column: pd.Series[Any]) -> bytes:
     """Hash the values of a column, independent of its name, its index, and how the values are stored."""
-    return _column(column).hex()
+    return _describe(column)[1]
 
 
 def has_default_index(frame: pd.DataFrame) -> bool:
@@ -163,7 +163,7 @@ def _digest(value: Any) -> bytes:
         case pd.DataFrame():
             return _hash(kind, bytes.fromhex(column_contents(value)[0]))
         case pd.Series():
-            return _hash(kind, _column(value), _levels(value.index))
+            return _hash(kind, column_fingerprint(value), _levels(value.index))
         case Itemsets():
             arrays = [_array(array) for array in (value.codes, value.offsets, value.nulls)]
             return _hash(kind, *arrays, _digest(value.texts()))
@@ -186,17 +186,15 @@ def _attributes(frame: pd.DataFrame) -> bytes:
 
 
 def _levels(index: pd.Index[Any]) -> bytes:
-    return _hash("index", *(_hash(repr(name), _column(level)) for name, level in index_levels(index)))
+    return _hash(
+        "index", *(_hash(repr(name), column_fingerprint(level)) for name, level in index_levels(index))
+    )
 
 
 def index_levels(index: pd.Index[Any]) -> Iterator[tuple[Hashable, pd.Series[Any]]]:
     """Yield the name and the values of each level of an index."""
     for place, name in enumerate(index.names):
         yield name, index.get_level_values(place).to_series()
-
-
-def _column(column: pd.Series[Any]) -> bytes:
-    return _describe(column)[1]
 
 
 def _describe(column: pd.Series[Any]) -> tuple[str, bytes]:

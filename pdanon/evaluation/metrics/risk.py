@@ -118,9 +118,8 @@ def risk(
     with show_activity("risk"):
         read = Itemsets.from_series if quasi is None else read_visible
         itemsets = remove_items(read(list_column(frame, column)), sensitive)
-        if quasi is None:
-            return risk_of(itemsets, k=k, m=m)
-        return _risk_with_quasi(itemsets, check_k(k), check_finite_m(m), frame, quasi)
+        classes = None if quasi is None else equal_rows(frame, find_quasi(frame, quasi))
+        return risk_of(itemsets, k=k, m=m, classes=classes)
 
 
 def of_few_known(table: pd.DataFrame) -> pd.DataFrame:
@@ -131,41 +130,23 @@ def of_few_known(table: pd.DataFrame) -> pd.DataFrame:
     return whole[(known.isin(_SHOWN) | round_ | (known == known.max())).to_numpy()]
 
 
-def _risk_with_quasi(
-    itemsets: Itemsets, k: int, m: int, frame: pd.DataFrame, quasi: Sequence[Hashable]
-) -> pd.DataFrame:
-    """Measure the risk if the attacker knows some columns of the frame as well."""
-    crowds = Crowds.of([itemsets], equal_rows(frame, find_quasi(frame, quasi)))
-    known = _known_range(0, m, crowds.index)
-    # Size 0 marks rows whose quasi-identifiers alone have too few candidate rows.
-    smallest = [
-        np.where(crowds.small(least)[crowds.members], 0, sizes)[crowds.own]
-        for least, sizes in zip((2, k), _smallest(crowds.index, k, known), strict=True)
-    ]
-    return _table(itemsets.lengths, np.ones(len(frame), np.int64), known, *smallest)
-
-
-def risk_of(itemsets: Itemsets, *, k: int, m: int) -> pd.DataFrame:
-    """Measure the risk of an encoded column, as in `risk`."""
+def risk_of(itemsets: Itemsets, *, k: int, m: int, classes: Numbers | None = None) -> pd.DataFrame:
+    """Measure the risk of an encoded column, as in `risk`, if the attacker knows the class of each row."""
     k, m = check_k(k), check_finite_m(m)
-    index = SupportIndex.of(itemsets)
-    known = _known_range(1, m, index)
-    return _table(itemsets.lengths, index.weights, known, *_smallest(index, k, known))
-
-
-def _known_range(least: int, m: int, index: SupportIndex) -> range:
-    """Return the numbers of known items, up to m or the length of the longest row."""
-    return range(least, max(min(m, index.longest), 1) + 1)
-
-
-def _smallest(index: SupportIndex, k: int, known: range) -> list[Numbers]:
-    """Return, for each row, the sizes of the smallest itemsets with support 1, and with support below k.
-
-    If a row has no such itemset, its size is ``known.stop``.
-    """
-    below_k, *others = index.exposures((k,) if k == 2 else (k, 2), known[-1])
-    singled_out = others[0] if others else below_k
-    return [np.where(sizes > 0, sizes, known.stop) for sizes in (singled_out, below_k)]
+    crowds = None if classes is None else Crowds.of([itemsets], classes)
+    index = SupportIndex.of(itemsets) if crowds is None else crowds.index
+    known = range(1 if crowds is None else 0, max(min(m, index.longest), 1) + 1)
+    thresholds = (k,) if k == 2 else (k, 2)
+    # By row, the sizes of the smallest itemsets with support below k, and 1; known.stop if there is none.
+    sizes = [np.where(found > 0, found, known.stop) for found in index.exposures(thresholds, known[-1])]
+    if crowds is None:
+        return _table(itemsets.lengths, index.weights, known, sizes[-1], sizes[0])
+    # Size 0 marks rows whose quasi-identifiers alone have too few candidate rows.
+    below_k, alone = (
+        np.where(crowds.small(least)[crowds.members], 0, found)[crowds.own]
+        for least, found in zip((k, 2), (sizes[0], sizes[-1]), strict=True)
+    )
+    return _table(itemsets.lengths, np.ones(len(alone), np.int64), known, alone, below_k)
 
 
 def _table(
