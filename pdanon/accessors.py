@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import wraps
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -60,15 +60,8 @@ _NEXT = {
 }
 
 
-class Overview(NamedTuple):
-    """The lines of an overview, names and texts without items, and the shares in them."""
-
-    lines: list[tuple[str, str]]
-    shares: dict[str, list[Share]]
-
-
-def overview(frame: pd.DataFrame) -> Overview:
-    """Return an overview of a table.
+def overview(frame: pd.DataFrame) -> tuple[list[tuple[str, str]], dict[str, list[Share]]]:
+    """Return the lines of an overview, names and texts without items, and the shares in them.
 
     Parameters
     ----------
@@ -85,29 +78,24 @@ def overview(frame: pd.DataFrame) -> Overview:
         position = find_column(frame)
         itemsets = Itemsets.from_series(frame.iloc[:, position])
     except PdanonError as error:
-        return Overview([("rows", f"{len(frame):,}"), ("lists", one_line(error))], {})
+        return [("rows", f"{len(frame):,}"), ("lists", one_line(error))], {}
     longest = itemsets.lengths.max(initial=0)
     mean = len(itemsets.codes) / max(itemsets.n_present, 1)
     lines = [
         ("rows", f"{len(frame):,}, lists in {frame.columns[position]!r}"),
         ("items", f"{itemsets.n_items:,} distinct; {mean:.3g} in a row on average, {longest:,} at most"),
     ]
-    risks = _risks(itemsets)
-    for known, alone, below_k in risks.itertuples(index=False):
+    lengths = itemsets.lengths.astype(np.int64)
+    few = int((lengths * (lengths - 1) // 2).sum()) <= _MOST_PAIRS
+    # The last line of `risk` for all rows; there is none without rows.
+    risks = of_all_rows(risk_of(itemsets, k=_K, m=2 if few else 1)).tail(1)
+    for known, alone, below_k in risks[["singled_out", "below_k"]].itertuples():
         items = "1 known item singles" if known == 1 else f"{known} known items single"
         below = f"for {percent(below_k)}, fewer than {_K} rows match"
         lines.append(("risk", f"{items} out {percent(alone)} of the rows; {below}"))
     names = {"singled_out": "singled out", "below_k": f"fewer than {_K}"}
     shares = {"risk": [Share(value, name=names[each]) for each in names for value in risks[each]]}
-    return Overview([*lines, *_NEXT.items()], shares)
-
-
-def _risks(itemsets: Itemsets) -> pd.DataFrame:
-    """Return the last line of `risk` for all rows: ``known, singled_out, below_k``. Empty without rows."""
-    lengths = itemsets.lengths.astype(np.int64)
-    few = int((lengths * (lengths - 1) // 2).sum()) <= _MOST_PAIRS
-    risks = of_all_rows(risk_of(itemsets, k=_K, m=2 if few else 1)).reset_index()
-    return risks[["known", "singled_out", "below_k"]].tail(1)
+    return [*lines, *_NEXT.items()], shares
 
 
 # --- Persons with several rows
@@ -321,11 +309,11 @@ class TxanonAccessor:
         self._obj = frame
 
     def __repr__(self) -> str:
-        return listing("df.txanon", overview(self._obj).lines)
+        return listing("df.txanon", overview(self._obj)[0])
 
     def _repr_html_(self) -> str:
-        found = overview(self._obj)
-        return card("df.txanon", found.lines, shares=found.shares)
+        lines, shares = overview(self._obj)
+        return card("df.txanon", lines, shares=shares)
 
     def __getattr__(self, name: str) -> Any:
         """Raise an error that suggests a method."""

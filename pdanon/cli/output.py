@@ -344,7 +344,10 @@ def plain(value: Any) -> Any:
     if value is None or isinstance(value, (bool, str)):
         return escape_controls(mask_credentials(value)) if isinstance(value, str) else value
     if isinstance(value, pd.DataFrame):
-        return [plain(dict(zip(map(str, value), row, strict=True))) for row in _rows(value)]
+        return [
+            plain(dict(zip(map(str, value), row, strict=True)))
+            for row in value.itertuples(index=False, name=None)
+        ]
     if isinstance(value, pd.Series):
         return plain(dict(zip(map(str, value.index), value.tolist(), strict=True)))
     if isinstance(value, Guarantee):
@@ -358,10 +361,6 @@ def plain(value: Any) -> Any:
     if isinstance(value, (list, tuple, set, frozenset)):
         return [plain(each) for each in value]
     return _scalar(value)
-
-
-def _rows(table: pd.DataFrame) -> Iterable[tuple[Any, ...]]:
-    return zip(*(table.iloc[:, place].tolist() for place in range(table.shape[1])), strict=True)
 
 
 def _scalar(value: Any) -> Any:

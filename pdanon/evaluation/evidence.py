@@ -191,16 +191,7 @@ def compare_thresholds(risk: dict[str, Any]) -> list[dict[str, Any]]:
     """Return all thresholds, and whether the released rows meet them."""
     fewest = None if risk["not_counted"] else risk["after"]["fewest"]
     return [
-        {
-            "name": each.name,
-            "authority": each.authority,
-            "least": each.least,
-            "met": None if fewest is None else each.is_met(fewest),
-            "rule": each.rule,
-            "source": each.source,
-            "year": each.year,
-            "url": each.url,
-        }
+        {**asdict(each), "met": None if fewest is None else each.is_met(fewest)}
         for each in thresholds.values()
     ]
 

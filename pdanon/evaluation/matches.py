@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -152,13 +152,14 @@ class Matches:
     n_rows: int
     is_below: Callable[[int, int | None], Mask]  # by k and m: fewer than k match
     m: int | None  # most known items
-    sought: Mask | None = None  # the rows whose matches count; None: all
+    sought: Mask  # the rows whose matches count
     counts: dict[tuple[int, int | None], int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, frame: pd.DataFrame, knowledge: Knowledge) -> Matches:
         """Index the rows of a table, original or released."""
-        return cls(len(frame), _index(*knowledge.read(frame)), knowledge.m)
+        every = np.ones(len(frame), np.bool_)
+        return cls(len(frame), _index(*knowledge.read(frame)), knowledge.m, every)
 
     @classmethod
     def in_population(cls, frame: pd.DataFrame, population: pd.DataFrame, knowledge: Knowledge) -> Matches:
@@ -184,8 +185,7 @@ class Matches:
 
     def below(self, k: int, m: int | None = None) -> Mask:
         """Return whether each row has fewer than k matches, with m known items or those of the knowledge."""
-        found = self.is_below(k, self.m if m is None else m)
-        return found if self.sought is None else found[self.sought]
+        return self.is_below(k, self.m if m is None else m)[self.sought]
 
     def count_below(self, k: int, m: int | None = None) -> int:
         """Count the rows with fewer than k matches, and remember their number."""
@@ -211,7 +211,7 @@ class Matches:
         """
         steps = [fewest * 2**power for power in range(_DOUBLINGS + 1)]
         counts = [self.count_below(step) for step in steps[1:]]
-        total = self.n_rows if self.sought is None else int(self.sought.sum())
+        total = int(self.sought.sum())
         in_band = np.diff([0, *counts, total])
         return float(sum(rows / step for rows, step in zip(in_band, steps, strict=True)) / max(total, 1))
 
@@ -249,10 +249,10 @@ class Threshold:
     ----------
     name : str
         Short name.
-    authority : str
-        The authority, and what the threshold applies to.
     least : int
         The least number of people.
+    authority : str
+        The authority, and what the threshold applies to.
     rule : str
         What the source demands.
     source : str
@@ -264,8 +264,8 @@ class Threshold:
     """
 
     name: str
-    authority: str
     least: int
+    authority: str
     rule: str
     source: str
     year: int
@@ -288,7 +288,7 @@ class Threshold:
         return matching >= self.least
 
 
-class Thresholds:
+class Thresholds(dict[str, Threshold]):
     """Thresholds by name, displayed as a table.
 
     Examples
@@ -303,37 +303,24 @@ class Thresholds:
     'Counts of 1 to 7 are not shown. Other counts are rounded to the nearest 5.'
     """
 
-    def __init__(self, known: tuple[Threshold, ...]) -> None:
-        self._known = {each.name: each for each in known}
-
     def __getitem__(self, name: str) -> Threshold:
-        return self._known[find_name(name, self._known, "threshold", where="thresholds[...]")]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._known)
-
-    def __len__(self) -> int:
-        return len(self._known)
-
-    def values(self) -> tuple[Threshold, ...]:
-        """Return all thresholds."""
-        return tuple(self._known.values())
+        return super().__getitem__(find_name(name, self, "threshold", where="thresholds[...]"))
 
     def to_frame(self) -> pd.DataFrame:
         """Return a table: ``name, least, authority, rule, source, year, url``."""
-        names = ["name", "least", "authority", "rule", "source", "year", "url"]
-        return pd.DataFrame([*self.values()])[names]
+        return pd.DataFrame([*self.values()])
 
     def __repr__(self) -> str:
         return str(self.to_frame()[["name", "least", "year"]].to_string(index=False))
 
 
 thresholds = Thresholds(
-    (
+    (each.name, each)
+    for each in (
         Threshold(
             "CMS",
-            "Centers for Medicare & Medicaid Services (USA), cells of tables from its data",
             11,
+            "Centers for Medicare & Medicaid Services (USA), cells of tables from its data",
             "No cell with a value of 1 to 10 may be reported, or be derived from other cells.",
             "CMS Cell Size Suppression Policy, ResDAC",
             2024,
@@ -341,8 +328,8 @@ thresholds = Thresholds(
         ),
         Threshold(
             "PCORnet",
-            "National Patient-Centered Clinical Research Network (USA), results of queries",
             11,
+            "National Patient-Centered Clinical Research Network (USA), results of queries",
             "The cells of aggregate results count 11 or more patients, as at CMS.",
             "PCORnet Data Committee, policy for the minimum cell size of aggregate results",
             2017,
@@ -350,8 +337,8 @@ thresholds = Thresholds(
         ),
         Threshold(
             "NHS Digital",
-            "NHS Digital (England), tables below national level from hospital data",
             8,
+            "NHS Digital (England), tables below national level from hospital data",
             "Counts of 1 to 7 are not shown. Other counts are rounded to the nearest 5.",
             "Disclosure control methodology for Hospital Episode Statistics and Emergency Care Data Set",
             2018,

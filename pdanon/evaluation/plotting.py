@@ -7,7 +7,7 @@ labels distinguish the data, so that no reader depends on colors.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from itertools import cycle
+from itertools import chain, cycle
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
@@ -476,12 +476,7 @@ def draw_risk(
     """
     ax = axes(ax)
     known = next(iter(tables.values()))["known"].to_numpy()
-    width = 0.8 / len(tables)
-    for number, (name, table) in enumerate(tables.items()):
-        texts = [f"{value:.3g}" for value in 100 * table["below_k"].to_numpy(np.float64)]
-        size = size_across(ax, texts, len(known) * len(tables) + 1)
-        places = known + (number - (len(tables) - 1) / 2) * width
-        _share_bars(ax, places, table["below_k"], width, name, size, hatched=name == "before")
+    _share_bars(ax, known, {name: table["below_k"] for name, table in tables.items()}, hatched="before")
     beyond = known[known > (known.max() if promised is None else promised)]
     ax.set_xticks(known, [f"{number}\n(beyond)" if number in beyond else f"{number}" for number in known])
     if len(beyond):
@@ -490,29 +485,23 @@ def draw_risk(
     what = "non-sensitive items" if sensitive else "items"
     x, y = f"{what} that an attacker knows (up to)", f"rows with fewer than {k} matching rows (%)"
     label_axes(ax, x=x, y=y, title=title)
-    top = room(100 * pd.concat(tables)["below_k"].to_numpy(np.float64))
-    hide_frame(ax)
-    if len(tables) > 1:
-        top *= key_above(ax, size)
-    ax.set_ylim(0, top)
     return ax
 
 
-def _share_bars(
-    ax: Axes,
-    places: NDArray[Any],
-    shares: pd.Series[float],
-    width: float,
-    name: str,
-    size: float,
-    *,
-    hatched: bool = False,
-) -> None:
-    """Draw bars of shares, hatched or filled, with their percents above them in a font size."""
-    percents = 100 * shares.to_numpy(np.float64)
-    fill, hatch = ("none", "///") if hatched else ("C0", "")
-    bars = ax.bar(places, percents, width, facecolor=fill, edgecolor="C0", hatch=hatch, label=name)
-    ax.bar_label(bars, [f"{value:.3g}" for value in percents], padding=2, fontsize=size)
+def _share_bars(ax: Axes, known: NDArray[Any], shares: dict[str, pd.Series[float]], hatched: str) -> None:
+    """Draw bars of shares side by side, with their percents above them, and a key if there are several."""
+    percents = {name: 100 * each.to_numpy(np.float64) for name, each in shares.items()}
+    texts = {name: [f"{value:.3g}" for value in values] for name, values in percents.items()}
+    n, width = len(shares), 0.8 / len(shares)
+    size = size_across(ax, [*chain.from_iterable(texts.values())], len(known) * n + 1)
+    for number, (name, values) in enumerate(percents.items()):
+        fill, hatch = ("none", "///") if name == hatched else ("C0", "")
+        places = known + (number - (n - 1) / 2) * width
+        bars = ax.bar(places, values, width, facecolor=fill, edgecolor="C0", hatch=hatch, label=name)
+        ax.bar_label(bars, texts[name], padding=2, fontsize=size)
+    hide_frame(ax)
+    top = room(np.concatenate([*percents.values()]))
+    ax.set_ylim(0, top * key_above(ax, size) if n > 1 else top)
 
 
 def draw_bands(bands: pd.Series[int], ax: Axes, *, of: str, what: str) -> None:
@@ -526,15 +515,10 @@ def draw_bands(bands: pd.Series[int], ax: Axes, *, of: str, what: str) -> None:
 
 def draw_shares(found: pd.DataFrame, k: int, ax: Axes) -> None:
     """Draw the shares of rows singled out, and with fewer than k matches, by the number of known items."""
-    known = np.arange(len(found))
-    few = f"fewer than {k} matches"
-    size = size_across(ax, ["99.9"], 2 * len(known) + 1)
-    _share_bars(ax, known - 0.2, found["singled_out"], 0.4, "singled out", size)
-    _share_bars(ax, known + 0.2, found["below_k"], 0.4, few, size, hatched=True)
+    known, few = np.arange(len(found)), f"fewer than {k} matches"
+    _share_bars(ax, known, {"singled out": found["singled_out"], few: found["below_k"]}, hatched=few)
     ax.set_xticks(known, [str(each) for each in found.index])
     label_axes(ax, x="known items (up to)", y="rows (%)")
-    hide_frame(ax)
-    ax.set_ylim(0, room(100 * found["below_k"].to_numpy(np.float64)) * key_above(ax, size))
 
 
 def draw_lengths(shares: pd.DataFrame, k: int, ax: Axes) -> None:
