@@ -110,7 +110,7 @@ from pdanon.itemsets.memory import out_of_memory
 from pdanon.itemsets.threads import config
 from pdanon.itemsets.validation import is_uri
 from pdanon.policy import Policy
-from pdanon.policy.releases import bound_function, release_table, release_writers
+from pdanon.policy.policy import bound_function, release_table, release_writers
 from pdanon.recoding.result import Anonymized, in_chunks
 from pdanon.recoding.unmodified_columns import check_max_risk
 from pdanon.recoding.upper_bounds import check_max_loss

@@ -5,22 +5,25 @@ A policy specifies in TOML the input, the roles of its columns, the algorithm an
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
+from functools import partial
 from os import PathLike, path
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from pdanon.accessors import ByPerson
+from pdanon import stream
+from pdanon.accessors import ByPerson, by
 from pdanon.algorithms.registry import ALGORITHMS, algorithm, of_lists, region_parameters, takes_guarantee
-from pdanon.algorithms.requests import REQUEST_PARAMETERS, read_named_request, text_parameters
-from pdanon.errors import ColumnError, ParameterError, ReleaseWarning, mask_credentials, warn
+from pdanon.algorithms.requests import REQUEST_PARAMETERS, read_named_request, read_request, text_parameters
+from pdanon.errors import ColumnError, ParameterError, ReleaseWarning, mask_credentials, refuse, warn
 from pdanon.evaluation.comparison import Texts, compare, list_tasks
-from pdanon.evaluation.evidence import paths_of
+from pdanon.evaluation.evidence import collect, evidence_files, paths_of
 from pdanon.evaluation.fingerprint import fingerprint
 from pdanon.evaluation.html import HEAD
+from pdanon.evaluation.report import write_page
 from pdanon.guarantees.promises import REQUIRED, check_sensitive
 from pdanon.io.files import check_replaceable, locate, locate_target, refuse_credentials, suffix_of
 from pdanon.io.lines import describe_texts, is_lines, is_parquet, is_text
@@ -29,15 +32,19 @@ from pdanon.io.tables import (
     Form,
     check_distinct,
     is_csv,
+    link_files,
     person_texts,
     read_secret,
     suffix_hint,
     write_confidential,
+    write_plain,
+    write_table,
     write_whole,
 )
 from pdanon.io.targets import check_absent
 from pdanon.io.trees import ParquetTree
 from pdanon.itemsets.arguments import constructed_by_name
+from pdanon.itemsets.columns import is_list_column
 from pdanon.itemsets.threads import config
 from pdanon.itemsets.validation import (
     check_count,
@@ -52,10 +59,9 @@ from pdanon.itemsets.validation import (
     read_list,
 )
 from pdanon.policy import schema
-from pdanon.policy.releases import bound_function, release_table, release_writers
 from pdanon.recoding.result import Anonymized
-from pdanon.recoding.unmodified_columns import index_levels
-from pdanon.recoding.upper_bounds import check_max_loss
+from pdanon.recoding.unmodified_columns import check_max_risk, index_levels, refuse_risk
+from pdanon.recoding.upper_bounds import check_max_loss, refuse_loss
 from pdanon.stream import Streamed
 
 _BY_ROLE = dict.fromkeys(("column", "quasi", "keep"), "columns")
@@ -494,9 +500,9 @@ class Policy:
             check_known(
                 key, REQUEST_PARAMETERS, "parameter of anonymize, as no algorithm is named", where=where
             )
-        if not REQUIRED & self.parameters.keys():
-            hint = "set k, or rho or p with sensitive, or algorithm = ... to run only that one"
-            raise ParameterError("the policy names no algorithm, and no k", where=where, hint=hint)
+        hint = "set k, or rho or p with sensitive, or algorithm = ... to run only that one"
+        asked = REQUIRED & self.parameters.keys()
+        refuse((not asked, "the policy names no algorithm, and no k", hint), where=where)
         check_sensitive(self.parameters, where)
         adds = "p" in self.parameters
         self._check_classes("cahd" if adds else "this policy", adds=adds, repeats=False)
@@ -529,56 +535,58 @@ class Policy:
     def _check_unit(self) -> None:
         """Check that all entries go with a table in which a person has several rows."""
         counts = check_flag(self.parameters.get("counts", False), "counts")
-        if "unit" not in self.form:
-            if counts:
-                hint = 'name the column of the persons in [input]: unit = "customer"'
-                raise ParameterError("counts needs unit", where=self._place(), hint=hint)
-            return
+        unit, hint = "unit" in self.form, 'name the column of the persons in [input]: unit = "customer"'
         others = {"quasi": self.quasi, "[compare]": any(self.comparison.values())}
         others |= {name: name in self.outputs for name in ("report", "evidence", "classes", "links")}
-        for name in (name for name, is_set in others.items() if is_set):
-            hint = "set by instead of unit, which gathers the lines to one row per person"
-            raise ParameterError(f"{name} and unit do not go together", where=self._place(), hint=hint)
+        gather = "set by instead of unit, which gathers the lines to one row per person"
+        refuse(
+            (counts and not unit, "counts needs unit", hint),
+            *(
+                (unit and is_set, f"{name} and unit do not go together", gather)
+                for name, is_set in others.items()
+            ),
+            where=self._place(),
+        )
 
     def _check_links(self) -> None:
         """Check that links have persons, and a secret key that the next releases share."""
-        where, asked = self._place("outputs"), {"links", "secret"} & self.outputs.keys()
-        if len(asked) == 1:
-            hint = 'set both: links = "january-links.parquet" and secret = "series.key"'
-            raise ParameterError("links and secret go together", where=where, hint=hint)
-        if asked and "by" not in self.form:
-            hint = 'name the columns that identify the person of a row: by = "customer" in [input]'
-            raise ParameterError("links need by", where=where, hint=hint)
-        if asked and self.algorithm in ALGORITHMS and ALGORITHMS[self.algorithm].recodes == "chunks":
-            raise ParameterError(
-                f"{self.algorithm} publishes parts of rows, which have no links", where=where
-            )
+        asked, record = {"links", "secret"} & self.outputs.keys(), ALGORITHMS.get(self.algorithm or "")
+        both = 'set both: links = "january-links.parquet" and secret = "series.key"'
+        hint = 'name the columns that identify the person of a row: by = "customer" in [input]'
+        parts = f"{self.algorithm} publishes parts of rows, which have no links"
+        refuse(
+            (len(asked) == 1, "links and secret go together", both),
+            (asked and "by" not in self.form, "links need by", hint),
+            (asked and record is not None and record.recodes == "chunks", parts, None),
+            where=self._place("outputs"),
+        )
         if self._known_secret is not None:
             read_secret(self._known_secret)
 
     def _check_classes(self, name: str, *, adds: bool, repeats: bool) -> None:
         """Check that the second table of a release has a file, unless the rows repeat its counts."""
-        where = self._place("outputs")
-        if adds and "release" in self.outputs and "classes" not in self.outputs:
-            hint = 'name its file: classes = "counts.parquet"'
-            raise ParameterError(f"{name} publishes a second table, of counts", where=where, hint=hint)
-        if "classes" in self.outputs and not adds and not repeats:
-            hint = "releases by cahd and disassociate have one"
-            raise ParameterError(f"{name} publishes no second table", where=where, hint=hint)
+        outputs, hint = self.outputs, 'name its file: classes = "counts.parquet"'
+        lacks, extra = "classes" not in outputs and "release" in outputs, "classes" in outputs
+        none = "releases by cahd and disassociate have one"
+        refuse(
+            (adds and lacks, f"{name} publishes a second table, of counts", hint),
+            (extra and not adds and not repeats, f"{name} publishes no second table", none),
+            where=self._place("outputs"),
+        )
 
     def _check_stream(self) -> None:
         """Check that a release in parts needs neither all rows at once nor another form."""
         others = [name for name in self.outputs if name not in ("release", "mapping")]
         where, hint = self._place(), "read one file, or leave it out: a directory is read in parts"
         form = {name: value for name, value in self.form.items() if not self._unit or name not in self._unit}
-        kept = self.keep if self._unit else []
-        if self.quasi and self.algorithm is None:
-            named = 'name one, such as algorithm = "rum_bound"; a sample chooses only for items'
-            raise ParameterError("quasi in parts needs an algorithm", where=where, hint=named)
-        unread = {"keep": kept, "[input]": form, "[compare]": self.comparison}
-        for name, value in unread.items():
-            if any(value.values()) if isinstance(value, dict) else value:
-                raise ParameterError(f"{name} needs all rows at once", where=where, hint=hint)
+        named = 'name one, such as algorithm = "rum_bound"; a sample chooses only for items'
+        unread = {"keep": self._unit and self.keep, "[input]": any(form.values())}
+        unread |= {"[compare]": any(self.comparison.values())}
+        refuse(
+            (self.quasi and self.algorithm is None, "quasi in parts needs an algorithm", named),
+            *((is_set, f"{name} needs all rows at once", hint) for name, is_set in unread.items()),
+            where=where,
+        )
         if others:
             got = ", ".join(others)
             raise ParameterError("an output needs all rows at once", where=where, got=got, hint=hint)
@@ -676,3 +684,87 @@ class Policy:
 def _leaves(table: Mapping[str, Any]) -> Iterator[Any]:
     for value in table.values():
         yield from _leaves(value) if isinstance(value, Mapping) else [value]
+
+
+# --- Releases as commands and policies request them, of a table or of files, and the files to write
+
+
+def bound_function(
+    name: str, table: pd.DataFrame | Path | str, column: Hashable | None, persons: Mapping[str, Any]
+) -> Callable[..., Any]:
+    """Return a function of a table or of files, such as ``pcta`` or ``audit``, for this table.
+
+    ``persons`` are the parameters of `by`, empty for one row per person.
+    """
+    if not isinstance(table, pd.DataFrame):
+        if persons:
+            return getattr(stream.by(table, **persons), name)
+        return partial(getattr(stream, name), table, column=column)
+    if persons:
+        return getattr(by(table, column=column, **persons), name)
+    function = getattr(table.txanon, name)
+    return partial(function, column=column) if of_lists(function) else function
+
+
+def release_table(
+    frame: pd.DataFrame,
+    algorithm: str | None,
+    column: Hashable | None,
+    persons: Mapping[str, Any],
+    options: Mapping[str, Any],
+    max_risk: float | None = None,
+) -> Anonymized:
+    """Release a table within bounds on its loss, ``max_loss`` among the options, and on its risk.
+
+    Without an algorithm, the one that loses least; ``options`` are then those of a request, which name no
+    guarantee. ``persons`` as in `bound_function`.
+    """
+    options = dict(options)
+    most, risk = check_max_loss(options.pop("max_loss", None)), check_max_risk(max_risk)
+    if algorithm is None:
+        lists = bool(persons) or column is not None or any(is_list_column(each) for _, each in frame.items())
+        guarantee, options = read_request(options, lists=lists)
+        options |= {"guarantee": guarantee, "max_loss": most or None}
+    result: Anonymized = bound_function(algorithm or "anonymize", frame, column, persons)(**options)
+    refuse_loss(result.loss, result.useless, most)
+    refuse_risk(result.unmodified, risk)
+    return result
+
+
+def release_writers(
+    result: Anonymized,
+    original: pd.DataFrame | None,
+    outputs: Mapping[str, Path | str],
+    persons: list[str],
+    *,
+    form: Form,
+    separator: str | None,
+    head: Mapping[str, str],
+    escape_formulas: bool = False,
+) -> tuple[dict[Path | str, Callable[[Path], object]], list[Path | str]]:
+    """Return the functions that write outputs by file, and the files that only their owner may read.
+
+    The release is the last file. ``persons`` are those of its rows, which links need. ``form`` is that of the
+    original, and ``separator`` that of items in a release in CSV.
+    """
+    plain = partial(write_plain, escape_formulas=escape_formulas)
+    lists = partial(write_table, column=form.lists, separator=separator, escape_formulas=escape_formulas)
+    loss = pd.DataFrame({"measure": result.loss.index.astype("str"), "value": result.loss.to_numpy()})
+    tables = {name: table for name, table in result.published.items() if name == "classes"} | {"loss": loss}
+    tables |= {name: getattr(result, name) for name in ("mapping", "legend") if name in outputs}
+    writers: dict[str, Callable[[Path], object]] = {
+        **{name: partial(plain, table) for name, table in tables.items()},
+        "report": partial(write_page, result, original=original, head=head),
+        "release": partial(plain if form.has_lines else lists, result.frame),
+    }
+    files: dict[Path | str, Callable[[Path], object]] = {}
+    confidential = [outputs["mapping"]] if "mapping" in outputs else []
+    if "links" in outputs:
+        links, secret = Path(outputs["links"]), Path(outputs["secret"])
+        files |= link_files(persons, result.frame, form.lists, links, secret)
+        confidential += files
+    if "evidence" in outputs:
+        evidence, theirs = evidence_files(collect(result, original, head=head), outputs["evidence"])
+        files |= evidence
+        confidential += theirs
+    return files | {outputs[name]: write for name, write in writers.items() if name in outputs}, confidential

@@ -14,7 +14,7 @@ import pandas as pd
 
 from pdanon.algorithms.registry import ALGORITHMS, algorithm, of_lists, parameters_of
 from pdanon.algorithms.rt.transaction import Transaction, as_transaction
-from pdanon.errors import ColumnError, FormatError, ParameterError, cause_of, file_hint
+from pdanon.errors import ColumnError, FormatError, ParameterError, cause_of, file_hint, refuse
 from pdanon.evaluation.html import HEAD
 from pdanon.guarantees.parameters import constraint_list
 from pdanon.io.tables import read_columns, read_weights
@@ -66,7 +66,7 @@ _DEEPEST = 100  # maximum depth of tables in tables: an inline hierarchy has a f
 # The time of the parser is quadratic in the number of parts of a key.
 _PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')"""
 _LONG_KEY = re.compile(rf"(?<![\w-]){_PART}(?:[ \t]*\.[ \t]*{_PART}){{{_DEEPEST}}}")
-_UNPROTECTED = ("sensitive", "private", "secret", "confidential")  # promises that no role keeps
+_UNPROTECTED = {"sensitive", "private", "secret", "confidential"}  # promises that no role keeps
 _TYPES = {str: "text", list: "a list of column names", dict: "a table", int: "an integer"}
 
 
@@ -204,7 +204,7 @@ def _refuse_depth(where: str) -> NoReturn:
 
 def _check_roles(table: Mapping[str, Any], where: str) -> None:
     """Refuse a role whose name promises a protection that no column gets."""
-    for key in table.keys() & {*_UNPROTECTED}:
+    for key in table.keys() & _UNPROTECTED:
         hint = (
             "keep publishes a column as it is, drop removes it, and quasi protects its rows; list sensitive "
             "items as sensitive = [...] in [parameters]"
@@ -316,15 +316,24 @@ class Roles:
 
     def check_protected(self, name: str, where: str) -> None:
         """Check that an algorithm protects the list column and the quasi-identifiers."""
-        if self.items is not None and not of_lists(algorithm(name)):
-            hint = "choose an algorithm for lists, or give the column another role"
-            raise ParameterError(f"{name} does not protect a list column", where=where, hint=hint)
-        if self.keep and ALGORITHMS[name].recodes == "chunks":
-            hint = "give the columns the role drop: parts of rows cannot be linked to them"
-            raise ParameterError(f"{name} publishes no other column", where=where, hint=hint)
-        if self.quasi and "quasi" not in parameters_of(algorithm(name)):
-            hint = "choose an algorithm that takes quasi, or give the columns another role"
-            raise ParameterError(f"{name} does not protect quasi-identifiers", where=where, hint=hint)
+        refuse(
+            (
+                self.items is not None and not of_lists(algorithm(name)),
+                f"{name} does not protect a list column",
+                "choose an algorithm for lists, or give the column another role",
+            ),
+            (
+                self.keep and ALGORITHMS[name].recodes == "chunks",
+                f"{name} publishes no other column",
+                "give the columns the role drop: parts of rows cannot be linked to them",
+            ),
+            (
+                self.quasi and "quasi" not in parameters_of(algorithm(name)),
+                f"{name} does not protect quasi-identifiers",
+                "choose an algorithm that takes quasi, or give the columns another role",
+            ),
+            where=where,
+        )
 
     def merge_parameters(
         self, name: Any, own: Mapping[str, Any], varied: Iterable[str] = ()

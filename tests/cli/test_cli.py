@@ -19,7 +19,7 @@ from pdanon.cli import main as cli
 from pdanon.io import tables
 from pdanon.io.parquet import read_parquet, to_parquet
 from pdanon.io.text import read_csv, to_csv
-from pdanon.policy import releases
+from pdanon.policy import policy
 
 # --- As a process
 
@@ -135,7 +135,7 @@ def test_release_report_and_mapping_appear_all_or_none(run, monkeypatch):
         raise OSError(28, "no space left")
 
     before = contents()
-    monkeypatch.setattr(releases, "write_plain", full)
+    monkeypatch.setattr(policy, "write_plain", full)
     files = ("--report", "report.html", "--mapping", "map.parquet")
     code, _, err = run("anonymize", "in.parquet", "out.parquet", *KM, *files)
     assert code == 2
