@@ -131,7 +131,10 @@ SHARES = (
     *("occurrences", "suppressed", "NCP", "LM", "GGD", "S/N", "NCP_relational", "suppressed_rows"),
     *("term_chunks", "tlost"),
 )
-_PERCENT = {*SHARES, "singles", "pairs", "ARE", "gap", "singled_out", "below_k", "share"}
+PERCENT = {
+    *(*SHARES, "least_occurrences", "singles", "pairs", "values", "ARE", "gap"),
+    *("singled_out", "below_k", "named", "share"),
+}
 _MOST_ROWS = 60
 
 
@@ -165,7 +168,7 @@ def _column_html(name: str, values: pd.Series[Any]) -> tuple[str, list[str]]:
     cells = []
     for value in values:
         text = "" if pd.isna(value) else _format(name, value)
-        bar = f" {Share(value).bar(48)}" if text and name in _PERCENT else ""
+        bar = f" {Share(value).bar(48)}" if text and name in PERCENT else ""
         cells.append(f"<td{number}>{escape_html(text)}{bar}</td>")
     head = escape_html(name).replace("_", "_<wbr>")
     return f'<th scope="col"{number}>{head}</th>', cells
@@ -174,7 +177,7 @@ def _column_html(name: str, values: pd.Series[Any]) -> tuple[str, list[str]]:
 def _format(name: str, value: Any) -> str:
     if isinstance(value, (bool, np.bool_)):
         return "yes" if value else "no"
-    if name in _PERCENT:
+    if name in PERCENT:
         return f"{100 * value:.3g} %"
     if name == "memory":
         return f"{value / 10**6:,.0f} MB"

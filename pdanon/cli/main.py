@@ -552,18 +552,17 @@ def _run(arguments: Arguments) -> Outcome:
 def _compare(arguments: Arguments) -> Outcome:
     policy = Policy.from_toml(arguments.policy)
     allowed = {"overwrite": arguments.overwrite, "allow_outside": arguments.allow_outside}
-    outputs = [file for name, file in policy.outputs.items() if name == "comparison"]
-    policy.check_outputs(outputs, **allowed)
-    resumed = [policy.comparison["resume"]] if "resume" in policy.comparison else []
-    policy.check_outputs(resumed, overwrite=True, allow_outside=arguments.allow_outside)
+    files = {"comparison": policy.outputs.get("comparison"), "resume": policy.comparison.get("resume")}
+    written = {name: file for name, file in files.items() if file is not None}
+    for name, file in written.items():
+        policy.check_outputs([file], **allowed | ({"overwrite": True} if name == "resume" else {}))
     if arguments.dry_run:
-        return plan(policy.inputs, outputs + resumed)
-    if outputs or resumed:
-        announce_files(outputs + resumed)
+        return plan(policy.inputs, written.values())
+    if written:
+        announce_files(written.values())
     with stage(f"running {arguments.policy}", has_bar=True):
         table = policy.compare(allow_outside=arguments.allow_outside)
     policy.write_comparison(table, **allowed)
-    files = {"comparison": next(iter(outputs), None), "resume": next(iter(resumed), None)}
     show = partial(print_comparison, table, whole=arguments.all)
     return Outcome({"configurations": table}, show, files=files)
 

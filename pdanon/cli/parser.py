@@ -520,20 +520,16 @@ def _complete_files(parser: argparse.ArgumentParser) -> None:
         elif action.dest in _SUFFIXES:
             suffixes = _SUFFIXES[action.dest]
             action.complete = {  # type: ignore[attr-defined]
-                "bash": _function(suffixes),
+                "bash": f"_pdanon_files_{'_'.join(suffixes)}",
                 "zsh": f"_files -g '*.({'|'.join(suffixes)}|)'",  # without the bar zsh reads a glob qualifier
                 "fish": f"(__fish_complete_suffix .{suffixes[0]})",  # fish lists these first, then all others
             }
 
 
-def _function(suffixes: tuple[str, ...]) -> str:
-    return f"_pdanon_files_{'_'.join(suffixes)}"
-
-
 def _bash() -> str:
     """Return shell functions that list directories and the files with some suffixes."""
     return "\n".join(
-        f'{_function(suffixes)}() {{ compgen -d -- "$1"; '
+        f'_pdanon_files_{"_".join(suffixes)}() {{ compgen -d -- "$1"; '
         f'compgen -f -- "$1" | grep -E "\\.({"|".join(suffixes)})$"; }}'
         for suffixes in dict.fromkeys(_SUFFIXES.values())
     )

@@ -183,9 +183,6 @@ Row: TypeAlias = dict[str, Any]  # the measurements of one configuration
 _NAMING = ("algorithm", "label")
 _COSTS = ("seconds", "memory")
 
-_WARM_UP_ROWS = 200  # enough rows to reach every part of an algorithm
-_loaded: set[str] = set()  # algorithms that already ran in this process
-
 
 @called_by_name
 def compare(
@@ -257,8 +254,8 @@ def compare(
     type.
 
     ``memory`` is the peak memory of the process above its memory at the start. It is measured on Linux, and
-    missing elsewhere. It is too low if the process still holds memory of earlier work. Before the first
-    measurement, an algorithm runs on up to 200 rows, so that loading its compiled code is not counted.
+    missing elsewhere. It is too low if the process still holds memory of earlier work, and a few megabytes
+    too high if an algorithm is the first that needs a library.
 
     A row in ``resume`` is identified by the content of the frame, the parameters and the workload, the
     names of the measures and the version of pdanon. Rows that ended in an error of another package run
@@ -410,16 +407,6 @@ class _Comparison:
         function = named(task.algorithm)
         place = {"column": self.column} if of_lists(function) else {}
         given = read_named_request(task.algorithm, task.parameters)
-        if task.algorithm not in _loaded:
-            _loaded.add(task.algorithm)
-            smallest = task.parameters | ({"k": 2} if "k" in task.parameters else {})
-            try:  # load compiled code before the measurement
-                warm = read_named_request(task.algorithm, smallest)
-                function(self.frame.head(_WARM_UP_ROWS), **place, **warm)
-            except TimeoutError:
-                raise
-            except Exception:
-                pass  # the run on the whole frame succeeds, or reports its own error
         with _measure_cost(row):
             result = function(self.frame, **place, **given)
         row.update(result.loss)

@@ -20,8 +20,8 @@ from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.chunks import NAMES
 from pdanon.itemsets.codes import Itemsets, Numbers
 from pdanon.itemsets.columns import added_label, find_column, label_key, names_column, same_label
-from pdanon.itemsets.lists import find_numbers
 from pdanon.itemsets.mapping import mapping_labels, mapping_values
+from pdanon.recoding.recoding import became_of
 from pdanon.recoding.result import Anonymized, in_chunks, recoded_lists
 from pdanon.recoding.unmodified_columns import UnmodifiedColumns, count_unmodified
 
@@ -204,19 +204,14 @@ def _check_items(result: Anonymized, label: Hashable, original: Itemsets) -> Non
     if in_chunks(result):
         return
     released = _read(result.frame, label)
-    labels = _label_codes(lines, released)
-    groups = lines["group"].to_numpy(np.int64)
-    of_row: Numbers = np.zeros(original.n_rows, np.int64)
-    if result.groups is not None and groups.any():
-        of_row = result.groups.to_numpy().astype(np.int64)
-    # The label of each occurrence, by its group and item.
-    width = max(original.n_items, 1)
-    entries = groups * width + items
-    if len(np.unique(entries)) < len(entries):
+    listed = lines[items >= 0]
+    if listed.duplicated(["group", "item"]).any():
         return
-    found = find_numbers(entries, of_row[original.rows] * width + original.codes)
-    targets = np.where(found >= 0, labels[found], -1)
-    images = original.relabel(np.maximum(targets, -1).astype(np.int32), released.vocabulary)
+    groups: Numbers = np.zeros(original.n_rows, np.int64)
+    if result.groups is not None and listed["group"].any():
+        groups = result.groups.to_numpy().astype(np.int64)
+    became = became_of(original, released, listed, groups[original.rows], original.codes)
+    images = original.relabel(became.astype(np.int32), released.vocabulary)
     same_labels = images.vocabulary.equals(released.vocabulary)
     if not same_labels or not np.isin(_cells(released), _cells(images), assume_unique=True).all():
         raise _other("rows without an item of their label")

@@ -15,6 +15,7 @@ from importlib.metadata import version
 from importlib.resources import files
 from importlib.util import find_spec
 from io import StringIO
+from math import inf
 from pathlib import Path
 from string import Template
 from typing import Any, NamedTuple
@@ -327,16 +328,12 @@ def tradeoff_section(trials: pd.DataFrame, chosen: tuple[Any, Any] | None = None
     rows = [
         [
             *(count(trial[name]) for name in ("k", "m")),
-            *(_share_or_none(trial[name]) for name in shown),
+            *(Cell("none", inf) if pd.isna(trial[name]) else share(float(trial[name])) for name in shown),
             Cell(_remark(trial, chosen)),
         ]
         for _, trial in trials.iterrows()
     ]
     return section("What each k and m costs", paragraph(text), *plots, table("Releases tried", header, rows))
-
-
-def _share_or_none(value: Any) -> Cell:
-    return Cell("none", float("inf")) if pd.isna(value) else share(float(value))
 
 
 def _remark(trial: pd.Series[Any], chosen: tuple[Any, Any] | None) -> str:

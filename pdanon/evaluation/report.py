@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from pdanon.algorithms.rt.transaction import Transaction, set_parameters
-from pdanon.cards import SHARES, SIGNS, facts
+from pdanon.cards import PERCENT, SHARES, SIGNS, facts
 from pdanon.evaluation.consistency import check_original, check_release, recount_unmodified
 from pdanon.evaluation.html import (
     Cell,
@@ -294,11 +294,10 @@ def _guarantee(result: Anonymized) -> str:
 
 def loss_table(loss: Mapping[str, float]) -> str:
     """Return a table of the measures of information loss, with their meanings."""
-    shares = {*SHARES, "least_occurrences", "singles", "pairs", "values", "gap"}
     rows = [
         (
             Cell(name),
-            share(value) if name in shares else Cell(f"{value:.4g}", value),
+            share(value) if name in PERCENT else Cell(f"{value:.4g}", value),
             Cell(_MEANINGS.get(name, "")),
         )
         for name, value in loss.items()

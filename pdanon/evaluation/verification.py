@@ -193,28 +193,25 @@ def _check_table(name: str, stored: dict[str, Any], table: pd.DataFrame | None) 
     found = []
     if now["rows"] != stored["rows"]:
         found.append(f"{now['rows']:,} rows, {stored['rows']:,} in the evidence")
-    then_names, names = (
-        [f"{'index' if each['index'] else 'column'} {each['name']}" for each in some["columns"]]
+    then, here = (
+        {f"{'index' if each['index'] else 'column'} {each['name']}": each for each in some["columns"]}
         for some in (stored, now)
     )
-    lacks = [each for each in then_names if each not in names]
-    adds = [each for each in names if each not in then_names]
+    lacks, adds = [name for name in then if name not in here], [name for name in here if name not in then]
     found += [f"{', '.join(lacks)} is missing"] if lacks else []
     found += [f"{', '.join(adds)} is new"] if adds else []
-    if names == then_names:
-        pairs = [*zip(names, stored["columns"], now["columns"], strict=True)]
+    if not lacks and not adds:
         found += [
-            f"{name} has the type {each['type']}, {then['type']} in the evidence"
-            for name, then, each in pairs
-            if each["type"] != then["type"]
+            f"{name} has the type {here[name]['type']}, {each['type']} in the evidence"
+            for name, each in then.items()
+            if each["type"] != here[name]["type"]
         ]
-        others = [name for name, then, each in pairs if each.get("fingerprint") != then.get("fingerprint")]
+        others = [name for name in then if here[name].get("fingerprint") != then[name].get("fingerprint")]
         found += [f"cells or the order of the rows differ in {', '.join(others)}"] if others else []
-    elif not lacks and not adds:
-        found.append("the columns have another order")
+        found += ["the columns have another order"] if [*then] != [*here] else []
     if not found and now["fingerprint"] != stored["fingerprint"]:
         found.append("cells, the order of the rows or attrs differ")
-    some = "1 column" if len(names) == 1 else f"{len(names)} columns"
+    some = "1 column" if len(now["columns"]) == 1 else f"{len(now['columns'])} columns"
     whole = f"{now['rows']:,} rows, {some}, all cells as in the evidence"
     return Check(name, not found, "; ".join(found) or whole)
 

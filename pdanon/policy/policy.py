@@ -477,19 +477,16 @@ class Policy:
         for column, tree in self.hierarchies.items():
             if not is_integer(tree):
                 check_path(tree, f"the hierarchy of {column!r}")
-        for name in self.outputs:
-            check_known(name, schema.OUTPUTS, "output of a policy", where=self._place("outputs"))
         schema.check_comparison(self.comparison, self._place("compare"))
         for table in (self.parameters, self.comparison):
             check_count(table.get("processes", 1), "processes", least=1)
+        outputs, where = {}, self._place("outputs")
         for name, file in self.outputs.items():
-            if name != "release" and is_uri(check_path(file, "outputs")):
+            check_known(name, schema.OUTPUTS, "output of a policy", where=where)
+            if is_uri(check_path(file, name)) and name != "release":
                 hint = "name a file on this machine; only the release is written to a URI"
-                raise ParameterError("an output is a URI", where=self._place("outputs"), got=file, hint=hint)
-        outputs = {
-            name: locate_target(check_path(file, name), self._place("outputs"))
-            for name, file in self.outputs.items()
-        }
+                raise ParameterError("an output is a URI", where=where, got=file, hint=hint)
+            outputs[name] = locate_target(file, where)
         object.__setattr__(self, "outputs", outputs)
 
     def _check_request(self) -> None:
