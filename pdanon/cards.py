@@ -52,6 +52,18 @@ font-size:.85em;line-height:1.2}
 </style>"""
 
 
+# Texts of the publisher for the head of a page, by parameter.
+HEAD = {
+    "title": "title",
+    "dataset": "data set",
+    "purpose": "purpose",
+    "recipient": "recipient",
+    "prepared_by": "prepared by",
+    "approved_by": "approved by",
+    "note": "note",
+}
+
+
 def escape_html(text: str) -> str:
     """Escape markup, control characters and marks that reorder text."""
     return escape(escape_controls(text))

@@ -19,6 +19,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
+from inspect import signature
 from pathlib import Path
 from shlex import quote
 from signal import SIGINT
@@ -109,8 +110,7 @@ from pdanon.itemsets.columns import find_column, label_positions
 from pdanon.itemsets.memory import out_of_memory
 from pdanon.itemsets.threads import config
 from pdanon.itemsets.validation import is_uri
-from pdanon.policy import Policy
-from pdanon.policy.policy import bound_function, release_table, release_writers
+from pdanon.policy import Policy, bound_function, release_table, release_writers
 from pdanon.recoding.result import Anonymized, in_chunks
 from pdanon.recoding.unmodified_columns import check_max_risk
 from pdanon.recoding.upper_bounds import check_max_loss
@@ -588,7 +588,7 @@ def _guarantee(arguments: Arguments) -> Guarantee:
     if arguments.chunks:
         return guarantees.DisassociatedKm(k=arguments.k, m=arguments.m, safe=arguments.safe)
     mapping = _read_mapping(arguments.mapping)
-    names = ("k", "m", "constraints", "rules", "c", "rho", "p", "l", "sensitive", "quasi")
+    names = [name for name in signature(requested_guarantee).parameters if name != "lists"]
     request = {name: getattr(arguments, name) for name in names}
     read_options(request, arguments)
     guarantee = requested_guarantee(**request)

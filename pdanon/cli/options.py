@@ -26,8 +26,8 @@ from pdanon.algorithms.registry import (
 from pdanon.algorithms.requests import REQUEST_PARAMETERS, text_parameters
 from pdanon.algorithms.rt.merging import MEASURES
 from pdanon.algorithms.rt.transaction import Transaction
+from pdanon.cards import HEAD
 from pdanon.errors import ParameterError, mask_credentials
-from pdanon.evaluation.html import HEAD
 from pdanon.guarantees.promises import REQUIRED, check_sensitive
 from pdanon.io.files import suffix_of
 from pdanon.io.lines import TYPES

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeAlias
 
 from pdanon.algorithms.registry import ALGORITHMS, OF_LISTS, functions
+from pdanon.cards import HEAD
 from pdanon.cli.options import (
     COLUMNS,
     DEMANDS,
@@ -43,7 +44,6 @@ from pdanon.cli.options import (
 )
 from pdanon.cli.output import Outcome
 from pdanon.errors import ParameterError, did_you_mean
-from pdanon.evaluation.html import HEAD
 from pdanon.guarantees.parameters import DEFAULT_M
 from pdanon.io.lines import TYPES
 

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from pdanon.cards import escape_html
+from pdanon.cards import HEAD, escape_html
 from pdanon.errors import FormatError, ParameterError, cause_of, escape_controls
 from pdanon.evaluation.fingerprint import fingerprint
 from pdanon.evaluation.plotting import check_tradeoff, tradeoff as draw_tradeoff
@@ -183,17 +183,6 @@ def _inline(document: str, description: str) -> str:
 # --- The head of a page, by its publisher
 
 
-_HEAD = {
-    "dataset": "data set",
-    "purpose": "purpose",
-    "recipient": "recipient",
-    "prepared_by": "prepared by",
-    "approved_by": "approved by",
-    "note": "note",
-}
-HEAD = ("title", *_HEAD)  # texts of the publisher
-
-
 def check_head(head: Mapping[str, Any]) -> dict[str, str]:
     """Check the texts of a head, and return those that are given."""
     for name, text in head.items():
@@ -210,7 +199,7 @@ def document(title: str, sections: Iterable[str], note: str, head: Mapping[str, 
     """Return a page as text; the title, unless the head has one, and a note for the footer."""
     texts, content = check_head(head), [*sections]
     title = texts.get("title", title)
-    if shown := {name: texts[key] for key, name in _HEAD.items() if key in texts}:
+    if shown := {name: texts[key] for key, name in HEAD.items() if key != "title" and key in texts}:
         content.insert(0, text_table("Head", shown))
     script, style = _resource("report.js"), _resource("report.css")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.compute as pc
 
-from pdanon.cards import Share, card, facts, listing
+from pdanon.cards import HEAD, Share, card, facts, listing
 from pdanon.errors import IdentifierWarning
 from pdanon.evaluation.html import (
     Cell,
@@ -185,8 +185,7 @@ class Profile:
         >>> "do not publish it" in page, "rice" in page, "salt" in page
         (True, True, False)
         """
-        head = {"title": title, "dataset": dataset, "purpose": purpose, "recipient": recipient}
-        head |= {"prepared_by": prepared_by, "approved_by": approved_by, "note": note}
+        head = {name: text for name, text in locals().items() if name in HEAD}
         page = document("A first look", self._sections(tradeoff), _NOTE, head)
         write_document(page, path, confidential=True)
 

@@ -14,8 +14,8 @@ import pandas as pd
 
 from pdanon.algorithms.registry import ALGORITHMS, algorithm, of_lists, parameters_of
 from pdanon.algorithms.rt.transaction import Transaction, as_transaction
+from pdanon.cards import HEAD
 from pdanon.errors import ColumnError, FormatError, ParameterError, cause_of, file_hint, refuse
-from pdanon.evaluation.html import HEAD
 from pdanon.guarantees.parameters import constraint_list
 from pdanon.io.tables import read_columns, read_weights
 from pdanon.itemsets.arguments import moved

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from pdanon.cards import Share, Verdict, card, listing
+from pdanon.cards import HEAD, Share, Verdict, card, listing
 from pdanon.errors import GuaranteeError, ParameterError, ReleaseWarning, did_you_mean, warn
 from pdanon.guarantees.disassociated import DisassociatedKm
 from pdanon.guarantees.promises import promise
@@ -342,9 +342,8 @@ class Anonymized(Labelled):
         ...     "The release has its guarantee" in path.read_text(encoding="utf-8")
         True
         """
+        head = {name: text for name, text in locals().items() if name in HEAD}
         refuse_units(self)
-        head = {"title": title, "dataset": dataset, "purpose": purpose, "recipient": recipient}
-        head |= {"prepared_by": prepared_by, "approved_by": approved_by, "note": note}
         Views.report(self, path, original=original, tradeoff=tradeoff, head=head)
 
     @called_by_name
@@ -428,9 +427,8 @@ class Anonymized(Labelled):
         ...     json.loads(path.read_text())["promise"]
         'Attackers who know up to 2 items in items of a person find at least 2 matching rows.'
         """
+        head = {name: text for name, text in locals().items() if name in HEAD}
         refuse_units(self)
-        head = {"title": title, "dataset": dataset, "purpose": purpose, "recipient": recipient}
-        head |= {"prepared_by": prepared_by, "approved_by": approved_by, "note": note}
         Views.evidence(self, path, original, head=head, population=population, redact=redact)
 
     @called_by_name

@@ -15,11 +15,11 @@ from conftest import SECRET, frame_of, rows_of
 from naive import itemsets as naive
 
 import pdanon
+from pdanon import policy
 from pdanon.cli import main as cli
 from pdanon.io import tables
 from pdanon.io.parquet import read_parquet, to_parquet
 from pdanon.io.text import read_csv, to_csv
-from pdanon.policy import policy
 
 # --- As a process
 

@@ -11,7 +11,7 @@ from commands import CSV, KM, RICE, SALT, TEA, here  # noqa: F401 (`here` acts o
 import pdanon
 from pdanon.io.parquet import read_parquet, to_parquet
 from pdanon.io.text import read_csv
-from pdanon.policy.policy import release_table
+from pdanon.policy import release_table
 
 FLU = f"{RICE}-flu"
 SICK = [[RICE, TEA, FLU], [RICE, TEA], [SALT], [SALT, TEA], [RICE], [TEA]]
