@@ -190,8 +190,9 @@ def describe_table(frame: pd.DataFrame, *, columns: bool = True) -> dict[str, An
 def compare_thresholds(risk: dict[str, Any]) -> list[dict[str, Any]]:
     """Return all thresholds, and whether the released rows meet them."""
     fewest = None if risk["not_counted"] else risk["after"]["fewest"]
+    order = dict.fromkeys(("name", "authority", "least", "met"))
     return [
-        {**asdict(each), "met": None if fewest is None else each.is_met(fewest)}
+        order | asdict(each) | {"met": None if fewest is None else each.is_met(fewest)}
         for each in thresholds.values()
     ]
 

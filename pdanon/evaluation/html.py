@@ -171,10 +171,9 @@ def _style(salt: str) -> dict[str, object]:
 def _inline(document: str, description: str) -> str:
     """Reduce an SVG document to an element in the colors of the page."""
     element = document[document.index("<svg") :]
-    element = re.sub(r"<metadata>.*?</metadata>", "", element, flags=re.DOTALL)
-    element = re.sub(r"<style.*?</style>", "", element, flags=re.DOTALL)
+    for unwanted in (r"<metadata>.*?</metadata>", r"<style.*?</style>", r' (?:width|height)="[\d.]+pt"'):
+        element = re.sub(unwanted, "", element, flags=re.DOTALL)
     element = re.sub(r'<g id="[^"]*"', "<g", element)  # all plots of a page would have the same ids
-    element = re.sub(r' (?:width|height)="[\d.]+pt"', "", element)
     for color, themed in _COLORS.items():
         element = element.replace(color, themed)
     return element.replace("<svg", f'<svg role="img" aria-label="{escape_html(description)}"', 1).strip()

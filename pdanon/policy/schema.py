@@ -74,23 +74,23 @@ def read_toml(source: Path) -> dict[str, Any]:
     """Read the parameters of `Policy` from a file; paths in it are relative to its directory."""
     tables = _load(source)
     here = partial(_resolve, source)
-    table = dict(_input(tables))
+    form = dict(tables["input"])
     return {
-        "input": here(table.pop("file")),
-        "form": table,
+        "input": here(form.pop("file")),
+        "form": form,
         "algorithm": tables.get("algorithm"),
-        "parameters": change_all(partial(_resolve_parameter, source), tables.get("parameters", {})),
-        **tables.get("columns", {}),
-        "hierarchies": {name: here(value) for name, value in tables.get("hierarchies", {}).items()},
+        "parameters": change_all(partial(_resolve_parameter, source), tables["parameters"]),
+        **tables["columns"],
+        "hierarchies": {name: here(value) for name, value in tables["hierarchies"].items()},
         "separator": tables.get("separator"),
-        "outputs": {name: here(value) for name, value in tables.get("outputs", {}).items()},
-        "comparison": _resolve_comparison(source, tables.get("compare", {})),
-        "head": tables.get("head", {}),
+        "outputs": {name: here(value) for name, value in tables["outputs"].items()},
+        "comparison": _resolve_comparison(source, tables["compare"]),
+        "head": tables["head"],
     }
 
 
 def _load(source: Path) -> dict[str, Any]:
-    """Read the tables of a file, and check their keys and types."""
+    """Read the tables of a file, absent ones as empty, and check their keys and types."""
     tables: dict[str, Any] = {}
     problem, deep = "", False
     try:
@@ -111,21 +111,18 @@ def _load(source: Path) -> dict[str, Any]:
     check_keys(tables, "", str(source))
     if "input" not in tables:
         raise ParameterError("a policy needs an input", where=str(source), hint='input = "baskets.parquet"')
-    if isinstance(tables["input"], dict) and "file" not in tables["input"]:
+    given = tables["input"]
+    tables = {name: {} for name, (kind, *_) in _KEYS[""].items() if kind is dict} | tables
+    tables["input"] = {"file": given} if isinstance(given, str) else given
+    if "file" not in tables["input"]:
         where = f"{source}, [input]"
         raise ParameterError("the input needs a file", where=where, hint='file = "invoices.csv"')
-    check_keys(_input(tables), "input", f"{source}, [input]")
-    _check_roles(tables.get("columns", {}), f"{source}, [columns]")
+    check_keys(tables["input"], "input", f"{source}, [input]")
+    _check_roles(tables["columns"], f"{source}, [columns]")
     for name in ("columns", "outputs", "compare", "head"):
-        check_keys(tables.get(name, {}), name, f"{source}, [{name}]")
-    check_comparison(tables.get("compare", {}), f"{source}, [compare]")
+        check_keys(tables[name], name, f"{source}, [{name}]")
+    check_comparison(tables["compare"], f"{source}, [compare]")
     return tables
-
-
-def _input(tables: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the table of the input, which may be only a path."""
-    value: str | Mapping[str, Any] = tables["input"]
-    return {"file": value} if isinstance(value, str) else value
 
 
 def _resolve(source: Path, value: Any) -> Any:
