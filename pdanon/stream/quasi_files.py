@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field, replace
 from functools import partial, reduce
@@ -35,7 +35,6 @@ from pdanon.algorithms.regions.table_parts import (
     count_drawn,
     in_order,
 )
-from pdanon.algorithms.relational.publishing import no_items
 from pdanon.algorithms.workers import sharing
 from pdanon.guarantees.class_audit import (
     AUDITED,
@@ -136,7 +135,9 @@ class TableFiles(Source):
     @contextmanager
     def write(self, decision: Decision[ReleasedTable]) -> Iterator[_WrittenTable]:
         """Write a draft, which the audit fills. At the end it becomes the target, after the mapping."""
-        with self.draft(partial(write_confidential_parts, decision.rows.rows.mappings)) as draft:
+        none = pa.Table.from_pandas(decision.mapping, preserve_index=False)  # without items
+        mappings = decision.rows.rows.mappings if self.columns.lists else partial(iter, [none])
+        with self.draft(partial(write_confidential_parts, mappings)) as draft:
             yield _WrittenTable(self, decision, draft)
 
 
@@ -306,7 +307,7 @@ class FileRows:
             return_unused()
         buckets.remove()
         released = Buckets(self._directory, "released", len(orders))
-        return FileRegions(self.values.label, bundles, released, orders, *count_drawn(pairs))
+        return FileRegions(bundles, released, orders, *count_drawn(pairs))
 
     def count(self, encoder: Encoder) -> Histogram:
         """Count the rows with each combination of quasi-identifiers."""
@@ -377,7 +378,6 @@ class _Bundle:
 class FileRegions:
     """The rows of a table in regions, on disk."""
 
-    label: Hashable | None  # the list column
     bundles: list[_Bundle]
     released: Buckets  # place of the released rows, by part
     # For each part, the file with the place in the part of each of its rows, sorted by region.
@@ -399,7 +399,7 @@ class FileRegions:
         for bundle in self.bundles:
             bundle.release_parts(self.released)
             return_unused()
-        n_groups = None if self.label is None else [each.n_groups for each in facts]
+        n_groups = [each.n_groups for each in facts]
         return ReleasedRegions(self.released, self.orders, self.storages, n_groups, hides_missing)
 
 
@@ -410,7 +410,7 @@ class ReleasedRegions:
     released: Buckets  # rows by part
     orders: list[Path]  # as in `FileRegions`
     storages: list[FileStorage]  # place of the mapping of each region
-    n_groups: list[int] | None  # number of clusters of each region; None if no items were recoded
+    n_groups: list[int]  # number of clusters of each region
     hides_missing: bool  # whether missing rows are published as empty
 
     def part(self, number: int) -> pa.Table:
@@ -421,10 +421,7 @@ class ReleasedRegions:
         return without_missing(released) if self.hides_missing else released
 
     def mappings(self) -> Iterator[pa.Table]:
-        """Yield the mapping, region by region; at least one table."""
-        if self.n_groups is None:
-            yield _no_mapping()
-            return
+        """Yield the mapping, region by region."""
         first = 0
         for n_groups, storage in zip(self.n_groups, self.storages, strict=True):
             yield number_groups(storage.written("mapping"), first)
@@ -441,11 +438,3 @@ class ReleasedValues:
     def part(self, number: int) -> pa.Table:
         """Return the released columns of a part, in the order of its rows."""
         return self.released.take(pa.array(np.load(self.numbers[number])))
-
-    def mappings(self) -> Iterator[pa.Table]:
-        """Yield a mapping without rows: no item was recoded."""
-        yield _no_mapping()
-
-
-def _no_mapping() -> pa.Table:
-    return pa.Table.from_pandas(no_items(), preserve_index=False)
