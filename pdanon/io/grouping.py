@@ -145,7 +145,7 @@ def _open(
 def _read_text(
     reader: Iterator[pa.RecordBatch], columns: list[str], types: Mapping[str, str], lines: TextLines
 ) -> Iterator[pa.RecordBatch]:
-    """Yield batches of a CSV file as `read_text` reads it."""
+    """Yield batches of a CSV file as `TextLines.read` reads it."""
     start, spans = 0, False
     while (batch := lines.read_safely(lambda: next(reader, None))) is not None:
         if not spans and any(map(spans_lines, batch.columns)):

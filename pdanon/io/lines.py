@@ -84,25 +84,11 @@ def read_lines(
     if is_text(path):
         encoding = check_encoding(encoding)
         mark, notes = delimiter_of(path, delimiter, encoding)
-        table = read_text(path, types, mark, encoding)
+        table = TextLines(path, mark, encoding).read(types)
         check_fields(table.column_names, mark, path)
         return Table(to_frame(table), notes)
     table = read_safely(lambda: read_json_lines(path, types), path, "JSON lines")
     return Table(to_frame(table))
-
-
-def read_text(path: Path, types: Mapping[str, str], delimiter: str, encoding: str) -> pa.Table:
-    """Read a CSV file: all columns as text, except those with a requested type.
-
-    Empty fields are missing unless quoted. In a file of one column, an empty line is a row.
-    """
-    lines = TextLines(path, delimiter, encoding)
-    table = lines.read_safely(lines.parse)
-    check_names(table.column_names, path)
-    if any(map(spans_lines, table.columns)):
-        lines.check_quotes()
-    check_typed(types, table.column_names, path)
-    return cast_columns(table, types, path, lines.line_of)
 
 
 def delimiter_of(path: Path, delimiter: str | None, encoding: str) -> tuple[str, tuple[str, ...]]:
@@ -156,6 +142,18 @@ class TextLines:
 
     def __init__(self, path: Path, delimiter: str, encoding: str) -> None:
         self.path, self.delimiter, self.encoding = path, delimiter, encoding
+
+    def read(self, types: Mapping[str, str]) -> pa.Table:
+        """Read all columns as text, except those with a requested type.
+
+        Empty fields are missing unless quoted. In a file of one column, an empty line is a row.
+        """
+        table = self.read_safely(self.parse)
+        check_names(table.column_names, self.path)
+        if any(map(spans_lines, table.columns)):
+            self.check_quotes()
+        check_typed(types, table.column_names, self.path)
+        return cast_columns(table, types, self.path, self.line_of)
 
     def parse(self) -> pa.Table:
         """Parse the file with all columns as text."""

@@ -38,7 +38,6 @@ from pdanon.io.lines import (
     is_parquet,
     is_text,
     read_lines,
-    read_text,
 )
 from pdanon.io.long import from_long, number_persons, read_items, refuse_published_persons, to_long
 from pdanon.io.onehot import describe_numbers, lists_and_numbers
@@ -314,12 +313,12 @@ def read_columns(path: Path, columns: list[str]) -> pd.DataFrame:
     """Read columns of a table without lists. In CSV, items and labels stay text: 007 does not become 7."""
     if not is_csv(path):
         return read_parquet(path, columns)
-    table = read_text(path, {}, ",", "utf-8")
+    lines = TextLines(path, ",", "utf-8")
+    table = lines.read({})
     absent = sorted(set(columns) - set(table.column_names))
     if absent:
         raise ColumnError(f"the file lacks columns {absent}", where=str(path))
-    line_of = TextLines(path, ",", "utf-8").line_of
-    return to_frame(cast_columns(table.select(columns), _TYPES, path, line_of))
+    return to_frame(cast_columns(table.select(columns), _TYPES, path, lines.line_of))
 
 
 def write_table(

@@ -26,7 +26,7 @@ from pdanon.errors import (
     warn,
 )
 from pdanon.io.files import check_encoding, replace_file
-from pdanon.io.lines import check_types, read_text
+from pdanon.io.lines import TextLines, check_types
 from pdanon.io.parquet import to_frame
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Itemsets
@@ -315,7 +315,7 @@ def read_csv(
     if column in types:
         hint = "leave it out of the types: items in one text are text"
         raise ParameterError("the column of items has a type", where=f"column {column!r}", hint=hint)
-    table = read_text(Path(path), types, delimiter, check_encoding(encoding))
+    table = TextLines(Path(path), delimiter, check_encoding(encoding)).read(types)
     _check_header(table.column_names, column, path, separator)
     joined = table.column(column).cast(pa.large_string()).combine_chunks()
     _check_occurs(joined, separator, column, path)
