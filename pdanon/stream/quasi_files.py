@@ -399,32 +399,29 @@ class FileRegions:
         for bundle in self.bundles:
             bundle.release_parts(self.released)
             return_unused()
-        n_groups = [each.n_groups for each in facts]
-        return ReleasedRegions(self.released, self.orders, self.storages, n_groups, hides_missing)
+        return ReleasedRegions(self, [each.n_groups for each in facts], hides_missing)
 
 
 @frozen
 class ReleasedRegions:
     """Rows that were released region by region."""
 
-    released: Buckets  # rows by part
-    orders: list[Path]  # as in `FileRegions`
-    storages: list[FileStorage]  # place of the mapping of each region
-    n_groups: list[int]  # number of clusters of each region
+    regions: FileRegions
+    n_groups: list[int]  # number of clusters of each
     hides_missing: bool  # whether missing rows are published as empty
 
     def part(self, number: int) -> pa.Table:
         """Return the released columns of a part, in the order of its rows."""
-        rows = self.released.read(number)
+        rows = self.regions.released.read(number)
         return_unused()
-        released = in_order(rows, np.load(self.orders[number]))
+        released = in_order(rows, np.load(self.regions.orders[number]))
         return without_missing(released) if self.hides_missing else released
 
     def mappings(self) -> Iterator[pa.Table]:
         """Yield the mapping, region by region."""
         first = 0
-        for n_groups, storage in zip(self.n_groups, self.storages, strict=True):
-            yield number_groups(storage.written("mapping"), first)
+        for n_groups, mapping in zip(self.n_groups, self.regions.written("mapping"), strict=True):
+            yield number_groups(mapping, first)
             first += n_groups
 
 
