@@ -168,7 +168,6 @@ def test_where_a_skeleton_does_not_suffice():
         assert not suffices("pcta", asked | more)
     assert not suffices("coat", asked | {"max_suppressed": 0.1})
     assert not suffices("apriori", asked | {"hierarchy": 5})
-    assert not suffices(None, asked)
 
 
 # --- Files and partitions
