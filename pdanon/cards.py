@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -16,6 +16,7 @@ import pandas as pd
 from pdanon.errors import escape_controls
 
 Verdict = Literal["holds", "warned", "broken"]
+Lines: TypeAlias = Iterable[tuple[str, str]]  # names and texts
 SIGNS: dict[Verdict, str] = {"holds": "✓", "warned": "⚠", "broken": "✗"}
 
 # Rules with !important override those of JupyterLab for all tables.
@@ -92,7 +93,7 @@ def _rectangle(left: float, width: float, fill: str, more: str = "") -> str:
 
 def card(
     title: str,
-    lines: Iterable[tuple[str, str]] = (),
+    lines: Lines = (),
     *,
     verdict: tuple[Verdict, str] | None = None,
     shares: Mapping[str, Sequence[Share]] | None = None,
@@ -108,14 +109,12 @@ def card(
     return "\n".join([f'<div class="pdanon{wide}">{_STYLE}', *filter(None, parts), *tables, "</div>"])
 
 
-def listing(title: str, lines: Iterable[tuple[str, str]]) -> str:
+def listing(title: str, lines: Lines) -> str:
     """Return named lines below a title as text, as a card shows them."""
     return escape_controls("\n".join([title, *(f"  {name:<10} {text}" for name, text in lines)]))
 
 
-def facts(
-    title: str, lines: Iterable[tuple[str, str]], shares: Mapping[str, Sequence[Share]] | None = None
-) -> str:
+def facts(title: str, lines: Lines, shares: Mapping[str, Sequence[Share]] | None = None) -> str:
     """Return a table of names and texts, with bars for the shares in a text; empty if there is no line."""
     rows = "".join(_line_html(name, text, (shares or {}).get(name, ())) for name, text in lines)
     caption = f"<caption>{escape_html(title)}</caption>" if title else ""

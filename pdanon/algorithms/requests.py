@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from inspect import signature
-from typing import Any
+from typing import Any, TypeAlias
 
 from pdanon.algorithms.registry import (
     ALGORITHMS,
@@ -19,6 +19,8 @@ from pdanon.guarantees.parameters import DEFAULT_M
 from pdanon.guarantees.promises import requested_guarantee
 from pdanon.guarantees.verdict import Guarantee
 
+Parameters: TypeAlias = dict[str, Any]  # arguments by name
+
 # Parameters of a request, besides the roles of columns.
 REQUEST_PARAMETERS = (
     *("k", "m", "l", "constraints", "rules", "c", "rho", "p", "sensitive"),
@@ -26,7 +28,7 @@ REQUEST_PARAMETERS = (
 )
 
 
-def read_request(request: Mapping[str, Any], *, lists: bool = True) -> tuple[Guarantee, dict[str, Any]]:
+def read_request(request: Mapping[str, Any], *, lists: bool = True) -> tuple[Guarantee, Parameters]:
     """Return the guarantee that a request has or describes, and its other parameters.
 
     ``lists`` tells whether there is a list column.
@@ -58,7 +60,7 @@ def text_parameters(name: str) -> dict[str, bool]:
     return known
 
 
-def read_named_request(name: str, request: Mapping[str, Any]) -> dict[str, Any]:
+def read_named_request(name: str, request: Mapping[str, Any]) -> Parameters:
     """Return the arguments of an algorithm for its parameters in texts."""
     if not takes_guarantee(algorithm(name)) or "guarantee" in request:
         return dict(request)

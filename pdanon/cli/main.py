@@ -29,7 +29,7 @@ import pandas as pd
 
 from pdanon import guarantees
 from pdanon.algorithms.registry import ALGORITHMS
-from pdanon.algorithms.requests import read_named_request
+from pdanon.algorithms.requests import Parameters, read_named_request
 from pdanon.cli.checks import (
     check_audit_options,
     check_classes,
@@ -87,6 +87,7 @@ from pdanon.evaluation.after import after
 from pdanon.evaluation.comparison import tradeoff
 from pdanon.evaluation.evidence import Evidence, read_json
 from pdanon.evaluation.fingerprint import column_contents, fingerprint
+from pdanon.evaluation.matches import Facts
 from pdanon.evaluation.profile import Profile, profile
 from pdanon.evaluation.verification import verify
 from pdanon.guarantees.promises import requested_guarantee
@@ -96,6 +97,7 @@ from pdanon.io.files import remove_drafts
 from pdanon.io.lines import is_text, typed_columns
 from pdanon.io.tables import (
     Form,
+    Writers,
     persons_of,
     read_columns,
     read_links,
@@ -221,7 +223,7 @@ def _profile(arguments: Arguments) -> Outcome:
     return _outcome(arguments, facts_of_profile(look), partial(print_profile, look))
 
 
-def _outcome(arguments: Arguments, facts: dict[str, Any], show: Callable[[], object]) -> Outcome:
+def _outcome(arguments: Arguments, facts: Facts, show: Callable[[], object]) -> Outcome:
     """Return an outcome whose text ends with the written files."""
     files = _files_of(arguments)
 
@@ -252,7 +254,7 @@ def _tradeoff(arguments: Arguments) -> Outcome:
 
 def _write_trials(trials: pd.DataFrame, frame: pd.DataFrame, arguments: Arguments) -> None:
     """Write the requested table, picture and page: all or none."""
-    files: dict[Path | str, Callable[[Path], object]] = {}
+    files: Writers = {}
     if arguments.out:
         files[arguments.out] = partial(write_plain, trials)
     if arguments.picture:
@@ -326,7 +328,7 @@ def _anonymize(arguments: Arguments) -> Outcome:
 
 
 def _anonymize_files(
-    arguments: Arguments, options: dict[str, Any], running: AbstractContextManager[None]
+    arguments: Arguments, options: Parameters, running: AbstractContextManager[None]
 ) -> Outcome:
     """Anonymize Parquet files, one row group after the other."""
     persons = unit_of(arguments)
@@ -442,7 +444,7 @@ def _verify(arguments: Arguments) -> Outcome:
     """Compare evidence with the files of a release."""
     stored, _ = read_json(arguments.evidence)
     form = form_of(arguments)
-    text: dict[str, Any] = {name: getattr(form, name) for name in ("separator", "delimiter", "encoding")}
+    text: Parameters = {name: getattr(form, name) for name in ("separator", "delimiter", "encoding")}
     if is_text(arguments.release):
         name = stored.guarantee["name"]
         text["types"] = number_types(chunks=name == "DisassociatedKm", groups=name == "SensitiveGroups")
@@ -469,7 +471,7 @@ def _read_original(stored: Evidence, arguments: Arguments, form: Form) -> pd.Dat
     return _read_verified(arguments.original, arguments, form)
 
 
-def _column_names(described: dict[str, Any]) -> list[str]:
+def _column_names(described: Facts) -> list[str]:
     """Return the names of the columns of a table that evidence describes, without its index."""
     return [each["name"] for each in described["columns"] if not each["index"]]
 
@@ -508,7 +510,7 @@ def _risk(arguments: Arguments) -> Outcome:
     (check_parts if arguments.stream else check_form)(arguments)
     if planned := _plan(arguments):
         return planned
-    request: dict[str, Any] = {"k": arguments.k, "m": arguments.m}
+    request: Parameters = {"k": arguments.k, "m": arguments.m}
     quasi = {"quasi": arguments.quasi} if arguments.quasi else {}
     with open_table(arguments) as table, stage("counting", has_bar=True):
         count = bound_function("risk", table, arguments.column, unit_of(arguments))

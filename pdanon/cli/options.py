@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -23,11 +23,12 @@ from pdanon.algorithms.registry import (
     region_parameters,
     takes_guarantee,
 )
-from pdanon.algorithms.requests import REQUEST_PARAMETERS, text_parameters
+from pdanon.algorithms.requests import REQUEST_PARAMETERS, Parameters, text_parameters
 from pdanon.algorithms.rt.merging import MEASURES
 from pdanon.algorithms.rt.transaction import Transaction
 from pdanon.cards import HEAD
 from pdanon.errors import ParameterError, mask_credentials
+from pdanon.evaluation.matches import Facts
 from pdanon.guarantees.promises import REQUIRED, check_sensitive
 from pdanon.io.files import suffix_of
 from pdanon.io.lines import TYPES
@@ -364,12 +365,12 @@ def flag(parameter: str) -> str:
 # --- Passed options
 
 
-def passed_options(arguments: Arguments) -> dict[str, Any]:
+def passed_options(arguments: Arguments) -> Parameters:
     """Return the passed options of the algorithm, or of the guarantee if none is named, and check them."""
     return (_guarantee_options if arguments.algorithm is None else _algorithm_options)(arguments)
 
 
-def _guarantee_options(arguments: Arguments) -> dict[str, Any]:
+def _guarantee_options(arguments: Arguments) -> Parameters:
     """Return the passed options, and refuse those that need an algorithm."""
     options = _options(arguments)
     for option in options:
@@ -382,7 +383,7 @@ def _guarantee_options(arguments: Arguments) -> dict[str, Any]:
     return options
 
 
-def _algorithm_options(arguments: Arguments) -> dict[str, Any]:
+def _algorithm_options(arguments: Arguments) -> Parameters:
     """Return the passed options, and refuse those that the algorithm does not take or that are missing."""
     name, options = arguments.algorithm, _options(arguments)
     accepted, required = _accepted(name), _required(name)
@@ -405,7 +406,7 @@ def _algorithm_options(arguments: Arguments) -> dict[str, Any]:
     return _with_transaction(options) if "transaction" in accepted else options
 
 
-def _options(arguments: Arguments) -> dict[str, Any]:
+def _options(arguments: Arguments) -> Parameters:
     options = {option: value for option, value in vars(arguments).items() if option in PARAMETERS}
     return options | {option: dict(options[option]) for option in _PAIRS if option in options}
 
@@ -428,7 +429,7 @@ def _check_no_lists(arguments: Arguments) -> None:
         raise ParameterError(f"{arguments.algorithm} recodes no list column", where=flag(given), hint=hint)
 
 
-def _with_transaction(options: dict[str, Any]) -> dict[str, Any]:
+def _with_transaction(options: Parameters) -> Parameters:
     """Replace the parameters of the items by one value."""
     items = {option: options.pop(option) for option in _OF_TRANSACTION if option in options}
     if not items and "transaction" not in options:
@@ -443,7 +444,7 @@ def _suggest_algorithms(option: str) -> str:
     return f"algorithms that take it: {', '.join(names) or 'none'}{more}"
 
 
-def facts_of_algorithm(name: str) -> dict[str, Any]:
+def facts_of_algorithm(name: str) -> Facts:
     """Return the task of an algorithm, its guarantee (both from the docstring) and its parameters."""
     function = ALGORITHMS[name].function
     text = inspect.getdoc(function) or ""
@@ -462,7 +463,7 @@ def facts_of_algorithm(name: str) -> dict[str, Any]:
     return {"name": name, "does": does, "guarantee": guarantee, "by_command": by_command, "options": options}
 
 
-def describe(facts: Mapping[str, Any]) -> str:
+def describe(facts: Facts) -> str:
     """Describe an algorithm in a few lines, from the facts of `facts_of_algorithm`."""
     options: list[str] = []
     others: list[str] = []
@@ -480,7 +481,7 @@ def describe(facts: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def summarize(facts: Mapping[str, Any]) -> str:
+def summarize(facts: Facts) -> str:
     """Describe an algorithm in one line, from the facts of `facts_of_algorithm`."""
     return f"{facts['name']:<16} {facts['does']}"
 

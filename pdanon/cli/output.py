@@ -22,6 +22,7 @@ from typing import Any
 
 import pandas as pd
 
+from pdanon.cards import Lines
 from pdanon.errors import (
     IdentifierWarning,
     PdanonError,
@@ -31,6 +32,7 @@ from pdanon.errors import (
     escape_controls,
     mask_credentials,
 )
+from pdanon.evaluation.matches import Facts
 from pdanon.evaluation.metrics.risk import of_few_known
 from pdanon.evaluation.profile import Profile
 from pdanon.guarantees.verdict import Guarantee
@@ -57,7 +59,7 @@ _IF_PARTS = "name that column in --by, or leave it out of the file if rows need 
 class Outcome:
     """The outcome of a command."""
 
-    facts: dict[str, Any]  # for JSON: values that `plain` converts
+    facts: Facts  # for JSON: values that `plain` converts
     show: Callable[[], object]  # prints them as text
     code: int = 0
     planned: bool = False  # the plan of a dry run
@@ -192,7 +194,7 @@ def escaped_output() -> Iterator[None]:
         yield
 
 
-def streamed_lines(result: Streamed) -> Iterator[tuple[str, str]]:
+def streamed_lines(result: Streamed) -> Lines:
     """Return the lines about the risk, the unmodified columns and the loss of a release of files."""
     yield from risk_lines(result.guarantee, result.risk)
     yield from unmodified_lines(result.unmodified, result.rows)
@@ -240,7 +242,7 @@ def plan(reads: Iterable[Path | str], writes: Iterable[Path | str]) -> Outcome:
     return Outcome({"reads": reads, "writes": written}, show, planned=True)
 
 
-def _planned(path: Path | str) -> dict[str, Any]:
+def _planned(path: Path | str) -> Facts:
     if isinstance(path, str):
         return {"path": path, "target": None, "replaces": is_taken(path)}
     real = os.path.realpath(path)
@@ -376,7 +378,7 @@ def _scalar(value: Any) -> Any:
     return plain(str(value))
 
 
-def _guarantee(guarantee: Guarantee) -> dict[str, Any]:
+def _guarantee(guarantee: Guarantee) -> Facts:
     """Return the name of a guarantee, its text, and its parameters that name no items."""
     parameters = {each.name: getattr(guarantee, each.name) for each in fields(guarantee)}  # type: ignore[arg-type]
     shown = {
@@ -387,7 +389,7 @@ def _guarantee(guarantee: Guarantee) -> dict[str, Any]:
     return {"name": type(guarantee).__name__, "text": repr(guarantee), **plain(shown)}
 
 
-def facts_of_release(result: Anonymized | Streamed) -> dict[str, Any]:
+def facts_of_release(result: Anonymized | Streamed) -> Facts:
     """Return the facts of a release: its algorithm, and all fields that may be shown."""
     shown = {each.name: getattr(result, each.name) for each in fields(result) if each.name not in _WITHHELD}
     refined = isinstance(result, Anonymized) and is_refined(result)
@@ -400,7 +402,7 @@ def facts_of_release(result: Anonymized | Streamed) -> dict[str, Any]:
     return facts
 
 
-def facts_of_profile(profile: Profile) -> dict[str, Any]:
+def facts_of_profile(profile: Profile) -> Facts:
     """Return a profile without the frequent items. Counts that could not be made are None."""
     facts = {each.name: getattr(profile, each.name) for each in fields(profile) if each.name not in _WITHHELD}
     facts["counts"] = {str(name).replace(" ", "_"): _counted(n) for name, n in profile.counts.items()}

@@ -27,7 +27,7 @@ from pdanon.algorithms.registry import (
     parameters_of_guarantee,
     takes_guarantee,
 )
-from pdanon.algorithms.requests import read_named_request, text_parameters
+from pdanon.algorithms.requests import Parameters, read_named_request, text_parameters
 from pdanon.algorithms.rt.transaction import Transaction
 from pdanon.algorithms.workers import processes
 from pdanon.cards import Measures
@@ -45,7 +45,7 @@ from pdanon.itemsets.columns import find_column
 from pdanon.itemsets.dtype import text_column
 from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.timing import SETTINGS, progress_bar
-from pdanon.itemsets.validation import check_kind, check_known, check_path, find_name, read_list
+from pdanon.itemsets.validation import FilePath, check_kind, check_known, check_path, find_name, read_list
 from pdanon.recoding.counts import of_all_rows
 from pdanon.recoding.loss import LOSSES
 from pdanon.recoding.result import Anonymized
@@ -60,8 +60,8 @@ class Task:
 
     label: str
     algorithm: str
-    parameters: dict[str, Any]
-    shown: dict[str, Any]
+    parameters: Parameters
+    shown: Parameters
 
 
 class Texts(dict[str, Any]):
@@ -196,7 +196,7 @@ def compare(
     sample: pd.DataFrame | str | None = None,
     measures: Mapping[str, Measure] | Iterable[str] | None = None,
     loss: str | None = None,
-    resume: str | os.PathLike[str] | None = None,
+    resume: FilePath | None = None,
     column: Hashable | None = None,
 ) -> pd.DataFrame:
     """Run algorithms with several parameters each, and tabulate their cost and information loss.
@@ -494,7 +494,7 @@ def _row(number: int) -> tuple[Row, bool]:
     return _received[0].row(number)
 
 
-def _read_rows(path: str | os.PathLike[str]) -> dict[str, Row]:
+def _read_rows(path: FilePath) -> dict[str, Row]:
     if not os.path.exists(path):
         return {}
     table = read_parquet(path)
@@ -616,7 +616,7 @@ def tradeoff(
     check_combinations(len(pairs), "k and m")
     if sample is not None:
         check_sample(frame, column, sample)
-    rows: list[dict[str, Any]] = []
+    rows: list[Row] = []
     with progress_bar("tradeoff", "releases", len(pairs)) as report:
         for each in pairs:
             rows.append(_measure_release(frame, frame.columns[position], *each, algorithm, options, sample))
@@ -639,17 +639,17 @@ def _measure_release(
     k: int,
     m: int,
     algorithm: str | None,
-    options: dict[str, Any],
+    options: Parameters,
     sample: pd.DataFrame | str | None,
-) -> dict[str, Any]:
+) -> Row:
     """Make and measure one release, or return the reason why it is infeasible."""
     began = perf_counter()
-    row: dict[str, Any] = {"k": k, "m": m}
+    row: Row = {"k": k, "m": m}
     with warnings.catch_warnings(
         action="ignore", category=ReleaseWarning
     ):  # the warning comes with the final release
         try:
-            given: dict[str, Any] = {**options, "k": k, "m": m}
+            given: Parameters = {**options, "k": k, "m": m}
             if "guarantee" in options:
                 given = {**options, "guarantee": replace(options["guarantee"], k=k, m=m)}
             run = anonymize if algorithm is None else named(algorithm)

@@ -37,7 +37,7 @@ from pdanon.evaluation.html import (
     text_table,
     write_draft,
 )
-from pdanon.evaluation.matches import count_risks, thresholds
+from pdanon.evaluation.matches import Facts, count_risks, thresholds
 from pdanon.evaluation.report import (
     known_losses,
     list_limits,
@@ -52,10 +52,10 @@ from pdanon.guarantees.promises import promise
 from pdanon.guarantees.ps import AllRules, Rules
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.io.parquet import read_parquet
-from pdanon.io.tables import write_whole
+from pdanon.io.tables import Writers, write_whole
 from pdanon.itemsets.codes import Itemsets, item_texts
 from pdanon.itemsets.columns import is_list_column
-from pdanon.itemsets.validation import check_frame, check_known, check_path
+from pdanon.itemsets.validation import FilePath, check_frame, check_known, check_path
 from pdanon.recoding.result import Anonymized, made_by
 from pdanon.recoding.warnings import shortfall
 
@@ -68,18 +68,18 @@ class Evidence:
     """The facts of a release; ``schema.json`` beside this file describes each of them."""
 
     head: dict[str, str]
-    made: dict[str, Any]
+    made: Facts
     redact: str
-    request: dict[str, Any]
+    request: Facts
     promise: str
-    guarantee: dict[str, Any]
-    verdict: dict[str, Any]
-    risk: dict[str, Any]
-    thresholds: list[dict[str, Any]]
+    guarantee: Facts
+    verdict: Facts
+    risk: Facts
+    thresholds: list[Facts]
     not_protected: list[str]
-    unmodified: list[dict[str, Any]]
+    unmodified: list[Facts]
     loss: dict[str, float | None]
-    tables: dict[str, dict[str, Any]]
+    tables: dict[str, Facts]
 
     @property
     def seal(self) -> str:
@@ -91,7 +91,7 @@ class Evidence:
         """Return the facts and their seal as JSON, in ASCII."""
         return json.dumps(self._content() | {"seal": self.seal}, indent=1, allow_nan=False) + "\n"
 
-    def _content(self) -> dict[str, Any]:
+    def _content(self) -> Facts:
         return {"format": FORMAT, "version": VERSION, **asdict(self)}
 
 
@@ -103,7 +103,7 @@ def collect(
     original: pd.DataFrame | None = None,
     *,
     head: Mapping[str, str | None],
-    population: pd.DataFrame | str | os.PathLike[str] | None = None,
+    population: pd.DataFrame | FilePath | None = None,
     redact: str = "unpublished",
 ) -> Evidence:
     """Collect the facts of a result: see `Anonymized.evidence`."""
@@ -160,7 +160,7 @@ def _may_name(result: Anonymized, redact: str) -> MayName:
     return published.__contains__
 
 
-def _tables(result: Anonymized, original: pd.DataFrame | None, redact: str) -> dict[str, dict[str, Any]]:
+def _tables(result: Anonymized, original: pd.DataFrame | None, redact: str) -> dict[str, Facts]:
     """Return rows and fingerprints of the tables.
 
     Hashes of single columns can be guessed, so only published tables have them. A mapping of few items can
@@ -176,7 +176,7 @@ def _tables(result: Anonymized, original: pd.DataFrame | None, redact: str) -> d
     return tables | {name: describe_table(frame, columns=False) for name, frame in confidential.items()}
 
 
-def describe_table(frame: pd.DataFrame, *, columns: bool = True) -> dict[str, Any]:
+def describe_table(frame: pd.DataFrame, *, columns: bool = True) -> Facts:
     """Return the rows and the fingerprint of a table, and those of its ``columns``."""
     whole, parts = column_contents(frame)
     described = [
@@ -187,7 +187,7 @@ def describe_table(frame: pd.DataFrame, *, columns: bool = True) -> dict[str, An
     return {"rows": len(frame), "columns": described, "fingerprint": whole}
 
 
-def compare_thresholds(risk: dict[str, Any]) -> list[dict[str, Any]]:
+def compare_thresholds(risk: Facts) -> list[Facts]:
     """Return all thresholds, and whether the released rows meet them."""
     fewest = None if risk["not_counted"] else risk["after"]["fewest"]
     order = dict.fromkeys(("name", "authority", "least", "met"))
@@ -199,12 +199,12 @@ def compare_thresholds(risk: dict[str, Any]) -> list[dict[str, Any]]:
 
 def count_facts(
     frame: pd.DataFrame,
-    described: dict[str, Any],
+    described: Facts,
     guarantee: Guarantee,
     column: Hashable | None,
     judged: Collection[Hashable],
     alerts: list[str],
-) -> dict[str, Any]:
+) -> Facts:
     """Return the facts that follow from a guarantee that holds, given the description of the rows.
 
     ``alerts`` about other facts come first.
@@ -228,7 +228,7 @@ def count_facts(
 # --- JSON
 
 
-def read_json(path: str | os.PathLike[str]) -> tuple[Evidence, str]:
+def read_json(path: FilePath) -> tuple[Evidence, str]:
     """Read evidence, and its seal as stored."""
     where, hint = os.fspath(path), "pass the .json file that result.evidence(path) wrote"
     problem = content = None
@@ -273,7 +273,7 @@ _TYPES: dict[type, set[str]] = {
 }
 
 
-def first_violation(value: Any, schema: dict[str, Any], place: str = "") -> str:
+def first_violation(value: Any, schema: Facts, place: str = "") -> str:
     """Return the place of the first value that violates a JSON Schema; empty if there is none.
 
     Only the keywords of ``schema.json`` are known.
@@ -315,7 +315,7 @@ class RecountError(Exception):
     """The evidence lacks what is needed to count a guarantee again."""
 
 
-def describe_guarantee(guarantee: Guarantee, column: Hashable | None, may_name: MayName) -> dict[str, Any]:
+def describe_guarantee(guarantee: Guarantee, column: Hashable | None, may_name: MayName) -> Facts:
     """Return the name, the list column and the parameters of a guarantee as plain data.
 
     Items are ``{"number": 2, "named": ["flu"]}``: of two items, one may be named.
@@ -364,7 +364,7 @@ def _all_named(texts: Sequence[str], may_name: MayName) -> bool:
 
 
 def read_guarantee(
-    described: dict[str, Any],
+    described: Facts,
     frame: pd.DataFrame,
     redact: str,
     mapping: pd.DataFrame | None,
@@ -415,7 +415,7 @@ def _read_share(text: Any, name: str) -> Fraction:
     raise RecountError(f"{name} is no number, such as 0.5; the evidence was edited, get the file again")
 
 
-def _read_items(described: dict[str, Any], *, may_lack: bool) -> Any:
+def _read_items(described: Facts, *, may_lack: bool) -> Any:
     """Return items, itemsets or rules; with ``may_lack``, items that are not named are not in the release."""
     if "number" not in described:
         parts = {
@@ -437,7 +437,7 @@ def _label(text: str, labels: dict[str, Hashable]) -> Hashable:
     return labels[text]
 
 
-def named_items(described: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+def named_items(described: Facts) -> Iterator[tuple[str, Facts]]:
     """Return the parameters of a description that list items, itemsets or rules, with their descriptions."""
     for name, value in described["parameters"].items():
         if isinstance(value, dict):
@@ -462,7 +462,7 @@ _REDACTED = {
 }
 
 
-def paths_of(path: str | os.PathLike[str]) -> list[Path]:
+def paths_of(path: FilePath) -> list[Path]:
     """Return the paths of the JSON and of the page, given one of them."""
     given = Path(check_path(path))
     if given.suffix not in _SUFFIXES:
@@ -471,15 +471,13 @@ def paths_of(path: str | os.PathLike[str]) -> list[Path]:
     return [given.with_suffix(suffix) for suffix in _SUFFIXES]
 
 
-def evidence_files(
-    evidence: Evidence, path: str | os.PathLike[str]
-) -> tuple[dict[Path | str, Callable[[Path], object]], list[Path | str]]:
+def evidence_files(evidence: Evidence, path: FilePath) -> tuple[Writers, list[Path | str]]:
     """Return the functions that write JSON and page by file, and the files that only their owner may read.
 
     ``path`` is that of either file. Both are private if they describe the original.
     """
     facts, page = paths_of(path)
-    writers: dict[Path | str, Callable[[Path], object]] = {
+    writers: Writers = {
         facts: partial(write_draft, evidence.to_json()),
         page: partial(write_draft, render(evidence)),
     }
@@ -489,7 +487,7 @@ def evidence_files(
 
 def write_evidence(
     result: Anonymized,
-    path: str | os.PathLike[str],
+    path: FilePath,
     original: pd.DataFrame | None = None,
     **given: Any,
 ) -> None:
@@ -533,7 +531,7 @@ def _sections(evidence: Evidence) -> Iterator[str]:
     yield _tables_section(evidence)
 
 
-def _guarantee_text(guarantee: dict[str, Any]) -> str:
+def _guarantee_text(guarantee: Facts) -> str:
     """Return a guarantee as in its repr: items by their number."""
     texts = []
     for name, value in guarantee["parameters"].items():
@@ -567,7 +565,7 @@ def _item_text(item: Any) -> str:
 # --- Risk
 
 
-def _risk(risk: dict[str, Any]) -> str:
+def _risk(risk: Facts) -> str:
     title = "Risk of identification"
     if risk["not_counted"]:
         return section(title, paragraph(f"Not counted. {risk['not_counted']}"))
@@ -590,7 +588,7 @@ def _risk(risk: dict[str, Any]) -> str:
     return section(title, *parts)
 
 
-def _attacker(risk: dict[str, Any]) -> str:
+def _attacker(risk: Facts) -> str:
     number = {None: "all", 1: "1"}.get(risk["items"], f"up to {risk['items']}")
     item = "item" if risk["items"] == 1 else "items"
     kind = {"any": item, "public": f"public {item}", "not sensitive": f"not sensitive {item}"}[risk["kind"]]
@@ -599,7 +597,7 @@ def _attacker(risk: dict[str, Any]) -> str:
     return f"{text}Of all such knowledge, the one with the fewest matching rows counts."
 
 
-def _risk_texts(risk: dict[str, Any]) -> dict[str, str]:
+def _risk_texts(risk: Facts) -> dict[str, str]:
     exact = "" if not risk["columns"] else ", at most"
     texts = {
         "fewest": "fewest matching rows",
@@ -610,7 +608,7 @@ def _risk_texts(risk: dict[str, Any]) -> dict[str, str]:
     return texts if risk["k"] is None else texts | {"below_k": f"rows with fewer than {risk['k']:,} matches"}
 
 
-def _risk_cell(key: str, risks: dict[str, Any]) -> Cell:
+def _risk_cell(key: str, risks: Facts) -> Cell:
     if key == "fewest":
         return count(risks[key])
     if key in ("prosecutor", "marketer"):
@@ -618,7 +616,7 @@ def _risk_cell(key: str, risks: dict[str, Any]) -> Cell:
     return share(risks[key] / max(risks["rows"], 1))
 
 
-def _beyond_text(risk: dict[str, Any], beyond: dict[str, Any]) -> str:
+def _beyond_text(risk: Facts, beyond: Facts) -> str:
     """Describe the risk with one item more than the guarantee assumes."""
     rows = risk["after"]["rows"]
     text = f"Beyond the guarantee, with {beyond['items']:,} known items, fewer than {risk['k']:,} rows match "

@@ -22,11 +22,12 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from pdanon.cards import HEAD, escape_html
+from pdanon.cards import HEAD, Lines, escape_html
 from pdanon.errors import FormatError, ParameterError, cause_of, escape_controls
 from pdanon.evaluation.fingerprint import fingerprint
 from pdanon.evaluation.plotting import check_tradeoff, tradeoff as draw_tradeoff
 from pdanon.io.files import replace_file
+from pdanon.itemsets.validation import FilePath
 from pdanon.recoding.result import Anonymized
 
 _NUMBER = ' class="number"'
@@ -108,7 +109,7 @@ def paragraph(text: str, kind: str = "") -> str:
     return f'<p class="{kind}">{escape_html(text)}</p>' if kind else f"<p>{escape_html(text)}</p>"
 
 
-def steps(todo: Iterable[tuple[str, str]]) -> str:
+def steps(todo: Lines) -> str:
     """Return a numbered list of problems, each with its hint."""
     entries = (
         f"<li>{escape_html(problem)}<p><strong>Do:</strong> {escape_html(hint)}</p></li>"
@@ -217,7 +218,7 @@ def _resource(name: str) -> str:
     return files("pdanon.evaluation").joinpath(name).read_text(encoding="utf-8")
 
 
-def write_document(page: str, path: str | os.PathLike[str], *, confidential: bool = False) -> None:
+def write_document(page: str, path: FilePath, *, confidential: bool = False) -> None:
     """Write a page, whole or not at all; only the owner of a new confidential file can read it."""
     try:
         with replace_file(path, confidential=confidential) as draft:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -26,6 +26,8 @@ from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.validation import find_name
 from pdanon.recoding.risk import hidden_items, is_hidden_item, known_items
 
+Facts: TypeAlias = dict[str, Any]  # as plain data for JSON
+
 _IN_CHUNKS = "Rows of this release are parts of records, so no row is a person."
 _NO_ROWS = "The table has no rows."
 
@@ -36,7 +38,7 @@ def count_risks(
     column: Hashable | None,
     original: pd.DataFrame | None = None,
     population: pd.DataFrame | None = None,
-) -> dict[str, Any]:
+) -> Facts:
     """Count the rows at risk, before and after, as ``risk`` in the schema of the evidence.
 
     Numbers are exact, except that ``marketer`` is an upper bound if items are known. The population has the
@@ -47,7 +49,7 @@ def count_risks(
         return {"not_counted": reason}
     knowledge, k = Knowledge.of(guarantee, column), getattr(guarantee, "k", None)
     more = knowledge.one_more()
-    found: dict[str, Any] = {
+    found: Facts = {
         "not_counted": "",
         "k": k,
         "quasi": [str(label) for label in knowledge.quasi],
@@ -70,7 +72,7 @@ def count_risks(
     return found
 
 
-def _risks_of(matches: Matches, k: int | None) -> dict[str, Any]:
+def _risks_of(matches: Matches, k: int | None) -> Facts:
     below = None if k is None else matches.count_below(k)
     fewest = matches.fewest(1 if k is None or below else k)
     return {

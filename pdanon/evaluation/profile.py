@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.compute as pc
 
-from pdanon.cards import HEAD, Share, card, facts, listing
+from pdanon.cards import HEAD, Lines, Share, card, facts, listing
 from pdanon.errors import IdentifierWarning
 from pdanon.evaluation.html import (
     Cell,
@@ -54,6 +53,7 @@ from pdanon.itemsets.row_loops import first_equal_rows
 from pdanon.itemsets.support import MOST_ROWS, SupportIndex
 from pdanon.itemsets.table_hints import is_named_for_persons, split_words
 from pdanon.itemsets.timing import show_activity
+from pdanon.itemsets.validation import FilePath
 from pdanon.recoding.counts import FEW, is_nearly_all, of_all_rows, percent
 from pdanon.recoding.unmodified_columns import UnmodifiedColumns, count_unmodified
 
@@ -137,7 +137,7 @@ class Profile:
 
     def report(
         self,
-        path: str | os.PathLike[str],
+        path: FilePath,
         *,
         tradeoff: pd.DataFrame | None = None,
         title: str | None = None,
@@ -282,7 +282,7 @@ class Profile:
     def _title(self) -> str:
         return f"Profile: {self.counts['rows']:,} rows, lists in {self.column!r}"
 
-    def _facts(self) -> Iterator[tuple[str, str]]:
+    def _facts(self) -> Lines:
         """Yield the names and texts of the summary lines."""
         counts, lengths = self.counts, self.lengths
         empty = f"{counts['missing rows']:,} missing, {counts['empty rows']:,} empty"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import os
 from collections.abc import Hashable, Iterator, Mapping, Sequence, Sized
 from dataclasses import replace
 from fractions import Fraction
@@ -46,7 +45,7 @@ from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import list_column
 from pdanon.itemsets.mapping import changes, label_sizes
 from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.validation import check_frame
+from pdanon.itemsets.validation import FilePath, check_frame
 from pdanon.recoding.counts import class_sizes
 from pdanon.recoding.result import (
     Anonymized,
@@ -188,7 +187,7 @@ _MEANINGS = {
 }
 
 
-def write_report(result: Anonymized, path: str | os.PathLike[str], **given: Any) -> None:
+def write_report(result: Anonymized, path: FilePath, **given: Any) -> None:
     """Write the report of a release, whole or not at all: see `Anonymized.report`."""
     write_document(render(result, **given), path)
 

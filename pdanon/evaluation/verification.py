@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import pandas as pd
 
-from pdanon.cards import card, listing
+from pdanon.cards import Lines, card, listing
 from pdanon.errors import PdanonError
 from pdanon.evaluation.evidence import (
     Evidence,
@@ -22,11 +21,11 @@ from pdanon.evaluation.evidence import (
     read_json,
 )
 from pdanon.evaluation.html import library_versions
-from pdanon.evaluation.matches import count_risks
+from pdanon.evaluation.matches import Facts, count_risks
 from pdanon.evaluation.report import ALL_ITEMS
 from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.itemsets.arguments import called_by_name
-from pdanon.itemsets.validation import check_frame, check_path
+from pdanon.itemsets.validation import FilePath, check_frame, check_path
 from pdanon.recoding.warnings import shortfall
 
 
@@ -57,7 +56,7 @@ class Verification:
         """Whether what was checked matches."""
         return all(each.matches is not False for each in self.checks)
 
-    def lines(self) -> Iterator[tuple[str, str]]:
+    def lines(self) -> Lines:
         """Yield the parts, and what was found."""
         words = {True: "matches", False: "DOES NOT MATCH", None: "not checked"}
         for part, matches, found in self.checks:
@@ -77,7 +76,7 @@ class Verification:
 
 @called_by_name
 def verify(
-    evidence: str | os.PathLike[str],
+    evidence: FilePath,
     release: pd.DataFrame,
     *,
     original: pd.DataFrame | None = None,
@@ -184,7 +183,7 @@ def _check_unknown(name: str) -> Check:
     return Check(name, False, "the evidence describes no such table")
 
 
-def _check_table(name: str, stored: dict[str, Any], table: pd.DataFrame | None) -> Check:
+def _check_table(name: str, stored: Facts, table: pd.DataFrame | None) -> Check:
     """Compare the rows, the columns, the index, the cells and the attributes of a table."""
     if table is None:
         why = ", and to count emptied rows" if name == "mapping" else ""
@@ -293,14 +292,14 @@ def _check_guarantee(stored: Evidence, release: pd.DataFrame, audit: Audit) -> C
     return Check("guarantee", audit.holds and verdict["holds"] and same, found)
 
 
-def _find_judged(stored: Evidence, release: pd.DataFrame, described: dict[str, Any]) -> list[Hashable]:
+def _find_judged(stored: Evidence, release: pd.DataFrame, described: Facts) -> list[Hashable]:
     """Return the labels of columns and levels that the evidence calls judged."""
     names = {each["column"] for each in stored.unmodified if each["judged"]}
     levels = [each["name"] for each in described["columns"] if each["index"]]
     return [label for label in (*release.columns, *release.index.names, *levels) if str(label) in names]
 
 
-def _check_unmodified(stored: Evidence, now: dict[str, Any], n_alerts: int) -> Check:
+def _check_unmodified(stored: Evidence, now: Facts, n_alerts: int) -> Check:
     """Compare the unmodified columns, what they identify, and what is not protected."""
     columns, others = now["unmodified"], []
     is_same = [{**each, "judged": None} for each in columns] == [
@@ -345,7 +344,7 @@ def _compare(part: str, others: list[str], found: str) -> Check:
     return Check(part, not others, f"other values: {', '.join(others)}" if others else found)
 
 
-def _comparable(risk: dict[str, Any], with_before: bool) -> dict[str, Any]:
+def _comparable(risk: Facts, with_before: bool) -> Facts:
     """Return the risks that can be counted again: not those in a population, nor before without a table."""
     parts = {name: value for name, value in risk.items() if name != "journalist"}
     if not with_before:

@@ -11,6 +11,7 @@ from functools import partial
 from itertools import chain, combinations
 from pathlib import Path
 from secrets import token_bytes
+from typing import TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -378,6 +379,9 @@ def write_confidential_parts(read: Callable[[], Iterator[pa.Table]], path: Path)
                 writer.write_table(part.cast(first.schema))
 
 
+Writers: TypeAlias = dict[Path | str, Callable[[Path], object]]  # what writes each file
+
+
 def write_whole(
     writers: Mapping[Path | str, Callable[[Path], object]],
     confidential: Collection[Path | str] = (),
@@ -420,7 +424,7 @@ def person_texts(persons: pd.DataFrame) -> list[str]:
 
 def link_files(
     persons: list[str], frame: pd.DataFrame, column: str | None, links: Path, secret: Path
-) -> dict[Path | str, Callable[[Path], object]]:
+) -> Writers:
     """Return the functions that write the links of a release, and its secret key if that is a new one.
 
     Links have three columns: ``person``, an HMAC-SHA-256 of the text of `person_texts`; ``labels``, the
@@ -434,7 +438,7 @@ def link_files(
         "labels": _count_labels(frame, column),
         "secret": _hash("", key),  # the text of a person is never empty
     }
-    files: dict[Path | str, Callable[[Path], object]] = {links: partial(write_plain, pd.DataFrame(values))}
+    files: Writers = {links: partial(write_plain, pd.DataFrame(values))}
     if not is_known:
         files[secret] = lambda path: path.write_text(f"{key.hex()}\n", encoding="ascii")
     return files

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from decimal import Decimal
 from numbers import Integral, Real
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 
 from pdanon.errors import ParameterError, did_you_mean
 from pdanon.itemsets.table_hints import frame_hint
+
+FilePath: TypeAlias = str | os.PathLike[str]
 
 _Kind = TypeVar("_Kind")
 DEFAULT_SEED = 0  # of a call without random_state=

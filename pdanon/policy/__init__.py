@@ -17,7 +17,13 @@ import pandas as pd
 from pdanon import stream
 from pdanon.accessors import ByPerson, by
 from pdanon.algorithms.registry import ALGORITHMS, algorithm, of_lists, region_parameters, takes_guarantee
-from pdanon.algorithms.requests import REQUEST_PARAMETERS, read_named_request, read_request, text_parameters
+from pdanon.algorithms.requests import (
+    REQUEST_PARAMETERS,
+    Parameters,
+    read_named_request,
+    read_request,
+    text_parameters,
+)
 from pdanon.cards import HEAD
 from pdanon.errors import ColumnError, ParameterError, ReleaseWarning, mask_credentials, refuse, warn
 from pdanon.evaluation.comparison import Texts, compare, list_tasks
@@ -30,6 +36,7 @@ from pdanon.io.lines import describe_texts, is_lines, is_parquet, is_text
 from pdanon.io.parquet import to_frame
 from pdanon.io.tables import (
     Form,
+    Writers,
     check_distinct,
     is_csv,
     link_files,
@@ -627,7 +634,7 @@ class Policy:
         return Form(**{"separator": self.separator} | form, column=self.items)
 
     @property
-    def _unit(self) -> dict[str, Any]:
+    def _unit(self) -> Parameters:
         """The parameters of a table in which a person has several rows, or none."""
         if "unit" not in self.form:
             return {}
@@ -635,7 +642,7 @@ class Policy:
         return known | {"counts": self.parameters.get("counts", False)}
 
     @property
-    def _parameters(self) -> dict[str, Any]:
+    def _parameters(self) -> Parameters:
         """The parameters of the algorithm alone."""
         return {key: value for key, value in self.parameters.items() if key not in ("counts", "processes")}
 
@@ -644,7 +651,7 @@ class Policy:
         lists = [name for parameters in self._settings() for name in schema.list_columns_of(parameters)]
         return schema.Roles(self.items, self.quasi, self.keep, self.drop, self.hierarchies, lists)
 
-    def _settings(self) -> list[dict[str, Any]]:
+    def _settings(self) -> list[Parameters]:
         """Return the parameters of the release and of each algorithm to compare."""
         return [self.parameters, *self.comparison.get("algorithms", {}).values()]
 
@@ -657,7 +664,7 @@ class Policy:
 
     # --- Parameters of an algorithm
 
-    def _options(self) -> dict[str, Any]:
+    def _options(self) -> Parameters:
         """Return the arguments of the algorithm, or of a request, with the files that they name."""
         if self.algorithm is None:
             self._check_request()
@@ -665,7 +672,7 @@ class Policy:
         options = schema.change_all(self._read, own)
         return options if self.algorithm is None else read_named_request(self.algorithm, options)
 
-    def _configurations(self) -> dict[str, dict[str, Any]]:
+    def _configurations(self) -> dict[str, Parameters]:
         """Return the configurations to compare, with the parameters that the roles of columns set."""
         unset = {*self.comparison.get("vary", {}), "keep"}  # a comparison warns of no column
         return {
@@ -680,7 +687,7 @@ class Policy:
         return schema.read_parameter(key, value, self.items) if isinstance(value, Path) else value
 
 
-def _leaves(table: Mapping[str, Any]) -> Iterator[Any]:
+def _leaves(table: schema.Table) -> Iterator[Any]:
     for value in table.values():
         yield from _leaves(value) if isinstance(value, Mapping) else [value]
 
@@ -740,7 +747,7 @@ def release_writers(
     separator: str | None,
     head: Mapping[str, str],
     escape_formulas: bool = False,
-) -> tuple[dict[Path | str, Callable[[Path], object]], list[Path | str]]:
+) -> tuple[Writers, list[Path | str]]:
     """Return the functions that write outputs by file, and the files that only their owner may read.
 
     The release is the last file. ``persons`` are those of its rows, which links need. ``form`` is that of the
@@ -756,7 +763,7 @@ def release_writers(
         "report": partial(write_page, result, original=original, head=head),
         "release": partial(plain if form.has_lines else lists, result.frame),
     }
-    files: dict[Path | str, Callable[[Path], object]] = {}
+    files: Writers = {}
     confidential = [outputs["mapping"]] if "mapping" in outputs else []
     if "links" in outputs:
         links, secret = Path(outputs["links"]), Path(outputs["secret"])

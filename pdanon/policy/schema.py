@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeAlias
 
 import pandas as pd
 
 from pdanon.algorithms.registry import ALGORITHMS, algorithm, of_lists, parameters_of
+from pdanon.algorithms.requests import Parameters
 from pdanon.algorithms.rt.transaction import Transaction, as_transaction
 from pdanon.cards import HEAD
 from pdanon.errors import ColumnError, FormatError, ParameterError, cause_of, file_hint, refuse
@@ -23,6 +24,8 @@ from pdanon.itemsets.columns import is_list_column
 from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.validation import check_kind, check_known, is_uri
 from pdanon.recoding.unmodified_columns import index_levels
+
+Table: TypeAlias = Mapping[str, Any]  # of the file, or of parameters
 
 # Keys of each table of the file, and their types.
 _KEYS: dict[str, dict[str, tuple[type, ...]]] = {
@@ -70,7 +73,7 @@ _UNPROTECTED = {"sensitive", "private", "secret", "confidential"}  # promises th
 _TYPES = {str: "text", list: "a list of column names", dict: "a table", int: "an integer"}
 
 
-def read_toml(source: Path) -> dict[str, Any]:
+def read_toml(source: Path) -> Parameters:
     """Read the parameters of `Policy` from a file; paths in it are relative to its directory."""
     tables = _load(source)
     here = partial(_resolve, source)
@@ -89,9 +92,9 @@ def read_toml(source: Path) -> dict[str, Any]:
     }
 
 
-def _load(source: Path) -> dict[str, Any]:
+def _load(source: Path) -> Parameters:
     """Read the tables of a file, absent ones as empty, and check their keys and types."""
-    tables: dict[str, Any] = {}
+    tables: Parameters = {}
     problem, deep = "", False
     try:
         text = source.read_bytes().decode()
@@ -112,7 +115,8 @@ def _load(source: Path) -> dict[str, Any]:
     if "input" not in tables:
         raise ParameterError("a policy needs an input", where=str(source), hint='input = "baskets.parquet"')
     given = tables["input"]
-    tables = {name: {} for name, (kind, *_) in _KEYS[""].items() if kind is dict} | tables
+    absent: Parameters = {name: {} for name, (kind, *_) in _KEYS[""].items() if kind is dict}
+    tables = absent | tables
     tables["input"] = {"file": given} if isinstance(given, str) else given
     if "file" not in tables["input"]:
         where = f"{source}, [input]"
@@ -130,7 +134,7 @@ def _resolve(source: Path, value: Any) -> Any:
     return source.parent / value if isinstance(value, str) and not is_uri(value) else value
 
 
-def change_all(change: Callable[[str, Any], Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
+def change_all(change: Callable[[str, Any], Any], parameters: Table) -> Parameters:
     """Change the value of each parameter, first in tables of parameters."""
     return {key: change_one(change, key, value) for key, value in parameters.items()}
 
@@ -141,7 +145,7 @@ def change_one(change: Callable[[str, Any], Any], key: str, value: Any) -> Any:
     return change(key, change_all(change, value) if nested else value)
 
 
-def change_varied(change: Callable[[str, Any], Any], vary: Mapping[str, Any]) -> dict[str, Any]:
+def change_varied(change: Callable[[str, Any], Any], vary: Table) -> Parameters:
     """Change the values of varied parameters, each a list or a table of values."""
     return {
         key: [change_one(change, key, value) for value in values]
@@ -158,7 +162,7 @@ def _resolve_parameter(source: Path, key: str, value: Any) -> Any:
     return None if (key, value) == ("m", "all") else value
 
 
-def _resolve_comparison(source: Path, table: Mapping[str, Any]) -> dict[str, Any]:
+def _resolve_comparison(source: Path, table: Table) -> Parameters:
     comparison = dict(table)
     if "resume" in table:
         comparison["resume"] = _resolve(source, table["resume"])
@@ -169,7 +173,7 @@ def _resolve_comparison(source: Path, table: Mapping[str, Any]) -> dict[str, Any
     return comparison
 
 
-def check_comparison(table: Mapping[str, Any], place: str) -> None:
+def check_comparison(table: Table, place: str) -> None:
     """Check the types of the values of a comparison."""
     place = place.removesuffix("]")
     for name in ("algorithms", "vary"):
@@ -199,7 +203,7 @@ def _refuse_depth(where: str) -> NoReturn:
     raise ParameterError("there are too many tables within tables", where=where, hint=hint)
 
 
-def _check_roles(table: Mapping[str, Any], where: str) -> None:
+def _check_roles(table: Table, where: str) -> None:
     """Refuse a role whose name promises a protection that no column gets."""
     for key in table.keys() & _UNPROTECTED:
         hint = (
@@ -209,7 +213,7 @@ def _check_roles(table: Mapping[str, Any], where: str) -> None:
         raise ParameterError(f"no column can be {key}", where=where, got=repr(key), hint=hint)
 
 
-def check_keys(table: Mapping[str, Any], name: str, where: str) -> None:
+def check_keys(table: Table, name: str, where: str) -> None:
     """Check the keys of a table of the file, and their types."""
     known = _KEYS[name]
     for key, value in table.items():
@@ -248,20 +252,20 @@ def transaction_of(value: Any) -> Transaction:
     return Transaction(**value) if isinstance(value, Mapping) else as_transaction(value)
 
 
-def check_transaction(parameters: Mapping[str, Any]) -> None:
+def check_transaction(parameters: Table) -> None:
     """Check the treatment of the items, if specified, without reading files."""
     if "transaction" in parameters:
         transaction_of(parameters["transaction"])
 
 
-def list_columns_of(parameters: Mapping[str, Any]) -> list[str]:
+def list_columns_of(parameters: Table) -> list[str]:
     """Return the list columns that parameters name, without the column that every algorithm takes."""
     columns = table_of(parameters.get("transaction")).get("columns")
     names = [parameters.get("private"), *(columns if isinstance(columns, list) else [])]
     return [name for name in names if isinstance(name, str)]
 
 
-def table_of(value: Any) -> Mapping[str, Any]:
+def table_of(value: Any) -> Table:
     """Return the table of a transaction, or an empty table for a name."""
     return value if isinstance(value, Mapping) else {}
 
@@ -284,7 +288,7 @@ class Roles:
     quasi: list[str]
     keep: list[str]
     drop: list[str]
-    hierarchies: dict[str, Any]
+    hierarchies: Parameters
     lists: list[str]  # columns whose role a parameter specifies
 
     @property
@@ -332,9 +336,7 @@ class Roles:
             where=where,
         )
 
-    def merge_parameters(
-        self, name: Any, own: Mapping[str, Any], varied: Iterable[str] = ()
-    ) -> dict[str, Any]:
+    def merge_parameters(self, name: Any, own: Table, varied: Iterable[str] = ()) -> Parameters:
         """Return the parameters of an algorithm, or of a request: its own, then those of the roles.
 
         Roles set no parameter that the algorithm does not take, or that is varied.

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from pdanon.cards import HEAD, Share, Verdict, card, listing
+from pdanon.cards import HEAD, Lines, Share, Verdict, card, listing
 from pdanon.errors import GuaranteeError, ParameterError, ReleaseWarning, did_you_mean, warn
 from pdanon.guarantees.disassociated import DisassociatedKm
 from pdanon.guarantees.promises import promise
@@ -493,7 +493,7 @@ class Anonymized(Labelled):
         return f"Anonymized: {counted(self)}, {made_by(self)}"
 
 
-def headline(result: Anonymized) -> Iterator[tuple[str, str]]:
+def headline(result: Anonymized) -> Lines:
     """Return the most important lines of a result: names and texts."""
     yield "guarantee", f"{result.guarantee!r}, {'audited' if result.holds else 'which does NOT hold'}"
     if result.classes is not None:
@@ -521,7 +521,7 @@ def headline(result: Anonymized) -> Iterator[tuple[str, str]]:
         yield "search", result.cut_short
 
 
-def unmodified_lines(unmodified: UnmodifiedColumns, rows: int | None = None) -> Iterator[tuple[str, str]]:
+def unmodified_lines(unmodified: UnmodifiedColumns, rows: int | None = None) -> Lines:
     """Return the line about unmodified columns of a table with some rows, name and text, if there is one."""
     yield from (("beside", text) for text, _ in unmodified.summary(rows))
 

@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon._kernels.row_exposure import RowSearch
-from pdanon.cards import Share
+from pdanon.cards import Lines, Share
 from pdanon.guarantees import (
     Coherence,
     DisassociatedKm,
@@ -227,7 +227,7 @@ def risk_shares(guarantee: Guarantee, risk: pd.DataFrame | None) -> Iterator[tup
     yield "beyond", [Share(last[each], last[f"{each}_before"], name) for each, name in names.items()]
 
 
-def risk_lines(guarantee: Guarantee, risk: pd.DataFrame | None) -> Iterator[tuple[str, str]]:
+def risk_lines(guarantee: Guarantee, risk: pd.DataFrame | None) -> Lines:
     """Return the line that describes the risk beyond a guarantee, name and text, if it was counted.
 
     Of a small sample it states the intervals of the shares, at 95 %.

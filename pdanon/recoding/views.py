@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 import pandas as pd
 
-from pdanon.cards import card, listing
+from pdanon.cards import Lines, card, listing
 from pdanon.itemsets.libraries import holds_tables
 from pdanon.recoding.counts import percent
 
@@ -95,7 +95,7 @@ class Explanation:
     def _repr_html_(self) -> str:
         return card("Explanation", self._lines())
 
-    def _lines(self) -> Iterator[tuple[str, str]]:
+    def _lines(self) -> Lines:
         """Yield names and counts; no text of an item."""
         yield "item", self._describe_change()
         k = "" if self.k is None else f"; k={self.k}"

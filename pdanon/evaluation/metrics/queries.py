@@ -6,7 +6,6 @@ Gkoulalas-Divanis, Loukides, TDP 5, 2012, and Poulis et al., ECML PKDD 2013, for
 
 from __future__ import annotations
 
-import os
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
@@ -41,6 +40,7 @@ from pdanon.itemsets.support import ItemsetTable
 from pdanon.itemsets.timing import show_activity
 from pdanon.itemsets.validation import (
     MOST_DRAWN,
+    FilePath,
     check_count,
     check_frame,
     check_known,
@@ -446,7 +446,7 @@ class Workload:
     @classmethod
     def read_parquet(
         cls,
-        path: str | os.PathLike[str],
+        path: FilePath,
         column: Hashable | None = None,
         *,
         absent: Hashable | None = None,
@@ -469,7 +469,7 @@ class Workload:
         """
         return cls.from_frame(read_parquet(path), column, absent=absent)
 
-    def to_parquet(self, path: str | os.PathLike[str]) -> None:
+    def to_parquet(self, path: FilePath) -> None:
         """Write the queries to a Parquet file, to use them for several releases.
 
         Parameters
