@@ -69,22 +69,23 @@ def _replace(handler: object, other: object) -> None:
 
 def _end(number: int, frame: object) -> None:
     """End the process at once, also during imports."""
+    _exit(f"pdanon: {_message(number)}\n", 128 + number)
+
+
+def _exit(text: str, code: int) -> None:
+    """End the process with a message and a code, also if the terminal is closed."""
     try:
         if sys.stderr is not None:
-            os.write(sys.stderr.fileno(), f"pdanon: {_message(number)}\n".encode())
-    finally:  # also if the terminal is closed
-        os._exit(128 + number)
+            os.write(sys.stderr.fileno(), text.encode())
+    finally:
+        os._exit(code)
 
 
 def _report_memory(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     """End the process if the memory does not suffice for imports: Python's exit code 1 is a verdict."""
     # Python that cannot even make the exception fails by a SystemError.
     if isinstance(error, (MemoryError, SystemError)) or "failed to map segment" in str(error):
-        try:
-            if sys.stderr is not None:
-                os.write(sys.stderr.fileno(), _NO_MEMORY.encode())
-        finally:
-            os._exit(2)
+        _exit(_NO_MEMORY, 2)
     sys.__excepthook__(kind, error, trace)
 
 
