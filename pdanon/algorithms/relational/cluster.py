@@ -93,17 +93,7 @@ def cluster(
     2  [28, 39]            Spain
     3  [28, 39]            Spain
     """
-    return release_classes(
-        frame,
-        "cluster",
-        form_clusters,
-        k=k,
-        quasi=quasi,
-        hierarchies=hierarchies,
-        max_suppressed=max_suppressed,
-        keep=keep,
-        random_state=random_state,
-    )
+    return release_classes(RECORD, locals())
 
 
 def form_clusters(table: QuasiTable, k: int, rng: np.random.Generator, report: Report, most: int) -> Classes:

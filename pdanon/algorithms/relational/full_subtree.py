@@ -117,16 +117,7 @@ def full_subtree(
     2  [28, 39]  (France,Greece,Spain)
     3  [28, 39]  (France,Greece,Spain)
     """
-    return release_classes(
-        frame,
-        "full_subtree",
-        raise_groups,
-        k=k,
-        quasi=quasi,
-        hierarchies=hierarchies,
-        max_suppressed=max_suppressed,
-        keep=keep,
-    )
+    return release_classes(RECORD, locals())
 
 
 def raise_groups(table: QuasiTable, k: int, rng: np.random.Generator, report: Report, most: int) -> Classes:

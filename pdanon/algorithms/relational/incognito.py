@@ -110,16 +110,7 @@ def incognito(
     2  [28, 39]  (France,Greece,Spain)
     3  [28, 39]  (France,Greece,Spain)
     """
-    return release_classes(
-        frame,
-        "incognito",
-        choose_levels,
-        k=k,
-        quasi=quasi,
-        hierarchies=hierarchies,
-        max_suppressed=max_suppressed,
-        keep=keep,
-    )
+    return release_classes(RECORD, locals())
 
 
 def choose_levels(table: QuasiTable, k: int, rng: np.random.Generator, report: Report, most: int) -> Classes:

@@ -98,17 +98,7 @@ def k_member(
     2  [28, 39]            Spain
     3  [28, 39]            Spain
     """
-    return release_classes(
-        frame,
-        "k_member",
-        grow_members,
-        k=k,
-        quasi=quasi,
-        hierarchies=hierarchies,
-        max_suppressed=max_suppressed,
-        keep=keep,
-        random_state=random_state,
-    )
+    return release_classes(RECORD, locals())
 
 
 def grow_members(table: QuasiTable, k: int, rng: np.random.Generator, report: Report, most: int) -> Classes:

@@ -92,16 +92,7 @@ def mondrian(
     2  [28, 39]            Spain
     3  [28, 39]            Spain
     """
-    return release_classes(
-        frame,
-        "mondrian",
-        cut_boxes,
-        k=k,
-        quasi=quasi,
-        hierarchies=hierarchies,
-        max_suppressed=max_suppressed,
-        keep=keep,
-    )
+    return release_classes(RECORD, locals())
 
 
 def cut_boxes(table: QuasiTable, k: int, rng: np.random.Generator, report: Report, most: int) -> Classes:

@@ -16,6 +16,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from pdanon.algorithms.registry import Algorithm
 from pdanon.algorithms.relational.attributes import Attribute, Cells, cover_loss, digest_of
 from pdanon.algorithms.relational.quasi import (
     Classes,
@@ -28,7 +29,6 @@ from pdanon.algorithms.relational.quasi import (
 from pdanon.errors import ParameterError
 from pdanon.guarantees import KAnonymity
 from pdanon.guarantees.parameters import check_share
-from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers
 from pdanon.itemsets.columns import release_copy, with_column
 from pdanon.itemsets.frozen import frozen
@@ -168,30 +168,24 @@ def _loss(table: QuasiTable, codes: Codes) -> int:
 _MOST_TEXT = 8 * 10**9  # characters in a column: what memory holds
 
 
-def release_classes(
-    frame: pd.DataFrame,
-    name: str,
-    form: Formation,
-    *,
-    k: int,
-    quasi: Sequence[Hashable],
-    hierarchies: Mapping[Hashable, HierarchyLike] | None,
-    max_suppressed: float,
-    keep: Sequence[Hashable],
-    **chance: Any,
-) -> Anonymized:
-    """Release the classes that an algorithm forms; ``chance`` is ``random_state``, if it has that."""
+def release_classes(record: Algorithm, arguments: Mapping[str, Any]) -> Anonymized:
+    """Release the classes that an algorithm forms; ``arguments`` are those of its function, by name."""
+    given = dict(arguments)
+    frame, keep, k, quasi = (given.pop(name) for name in ("frame", "keep", "k", "quasi"))
     guarantee = KAnonymity(k, quasi=quasi)
-    table = QuasiTable.of(frame, guarantee.quasi, hierarchies)
+    table = QuasiTable.of(frame, guarantee.quasi, given["hierarchies"])
     check_feasible(table.n_rows, guarantee.k)
-    share = check_share(max_suppressed, "max_suppressed")
-    parameters = {"algorithm": name, **chance, "k": guarantee.k, "quasi": list(guarantee.quasi)}
-    parameters |= {"hierarchies": hierarchies, "max_suppressed": max_suppressed}
-    table.require_memory(name)
+    share = check_share(given["max_suppressed"], "max_suppressed")
+    chance = {"random_state": given.pop("random_state")} if "random_state" in given else {}
+    parameters = {"algorithm": record.name, **chance, "k": guarantee.k, "quasi": list(guarantee.quasi)}
+    parameters |= given
+    table.require_memory(record.name)
+    form = record.form
+    assert form is not None  # required of all algorithms that form classes
 
     def decide() -> Decision[ClassRows]:
         rng = random_generator(chance.get("random_state"))
-        with progress_bar(name, "steps") as report:
+        with progress_bar(record.name, "steps") as report:
             classes, loss = form_classes(form, table, guarantee.k, share, rng, report)
         rows = ClassRows(table, classes, classes.of_row)
         return Decision(rows, guarantee, no_items(), loss, parameters)

@@ -101,16 +101,7 @@ def top_down(
     2  [28, 39]  (France,Greece,Spain)
     3  [28, 39]  (France,Greece,Spain)
     """
-    return release_classes(
-        frame,
-        "top_down",
-        specialize,
-        k=k,
-        quasi=quasi,
-        hierarchies=hierarchies,
-        max_suppressed=max_suppressed,
-        keep=keep,
-    )
+    return release_classes(RECORD, locals())
 
 
 def specialize(table: QuasiTable, k: int, rng: np.random.Generator, report: Report, most: int) -> Classes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from inspect import signature
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -12,7 +13,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pdanon.algorithms.registry import ALGORITHMS, BYTES_OF_SUPPORTS
+from pdanon.algorithms.registry import ALGORITHMS, BYTES_OF_SUPPORTS, Algorithm
 from pdanon.algorithms.relational.mondrian import cut_evenly
 from pdanon.algorithms.relational.publishing import ClassRows
 from pdanon.algorithms.relational.quasi import Classes, Formation, QuasiTable, check_feasible, split_groups
@@ -266,11 +267,8 @@ class Dataset:
         """Block of all rows."""
         return Block(self.guarantee.k, self.table, self.transactions)
 
-    def _decide_blocks(
-        self,
-        decide: Callable[[Parts], Decided],
-        report: Report,
-        block_rows: int | None = None,
+    def decide_blocks(
+        self, decide: Callable[[Parts], Decided], report: Report, block_rows: int | None
     ) -> tuple[Decided, tuple[Numbers, Codes]]:
         """Decide block by block; also return the cluster of each row, and the number of each occurrence."""
         whole = self.whole
@@ -284,25 +282,6 @@ class Dataset:
     def writer(self) -> FrameWriter:
         """Writer of the release."""
         return FrameWriter(self.frame, self.positions, quasi=self.table.positions)
-
-    def release(
-        self, name: str, decide: partial[Decided], *, keep: Sequence[Hashable], **blocks: Any
-    ) -> Anonymized:
-        """Release the frame in the clusters that ``decide`` returns for its parts.
-
-        Its keyword arguments are recorded as parameters. ``blocks`` is ``block_rows``, if the algorithm has
-        it.
-        """
-        own = {**decide.keywords, **blocks}
-        self.table.require_memory(name, BYTES_OF_SUPPORTS * len(self.transactions.itemsets.codes))
-
-        def decide_clusters() -> Decision[ClassRows]:
-            with progress_bar(name, "steps") as report:
-                found, clusters = self._decide_blocks(decide, report, **blocks)
-            made = self.decision(*clusters, {"algorithm": name, **self.parameters, **own}, found.steps)
-            return replace(made, loss=found.with_rum(made.loss))
-
-        return release(self.writer, decide_clusters, keep)
 
     def decision(
         self,
@@ -413,6 +392,25 @@ class Dataset:
             nodes = np.where(own >= 0, own - first_node, -1)
             first_node += tree.n_nodes
             yield Recoding.of_cut(nodes, tree, of_row, n_leaves=n_leaves)
+
+
+def release_clusters(record: Algorithm, arguments: Mapping[str, Any]) -> Anonymized:
+    """Release a frame in the clusters that an algorithm forms, given all arguments of its function."""
+    given = dict(arguments)
+    keep = given.pop("keep")
+    data = Dataset.of(**{name: given.pop(name) for name in signature(Dataset.of).parameters if name in given})
+    options = {name: value for name, value in given.items() if name != "block_rows"}
+    data.table.require_memory(record.name, BYTES_OF_SUPPORTS * len(data.transactions.itemsets.codes))
+    assert record.parts is not None  # required of all algorithms for both
+    decide_parts = partial(record.parts, **options)
+
+    def decide() -> Decision[ClassRows]:
+        with progress_bar(record.name, "steps") as report:
+            found, clusters = data.decide_blocks(decide_parts, report, given.get("block_rows"))
+        made = data.decision(*clusters, {"algorithm": record.name, **data.parameters, **given}, found.steps)
+        return replace(made, loss=found.with_rum(made.loss))
+
+    return release(data.writer, decide, keep)
 
 
 def at_least(share: float) -> str:

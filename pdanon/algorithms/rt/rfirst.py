@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from pdanon.algorithms.registry import Algorithm
-from pdanon.algorithms.rt.dataset import Dataset, Decided, Part, Parts, check_options
+from pdanon.algorithms.rt.dataset import Decided, Part, Parts, check_options, release_clusters
 from pdanon.algorithms.rt.transaction import Transaction, ways_of
 from pdanon.guarantees import KKm, KLm
 from pdanon.guarantees.parameters import ItemLimit
@@ -115,19 +115,7 @@ def rfirst(
     3  [39, 40]  ['(cold,flu)']
     """
     check_options(cluster)
-    data = Dataset.of(
-        frame,
-        column,
-        k=k,
-        m=m,
-        quasi=quasi,
-        quasi_weights=quasi_weights,
-        hierarchies=hierarchies,
-        transaction=transaction,
-        refine=refine,
-    )
-    decide = partial(decide_parts, cluster=cluster, random_state=random_state)
-    return data.release("rfirst", decide, keep=keep)
+    return release_clusters(RECORD, locals())
 
 
 def decide_parts(parts: Parts, *, cluster: str, random_state: Any) -> Decided:

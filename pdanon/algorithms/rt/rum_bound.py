@@ -16,12 +16,12 @@ import pandas as pd
 
 from pdanon.algorithms.registry import Algorithm
 from pdanon.algorithms.rt.dataset import (
-    Dataset,
     Decided,
     Part,
     Parts,
     at_least,
     check_options,
+    release_clusters,
 )
 from pdanon.algorithms.rt.merging import Merging, Rum, check_rum, merge_next
 from pdanon.algorithms.rt.transaction import Transaction, ways_of
@@ -169,26 +169,8 @@ def rum_bound(
     """
     check_share(delta, "delta")
     check_options(cluster, merge)
-    data = Dataset.of(
-        frame,
-        column,
-        k=k,
-        m=m,
-        quasi=quasi,
-        quasi_weights=quasi_weights,
-        hierarchies=hierarchies,
-        transaction=transaction,
-        refine=refine,
-    )
-    decide = partial(
-        decide_parts,
-        delta=delta,
-        merge=merge,
-        rum=check_rum(rum),
-        cluster=cluster,
-        random_state=random_state,
-    )
-    return data.release("rum_bound", decide, keep=keep, block_rows=block_rows)
+    rum = check_rum(rum)
+    return release_clusters(RECORD, locals())
 
 
 def decide_parts(

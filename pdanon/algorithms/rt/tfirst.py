@@ -7,7 +7,6 @@ Attributes", ECML PKDD 2013.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ import pandas as pd
 
 from pdanon.algorithms.items.lra import divide_rows
 from pdanon.algorithms.registry import Algorithm
-from pdanon.algorithms.rt.dataset import Dataset, Decided, Part, Parts
+from pdanon.algorithms.rt.dataset import Decided, Part, Parts, release_clusters
 from pdanon.algorithms.rt.transaction import Transaction
 from pdanon.algorithms.states.cuts import check_parts
 from pdanon.guarantees import KKm, KLm
@@ -114,18 +113,7 @@ def tfirst(
     3  [19, 40]  ['cold' 'flu']
     """
     check_parts(parts)
-    data = Dataset.of(
-        frame,
-        column,
-        k=k,
-        m=m,
-        quasi=quasi,
-        quasi_weights=quasi_weights,
-        hierarchies=hierarchies,
-        transaction=transaction,
-        refine=refine,
-    )
-    return data.release("tfirst", partial(decide_parts, parts=parts), keep=keep)
+    return release_clusters(RECORD, locals())
 
 
 def decide_parts(rows: Parts, *, parts: int) -> Decided:

@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 
 from pdanon.algorithms.registry import Algorithm
 from pdanon.algorithms.rt.dataset import (
-    Dataset,
     Decided,
     Part,
     Parts,
     at_least,
     check_options,
+    release_clusters,
 )
 from pdanon.algorithms.rt.merging import Merging, Rum, check_rum, merge_next
 from pdanon.algorithms.rt.transaction import Transaction, TransactionSide
@@ -160,26 +160,8 @@ def tum_bound(
     """
     check_share(delta, "delta")
     check_options(cluster, merge)
-    data = Dataset.of(
-        frame,
-        column,
-        k=k,
-        m=m,
-        quasi=quasi,
-        quasi_weights=quasi_weights,
-        hierarchies=hierarchies,
-        transaction=transaction,
-        refine=refine,
-    )
-    decide = partial(
-        decide_parts,
-        delta=delta,
-        merge=merge,
-        rum=check_rum(rum),
-        cluster=cluster,
-        random_state=random_state,
-    )
-    return data.release("tum_bound", decide, keep=keep, block_rows=block_rows)
+    rum = check_rum(rum)
+    return release_clusters(RECORD, locals())
 
 
 def decide_parts(

@@ -8,6 +8,7 @@ import io
 import pickle
 import sys
 from collections import Counter
+from dataclasses import replace
 from decimal import Decimal
 
 import numpy as np
@@ -488,7 +489,8 @@ def test_a_release_without_its_guarantee_is_withheld(monkeypatch):
     def faulty(table, k, rng, report, most):
         return Classes.of_members(table, np.arange(table.n_rows))
 
-    monkeypatch.setattr(sys.modules[pdanon.mondrian.__module__], "cut_boxes", faulty)
+    module = sys.modules[pdanon.mondrian.__module__]
+    monkeypatch.setattr(module, "RECORD", replace(module.RECORD, form=faulty))
     with pytest.raises(pdanon.GuaranteeError, match="3 rows at risk"):
         run("mondrian", pd.DataFrame({"q": [1, 2, 3]}))
 
