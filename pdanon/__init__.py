@@ -15,40 +15,30 @@ from typing import Any
 
 from pdanon.accessors import ByPerson, by  # registers the accessors, too
 from pdanon.algorithms.choice import anonymize
-from pdanon.algorithms.items.apriori import apriori
+from pdanon.algorithms.items.apriori import apriori, direct, vpa
 from pdanon.algorithms.items.cahd import cahd
 from pdanon.algorithms.items.clump import clump
-from pdanon.algorithms.items.coat import coat
 from pdanon.algorithms.items.coherence import coherence
-from pdanon.algorithms.items.direct import direct
 from pdanon.algorithms.items.disassociate import disassociate
-from pdanon.algorithms.items.hghs import hghs
+from pdanon.algorithms.items.hghs import hghs, mhghs
 from pdanon.algorithms.items.lcg import lcg
 from pdanon.algorithms.items.local_suppression import local_suppression
 from pdanon.algorithms.items.lra import lra
-from pdanon.algorithms.items.mhghs import mhghs
 from pdanon.algorithms.items.optimal import optimal
 from pdanon.algorithms.items.partition import partition
-from pdanon.algorithms.items.pcta import pcta
+from pdanon.algorithms.items.pcta import coat, pcta, upcta
 from pdanon.algorithms.items.ps_rules import ps_rules
-from pdanon.algorithms.items.suppress_control import suppress_control
-from pdanon.algorithms.items.suppress_public import suppress_public
-from pdanon.algorithms.items.suppress_to_k import suppress_to_k
-from pdanon.algorithms.items.td_control import td_control
-from pdanon.algorithms.items.upcta import upcta
-from pdanon.algorithms.items.vpa import vpa
+from pdanon.algorithms.items.rho import suppress_control, td_control
+from pdanon.algorithms.items.suppress_to_k import suppress_public, suppress_to_k
 from pdanon.algorithms.refinement import refine
-from pdanon.algorithms.relational.cluster import cluster
+from pdanon.algorithms.relational.cluster import cluster, k_member
 from pdanon.algorithms.relational.full_subtree import full_subtree
 from pdanon.algorithms.relational.incognito import incognito
-from pdanon.algorithms.relational.k_member import k_member
 from pdanon.algorithms.relational.mondrian import mondrian
 from pdanon.algorithms.relational.top_down import top_down
-from pdanon.algorithms.rt.rfirst import rfirst
-from pdanon.algorithms.rt.rum_bound import rum_bound
-from pdanon.algorithms.rt.tfirst import tfirst
+from pdanon.algorithms.rt.rfirst import rfirst, tfirst
+from pdanon.algorithms.rt.rum_bound import rum_bound, tum_bound
 from pdanon.algorithms.rt.transaction import Transaction
-from pdanon.algorithms.rt.tum_bound import tum_bound
 from pdanon.errors import (
     ColumnError,
     EmptiedWarning,

@@ -117,7 +117,7 @@ def mhghs() -> Iterator[Figure]:
 ROUNDS = f"""
 import time
 import pdanon
-from pdanon.algorithms.items.mhghs import paths
+from pdanon.algorithms.items.hghs import paths
 from pdanon.algorithms.states.cuts import CutTask
 from pdanon.itemsets.timing import report_nothing
 from pdanon.hierarchy import Hierarchy

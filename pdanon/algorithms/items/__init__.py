@@ -1,15 +1,14 @@
-"""The algorithms for a list column: one module each, with one public function and its record."""
+"""The algorithms for a list column: a module for each family, with public functions and their records."""
 
 from __future__ import annotations
 
 from importlib import import_module
 from pkgutil import iter_modules
 
-from pdanon.algorithms.registry import register
+from pdanon.algorithms.registry import Algorithm, register
 
 __all__: list[str] = []
 
-# Every module of this package is an algorithm, except those with a leading _, which several share.
-_NAMES = [each.name for each in iter_modules(__path__) if not each.name.startswith("_")]
-_FILES = [import_module(f"{__name__}.{name}") for name in _NAMES]
-register(*(file.RECORD for file in _FILES if hasattr(file, "RECORD")))
+_FILES = [import_module(f"{__name__}.{each.name}") for each in iter_modules(__path__)]
+_RECORDS = [each for file in _FILES for each in vars(file).values() if isinstance(each, Algorithm)]
+register(*sorted(_RECORDS, key=lambda record: record.name))

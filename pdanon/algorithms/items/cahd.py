@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 
 from pdanon._kernels import row_partitions
-from pdanon.algorithms.items._clustering import merge_items, refine_sets
 from pdanon.algorithms.items.apriori import find_leaves
+from pdanon.algorithms.items.pcta import merge_items, refine_sets
 from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.states.cuts import CutTask, by_first_row
 from pdanon.errors import EmptiedWarning, InfeasibleError, ParameterError, warn

@@ -16,12 +16,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pdanon._kernels import conflicts as kernels
-from pdanon.algorithms.items._suppression import (
+from pdanon.algorithms.items.optimal import solve_program
+from pdanon.algorithms.items.suppress_to_k import (
     check_coherent_without_public,
     decide_suppressed,
     too_frequent_where_public,
 )
-from pdanon.algorithms.items.optimal import solve_program
 from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.weights import item_losses
 from pdanon.errors import ParameterError

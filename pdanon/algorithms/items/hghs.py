@@ -1,12 +1,13 @@
-"""HgHs: generalize items to a cut of a hierarchy, and suppress the nodes that would make itemsets rare.
+"""HgHs and mHgHs: generalize items to a cut of a hierarchy, and suppress the nodes that make itemsets rare.
 
 Liu, Wang, "Anonymizing Transaction Data by Integrating Suppression and Generalization", PAKDD 2010.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import count
 from typing import Any, Literal
 
 import pandas as pd
@@ -17,13 +18,15 @@ from pdanon.algorithms.items._generalization import (
 )
 from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.states.cuts import CutTask
-from pdanon.algorithms.states.cuts_search import BASES, Descent, NodePrices
+from pdanon.algorithms.states.cuts_search import BASES, Descent, NodePrices, Scenario
 from pdanon.guarantees import KmAnonymity
 from pdanon.guarantees.parameters import ItemLimit
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Codes, Numbers
 from pdanon.recoding.result import Anonymized
+
+# --- HgHs: for itemsets of all sizes
 
 
 @called_by_name
@@ -127,7 +130,7 @@ def hghs(
     2      0   pie         pie        4
     3      0  soap        <NA>        1
     """
-    return RECORD.release(locals())
+    return HGHS.release(locals())
 
 
 def nodes_of(task: CutTask, loss: str = "LM", weights: Numbers | None = None) -> Codes:
@@ -136,10 +139,124 @@ def nodes_of(task: CutTask, loss: str = "LM", weights: Numbers | None = None) ->
     return choose_scenario([*Descent(task, prices).steps()], task, prices)
 
 
-RECORD = Algorithm(
+HGHS = Algorithm(
     hghs,
     (KmAnonymity,),
     decide=partial(decide_priced_nodes, nodes_of),
     nodes=nodes_of,
     ways=(Way(KmAnonymity, 90, needs="hierarchy"),),
+)
+
+
+# --- mHgHs: in rounds, for itemsets of increasing size over a shrinking hierarchy
+
+
+@called_by_name
+def mhghs(
+    frame: pd.DataFrame,
+    column: Hashable | None = None,
+    *,
+    k: int,
+    m: ItemLimit = None,
+    hierarchy: HierarchyLike,
+    loss: Literal["LM", "NCP"] = "LM",
+    weights: Mapping[Any, float] | pd.Series[float] | None = None,
+    keep: Sequence[Hashable] = (),
+) -> Anonymized:
+    """Anonymize by generalization and suppression, in rounds of increasing itemset size.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        One row per person. It is not modified.
+    column : hashable, optional
+        The list column. By default, the only one.
+    k : int
+        Minimum number of rows that match an attacker's knowledge; at least 2.
+    m : int or None
+        Maximum number of items that the attacker knows. None, the default here: all items of a row.
+    hierarchy : Hierarchy, path, DataFrame, dict or int
+        Generalization hierarchy of the items, in any form that ``Hierarchy.of`` accepts. An int is the
+        fan-out of a balanced hierarchy over the sorted items.
+    loss : {"LM", "NCP"}
+        The loss to lower, as `information_loss` defines them: with LM, a node just above two leaves costs
+        less than with NCP.
+    weights : mapping or Series, optional
+        Importance of each item, in [0, 1]; 1 for items not listed. An occurrence costs its loss times the
+        importance of its item.
+    keep : sequence of hashable
+        Columns that you have reviewed and that may be published as they are. They cause no warning.
+
+    Returns
+    -------
+    Anonymized
+        A global recoding to a cut of the hierarchy: no published node is below another. Each node of the cut
+        is published in all rows or suppressed in all rows.
+
+    Raises
+    ------
+    InfeasibleError
+        If some rows contain an item, but fewer than k; or if some rows are not missing, but fewer than k.
+    HierarchyError
+        If the hierarchy is not a tree, or lacks items of the data.
+    ColumnError, ItemsetDtypeError, ParameterError
+        If the column or a parameter is invalid.
+
+    Notes
+    -----
+    Guarantee: ``KmAnonymity(k, m)``. Round i runs :func:`pdanon.hghs` for itemsets of at most i items. Its
+    hierarchy ends at the cut of the previous round. The last round alone gives the guarantee. Each round
+    starts at the root and chooses the suppressed nodes again. Rounds end early when no row contains more than
+    i nodes of the hierarchy: further rounds would change nothing. As with :func:`pdanon.hghs`, none or at
+    least k rows lose all their items, by the cuts of the last round.
+
+    Cost: that of :func:`pdanon.hghs`, but large itemsets are only visited in the few remaining cuts. The loss
+    may be higher or lower, because early rounds ignore larger itemsets.
+
+    References
+    ----------
+    .. [1] J. Liu, K. Wang, "Anonymizing Transaction Data by Integrating Suppression and Generalization",
+       PAKDD 2010.
+
+    Examples
+    --------
+    >>> import pandas as pd, pdanon
+    >>> df = pd.DataFrame({"items": [["ale", "pie"], ["gin", "pie"], ["pie"], ["gin", "pie", "soap"]]})
+    >>> tree = {"all": {"drink": ["ale", "gin"], "food": ["pie"], "other": ["soap"]}}
+    >>> frame, mapping = df.txanon.mhghs(k=2, m=3, hierarchy=tree)
+    >>> frame
+                 items
+    0  ['drink' 'pie']
+    1  ['drink' 'pie']
+    2          ['pie']
+    3  ['drink' 'pie']
+    """
+    return MHGHS.release(locals())
+
+
+def nodes_in_rounds(task: CutTask, loss: str = "LM", weights: Numbers | None = None) -> Codes:
+    """Return the node of each item, -1 where it is suppressed."""
+    prices = NodePrices.of(task.tree, BASES[loss], weights)
+    *_, path = paths(task, prices)
+    return choose_scenario(path, task, prices)
+
+
+def paths(task: CutTask, prices: NodePrices | None = None) -> Iterator[list[Scenario]]:
+    """Yield the scenarios of each round, by descending cost; losses are those of the whole hierarchy."""
+    floor = task.floor
+    for size in count(1):
+        descent = Descent(task._replace(m=size), prices, floor)
+        path = [*descent.steps()]
+        yield path
+        if size == task.m or size >= descent.longest:
+            return
+        floor = path[-1].cut
+
+
+MHGHS = Algorithm(
+    mhghs,
+    (KmAnonymity,),
+    decide=partial(decide_priced_nodes, nodes_in_rounds),
+    nodes=nodes_in_rounds,
+    ways=(Way(KmAnonymity, 70, needs="hierarchy"),),
 )

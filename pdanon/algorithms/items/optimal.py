@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from pdanon._kernels import cut_search
 from pdanon.algorithms.items._generalization import choose_scenario, started_task
-from pdanon.algorithms.items.mhghs import paths
+from pdanon.algorithms.items.hghs import paths
 from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.states.cuts import Cut, CutTask
 from pdanon.algorithms.states.cuts_search import Descent, NodePrices, Scenario

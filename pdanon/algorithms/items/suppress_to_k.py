@@ -1,28 +1,123 @@
-"""Suppress public items until every row has the same public items as k - 1 others.
+"""Suppress public items: all of them, or until every row has the same ones as k - 1 others.
 
-The baseline of Xu, Wang, Fu, Yu, "Anonymizing Transaction Databases for Publication", KDD 2008.
+The baselines of Xu, Wang, Fu, Yu, "Anonymizing Transaction Databases for Publication", KDD 2008.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from pdanon._kernels import local_recoding
-from pdanon.algorithms.items._suppression import decide_suppressed
 from pdanon.algorithms.registry import Algorithm, Way
-from pdanon.guarantees import PublicK
-from pdanon.guarantees.coherence import PublicAndPrivate
+from pdanon.algorithms.states.rules import too_many
+from pdanon.errors import InfeasibleError
+from pdanon.guarantees import Coherence, PublicK
+from pdanon.guarantees.coherence import PublicAndPrivate, knowable_items
+from pdanon.guarantees.emptied import ROWS_WITHOUT_PUBLIC
 from pdanon.guarantees.named import named_items
 from pdanon.itemsets.arguments import called_by_name
+from pdanon.itemsets.codes import Itemsets, Mask
 from pdanon.itemsets.encoded_columns import ListColumns
-from pdanon.itemsets.support import check_rows
+from pdanon.itemsets.support import SupportIndex, check_rows
 from pdanon.itemsets.timing import Report
-from pdanon.recoding.decision import ListDecision
+from pdanon.recoding.decision import ListDecision, decide_lists
+from pdanon.recoding.emptied import with_enough_emptied
+from pdanon.recoding.recoding import Recoding, mapping_table
 from pdanon.recoding.result import Anonymized
+
+# --- Steps that `coherence` shares
+
+
+def check_coherent_without_public(parts: PublicAndPrivate, guarantee: Coherence) -> None:
+    """Check that the empty itemset, which no suppression removes, is not a mole.
+
+    Missing rows may be published as empty rows. Knowing which rows are missing, an attacker can exclude
+    them, so the check also holds for the other rows alone.
+    """
+    check_rows(parts.n_rows, guarantee.k)
+    crowds = parts, parts.within_rows(~parts.itemsets.nulls)
+    supports, n_rows = max(
+        ((rows.supports[rows.is_private], rows.n_rows) for rows in crowds),
+        key=lambda each: Fraction(int(each[0].max(initial=0)), max(each[1], 1)),
+    )
+    frequent = int(np.sum(too_many(supports, n_rows, guarantee.h)))
+    if frequent:
+        most = int(supports.max())
+        digits = -(-most * 10**4 // n_rows) / 10**4  # rounded up, so that it suffices
+        share = f"more than h={float(guarantee.h):g} of the rows"
+        raise InfeasibleError(
+            "private items are so frequent that they can be inferred without any knowledge",
+            where="h",
+            got=f"{frequent} of {len(supports)} private items are in {share}",
+            hint=f"the least h that works is {most}/{n_rows}, about {digits:g}",
+        )
+
+
+def too_frequent_where_public(parts: PublicAndPrivate, guarantee: Coherence) -> Mask:
+    """Mark the public items that are private in other rows, and in too many rows altogether.
+
+    They can be inferred without any knowledge. Only their suppression where they are public prevents this.
+    """
+    marked = np.zeros(len(parts.is_private), np.bool_)
+    if parts.twins is None:
+        return marked
+    frequent = np.zeros(len(parts.totals) + 1, np.bool_)  # -1 is the last
+    for rows in parts.crowds():
+        frequent[:-1] |= too_many(rows.totals, rows.n_rows, guarantee.h)
+    marked[:] = frequent[parts.twins]
+    return marked
+
+
+def decide_suppressed(
+    parts: PublicAndPrivate, suppressed: Mask, guarantee: Coherence | PublicK
+) -> ListDecision:
+    """Remove the suppressed items; rebuild the private column, if there is one.
+
+    Missing rows of a private column become empty, so that the release does not show which rows have private
+    data. If nothing is suppressed, missing rows become empty only if the guarantee requires it.
+    """
+    columns, itemsets = parts.columns, parts.itemsets
+    if columns.private is not None:
+        columns = replace(columns, private=columns.private.missing_as_empty())
+    recoding = Recoding.of_suppressed(suppressed[: itemsets.n_items], itemsets)
+    if itemsets.nulls.any() and not suppressed.any():
+        with_table = guarantee.with_mapping(mapping_table(itemsets, recoding))  # items may equal labels
+        if not with_table.recount(columns).holds:
+            columns = replace(columns, itemsets=itemsets.missing_as_empty())
+    if isinstance(guarantee, Coherence) and suppressed.any():
+        decided = _hide_emptied(
+            columns, recoding, guarantee, parts.itemsets_of(knowable_items(guarantee, parts)[0])
+        )
+    else:
+        decided = decide_lists(columns, recoding, guarantee)
+    supports = parts.supports
+    lost = int(supports[: itemsets.n_items][decided.rows.recoding.targets < 0].sum())
+    share = lost / int(supports.sum()) if lost else 0.0
+    return decided.with_loss("S/N", share)
+
+
+def _hide_emptied(
+    columns: ListColumns, recoding: Recoding, guarantee: Coherence, public: Itemsets
+) -> ListDecision:
+    """Suppress more public items, if rows lose all of them and fewer than k rows have none.
+
+    An attacker knows public items only. Rows without public items in the original, missing ones included,
+    therefore hide the emptied rows. If all public items are suppressed, all rows are equal to the attacker.
+    """
+    bare = SupportIndex.of(public).n_rows - SupportIndex.of(public).n_non_empty
+    recoding = with_enough_emptied(recoding, public, guarantee.k - bare)
+    return decide_lists(
+        columns, recoding, guarantee, attributes={ROWS_WITHOUT_PUBLIC: bare} if bare else None
+    )
+
+
+# --- Equal public items
 
 
 @called_by_name
@@ -92,10 +187,10 @@ def suppress_to_k(
     2             []
     3             []
     """
-    return RECORD.release(locals())
+    return SUPPRESS_TO_K.release(locals())
 
 
-def decide(columns: ListColumns, report: Report, *, k: int, public: Any) -> ListDecision:
+def decide_to_k(columns: ListColumns, report: Report, *, k: int, public: Any) -> ListDecision:
     """Decide which items are suppressed."""
     guarantee = PublicK(k=k, public=public)
     is_public = named_items(columns.itemsets, guarantee.public)
@@ -109,11 +204,105 @@ def decide(columns: ListColumns, report: Report, *, k: int, public: Any) -> List
     return decide_suppressed(parts, ~parts.is_private & ~released, guarantee)
 
 
-RECORD = Algorithm(
+SUPPRESS_TO_K = Algorithm(
     suppress_to_k,
     (PublicK,),
-    decide=decide,
+    decide=decide_to_k,
     unit="items",
     keeps_type=True,
     ways=(Way(PublicK, 10),),
 )
+
+
+# --- "RmAll": no public items
+
+
+@called_by_name
+def suppress_public(
+    frame: pd.DataFrame,
+    column: Hashable | None = None,
+    *,
+    h: float,
+    k: int,
+    p: int,
+    private: Any,
+    keep: Sequence[Hashable] = (),
+) -> Anonymized:
+    """Suppress all public items: the baseline of coherence.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        One row per person. It is not modified.
+    column : hashable, optional
+        The list column. By default, the only one besides the private column.
+    h : float
+        Upper bound, in [0, 1], on the share of the rows that contain a private item.
+    k : int
+        Minimum number of rows that match an attacker's knowledge; at least 2.
+    p : int
+        Maximum number of public items that the attacker knows; at least 1. It has no effect, because no
+        public item is published.
+    private : list of items, Series of bool, or str
+        The private items; or a Series that marks each item as private; or the name of a second list column
+        whose items are all private. All other items are public.
+    keep : sequence of hashable
+        Columns that you have reviewed and that may be published as they are. They cause no warning.
+
+    Returns
+    -------
+    Anonymized
+        A global recoding that keeps only the private items, with their type. ``loss`` has ``S/N``, the share
+        of suppressed occurrences among all occurrences, public and private.
+
+    Raises
+    ------
+    InfeasibleError
+        If there are fewer than k rows; or if a private item is in more than a share h of all rows.
+    ColumnError, ItemsetDtypeError, ParameterError
+        If a column or a parameter is invalid.
+
+    See Also
+    --------
+    coherence : Suppresses only the public items that it must.
+
+    Notes
+    -----
+    Guarantee: ``Coherence(h, k, p, private)``. Only the empty public itemset is left.
+
+    Cost: memory and time linear in the size of the data.
+
+    References
+    ----------
+    .. [1] Y. Xu, K. Wang, A. W.-C. Fu, P. S. Yu, "Anonymizing Transaction Databases for Publication",
+       KDD 2008.
+
+    Examples
+    --------
+    >>> import pandas as pd, pdanon
+    >>> df = pd.DataFrame({"items": [["rice", "tea", "flu"], ["rice", "tea"], ["rice", "salt"]]})
+    >>> result = df.txanon.suppress_public(h=0.5, k=2, p=2, private=["flu"])
+    >>> result.frame
+         items
+    0  ['flu']
+    1       []
+    2       []
+    >>> round(float(result.loss["S/N"]), 4)
+    0.8571
+    """
+    return SUPPRESS_PUBLIC.release(locals())
+
+
+def decide_all(
+    columns: ListColumns, report: Report, *, h: float, k: int, p: int, private: Any
+) -> ListDecision:
+    """Decide which items are suppressed: all public items."""
+    guarantee = Coherence(h=h, k=k, p=p, private=private)
+    parts = PublicAndPrivate.of(columns, guarantee.private)
+    check_coherent_without_public(parts, guarantee)
+    suppressed = ~parts.is_private
+    report(int(suppressed.sum()))
+    return decide_suppressed(parts, suppressed, guarantee)
+
+
+SUPPRESS_PUBLIC = Algorithm(suppress_public, (Coherence,), decide=decide_all, unit="items", keeps_type=True)

@@ -8,10 +8,10 @@ decision, and the record that lists both.
 from __future__ import annotations
 
 from pdanon.algorithms.registry import register
-from pdanon.algorithms.relational import cluster, full_subtree, incognito, k_member, mondrian, top_down
+from pdanon.algorithms.relational import cluster, full_subtree, incognito, mondrian, top_down
 
 __all__: list[str] = []
 
 # The order of registration is the order in every list of algorithms.
-_FILES = (cluster, k_member, mondrian, top_down, incognito, full_subtree)
-register(*(each.RECORD for each in _FILES))
+register(cluster.CLUSTER, cluster.K_MEMBER)
+register(*(each.RECORD for each in (mondrian, top_down, incognito, full_subtree)))

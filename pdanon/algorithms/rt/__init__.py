@@ -8,10 +8,9 @@ from pdanon.algorithms import (
     relational as _relational,  # noqa: F401
 )
 from pdanon.algorithms.registry import register
-from pdanon.algorithms.rt import rfirst, rum_bound, tfirst, tum_bound
+from pdanon.algorithms.rt import rfirst, rum_bound
 
 __all__: list[str] = []
 
 # The order of registration is the order in every list of algorithms.
-_FILES = (rum_bound, tum_bound, rfirst, tfirst)
-register(*(each.RECORD for each in _FILES))
+register(rum_bound.RUM_BOUND, rum_bound.TUM_BOUND, rfirst.RFIRST, rfirst.TFIRST)

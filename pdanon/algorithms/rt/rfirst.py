@@ -1,4 +1,4 @@
-"""Relational first: cluster rows by their quasi-identifiers, then anonymize the items of each cluster.
+"""One kind first: clusters by the quasi-identifiers alone, or parts by the items alone.
 
 Poulis, Loukides, Gkoulalas-Divanis, Skiadopoulos, "Anonymizing Data with Relational and Transaction
 Attributes", ECML PKDD 2013.
@@ -13,15 +13,20 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pdanon.algorithms.items.lra import divide_rows
 from pdanon.algorithms.registry import Algorithm
 from pdanon.algorithms.rt.dataset import Decided, Part, Parts, check_options, release_clusters
 from pdanon.algorithms.rt.transaction import Transaction, ways_of
+from pdanon.algorithms.states.cuts import check_parts
 from pdanon.guarantees import KKm, KLm
 from pdanon.guarantees.parameters import ItemLimit
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
+from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.timing import Report
 from pdanon.recoding.result import Anonymized
+
+# --- Relational first: clusters by the quasi-identifiers, then the items of each cluster
 
 
 @called_by_name
@@ -115,26 +120,136 @@ def rfirst(
     3  [39, 40]  ['(cold,flu)']
     """
     check_options(cluster)
-    return release_clusters(RECORD, locals())
+    return release_clusters(RFIRST, locals())
 
 
-def decide_parts(parts: Parts, *, cluster: str, random_state: Any) -> Decided:
+def decide_rfirst(parts: Parts, *, cluster: str, random_state: Any) -> Decided:
     """Form small clusters in each part, and anonymize the transactions of each."""
     check_options(cluster)
     rngs = parts.generators(random_state)
-    return Decided(parts.share(partial(_anonymize, cluster), parts.parts, rngs))
+    return Decided(parts.share(partial(_anonymize_clusters, cluster), parts.parts, rngs))
 
 
-def _anonymize(cluster: str, part: Part, rng: np.random.Generator, report: Report) -> Any:
+def _anonymize_clusters(cluster: str, part: Part, rng: np.random.Generator, report: Report) -> Any:
     block = part.open()
     groups = block.groups(cluster, rng, report)
     return part.close(block, groups, block.protect(groups, report))
 
 
-RECORD = Algorithm(
+RFIRST = Algorithm(
     rfirst,
     (KKm, KLm),
     recodes="both",
-    parts=decide_parts,
+    parts=decide_rfirst,
     ways=ways_of([(10, {"cluster": "mondrian"}), (20, {"cluster": "cluster"})]),
 )
+
+
+# --- Transactions first: parts by the items, then the quasi-identifiers of each part
+
+
+@called_by_name
+def tfirst(
+    frame: pd.DataFrame,
+    column: Hashable | None = None,
+    *,
+    k: int,
+    m: ItemLimit = 2,
+    quasi: Sequence[Hashable],
+    parts: int,
+    quasi_weights: Mapping[Hashable, float] | None = None,
+    hierarchies: Mapping[Hashable, HierarchyLike] | None = None,
+    transaction: str | Transaction = "pcta",
+    refine: bool = True,
+    keep: Sequence[Hashable] = (),
+) -> Anonymized:
+    """Anonymize the items in parts of similar rows first, then the quasi-identifiers of each part.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        One row per person. It is not modified.
+    column : hashable, optional
+        The list column. By default, the only one.
+    k : int
+        Minimum number of rows that match an attacker's knowledge; at least 2.
+    m : int or None
+        Maximum number of items that the attacker knows. None: all items of a row.
+    quasi : sequence of hashable
+        Labels of the other columns that an attacker may know.
+    parts : int
+        Number of parts of the rows, at least 1. There are fewer if a part would have fewer than k rows.
+    quasi_weights : mapping, optional
+        Weight of each quasi-identifier in its losses, in [0, 1], rounded to thousandths; by default 1.
+    hierarchies : mapping, optional
+        Hierarchy of each quasi-identifier, in any form that ``Hierarchy.of`` accepts.
+    transaction : str or Transaction
+        The algorithm for the items of a part, any that gives k^m-anonymity. Pass a `pdanon.Transaction` for
+        a hierarchy, several list columns or sensitive items.
+    refine : bool
+        Lower the loss of the items afterwards: move items between the sets of each class, or lower its cut,
+        as `pdanon.refine` does. Nodes beside sensitive items and nodes of ``"lra"`` are not refined.
+    keep : sequence of hashable
+        Columns that you have reviewed and that may be published as they are. They cause no warning.
+
+    Returns
+    -------
+    Anonymized
+        A local recoding, with the table of ``classes``.
+
+    Raises
+    ------
+    InfeasibleError
+        If there is at least one row, but fewer than k.
+    HierarchyError
+        If a hierarchy is not a tree or lacks values.
+    ColumnError, ItemsetDtypeError, ParameterError
+        If a column or a parameter is invalid.
+
+    Notes
+    -----
+    Guarantee: ``KKm(k, m, quasi)``, or ``KLm(k, l, m, quasi, sensitive)``.
+
+    The parts are those of :func:`pdanon.lra`. They ignore the quasi-identifiers, which therefore lose much.
+    Where fewer than k rows of a part have items, all items of the part are suppressed. The other parts are
+    refined as by `pdanon.rum_bound`.
+
+    Cost: that of anonymizing the transactions of each part.
+
+    References
+    ----------
+    .. [1] G. Poulis, G. Loukides, A. Gkoulalas-Divanis, S. Skiadopoulos, "Anonymizing Data with Relational
+       and Transaction Attributes", ECML PKDD 2013.
+
+    Examples
+    --------
+    >>> import pandas as pd, pdanon
+    >>> df = pd.DataFrame(
+    ...     {"age": [19, 22, 39, 40], "items": [["flu", "cold"], ["flu"], ["flu"], ["flu", "cold"]]}
+    ... )
+    >>> pdanon.tfirst(df, k=2, m=2, quasi=["age"], parts=2).frame
+            age           items
+    0  [19, 40]  ['cold' 'flu']
+    1  [22, 39]         ['flu']
+    2  [22, 39]         ['flu']
+    3  [19, 40]  ['cold' 'flu']
+    """
+    check_parts(parts)
+    return release_clusters(TFIRST, locals())
+
+
+def decide_tfirst(rows: Parts, *, parts: int) -> Decided:
+    """Form clusters in each block, as many as its share of the rows, and anonymize them."""
+    sizes, total = rows.n_rows, max(sum(rows.n_rows), 1)
+    counts = [max(parts * own // total, 1) for own in sizes] if len(sizes) > 1 else [parts]
+    return Decided(rows.share(_anonymize_parts, rows.parts, counts))
+
+
+def _anonymize_parts(part: Part, n_parts: int, report: Report) -> Any:
+    block = part.open()
+    index = SupportIndex.of(block.transactions.itemsets)
+    groups = divide_rows(index, n_parts, block.k).astype(np.int64)
+    return part.close(block, groups, block.protect(groups, report))
+
+
+TFIRST = Algorithm(tfirst, (KKm, KLm), recodes="both", parts=decide_tfirst)

@@ -1,7 +1,7 @@
-"""Rum-bound: minimize the loss of the transactions within a bound on the loss of the quasi-identifiers.
+"""Rum-bound and Tum-bound: minimize one of two losses within a bound on the other.
 
-Poulis, Loukides, Gkoulalas-Divanis, Skiadopoulos, "Anonymizing Data with Relational and Transaction
-Attributes", ECML PKDD 2013.
+Rum is the loss of the quasi-identifiers, Tum that of the transactions. Poulis, Loukides, Gkoulalas-Divanis,
+Skiadopoulos, "Anonymizing Data with Relational and Transaction Attributes", ECML PKDD 2013.
 """
 
 from __future__ import annotations
@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
-from typing import Any
+from math import inf
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from pdanon.algorithms.registry import Algorithm
 from pdanon.algorithms.rt.dataset import (
@@ -24,15 +26,17 @@ from pdanon.algorithms.rt.dataset import (
     release_clusters,
 )
 from pdanon.algorithms.rt.merging import Merging, Rum, check_rum, merge_next
-from pdanon.algorithms.rt.transaction import Transaction, ways_of
+from pdanon.algorithms.rt.transaction import Transaction, TransactionSide, ways_of
 from pdanon.errors import InfeasibleError
 from pdanon.guarantees import KKm, KLm
 from pdanon.guarantees.parameters import ItemLimit, check_share
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
-from pdanon.itemsets.codes import Numbers
+from pdanon.itemsets.codes import Codes, Numbers
 from pdanon.itemsets.timing import Report
 from pdanon.recoding.result import Anonymized
+
+# --- Rum-bound: the least loss of the transactions
 
 
 @called_by_name
@@ -170,10 +174,10 @@ def rum_bound(
     check_share(delta, "delta")
     check_options(cluster, merge)
     rum = check_rum(rum)
-    return release_clusters(RECORD, locals())
+    return release_clusters(RUM_BOUND, locals())
 
 
-def decide_parts(
+def decide_rum_bound(
     parts: Parts, *, delta: float, merge: str, rum: str, cluster: str, random_state: Any
 ) -> Decided:
     """Form clusters in each part, and merge them within their shares of the bound."""
@@ -228,10 +232,273 @@ def _anonymize(
     return part.close(block, merging.groups, numbers), np.diff(totals)
 
 
-RECORD = Algorithm(
+RUM_BOUND = Algorithm(
     rum_bound,
     (KKm, KLm),
     recodes="both",
-    parts=decide_parts,
+    parts=decide_rum_bound,
     ways=ways_of([(30, {"delta": 0.1}), (40, {"delta": 0.25}), (50, {"delta": 0.5})]),
 )
+
+
+# --- Tum-bound: the least loss of the quasi-identifiers
+
+
+@called_by_name
+def tum_bound(
+    frame: pd.DataFrame,
+    column: Hashable | None = None,
+    *,
+    k: int,
+    m: ItemLimit = 2,
+    quasi: Sequence[Hashable],
+    delta: float,
+    merge: str = "RT",
+    rum: str = "NCP",
+    quasi_weights: Mapping[Hashable, float] | None = None,
+    hierarchies: Mapping[Hashable, HierarchyLike] | None = None,
+    cluster: str = "cluster",
+    transaction: str | Transaction = "pcta",
+    refine: bool = True,
+    random_state: int | np.random.Generator | None = None,
+    block_rows: int | None = None,
+    keep: Sequence[Hashable] = (),
+) -> Anonymized:
+    """Anonymize quasi-identifiers and items, with a bound on the loss of the items.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        One row per person. It is not modified.
+    column : hashable, optional
+        The list column. By default, the only one.
+    k : int
+        Minimum number of rows that match an attacker's knowledge; at least 2.
+    m : int or None
+        Maximum number of items that the attacker knows. None: all items of a row.
+    quasi : sequence of hashable
+        Labels of the other columns that an attacker may know.
+    delta : float
+        Upper bound on the loss of the items, in [0, 1]: NCP, or the measure ``tum`` of ``transaction``.
+    merge : {"R", "T", "RT"}
+        Similarity of the clusters to merge: in quasi-identifiers, in transactions, or in both.
+    rum : {"NCP", "DM", "C_avg", "Minkowski"}
+        Measure of the loss of the quasi-identifiers, in [0, 1]: the average loss of a value (NCP), or the
+        root of the average squared loss of the values of a row, averaged over the rows (Minkowski); the
+        average over the rows of the size of their class (DM), or the average size of a class (C_avg), as
+        shares of all rows. If it is not NCP, the release reports it as ``loss["Rum"]``.
+    quasi_weights : mapping, optional
+        Weight of each quasi-identifier in its losses, in [0, 1], rounded to thousandths; by default 1.
+    hierarchies : mapping, optional
+        Hierarchy of each quasi-identifier, in any form that ``Hierarchy.of`` accepts.
+    cluster : str
+        The algorithm that forms the first clusters: ``"cluster"``, ``"k_member"``, ``"mondrian"``,
+        ``"top_down"``, ``"incognito"`` or ``"full_subtree"``.
+    transaction : str or Transaction
+        The algorithm for the items of a cluster, any that gives k^m-anonymity. Pass a `pdanon.Transaction`
+        for a hierarchy, several list columns or sensitive items.
+    refine : bool
+        Lower the loss of the items afterwards: move items between the sets of each class, or lower its cut,
+        as `pdanon.refine` does. Nodes beside sensitive items and nodes of ``"lra"`` are not refined.
+    random_state : int, Generator or None
+        Seed or generator of the random numbers; None is the seed 0.
+    block_rows : int, optional
+        Maximum number of rows that are anonymized together; at least 2k. A larger table is cut into blocks
+        of rows with similar quasi-identifiers, as by `pdanon.rum_bound`. By default it is not cut.
+    keep : sequence of hashable
+        Columns that you have reviewed and that may be published as they are. They cause no warning.
+
+    Returns
+    -------
+    Anonymized
+        A local recoding, with the table of ``classes``. ``loss["NCP"]`` is at most ``delta``. It is
+        ``loss["NCP_known"]`` beside sensitive items, and ``loss["UL_rows"]`` with ``tum="UL"`` of
+        ``transaction``. ``trace`` has the number of ``clusters`` and the losses ``Rum`` and ``Tum`` of
+        quasi-identifiers and items, at the start and after each merge.
+
+    Raises
+    ------
+    InfeasibleError
+        If the items lose more than ``delta`` after every merge, or those of a block more than its share of
+        it. If there is at least one row, but fewer than k.
+    HierarchyError
+        If a hierarchy is not a tree or lacks values.
+    ColumnError, ItemsetDtypeError, ParameterError
+        If a column or a parameter is invalid.
+
+    Notes
+    -----
+    Guarantee: ``KKm(k, m, quasi)``, or ``KLm(k, l, m, quasi, sensitive)``.
+
+    Small clusters of rows are formed, and their items anonymized. While the items lose more than ``delta``,
+    the cluster with the lowest loss of quasi-identifiers is merged with the first candidate. The items of
+    the union are anonymized together and refined as by `pdanon.refine`, before their loss is compared with
+    the bound. Nodes are refined by single moves only. Where fewer than k rows of a cluster have items, all
+    items of the cluster are suppressed.
+
+    Blocks may lose the same share of their items. What a block with fewer losses leaves is left to others.
+
+    Cost: that of the first clusters, a comparison of one cluster with all others for each merge, and
+    anonymizing the transactions.
+
+    References
+    ----------
+    .. [1] G. Poulis, G. Loukides, A. Gkoulalas-Divanis, S. Skiadopoulos, "Anonymizing Data with Relational
+       and Transaction Attributes", ECML PKDD 2013.
+
+    Examples
+    --------
+    >>> import pandas as pd, pdanon
+    >>> df = pd.DataFrame(
+    ...     {"age": [19, 22, 39, 40], "items": [["flu", "cold"], ["flu"], ["cold"], ["flu", "cold"]]}
+    ... )
+    >>> pdanon.tum_bound(df, k=2, m=2, quasi=["age"], delta=1, random_state=0).frame
+            age           items
+    0  [19, 22]  ['(cold,flu)']
+    1  [19, 22]  ['(cold,flu)']
+    2  [39, 40]  ['(cold,flu)']
+    3  [39, 40]  ['(cold,flu)']
+    >>> pdanon.tum_bound(df, k=2, m=2, quasi=["age"], delta=0.5, random_state=0).frame
+            age           items
+    0  [19, 40]  ['cold' 'flu']
+    1  [19, 40]         ['flu']
+    2  [19, 40]        ['cold']
+    3  [19, 40]  ['cold' 'flu']
+    """
+    check_share(delta, "delta")
+    check_options(cluster, merge)
+    rum = check_rum(rum)
+    return release_clusters(TUM_BOUND, locals())
+
+
+def decide_tum_bound(
+    parts: Parts, *, delta: float, merge: str, rum: str, cluster: str, random_state: Any
+) -> Decided:
+    """Merge the first clusters of each part until the loss of its transactions keeps its bound."""
+    check_options(cluster, merge)
+    bound, measure = check_share(delta, "delta"), Rum.of(check_rum(rum), parts.table, sum(parts.n_rows))
+    first = parts.share(partial(_start, cluster, measure), parts.parts, parts.generators(random_state))
+    known, lost, most = zip(*first, strict=True)
+    allowed = allowed_losses(lost, most, bound)
+    found = parts.share(partial(_merge_until, merge, measure), parts.parts, known, allowed)
+    if any(each.least is not None for each in found):
+        least = sum(float(each.steps[-1][-1] if each.least is None else each.least) for each in found)
+        raise InfeasibleError(
+            "the items lose more than delta allows, whatever is merged",
+            where="delta",
+            got=f"delta={float(bound):g}, the lowest loss reached is {at_least(least / sum(most))}",
+            hint="pass a delta at least as large",
+        )
+    columns = [map(np.array, zip(*each.steps, strict=True)) for each in found]
+    clusters, totals, losses = map(sum_steps, zip(*columns, strict=True))
+    steps = measure.tabulate(clusters, totals, losses / max(sum(most), 1))
+    return Decided([each.closed for each in found], steps, measure.name)
+
+
+class _Merged(NamedTuple):
+    """A part after its merges. If they do not suffice, nothing remains of it but its least loss.
+
+    ``steps`` has, at the start and after each merge, the number of clusters, and the losses of
+    quasi-identifiers and transactions.
+    """
+
+    closed: Any
+    steps: list[tuple[int, int, float]]
+    least: float | None
+
+
+def _start(
+    cluster: str, rum: Rum, part: Part, rng: np.random.Generator, report: Report
+) -> tuple[Any, float, int]:
+    """Form the first clusters of a part, and anonymize their transactions.
+
+    Return the clusters and the new numbers of their occurrences, as `Part.keep` does, and the loss of their
+    transactions and its maximum.
+    """
+    block = part.open()
+    groups, transactions = block.groups(cluster, rng, report), block.transactions
+    merging = Merging(block.table, groups, transactions.known, rum)
+    decided = [transactions.protect(rows) for rows in merging.rows]
+    lost = sum(transactions.loss(*each) for each in decided)
+    return part.keep(groups, _join_decided(decided, transactions)), lost, transactions.most
+
+
+def allowed_losses(lost: Sequence[float], most: Sequence[int], bound: Fraction) -> list[Fraction]:
+    """Return the bound of each part, given the losses of the transactions of its first clusters.
+
+    Parts may lose the same share of their maxima, if they lose as much. What others leave is left to them.
+    """
+    limit = bound * sum(most)
+    if len(lost) == 1:
+        return [limit]
+    losses = [Fraction(each) for each in lost]
+    left, capacity, level = limit, sum(most), Fraction(1)
+    for place in sorted(range(len(lost)), key=lambda each: losses[each] / max(most[each], 1)):
+        level = left / max(capacity, 1)
+        if losses[place] > level * most[place]:
+            break
+        left, capacity = left - losses[place], capacity - most[place]
+    else:  # all parts keep the bound: what is left may be lost by hiding emptied rows
+        spare = left / max(sum(most), 1)
+        return [own + spare * maximum for own, maximum in zip(losses, most, strict=True)]
+    return [min(own, level * maximum) for own, maximum in zip(losses, most, strict=True)]
+
+
+def _merge_until(merge: str, rum: Rum, part: Part, known: Any, allowed: Fraction, report: Report) -> _Merged:
+    """Merge the first clusters of a part until its transactions keep their bound.
+
+    Hiding emptied rows may lose more, and needs all clusters. It is counted once the clusters alone keep the
+    bound, and after the last merge.
+    """
+    block, (groups, kept_numbers) = part.open(), part.kept(known)
+    transactions = block.transactions
+    merging = Merging(block.table, groups, transactions.known, rum)
+    places = [transactions.itemsets.places(rows) for rows in merging.rows]
+    decided = [(own, kept_numbers[own]) for own in places]
+    weighed = [_weigh(transactions, *each) for each in decided]
+    least: float = inf
+    steps: list[tuple[int, int, float]] = []
+    while True:
+        is_last = len(merging) <= 1
+        lost = sum(each for each, _ in weighed)  # exact for NCP, as its losses are integers
+        steps.append((len(merging), merging.total, lost))
+        if lost <= allowed or is_last:
+            numbers = block.hide_emptied(merging.groups, _join_decided(decided, transactions))
+            lost = sum(transactions.loss(places, numbers[places]) for places, _ in decided)
+            if lost <= allowed:
+                return _Merged(part.close(block, merging.groups, numbers), steps, None)
+        if is_last or not any(suppresses for _, suppresses in weighed):
+            least = min(least, lost)
+        if is_last:
+            return _Merged(None, steps, least)
+        merged = merge_next(merging, None, merge, transactions.compared)
+        assert merged is not None  # two clusters were left
+        kept, last = merged
+        decided[kept] = transactions.protect(merging.rows_of(kept))
+        weighed[kept] = _weigh(transactions, *decided[kept])
+        del decided[last], weighed[last]
+        report(1)
+
+
+def _weigh(transactions: TransactionSide, places: Numbers, numbers: Codes) -> tuple[float, bool]:
+    """Return the loss of a cluster, and whether any of its occurrences is suppressed."""
+    return transactions.loss(places, numbers), bool((numbers < 0).any())
+
+
+def _join_decided(decided: Sequence[tuple[Numbers, Codes]], transactions: TransactionSide) -> Codes:
+    """Return the number of each occurrence, given those of each cluster."""
+    numbers = np.full(len(transactions.itemsets.codes), -1, np.int32)
+    for places, own in decided:
+        numbers[places] = own
+    return numbers
+
+
+def sum_steps(values: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """Return the sums over all parts after each step: those of parts before it are complete."""
+    first, last = (np.array([each[end] for each in values]) for end in (0, -1))
+    before, after = np.cumsum(last) - last, np.cumsum(first[::-1])[::-1] - first
+    sums = [each + own for each, own in zip(values, before + after, strict=True)]
+    return np.concatenate([sums[0], *(each[1:] for each in sums[1:])])
+
+
+TUM_BOUND = Algorithm(tum_bound, (KKm, KLm), recodes="both", parts=decide_tum_bound)

@@ -13,7 +13,7 @@ from naive.diverse import diverse
 import pdanon
 from examples import examples
 from pdanon import InfeasibleError, LmDiversity, ParameterError
-from pdanon.algorithms.items._clustering import merge_items
+from pdanon.algorithms.items.pcta import merge_items
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.timing import report_nothing
 

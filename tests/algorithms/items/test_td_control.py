@@ -14,9 +14,9 @@ from naive import inferences, rho_control as naive
 
 from examples import some
 from pdanon import HierarchyError, ParameterError, RhoUncertainty, guarantees
-from pdanon.algorithms.items import td_control as expansion
+from pdanon.algorithms.items import rho as expansion
 from pdanon.algorithms.items.apriori import find_leaves
-from pdanon.algorithms.items.td_control import Expansion
+from pdanon.algorithms.items.rho import Expansion
 from pdanon.algorithms.states import sensitive_rules
 from pdanon.algorithms.states.sensitive_rules import Demand
 from pdanon.itemsets.codes import Itemsets

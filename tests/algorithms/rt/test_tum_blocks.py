@@ -15,7 +15,7 @@ from test_rt import QUASI, WORLD, assert_contract, datasets, frame_with, many_ro
 import pdanon
 from examples import examples
 from pdanon import InfeasibleError, ParameterError
-from pdanon.algorithms.rt.tum_bound import allowed_losses, sum_steps
+from pdanon.algorithms.rt.rum_bound import allowed_losses, sum_steps
 
 pytestmark = pytest.mark.filterwarnings("ignore::pdanon.IdentifierWarning")  # of the other columns
 
