@@ -15,7 +15,7 @@ from pdanon.errors import (
     ParameterError,
     PdanonError,
 )
-from pdanon.recoding import unit_lines
+from pdanon.recoding import unit_release
 
 LONG = {"unit": "who", "item": "what"}
 
@@ -135,7 +135,7 @@ def test_audits_count_persons_and_refuse_other_columns(lines):
 
 
 def test_lines_of_several_parts_are_all_written(lines, tmp_path, monkeypatch):
-    monkeypatch.setattr(unit_lines, "_LINES", 2)
+    monkeypatch.setattr(unit_release, "_LINES", 2)
     persons = pdanon.stream.by(lines.with_name("plain.parquet"), **LONG)
     result = persons.anonymize(tmp_path / "out.parquet", k=2, m=1)
     released = pdanon.read_parquet(tmp_path / "out.parquet")

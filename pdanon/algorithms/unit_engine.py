@@ -27,7 +27,7 @@ from pdanon.itemsets.mapping import relabel
 from pdanon.itemsets.multisets import encode_visible
 from pdanon.itemsets.validation import check_flag
 from pdanon.recoding.decision import Decision
-from pdanon.recoding.unit_lines import (
+from pdanon.recoding.unit_release import (
     UnitLines,
     check_countable,
     exposure_error,

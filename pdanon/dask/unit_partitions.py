@@ -42,7 +42,7 @@ from pdanon.itemsets.timing import show_activity
 from pdanon.recoding.decision import Decision
 from pdanon.recoding.release import Facts, release
 from pdanon.recoding.result import Anonymized
-from pdanon.recoding.unit_lines import UnitLines
+from pdanon.recoding.unit_release import UnitLines
 from pdanon.recoding.unmodified_columns import RecodedColumns, UnmodifiedColumns
 from pdanon.recoding.upper_bounds import check_max_loss
 

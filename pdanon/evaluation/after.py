@@ -10,10 +10,9 @@ import pandas as pd
 
 from pdanon.cards import Measures
 from pdanon.guarantees import read_guarantee
-from pdanon.guarantees.generalized_itemsets import SUPPRESSED
+from pdanon.guarantees.named import SUPPRESSED
 from pdanon.guarantees.parameters import DEFAULT_M, ItemLimit, check_finite_m, check_k
-from pdanon.guarantees.series import KNOWLEDGE, Released, Series, read_releases
-from pdanon.guarantees.series_audit import audit_series
+from pdanon.guarantees.series import KNOWLEDGE, Released, Series, audit_series, read_releases
 from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Itemsets

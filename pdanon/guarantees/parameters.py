@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias
 import pandas as pd
 
 from pdanon.errors import FormatError, ItemsetDtypeError, ParameterError, cause_of
-from pdanon.guarantees.generalized_itemsets import generalize_itemsets
+from pdanon.guarantees.named import generalize_itemsets
 from pdanon.io.parquet import read_parquet
 from pdanon.itemsets.codes import Itemsets, as_itemsets
 from pdanon.itemsets.columns import list_column

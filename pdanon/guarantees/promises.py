@@ -11,8 +11,7 @@ from pdanon.guarantees.coherence import Coherence
 from pdanon.guarantees.disassociated import DisassociatedKm
 from pdanon.guarantees.k_anonymity import KAnonymity, PublicK, TransactionalK
 from pdanon.guarantees.kkm import KKm, KLm
-from pdanon.guarantees.km import KmAnonymity, PrivacyConstraints
-from pdanon.guarantees.lm import LmDiversity
+from pdanon.guarantees.km import KmAnonymity, LmDiversity, PrivacyConstraints
 from pdanon.guarantees.named import NamedItems
 from pdanon.guarantees.parameters import (
     DEFAULT_M,

@@ -22,8 +22,17 @@ import pyarrow.compute as pc
 from pdanon.errors import ColumnError, FormatError, ItemsetDtypeError, ParameterError, cause_of
 from pdanon.guarantees.breaches import Breaches, minimal_sets
 from pdanon.guarantees.emptied import counts_emptied
-from pdanon.guarantees.generalized_itemsets import UNKNOWN, generalize_itemsets, label_codes, unite_itemsets
-from pdanon.guarantees.named import MappedItems, NamedItems, named_items, named_labels, refuse_members
+from pdanon.guarantees.named import (
+    UNKNOWN,
+    MappedItems,
+    NamedItems,
+    generalize_itemsets,
+    label_codes,
+    named_items,
+    named_labels,
+    refuse_members,
+    unite_itemsets,
+)
 from pdanon.guarantees.parameters import (
     ItemLimit,
     check_k,

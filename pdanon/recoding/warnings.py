@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from pdanon.errors import ReleaseWarning, UselessWarning, warn
 from pdanon.guarantees.k_anonymity import PublicK
-from pdanon.guarantees.km import KmAnonymity
-from pdanon.guarantees.lm import LmDiversity
+from pdanon.guarantees.km import KmAnonymity, LmDiversity
 from pdanon.guarantees.rho import RhoUncertainty
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.equality import value_numbers

@@ -14,7 +14,7 @@ import numpy as np
 from pdanon._kernels import deletions
 from pdanon.guarantees import LmDiversity
 from pdanon.guarantees.breaches import Breaches, likeliest_secrets
-from pdanon.guarantees.generalized_itemsets import unite_itemsets
+from pdanon.guarantees.named import unite_itemsets
 from pdanon.guarantees.parameters import check_k
 from pdanon.itemsets.lists import Floats, Mask, mask_at, offsets_of, rows_of
 from pdanon.itemsets.support import ItemsetTable, SupportIndex, concatenate, no_itemsets

@@ -18,8 +18,7 @@ from pdanon.algorithms.states.clusters import Clusters
 from pdanon.errors import ParameterError
 from pdanon.guarantees import PSRules
 from pdanon.guarantees.breaches import Breaches
-from pdanon.guarantees.generalized_itemsets import generalize_itemsets, unite_itemsets
-from pdanon.guarantees.named import named_items
+from pdanon.guarantees.named import generalize_itemsets, named_items, unite_itemsets
 from pdanon.guarantees.ps import AllRules
 from pdanon.itemsets import row_loops
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers
