@@ -202,7 +202,7 @@ class Coherence(ListModel):
         table = threat_table(replace(parts.itemsets, vocabulary=vocabulary), threats, why)
         items, counts = likeliest_secrets(parts.part(knowable), parts.secrets, threats, copies=parts.copies)
         private = parts.private_vocabulary.take(pa.array(items, mask=items < 0))
-        table["private"] = pd.array(private, dtype=pd.ArrowDtype(private.type))
+        table["private"] = pd.arrays.ArrowExtensionArray(private)
         table["probability"] = counts / threats.supports
         return table
 

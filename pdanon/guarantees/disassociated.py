@@ -401,10 +401,6 @@ class DisassociatedKm(Model):
 
         return Audit(self, int(table.sizes[at_risk].sum()), list_threats)
 
-    def with_mapping(self, mapping: pd.DataFrame) -> DisassociatedKm:
-        """Return the guarantee unchanged: terms are published as is."""
-        return self
-
     def _find_rare(self, table: ChunkTable) -> _Check:
         """Find itemsets of a chunk in fewer than k of its sub-records."""
         is_part = np.flatnonzero(table.part_of >= 0)

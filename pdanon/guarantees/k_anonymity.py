@@ -97,10 +97,6 @@ class TransactionalK(Model):
 
         return Audit(self, int(sizes[rare].sum()), list_threats)
 
-    def with_mapping(self, mapping: pd.DataFrame) -> TransactionalK:
-        """Return the guarantee unchanged: it is about published labels."""
-        return self
-
 
 # --- k-anonymity of the public items
 
@@ -269,10 +265,6 @@ class KAnonymity(Model):
             return threats
 
         return Audit(self, int(sizes[sizes < self.k].sum()), list_threats)
-
-    def with_mapping(self, mapping: pd.DataFrame) -> KAnonymity:
-        """Return the guarantee unchanged: it is about published values."""
-        return self
 
 
 def equal_rows(frame: pd.DataFrame, positions: Sequence[int]) -> Numbers:

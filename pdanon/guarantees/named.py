@@ -277,7 +277,7 @@ def generalize_itemsets(
     kept = codes >= 0
     offsets = offsets_of(kept)[wanted.offsets]
     rows = canonical_rows(codes[kept], offsets, published.n_items + 1)
-    return ItemsetTable(*rows, np.zeros(wanted.n_rows, np.int64))
+    return ItemsetTable.listed(*rows)
 
 
 def unite_itemsets(first: ItemsetTable, second: ItemsetTable, n_items: int) -> ItemsetTable:

@@ -203,7 +203,7 @@ class PSRules(ListModel):
         is_known, some_are_suppressed = self._known_labels(published, is_sensitive, rules)
         rows = SupportIndex.of(published)
         codes = np.flatnonzero(is_sensitive).astype(np.int32)
-        each = ItemsetTable(codes, np.arange(len(codes) + 1), np.zeros(len(codes), np.int64))
+        each = ItemsetTable.listed(codes, np.arange(len(codes) + 1))
         if some_are_suppressed:  # rules from suppressed items only have an empty known itemset
             nothing = empty_itemset(published.n_present)
             broken = self._find_broken(rows, nothing, np.zeros(len(each), np.int64), each)
@@ -290,7 +290,7 @@ def _sensitive_table(sensitive: Itemsets, published: Itemsets) -> ItemsetTable:
     codes = published.lookup(sensitive.vocabulary)
     codes[codes < 0] = published.n_items
     rows = canonical_rows(codes[sensitive.codes], sensitive.offsets, published.n_items + 1)
-    return ItemsetTable(*rows, np.zeros(sensitive.n_rows, np.int64))
+    return ItemsetTable.listed(*rows)
 
 
 def _ranks(table: ItemsetTable) -> Numbers:

@@ -440,7 +440,7 @@ class RhoUncertainty(ListModel):
         found = owners.minimal(self.m)
         table = threat_table(itemsets, found.antecedents, "inference")
         items = itemsets.vocabulary.take(pa.array(found.sensitive))
-        table["sensitive"] = pd.array(items, dtype=pd.ArrowDtype(items.type))
+        table["sensitive"] = pd.arrays.ArrowExtensionArray(items)
         table["confidence"] = found.together / found.antecedents.supports
         return table
 

@@ -242,8 +242,8 @@ def partition(utility: Any) -> pd.DataFrame:
         got = f"{repeated} of {blocks.n_items} items are in several blocks"
         raise ParameterError("blocks must be disjoint", where="utility", got=got)
     numbers = _numbers(names)[blocks.rows]
-    vocabulary = pd.Series(pd.array(blocks.vocabulary, dtype=pd.ArrowDtype(blocks.vocabulary.type)))
-    return pd.DataFrame({"item": vocabulary[blocks.codes].array, "block": numbers})
+    items = pd.arrays.ArrowExtensionArray(blocks.vocabulary.take(pa.array(blocks.codes)))
+    return pd.DataFrame({"item": items, "block": numbers})
 
 
 def item_blocks(blocks: pd.DataFrame | None, items: pa.Array) -> Numbers:

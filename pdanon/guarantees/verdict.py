@@ -177,8 +177,8 @@ class Model:
 
     @takes_tables
     def with_mapping(self, mapping: pd.DataFrame) -> Self:
-        """Return the guarantee for a release with this mapping."""
-        return replace(self, mapping=mapping)  # type: ignore[type-var]
+        """Return the guarantee for a release with this mapping; unchanged if it is about published labels."""
+        return replace(self, mapping=mapping) if hasattr(self, "mapping") else self  # type: ignore[type-var]
 
 
 class ListModel(Model):

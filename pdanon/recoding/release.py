@@ -129,15 +129,20 @@ def release(
         if decision.problem is not None:
             decision.problem.partial = written.result(facts)
             raise decision.problem
-        if not audit.holds:
-            raise GuaranteeError(
-                "the release does not have its guarantee and is withheld",
-                got=f"{audit.rows_at_risk} rows at risk under {audit.guarantee!r}",
-                hint="this is a defect of pdanon; please report it with the parameters that were used",
-            )
+        withhold(audit, "rows")
         refuse_risk(unmodified, max_risk)
         warn_if_short(decision.parameters, audit.guarantee)
         return written.result(facts)
+
+
+def withhold(audit: Audit, exposed: str) -> None:
+    """Raise an error unless the guarantee holds; ``exposed`` is the noun for what would be at risk."""
+    if not audit.holds:
+        raise GuaranteeError(
+            "the release does not have its guarantee and is withheld",
+            got=f"{audit.rows_at_risk} {exposed} at risk under {audit.guarantee!r}",
+            hint="this is a defect of pdanon; please report it with the parameters that were used",
+        )
 
 
 def recount(guarantee: Guarantee, published: Gathered, count: Callable[[], ListColumns]) -> Audit:

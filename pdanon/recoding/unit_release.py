@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from pdanon.errors import GuaranteeError, InfeasibleError, ParameterError, ReleaseWarning, warn
+from pdanon.errors import InfeasibleError, ParameterError, ReleaseWarning, warn
 from pdanon.guarantees.km import KmAnonymity
 from pdanon.guarantees.unit_audit import audit_rows, audit_units, number_values
 from pdanon.guarantees.verdict import Guarantee
@@ -29,6 +29,7 @@ from pdanon.itemsets.lists import inverse_order, mask_at, offsets_of, rows_of, t
 from pdanon.itemsets.mapping import global_mapping, relabel
 from pdanon.itemsets.support import ranks_of
 from pdanon.itemsets.validation import check_flag
+from pdanon.recoding.release import withhold
 from pdanon.recoding.result import Anonymized
 from pdanon.recoding.unmodified_columns import UnmodifiedColumns, keep_parameter
 
@@ -214,13 +215,7 @@ class _UnitRelease:
         """Recount the table as it is published."""
         unit, label = (self.table.frame.columns[place] for place in (self.table.unit, self.table.column))
         item, column = (label, None) if self.table.is_long else (None, label)
-        audit = audit_units(guarantee, frame, column, unit=unit, item=item, counts=counts)
-        if not audit.holds:
-            raise GuaranteeError(
-                "the release does not have its guarantee and is withheld",
-                got=f"{audit.rows_at_risk} persons at risk under {audit.guarantee!r}",
-                hint="this is a defect of pdanon; please report it with the parameters that were used",
-            )
+        withhold(audit_units(guarantee, frame, column, unit=unit, item=item, counts=counts), "persons")
 
     def _warn_of_counts(self, guarantee: Guarantee, rows: UnitRows) -> None:
         """Warn if units could be singled out by how often their rows have a label."""
