@@ -1,0 +1,74 @@
+"""Compare what releases by sets and by deletions change with the bounds, and write tables/loss/kinds.md.
+
+Run from the root of the checkout: ``python docs/scripts/kinds_table.py``. What stands around the figures
+stays. Needs matplotlib, the extra ``plot``.
+"""
+
+import sys
+from datetime import date
+from pathlib import Path
+
+import matplotlib
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT))
+
+import pdanon  # noqa: E402
+from tests.benchmarks.measure import frame, machine  # noqa: E402
+from tests.benchmarks.pages import write_section  # noqa: E402
+
+matplotlib.use("svg")
+matplotlib.rcParams.update({"svg.hashsalt": "pdanon", "font.size": 9, "axes.grid": True, "grid.alpha": 0.3})
+import matplotlib.pyplot as plt  # noqa: E402
+
+DATA_SETS = {
+    "groceries": "groceries",
+    "uci_msweb_train": "msweb",
+    "bms_webview1": "BMS-WebView-1",
+    "foodmart_baskets_1997": "foodmart",
+}
+KS = (2, 5, 10, 25, 50)
+M = 2
+KINDS = ("sets", "deletions")
+COLUMNS = "| data | k | sets: least, % | sets, % | deletions: least, % | deletions, % |"
+
+
+def measured(name: str, k: int) -> list[float]:
+    """Return the least and the actual share of changed occurrences, in percent, of each kind."""
+    df = frame(name)[["items"]].dropna()
+    results = df.txanon.anonymize(k=k, m=M), df.txanon.local_suppression(k=k, m=M)
+    bounds = [pdanon.bound(df, k=k, m=M, kind=kind).least for kind in KINDS]
+    changed = [result.loss["occurrences"] for result in results]
+    return [100 * share for both in zip(bounds, changed, strict=True) for share in both]
+
+
+def draw(rows: dict[str, list[list[float]]]) -> None:
+    """Draw a panel for each data set: releases as lines, and what is necessary as areas."""
+    figure, panels = plt.subplots(1, len(rows), figsize=(9, 3), sharey=True)
+    for panel, (name, shares) in zip(panels, rows.items(), strict=True):
+        for kind, columns, color in zip(KINDS, ((0, 1), (2, 3)), ("C0", "C1"), strict=True):
+            least, changed = ([row[column] for row in shares] for column in columns)
+            panel.fill_between(KS, least, color=color, alpha=0.2, label=f"{kind}: necessary")
+            panel.plot(KS, changed, "o-", color=color, markersize=4, label=f"{kind}: released")
+        panel.set(title=name, xlabel="k", xscale="log", ylim=(0, 100))
+        panel.set_xticks(KS, KS)
+        panel.minorticks_off()
+    panels[0].set_ylabel("occurrences changed, %")
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="lower center", ncols=4, frameon=False)
+    figure.tight_layout(rect=(0, 0.08, 1, 1))
+    figure.savefig(ROOT / "docs" / "figures" / "kinds.svg", metadata={"Date": None})
+
+
+def main() -> None:
+    rows = {label: [measured(name, k) for k in KS] for name, label in DATA_SETS.items()}
+    draw(rows)
+    text = [f"Measured {date.today()} by `docs/scripts/kinds_table.py` on {machine()}; m = {M}.", ""]
+    text += [COLUMNS, "|---" * (COLUMNS.count(" | ") + 1) + "|"]
+    for label, shares in rows.items():
+        for k, row in zip(KS, shares, strict=True):
+            text.append(f"| {label} | {k} | {' | '.join(f'{share:.1f}' for share in row)} |")
+    write_section("loss/kinds.md", "kinds", text)
+
+
+if __name__ == "__main__":
+    main()
