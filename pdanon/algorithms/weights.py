@@ -29,11 +29,8 @@ def item_weights(weights: Any, itemsets: Itemsets) -> Numbers | None:
     if not isinstance(weights, (Mapping, pd.Series)):
         hint = "pass a dict or a Series: item -> importance in [0, 1]"
         raise ParameterError("weights must map items to numbers", got=type(weights).__name__, hint=hint)
-    values = np.array(
-        [_weight(value) for value in weights.values()]
-        if isinstance(weights, Mapping)
-        else [_weight(value) for value in weights]
-    )
+    given = weights.values() if isinstance(weights, Mapping) else weights
+    values = np.array([_weight(value) for value in given])
     codes = _item_codes(weights.keys(), itemsets, "weights")
     steps = np.full(itemsets.n_items, WEIGHT_STEPS, np.int64)
     steps[codes] = np.round(values * WEIGHT_STEPS).astype(np.int64)

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pdanon.algorithms.states.clusters import Clusters, ItemOrder
+from pdanon.algorithms.states.clusters import Clusters, ItemOrder, first_members
 from pdanon.errors import ParameterError
 from pdanon.guarantees import KmAnonymity, LmDiversity, PrivacyConstraints
 from pdanon.hierarchy import Hierarchy
@@ -187,11 +187,8 @@ def _refuse_suppressed(labels: pa.Array) -> None:
 
 def _first_items(set_of: Numbers) -> Codes:
     """Return the first item of the set of each item; an item without a set (-1) is alone."""
-    items, shared = np.arange(len(set_of), dtype=np.int32), set_of >= 0
-    first = np.full(int(set_of.max(initial=-1)) + 1, len(items), np.int32)
-    np.minimum.at(first, set_of[shared], items[shared])
-    items[shared] = first[set_of[shared]]
-    return items
+    first = first_members(set_of)
+    return np.where(first < 0, np.arange(len(set_of)), first).astype(np.int32)
 
 
 def clusters_of(

@@ -22,6 +22,7 @@ from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Codes, Numbers
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.row_loops import first_equal_rows
+from pdanon.itemsets.support import ItemsetTable
 from pdanon.itemsets.timing import Report
 from pdanon.itemsets.validation import check_count, check_known
 from pdanon.recoding.decision import ListDecision
@@ -166,12 +167,8 @@ def nodes_of(task: CutTask, r: int, score: Score, lookahead: int) -> tuple[Codes
 
 def _order(rows: LeafRows) -> Numbers:
     """Sort rows by descending length, then by their leaves, then by position."""
-    parts = [np.empty(0, np.int64)]
-    for length in np.unique(rows.lengths)[::-1]:
-        same = np.flatnonzero(rows.lengths == length)
-        leaves = rows.leaves[rows.offsets[same][:, None] + np.arange(length)]
-        parts.append(same[np.lexsort(leaves.T[::-1])])
-    return np.concatenate(parts)
+    by_leaves = ItemsetTable(rows.leaves, rows.offsets, np.arange(len(rows.lengths))).ordered().supports
+    return by_leaves[np.argsort(-rows.lengths[by_leaves], kind="stable")]
 
 
 def _seeds(rows: LeafRows, k: int) -> tuple[Numbers, Numbers]:

@@ -25,7 +25,7 @@ from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.lists import distinct, inverse_order, mask_at, offsets_of, ranges, rows_of
 from pdanon.itemsets.row_loops import recode_rows
-from pdanon.itemsets.support import ItemsetTable, SupportIndex, check_feasible
+from pdanon.itemsets.support import ItemsetTable, SupportIndex, check_feasible, concatenate
 from pdanon.itemsets.timing import Report
 from pdanon.itemsets.validation import check_count, check_flag, random_generator
 from pdanon.recoding.decision import Decision, ListDecision, ListRows
@@ -156,11 +156,7 @@ def _publish(itemsets: Itemsets, row: Numbers, found: _Parts) -> tuple[ChunkTabl
     terms, term_keys = _term_chunks(itemsets, found, number, ~is_part, n_clusters)
     owners = np.concatenate((part_keys[0], term_keys))
     chunks = np.concatenate((part_keys[1], np.zeros(len(term_keys), np.int64)))
-    lists = ItemsetTable(
-        np.concatenate((parts.codes, terms.codes)),
-        np.concatenate((parts.offsets, terms.offsets[1:] + parts.offsets[-1])),
-        np.arange(len(owners)),
-    )
+    lists = replace(concatenate([parts, terms]), supports=np.arange(len(owners)))
     order = lists.ordered().supports  # by content: the order reveals nothing about the rows
     order = order[np.lexsort((chunks[order], owners[order]))]
     ordered = lists.take(order)

@@ -8,6 +8,7 @@ Loukides, Gkoulalas-Divanis, Shao, "Anonymizing Transaction Data to Eliminate Se
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from heapq import heappop, heappush
 from math import ceil
@@ -116,11 +117,11 @@ class Bisection:
 
     def among(self, index: SupportIndex, k: int) -> Bisection:
         """Return one set of the same items for other rows and another k."""
-        return Bisection(self.rules.among(index, k), np.sort(self._root.items), self._given)
+        return Bisection(replace(self.rules, index=index, k=k), np.sort(self._root.items), self._given)
 
     def is_protected(self) -> bool:
         """Return whether one set of all items protects the rules."""
-        return self.rules.hold(self.labels, [self._root])
+        return self.rules.holds(self.labels, self._root)
 
     def split(self, report: Report) -> None:
         """Split sets until the rules allow no more; the set that loses most is next.
@@ -180,7 +181,7 @@ class Bisection:
         """Split a set if all rules stay protected; return whether they do."""
         for each in parts:
             self.labels[each.items] = each.label
-        if self.rules.hold(self.labels, parts):
+        if all(self.rules.holds(self.labels, each) for each in parts):
             return True
         self.labels[whole.items] = whole.label
         return False

@@ -69,7 +69,7 @@ class ProtectedSets(TimedSearch):
         for each in self._sets.values():
             if self.is_over():
                 return False
-            if not self._rules.hold(self._labels, [each]):
+            if not self._rules.holds(self._labels, each):
                 raise ParameterError(
                     "the sets of the result are not safe in this frame",
                     where="result",
@@ -208,7 +208,7 @@ class ProtectedSets(TimedSearch):
         """Replace sets by others of the same items if all rules stay protected; return whether they do."""
         for each in sets:
             self._labels[each.items] = each.label
-        if not self._rules.hold(self._labels, sets):
+        if not all(self._rules.holds(self._labels, each) for each in sets):
             for label in labels:
                 self._labels[self._sets[label].items] = label
             return False

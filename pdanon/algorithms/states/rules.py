@@ -5,7 +5,6 @@ All comparisons are of integers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any, NamedTuple, TypeAlias
@@ -56,14 +55,11 @@ class EveryRule:
     k: int  # minimum number of rows that match the known items
     share: Fraction  # maximum share of the matching rows with a sensitive item
 
-    def hold(self, labels: Codes, sets: Sequence[ItemSet]) -> bool:
-        """Return whether all rules with an item of some sets are respected.
+    def holds(self, labels: Codes, one: ItemSet) -> bool:
+        """Return whether all rules with an item of a set are respected.
 
         The labels are the set of each public item; -1 for other items.
         """
-        return all(self._holds(labels, each) for each in sets)
-
-    def _holds(self, labels: Codes, one: ItemSet) -> bool:
         if not self.known[one.items].any():  # no rule has an item of the set
             return True
         # Sets and pairs first: a kernel checks them without a copy of the rows.
@@ -106,10 +102,6 @@ class EveryRule:
         codes = np.flatnonzero(self.is_sensitive).astype(np.int32)
         return ItemsetTable.listed(codes, np.arange(len(codes) + 1))
 
-    def among(self, index: SupportIndex, k: int) -> EveryRule:
-        """Return the same rules for other rows and another k."""
-        return replace(self, index=index, k=k)
-
     def without(self, suppressed: Mask) -> EveryRule:
         """Return the same rules after some sensitive items were suppressed in all rows."""
         return replace(self, is_sensitive=self.is_sensitive & ~suppressed)
@@ -136,11 +128,8 @@ class ListedRules:
         """Mask of the items that an attacker may know by some rule."""
         return self.antecedents.singles > 0
 
-    def hold(self, labels: Codes, sets: Sequence[ItemSet]) -> bool:
-        """Return whether all rules with an item of some sets are respected; see `EveryRule.hold`."""
-        return all(self._holds(labels, each) for each in sets)
-
-    def _holds(self, labels: Codes, one: ItemSet) -> bool:
+    def holds(self, labels: Codes, one: ItemSet) -> bool:
+        """Return whether all rules with an item of a set are respected; see `EveryRule.holds`."""
         touched = rows_of(self.antecedents, one.items)
         targets = np.where(self.is_sensitive, np.arange(len(labels)), labels)
         near = self.index.within(one.rows).recode(targets, self.index.n_items)
@@ -180,10 +169,6 @@ class ListedRules:
         """List the itemsets that must not be inferred, by size and item, without supports."""
         sets = self.rules.keep_items(self.is_sensitive).distinct()
         return ItemsetTable.listed(sets.codes, sets.offsets).ordered()
-
-    def among(self, index: SupportIndex, k: int) -> ListedRules:
-        """Return the same rules for other rows and another k."""
-        return replace(self, index=index, k=k)
 
     def without(self, suppressed: Mask) -> ListedRules:
         """Return the rules without suppressed items; all antecedents still need k rows."""
