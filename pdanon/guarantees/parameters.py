@@ -96,6 +96,11 @@ def format_share(share: Fraction) -> str:
     return f"{float(share):g}" if Fraction(f"{float(share):g}") == share else str(share)
 
 
+def least_share(count: int, n: int) -> float:
+    """Return a share of n, rounded up to 4 digits, so that passing it as the upper bound suffices."""
+    return -(-count * 10**4 // n) / 10**4
+
+
 def check_seconds(value: Any, name: str, *, zero: bool = False) -> float:
     """Check a time limit: a number of seconds above 0, or of at least 0 with ``zero``."""
     if not is_number(value) or not (value >= 0 if zero else value > 0):

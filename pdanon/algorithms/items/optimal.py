@@ -178,8 +178,7 @@ class Packing:
             self.most = min(self.most, max(known, -bound if yes is not None else known))
         if yes is None:
             return None
-        published = mask_at(len(self._worth), self._nodes[yes])
-        return published
+        return mask_at(len(self._worth), self._nodes[yes])
 
     def allows(self, published: Mask) -> bool:
         """Return whether a choice satisfies all clauses, enforced or not."""

@@ -23,7 +23,14 @@ from pdanon.algorithms.weights import check_penalty, importance, item_weights
 from pdanon.errors import InfeasibleError
 from pdanon.guarantees import KmAnonymity, LmDiversity, PrivacyConstraints
 from pdanon.guarantees.breaches import split_rows
-from pdanon.guarantees.parameters import DEFAULT_M, ItemLimit, check_k, check_share, constraint_table
+from pdanon.guarantees.parameters import (
+    DEFAULT_M,
+    ItemLimit,
+    check_k,
+    check_share,
+    constraint_table,
+    least_share,
+)
 from pdanon.guarantees.utility import check_release, item_blocks, partition
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.arguments import called_by_name
@@ -162,12 +169,11 @@ def decide_within_blocks(
         return decided
     suppressed = int((decided.rows.recoding.targets < 0).sum())
     if decided.rows.recoding is not recoding and suppressed > allowed:
-        digits = -(-suppressed * 10**4 // itemsets.n_items) / 10**4  # rounded up, so that it suffices
         problem = InfeasibleError(
             "hiding fewer than k rows that lose all items takes more suppression than max_suppressed allows",
             where="max_suppressed",
             got=f"max_suppressed={float(share):g} allows {allowed} items; {suppressed} are required",
-            hint=f"pass max_suppressed={digits:g}",
+            hint=f"pass max_suppressed={least_share(suppressed, itemsets.n_items):g}",
         )
         return decide_lists(columns, recoding, guarantee, read, problem=problem, **measured)
     check_release(decided.mapping, blocks, allowed)

@@ -25,7 +25,7 @@ from pdanon.algorithms.states.rules import ItemSet, RuleCheck, rows_of, rules_of
 from pdanon.algorithms.weights import item_weights
 from pdanon.errors import InfeasibleError, ParameterError
 from pdanon.guarantees import PSRules
-from pdanon.guarantees.parameters import check_share, format_share
+from pdanon.guarantees.parameters import check_share, format_share, least_share
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Codes, Mask, Numbers
 from pdanon.itemsets.encoded_columns import ListColumns
@@ -400,8 +400,11 @@ def _too_frequent(rules: RuleCheck, may_suppress: bool) -> Mask:
 def _infeasible(broken: Mask, most: int, n_rows: int, share: Fraction) -> InfeasibleError:
     numbers = np.flatnonzero(broken)
     places = ", ".join(map(str, numbers[:_MOST_PLACES])) + (", ..." if len(numbers) > _MOST_PLACES else "")
-    digits = -(-most * 10**4 // n_rows) / 10**4  # rounded up, so that it suffices
-    least = f"; the least c that works is {most}/{n_rows}, about {digits:g}" if most < n_rows else ""
+    least = (
+        f"; the least c that works is {most}/{n_rows}, about {least_share(most, n_rows):g}"
+        if most < n_rows
+        else ""
+    )
     return InfeasibleError(
         "sensitive items are so frequent that they can be inferred from one set of all public items",
         where="c",

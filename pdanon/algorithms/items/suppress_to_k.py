@@ -21,6 +21,7 @@ from pdanon.guarantees import Coherence, PublicK
 from pdanon.guarantees.coherence import PublicAndPrivate, knowable_items
 from pdanon.guarantees.emptied import ROWS_WITHOUT_PUBLIC
 from pdanon.guarantees.named import named_items
+from pdanon.guarantees.parameters import least_share
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Itemsets, Mask
 from pdanon.itemsets.encoded_columns import ListColumns
@@ -49,13 +50,12 @@ def check_coherent_without_public(parts: PublicAndPrivate, guarantee: Coherence)
     frequent = int(np.sum(too_many(supports, n_rows, guarantee.h)))
     if frequent:
         most = int(supports.max())
-        digits = -(-most * 10**4 // n_rows) / 10**4  # rounded up, so that it suffices
         share = f"more than h={float(guarantee.h):g} of the rows"
         raise InfeasibleError(
             "private items are so frequent that they can be inferred without any knowledge",
             where="h",
             got=f"{frequent} of {len(supports)} private items are in {share}",
-            hint=f"the least h that works is {most}/{n_rows}, about {digits:g}",
+            hint=f"the least h that works is {most}/{n_rows}, about {least_share(most, n_rows):g}",
         )
 
 

@@ -132,11 +132,14 @@ def _read_mapping(
     groups = mapping["group"].to_numpy()
     if (items < 0).any():
         raise other_frame(f"{int((items < 0).sum())} other items")
-    if (nodes == tree.n_nodes).any() or ((groups < 0) | (groups >= n_groups)).any():
-        raise _other_recoding()
-    leaf = leaves[items]
-    if not ((nodes < 0) | ((nodes <= leaf) & (leaf < nodes + tree.size[nodes]))).all():
-        raise _other_recoding()
+    leaf, size = leaves[items], np.append(tree.size, 0)[nodes]  # 0 for a label that is no node
+    fit = (nodes < 0) | ((nodes <= leaf) & (leaf < nodes + size))
+    if not (fit & (groups >= 0) & (groups < n_groups)).all():
+        raise ParameterError(
+            "the release has labels that are not nodes of its hierarchy",
+            where="result",
+            hint="pass the result with its own hierarchy, unchanged",
+        )
     return groups.astype(np.int64), items, nodes
 
 
@@ -149,7 +152,7 @@ def check_mapping(result: Anonymized, itemsets: Itemsets, recoding: Recoding) ->
 def _recoding(became: Codes, itemsets: Itemsets, tree: Hierarchy, groups: NDArray[Any] | None) -> Recoding:
     if groups is None:
         return Recoding.of_cut(became[0], tree)
-    return Recoding.of_cut(became[groups[itemsets.rows], itemsets.codes], tree, groups.astype(np.int32))
+    return Recoding.of_cut(_expand_to_occurrences(became, itemsets, groups), tree, groups.astype(np.int32))
 
 
 def equal_mappings(one: pd.DataFrame, other: pd.DataFrame) -> bool:
@@ -164,14 +167,6 @@ def equal_mappings(one: pd.DataFrame, other: pd.DataFrame) -> bool:
         items.equals(others)
         and np.array_equal(number_texts(labels), same)
         and all(np.array_equal(one[name], other[name]) for name in ("group", "support"))
-    )
-
-
-def _other_recoding() -> ParameterError:
-    return ParameterError(
-        "the release has labels that are not nodes of its hierarchy",
-        where="result",
-        hint="pass the result with its own hierarchy, unchanged",
     )
 
 
@@ -377,7 +372,7 @@ def _read_nodes(result: Anonymized, itemsets: Itemsets, groups: Numbers, search:
     return became
 
 
-def _expand_to_occurrences(became: Codes, itemsets: Itemsets, groups: Numbers) -> Codes:
+def _expand_to_occurrences(became: Codes, itemsets: Itemsets, groups: NDArray[Any]) -> Codes:
     return became[groups[itemsets.rows], itemsets.codes]
 
 

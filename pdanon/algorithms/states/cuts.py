@@ -68,8 +68,7 @@ def silent_rows(lengths: Numbers, k: int) -> Mask:
         n_silent = max(n_silent, k)
     if n_rows - n_silent < k:
         n_silent = n_rows
-    silent = mask_at(n_rows, np.argsort(lengths, kind="stable")[:n_silent])
-    return silent
+    return mask_at(n_rows, np.argsort(lengths, kind="stable")[:n_silent])
 
 
 def by_first_row(groups: NDArray[Any]) -> Codes:
