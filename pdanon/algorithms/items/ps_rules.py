@@ -400,11 +400,8 @@ def _too_frequent(rules: RuleCheck, may_suppress: bool) -> Mask:
 def _infeasible(broken: Mask, most: int, n_rows: int, share: Fraction) -> InfeasibleError:
     numbers = np.flatnonzero(broken)
     places = ", ".join(map(str, numbers[:_MOST_PLACES])) + (", ..." if len(numbers) > _MOST_PLACES else "")
-    least = (
-        f"; the least c that works is {most}/{n_rows}, about {least_share(most, n_rows):g}"
-        if most < n_rows
-        else ""
-    )
+    about = least_share(most, n_rows)
+    least = f"; the least c that works is {most}/{n_rows}, about {about:g}" if most < n_rows else ""
     return InfeasibleError(
         "sensitive items are so frequent that they can be inferred from one set of all public items",
         where="c",
