@@ -94,7 +94,7 @@ def compile_kernels(*, checked: bool) -> None:
                 _compile(names, DIRECTIVES, AS_FAST)
         stamp.write_text(digest)
     _install({SHARED, *names}, build / "lib" / FOLDER, ROOT / FOLDER)
-    (ROOT / FOLDER / compiled["STAMP"]).write_text(digest)
+    (ROOT / FOLDER / compiled["STAMP"]).write_text(digest + compiled["CHECKED"] * checked)
 
 
 def _has_compiler() -> bool:

@@ -94,6 +94,7 @@ from pdanon.io.text import from_text, read_csv, to_csv, to_text
 from pdanon.itemsets.codes import as_itemsets
 from pdanon.itemsets.mapping import apply_mapping
 from pdanon.itemsets.threads import config
+from pdanon.itemsets.versions import show_versions
 from pdanon.policy import Policy
 from pdanon.recoding.bounds import Bound
 from pdanon.recoding.reconstruction import reconstruct
@@ -187,6 +188,7 @@ __all__ = [
     "rfirst",
     "risk",
     "rum_bound",
+    "show_versions",
     "suppress_control",
     "suppress_public",
     "suppress_to_k",

@@ -1,8 +1,9 @@
-"""Synthetic baskets, and public and private items drawn from a table, for examples and measurements."""
+"""Synthetic baskets and tables, and public and private items drawn from a table, for examples and reports."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -11,15 +12,22 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pdanon._kernels.counting import gather, sort_rows
-from pdanon.errors import ParameterError
+from pdanon.errors import ColumnError, ParameterError
 from pdanon.itemsets.codes import Codes, Itemsets, Offsets, as_itemsets, canonical_rows
-from pdanon.itemsets.columns import find_column, with_column
-from pdanon.itemsets.dtype import text_column
+from pdanon.itemsets.columns import find_column, is_list_column, with_column
+from pdanon.itemsets.dtype import ListArray, text_column
 from pdanon.itemsets.libraries import takes_tables
 from pdanon.itemsets.lists import Numbers, inverse_order, mask_at, offsets_of, rows_of, take_rows
-from pdanon.itemsets.validation import MOST_DRAWN, check_count, describe, is_number, random_generator
+from pdanon.itemsets.validation import (
+    MOST_DRAWN,
+    check_count,
+    check_frame,
+    describe,
+    is_number,
+    random_generator,
+)
 
-__all__ = ["draw_private", "make_baskets"]
+__all__ = ["draw_private", "like", "make_baskets"]
 
 
 def __dir__() -> list[str]:
@@ -108,7 +116,7 @@ def make_baskets(
     offsets = offsets_of(lengths)
     copies = _drop_items(*_draw_patterns(patterns, len(vocabulary), rng), len(vocabulary), rng)
     stream = _draw_stream(*copies, int(offsets[-1]), rng)
-    codes = _replace_duplicates(stream, offsets, len(vocabulary), rng)
+    codes = _replace_duplicates(stream, offsets, np.arange(len(vocabulary)), rng)
     baskets = Itemsets(codes, offsets, vocabulary, np.zeros(rows, np.bool_))
     stores = pa.array(_STORES).take(pa.array(rng.integers(len(_STORES), size=rows)))
     return pd.DataFrame({"store": text_column(stores), "items": baskets.to_pandas()})
@@ -182,6 +190,77 @@ def draw_private(
     return with_column(frame, position, kept.to_pandas()), private
 
 
+@takes_tables
+def like(frame: pd.DataFrame, *, random_state: int | np.random.Generator | None = None) -> pd.DataFrame:
+    """Make a synthetic table of the same shape, in which no value of the original occurs.
+
+    It shows a defect to others without real rows. It has no guarantee: do not publish it as a release.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Any table, with or without lists, also an empty one. It is not modified.
+    random_state : int, Generator or None
+        Seed or generator of the random numbers; None is the seed 0. Pass a secret one to hide the order.
+
+    Returns
+    -------
+    DataFrame
+        As many rows, with new values in a random order, independent in each column, and a new index.
+
+    Raises
+    ------
+    ColumnError
+        If the values of a column are neither items nor can be compared, such as dicts.
+    ItemsetDtypeError, ParameterError
+        If items or an argument are invalid.
+
+    Notes
+    -----
+    **What still shows**: names of columns and types; the numbers of rows, of missing values, and of distinct
+    values; how often each value or item occurs, where items of one row that coincide are drawn again; and how
+    many items the rows have. Columns of a one-hot table are named by its items: convert it by `from_onehot`
+    first.
+
+    **What does not**: values, their order and distances, which values are in one row together, the index, and
+    ``attrs``. Numbers become other numbers, dates other dates, and all else text. True and False stay.
+
+    Time and memory are linear in the table.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import pdanon
+    >>> frame = pd.DataFrame({"age": [37, 52, 37], "items": [["flu"], ["flu", "gout"], None]})
+    >>> made = pdanon.datasets.like(frame, random_state=0)
+    >>> sorted(made["age"].value_counts()), list(made["items"].itemset.items)
+    ([1, 2], ['v0', 'v1'])
+    """
+    rng = random_generator(random_state)
+    columns = [column for _, column in check_frame(frame).items()]
+    encoded = [Itemsets.from_series(each) if is_list_column(each) else _factorize(each) for each in columns]
+    vocabularies = [
+        each.vocabulary.to_pandas() if isinstance(each, Itemsets) else each[1] for each in encoded
+    ]
+    known = {_text(value) for each in [*vocabularies, *_levels(frame.index)] for value in each}
+    made: dict[int, Any] = {}
+    for place, (column, values, vocabulary) in enumerate(zip(columns, encoded, vocabularies, strict=True)):
+        fresh = _fresh(pd.Series(vocabulary), known, rng)
+        if isinstance(values, Itemsets):
+            made[place] = _shuffle_items(values, pa.array(fresh, from_pandas=True), rng)
+            continue
+        codes = rng.permutation(np.append(rng.permutation(len(fresh)), -1)[values[0]])  # -1 stays -1
+        if isinstance(column.dtype, pd.CategoricalDtype):
+            made[place] = pd.Categorical.from_codes(
+                codes, categories=pd.Index(fresh), ordered=column.dtype.ordered
+            )
+        else:
+            made[place] = _as_before(pd.Series(fresh.array.take(codes, allow_fill=True)), column.dtype)
+    table = pd.DataFrame(made, index=pd.RangeIndex(len(frame)))
+    table.columns = frame.columns
+    return table
+
+
 def _vocabulary(items: int | Sequence[str]) -> pa.Array:
     if isinstance(items, (int, np.integer)):
         check_count(items, "items", least=1, most=MOST_DRAWN)
@@ -232,12 +311,84 @@ def _draw_stream(codes: Codes, lengths: Numbers, total: int, rng: np.random.Gene
     return np.concatenate([np.empty(0, np.int32), *parts])
 
 
-def _replace_duplicates(codes: Codes, offsets: Offsets, n_items: int, rng: np.random.Generator) -> Codes:
-    """Replace duplicates within rows by random items until there are none, and sort rows, in place."""
+def _replace_duplicates(codes: Codes, offsets: Offsets, pool: Numbers, rng: np.random.Generator) -> Codes:
+    """Replace duplicates within rows by items of a pool until there are none, and sort rows, in place."""
     starts, lengths = offsets[:-1], np.diff(offsets)
     while len(starts):
         duplicates = sort_rows(codes, starts, lengths)
-        codes[duplicates] = rng.integers(n_items, size=len(duplicates))
+        codes[duplicates] = pool[rng.integers(len(pool), size=len(duplicates))]
         unsorted = np.flatnonzero(np.bincount(np.searchsorted(offsets, duplicates, side="right") - 1))
         starts, lengths = offsets[unsorted], offsets[unsorted + 1] - offsets[unsorted]
     return codes
+
+
+def _factorize(column: pd.Series[Any]) -> tuple[Any, Any]:
+    """Return codes, -1 for missing values, and the distinct values; of categories, all of them."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return column.cat.codes.to_numpy(), column.cat.categories
+    try:
+        return column.factorize()
+    except (TypeError, NotImplementedError):
+        got, hint = str(column.dtype), "drop the column, or make it text"
+        where = repr(column.name)
+        raise ColumnError("values of a column cannot be compared", where=where, got=got, hint=hint) from None
+
+
+def _levels(index: pd.Index[Any]) -> list[pd.Index[Any]]:
+    return [index.get_level_values(level) for level in range(index.nlevels)]
+
+
+def _text(value: Any) -> str:
+    """Return a text that is the same for a value as number, date and text."""
+    return str(value).removesuffix(".0").removesuffix(" 00:00:00")
+
+
+def _fresh(values: pd.Series[Any], known: set[str], rng: np.random.Generator) -> pd.Series[Any]:
+    """Return as many values of the same kind, ascending, all unknown."""
+    kind = pd.api.types.infer_dtype(values, skipna=True)
+    if kind == "boolean":
+        return values
+    make: Callable[[Any], Any] = _texts
+    if kind in ("integer", "floating", "mixed-integer-float", "decimal"):
+        make = pd.Series
+    elif kind in ("date", "datetime", "datetime64"):
+        make = _dates if kind != "date" else lambda numbers: _dates(numbers).dt.date
+    for width in count():
+        start = int(rng.integers(10 ** min(width, 15)))
+        fresh: pd.Series[Any] = make(np.arange(start, start + len(values)))
+        if known.isdisjoint(map(_text, fresh)):
+            return fresh
+    raise AssertionError
+
+
+def _texts(numbers: Numbers) -> pd.Series[Any]:
+    width = len(str(numbers[-1])) if len(numbers) else 1
+    return pd.Series([f"v{number:0{width}}" for number in numbers.tolist()], dtype=object)
+
+
+def _dates(numbers: Numbers) -> pd.Series[Any]:
+    """Return days from 2000 on, or seconds if there are not enough days."""
+    few = len(numbers) and numbers[-1] < 50_000
+    return pd.Series(np.datetime64("2000-01-01", "s") + numbers % 2**32 * (86_400 if few else 1))
+
+
+def _as_before(values: pd.Series[Any], dtype: Any) -> pd.Series[Any]:
+    """Convert to the type of the original, if it can hold the values."""
+    try:
+        cast = values.astype(dtype)
+        same = bool((cast.isna() == values.isna()).all() and (cast.dropna() == values.dropna()).all())
+    except (TypeError, ValueError, OverflowError, NotImplementedError):
+        return values
+    return cast if same else values
+
+
+def _shuffle_items(itemsets: Itemsets, vocabulary: pa.Array, rng: np.random.Generator) -> ListArray:
+    """Deal the occurrences of new items to rows of the same sizes, in a random order."""
+    n = len(vocabulary)
+    rows = rng.permutation(itemsets.n_rows)
+    offsets = offsets_of(itemsets.lengths[rows])
+    codes = rng.permutation(n).astype(np.int32)[rng.permutation(itemsets.codes)] if n else itemsets.codes
+    # Half of the pool has the supports; the other has all items equally often, which completes full rows.
+    pool = np.concatenate([codes, np.resize(np.arange(n), len(codes))])
+    codes = _replace_duplicates(codes, offsets, pool, rng)
+    return Itemsets(codes, offsets, vocabulary, itemsets.nulls[rows]).to_pandas()

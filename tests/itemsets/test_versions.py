@@ -1,78 +1,47 @@
-"""What pandas 2 and 3 do in different ways is the same to who releases."""
+"""The versions that a report of a defect begins with."""
 
-from __future__ import annotations
+import getpass
+import platform
 
-from datetime import UTC, datetime, timedelta
-
+import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pytest
+import scipy
 
 import pdanon
-from pdanon.itemsets.dtype import arrow_values, as_pandas_writes, number_texts, text_column
+from pdanon._kernels import _compiled
+from pdanon.itemsets import versions
 
 
-@pytest.mark.parametrize(
-    "values",
-    [["a", None, "long"], [None, None], [], pa.array(["a", None]), pa.chunked_array([["a"], [None]])],
-)
-def test_text_has_the_dtype_of_pandas_and_missing_texts_stay_missing(values):
-    column = text_column(values)
-    plain = values if isinstance(values, list) else values.to_pylist()
-    assert pd.Series(column).dtype == pd.Series(["text"]).dtype
-    assert [None if pd.isna(each) else each for each in column] == plain
+def printed(capsys):
+    assert pdanon.show_versions() is None
+    return dict(line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines())
 
 
-@pytest.mark.parametrize(
-    "values", [["a", None], [1.5, None], [["a"], None], [datetime(2020, 1, 1, tzinfo=UTC)]]
-)
-def test_columns_are_arrow_values_of_their_type(values):
-    array = pa.array(values)
-    column = pd.Series(
-        pd.arrays.ArrowExtensionArray(pa.chunked_array([array, array[:0]])), index=[7] * len(values)
-    )
-    assert arrow_values(column).type == array.type
-    assert arrow_values(column).to_pylist() == array.to_pylist()
+def test_what_runs_here_is_printed(capsys):
+    facts = printed(capsys)
+    assert facts["pdanon"] == pdanon.__version__
+    assert facts["Python"].split()[0] == platform.python_version()
+    for library in (pd, np, pa, scipy):
+        assert facts[library.__name__] == library.__version__
+    with pdanon.config(threads=3):
+        assert printed(capsys)["threads"] == "3"
 
 
-def test_objects_and_categories_are_arrow_values():
-    assert arrow_values(pd.Series(["a", None], dtype="object")).to_pylist() == ["a", None]
-    assert arrow_values(pd.Series(["a", None], dtype="category")).to_pylist() == ["a", None]
+def test_a_library_that_is_missing_is_named(capsys, monkeypatch):
+    monkeypatch.setattr(versions, "_OPTIONAL", ("no-such-library",))
+    assert printed(capsys)["no-such-library"] == "not installed"
 
 
-@pytest.mark.parametrize(
-    ("values", "texts"),
-    [
-        (pa.array([0.5, None, float("nan")], pa.float32()), ["0.5", None, None]),
-        (pa.array([True, None]), ["True", None]),
-        (pa.array([datetime(2020, 1, 1), None], pa.timestamp("s")), ["2020-01-01 00:00:00", None]),
-        (pa.array([timedelta(days=1, seconds=5), None]), ["1 days 00:00:05", None]),
-        (pa.array([], pa.float64()), []),
-    ],
-    ids=lambda each: str(each.type) if isinstance(each, pa.Array) else "",
-)
-def test_values_are_written_as_by_pandas_and_missing_ones_not_at_all(values, texts):
-    assert as_pandas_writes(values).equals(pa.array(texts, pa.large_string()))
+def test_checked_kernels_are_told_from_fast_ones(capsys, monkeypatch, tmp_path):
+    for stamp, kind in (("0" * 64, "fast"), ("0" * 64 + " checked", "checked")):
+        (tmp_path / _compiled.STAMP).write_text(stamp)
+        monkeypatch.setattr(versions._kernels, "__file__", str(tmp_path / "__init__.py"))
+        assert printed(capsys)["kernels"] == kind
 
 
-def test_texts_are_numbered_as_they_come_and_told_apart_beyond_a_nul():
-    assert number_texts(pa.array(["b", None, "a\0", "a", "b", "a\0\0"])).tolist() == [0, -1, 1, 2, 0, 3]
-    assert number_texts(pa.array([], pa.string())).tolist() == []
-
-
-@pytest.mark.parametrize(
-    "release",
-    [
-        lambda frame: pdanon.pcta(frame, k=2),
-        lambda frame: pdanon.k_member(frame, quasi=["age"], k=2),
-        lambda frame: pdanon.apply_mapping(frame, pdanon.pcta(frame, k=2).mapping),
-    ],
-)
-def test_what_is_changed_afterwards_does_not_change_the_release(release):
-    frame = pd.DataFrame({"items": pdanon.as_itemsets([["a"], ["a"]]), "age": [1, 1], "city": ["x", "y"]})
-    result = release(frame)
-    released = result if isinstance(result, pd.DataFrame) else result.frame
-    frame.loc[0, "city"] = "z"
-    assert released["city"].tolist() == ["x", "y"]
-    released.loc[1, "city"] = "w"
-    assert frame["city"].tolist() == ["z", "y"]
+def test_no_name_of_the_machine_is_printed(capsys):
+    pdanon.show_versions()
+    text = capsys.readouterr().out
+    assert platform.node() == "" or platform.node() not in text.split()
+    assert getpass.getuser() not in text.split()
