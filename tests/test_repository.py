@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -73,3 +74,56 @@ def test_a_form_asks_for_no_rows_and_names_functions_that_exist(form):
             found = getattr(found, part)
         assert callable(found)
     assert ("SECURITY.md" in text) == (form.stem != "idea")
+
+
+WORKFLOWS = sorted((GITHUB / "workflows").glob("*.yml")) if GITHUB.is_dir() else []
+
+
+@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda workflow: workflow.stem)
+def test_a_workflow_may_only_read(workflow):
+    content = yaml.safe_load(workflow.read_text(encoding="utf-8"))
+    assert content["permissions"] == {}
+    for job in content["jobs"].values():
+        assert job["permissions"] == {"contents": "read"}
+        used = [step for step in job["steps"] if "uses" in step]
+        assert used
+        for step in used:
+            assert re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", step["uses"])
+            if step["uses"].startswith("actions/checkout@"):
+                assert step["with"]["persist-credentials"] is False
+
+
+@of_a_checkout
+def test_each_push_runs_what_a_machine_runs():
+    (check,) = (path for path in WORKFLOWS if path.stem == "check")
+    content = yaml.safe_load(check.read_text(encoding="utf-8"))
+    assert {"push", "pull_request"} <= content[True].keys()  # YAML reads the key "on" as true
+    assert [step["run"] for step in content["jobs"]["run"]["steps"] if "run" in step] == [".ci/run"]
+    (update,) = yaml.safe_load((GITHUB / "dependabot.yml").read_text(encoding="utf-8"))["updates"]
+    assert update["package-ecosystem"] == "github-actions"
+
+
+@of_a_checkout
+def test_hooks_take_their_versions_from_the_environment():
+    content = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))
+    assert [each["repo"] for each in content["repos"]] == ["local"]
+    steps = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    for hook in content["repos"][0]["hooks"]:
+        assert hook["entry"].partition(" --")[0] in steps
+
+
+def test_the_citation_is_that_of_the_package():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert citation["cff-version"] == "1.2.0"
+    assert [citation["version"], citation["license"]] == [project["version"], project["license"]]
+    assert [each["name"] for each in citation["authors"]] == [each["name"] for each in project["authors"]]
+    assert {"message", "title"} <= citation.keys()
+
+
+def test_an_ignored_check_has_a_reason():
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    (block,) = re.findall(r"^\[tool\.repo-review\]\nignore = \[\n(.*?)^\]", text, re.MULTILINE | re.DOTALL)
+    lines = block.splitlines()
+    assert lines
+    assert [line for line in lines if not re.fullmatch(r'(?: *"[A-Z]+\d+",)+  # .{10,}', line)] == []
