@@ -240,6 +240,7 @@ def tfirst(
 
 def decide_tfirst(rows: Parts, *, parts: int) -> Decided:
     """Form clusters in each block, as many as its share of the rows, and anonymize them."""
+    check_parts(parts)
     sizes, total = rows.n_rows, max(sum(rows.n_rows), 1)
     counts = [max(parts * own // total, 1) for own in sizes] if len(sizes) > 1 else [parts]
     return Decided(rows.share(_anonymize_parts, rows.parts, counts))
