@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from itertools import count
+from secrets import randbits
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pdanon._kernels.counting import gather, sort_rows
-from pdanon.errors import ColumnError, ParameterError
+from pdanon.errors import ColumnError, ParameterError, ReleaseWarning, warn
 from pdanon.itemsets.codes import Codes, Itemsets, Offsets, as_itemsets, canonical_rows
 from pdanon.itemsets.columns import find_column, is_list_column, with_column
 from pdanon.itemsets.dtype import ListArray, text_column
 from pdanon.itemsets.libraries import takes_tables
 from pdanon.itemsets.lists import Numbers, inverse_order, mask_at, offsets_of, rows_of, take_rows
+from pdanon.itemsets.table_hints import is_onehot
 from pdanon.itemsets.validation import (
     MOST_DRAWN,
     check_count,
@@ -201,12 +203,18 @@ def like(frame: pd.DataFrame, *, random_state: int | np.random.Generator | None 
     frame : pandas.DataFrame
         Any table, with or without lists, also an empty one. It is not modified.
     random_state : int, Generator or None
-        Seed or generator of the random numbers; None is the seed 0. Pass a secret one to hide the order.
+        Seed or generator of the random numbers; None is a new seed each time. Keep a seed secret: with it,
+        the order of each column can be undone.
 
     Returns
     -------
     DataFrame
         As many rows, with new values in a random order, independent in each column, and a new index.
+
+    Warns
+    -----
+    ReleaseWarning
+        If several columns hold only 0 and 1. In a one-hot table, their names are the items.
 
     Raises
     ------
@@ -219,8 +227,7 @@ def like(frame: pd.DataFrame, *, random_state: int | np.random.Generator | None 
     -----
     **What still shows**: names of columns and types; the numbers of rows, of missing values, and of distinct
     values; how often each value or item occurs, where items of one row that coincide are drawn again; and how
-    many items the rows have. Columns of a one-hot table are named by its items: convert it by `from_onehot`
-    first.
+    many items the rows have.
 
     **What does not**: values, their order and distances, which values are in one row together, the index, and
     ``attrs``. Numbers become other numbers, dates other dates, and all else text. True and False stay.
@@ -236,8 +243,11 @@ def like(frame: pd.DataFrame, *, random_state: int | np.random.Generator | None 
     >>> sorted(made["age"].value_counts()), list(made["items"].itemset.items)
     ([1, 2], ['v0', 'v1'])
     """
-    rng = random_generator(random_state)
+    rng = random_generator(randbits(64) if random_state is None else random_state)
     columns = [column for _, column in check_frame(frame).items()]
+    if is_onehot(columns):
+        hint = "if they are items, convert the table first: pdanon.from_onehot(frame)"
+        warn(ReleaseWarning("names of columns stay, and several columns hold only 0 and 1", hint=hint))
     encoded = [Itemsets.from_series(each) if is_list_column(each) else _factorize(each) for each in columns]
     vocabularies = [
         each.vocabulary.to_pandas() if isinstance(each, Itemsets) else each[1] for each in encoded

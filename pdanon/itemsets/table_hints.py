@@ -79,7 +79,7 @@ def lists_hint(frame: pd.DataFrame) -> str:
     untyped = [column for column in columns if column.dtype == object and not column.notna().any()]
     if untyped:
         return f"no row shows what it holds: name the column, as in column={untyped[0].name!r}"
-    if len(_flag_places(columns)) > 1:
+    if is_onehot(columns):
         return _onehot_hint(columns)
     hints = [_column_hint(column) for column in columns if _first_value(column) is not None]
     known = [hint for hint in hints if hint is not None]
@@ -89,8 +89,8 @@ def lists_hint(frame: pd.DataFrame) -> str:
 def describe_columns(frame: pd.DataFrame, *, types: bool = False) -> str:
     """List the labels of columns, optionally with types, except the labels of a one-hot table."""
     columns = [frame.iloc[:, position] for position in range(frame.shape[1])]
-    flags = _flag_places(columns)
-    named = [each for place, each in enumerate(columns) if len(flags) < 2 or place not in flags]
+    flags = _flag_places(columns) if is_onehot(columns) else set[int]()
+    named = [each for place, each in enumerate(columns) if place not in flags]
     labels = [_label(column) for column in named[:_MOST_SHOWN]]
     kinds = {_label(column): column.dtype.name for column in named[:_MOST_SHOWN]}
     more = f" and {len(named) - len(labels)} more" if len(named) > len(labels) else ""
@@ -262,6 +262,11 @@ def _onehot_hint(columns: list[pd.Series[Any]]) -> str:
     if len(others) > _FEW and max(flags) - min(flags) < len(flags):  # side by side
         items = f", columns=frame.columns[{min(flags)}:{max(flags) + 1}]"
     return f"one column per item (one-hot)? pdanon.from_onehot(frame{items}) lists the items of each row"
+
+
+def is_onehot(columns: list[pd.Series[Any]]) -> bool:
+    """Return whether several columns look as in a one-hot table: then their names may be items."""
+    return len(_flag_places(columns)) > 1
 
 
 def _flag_places(columns: list[pd.Series[Any]]) -> set[int]:
