@@ -1,3 +1,3 @@
 """The command line."""
 
-__all__ = ["checks", "main", "options", "output", "parser", "signals"]
+__all__ = ["checks", "demo", "main", "options", "output", "parser", "signals"]

@@ -50,6 +50,7 @@ from pdanon.cli.checks import (
     repeated_words,
     unit_of,
 )
+from pdanon.cli.demo import play
 from pdanon.cli.options import (
     Arguments,
     describe,
@@ -204,6 +205,11 @@ def _plan(arguments: Arguments) -> Outcome | None:
     """Check the files of a command, and return its plan if nothing but the plan is requested."""
     check_files(arguments)
     return plan(inputs_of(arguments), outputs_of(arguments).values()) if arguments.dry_run else None
+
+
+def _demo(arguments: Arguments) -> Outcome:
+    """Run other commands, which print their own outcomes."""
+    return Outcome({}, lambda: None, play(_print_outcome))
 
 
 def _profile(arguments: Arguments) -> Outcome:
@@ -606,6 +612,7 @@ def _files_of(arguments: Arguments) -> dict[str, Path | str]:
 
 
 _COMMANDS: dict[str, Command] = {
+    "demo": _demo,
     "profile": _profile,
     "tradeoff": _tradeoff,
     "anonymize": _anonymize,

@@ -136,12 +136,13 @@ def parser_of(commands: Mapping[str, Command], words: Sequence[str]) -> argparse
             added.add_parser(name, help=text)
             continue
         description, epilog = f"{text.capitalize()}.", f"example:\n  pdanon {name} {example}".rstrip()
-        options["usage"] = f"%(prog)s {usage} [options]"
+        options["usage"] = f"%(prog)s {usage} [options]" if arguments else None
         command = added.add_parser(name, help=text, description=description, epilog=epilog, **options)
         _add_arguments(command, arguments)
         written = [action.dest for action in command._actions if action.type in _WRITTEN]
         command.set_defaults(command=name, run=run, written=written)
-        _add_arguments(command, (_OF_WRITERS if written or "policy" in arguments else {}) | _OF_ALL)
+        if arguments:
+            _add_arguments(command, (_OF_WRITERS if written or "policy" in arguments else {}) | _OF_ALL)
         _group_options(command)
     return parser
 
@@ -413,6 +414,12 @@ _POLICY = """such a policy.toml:
 
 # By command: its help, its most important arguments, an example, and all arguments.
 _COMMANDS: dict[str, tuple[str, str, str, _Arguments]] = {
+    "demo": (
+        "anonymize and attack a synthetic shop, to show other commands; leaves no file behind",
+        "",
+        "",
+        {},
+    ),
     "profile": (
         "describe a raw table: its columns, what singles out its rows, and the steps before a release",
         "IN [-k K] [-m M]",

@@ -139,7 +139,7 @@ def test_the_schema_is_one_and_knows_every_command():
     assert {*_COMMANDS, None} == {*SCHEMA["properties"]["command"]["enum"]}
     strange = {"schema_version": 1}
     assert [*VALIDATOR.iter_errors(strange)]
-    assert {each[0] for each in RUNS.values()} == {*_COMMANDS}
+    assert {each[0] for each in RUNS.values()} == {*_COMMANDS} - {"demo"}  # which prints several results
 
 
 @pytest.mark.one_in(2)

@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -16,7 +17,7 @@ import pandas as pd
 import pytest
 from conftest import frame_of
 
-from pdanon.cli import signals
+from pdanon.cli import demo, signals
 from pdanon.io.parquet import read_parquet, to_parquet
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
@@ -147,6 +148,29 @@ def test_further_signals_do_not_keep_drafts_from_being_removed(name, command, mo
     monkeypatch.setattr(Path, "unlink", interrupted)
     assert command(*COMMANDS["anonymize"])[0] == 128 + number
     assert len(sent) >= 3
+    assert hidden() == []
+
+
+@pytest.mark.parametrize(
+    ("module", "step"), [(os, "mkdir"), (os, "chdir"), (os, "fsync"), (demo, "print"), (shutil, "rmtree")]
+)
+def test_whenever_a_signal_comes_a_demo_leaves_nothing(module, step, command, monkeypatch):
+    Path("temporary").mkdir()
+    before, original, sent = Path.cwd(), getattr(module, step, print), []
+    monkeypatch.setattr(tempfile, "tempdir", str(before / "temporary"))
+
+    def interrupted(*arguments, **options):
+        if not sent:
+            sent.append(step)
+            signal.raise_signal(signal.SIGHUP)
+        return original(*arguments, **options)
+
+    monkeypatch.setattr(module, step, interrupted, raising=False)
+    code, _, err = command("demo")
+    assert sent
+    assert (code, err) == (129, "pdanon: interrupted by SIGHUP\n")
+    assert Path.cwd() == before
+    assert list(Path("temporary").iterdir()) == []
     assert hidden() == []
 
 

@@ -41,6 +41,7 @@ k = 2
 
 COMMANDS = {
     "help": ("--help",),
+    "demo": ("demo",),
     "algorithms": ("algorithms",),
     "risk": ("risk", "in.parquet", "-k", "2"),
     "audit": ("audit", "in.parquet", "-k", "2"),  # does not hold: exit code 1
