@@ -27,7 +27,8 @@ PACKAGE = "pdanon._kernels"
 FOLDER = Path(*PACKAGE.split("."))
 SHARED = "_shared"  # code of memoryviews, which each module would carry otherwise
 LIBRARIES = ("*.so", "*.pyd")
-LIMITED_API = "0x030B0000"  # one binary for Python 3.11 and all later ones
+FREE_THREADED = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
+LIMITED_API = "0x030B0000"  # one binary for Python 3.11 and all later ones, but for those without a lock
 DIRECTIVES = {
     "language_level": 3,
     "boundscheck": False,
@@ -39,13 +40,17 @@ DIRECTIVES = {
     # Less code: nothing inspects a kernel, or pickles its objects.
     "binding": False,
     "auto_pickle": False,
+    # Kernels share no state: each call works on the arrays that it gets.
+    "freethreading_compatible": True,
 }
 CHECKED = {"boundscheck": True, "initializedcheck": True, "overflowcheck": True}
 # For any processor, and with products and sums of floats not fused, so that all of them find the same.
 # In the C of 2023, the default of newer compilers, CYTHON_UNUSED may not follow static.
 FLAGS = ["/O2"] if sys.platform == "win32" else ["-std=gnu17", "-O2", "-g0", "-ffp-contract=off"]
 # Cython asks that its helpers are inlined. The compiler chooses well, and takes 0.7 of the time.
-MACROS = [("Py_LIMITED_API", LIMITED_API), ("CYTHON_INLINE", "CYTHON_UNUSED")]
+MACROS = [("CYTHON_INLINE", "CYTHON_UNUSED")]
+if not FREE_THREADED:
+    MACROS.append(("Py_LIMITED_API", LIMITED_API))
 # Two thirds of the time to compile. These kernels run as fast, as far as can be measured.
 LESS_EFFORT = [] if sys.platform == "win32" else ["-O1"]
 AS_FAST = {
@@ -71,8 +76,9 @@ class KernelsHook(BuildHookInterface[Any]):
         """Compile, and name the wheel after what it runs on."""
         compile_kernels(checked=bool(os.environ.get("PDANON_CHECKED_KERNELS")))
         platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
+        version = "cp{}{}".format(*sys.version_info)
         build_data["pure_python"] = False
-        build_data["tag"] = f"cp311-abi3-{platform}"
+        build_data["tag"] = f"{version}-{version}t-{platform}" if FREE_THREADED else f"cp311-abi3-{platform}"
         build_data["artifacts"] += [f"/{FOLDER.as_posix()}/{name}" for name in (*LIBRARIES, "*.sha256")]
 
 
@@ -117,7 +123,9 @@ def _build_folder(checked: bool) -> Path:
     """A folder for what is compiled in the same way."""
     import Cython
 
-    way = (Path(__file__).read_bytes(), Cython.__version__, sysconfig.get_platform(), os.environ.get("CC"))
+    python = sysconfig.get_config_var("SOABI") if FREE_THREADED else None
+    compiler = (Cython.__version__, sysconfig.get_platform(), os.environ.get("CC"))
+    way = (Path(__file__).read_bytes(), python, *compiler)
     return (
         ROOT
         / "build"
@@ -175,7 +183,7 @@ def _extension(name: str, source: Path, less: bool) -> Any:
         f"{PACKAGE}.{name}",
         [str(source)],
         define_macros=MACROS,
-        py_limited_api=True,
+        py_limited_api=not FREE_THREADED,
         extra_compile_args=[*FLAGS, *LESS_EFFORT] if less else FLAGS,
     )
 
