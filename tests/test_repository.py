@@ -129,3 +129,22 @@ def test_an_ignored_check_has_a_reason():
     lines = block.splitlines()
     assert lines
     assert [line for line in lines if not re.fullmatch(r'(?: *"[A-Z]+\d+",)+  # .{10,}', line)] == []
+
+
+@of_a_checkout
+def test_the_recipe_of_conda_is_that_of_the_package():
+    content = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    project, build = content["project"], content["build-system"]["requires"]
+    recipe = yaml.safe_load((ROOT / "conda" / "recipe.yaml").read_text(encoding="utf-8"))
+    assert recipe["package"] == {name: project[name] for name in ("name", "version")}
+    host, run = ({each.replace(" ", "") for each in recipe["requirements"][name]} for name in ("host", "run"))
+    assert run == {*project["dependencies"], f"python{project['requires-python']}"}
+    assert host == {*build, "python", "pip"}
+    commands = [f"{name} = {place}" for name, place in project["scripts"].items()]
+    assert recipe["build"]["python"]["entry_points"] == commands
+    about = {name: recipe["about"][name] for name in ("summary", "license", "license_file")}
+    assert about == {
+        "summary": project["description"],
+        "license": project["license"],
+        "license_file": project["license-files"][0],
+    }

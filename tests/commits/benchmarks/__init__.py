@@ -1,0 +1,1 @@
+"""What asv times in each commit. CONTRIBUTING.md has the commands."""
