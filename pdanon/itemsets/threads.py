@@ -174,12 +174,12 @@ def _split(before: NDArray[Any], n_parts: int) -> list[tuple[int, int]]:
     return parts or [(0, 0)]
 
 
-def share(function: Callable[..., _T], parts: Sequence[tuple[Any, ...]]) -> list[_T]:
+def share(function: Callable[..., _T], parts: Sequence[tuple[Any, ...]], steps: float = inf) -> list[_T]:
     """Call a function that releases the GIL for each part, in as many threads as allowed.
 
-    Results are in the order of the parts. The error of a part is raised.
+    Results are in the order of the parts. The error of a part is raised. Few ``steps`` start no thread.
     """
-    n_threads = min(count_threads(), len(parts)) if len(parts) > 1 else 1
+    n_threads = min(count_threads(), len(parts)) if len(parts) > 1 and steps >= _WORTH else 1
     if n_threads <= 1:
         return _run_in_turn(function, parts)
     return _run_in_pool(function, parts, n_threads, limited=False)

@@ -56,14 +56,14 @@ def refine(
         A result of an algorithm above, with one list column. Its guarantee is ``KmAnonymity``,
         ``TransactionalK`` or ``KKm``; for sets also ``PrivacyConstraints`` or ``PSRules``.
     loss : {"balanced", "NCP", "LM", "UL"}, mapping or Series, optional
-        The loss to lower. By default ``"balanced"`` for sets with ``KmAnonymity`` or ``PrivacyConstraints``,
-        the only releases that have it, and ``"NCP"`` for others. ``"balanced"``: NCP, changed occurrences and
-        errors of counts together, see the notes. ``"NCP"``: each occurrence costs the number of items, or
-        leaves, of its published label, divided by that of all items. ``"LM"``: the same, with 1 subtracted
-        from both numbers. In both, an item published as it is costs 0, and a suppressed item costs 1. For
-        sets also ``"UL"``, the utility loss in ``result.loss``, or weights of items in [0, 1], 1 for items
-        not listed. Weights give the mean NCP of all occurrences, weighted by item. A weight is rounded to
-        steps of 1/65535.
+        The loss to lower. By default ``"balanced"`` for sets with ``KmAnonymity``, ``KKm`` or
+        ``PrivacyConstraints``, the only releases that have it, and ``"NCP"`` for others. ``"balanced"``: NCP,
+        changed occurrences and errors of counts together, see the notes. ``"NCP"``: each occurrence costs the
+        number of items, or leaves, of its published label, divided by that of all items. ``"LM"``: the same,
+        with 1 subtracted from both numbers. In both, an item published as it is costs 0, and a suppressed
+        item costs 1. For sets also ``"UL"``, the utility loss in ``result.loss``, or weights of items in
+        [0, 1], 1 for items not listed. Weights give the mean NCP of all occurrences, weighted by item. A
+        weight is rounded to steps of 1/65535.
     time_limit : float, optional
         Time limit in seconds, above 0. When no move is left, sets are annealed or merged again, or nodes are
         raised at random, and the search continues until the limit. The best release is kept. Without a
@@ -190,7 +190,11 @@ def refine(
 
 def _default_loss(refined: Callable[[Task], Anonymized], result: Anonymized) -> str:
     """Return the loss to lower if none is named."""
-    return "balanced" if refined is refine_sets and not isinstance(result.guarantee, PSRules) else "NCP"
+    if refined is refine_classes:
+        becomes_sets = ALGORITHMS[result.parameters["transaction"].algorithm].sets is not None
+    else:
+        becomes_sets = refined is refine_sets and not isinstance(result.guarantee, PSRules)
+    return "balanced" if becomes_sets else "NCP"
 
 
 def _select_refinement(result: Any) -> Callable[[Task], Anonymized]:

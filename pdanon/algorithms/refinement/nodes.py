@@ -31,8 +31,8 @@ from pdanon.algorithms.rt.dataset import Dataset
 from pdanon.algorithms.rt.transaction import ClassSearch, keep_occurring
 from pdanon.algorithms.states.clusters import first_members
 from pdanon.algorithms.states.cuts import LeafRows, by_first_row, merge_empty_rows, node_counts
-from pdanon.algorithms.states.cuts_search import CutRefinement, NodePrices
-from pdanon.algorithms.states.sets_search import Refinement
+from pdanon.algorithms.states.cuts_search import BASES, CutRefinement, NodePrices
+from pdanon.algorithms.states.sets_search import Refinement, balanced_loss, suppressed_cost
 from pdanon.algorithms.states.timed_search import Clock, TimedSearch
 from pdanon.errors import GuaranteeError, ParameterError, ReleaseWarning
 from pdanon.guarantees import KmAnonymity, TransactionalK
@@ -43,6 +43,7 @@ from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import ranges, to_numpy
 from pdanon.itemsets.mapping import mapping_labels, mapping_values
 from pdanon.itemsets.support import SupportIndex
+from pdanon.itemsets.validation import check_known
 from pdanon.recoding.loss import with_measure
 from pdanon.recoding.recoding import Recoding, mapping_table
 from pdanon.recoding.release import release
@@ -337,7 +338,9 @@ def refine_classes(task: Task) -> Anonymized:
     assert class_search is not None  # checked by the caller
     became = _read_nodes(result, itemsets, groups, class_search)
     made = _check_result(result, data, groups, became)
-    class_search = replace(class_search, base=task.base)
+    known = BASES if class_search.cover is not None else (*BASES, "balanced")
+    loss = check_known(task.options["loss"], known, "loss of the items of classes", where="loss")
+    class_search = replace(class_search, loss=loss)
     search = ClassRefinement(itemsets, groups, became, class_search, task.clock)
     cut_short = task.run(search)
     numbers = _expand_to_occurrences(search.best, itemsets, groups)
@@ -420,7 +423,6 @@ class ClassRefinement(TimedSearch):
         super().__init__(clock)
         self._class_search = search
         self._domain = itemsets.n_items if search.cover is None else search.cover[0].n_leaves
-        self._most = max(self._domain - search.base, 1) * len(itemsets.codes)
         self.best = became.copy()
         found = (
             _Class(int(groups[rows[0]]), *keep_occurring(itemsets.take(rows)))
@@ -428,11 +430,12 @@ class ClassRefinement(TimedSearch):
             if len(rows)
         )
         costs = [(each, self._cost(each, self.best[each.number, each.items])) for each in found]
+        self._most = sum(self._cost(each, np.full(len(each.items), -1)) for each, _ in costs)
         self._classes = [each for each, cost in costs if cost]
         self._current = sum(cost for _, cost in costs)
         self.is_lowest(self._current)
 
-    def cost(self, became: Codes) -> int:
+    def cost(self, became: Codes) -> float:
         """Return the loss of the classes that had a loss at the start, for other nodes or sets."""
         return sum(self._cost(each, became[each.number, each.items]) for each in self._classes)
 
@@ -474,13 +477,16 @@ class ClassRefinement(TimedSearch):
             self._current -= saved
             self.is_lowest(self._current)
 
-    def _cost(self, each: _Class, numbers: NDArray[Any]) -> int:
-        """Return the loss of a class for the nodes or sets of its items."""
-        base, cover = self._class_search.base, self._class_search.cover
+    def _cost(self, each: _Class, numbers: NDArray[Any]) -> float:
+        """Return the loss of a class for the nodes or sets of its items: an integer, or the balanced one."""
+        loss, cover = self._class_search.loss, self._class_search.cover
         if cover is None:
             sizes = np.bincount(numbers[numbers >= 0], minlength=int(numbers.max(initial=0)) + 1)[numbers]
+            if loss == "balanced":
+                whole = suppressed_cost(len(numbers)) * len(each.rows.codes)
+                return whole * balanced_loss(numbers, each.singles, sizes > 1)
         else:
             sizes = cover[0].leaves[numbers].astype(np.int64)
-        lost = np.where(sizes > 1, sizes - base, 0)
-        lost[numbers < 0] = max(self._domain - base, 1)
+        lost = np.where(sizes > 1, sizes - BASES[loss], 0)
+        lost[numbers < 0] = max(self._domain - BASES[loss], 1)
         return int(lost @ each.singles)

@@ -70,8 +70,8 @@ def rfirst(
         The algorithm for the items of a cluster, any that gives k^m-anonymity. Pass a `pdanon.Transaction`
         for a hierarchy, several list columns or sensitive items.
     refine : bool
-        Lower the loss of the items afterwards: move items between the sets of each class, or lower its cut,
-        as `pdanon.refine` does. Nodes beside sensitive items and nodes of ``"lra"`` are not refined.
+        Lower the loss of the items afterwards: anneal the sets of each class, or lower its cut, as
+        `pdanon.refine` does. Nodes beside sensitive items and nodes of ``"lra"`` are not refined.
     random_state : int, Generator or None
         Seed or generator of the random numbers; None is the seed 0.
     keep : sequence of hashable
@@ -187,8 +187,8 @@ def tfirst(
         The algorithm for the items of a part, any that gives k^m-anonymity. Pass a `pdanon.Transaction` for
         a hierarchy, several list columns or sensitive items.
     refine : bool
-        Lower the loss of the items afterwards: move items between the sets of each class, or lower its cut,
-        as `pdanon.refine` does. Nodes beside sensitive items and nodes of ``"lra"`` are not refined.
+        Lower the loss of the items afterwards: anneal the sets of each class, or lower its cut, as
+        `pdanon.refine` does. Nodes beside sensitive items and nodes of ``"lra"`` are not refined.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
 

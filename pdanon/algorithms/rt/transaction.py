@@ -16,7 +16,7 @@ from pdanon.algorithms.items.apriori import find_leaves
 from pdanon.algorithms.registry import ALGORITHMS, LOWERED_BY_DELETIONS, Algorithm, Way
 from pdanon.algorithms.states.clusters import first_members
 from pdanon.algorithms.states.cuts import Cut, CutTask, check_parts
-from pdanon.algorithms.states.cuts_search import CutRefinement
+from pdanon.algorithms.states.cuts_search import BASES, CutRefinement
 from pdanon.algorithms.states.diverse_sets import DiverseSets
 from pdanon.algorithms.states.sets_search import Refinement
 from pdanon.algorithms.states.timed_search import Clock
@@ -276,7 +276,7 @@ class ClassSearch:
     cover: tuple[Hierarchy, Codes] | None = None
     joint: bool = False  # whether the root joins several columns; occurrences at the root are then suppressed
     blocks: Numbers | None = None  # only items of the same block share a set
-    base: int = 0  # loss to lower: 0 for NCP, 1 for LM
+    loss: str = "NCP"  # to lower: NCP or LM, for sets also the balanced one
 
     def begin(
         self, rows: Itemsets, items: Codes, became: Codes, clock: Clock | None = None
@@ -287,12 +287,12 @@ class ClassSearch:
         """
         if self.cover is None:
             blocks = None if self.blocks is None else self.blocks[items]
-            loss = "LM" if self.base else "NCP"
-            return Refinement(rows, became, self.guarantee, blocks, loss, clock, sweeps=0)
+            return Refinement(rows, became, self.guarantee, blocks, self.loss, clock)
         tree, leaves = self.cover
         index = SupportIndex.of(rows)
         one = np.zeros(len(index.weights), np.int32)
-        return CutRefinement(index, one, tree, leaves[items], became[None], self.guarantee, self.base, clock)
+        base = BASES[self.loss]
+        return CutRefinement(index, one, tree, leaves[items], became[None], self.guarantee, base, clock)
 
     def refine(self, rows: Itemsets, items: Codes, became: Codes) -> Codes:
         """Return the result for each item when no single move gains; parameters as in `begin`."""
@@ -553,7 +553,8 @@ def _by_sets(
     weights = item_weights(options.get("weights"), itemsets)
     decide: Callable[[SupportIndex, Codes], Codes] = partial(_sets, sets_of, km, kinds, share, weights)
     deletes = ALGORITHMS[transaction.algorithm].recodes == "rows"
-    search, k, hidden = ClassSearch(km, blocks=kinds) if refine and not deletes else None, km.k, None
+    search = ClassSearch(km, blocks=kinds, loss="balanced") if refine and not deletes else None
+    k, hidden = km.k, None
     if secrets is not None:
         decide = partial(_diverse_sets, decide, km, kinds, secrets, search)
         search, k, hidden = None, 0, secrets.hidden

@@ -354,7 +354,8 @@ class Refinement(TimedSearch):
         labels = np.unique(self._best, return_inverse=True)[1] - int((self._best < 0).any())
         spent = partial(time_spent, time.perf_counter(), *self.clock)
         starts = [(labels, sweeps, seed + i, spent) for i in range(_STARTS)]
-        for found, last, complete in share(self._anneal_once, starts):
+        steps = sweeps * len(self._index.codes)
+        for found, last, complete in share(self._anneal_once, starts, steps):
             set_moves.relocate(found, self._state, self._rows, self._space)
             self._keep()
             set_moves.relocate(last, self._state, self._rows, self._space)
