@@ -199,7 +199,8 @@ def anonymize(
     - ``KmAnonymity``: `pcta`, `coat`, and the better release after `refine`. With a hierarchy also `apriori`,
       `direct`, `mhghs`, `optimal`, `hghs` and `optimal` with ``suppress=True``, then `refine` of the best
       release. With ``utility`` only `upcta`, `coat`, and `refine`. For the losses ``"occurrences"``,
-      ``"singles"`` and ``"pairs"`` also `local_suppression`, which deletes single occurrences.
+      ``"singles"`` and ``"pairs"`` also `local_suppression`, which deletes single occurrences. For the last
+      two also its mixture with sets. By ``"occurrences"``, deletions alone are lower.
     - ``PrivacyConstraints``: `pcta` and `coat`; with ``utility`` `upcta` and `coat`; then `refine`.
     - ``PSRules``: `ps_rules`, then `refine`.
     - ``LmDiversity`` (with its k): `apriori`; needs a hierarchy.

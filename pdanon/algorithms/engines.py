@@ -234,8 +234,10 @@ def _decide_lists(columns: ListColumns, algorithm: str, parameters: dict[str, An
 
 
 def _with_recoder(decision: ListDecision, algorithm: str) -> Decision[Recoder]:
-    keeps_type = ALGORITHMS[algorithm].keeps_type
-    return decision.with_rows(Recoder.of(decision.rows, decision.mapping, keeps_type=keeps_type))
+    rows = decision.rows
+    is_same = rows.recoding.labels.type == rows.columns.itemsets.vocabulary.type  # not if items are joined
+    keeps_type = ALGORITHMS[algorithm].keeps_type and is_same
+    return decision.with_rows(Recoder.of(rows, decision.mapping, keeps_type=keeps_type))
 
 
 @dataclass(frozen=True, eq=False)

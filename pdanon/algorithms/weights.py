@@ -51,6 +51,14 @@ def check_penalty(penalty: Any) -> float:
     return float(penalty)
 
 
+def check_price(price: Any, name: str) -> float:
+    """Check a price in relation to another: a number above 0."""
+    if not is_number(price) or not 0 < price < MOST_LOSS:
+        what, hint = f"{name} must be a number above 0 and below {MOST_LOSS:,}", f"pass {name}=5, or None"
+        raise ParameterError(what, where=name, got=describe(price), hint=hint)
+    return float(price)
+
+
 def _weight(value: Any) -> float:
     if not is_number(value) or not 0 <= value <= 1:
         raise ParameterError("weights must be numbers in [0, 1]", where="weights", got=describe(value))

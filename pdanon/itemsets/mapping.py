@@ -211,6 +211,12 @@ def only_deletes(mapping: pd.DataFrame) -> bool:
     return bool((is_kept(mapping) | mapping["generalized"].isna()).all())
 
 
+def has_one_label(mapping: pd.DataFrame) -> bool:
+    """Return whether each item has the same label in all groups that do not suppress it."""
+    published = mapping.loc[mapping["generalized"].notna(), ["item", "generalized"]]
+    return not published.drop_duplicates()["item"].duplicated().any()
+
+
 def changes(mapping: pd.DataFrame) -> pd.DataFrame:
     """Count the items and occurrences of a mapping that were kept, generalized and suppressed.
 

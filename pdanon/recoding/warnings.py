@@ -16,7 +16,7 @@ from pdanon.guarantees.rho import RhoUncertainty
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.equality import value_numbers
 from pdanon.itemsets.lists import Mask, Numbers, distinct, mask_at, sums
-from pdanon.itemsets.mapping import is_kept, mapping_values, only_deletes
+from pdanon.itemsets.mapping import has_one_label, is_kept, mapping_values
 from pdanon.recoding.counts import FEW, is_nearly_all, percent
 from pdanon.recoding.risk import hidden_items
 
@@ -86,7 +86,7 @@ def items_left(
     if n_rows < FEW:
         return ""
     judged, kind = _unprotected_items(mapping, guarantee)
-    if isinstance(guarantee, (KmAnonymity, LmDiversity)) and only_deletes(judged):
+    if isinstance(guarantee, (KmAnonymity, LmDiversity)) and has_one_label(judged):
         judged = judged.assign(group=0)  # its groups are rows that lose the same items
     if "column" not in mapping:
         return (

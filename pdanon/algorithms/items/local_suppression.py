@@ -12,23 +12,27 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
+from pdanon.algorithms.items.pcta import merge_items
 from pdanon.algorithms.registry import LOWERED_BY_DELETIONS, Algorithm, Way
 from pdanon.algorithms.states import deletions
 from pdanon.algorithms.states.diverse_sets import check_diverse
-from pdanon.algorithms.weights import WEIGHT_STEPS, importance
-from pdanon.errors import InfeasibleError
+from pdanon.algorithms.states.sets_search import Refinement, counted_size
+from pdanon.algorithms.weights import WEIGHT_STEPS, check_price, importance
+from pdanon.errors import InfeasibleError, ParameterError
 from pdanon.guarantees import KmAnonymity, LmDiversity
 from pdanon.guarantees.parameters import DEFAULT_M, ItemLimit, check_k
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.encoded_columns import ListColumns
-from pdanon.itemsets.lists import Codes, Mask, Numbers, mask_at, ranges, sums
+from pdanon.itemsets.lists import Codes, Floats, Mask, Numbers, mask_at, ranges, sums
 from pdanon.itemsets.support import SupportIndex, check_rows, ranks_of
 from pdanon.itemsets.timing import Report
 from pdanon.itemsets.validation import random_generator
 from pdanon.recoding.decision import ListDecision, decide_lists
 from pdanon.recoding.emptied import labels_to_suppress
+from pdanon.recoding.labels import Labels
 from pdanon.recoding.recoding import Recoding, number_losses
 from pdanon.recoding.result import Anonymized
 
@@ -44,6 +48,8 @@ def local_suppression(
     k: int | None = None,
     m: ItemLimit = DEFAULT_M,
     weights: Mapping[Any, float] | pd.Series[float] | None = None,
+    deletion_price: float | None = None,
+    labels: Labels = "set",
     random_state: int | np.random.Generator | None = None,
     keep: Sequence[Hashable] = (),
 ) -> Anonymized:
@@ -62,7 +68,14 @@ def local_suppression(
         Short for ``KmAnonymity(k, m)``: at least k rows match up to m known items. ``m=None``: all items of a
         row.
     weights : mapping or Series, optional
-        Importance of each item, in [0, 1]; 1 for items not listed. It is the price of a deletion.
+        Importance of each item, in [0, 1]; 1 for items not listed. Deleting an occurrence costs as much.
+    deletion_price : float, optional
+        Publish a mixture: join items into sets where this costs less than deletions. It is the cost of a row
+        that a rare itemset lacks, where an occurrence that changes in a small set costs 1. The higher it is,
+        the more items are joined. None: no sets. Requires ``KmAnonymity`` with m of 2 or more.
+    labels : {"set", "short", "first"} or callable
+        Labels of sets: ``(a,b)``, ``G017``, ``a +1``, or the text that a function returns for the list of
+        their items. ``result.legend`` lists the items of each.
     random_state : int, Generator or None
         Seed or generator of the search; None is the seed 0. With a seed that nobody knows, an attacker cannot
         run the same search.
@@ -72,10 +85,11 @@ def local_suppression(
     Returns
     -------
     Anonymized
-        A local recoding: each row is published as a subset of its items, which keep their type. ``groups``
-        has the number of the set of items that a row loses; 0 if it loses none. Keep it and the mapping
-        secret: they say what rows lost. Equal rows lose the same. Rows that lose all their items remain as
-        empty rows: none, or at least k.
+        A local recoding: each row is published as a subset of its items, which keep their type. With a
+        ``deletion_price``, it is a subset of the labels of its items, which are text. ``groups`` has the
+        number of the set of items that a row loses; 0 if it loses none. Keep it and the mapping secret: they
+        say what rows lost. Equal rows lose the same. Rows that lose all their items remain as empty rows:
+        none, or at least k.
 
     Raises
     ------
@@ -98,7 +112,8 @@ def local_suppression(
     Guarantee: ``KmAnonymity(k, m)``, or ``LmDiversity(l, m, sensitive, k)``. Each itemset of up to m known
     items that occurs in the release is in at least k rows. If a released row has all items that an attacker
     knows of a person, at least k rows do. If none has, some were deleted from the row of the person. Each row
-    with the others remains possible: again at least k rows. With none left, all rows are.
+    with the others remains possible: again at least k rows. With none left, all rows are. A mixture has
+    the same guarantee: each item has one label in all rows, and labels are then deleted like items.
 
     Counts are lower bounds: an item that a row lacks may have been deleted. Frequent itemsets lose little.
     Releases by sets keep rare items better, and delete nothing.
@@ -110,6 +125,11 @@ def local_suppression(
     more, larger itemsets follow: those that are rare are listed, and broken up row by row. This repeats until
     none is rare. So it is with known items that tell a sensitive one: one of them is deleted in each row with
     all of them. Equal tables and seeds give equal releases, however their rows are ordered.
+
+    With a ``deletion_price``, the sets of `coat` are annealed first, in 40 sweeps as in `refine`, for known
+    items of up to m = 3 (2 if there are more than 640 items). The price stays as it is, so that rare itemsets
+    are left. More than 4,096 sets are not annealed. Each set is one item for the deletions, of the mean
+    importance that a row loses with it. No bound is known for mixtures.
 
     Cost: 4 bytes of memory for each pair of items of each distinct row, and 17 for each distinct pair. Each
     sweep takes time linear in the pairs of rows with deletions or rare pairs. There are about 100 sweeps in
@@ -148,13 +168,49 @@ def decide(
     guarantee: KmAnonymity | LmDiversity,
     weights: Any,
     random_state: Any,
+    deletion_price: Any = None,
 ) -> ListDecision:
-    """Decide which occurrences are deleted."""
-    itemsets, k = columns.itemsets, check_k(guarantee.k)
+    """Decide which items are joined into sets, and which occurrences are deleted."""
+    itemsets, valued = columns.itemsets, importance(weights, columns.itemsets)
+    worth, seed = np.ones(itemsets.n_items) if valued is None else valued, _seed(random_state)
+    if deletion_price is None:
+        deleted = ~_keep(itemsets, guarantee, worth, seed, report)
+        recoding = Recoding.of_deleted(deleted, itemsets, number_losses(itemsets, deleted))
+        return decide_lists(columns, recoding, guarantee)
+    sets = _join_items(itemsets, guarantee, check_price(deletion_price, "deletion_price"), seed, report)
+    n_sets, became = int(sets.max(initial=-1)) + 1, sets[itemsets.codes]
+    joined = itemsets.recode(sets, pa.array(np.arange(n_sets)))
+    supports = SupportIndex.of(itemsets).singles, SupportIndex.of(joined).singles
+    worth = np.bincount(sets, worth * supports[0]) / supports[1]  # of the occurrences that a row loses
+    kept = _keep(joined, guarantee, worth, seed, report)
+    places = np.searchsorted(joined.rows * n_sets + joined.codes, itemsets.rows * n_sets + became)
+    deleted = ~kept[places]
+    losses = number_losses(itemsets, deleted)
+    recoding = Recoding.of_clusters(np.where(deleted, -1, became), itemsets, losses)
+    return decide_lists(columns, recoding, guarantee)
+
+
+def _join_items(
+    itemsets: Itemsets, guarantee: KmAnonymity | LmDiversity, price: float, seed: int, report: Report
+) -> Numbers:
+    """Return the set of each item, numbered from 0: those of COAT, after an annealing at a fixed price."""
+    if not isinstance(guarantee, KmAnonymity) or guarantee.m == 1:
+        what = "items are joined into sets only for KmAnonymity with m of 2 or more"
+        hint = "leave out deletion_price; or call pdanon.pcta, which merges items and deletes nothing"
+        raise ParameterError(what, where="deletion_price", got=repr(guarantee), hint=hint)
+    counted = KmAnonymity(check_k(guarantee.k), counted_size(guarantee, itemsets.n_items))
+    first = np.arange(itemsets.n_items, dtype=np.int32)
+    options: Any = {"first": first, "weights": None, "blocks": None, "spare": 0, "least_first": True}
+    safe, _ = merge_items(itemsets, counted, report, **options)
+    return Refinement(itemsets, safe, counted, loss="balanced").anneal_at(price, seed, report)
+
+
+def _keep(
+    itemsets: Itemsets, guarantee: KmAnonymity | LmDiversity, worth: Floats, seed: int, report: Report
+) -> Mask:
+    """Return whether each occurrence is kept; ``worth`` is the price of deleting one of each item."""
+    k = check_k(guarantee.k)
     number_of, rows = _distinct_rows(SupportIndex.of(itemsets))
-    valued = importance(weights, itemsets)
-    worth = np.ones(itemsets.n_items) if valued is None else valued
-    seed = _seed(random_state)
     hidden = np.zeros(itemsets.n_items, np.bool_)
     if isinstance(guarantee, LmDiversity):
         hidden = guarantee.is_sensitive(itemsets)
@@ -168,8 +224,7 @@ def decide(
     kept = _suppress_more(itemsets, kept[ranges(rows.offsets[number_of], itemsets.lengths)[1]], hidden, k)
     # Missing rows become empty if anything is deleted.
     check_rows(itemsets.n_present if kept.all() else rows.n_rows, k)
-    recoding = Recoding.of_deleted(~kept, itemsets, number_losses(itemsets, ~kept))
-    return decide_lists(columns, recoding, guarantee)
+    return kept
 
 
 def _suppress_more(itemsets: Itemsets, kept: Mask, hidden: Mask, k: int) -> Mask:
@@ -230,5 +285,8 @@ RECORD = Algorithm(
     options={"weights": None},
     unit="sweeps",
     keeps_type=True,
-    ways=(Way(KmAnonymity, 120, losses=LOWERED_BY_DELETIONS),),
+    ways=(
+        Way(KmAnonymity, 120, losses=LOWERED_BY_DELETIONS),
+        Way(KmAnonymity, 121, {"deletion_price": 10}, losses=("singles", "pairs")),
+    ),
 )

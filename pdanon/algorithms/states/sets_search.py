@@ -31,7 +31,7 @@ from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import Floats, sums
 from pdanon.itemsets.support import ItemsetTable, SupportIndex, no_itemsets
 from pdanon.itemsets.threads import share
-from pdanon.itemsets.timing import Pace, time_spent
+from pdanon.itemsets.timing import Pace, Report, time_spent
 
 # --- Annealing
 
@@ -115,6 +115,12 @@ class Price:
         if self.loss == LOSSES["balanced"]:
             return sqrt(self.n_items)
         return -float(self.loss)
+
+    @property
+    def unit(self) -> float:
+        """Cost that temperatures and penalties of an annealing are multiples of."""
+        weight = float(self.worth.sum() / max(self.singles.sum(), 1))
+        return weight * (1 + max(self.change, 0) / _WARMER)
 
     def cost(
         self,
@@ -219,7 +225,7 @@ class Refinement(TimedSearch):
         _, cluster = np.unique(np.where(labels < 0, -1, labels), return_inverse=True)
         cluster = cluster - int(len(kept) < n)
         n_clusters = int(cluster.max(initial=-1)) + 1
-        largest = _largest(self._guarantee, n_clusters)
+        largest = counted_size(self._guarantee, n_clusters)
         slots = min(n, MOST_IN_CUBE if largest == 3 else max(n_clusters, _MOST))
         self._blocks = blocks = np.zeros(n, np.int64) if blocks is None else blocks
         words = (len(index.weights) + 63) // 64 if largest == 0 else 0
@@ -378,10 +384,8 @@ class Refinement(TimedSearch):
         Afterwards unsafe sets raise the penalty. If they are unsafe in the end, up to as many sweeps follow.
         If half of the time does not suffice, fewer sweeps go the same way in larger steps.
         """
-        n = len(labels)
+        n, unit = len(labels), self._price.unit
         clusters, sweep = self._begin_annealing(labels, _mix(seed))
-        price = self._price
-        unit = float(price.worth.sum() / max(price.singles.sum(), 1)) * (1 + max(price.change, 0) / _WARMER)
         penalty, cooling = _PENALTY * unit, (_COLD / _HOT) ** (1 / max(sweeps - 1, 1))
         temperature = _HOT * unit
         done, number = 0.0 if spent() < 1 else inf, 0  # sweeps of the way that are done, and sweeps in fact
@@ -400,6 +404,21 @@ class Refinement(TimedSearch):
             penalty *= factor ** min(step, SWEEPS) if factor > 1 else factor
             temperature = max(temperature * cooling**step, _COLD * unit)
         return clusters.best, clusters.state["label"], done == number
+
+    def anneal_at(self, price: float, seed: int, report: Report) -> Numbers:
+        """Anneal at a fixed penalty for a row that is lacking; return the last sets, which may be unsafe.
+
+        ``price`` is the penalty in relation to the balanced cost of an occurrence that changes, without the
+        size of its set. Too many sets stay as they are.
+        """
+        labels = np.unique(self._best, return_inverse=True)[1]
+        if not self._anneals():
+            return labels
+        clusters, sweep = self._begin_annealing(labels, _mix(seed))
+        for temperature in np.geomspace(_HOT, _COLD, SWEEPS) * self._price.unit:
+            report(1)
+            sweep(temperature, price * self._price.change)
+        return np.unique(clusters.state["label"], return_inverse=True)[1]
 
     def _begin_annealing(self, labels: Numbers, seed: int) -> tuple[Any, Callable[[float, float], None]]:
         """Return the sets with their supports, and a sweep for a temperature and a penalty."""
@@ -501,7 +520,7 @@ class Refinement(TimedSearch):
         self._keep()
 
 
-def _largest(guarantee: KmAnonymity | PrivacyConstraints, n_clusters: int) -> int:
+def counted_size(guarantee: KmAnonymity | PrivacyConstraints, n_clusters: int) -> int:
     """Return the maximum size of itemsets with current supports; 0 for constraints."""
     if isinstance(guarantee, PrivacyConstraints):
         return 0

@@ -1,0 +1,300 @@
+"""Mixtures of sets and deletions: local suppression with a price of deletions."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from conftest import frame_of, row_lists, rows_of
+from hypothesis import given, settings, strategies as st
+from naive import itemsets as naive, mixtures
+
+import pdanon
+from examples import examples
+from pdanon import stream
+
+ROWS = [frozenset(row) for row in ("ax", "ax", "ay", "ay", "a", "b", "b", "b", "b", "ab")]
+PRESENT = row_lists(longest=6, most=14)
+PRICES = st.sampled_from([0.01, 0.5, 1, 2, 5, 20, 1e6])
+
+
+def mixture_of(rows, price, **asked):
+    return frame_of(rows).txanon.local_suppression(deletion_price=price, **asked)
+
+
+def test_a_small_table_by_hand():
+    """With k=3, {a,x} and {a,y} are in 2 rows each, and {a,b} in 1.
+
+    Sets must join b with both x and y, which changes 9 of 15 occurrences. Deletions lose x and y, and one of
+    the last row: 5 of 15. The mixture publishes x and y as one label, in 4 rows, and deletes one occurrence.
+    """
+    frame = frame_of(ROWS)
+    sets, deletions = frame.txanon.anonymize(k=3, m=2), frame.txanon.local_suppression(k=3, m=2)
+    assert sets.loss["occurrences"] == pytest.approx(9 / 15)
+    assert deletions.loss["occurrences"] == deletions.loss["suppressed"] == pytest.approx(5 / 15)
+    result = mixture_of(ROWS, 2, k=3, m=2)
+    released = rows_of(result.frame)
+    assert released[:9] == [frozenset({"a", "(x,y)"})] * 4 + [{"a"}] + [frozenset("b")] * 4
+    assert released[9] in ({"a"}, {"b"})
+    (lost,) = ROWS[9] - released[9]
+    kept = {"a": 6, "b": 5}
+    kept[lost] -= 1
+    expected = {("a", "a"): kept["a"], ("b", "b"): kept["b"], (lost, None): 1}
+    expected |= {("x", "(x,y)"): 2, ("y", "(x,y)"): 2}
+    lines = Counter()
+    for each in result.mapping.itertuples():
+        lines[each.item, None if pd.isna(each.generalized) else each.generalized] += each.support
+    assert lines == expected
+    assert result.groups.tolist() == [0] * 9 + [1]
+    loss = result.loss
+    assert loss["occurrences"] == pytest.approx(5 / 15)
+    assert loss["suppressed"] == pytest.approx(1 / 15)
+    assert loss["NCP"] == pytest.approx((4 * 2 / 4 + 1) / 15)
+    assert loss["singles"] == pytest.approx(1 / 15)  # x and y are in 2 rows each, as their label says
+    assert loss["stands_for"] == 2
+    assert result.legend.to_dict("list") == {"label": ["(x,y)"] * 2, "item": ["x", "y"]}
+    assert "33.3 % of 15 occurrences, 6.67 % suppressed" in repr(result)
+
+
+@pytest.mark.parametrize("m", [2, 3, None])
+@settings(max_examples=examples(1000))
+@given(rows=PRESENT, k=st.integers(2, 5), price=PRICES, seed=st.integers(0, 3))
+def test_no_attacker_finds_fewer_than_k_rows(m, rows, k, price, seed):
+    if len(rows) < k:
+        return
+    released = rows_of(mixture_of(rows, price, k=k, m=m, random_state=seed).frame)
+    assert not mixtures.untrue_rows(rows, released)
+    assert not mixtures.overlaps(released)
+    assert not mixtures.found(rows, released, k, m)
+    assert not naive.km_threats(released, k, m)
+    emptied = sum(bool(before) and not now for before, now in zip(rows, released, strict=True))
+    assert emptied == 0 or sum(not now for now in released) >= k
+
+
+@settings(max_examples=examples(300))
+@given(rows=PRESENT, k=st.integers(2, 4), price=PRICES)
+def test_groups_and_mapping_say_what_each_row_shows(rows, k, price):
+    if len(rows) < k:
+        return
+    result = mixture_of(rows, price, k=k, m=2)
+    became = {(each.group, each.item): each.generalized for each in result.mapping.itertuples()}
+    counts = dict.fromkeys(became, 0)
+    for group, before, now in zip(result.groups, rows, rows_of(result.frame), strict=True):
+        shown = [became[group, item] for item in before]
+        assert {label for label in shown if label is not pd.NA} == now
+        assert (group == 0) == (not any(label is pd.NA for label in shown))
+        for item in before:
+            counts[group, item] += 1
+    assert counts == {(each.group, each.item): each.support for each in result.mapping.itertuples()}
+    held = {label: set() for label in became.values() if label is not pd.NA}
+    for (_, item), label in became.items():
+        if label is not pd.NA:
+            held[label].add(item)
+    assert all(mixtures.members(label) == items for label, items in held.items())
+
+
+@settings(max_examples=examples(150))
+@given(rows=PRESENT, k=st.integers(2, 4), price=PRICES, order=st.randoms(use_true_random=False))
+def test_the_order_of_rows_does_not_matter(rows, k, price, order):
+    if len(rows) < k:
+        return
+    lost = dict(zip(rows, rows_of(mixture_of(rows, price, k=k).frame), strict=True))
+    shuffled = order.sample(rows, len(rows))
+    assert rows_of(mixture_of(shuffled, price, k=k).frame) == [lost[row] for row in shuffled]
+
+
+@settings(max_examples=examples(100))
+@given(rows=PRESENT, k=st.integers(2, 4), m=st.sampled_from([1, 2, 3, None]))
+def test_without_a_price_nothing_is_joined(rows, k, m):
+    """And a price of almost nothing joins nothing, either, if m is above 1."""
+    if len(rows) < k:
+        return
+    frame = frame_of(rows)
+    default, none = (
+        frame.txanon.local_suppression(k=k, m=m, **given) for given in ({}, {"deletion_price": None})
+    )
+    pd.testing.assert_frame_equal(default.frame, none.frame)
+    pd.testing.assert_frame_equal(default.mapping, none.mapping)
+    assert all(now <= before for now, before in zip(rows_of(none.frame), rows, strict=True))
+
+
+def test_the_price_leads_from_deletions_to_sets():
+    rng = np.random.default_rng(0)
+    rows = [frozenset(rng.choice([*"abcdefghijklmnopqrstuvwxyz"], rng.integers(1, 5))) for _ in range(300)]
+    deleted = [mixture_of(rows, price, k=4).loss["suppressed"] for price in (1e-6, 0.3, 3, 1e5)]
+    alone = frame_of(rows).txanon.local_suppression(k=4).loss["suppressed"]
+    assert alone * 0.9 < deleted[0] < alone * 1.1
+    assert deleted == sorted(deleted, reverse=True)
+    assert deleted[-1] == 0 < deleted[2] < deleted[1] < deleted[0]
+
+
+@pytest.mark.parametrize("price", [0, -1, float("nan"), float("inf"), "5", True, 10**9, [5]])
+def test_a_price_is_a_number_above_0(price):
+    with pytest.raises(pdanon.ParameterError, match="deletion_price must be a number above 0") as caught:
+        mixture_of(ROWS, price, k=3)
+    assert "hint" in str(caught.value)
+
+
+@pytest.mark.parametrize("m", [1, "diverse"])
+def test_other_guarantees_have_no_mixture(m):
+    guarantee = pdanon.KmAnonymity(3, 1)
+    if m == "diverse":
+        guarantee = pdanon.LmDiversity(l=2, m=2, k=3, sensitive=["x"])
+    with pytest.raises(pdanon.ParameterError, match="only for KmAnonymity with m of 2 or more") as caught:
+        mixture_of(ROWS, 5, guarantee=guarantee)
+    assert type(guarantee).__name__ in str(caught.value)
+    assert "pcta" in str(caught.value)
+
+
+def test_classes_have_no_mixture():
+    frame = frame_of(ROWS).assign(age=[1, 2] * 5)
+    asked = pdanon.Transaction("local_suppression", options={"weights": {"a": 0.5}})
+    assert frame.txanon.rum_bound(quasi=["age"], k=3, m=2, delta=1, transaction=asked).guarantee.k == 3
+    with pytest.raises(pdanon.ParameterError, match="deletion_price"):
+        pdanon.Transaction("local_suppression", options={"deletion_price": 5})
+
+
+def test_numbers_become_text_in_sets():
+    frame = pd.DataFrame({"items": [[1, 3], [1, 3], [1, 4], [1, 4], [1], [2], [2], [2], [2], [1, 2]]})
+    released = frame.txanon.local_suppression(k=3, deletion_price=2).frame["items"].tolist()
+    assert sorted(released[0]) == ["(3,4)", "1"]
+
+
+@pytest.mark.parametrize("kind", ["text", "numbers"])
+@pytest.mark.parametrize("labels", ["set", "short"])
+def test_streams_and_partitions_release_the_same_rows(kind, labels, tmp_path):
+    rng = np.random.default_rng(5)
+    items = [*"abcdefghijkl"] if kind == "text" else range(12)
+    rows = [sorted({*rng.choice(items, rng.integers(1, 5)).tolist()}) for _ in range(90)]
+    lists = pa.array(rows)
+    frame = pd.DataFrame({"items": pd.Series(lists, dtype=pd.ArrowDtype(lists.type))})
+    asked = {"k": 4, "m": 2, "deletion_price": 3, "labels": labels}
+    expected = frame.txanon.local_suppression(**asked)
+    assert 0 < expected.loss["suppressed"] < expected.loss["occurrences"]
+    frame.to_parquet(tmp_path / "in.parquet", row_group_size=17)
+    written = stream.local_suppression(tmp_path / "in.parquet", tmp_path / "out.parquet", **asked)
+    assert rows_of(pdanon.read_parquet(tmp_path / "out.parquet")) == rows_of(expected.frame)
+    pd.testing.assert_frame_equal(written.mapping, expected.mapping)
+    assert written.loss["pairs"] == pytest.approx(expected.loss["pairs"])
+    dd, _ = pytest.importorskip("dask.dataframe"), pdanon.dask
+    parts = dd.from_map(lambda start: frame.iloc[start : start + 30], [0, 30, 60], meta=frame.iloc[:0])
+    released = parts.txanon.local_suppression(**asked)
+    pd.testing.assert_frame_equal(released.frame.compute(scheduler="synchronous"), expected.frame)
+    pd.testing.assert_frame_equal(released.mapping, expected.mapping)
+
+
+def test_lines_of_persons_need_the_same_label_for_all():
+    lines = pd.DataFrame(
+        {
+            "who": [number for number, row in enumerate(ROWS) for _ in row],
+            "items": pdanon.as_itemsets([[item] for row in ROWS for item in sorted(row)]),
+        }
+    )
+    with pytest.raises(pdanon.ParameterError, match="same label for an item in all persons"):
+        lines.txanon.by("who").local_suppression(k=3, m=2, deletion_price=2)
+
+
+def test_measures_of_a_mixture_count_its_rows(tmp_path):
+    """Of the three parts of {x,y} that a row may have, two contain x. No row shows both a and b."""
+    frame, result = frame_of(ROWS), mixture_of(ROWS, 2, k=3, m=2)
+    wanted = pdanon.Workload.from_frame(pd.DataFrame({"items": [["a", "x"], ["a", "y"], ["a", "b"]]}))
+    answers = wanted.are(frame, result).table
+    assert answers["actual"].tolist() == [2, 2, 1]
+    assert answers["estimate"].tolist() == pytest.approx([8 / 3, 8 / 3, 0])
+    for case in pdanon.attack(frame, result, m=2, n=50).cases.itertuples():
+        assert case.after >= 3
+    result.evidence(tmp_path / "evidence.json", frame)
+    evidence = json.loads((tmp_path / "evidence.json").read_text())
+    assert evidence["loss"]["suppressed"] == pytest.approx(1 / 15)
+    assert evidence["request"]["parameters"]["deletion_price"] == "2"
+    result.report(tmp_path / "report.html", frame)
+    assert "deletion_price" in (tmp_path / "report.html").read_text()
+
+
+def test_an_explanation_of_a_mixture():
+    """If x were restored, {a,x}, {x}, and what is left of its set would be rare."""
+    frame, result = frame_of(ROWS), mixture_of(ROWS, 2, k=3, m=2)
+    exposed = result.explain("x", frame).exposed
+    rare = naive.km_threats(ROWS[:4] + rows_of(result.frame)[4:], 3, 2)
+    assert set(rare) == {frozenset("x"), frozenset("y")}
+    assert [*map(frozenset, exposed["itemset"])] == [frozenset("x"), frozenset("y")]
+    assert exposed["support"].tolist() == [2, 2]
+
+
+def test_no_bound_is_given_for_a_mixture():
+    frame, result = frame_of(ROWS), mixture_of(ROWS, 2, k=3, m=2)
+    assert result.bound is None
+    assert "bound" not in repr(result)
+    for loss in ("occurrences", "NCP"):
+        with pytest.raises(pdanon.ParameterError, match="groups of rows are recoded separately"):
+            pdanon.bound(frame, result, loss=loss)
+    with pytest.raises(pdanon.ParameterError, match="cannot be refined"):
+        frame.txanon.refine(result)
+    with pytest.raises(pdanon.ParameterError, match="local recoding"):
+        pdanon.apply_mapping(frame, result.mapping)
+
+
+def test_rows_that_lose_the_same_are_no_group_of_a_useless_release(recwarn):
+    rows = ROWS * 3 + [frozenset("pq")] * 2 + [frozenset("p")] * 9 + [frozenset("q")] * 9
+    assert mixture_of(rows, 2, k=8).loss["suppressed"] > 0
+    assert not [each for each in recwarn if issubclass(each.category, pdanon.errors.UselessWarning)]
+
+
+def test_anonymize_tries_a_mixture_where_it_can_win():
+    rng = np.random.default_rng(1)
+    rows = [frozenset(rng.zipf(1.5, rng.integers(1, 6)).clip(1, 40).tolist()) for _ in range(400)]
+    frame = pd.DataFrame({"items": pdanon.as_itemsets([sorted(row) for row in rows])})
+    won = 0
+    for loss in ("singles", "pairs"):
+        result = frame.txanon.anonymize(k=3, m=2, loss=loss)
+        lines = result.tried.set_index("algorithm")["loss"]
+        assert result.loss[loss] == lines.min()
+        won += lines.idxmin() == "local_suppression, deletion_price=10"
+    assert won
+    for asked in ({}, {"loss": "NCP"}, {"loss": "occurrences"}):
+        names = frame.txanon.anonymize(k=3, **asked).tried["algorithm"]
+        assert not names.str.contains("deletion_price").any()
+
+
+_CODE = """
+import json, sys, pandas as pd, pdanon
+frame = pdanon.read_parquet(sys.argv[1])[["items"]]
+result = frame.txanon.local_suppression(k=5, m=int(sys.argv[2]), deletion_price=4)
+print(json.dumps([result.frame["items"].map(list).tolist(), result.mapping.to_json()]))
+"""
+
+
+@pytest.mark.parametrize("m", ["2", "3"])
+def test_every_process_releases_the_same(m):
+    baskets = Path(__file__).parents[3] / "examples" / "baskets.parquet"
+    outputs = [
+        subprocess.run(
+            [sys.executable, "-c", _CODE, str(baskets), m],
+            env=os.environ | {"PDANON_THREADS": threads, "PYTHONHASHSEED": hashes},
+            check=True,
+            capture_output=True,
+        ).stdout
+        for threads, hashes in (("1", "0"), ("2", "7"))
+    ]
+    assert outputs[0] == outputs[1]
+    rows, _ = json.loads(outputs[0])
+    assert not naive.km_threats([*map(frozenset, rows)], 5, int(m))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "most"), [("groceries", (0.115, 0.145, 0.005)), ("uci_msweb_train", (0.171, 0.15, 0.008))]
+)
+def test_real_data_keep_pairs(data, name, most):
+    """Mean error of a pair: sets .124 and .260, deletions .287 and .182."""
+    frame = pd.read_parquet(data / f"{name}.parquet", columns=["items"], dtype_backend="pyarrow")
+    loss = frame.txanon.local_suppression(k=5, m=2, deletion_price=10).loss
+    assert all(loss[["pairs", "occurrences", "suppressed"]].to_numpy() <= most)
